@@ -1,0 +1,20 @@
+/* Time: RFC 3339 text and the two clocks. Functions that decide take the time as an input instead. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+int64_t clock_wall_ms(void);      /* Unix time, milliseconds; may step */
+int64_t clock_monotonic_ms(void); /* never steps back; for time-outs */
+
+enum { CLOCK_TEXT = 32 };
+/* "2026-11-20T19:15:10Z" (metav1.Time). Returns text. */
+char *clock_rfc3339(int64_t wall_ms, char text[CLOCK_TEXT]);
+/* "2026-11-20T19:15:10.123000Z" (metav1.MicroTime, log lines). */
+char *clock_rfc3339_micro(int64_t wall_ms, char text[CLOCK_TEXT]);
+/* Any RFC 3339 time with fraction and offset. */
+enum err clock_parse(const char *text, int64_t *wall_ms, struct errinfo *ei) MUST_USE;
+
+#endif

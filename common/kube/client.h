@@ -1,0 +1,75 @@
+/*
+ * Calls to the Kubernetes API: one function for every verb, with rate limit, retries of what is safe, and Status
+ * errors turned into enum err.
+ *
+ *   404 -> NOT_FOUND, 409 -> CONFLICT, 401 (after one refresh of the credentials) and 403 -> DENIED,
+ *   400, 405, 415, 422 -> INVALID, 410 -> CONFLICT with status 410, 408, 429, 5xx and no answer -> RETRY.
+ *
+ * GETs are repeated up to 3 times on RETRY with back-off and jitter, Retry-After honoured (bounded by the timeout);
+ * 429 and a request that certainly was not sent are repeated for every verb; other writes are never repeated here,
+ * since they may have happened. The client-side limit is a token bucket; watches and leases pass it by.
+ */
+#ifndef KUBE_CLIENT_H
+#define KUBE_CLIENT_H
+
+#include <json-c/json.h>
+
+#include "kube/config.h"
+#include "kube/resource.h"
+#include "net/client.h"
+
+struct kube_client;
+struct kube_call;
+
+enum kube_verb {
+    KUBE_GET,
+    KUBE_LIST,
+    KUBE_CREATE,
+    KUBE_REPLACE,
+    KUBE_MERGE_PATCH, /* application/merge-patch+json */
+    KUBE_JSON_PATCH,  /* application/json-patch+json */
+    KUBE_DELETE,
+};
+
+struct kube_request {
+    enum kube_verb verb;
+    const struct kube_resource *resource;
+    const char *namespace_; /* NULL: cluster scope, or all namespaces for a list */
+    const char *name;
+    const char *sub;   /* "status", "scale" or NULL */
+    const char *query; /* "limit=500&labelSelector=..." already encoded, or NULL */
+    struct json_object *body; /* borrowed until kube_send() returns */
+    int64_t timeout_ms;       /* 0: 15 s */
+    bool metadata_only;       /* GET, LIST: PartialObjectMetadata */
+    bool no_limit;            /* passes the client-side rate limit by (leases) */
+    const char *raw_path;     /* instead of resource & co: e.g. "/version", with query if any */
+};
+
+struct kube_result {
+    enum err err;
+    const struct errinfo *info; /* 'PATCH deployments test/podinfo: conflict: the object has been modified' */
+    int status;
+    struct json_object *body; /* NULL on errors without one; borrowed, valid inside done */
+    struct arena *arena;      /* of this call, freed after done */
+};
+typedef void (*kube_done_fn)(void *arg, const struct kube_result *result);
+
+struct kube_client_options {
+    double qps;  /* 0: 100 */
+    int burst;   /* 0: 250 */
+    const char *user_agent;
+};
+
+/* The config's strings must outlive the client. */
+struct kube_client *kube_client_new(struct loop *loop, struct http_client *http, const struct kube_config *config,
+                                    const struct kube_client_options *options);
+void kube_client_free(struct kube_client *client); /* cancels; done callbacks are called */
+
+/* done: exactly once, never before kube_send() has returned, also on cancel. */
+struct kube_call *kube_send(struct kube_client *client, const struct kube_request *request, kube_done_fn done,
+                            void *arg);
+void kube_cancel(struct kube_call *call);
+/* Requests sent so far, by kind, for /metrics and the benches. */
+uint64_t kube_client_requests(const struct kube_client *client);
+
+#endif

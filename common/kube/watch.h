@@ -1,0 +1,40 @@
+/*
+ * List + watch of one resource, as a state machine that never gives up: LISTING (pages of 500) -> WATCHING -> ...
+ *
+ * Bookmarks are asked for; an ended or broken watch resumes from the last resourceVersion; 410 (as status or as ERROR
+ * event) lists again; errors wait with back-off and jitter (0.5 s to 30 s), Retry-After honoured. A watch that brings
+ * no byte for its time-out plus a margin is cut and resumed. Each item is handed over as a tree that is dropped after
+ * the callback: the owner keeps a digest, see kube/store.h.
+ */
+#ifndef KUBE_WATCH_H
+#define KUBE_WATCH_H
+
+#include "kube/client.h"
+
+enum watch_event {
+    WATCH_PUT,    /* the object exists with this content (listed, added or modified) */
+    WATCH_GONE,   /* the object was deleted; after a relist also for what vanished meanwhile: only metadata then */
+    WATCH_SYNCED, /* a list has been handed over whole; object NULL */
+};
+
+struct watch_spec {
+    const struct kube_resource *resource;
+    const char *namespace_;     /* NULL: all */
+    const char *label_selector; /* NULL: none */
+    const char *field_selector;
+    bool metadata_only; /* PartialObjectMetadata */
+    /* A 404 of the whole resource (its CRD is not installed) is reported once and retried every minute. */
+};
+
+typedef void (*watch_fn)(void *arg, enum watch_event event, struct json_object *object);
+
+struct watch;
+/* The spec's strings are copied. fn is never called before watch_new() has returned, nor after watch_free(). */
+struct watch *watch_new(struct loop *loop, struct kube_client *client, const struct watch_spec *spec, watch_fn fn,
+                        void *arg);
+void watch_free(struct watch *watch);
+bool watch_synced(const struct watch *watch);
+/* "GET /apis/...: text" of the failure it is waiting after, NULL while all is well. */
+const char *watch_trouble(const struct watch *watch);
+
+#endif
