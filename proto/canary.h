@@ -1,0 +1,160 @@
+/*
+ * The Canary view: a Canary object as the rules read it.
+ *
+ * canary_view() reads a tree once, strictly, into plain structs that live in the arena and borrow strings from the
+ * tree; nothing is ever written back from them. Both spellings are read: spec.analysis and v1alpha3's
+ * spec.canaryAnalysis (analysis wins where both are there), thresholdRange and threshold. Defaults of
+ * contract/statemachine.md §2 are applied where a field says so. Absent optional numbers are CANARY_UNSET.
+ */
+#ifndef PROTO_CANARY_H
+#define PROTO_CANARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "proto/phase.h"
+
+enum { CANARY_UNSET = -1 };
+
+struct canary_ref {
+    const char *api_version; /* may be "" where the CRD does not ask for it */
+    const char *kind;
+    const char *name;
+    const char *namespace_; /* NULL: the Canary's own */
+};
+
+/* spec.service: what is needed by name; routers read the rest from `json`. */
+struct canary_service {
+    struct json_object *json; /* spec.service, NULL if there is none */
+    const char *name;         /* apex; default targetRef.name */
+    const char *primary_name; /* "{name}-primary" */
+    const char *canary_name;  /* "{name}-canary" */
+    int port;                 /* 0 if none */
+    const char *port_name;    /* default "http" */
+    struct json_object *target_port; /* int or string; NULL: port */
+    const char *app_protocol; /* NULL if none */
+    bool port_discovery;
+    bool headless;
+    const char *traffic_distribution; /* NULL if none */
+    struct json_object *apex, *primary, *canary; /* {labels, annotations} or NULL */
+    const char **unmanaged_metadata;  /* NULL-ended, may be NULL */
+    struct json_object *gateway_refs; /* array or NULL */
+    struct json_object *hosts;        /* array or NULL */
+};
+
+struct canary_metric {
+    const char *name;
+    int64_t interval_ms;    /* CANARY_UNSET: none given ("1m" for builtin and inline metrics is the metric's rule) */
+    const char *interval;   /* as written, NULL if none */
+    const char *query;      /* inline PromQL or NULL */
+    struct canary_ref template_ref; /* name NULL: none */
+    struct json_object *variables;  /* templateVariables or NULL */
+    bool has_threshold;     /* `threshold` is given */
+    double threshold;
+    bool has_min, has_max;  /* thresholdRange */
+    double min, max;
+};
+
+enum hook_type {
+    HOOK_ROLLOUT, /* also the empty type */
+    HOOK_PRE_ROLLOUT,
+    HOOK_POST_ROLLOUT,
+    HOOK_CONFIRM_ROLLOUT,
+    HOOK_CONFIRM_PROMOTION,
+    HOOK_CONFIRM_TRAFFIC_INCREASE,
+    HOOK_ROLLBACK,
+    HOOK_EVENT,
+};
+/* "confirm-rollout" and so on. */
+const char *hook_type_name(enum hook_type type);
+
+struct canary_webhook {
+    enum hook_type type;
+    const char *name;
+    const char *url;
+    struct json_object *metadata; /* object or NULL */
+    int64_t timeout_ms;           /* 10 s when missing or shorter than two characters */
+    int retries;                  /* 0 */
+    bool mute_alert;
+    bool disable_tls; /* no certificate verification */
+};
+
+struct canary_alert {
+    const char *name;
+    const char *severity; /* "info", "warn", "error" */
+    struct canary_ref provider;
+};
+
+struct canary_analysis {
+    struct json_object *json; /* NULL: no analysis at all, which means skipAnalysis */
+    int64_t interval_ms;      /* 60 s when absent or unreadable; the floor is the caller's */
+    int iterations;           /* 0 */
+    int threshold;            /* failed checks; at least 1 */
+    bool mirror;
+    int mirror_weight;        /* 0 */
+    int max_weight;           /* effective: 1..100, contract/statemachine.md "max weight" */
+    int max_weight_given;     /* as written, 0 if none */
+    int step_weight;          /* 0 if none */
+    int *step_weights;        /* n_step_weights of them */
+    int n_step_weights;
+    int step_weight_promotion;
+    int primary_ready_threshold; /* percent, 100 */
+    int canary_ready_threshold;  /* percent, 100 */
+    struct json_object *match;   /* non-empty array or NULL */
+    struct json_object *session_affinity;
+    struct canary_metric *metrics;
+    int n_metrics;
+    struct canary_webhook *webhooks;
+    int n_webhooks;
+    struct canary_alert *alerts;
+    int n_alerts;
+};
+
+struct canary_status {
+    enum phase phase;
+    int canary_weight;
+    int failed_checks;
+    int iterations;
+    const char *last_applied_spec;  /* "" if none */
+    const char *last_promoted_spec; /* "" if none */
+    struct json_object *tracked_configs; /* NULL: nil */
+    const char *last_transition_time;
+    struct json_object *json; /* NULL if there is no status */
+};
+
+enum strategy { STRATEGY_CANARY, STRATEGY_BLUE_GREEN, STRATEGY_AB_TESTING };
+/* "canary", "blue-green", "ab-testing" (metric label deployment_strategy). */
+const char *strategy_name(enum strategy strategy);
+
+struct canary {
+    struct json_object *json; /* the whole object, borrowed */
+    const char *name, *namespace_, *uid, *resource_version;
+    int64_t generation;
+    const char *api_version; /* of the object as read */
+    bool deleting;
+    const char *provider;       /* NULL: the controller's --mesh-provider */
+    const char *metrics_server; /* NULL: the controller's */
+    struct canary_ref target;
+    struct canary_ref autoscaler; /* name NULL: none */
+    struct json_object *autoscaler_json; /* spec.autoscalerRef */
+    struct canary_ref ingress, route; /* name NULL: none */
+    int progress_deadline_s;    /* 600 */
+    bool skip_analysis;         /* also when there is no analysis */
+    bool suspend;
+    bool revert_on_deletion;
+    struct canary_service service;
+    struct canary_analysis analysis;
+    struct canary_status status;
+    enum strategy strategy;
+};
+
+/*
+ * Reads object into *out. ERR_INVALID names the field and what was expected, e.g.
+ * "spec.analysis.stepWeights[2]: expected a weight above 20, found 10". What the schema cannot express is checked
+ * here too: weights 0..100 and rising, durations, one of stepWeight/stepWeights/iterations, hook types, URLs.
+ */
+enum err canary_view(struct arena *arena, struct json_object *object, struct canary *out, struct errinfo *ei) MUST_USE;
+
+#endif
