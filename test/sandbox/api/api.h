@@ -1,0 +1,64 @@
+/*
+ * The Kubernetes API of the sandbox over HTTP and HTTPS, on top of an object store: discovery, REST
+ * verbs, watches, Tables, faults for tests and request counts.
+ *
+ * Every path but /healthz, /livez, /readyz and /version needs `Authorization: Bearer TOKEN`: 401
+ * without one, and 403 for the token of the read-only user (TOKEN-readonly) on writes.
+ *
+ * For tests, also behind the token:
+ *   POST /sandbox/faults
+ * {"faults":[{"verb":"patch","path":"/apis/flagger.app/","count":3,"status":500,
+ *                           "retryAfter":1,"delay":"200ms","drop":true}]} adds rules: the next
+ * `count` requests whose verb (HTTP method or get/list/watch/create/update/patch/delete, absent:
+ * any) and path (substring, absent: any) match are delayed, then dropped or answered with the
+ * status. GET, DELETE /sandbox/faults   the rules with what is left of them; forget all POST
+ * /sandbox/compact   forgets the watch log: resuming gives 410 Gone; {"expire":true} also sends
+ * open watches the 410 ERROR event POST /sandbox/cut       closes all watches GET /sandbox/stats
+ * counts by user agent, verb and resource; DELETE starts again from zero GET
+ * /sandbox/requests?since=SEQ   the last requests: seq, time, verb, path, agent, status
+ */
+#ifndef SANDBOX_API_H
+#define SANDBOX_API_H
+
+#include "api/objstore.h"
+#include "base/buf.h"
+#include "net/loop.h"
+#include "net/server.h"
+
+struct api_options {
+    const char *address;   /* NULL: "127.0.0.1" */
+    int http_port;         /* 0: a free one; < 0: no HTTP */
+    int https_port;        /* 0: a free one; < 0: no HTTPS */
+    const char *token;     /* NULL: a random one */
+    const char *directory; /* for ca.crt, tls.crt, tls.key, token and kubeconfig; must exist, is not
+                              emptied */
+    const char *context; /* name of context, cluster and user in the kubeconfig; NULL: "sandbox" */
+};
+
+struct api;
+
+/* Listens at once. The store must outlive it. Stops by itself when the loop drains. */
+enum err api_new(struct loop *loop, struct objstore *store, const struct api_options *options,
+                 struct api **out, struct errinfo *ei) MUST_USE;
+void api_free(struct api *api);            /* after the loop has ended */
+int api_http_port(const struct api *api);  /* -1: none */
+int api_https_port(const struct api *api); /* -1: none */
+const char *api_token(const struct api *api);
+const char *
+api_kubeconfig(const struct api *api); /* path of the file (HTTPS; HTTP if there is no HTTPS) */
+
+/*
+ * The log of a pod's container (NULL: the only one): appends what there is from byte `offset` on to
+ * out, as far as it fits. Returns false when nothing more will come, so that `kubectl logs -f`
+ * ends. Without a source, logs are empty.
+ */
+typedef bool (*api_pod_log_fn)(void *arg, const char *ns, const char *pod, const char *container,
+                               bool previous, size_t offset, struct buf *out);
+void api_on_pod_log(struct api *api, api_pod_log_fn fn, void *arg);
+
+/* A further path for tests and people, e.g. "/sandbox/pods"; method NULL: any. Behind the token.
+ * path is kept. */
+void api_on_path(struct api *api, const char *method, const char *path, http_handler_fn fn,
+                 void *arg);
+
+#endif
