@@ -1,0 +1,73 @@
+/*
+ * The structural schema of a custom resource: compiled once per version of a CRD, then used to
+ * prune, default and validate objects.
+ *
+ * A struct schema is a tree on the heap, made by schema_compile() and freed as a whole with
+ * schema_free(); it keeps references of its own on what it needs of the CRD. The functions below
+ * never change it. Objects are borrowed; schema_prune() and schema_default() change them in place.
+ *
+ * A write goes through three steps, in this order: schema_prune() (its list is what
+ * fieldValidation=Strict turns into an error and Warn into Warning headers), schema_default(),
+ * schema_validate().
+ *
+ * CEL rules (x-kubernetes-validations) are NOT evaluated: an object that only breaks such a rule is
+ * accepted here and refused by a real cluster. schema_has_rules() says so, for a warning when the
+ * CRD is applied.
+ */
+#ifndef OBJECT_SCHEMA_H
+#define OBJECT_SCHEMA_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "object/cause.h"
+
+/* Deeper schemas, and deeper objects, are refused. */
+enum { SCHEMA_MAX_DEPTH = 64 };
+
+struct schema;
+
+/*
+ * Compiles `.spec.versions[*].schema.openAPIV3Schema`. apiVersion, kind and metadata are always
+ * known at the root. ERR_INVALID names the place: "properties.spec.properties.weight.pattern: ...".
+ */
+enum err schema_compile(struct json_object *open_api, struct schema **out,
+                        struct errinfo *ei) MUST_USE;
+void schema_free(struct schema *schema); /* NULL is allowed */
+bool schema_has_rules(const struct schema *schema);
+
+/* Fields (paths such as "spec.foo", "spec.list[2].bar") found by schema_prune(), in the order of
+ * the object. */
+struct schema_paths {
+    const char **paths;
+    size_t count;
+};
+
+/*
+ * Removes what the schema does not know. unknown may be NULL; its strings belong to the arena. At
+ * most CAUSE_MAX paths are listed, all of them are removed.
+ */
+void schema_prune(const struct schema *schema, struct arena *arena, struct json_object *obj,
+                  struct schema_paths *unknown);
+/* Sets defaults, and drops a null where a default exists and null is not allowed. */
+void schema_default(const struct schema *schema, struct json_object *obj);
+/* Adds a cause for everything that is wrong. True when nothing was added. */
+bool schema_validate(const struct schema *schema, struct json_object *obj, struct causes *causes);
+
+/* How lists and maps merge; see typing.h, which also knows the built-in kinds. */
+enum schema_list { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
+enum schema_list schema_list_type(const struct schema *schema);
+/* The n-th x-kubernetes-list-map-keys, NULL past the last. */
+const char *schema_list_key(const struct schema *schema, size_t n);
+/* The default of a list-map key inside an item, or NULL. Borrowed. */
+struct json_object *schema_list_key_default(const struct schema *schema, const char *key);
+bool schema_map_atomic(const struct schema *schema);
+/* The schema of a field or of additionalProperties, of the items of a list; NULL when unknown.
+ * Borrowed. */
+const struct schema *schema_field(const struct schema *schema, const char *key);
+const struct schema *schema_items(const struct schema *schema);
+
+#endif
