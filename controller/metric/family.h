@@ -1,0 +1,15 @@
+/* A family of built-in queries: request-success-rate and request-duration of one mesh (contract/metrics.md §1). */
+#ifndef METRIC_FAMILY_H
+#define METRIC_FAMILY_H
+
+struct metric_family {
+    const char *name;
+    const char *success_rate; /* query template, percent */
+    const char *duration;     /* query template */
+    double duration_to_ms;    /* factor from the query's unit to milliseconds */
+};
+
+extern const struct metric_family *const metric_family_table[];
+const struct metric_family *metric_family_find(const char *name);
+
+#endif
