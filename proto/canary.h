@@ -39,7 +39,8 @@ struct canary_service {
     bool headless;
     const char *traffic_distribution; /* NULL if none */
     struct json_object *apex, *primary, *canary; /* {labels, annotations} or NULL */
-    const char **unmanaged_metadata;  /* NULL-ended, may be NULL */
+    const char **unmanaged_labels;      /* keys of spec.service.unmanagedMetadata: NULL-ended, never NULL */
+    const char **unmanaged_annotations; /* the same */
     struct json_object *gateway_refs; /* array or NULL */
     struct json_object *hosts;        /* array or NULL */
 };
@@ -57,15 +58,11 @@ struct canary_metric {
     double min, max;
 };
 
+/* The empty type is HOOK_ROLLOUT. */
 enum hook_type {
-    HOOK_ROLLOUT, /* also the empty type */
-    HOOK_PRE_ROLLOUT,
-    HOOK_POST_ROLLOUT,
-    HOOK_CONFIRM_ROLLOUT,
-    HOOK_CONFIRM_PROMOTION,
-    HOOK_CONFIRM_TRAFFIC_INCREASE,
-    HOOK_ROLLBACK,
-    HOOK_EVENT,
+#define HOOK_TYPE(id, name) HOOK_##id,
+#include "proto/hook_type.def"
+#undef HOOK_TYPE
 };
 /* "confirm-rollout" and so on. */
 const char *hook_type_name(enum hook_type type);
@@ -75,7 +72,7 @@ struct canary_webhook {
     const char *name;
     const char *url;
     struct json_object *metadata; /* object or NULL */
-    int64_t timeout_ms;           /* 10 s when missing or shorter than two characters */
+    int64_t timeout_ms;           /* above 0; 10 s when missing or shorter than two characters */
     int retries;                  /* 0 */
     bool mute_alert;
     bool disable_tls; /* no certificate verification */
@@ -83,13 +80,13 @@ struct canary_webhook {
 
 struct canary_alert {
     const char *name;
-    const char *severity; /* "info", "warn", "error" */
+    const char *severity; /* "info" (also when none is given), "warn", "error" */
     struct canary_ref provider;
 };
 
 struct canary_analysis {
     struct json_object *json; /* NULL: no analysis at all, which means skipAnalysis */
-    int64_t interval_ms;      /* 60 s when absent or unreadable; the floor is the caller's */
+    int64_t interval_ms;      /* 60 s when absent; the floor is the caller's */
     int iterations;           /* 0 */
     int threshold;            /* failed checks; at least 1 */
     bool mirror;
@@ -110,6 +107,7 @@ struct canary_analysis {
     int n_webhooks;
     struct canary_alert *alerts;
     int n_alerts;
+    bool legacy; /* read from spec.canaryAnalysis */
 };
 
 struct canary_status {
@@ -130,7 +128,9 @@ const char *strategy_name(enum strategy strategy);
 
 struct canary {
     struct json_object *json; /* the whole object, borrowed */
-    const char *name, *namespace_, *uid, *resource_version;
+    const char *name;
+    const char *namespace_;             /* "default" when the object names none */
+    const char *uid, *resource_version; /* "" when the object has none yet */
     int64_t generation;
     const char *api_version; /* of the object as read */
     bool deleting;

@@ -1,0 +1,123 @@
+#include "proto/canary.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "proto/canary_parts.h"
+
+enum { DEFAULT_DEADLINE_S = 600, FULL_WEIGHT = 100 };
+
+const char *strategy_name(enum strategy strategy)
+{
+    static const char *const names[] = {
+        [STRATEGY_CANARY] = "canary",
+        [STRATEGY_BLUE_GREEN] = "blue-green",
+        [STRATEGY_AB_TESTING] = "ab-testing",
+    };
+    return names[strategy];
+}
+
+static const char *or_else(const char *text, const char *missing)
+{
+    return text != NULL ? text : missing;
+}
+
+static void read_metadata(struct json_reader *r, struct json_object *object, struct canary *out)
+{
+    out->api_version =
+        or_else(json_read_str(r, object, "apiVersion", JSON_OPTIONAL), "flagger.app/v1beta1");
+    const char *kind = json_read_str(r, object, "kind", JSON_OPTIONAL);
+    if (kind != NULL && strcmp(kind, "Canary") != 0)
+        json_reader_fail(r, object, "kind", "expected Canary, found \"%s\"", kind);
+    struct json_object *metadata = json_read_obj(r, object, "metadata", JSON_REQUIRED);
+    out->name = canary_read_name(r, metadata, "name", JSON_REQUIRED);
+    out->namespace_ = or_else(canary_read_name(r, metadata, "namespace", JSON_OPTIONAL), "default");
+    out->uid = or_else(json_read_str(r, metadata, "uid", JSON_OPTIONAL), "");
+    out->resource_version =
+        or_else(json_read_str(r, metadata, "resourceVersion", JSON_OPTIONAL), "");
+    out->generation = json_read_int(r, metadata, "generation", 0, INT64_MAX, 0);
+    out->deleting = json_read_str(r, metadata, "deletionTimestamp", JSON_OPTIONAL) != NULL;
+}
+
+static void read_target(struct json_reader *r, struct json_object *spec, struct canary *out)
+{
+    out->target = canary_read_ref(r, spec, "targetRef", JSON_REQUIRED);
+    struct json_object *target = json_at(spec, "targetRef", NULL);
+    if (r->err == ERR_OK && out->target.kind[0] == '\0')
+        json_reader_fail(r, target, "kind", "expected a kind such as Deployment, found none");
+    out->autoscaler = canary_read_ref(r, spec, "autoscalerRef", JSON_OPTIONAL);
+    out->autoscaler_json = json_at(spec, "autoscalerRef", NULL);
+    out->ingress = canary_read_ref(r, spec, "ingressRef", JSON_OPTIONAL);
+    out->route = canary_read_ref(r, spec, "routeRef", JSON_OPTIONAL);
+}
+
+static enum strategy strategy_of(const struct canary_analysis *analysis)
+{
+    if (analysis->iterations == 0)
+        return STRATEGY_CANARY;
+    return analysis->match != NULL ? STRATEGY_AB_TESTING : STRATEGY_BLUE_GREEN;
+}
+
+static void read_spec(struct json_reader *r, struct json_object *spec, struct canary *out)
+{
+    out->provider = canary_read_name(r, spec, "provider", JSON_OPTIONAL);
+    out->metrics_server = canary_read_name(r, spec, "metricsServer", JSON_OPTIONAL);
+    read_target(r, spec, out);
+    out->progress_deadline_s =
+        canary_read_int(r, spec, "progressDeadlineSeconds", 0, INT_MAX, DEFAULT_DEADLINE_S);
+    out->skip_analysis = json_read_bool(r, spec, "skipAnalysis", false);
+    out->suspend = json_read_bool(r, spec, "suspend", false);
+    out->revert_on_deletion = json_read_bool(r, spec, "revertOnDeletion", false);
+    canary_read_service(r, spec, out);
+
+    struct json_object *analysis = json_read_obj(r, spec, "analysis", JSON_OPTIONAL);
+    struct json_object *legacy = json_read_obj(r, spec, "canaryAnalysis", JSON_OPTIONAL);
+    bool is_legacy = analysis == NULL;
+    canary_read_analysis(r, is_legacy ? legacy : analysis, is_legacy, &out->analysis);
+    if (out->analysis.json == NULL)
+        out->skip_analysis = true;
+    out->strategy = strategy_of(&out->analysis);
+}
+
+static int between(int64_t value, int min, int max)
+{
+    return value < min ? min : value > max ? max : (int)value;
+}
+
+/* The status is written by controllers, not by people: what is odd in it is put right, never an
+ * error. */
+static void read_status(struct json_object *object, struct canary_status *out)
+{
+    struct json_object *status = json_at(object, "status", NULL);
+    struct json_object *tracked = json_at(status, "trackedConfigs", NULL);
+    *out = (struct canary_status){
+        .json = status,
+        .phase = phase_parse(json_str_at(status, "phase", NULL)),
+        .canary_weight = between(json_int_at(status, 0, "canaryWeight", NULL), 0, FULL_WEIGHT),
+        .failed_checks = between(json_int_at(status, 0, "failedChecks", NULL), 0, INT_MAX),
+        /* Flagger counts down to -1 in WaitingPromotion. */
+        .iterations = between(json_int_at(status, 0, "iterations", NULL), -1, INT_MAX),
+        .last_applied_spec = or_else(json_str_at(status, "lastAppliedSpec", NULL), ""),
+        .last_promoted_spec = or_else(json_str_at(status, "lastPromotedSpec", NULL), ""),
+        .tracked_configs = json_object_is_type(tracked, json_type_object) ? tracked : NULL,
+        .last_transition_time = or_else(json_str_at(status, "lastTransitionTime", NULL), ""),
+    };
+}
+
+enum err canary_view(struct arena *arena, struct json_object *object, struct canary *out,
+                     struct errinfo *ei)
+{
+    *out = (struct canary){.json = object};
+    if (!json_object_is_type(object, json_type_object))
+        return err_set(ei, ERR_INVALID, "expected a Canary object, found %.40s",
+                       json_text(arena, object));
+    struct json_reader r = {.arena = arena};
+    read_metadata(&r, object, out);
+    struct json_object *spec = json_read_obj(&r, object, "spec", JSON_REQUIRED);
+    if (spec != NULL)
+        read_spec(&r, spec, out);
+    read_status(object, &out->status);
+    if (r.err != ERR_OK)
+        return err_set(ei, r.err, "%s", r.info.text);
+    return ERR_OK;
+}

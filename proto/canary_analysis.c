@@ -1,0 +1,130 @@
+/*
+ * The numbers of an analysis, and which of them may stand together.
+ *
+ * spec.analysis names exactly one of iterations, stepWeight and stepWeights. spec.canaryAnalysis
+ * comes from before that rule and may name several or none, as it could then.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "proto/canary_parts.h"
+
+enum { DEFAULT_INTERVAL_MS = 60 * 1000, FULL_WEIGHT = 100 };
+
+static void read_step_weights(struct json_reader *r, struct json_object *json,
+                              struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, json, "stepWeights", JSON_OPTIONAL);
+    if (array == NULL)
+        return;
+    size_t n = json_len(array);
+    if (n == 0 || n > FULL_WEIGHT) {
+        json_reader_fail(r, json, "stepWeights", "expected 1 to %d rising weights, found %zu",
+                         (int)FULL_WEIGHT, n);
+        return;
+    }
+    out->step_weights = arena_array(r->arena, n, sizeof *out->step_weights);
+    int below = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *element = json_elem(array, i);
+        const char *where = arena_printf(r->arena, "stepWeights[%zu]", i);
+        double weight = json_object_get_double(element);
+        bool number = json_object_is_type(element, json_type_int) ||
+                      json_object_is_type(element, json_type_double);
+        if (!number || weight < 1 || weight > FULL_WEIGHT || weight != (int)weight) {
+            json_reader_fail(r, json, where, "expected a whole number from 1 to %d, found %s",
+                             (int)FULL_WEIGHT, json_text(r->arena, element));
+            return;
+        }
+        if ((int)weight <= below) {
+            json_reader_fail(r, json, where, "expected a weight above %d, found %d", below,
+                             (int)weight);
+            return;
+        }
+        below = (int)weight;
+        out->step_weights[i] = below;
+    }
+    out->n_step_weights = (int)n;
+}
+
+static void check_one_strategy(struct json_reader *r, struct json_object *json)
+{
+    static const char *const keys[] = {"iterations", "stepWeight", "stepWeights"};
+    const char *found = NULL;
+    int n = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (json_at(json, keys[i], NULL) == NULL)
+            continue;
+        found = n++ == 0 ? keys[i] : arena_printf(r->arena, "%s and %s", found, keys[i]);
+    }
+    if (n != 1)
+        json_reader_fail(r, json, NULL,
+                         "expected one of iterations, stepWeight and stepWeights, found %s",
+                         n == 0 ? "none of them" : found);
+}
+
+static struct json_object *read_match(struct json_reader *r, struct json_object *json)
+{
+    struct json_object *match = json_read_array(r, json, "match", JSON_OPTIONAL);
+    for (size_t i = 0; i < json_len(match); i++)
+        canary_read_element(r, match, i);
+    return json_len(match) > 0 ? match : NULL;
+}
+
+static struct json_object *read_session_affinity(struct json_reader *r, struct json_object *json)
+{
+    struct json_object *affinity = json_read_obj(r, json, "sessionAffinity", JSON_OPTIONAL);
+    if (affinity == NULL)
+        return NULL;
+    const char *cookie = canary_read_name(r, affinity, "cookieName", JSON_REQUIRED);
+    const char *primary = canary_read_name(r, affinity, "primaryCookieName", JSON_OPTIONAL);
+    if (cookie != NULL && primary != NULL && strcmp(cookie, primary) == 0)
+        json_reader_fail(r, affinity, "primaryCookieName",
+                         "expected another name than cookieName, found \"%s\" twice", primary);
+    return affinity;
+}
+
+static int effective_max_weight(const struct canary_analysis *analysis)
+{
+    if (analysis->n_step_weights > 0)
+        return analysis->step_weights[analysis->n_step_weights - 1];
+    return analysis->max_weight_given > 0 ? analysis->max_weight_given : FULL_WEIGHT;
+}
+
+static void read_weights(struct json_reader *r, struct json_object *json,
+                         struct canary_analysis *out)
+{
+    out->mirror_weight = canary_read_int(r, json, "mirrorWeight", 0, FULL_WEIGHT, 0);
+    out->max_weight_given = canary_read_int(r, json, "maxWeight", 0, FULL_WEIGHT, 0);
+    out->step_weight = canary_read_int(r, json, "stepWeight", 0, FULL_WEIGHT, 0);
+    out->step_weight_promotion = canary_read_int(r, json, "stepWeightPromotion", 0, FULL_WEIGHT, 0);
+    out->primary_ready_threshold =
+        canary_read_int(r, json, "primaryReadyThreshold", 0, FULL_WEIGHT, FULL_WEIGHT);
+    out->canary_ready_threshold =
+        canary_read_int(r, json, "canaryReadyThreshold", 0, FULL_WEIGHT, FULL_WEIGHT);
+    read_step_weights(r, json, out);
+    if (r->err == ERR_OK)
+        out->max_weight = effective_max_weight(out);
+}
+
+void canary_read_analysis(struct json_reader *r, struct json_object *json, bool legacy,
+                          struct canary_analysis *out)
+{
+    *out = (struct canary_analysis){.json = json, .legacy = legacy && json != NULL};
+    if (json == NULL)
+        json = json_own(r->arena, json_object_new_object());
+    if (!legacy)
+        check_one_strategy(r, json);
+    out->interval_ms = json_read_duration(r, json, "interval", DEFAULT_INTERVAL_MS);
+    out->iterations = canary_read_int(r, json, "iterations", 0, INT_MAX, 0);
+    out->threshold = canary_read_int(r, json, "threshold", 0, INT_MAX, 0);
+    if (out->threshold == 0)
+        out->threshold = 1;
+    out->mirror = json_read_bool(r, json, "mirror", false);
+    read_weights(r, json, out);
+    out->match = read_match(r, json);
+    out->session_affinity = read_session_affinity(r, json);
+    canary_read_metrics(r, json, out);
+    canary_read_webhooks(r, json, out);
+    canary_read_alerts(r, json, out);
+}

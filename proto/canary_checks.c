@@ -1,0 +1,163 @@
+/* What an analysis asks and tells: metrics, webhooks, alerts. */
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+#include "proto/canary_parts.h"
+
+enum { DEFAULT_TIMEOUT_MS = 10 * 1000 };
+
+static const char *const hook_names[] = {
+#define HOOK_TYPE(id, name) [HOOK_##id] = name,
+#include "proto/hook_type.def"
+#undef HOOK_TYPE
+};
+enum { N_HOOK_TYPES = sizeof hook_names / sizeof hook_names[0] };
+
+const char *hook_type_name(enum hook_type type)
+{
+    return hook_names[type];
+}
+
+static double read_bound(struct json_reader *r, struct json_object *obj, const char *key, bool *has)
+{
+    *has = json_at(obj, key, NULL) != NULL;
+    return json_read_num(r, obj, key, 0);
+}
+
+static void read_metric(struct json_reader *r, struct json_object *json, struct canary_metric *out)
+{
+    out->name = canary_read_name(r, json, "name", JSON_REQUIRED);
+    out->interval = canary_read_name(r, json, "interval", JSON_OPTIONAL);
+    out->interval_ms =
+        out->interval != NULL ? json_read_duration(r, json, "interval", 0) : CANARY_UNSET;
+    out->query = canary_read_name(r, json, "query", JSON_OPTIONAL);
+    out->template_ref = canary_read_ref(r, json, "templateRef", JSON_OPTIONAL);
+    out->variables = canary_read_map(r, json, "templateVariables");
+    out->threshold = read_bound(r, json, "threshold", &out->has_threshold);
+    struct json_object *range = json_read_obj(r, json, "thresholdRange", JSON_OPTIONAL);
+    if (range == NULL)
+        return;
+    out->min = read_bound(r, range, "min", &out->has_min);
+    out->max = read_bound(r, range, "max", &out->has_max);
+    if (out->has_min && out->has_max && out->min > out->max)
+        json_reader_fail(r, range, NULL, "expected min not above max, found min %g and max %g",
+                         out->min, out->max);
+}
+
+void canary_read_metrics(struct json_reader *r, struct json_object *analysis,
+                         struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    out->metrics = arena_array(r->arena, n, sizeof *out->metrics);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *json = canary_read_element(r, array, i);
+        if (json != NULL)
+            read_metric(r, json, &out->metrics[i]);
+    }
+    out->n_metrics = (int)n;
+}
+
+static enum hook_type read_hook_type(struct json_reader *r, struct json_object *json)
+{
+    const char *text = json_read_str(r, json, "type", JSON_OPTIONAL);
+    if (text == NULL || text[0] == '\0')
+        return HOOK_ROLLOUT;
+    const char *known = "";
+    for (int i = 0; i < N_HOOK_TYPES; i++) {
+        if (strcmp(hook_names[i], text) == 0)
+            return (enum hook_type)i;
+        known = arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", hook_names[i]);
+    }
+    json_reader_fail(r, json, "type", "expected one of %s, found \"%s\"", known, text);
+    return HOOK_ROLLOUT;
+}
+
+static const char *read_url(struct json_reader *r, struct json_object *json)
+{
+    const char *url = json_read_str(r, json, "url", JSON_REQUIRED);
+    if (url == NULL)
+        return NULL;
+    size_t scheme = strncasecmp(url, "http://", 7) == 0    ? 7
+                    : strncasecmp(url, "https://", 8) == 0 ? 8
+                                                           : 0;
+    if (scheme == 0 || url[scheme] == '\0' || strchr("/?#", url[scheme]) != NULL)
+        json_reader_fail(r, json, "url",
+                         "expected a URL such as http://flagger-loadtester.test/, found \"%s\"",
+                         url);
+    return url;
+}
+
+static int64_t read_timeout(struct json_reader *r, struct json_object *json)
+{
+    const char *text = json_read_str(r, json, "timeout", JSON_OPTIONAL);
+    if (text == NULL || strlen(text) < 2)
+        return DEFAULT_TIMEOUT_MS;
+    int64_t ms = json_read_duration(r, json, "timeout", DEFAULT_TIMEOUT_MS);
+    if (ms <= 0)
+        json_reader_fail(r, json, "timeout", "expected a duration above 0s, found \"%s\"", text);
+    return ms;
+}
+
+static void read_webhook(struct json_reader *r, struct json_object *json,
+                         struct canary_webhook *out)
+{
+    out->type = read_hook_type(r, json);
+    out->name = canary_read_name(r, json, "name", JSON_REQUIRED);
+    out->url = read_url(r, json);
+    out->metadata = canary_read_map(r, json, "metadata");
+    out->timeout_ms = read_timeout(r, json);
+    out->retries = canary_read_int(r, json, "retries", 0, INT_MAX, 0);
+    out->mute_alert = json_read_bool(r, json, "muteAlert", false);
+    out->disable_tls = json_read_bool(r, json, "disableTLS", false);
+}
+
+void canary_read_webhooks(struct json_reader *r, struct json_object *analysis,
+                          struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, analysis, "webhooks", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    out->webhooks = arena_array(r->arena, n, sizeof *out->webhooks);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *json = canary_read_element(r, array, i);
+        if (json != NULL)
+            read_webhook(r, json, &out->webhooks[i]);
+    }
+    out->n_webhooks = (int)n;
+}
+
+static const char *read_severity(struct json_reader *r, struct json_object *json)
+{
+    static const char *const known[] = {"info", "warn", "error"};
+    /* Flagger never sends an alert without a severity, although it documents "info" as the default.
+     */
+    const char *text = canary_read_name(r, json, "severity", JSON_OPTIONAL);
+    if (text == NULL)
+        return known[0];
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i], text) == 0)
+            return known[i];
+    }
+    json_reader_fail(r, json, "severity", "expected one of info, warn, error, found \"%s\"", text);
+    return NULL;
+}
+
+void canary_read_alerts(struct json_reader *r, struct json_object *analysis,
+                        struct canary_analysis *out)
+{
+    struct json_object *array = json_read_array(r, analysis, "alerts", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    out->alerts = arena_array(r->arena, n, sizeof *out->alerts);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *json = canary_read_element(r, array, i);
+        if (json == NULL)
+            break;
+        out->alerts[i] = (struct canary_alert){
+            .name = canary_read_name(r, json, "name", JSON_REQUIRED),
+            .severity = read_severity(r, json),
+            .provider = canary_read_ref(r, json, "providerRef", JSON_REQUIRED),
+        };
+    }
+    out->n_alerts = (int)n;
+}
