@@ -14,13 +14,15 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 enum { JSON_MAX_DEPTH = 64, JSON_MAX_BYTES = 16 * 1024 * 1024 };
 
 /*
  * RFC 8259 and nothing more: one value, no trailing bytes, comments, single quotes or NaN, valid UTF-8, no duplicate
- * keys, at most JSON_MAX_DEPTH deep and max bytes long. ERR_INVALID names line and column.
+ * keys, no NUL in a key, at most JSON_MAX_DEPTH deep and max bytes long. ERR_INVALID names line and column.
+ * A number with a fraction or exponent, or beyond 64 bits, keeps its text when written again. *out is NULL for null.
  */
 enum err json_parse(struct arena *arena, const char *text, size_t len, size_t max,
                     struct json_object **out, struct errinfo *ei) MUST_USE;
@@ -29,6 +31,9 @@ enum err json_parse(struct arena *arena, const char *text, size_t len, size_t ma
 const char *json_text(struct arena *arena, struct json_object *obj);
 /* The same with object keys sorted bytewise: equal trees give equal text. */
 const char *json_text_sorted(struct arena *arena, struct json_object *obj);
+
+/* Appends text as a JSON string with its quotes: control characters escaped, bad UTF-8 replaced by U+FFFD. */
+void json_quote(struct buf *out, const char *text, size_t len);
 
 /* Hands the caller's reference to the arena; returns obj, for `json_own(arena, json_object_new_object())`. */
 struct json_object *json_own(struct arena *arena, struct json_object *obj);
@@ -42,10 +47,12 @@ bool json_same(struct json_object *a, struct json_object *b);
  * object; obj may be NULL. Borrowed from obj.
  */
 struct json_object *json_at(struct json_object *obj, ...) __attribute__((sentinel));
-const char *json_str_at(struct json_object *obj, ...) __attribute__((sentinel)); /* NULL unless a string */
+const char *json_str_at(struct json_object *obj, ...) __attribute__((sentinel)); /* NULL unless a string without NUL */
 int64_t json_int_at(struct json_object *obj, int64_t missing, ...) __attribute__((sentinel));
 double json_num_at(struct json_object *obj, double missing, ...) __attribute__((sentinel));
 bool json_bool_at(struct json_object *obj, bool missing, ...) __attribute__((sentinel));
+/* True for an integer that fits, written with a fraction (1.0) or not. obj may be NULL. */
+bool json_to_int(struct json_object *obj, int64_t *out);
 /* Number of elements; 0 for NULL and for what is no array. */
 size_t json_len(struct json_object *array);
 struct json_object *json_elem(struct json_object *array, size_t index); /* NULL past the end */

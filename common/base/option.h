@@ -28,7 +28,7 @@ enum option_type {
     OPTION_BOOL,     /* bool */
     OPTION_DURATION, /* int64_t milliseconds, Go text */
     OPTION_NUMBER,   /* double */
-    OPTION_IGNORED,  /* accepted so that old manifests start, with a warning that says it has no effect (help why) */
+    OPTION_IGNORED,  /* takes a value when arg is set; accepted so that old manifests start, with a warning that says it has no effect (help why) */
 };
 
 struct option_row {
@@ -61,7 +61,8 @@ struct option_program {
  */
 int option_parse(const struct option_program *program, struct arena *arena, int argc, char **argv);
 
-/* The same without printing or exiting, for tests: ERR_INVALID with the sentence. */
+/* The same without printing or exiting, for tests: ERR_INVALID with the sentence, ERR_CANCELLED for --help and
+ * --version. environment is a NULL-ended list of "NAME=value", or NULL; an empty value counts as unset. */
 enum err option_read(const struct option_program *program, struct arena *arena, int argc, char **argv,
                      char **environment, int *first_argument, struct errinfo *ei) MUST_USE;
 /* The --help text, 100 columns wide, owned by the arena; color adds SGR bold for headings and flags. */

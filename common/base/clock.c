@@ -1,0 +1,175 @@
+#include "base/clock.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/utf8.h"
+
+enum { DAY = 86400, SHOWN = 60 };
+static const int64_t FIRST_SECOND = -62167219200; /* 0000-01-01T00:00:00Z */
+static const int64_t LAST_SECOND = 253402300799;  /* 9999-12-31T23:59:59Z */
+
+struct civil {
+    int year, month, day, hour, minute, second, micro;
+};
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec now;
+    clock_gettime(id, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t clock_wall_ms(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+int64_t clock_monotonic_ms(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+static bool is_leap(int year)
+{
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+static int days_in_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return month == 2 && is_leap(year) ? 29 : days[month - 1];
+}
+
+/* Days since 1970-01-01. Years are counted from March, so that the leap day comes last. */
+static int64_t days_from_civil(int year, int month, int day)
+{
+    int64_t y = month <= 2 ? year - 1 : year;
+    int64_t shifted = (month + 9) % 12;
+    int64_t day_of_year = (153 * shifted + 2) / 5 + day - 1;
+    int64_t leaps =
+        (y >= 0 ? y : y - 3) / 4 - (y >= 0 ? y : y - 99) / 100 + (y >= 0 ? y : y - 399) / 400;
+    return y * 365 + leaps + day_of_year - 719468;
+}
+
+/* Outside the years 0 to 9999, which RFC 3339 cannot write, the nearest that it can. */
+static struct civil to_civil(int64_t wall_ms)
+{
+    int64_t second = wall_ms / 1000 - (wall_ms % 1000 < 0);
+    int milli = (int)(wall_ms - second * 1000);
+    if (second < FIRST_SECOND || second > LAST_SECOND) {
+        milli = second < FIRST_SECOND ? 0 : 999;
+        second = second < FIRST_SECOND ? FIRST_SECOND : LAST_SECOND;
+    }
+    time_t at = (time_t)second;
+    struct tm tm;
+    gmtime_r(&at, &tm);
+    return (struct civil){.year = tm.tm_year + 1900,
+                          .month = tm.tm_mon + 1,
+                          .day = tm.tm_mday,
+                          .hour = tm.tm_hour,
+                          .minute = tm.tm_min,
+                          .second = tm.tm_sec,
+                          .micro = milli * 1000};
+}
+
+char *clock_rfc3339(int64_t wall_ms, char text[CLOCK_TEXT])
+{
+    struct civil c = to_civil(wall_ms);
+    snprintf(text, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02uZ", (unsigned)c.year % 10000u,
+             (unsigned)c.month % 100u, (unsigned)c.day % 100u, (unsigned)c.hour % 100u,
+             (unsigned)c.minute % 100u, (unsigned)c.second % 100u);
+    return text;
+}
+
+char *clock_rfc3339_micro(int64_t wall_ms, char text[CLOCK_TEXT])
+{
+    struct civil c = to_civil(wall_ms);
+    clock_rfc3339(wall_ms, text);
+    size_t len = strlen(text) - 1; /* over the Z */
+    snprintf(text + len, CLOCK_TEXT - len, ".%06uZ", (unsigned)c.micro % 1000000u);
+    return text;
+}
+
+static bool digits(const char **at, int count, int *out)
+{
+    *out = 0;
+    for (int i = 0; i < count; i++, (*at)++) {
+        if (**at < '0' || **at > '9')
+            return false;
+        *out = *out * 10 + (**at - '0');
+    }
+    return true;
+}
+
+static bool literal(const char **at, char c)
+{
+    if (**at != c)
+        return false;
+    (*at)++;
+    return true;
+}
+
+/* ".123456": milliseconds, rounded down. */
+static bool fraction(const char **at, int *milli)
+{
+    *milli = 0;
+    if (!literal(at, '.'))
+        return true;
+    int weight = 100, count = 0;
+    for (; **at >= '0' && **at <= '9'; (*at)++, count++) {
+        *milli += (**at - '0') * weight;
+        weight /= 10;
+    }
+    return count > 0;
+}
+
+static bool offset(const char **at, int *minutes)
+{
+    *minutes = 0;
+    if (literal(at, 'Z') || literal(at, 'z'))
+        return true;
+    int sign = **at == '-' ? -1 : 1, hour, minute;
+    if (!literal(at, '+') && !literal(at, '-'))
+        return false;
+    if (!digits(at, 2, &hour) || !literal(at, ':') || !digits(at, 2, &minute) || hour > 23 ||
+        minute > 59)
+        return false;
+    *minutes = sign * (hour * 60 + minute);
+    return true;
+}
+
+static bool read_time(const char *at, int64_t *wall_ms)
+{
+    struct civil c;
+    int milli, minutes;
+    bool shaped = digits(&at, 4, &c.year) && literal(&at, '-') && digits(&at, 2, &c.month) &&
+                  literal(&at, '-') && digits(&at, 2, &c.day) &&
+                  (literal(&at, 'T') || literal(&at, 't')) && digits(&at, 2, &c.hour) &&
+                  literal(&at, ':') && digits(&at, 2, &c.minute) && literal(&at, ':') &&
+                  digits(&at, 2, &c.second) && fraction(&at, &milli) && offset(&at, &minutes) &&
+                  *at == '\0';
+    if (!shaped || c.month < 1 || c.month > 12 || c.day < 1 ||
+        c.day > days_in_month(c.year, c.month))
+        return false;
+    /* 60 is a leap second, which Unix time does not have: it counts as the second after it. */
+    if (c.hour > 23 || c.minute > 59 || c.second > 60)
+        return false;
+    int64_t second =
+        days_from_civil(c.year, c.month, c.day) * DAY + c.hour * 3600 + c.minute * 60 + c.second;
+    *wall_ms = (second - minutes * 60) * 1000 + milli;
+    return true;
+}
+
+enum err clock_parse(const char *text, int64_t *wall_ms, struct errinfo *ei)
+{
+    *wall_ms = 0;
+    if (read_time(text, wall_ms))
+        return ERR_OK;
+    size_t len = strlen(text);
+    return err_set(
+        ei, ERR_INVALID, "expected a time such as \"2026-11-20T19:15:10Z\", found \"%.*s%s\"",
+        (int)(len > SHOWN ? utf8_cut(text, SHOWN) : len), text, len > SHOWN ? "..." : "");
+}

@@ -1,0 +1,60 @@
+#include "base/err.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+const char *err_name(enum err err)
+{
+    static const char *const names[] = {
+#define ERR(name, text) [ERR_##name] = text,
+#include "base/err.def"
+#undef ERR
+    };
+    if ((size_t)err >= sizeof(names) / sizeof(names[0]))
+        return "unknown error";
+    return names[err];
+}
+
+/* The arguments may point into ei->text, so the new text is made beside it. */
+static void put_text(struct errinfo *ei, const char *text)
+{
+    size_t len = strlen(text);
+    if (len >= sizeof(ei->text))
+        len = utf8_cut(text, sizeof(ei->text) - 1);
+    memcpy(ei->text, text, len);
+    ei->text[len] = '\0';
+}
+
+enum err err_set(struct errinfo *ei, enum err err, const char *fmt, ...)
+{
+    if (!ei)
+        return err;
+    char text[sizeof(ei->text) + 4];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    put_text(ei, text);
+    ei->status = 0;
+    ei->retry_after_ms = 0;
+    return err;
+}
+
+enum err err_wrap(struct errinfo *ei, enum err err, const char *fmt, ...)
+{
+    if (!ei)
+        return err;
+    char text[2 * sizeof(ei->text) + 4];
+    va_list args;
+    va_start(args, fmt);
+    int len = vsnprintf(text, sizeof(ei->text), fmt, args);
+    va_end(args);
+    size_t used = len < 0 ? 0 : (size_t)len;
+    if (used >= sizeof(ei->text))
+        used = utf8_cut(text, sizeof(ei->text) - 1);
+    snprintf(text + used, sizeof(text) - used, ": %s", ei->text);
+    put_text(ei, text);
+    return err;
+}

@@ -1,0 +1,441 @@
+/*
+ * The strict parser. json-c's own takes single quotes, NaN, duplicate keys and more even in its
+ * strict mode, and says little about where an error is; so this one reads RFC 8259 by itself and
+ * builds json-c trees.
+ *
+ * The recursion is bounded by JSON_MAX_DEPTH.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+struct parser {
+    const char *text;
+    const char *at;
+    const char *end;
+    int depth;
+    struct buf scratch; /* strings with escapes */
+    struct errinfo *ei;
+    enum err err;
+};
+
+static enum err parse_value(struct parser *p, struct json_object **out);
+
+/* Columns count characters, from 1, so that they match what an editor shows. */
+static void fail(struct parser *p, const char *where, const char *expected)
+{
+    size_t line = 1;
+    const char *start = p->text;
+    for (const char *nl = p->text; (nl = memchr(nl, '\n', (size_t)(where - nl))) != NULL;) {
+        line++;
+        start = ++nl;
+    }
+    size_t column = utf8_count(start, (size_t)(where - start)) + 1;
+    p->err = err_set(p->ei, ERR_INVALID, "line %zu, column %zu: %s", line, column, expected);
+}
+
+static enum err expected(struct parser *p, const char *what)
+{
+    char text[128];
+    if (p->at >= p->end) {
+        snprintf(text, sizeof(text), "expected %s, found the end of the text", what);
+    } else {
+        size_t n = utf8_sequence(p->at, (size_t)(p->end - p->at));
+        unsigned char c = (unsigned char)*p->at;
+        if (n == 0 || c < 0x20 || c == 0x7f)
+            snprintf(text, sizeof(text), "expected %s, found the byte 0x%02x", what, c);
+        else
+            snprintf(text, sizeof(text), "expected %s, found '%.*s'", what, (int)n, p->at);
+    }
+    fail(p, p->at, text);
+    return p->err;
+}
+
+static void skip_space(struct parser *p)
+{
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r'))
+        p->at++;
+}
+
+static bool take(struct parser *p, char c)
+{
+    if (p->at >= p->end || *p->at != c)
+        return false;
+    p->at++;
+    return true;
+}
+
+static bool hex4(struct parser *p, uint32_t *out)
+{
+    if (p->end - p->at < 4)
+        return false;
+    uint32_t code = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = p->at[i];
+        uint32_t digit;
+        if (c >= '0' && c <= '9')
+            digit = (uint32_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            digit = (uint32_t)(c - 'a' + 10);
+        else if (c >= 'A' && c <= 'F')
+            digit = (uint32_t)(c - 'A' + 10);
+        else
+            return false;
+        code = code << 4 | digit;
+    }
+    p->at += 4;
+    *out = code;
+    return true;
+}
+
+/* After "\u". A lone surrogate becomes U+FFFD, as Go's encoding/json reads it. */
+static enum err parse_unicode_escape(struct parser *p)
+{
+    uint32_t code, low;
+    if (!hex4(p, &code))
+        return expected(p, "four hexadecimal digits after \\u");
+    if (code >= 0xd800 && code <= 0xdbff) {
+        const char *back = p->at;
+        bool pair =
+            take(p, '\\') && take(p, 'u') && hex4(p, &low) && low >= 0xdc00 && low <= 0xdfff;
+        if (pair) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        } else {
+            p->at = back;
+            code = 0xfffd;
+        }
+    } else if (code >= 0xdc00 && code <= 0xdfff) {
+        code = 0xfffd;
+    }
+    char utf8[4];
+    buf_add(&p->scratch, utf8, utf8_encode(code, utf8));
+    return ERR_OK;
+}
+
+static enum err parse_escape(struct parser *p)
+{
+    static const char from[] = "\"\\/bfnrt";
+    static const char to[] = "\"\\/\b\f\n\r\t";
+    if (p->at >= p->end)
+        return expected(p, "an escape character");
+    if (take(p, 'u'))
+        return parse_unicode_escape(p);
+    const char *found = *p->at ? strchr(from, *p->at) : NULL;
+    if (!found)
+        return expected(p, "one of \"\\/bfnrtu after a backslash");
+    p->at++;
+    buf_add(&p->scratch, &to[found - from], 1);
+    return ERR_OK;
+}
+
+/* Moves over plain characters up to a quote or backslash. */
+static enum err skip_plain(struct parser *p)
+{
+    while (p->at < p->end) {
+        unsigned char c = (unsigned char)*p->at;
+        if (c == '"' || c == '\\')
+            return ERR_OK;
+        if (c < 0x20)
+            return expected(p, "an escape for a control character");
+        if (c < 0x80) {
+            p->at++;
+            continue;
+        }
+        size_t n = utf8_sequence(p->at, (size_t)(p->end - p->at));
+        if (n == 0)
+            return expected(p, "valid UTF-8");
+        p->at += n;
+    }
+    return expected(p, "a closing quote");
+}
+
+/* *out is either in the text or in the scratch buffer, where the next string overwrites it. */
+static enum err parse_string(struct parser *p, const char **out, size_t *len)
+{
+    const char *start = ++p->at;
+    if (skip_plain(p) != ERR_OK)
+        return p->err;
+    if (*p->at == '"') {
+        *out = start;
+        *len = (size_t)(p->at++ - start);
+        return ERR_OK;
+    }
+    buf_clear(&p->scratch);
+    buf_add(&p->scratch, start, (size_t)(p->at - start));
+    while (!take(p, '"')) {
+        if (take(p, '\\')) {
+            if (parse_escape(p) != ERR_OK)
+                return p->err;
+            continue;
+        }
+        start = p->at;
+        if (skip_plain(p) != ERR_OK)
+            return p->err;
+        buf_add(&p->scratch, start, (size_t)(p->at - start));
+    }
+    *out = p->scratch.data;
+    *len = p->scratch.len;
+    return ERR_OK;
+}
+
+static size_t skip_digits(struct parser *p)
+{
+    const char *start = p->at;
+    while (p->at < p->end && *p->at >= '0' && *p->at <= '9')
+        p->at++;
+    return (size_t)(p->at - start);
+}
+
+/* Moves over the number's grammar; *whole is false when it has a fraction or an exponent. */
+static enum err scan_number(struct parser *p, bool *whole)
+{
+    *whole = true;
+    take(p, '-');
+    if (!take(p, '0') && skip_digits(p) == 0)
+        return expected(p, "a digit");
+    if (p->at < p->end && *p->at >= '0' && *p->at <= '9')
+        return expected(p, "no digit after a leading zero");
+    if (take(p, '.')) {
+        *whole = false;
+        if (skip_digits(p) == 0)
+            return expected(p, "a digit after the decimal point");
+    }
+    if (take(p, 'e') || take(p, 'E')) {
+        *whole = false;
+        if (!take(p, '+'))
+            take(p, '-');
+        if (skip_digits(p) == 0)
+            return expected(p, "a digit in the exponent");
+    }
+    return ERR_OK;
+}
+
+/* False when it does not fit, and for "-0", which is no integer. */
+static bool to_int64(const char *text, size_t len, int64_t *out)
+{
+    bool negative = text[0] == '-';
+    if (len > 20 || (negative && text[1] == '0'))
+        return false;
+    int64_t value = 0;
+    for (size_t i = negative; i < len; i++) {
+        int digit = text[i] - '0';
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, negative ? -digit : digit, &value))
+            return false;
+    }
+    *out = value;
+    return true;
+}
+
+static enum err parse_number(struct parser *p, struct json_object **out)
+{
+    const char *start = p->at;
+    bool whole;
+    if (scan_number(p, &whole) != ERR_OK)
+        return p->err;
+    size_t len = (size_t)(p->at - start);
+    int64_t integer;
+    if (whole && to_int64(start, len, &integer)) {
+        *out = json_object_new_int64(integer);
+        return ERR_OK;
+    }
+    buf_clear(&p->scratch);
+    buf_add(&p->scratch, start, len);
+    errno = 0;
+    if (whole && start[0] != '-') {
+        unsigned long long large = strtoull(p->scratch.data, NULL, 10);
+        if (errno == 0) {
+            *out = json_object_new_uint64(large);
+            return ERR_OK;
+        }
+    }
+    double real = strtod(p->scratch.data, NULL);
+    if (!isfinite(real)) {
+        p->at = start;
+        fail(p, start, "the number is too large");
+        return p->err;
+    }
+    *out = json_object_new_double_s(real, p->scratch.data);
+    return ERR_OK;
+}
+
+static enum err parse_word(struct parser *p, const char *word, struct json_object *value,
+                           struct json_object **out)
+{
+    size_t len = strlen(word);
+    if ((size_t)(p->end - p->at) < len || memcmp(p->at, word, len) != 0) {
+        json_object_put(value);
+        return expected(p, "a JSON value");
+    }
+    p->at += len;
+    *out = value;
+    return ERR_OK;
+}
+
+static enum err deeper(struct parser *p)
+{
+    if (p->depth++ < JSON_MAX_DEPTH)
+        return ERR_OK;
+    char text[64];
+    snprintf(text, sizeof(text), "nested more than %d levels deep", JSON_MAX_DEPTH);
+    fail(p, p->at, text);
+    return p->err;
+}
+
+static enum err parse_array(struct parser *p, struct json_object *array)
+{
+    p->at++;
+    skip_space(p);
+    if (take(p, ']'))
+        return ERR_OK;
+    for (;;) {
+        struct json_object *value = NULL;
+        if (parse_value(p, &value) != ERR_OK)
+            return p->err;
+        json_object_array_add(array, value);
+        skip_space(p);
+        if (take(p, ']'))
+            return ERR_OK;
+        if (!take(p, ','))
+            return expected(p, "',' or ']' after an array element");
+        skip_space(p);
+    }
+}
+
+/* A copy of the key that is unique in the object and holds no NUL, or NULL after an error. */
+static char *parse_key(struct parser *p, struct json_object *obj)
+{
+    const char *where = p->at;
+    if (p->at >= p->end || *p->at != '"') {
+        expected(p, "a key in double quotes");
+        return NULL;
+    }
+    const char *raw;
+    size_t len;
+    if (parse_string(p, &raw, &len) != ERR_OK)
+        return NULL;
+    if (memchr(raw, '\0', len)) {
+        fail(p, where, "a key must not contain U+0000");
+        return NULL;
+    }
+    char *key = memcpy(heap_alloc(len + 1), raw, len);
+    if (json_object_object_get_ex(obj, key, NULL)) {
+        char text[160];
+        snprintf(text, sizeof(text), "duplicate key \"%.*s\"",
+                 (int)utf8_cut(key, len < 100 ? len : 100), key);
+        fail(p, where, text);
+        free(key);
+        return NULL;
+    }
+    return key;
+}
+
+static enum err parse_member(struct parser *p, struct json_object *obj)
+{
+    char *key = parse_key(p, obj);
+    if (!key)
+        return p->err;
+    struct json_object *value = NULL;
+    skip_space(p);
+    if (!take(p, ':')) {
+        expected(p, "':' after a key");
+        goto out;
+    }
+    skip_space(p);
+    if (parse_value(p, &value) == ERR_OK)
+        json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW);
+out:
+    free(key);
+    return p->err;
+}
+
+static enum err parse_object(struct parser *p, struct json_object *obj)
+{
+    p->at++;
+    skip_space(p);
+    if (take(p, '}'))
+        return ERR_OK;
+    for (;;) {
+        if (parse_member(p, obj) != ERR_OK)
+            return p->err;
+        skip_space(p);
+        if (take(p, '}'))
+            return ERR_OK;
+        if (!take(p, ','))
+            return expected(p, "',' or '}' after a value");
+        skip_space(p);
+    }
+}
+
+static enum err parse_value(struct parser *p, struct json_object **out)
+{
+    const char *text;
+    size_t len;
+    switch (p->at < p->end ? *p->at : '\0') {
+    case '{':
+        *out = json_object_new_object();
+        if (deeper(p) == ERR_OK)
+            parse_object(p, *out);
+        p->depth--;
+        break;
+    case '[':
+        *out = json_object_new_array();
+        if (deeper(p) == ERR_OK)
+            parse_array(p, *out);
+        p->depth--;
+        break;
+    case '"':
+        if (parse_string(p, &text, &len) == ERR_OK)
+            *out = json_object_new_string_len(text, (int)len);
+        break;
+    case 't':
+        return parse_word(p, "true", json_object_new_boolean(1), out);
+    case 'f':
+        return parse_word(p, "false", json_object_new_boolean(0), out);
+    case 'n':
+        return parse_word(p, "null", NULL, out);
+    case '-':
+    case '0' ... '9':
+        return parse_number(p, out);
+    default:
+        return expected(p, "a JSON value");
+    }
+    if (p->err != ERR_OK) {
+        json_object_put(*out);
+        *out = NULL;
+    }
+    return p->err;
+}
+
+enum err json_parse(struct arena *arena, const char *text, size_t len, size_t max,
+                    struct json_object **out, struct errinfo *ei)
+{
+    *out = NULL;
+    if (max > INT_MAX / 2)
+        max = INT_MAX / 2; /* json-c counts in int */
+    if (len > max)
+        return err_set(ei, ERR_INVALID, "%zu bytes of JSON are more than the limit of %zu", len,
+                       max);
+    struct parser p = {.text = text, .at = text, .end = text + len, .ei = ei};
+    buf_init(&p.scratch, len + 4);
+    skip_space(&p);
+    if (parse_value(&p, out) == ERR_OK) {
+        skip_space(&p);
+        if (p.at < p.end)
+            expected(&p, "nothing after the value");
+    }
+    buf_fini(&p.scratch);
+    if (p.err != ERR_OK) {
+        json_object_put(*out);
+        *out = NULL;
+        return p.err;
+    }
+    json_own(arena, *out);
+    return ERR_OK;
+}

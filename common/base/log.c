@@ -1,0 +1,124 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+enum { MAX_LINE = 256 * 1024, STALL_MS = 1000 };
+
+static enum log_level least = LOG_INFO;
+static int log_fd = STDERR_FILENO;
+
+static const char *const level_names[] = {
+    [LOG_DEBUG] = "debug",
+    [LOG_INFO] = "info",
+    [LOG_WARN] = "warn",
+    [LOG_ERROR] = "error",
+};
+
+bool log_set_level(const char *text)
+{
+    static const struct {
+        const char *name;
+        enum log_level level;
+    } known[] = {
+        {"debug", LOG_DEBUG}, {"info", LOG_INFO},   {"warn", LOG_WARN},   {"warning", LOG_WARN},
+        {"error", LOG_ERROR}, {"fatal", LOG_ERROR}, {"panic", LOG_ERROR},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcasecmp(text, known[i].name) == 0) {
+            least = known[i].level;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool log_enabled(enum log_level level)
+{
+    return level >= least;
+}
+
+void log_set_fd(int fd)
+{
+    log_fd = fd;
+}
+
+static void put_text(struct buf *line, const char *key, const char *value)
+{
+    size_t len = strlen(value);
+    if (len > LOG_MAX_VALUE)
+        len = utf8_cut(value, LOG_MAX_VALUE);
+    buf_puts(line, line->len > 1 ? "," : "");
+    json_quote(line, key, strlen(key));
+    buf_puts(line, ":");
+    json_quote(line, value, len);
+}
+
+static void put_field(struct buf *line, const struct log_field *field)
+{
+    if (field->str) {
+        put_text(line, field->key, field->str);
+        return;
+    }
+    buf_puts(line, ",");
+    json_quote(line, field->key, strlen(field->key));
+    buf_printf(line, ":%lld", (long long)field->num);
+}
+
+/* A reader that has stalled for a second loses the line: the loop must go on. */
+static void write_line(const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(log_fd, data, len);
+        if (n >= 0) {
+            data += n;
+            len -= (size_t)n;
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        struct pollfd ready = {.fd = log_fd, .events = POLLOUT};
+        if ((errno != EAGAIN && errno != EWOULDBLOCK) || poll(&ready, 1, STALL_MS) <= 0)
+            return;
+    }
+}
+
+void log_write(enum log_level level, const char *event, const char *canary, const char *msg,
+               const struct log_field *fields, int count)
+{
+    if (!log_enabled(level))
+        return;
+    int saved = errno; /* a log line between a call and its errno must not hurt */
+    struct buf line;
+    char ts[CLOCK_TEXT];
+    buf_init(&line, MAX_LINE);
+    buf_puts(&line, "{");
+    put_text(&line, "ts", clock_rfc3339_micro(clock_wall_ms(), ts));
+    put_text(&line, "level", level_names[level]);
+    put_text(&line, "event", event);
+    if (canary)
+        put_text(&line, "canary", canary);
+    put_text(&line, "msg", msg);
+    for (int i = 0; i < count; i++) {
+        /* A field that does not fit whole is left out, so that the line stays JSON. */
+        size_t before = line.len;
+        put_field(&line, &fields[i]);
+        if (line.len + 2 > MAX_LINE) {
+            line.len = before;
+            break;
+        }
+    }
+    line.truncated = false;
+    buf_puts(&line, "}\n");
+    write_line(line.data, line.len);
+    buf_fini(&line);
+    errno = saved;
+}

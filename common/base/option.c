@@ -1,0 +1,408 @@
+#include "base/option.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/utf8.h"
+
+extern char **environ;
+
+enum { MAX_NAME = 64, SHOWN = 60 };
+enum asked { ASKED_NOTHING, ASKED_HELP, ASKED_VERSION };
+
+/* One reading of the arguments. Values stay text until all of them are known: --help works beside a
+ * bad one. */
+struct reading {
+    const struct option_program *program;
+    struct arena *arena;
+    size_t count;
+    const char **given; /* by row: the text of the flag, or NULL */
+    int argc, next;
+    char **argv;
+    enum asked asked;
+    struct errinfo *ei;
+};
+
+static size_t count_rows(const struct option_row *rows)
+{
+    size_t count = 0;
+    while (rows[count].name)
+        count++;
+    return count;
+}
+
+/* Edit distance in which a swap of neighbours counts once and '_', '-' and upper case make no
+ * difference. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t rows[3][MAX_NAME + 1];
+    size_t la = strlen(a), lb = strlen(b);
+    if (la > MAX_NAME || lb > MAX_NAME)
+        return MAX_NAME;
+    for (size_t j = 0; j <= lb; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *two = rows[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            char x = (char)(a[i - 1] == '_' ? '-' : a[i - 1] | 0x20);
+            char y = (char)(b[j - 1] == '_' ? '-' : b[j - 1] | 0x20);
+            size_t best = before[j - 1] + (x != y);
+            best = before[j] + 1 < best ? before[j] + 1 : best;
+            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && two[j - 2] + 1 < best)
+                best = two[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[la % 3][lb];
+}
+
+/* The name that was probably meant, or NULL when none is near. */
+static const char *nearest(const struct option_program *program, const char *name)
+{
+    const char *best = NULL;
+    size_t limit = strlen(name) / 3 + 1, least = limit < 3 ? limit + 1 : 4;
+    for (const struct option_row *row = program->rows; row->name; row++) {
+        size_t d = distance(name, row->name);
+        if (d < least) {
+            least = d;
+            best = row->name;
+        }
+    }
+    for (const struct option_row *row = program->rows; !best && strlen(name) >= 4 && row->name;
+         row++) {
+        if (strncmp(row->name, name, strlen(name)) == 0)
+            best = row->name;
+    }
+    return best;
+}
+
+static int shown(const char *text)
+{
+    size_t len = strlen(text);
+    return (int)(len > SHOWN ? utf8_cut(text, SHOWN) : len);
+}
+
+static enum err unknown_flag(struct reading *r, const char *name)
+{
+    const char *near = nearest(r->program, name);
+    if (near)
+        return err_set(r->ei, ERR_INVALID, "unknown flag --%.*s; did you mean --%s?", shown(name),
+                       name, near);
+    return err_set(r->ei, ERR_INVALID, "unknown flag --%.*s; see --help for the known ones",
+                   shown(name), name);
+}
+
+static bool stands_alone(const struct option_row *row)
+{
+    return row->type == OPTION_BOOL || (row->type == OPTION_IGNORED && !row->arg);
+}
+
+static const struct option_row *find_row(const struct option_program *program, const char *name)
+{
+    for (const struct option_row *row = program->rows; row->name; row++) {
+        if (strcmp(row->name, name) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* "--port --database x": the next word is a flag of this program, so the value was forgotten. */
+static bool is_known_flag(struct reading *r, const char *word)
+{
+    return strncmp(word, "--", 2) == 0 && find_row(r->program, word + 2) != NULL;
+}
+
+/* One word that begins with '-': notes the flag's text, and takes the next word where that is its
+ * value. */
+static enum err read_flag(struct reading *r, const char *word)
+{
+    const char *body = word + (word[1] == '-' ? 2 : 1);
+    size_t len = strcspn(body, "=");
+    const char *name = arena_strndup(r->arena, body, len);
+    const char *value = body[len] == '=' ? body + len + 1 : NULL;
+    const struct option_row *row = find_row(r->program, name);
+    if (!row) {
+        if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0)
+            r->asked = ASKED_HELP;
+        else if (strcmp(name, "version") == 0)
+            r->asked = ASKED_VERSION;
+        else
+            return unknown_flag(r, name);
+        return ERR_OK;
+    }
+    if (!value && stands_alone(row))
+        value = "true";
+    if (!value) {
+        if (r->next >= r->argc || is_known_flag(r, r->argv[r->next]))
+            return err_set(r->ei, ERR_INVALID, "--%s needs a value: --%s %s", name, name,
+                           row->arg ? row->arg : "VALUE");
+        value = r->argv[r->next++];
+    }
+    r->given[row - r->program->rows] = value;
+    return ERR_OK;
+}
+
+static enum err read_words(struct reading *r)
+{
+    while (r->next < r->argc) {
+        const char *word = r->argv[r->next];
+        if (word[0] != '-' || word[1] == '\0')
+            break;
+        r->next++;
+        if (strcmp(word, "--") == 0)
+            break;
+        enum err err = read_flag(r, word);
+        if (err != ERR_OK || r->asked != ASKED_NOTHING)
+            return err;
+    }
+    if (r->next < r->argc && !r->program->takes_arguments)
+        return err_set(r->ei, ERR_INVALID, "unexpected argument \"%.*s\"; flags begin with --",
+                       shown(r->argv[r->next]), r->argv[r->next]);
+    return ERR_OK;
+}
+
+/* An empty variable counts as unset, as in Flagger. */
+static const char *from_environment(char **environment, const char *name)
+{
+    size_t len = name ? strlen(name) : 0;
+    for (char **entry = environment; name && entry && *entry; entry++) {
+        if (strncmp(*entry, name, len) == 0 && (*entry)[len] == '=' && (*entry)[len + 1])
+            return *entry + len + 1;
+    }
+    return NULL;
+}
+
+static bool to_bool(const char *text, bool *out)
+{
+    static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True"};
+    static const char *const no[] = {"0", "f", "F", "false", "FALSE", "False"};
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+        *out = strcmp(text, yes[i]) == 0;
+        if (*out || strcmp(text, no[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Digits with an optional sign, nothing before or after. */
+static bool to_int(const char *text, int64_t *out)
+{
+    const char *digits = text + (*text == '-' || *text == '+');
+    if (!*digits || digits[strspn(digits, "0123456789")])
+        return false;
+    errno = 0;
+    *out = strtoll(text, NULL, 10);
+    return errno == 0;
+}
+
+static bool to_number(const char *text, double *out)
+{
+    char *end;
+    if (!*text || text[strspn(text, "0123456789+-.eE")])
+        return false;
+    *out = strtod(text, &end);
+    return *end == '\0' && isfinite(*out);
+}
+
+static bool bounded(const struct option_row *row)
+{
+    return row->max > row->min;
+}
+
+static bool is_choice(const struct option_row *row, const char *text)
+{
+    for (const char *const *choice = row->choices; choice && *choice; choice++) {
+        if (strcmp(*choice, text) == 0)
+            return true;
+    }
+    return !row->choices;
+}
+
+/* False when the text does not fit the row. */
+static bool store(struct arena *arena, const struct option_row *row, const char *text)
+{
+    int64_t integer;
+    double number;
+    switch (row->type) {
+    case OPTION_STRING:
+        if (!is_choice(row, text))
+            return false;
+        *(const char **)row->at = arena_strdup(arena, text);
+        return true;
+    case OPTION_BOOL:
+        return to_bool(text, row->at);
+    case OPTION_INT:
+    case OPTION_DURATION:
+        if (row->type == OPTION_INT ? !to_int(text, &integer)
+                                    : duration_parse_ms(text, &integer, NULL) != ERR_OK)
+            return false;
+        if (bounded(row) && (integer < row->min || integer > row->max))
+            return false;
+        *(int64_t *)row->at = integer;
+        return true;
+    case OPTION_NUMBER:
+        if (!to_number(text, &number))
+            return false;
+        if (bounded(row) && (number < (double)row->min || number > (double)row->max))
+            return false;
+        *(double *)row->at = number;
+        return true;
+    case OPTION_IGNORED:
+        return true;
+    }
+    return false;
+}
+
+static const char *expected(struct arena *arena, const struct option_row *row)
+{
+    char low[DURATION_TEXT], high[DURATION_TEXT];
+    const char *list = "";
+    switch (row->type) {
+    case OPTION_BOOL:
+        return "true or false";
+    case OPTION_INT:
+        if (!bounded(row))
+            return "a whole number";
+        return arena_printf(arena, "a whole number from %lld to %lld", (long long)row->min,
+                            (long long)row->max);
+    case OPTION_NUMBER:
+        if (!bounded(row))
+            return "a number";
+        return arena_printf(arena, "a number from %lld to %lld", (long long)row->min,
+                            (long long)row->max);
+    case OPTION_DURATION:
+        if (!bounded(row))
+            return "a duration such as 1m30s";
+        return arena_printf(arena, "a duration from %s to %s",
+                            duration_format(row->min * 1000000, low),
+                            duration_format(row->max * 1000000, high));
+    default:
+        for (const char *const *choice = row->choices; choice && *choice; choice++)
+            list = arena_printf(arena, "%s%s%s", list, *list ? ", " : "", *choice);
+        return arena_printf(arena, "one of %s", list);
+    }
+}
+
+static enum err unfit(struct reading *r, const struct option_row *row, const char *source,
+                      const char *text)
+{
+    const char *want = expected(r->arena, row);
+    if (row->secret)
+        return err_set(r->ei, ERR_INVALID, "%s: expected %s", source, want);
+    return err_set(r->ei, ERR_INVALID, "%s: expected %s, found \"%.*s\"", source, want, shown(text),
+                   text);
+}
+
+static void store_default(struct arena *arena, const struct option_row *row)
+{
+    static const char *const nothing[] = {[OPTION_INT] = "0",
+                                          [OPTION_BOOL] = "false",
+                                          [OPTION_DURATION] = "0",
+                                          [OPTION_NUMBER] = "0",
+                                          [OPTION_IGNORED] = ""};
+    if (row->type == OPTION_STRING && !row->value) {
+        *(const char **)row->at = NULL;
+        return;
+    }
+    struct option_row free_row = *row;
+    free_row.max = free_row.min; /* a default such as 0 for "none" may be out of bounds */
+    bool fits = store(arena, &free_row, row->value ? row->value : nothing[row->type]);
+    assert(fits && "the table's own default must parse");
+    (void)fits;
+}
+
+static enum err store_row(struct reading *r, size_t index, char **environment)
+{
+    const struct option_row *row = &r->program->rows[index];
+    if (row->type == OPTION_IGNORED)
+        return ERR_OK;
+    store_default(r->arena, row);
+    const char *flag = r->given[index];
+    const char *variable = from_environment(environment, row->env);
+    if (variable && (!flag || row->env_wins)) {
+        if (!store(r->arena, row, variable))
+            return unfit(r, row, row->env, variable);
+    } else if (flag && !store(r->arena, row, flag)) {
+        return unfit(r, row, arena_printf(r->arena, "--%s", row->name), flag);
+    }
+    return ERR_OK;
+}
+
+static enum err read_all(struct reading *r, char **environment)
+{
+    r->count = count_rows(r->program->rows);
+    r->given = arena_array(r->arena, r->count, sizeof(*r->given));
+    r->next = r->argc > 0;
+    enum err err = read_words(r);
+    if (r->asked != ASKED_NOTHING)
+        return ERR_CANCELLED;
+    for (size_t i = 0; err == ERR_OK && i < r->count; i++)
+        err = store_row(r, i, environment);
+    return err;
+}
+
+enum err option_read(const struct option_program *program, struct arena *arena, int argc,
+                     char **argv, char **environment, int *first_argument, struct errinfo *ei)
+{
+    struct reading r = {.program = program, .arena = arena, .argc = argc, .argv = argv, .ei = ei};
+    enum err err = read_all(&r, environment);
+    if (err == ERR_CANCELLED)
+        return err_set(ei, err, "%s was asked for", r.asked == ASKED_HELP ? "--help" : "--version");
+    *first_argument = r.next;
+    return err;
+}
+
+static bool wants_color(void)
+{
+    const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !(none && *none);
+}
+
+static _Noreturn void finish(struct arena *arena, int status)
+{
+    int flushed = fflush(stdout);
+    arena_free(arena);
+    exit(flushed == 0 ? status : 1);
+}
+
+static void warn_ignored(const struct reading *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct option_row *row = &r->program->rows[i];
+        if (r->given[i] && row->type == OPTION_IGNORED)
+            log_warn("option_ignored", NULL, "this flag has no effect", LOG_STR("flag", row->name),
+                     LOG_STR("why", row->help));
+    }
+}
+
+int option_parse(const struct option_program *program, struct arena *arena, int argc, char **argv)
+{
+    struct errinfo ei = {0};
+    struct reading r = {.program = program, .arena = arena, .argc = argc, .argv = argv, .ei = &ei};
+    enum err err = read_all(&r, environ);
+    if (r.asked == ASKED_HELP) {
+        fputs(option_help(program, arena, wants_color()), stdout);
+        finish(arena, 0);
+    }
+    if (r.asked == ASKED_VERSION) {
+        printf("%s %s\n", program->name, FLAGGER_VERSION);
+        finish(arena, 0);
+    }
+    if (err != ERR_OK) {
+        fprintf(stderr, "%s: %s\n", program->name, ei.text);
+        finish(arena, 2);
+    }
+    warn_ignored(&r);
+    return r.next;
+}
