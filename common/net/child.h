@@ -48,6 +48,7 @@ struct child_spec {
     int64_t grace_ms;              /* between TERM and KILL, 0: 5 s */
     size_t max_output;             /* 0: 64 KiB; the rest is read and thrown away */
     bool inherit_output;           /* stdout and stderr are ours; nothing is captured */
+    bool inherit_stderr;           /* stderr is ours, only stdout is captured (a plugin that answers on stdout) */
     /* Called with each piece of output as it comes; may be NULL. */
     void (*on_output)(void *arg, const char *data, size_t len);
 };
