@@ -1,0 +1,84 @@
+#include "base/base64.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void vectors_of_rfc_4648(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plain, *coded;
+    } cases[] = {
+        {"", ""},
+        {"f", "Zg=="},
+        {"fo", "Zm8="},
+        {"foo", "Zm9v"},
+        {"foob", "Zm9vYg=="},
+        {"fooba", "Zm9vYmE="},
+        {"foobar", "Zm9vYmFy"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *out = NULL;
+        size_t len = 99;
+        assert_string_equal(base64_encode(arena, cases[i].plain, strlen(cases[i].plain)),
+                            cases[i].coded);
+        assert_int_equal(base64_decode(arena, cases[i].coded, &out, &len, NULL), ERR_OK);
+        assert_int_equal(len, strlen(cases[i].plain));
+        assert_string_equal(out, cases[i].plain);
+    }
+    arena_free(arena);
+}
+
+static void every_byte_survives(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    unsigned char all[256];
+    for (int i = 0; i < 256; i++)
+        all[i] = (unsigned char)i;
+    char *out = NULL;
+    size_t len = 0;
+    assert_int_equal(base64_decode(arena, base64_encode(arena, all, 256), &out, &len, NULL),
+                     ERR_OK);
+    assert_int_equal(len, 256);
+    assert_memory_equal(out, all, 256);
+    arena_free(arena);
+}
+
+static void white_space_is_allowed_and_rubbish_is_not(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum err err;
+    } cases[] = {
+        {"Zm9v\nYmFy\n", ERR_OK}, {"Zm9v YmE=", ERR_OK},     {"Zm9", ERR_INVALID},
+        {"Zm9v!", ERR_INVALID},   {"Zg==Zg==", ERR_INVALID}, {"Z===", ERR_INVALID},
+        {"====", ERR_INVALID},    {"Zm9\xff", ERR_INVALID},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *out = NULL;
+        struct errinfo ei = {0};
+        assert_int_equal(base64_decode(arena, cases[i].text, &out, NULL, &ei), cases[i].err);
+        if (cases[i].err != ERR_OK)
+            assert_non_null(strstr(ei.text, "not base64"));
+    }
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors_of_rfc_4648),
+        cmocka_unit_test(every_byte_survives),
+        cmocka_unit_test(white_space_is_allowed_and_rubbish_is_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
