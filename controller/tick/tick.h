@@ -124,7 +124,8 @@ enum effect_kind {
     EFFECT_PATCH,   /* resource, namespace, name, body: an RFC 7386 patch, with metadata.resourceVersion in it when
                      * the rule relied on what it read */
     EFFECT_DELETE,  /* resource, namespace, name; body: DeleteOptions or NULL. Already gone is fine. */
-    EFFECT_STATUS,  /* body: patch of the Canary's status subresource */
+    EFFECT_STATUS,  /* body: {"status": ...}, a patch of the Canary's status subresource without a precondition: it
+                     * says what the effects before it have done */
     EFFECT_EVENT,   /* event_type, text, phase: a Kubernetes Event, a log line and the event webhooks */
     EFFECT_ALERT,   /* severity, text, with_metadata */
     EFFECT_WEIGHTS, /* gauges: primary_weight, canary_weight */
@@ -142,6 +143,7 @@ struct effect {
     const char *event_type; /* "Normal", "Warning" */
     const char *severity;   /* "info", "warn", "error" */
     const char *text;
+    const char *why; /* what a write is for, "weights 90/10": for logs and golden cases; NULL: see the body */
     bool with_metadata;
     bool success;
     int webhook;
@@ -181,7 +183,14 @@ void plan_weights(struct tick *tick, int primary, int canary);
 void plan_metric(struct tick *tick, const char *metric, double value);
 void plan_outcome(struct tick *tick, bool success, const char *how);
 void plan_hook(struct tick *tick, int webhook_index, enum phase phase);
+/* Says what the last effect of the plan is for (effect->why). */
+void plan_why(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Warning event with the text (its phase is the canary's) and VERDICT_STOP. */
 enum verdict plan_stop(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/*
+ * The plan as text, one line per effect and a last line `again interval, stepped`: for golden cases, dry runs and
+ * debug logs. Owned by the arena.
+ */
+const char *plan_print(struct tick *tick);
 
 #endif

@@ -1,0 +1,151 @@
+/* The plan of a tick: effects in the order in which they must happen. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "tick/tick.h"
+
+static struct effect *add_effect(struct tick *tick, enum effect_kind kind)
+{
+    struct effect *effect = ARENA_NEW(tick->arena, struct effect);
+
+    effect->kind = kind;
+    effect->phase = tick->canary->status.phase;
+    *tick->plan->last = effect;
+    tick->plan->last = &effect->next;
+    tick->plan->count++;
+    return effect;
+}
+
+static struct effect *add_write(struct tick *tick, enum effect_kind kind,
+                                const struct kube_resource *resource, const char *namespace_,
+                                const char *name, struct json_object *body)
+{
+    struct effect *effect = add_effect(tick, kind);
+
+    effect->resource = resource;
+    effect->namespace_ = namespace_;
+    effect->name = name;
+    effect->body = body;
+    return effect;
+}
+
+void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                 struct json_object *body)
+{
+    const char *name = json_str_at(body, "metadata", "name", NULL);
+
+    assert(name);
+    add_write(tick, EFFECT_CREATE, resource, namespace_, name, body);
+}
+
+bool plan_update(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
+                 struct json_object *to)
+{
+    struct json_object *patch = json_merge_diff(tick->arena, from, to);
+
+    if (!patch)
+        return false;
+    json_set_str(json_sub(patch, "metadata"), "resourceVersion",
+                 json_str_at(from, "metadata", "resourceVersion", NULL));
+    add_write(tick, EFFECT_PATCH, resource, json_str_at(from, "metadata", "namespace", NULL),
+              json_str_at(from, "metadata", "name", NULL), patch);
+    return true;
+}
+
+void plan_patch(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                const char *name, struct json_object *body)
+{
+    add_write(tick, EFFECT_PATCH, resource, namespace_, name, body);
+}
+
+void plan_delete(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                 const char *name)
+{
+    add_write(tick, EFFECT_DELETE, resource, namespace_, name, NULL);
+}
+
+void plan_status(struct tick *tick, struct json_object *patch)
+{
+    add_effect(tick, EFFECT_STATUS)->body = patch;
+}
+
+void plan_event(struct tick *tick, const char *type, enum phase phase, const char *fmt, ...)
+{
+    struct effect *effect = add_effect(tick, EFFECT_EVENT);
+    va_list args;
+
+    va_start(args, fmt);
+    effect->text = arena_vprintf(tick->arena, fmt, args);
+    va_end(args);
+    effect->event_type = type;
+    effect->phase = phase;
+}
+
+void plan_alert(struct tick *tick, const char *severity, bool with_metadata, const char *fmt, ...)
+{
+    struct effect *effect = add_effect(tick, EFFECT_ALERT);
+    va_list args;
+
+    va_start(args, fmt);
+    effect->text = arena_vprintf(tick->arena, fmt, args);
+    va_end(args);
+    effect->severity = severity;
+    effect->with_metadata = with_metadata;
+}
+
+void plan_weights(struct tick *tick, int primary, int canary)
+{
+    struct effect *effect = add_effect(tick, EFFECT_WEIGHTS);
+
+    effect->primary_weight = primary;
+    effect->canary_weight = canary;
+}
+
+void plan_metric(struct tick *tick, const char *metric, double value)
+{
+    struct effect *effect = add_effect(tick, EFFECT_METRIC);
+
+    effect->text = metric;
+    effect->value = value;
+}
+
+void plan_outcome(struct tick *tick, bool success, const char *how)
+{
+    struct effect *effect = add_effect(tick, EFFECT_OUTCOME);
+
+    effect->success = success;
+    effect->text = how;
+}
+
+void plan_hook(struct tick *tick, int webhook_index, enum phase phase)
+{
+    struct effect *effect = add_effect(tick, EFFECT_HOOK);
+
+    effect->webhook = webhook_index;
+    effect->phase = phase;
+}
+
+void plan_why(struct tick *tick, const char *fmt, ...)
+{
+    struct effect *effect = tick->plan->first;
+    va_list args;
+
+    assert(effect);
+    while (effect->next)
+        effect = effect->next;
+    va_start(args, fmt);
+    effect->why = arena_vprintf(tick->arena, fmt, args);
+    va_end(args);
+}
+
+enum verdict plan_stop(struct tick *tick, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    const char *text = arena_vprintf(tick->arena, fmt, args);
+    va_end(args);
+    plan_event(tick, "Warning", tick->canary->status.phase, "%s", text);
+    return VERDICT_STOP;
+}

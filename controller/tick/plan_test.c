@@ -1,0 +1,103 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tick/tick.h"
+
+static const struct settings settings = {.mesh_provider = "istio"};
+static struct canary_webhook webhooks[] = {{.name = "after"}};
+static const struct canary canary = {
+    .name = "podinfo",
+    .namespace_ = "test",
+    .target = {.kind = "Deployment", .name = "podinfo"},
+    .analysis = {.webhooks = webhooks, .n_webhooks = 1},
+    .status = {.phase = PHASE_Progressing},
+};
+
+static int setup(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+static struct json_object *parse(struct arena *arena, const char *text)
+{
+    struct json_object *object = NULL;
+    struct errinfo ei;
+
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei), ERR_OK);
+    return object;
+}
+
+static void test_every_kind_of_effect_in_order(void **state)
+{
+    struct arena *arena = *state;
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true, "uuid");
+
+    plan_create(tick, &kube_services, "test", parse(arena, "{\"metadata\":{\"name\":\"a\"}}"));
+    plan_patch(tick, &kube_deployments, "test", "b", parse(arena, "{\"spec\":{\"replicas\":0}}"));
+    plan_delete(tick, &kube_configmaps, "test", "c");
+    plan_event(tick, "Normal", PHASE_Waiting, "Advance %s", "podinfo");
+    plan_alert(tick, "info", true, "hello");
+    plan_weights(tick, 90, 10);
+    plan_metric(tick, "latency", 0.5);
+    plan_outcome(tick, true, "completed");
+    plan_hook(tick, 0, PHASE_Succeeded);
+    plan_status(tick, parse(arena, "{\"status\":{\"phase\":\"Waiting\",\"canaryWeight\":10}}"));
+    assert_int_equal(plan_stop(tick, "no %d", 7), VERDICT_STOP);
+    tick->plan->again = AGAIN_INTERVAL;
+    tick->plan->stepped = true;
+    assert_int_equal(tick->plan->count, 11);
+    assert_string_equal(plan_print(tick),
+                        "create services test/a\n"
+                        "patch deployments test/b {\"spec\":{\"replicas\":0}}\n"
+                        "delete configmaps test/c\n"
+                        "event Normal Waiting: Advance podinfo\n"
+                        "alert info+: hello\n"
+                        "weights 90/10\n"
+                        "metric latency 0.5\n"
+                        "outcome success completed\n"
+                        "hook after Succeeded\n"
+                        "status {\"status\":{\"canaryWeight\":10,\"phase\":\"Waiting\"}}\n"
+                        "event Warning Progressing: no 7\n"
+                        "again interval, stepped\n");
+}
+
+static void test_update_patches_only_what_differs(void **state)
+{
+    struct arena *arena = *state;
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true, "uuid");
+    struct json_object *from =
+        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\","
+                     "\"resourceVersion\":\"7\",\"labels\":{\"x\":\"1\"}},\"spec\":{\"n\":1}}");
+    struct json_object *to = json_copy(arena, from);
+
+    assert_false(plan_update(tick, &kube_services, from, to));
+    assert_int_equal(tick->plan->count, 0);
+    json_set_int(json_sub(to, "spec"), "n", 2);
+    assert_true(plan_update(tick, &kube_services, from, to));
+    assert_string_equal(json_text_sorted(arena, tick->plan->first->body),
+                        "{\"metadata\":{\"resourceVersion\":\"7\"},\"spec\":{\"n\":2}}");
+    plan_why(tick, "n is %d", 2);
+    assert_string_equal(plan_print(tick), "patch services test/a n is 2\nagain never\n");
+    tick_reset(tick);
+    assert_string_equal(plan_print(tick), "again never\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_every_kind_of_effect_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_update_patches_only_what_differs, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

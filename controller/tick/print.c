@@ -1,0 +1,91 @@
+/* The plan as text: what golden cases compare and a person reads. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "tick/tick.h"
+
+enum { PRINT_MAX = 1024 * 1024 };
+
+/* The body without the precondition, which says nothing about what is meant. */
+static const char *body_text(struct arena *arena, struct json_object *body)
+{
+    struct json_object *copy = json_copy(arena, body);
+    struct json_object *metadata = json_at(copy, "metadata", NULL);
+
+    if (metadata) {
+        json_object_object_del(metadata, "resourceVersion");
+        if (json_object_object_length(metadata) == 0)
+            json_object_object_del(copy, "metadata");
+    }
+    return json_text_sorted(arena, copy);
+}
+
+static void print_write(struct arena *arena, struct buf *buf, const char *verb,
+                        const struct effect *effect)
+{
+    buf_printf(buf, "%s %s %s/%s", verb, effect->resource->plural, effect->namespace_,
+               effect->name);
+    if (effect->why)
+        buf_printf(buf, " %s", effect->why);
+    else if (effect->kind == EFFECT_PATCH)
+        buf_printf(buf, " %s", body_text(arena, effect->body));
+}
+
+static void print_effect(struct tick *tick, struct buf *buf, const struct effect *effect)
+{
+    const struct canary *canary = tick->canary;
+
+    switch (effect->kind) {
+    case EFFECT_CREATE:
+        print_write(tick->arena, buf, "create", effect);
+        break;
+    case EFFECT_PATCH:
+        print_write(tick->arena, buf, "patch", effect);
+        break;
+    case EFFECT_DELETE:
+        print_write(tick->arena, buf, "delete", effect);
+        break;
+    case EFFECT_STATUS:
+        buf_printf(buf, "status %s",
+                   effect->why ? effect->why : body_text(tick->arena, effect->body));
+        break;
+    case EFFECT_EVENT:
+        buf_printf(buf, "event %s %s: %s", effect->event_type, phase_name(effect->phase),
+                   effect->text);
+        break;
+    case EFFECT_ALERT:
+        buf_printf(buf, "alert %s%s: %s", effect->severity, effect->with_metadata ? "+" : "",
+                   effect->text);
+        break;
+    case EFFECT_WEIGHTS:
+        buf_printf(buf, "weights %d/%d", effect->primary_weight, effect->canary_weight);
+        break;
+    case EFFECT_METRIC:
+        buf_printf(buf, "metric %s %g", effect->text, effect->value);
+        break;
+    case EFFECT_OUTCOME:
+        buf_printf(buf, "outcome %s %s", effect->success ? "success" : "failure", effect->text);
+        break;
+    case EFFECT_HOOK:
+        buf_printf(buf, "hook %s %s", canary->analysis.webhooks[effect->webhook].name,
+                   phase_name(effect->phase));
+        break;
+    }
+    buf_puts(buf, "\n");
+}
+
+const char *plan_print(struct tick *tick)
+{
+    static const char *const again[] = {
+        [AGAIN_NEVER] = "never", [AGAIN_INTERVAL] = "interval", [AGAIN_NOW] = "now"};
+    struct buf buf;
+
+    buf_init(&buf, PRINT_MAX);
+    for (const struct effect *effect = tick->plan->first; effect; effect = effect->next)
+        print_effect(tick, &buf, effect);
+    buf_printf(&buf, "again %s%s\n", again[tick->plan->again],
+               tick->plan->stepped ? ", stepped" : "");
+    const char *text = arena_strdup(tick->arena, buf.data);
+    buf_fini(&buf);
+    return text;
+}

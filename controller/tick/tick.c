@@ -1,0 +1,165 @@
+#include "tick/tick.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What was found out in this tick, by the key of the need that asked for it. */
+struct fact {
+    struct fact *next;
+    enum need_kind kind;
+    const char *key;
+    struct json_object *object;
+    struct metric_answer metric;
+    struct hook_answer hook;
+};
+
+struct tick *tick_new(struct arena *arena, const struct canary *canary,
+                      const struct settings *settings, int64_t now_ms, bool due,
+                      const char *fresh_uuid)
+{
+    struct tick *tick = ARENA_NEW(arena, struct tick);
+
+    *tick = (struct tick){
+        .arena = arena,
+        .now_ms = now_ms,
+        .fresh_uuid = fresh_uuid,
+        .canary = canary,
+        .settings = settings,
+        .provider = canary->provider ? canary->provider : settings->mesh_provider,
+        .due = due,
+        .kind = canary->target.kind,
+    };
+    tick_reset(tick);
+    return tick;
+}
+
+void tick_reset(struct tick *tick)
+{
+    tick->needs = NULL;
+    tick->plan = ARENA_NEW(tick->arena, struct plan);
+    tick->plan->last = &tick->plan->first;
+}
+
+int64_t tick_interval_ms(const struct tick *tick)
+{
+    int64_t interval = tick->canary->analysis.interval_ms;
+    int64_t least = tick->settings->min_analysis_interval_ms;
+
+    return interval < least ? least : interval;
+}
+
+static struct fact *find_fact(const struct tick *tick, const char *key)
+{
+    for (struct fact *fact = tick->facts; fact; fact = fact->next) {
+        if (strcmp(fact->key, key) == 0)
+            return fact;
+    }
+    return NULL;
+}
+
+/* A need at the end of the list; one that is asked for twice before it is fetched stays one. */
+static struct need *record_need(struct tick *tick, enum need_kind kind, const char *key)
+{
+    struct need **last = &tick->needs;
+
+    for (; *last; last = &(*last)->next) {
+        if (strcmp((*last)->key, key) == 0)
+            return *last;
+    }
+    *last = ARENA_NEW(tick->arena, struct need);
+    (*last)->kind = kind;
+    (*last)->key = key;
+    return *last;
+}
+
+bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                 const char *name, struct json_object **out)
+{
+    const char *key = arena_printf(tick->arena, "object %s/%s/%s %s/%s", resource->group,
+                                   resource->version, resource->plural, namespace_, name);
+    const struct fact *fact = find_fact(tick, key);
+
+    *out = NULL;
+    if (fact) {
+        *out = fact->object;
+        return true;
+    }
+    struct need *need = record_need(tick, NEED_OBJECT, key);
+    need->resource = resource;
+    need->namespace_ = namespace_;
+    need->name = name;
+    return false;
+}
+
+bool need_metric(struct tick *tick, const struct metric_question *question,
+                 const struct metric_answer **out)
+{
+    const char *key = arena_printf(tick->arena, "metric %s", question->id);
+    const struct fact *fact = find_fact(tick, key);
+
+    *out = NULL;
+    if (fact) {
+        *out = &fact->metric;
+        return true;
+    }
+    record_need(tick, NEED_METRIC, key)->metric = *question;
+    return false;
+}
+
+bool need_hook(struct tick *tick, int webhook_index, enum phase phase,
+               const struct hook_answer **out)
+{
+    assert(webhook_index >= 0 && webhook_index < tick->canary->analysis.n_webhooks);
+    const char *key = arena_printf(tick->arena, "hook %d", webhook_index);
+    const struct fact *fact = find_fact(tick, key);
+
+    *out = NULL;
+    if (fact) {
+        *out = &fact->hook;
+        return true;
+    }
+    struct need *need = record_need(tick, NEED_HOOK, key);
+    need->webhook = webhook_index;
+    need->phase = phase;
+    return false;
+}
+
+static struct fact *learn(struct tick *tick, const struct need *need, enum need_kind kind)
+{
+    assert(need->kind == kind);
+    struct fact *fact = find_fact(tick, need->key);
+
+    if (!fact) {
+        fact = ARENA_NEW(tick->arena, struct fact);
+        *fact = (struct fact){.next = tick->facts, .kind = kind, .key = need->key};
+        tick->facts = fact;
+    }
+    return fact;
+}
+
+void fact_object(struct tick *tick, const struct need *need, struct json_object *object)
+{
+    learn(tick, need, NEED_OBJECT)->object = object;
+}
+
+void fact_metric(struct tick *tick, const struct need *need, struct metric_answer answer)
+{
+    learn(tick, need, NEED_METRIC)->metric = answer;
+}
+
+void fact_hook(struct tick *tick, const struct need *need, struct hook_answer answer)
+{
+    learn(tick, need, NEED_HOOK)->hook = answer;
+}
+
+void facts_forget_objects(struct tick *tick)
+{
+    struct fact **at = &tick->facts;
+
+    while (*at) {
+        if ((*at)->kind == NEED_OBJECT)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+    }
+}

@@ -1,0 +1,116 @@
+#include "tick/tick.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct settings settings = {.mesh_provider = "istio",
+                                         .min_analysis_interval_ms = 10000};
+static struct canary_webhook webhooks[2];
+
+static struct canary make_canary(void)
+{
+    return (struct canary){
+        .name = "podinfo",
+        .namespace_ = "test",
+        .target = {.kind = "Deployment", .name = "podinfo"},
+        .analysis = {.interval_ms = 60000, .webhooks = webhooks, .n_webhooks = 2},
+    };
+}
+
+static int setup(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+static void test_defaults(void **state)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(*state, &canary, &settings, 5, true, "uuid");
+
+    assert_string_equal(tick->provider, "istio");
+    assert_string_equal(tick->kind, "Deployment");
+    assert_int_equal(tick_interval_ms(tick), 60000);
+    canary.analysis.interval_ms = 1000;
+    canary.provider = "gatewayapi:v1";
+    tick = tick_new(*state, &canary, &settings, 5, true, "uuid");
+    assert_int_equal(tick_interval_ms(tick), 10000);
+    assert_string_equal(tick->provider, "gatewayapi:v1");
+}
+
+static void test_object_is_asked_for_once_and_kept(void **state)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true, "uuid");
+    struct json_object *object = json_own(*state, json_object_new_object());
+    struct json_object *found = object;
+
+    assert_false(need_object(tick, &kube_deployments, "test", "podinfo", &found));
+    assert_null(found);
+    assert_false(need_object(tick, &kube_deployments, "test", "podinfo", &found));
+    assert_false(need_object(tick, &kube_services, "test", "podinfo", &found));
+    struct need *need = tick->needs;
+    assert_non_null(need->next);
+    assert_null(need->next->next);
+    assert_int_equal(need->kind, NEED_OBJECT);
+    assert_string_equal(need->name, "podinfo");
+    assert_ptr_equal(need->resource, &kube_deployments);
+
+    fact_object(tick, need, object);
+    fact_object(tick, need->next, NULL);
+    tick_reset(tick);
+    assert_null(tick->needs);
+    assert_true(need_object(tick, &kube_deployments, "test", "podinfo", &found));
+    assert_ptr_equal(found, object);
+    assert_true(need_object(tick, &kube_services, "test", "podinfo", &found));
+    assert_null(found);
+    assert_null(tick->needs);
+}
+
+static void test_conflict_forgets_objects_only(void **state)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true, "uuid");
+    struct metric_question question = {.id = "metrics[0]", .backend = "prometheus"};
+    const struct metric_answer *answer;
+    const struct hook_answer *hook;
+    struct json_object *object;
+
+    assert_false(need_object(tick, &kube_deployments, "test", "podinfo", &object));
+    assert_false(need_metric(tick, &question, &answer));
+    assert_false(need_hook(tick, 1, PHASE_Progressing, &hook));
+    fact_object(tick, tick->needs, NULL);
+    fact_metric(tick, tick->needs->next,
+                (struct metric_answer){.outcome = METRIC_VALUE, .value = 99.5});
+    assert_int_equal(tick->needs->next->next->webhook, 1);
+    assert_int_equal(tick->needs->next->next->phase, PHASE_Progressing);
+    fact_hook(tick, tick->needs->next->next, (struct hook_answer){.passed = true, .text = "ok"});
+    facts_forget_objects(tick);
+    tick_reset(tick);
+    assert_false(need_object(tick, &kube_deployments, "test", "podinfo", &object));
+    assert_true(need_metric(tick, &question, &answer));
+    assert_true(answer->value > 99.4 && answer->value < 99.6);
+    assert_true(need_hook(tick, 1, PHASE_Progressing, &hook));
+    assert_true(hook->passed);
+    assert_false(need_hook(tick, 0, PHASE_Progressing, &hook));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_object_is_asked_for_once_and_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_conflict_forgets_objects_only, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
