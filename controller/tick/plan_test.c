@@ -7,6 +7,11 @@
 
 #include "tick/tick.h"
 
+static const struct kube_resource configmaps = {
+    .group = "", .version = "v1", .plural = "configmaps"};
+static const struct kube_resource deployments = {
+    .group = "", .version = "v1", .plural = "deployments"};
+static const struct kube_resource services = {.group = "", .version = "v1", .plural = "services"};
 static const struct settings settings = {.mesh_provider = "istio"};
 static struct canary_webhook webhooks[] = {{.name = "after"}};
 static const struct canary canary = {
@@ -43,9 +48,9 @@ static void test_every_kind_of_effect_in_order(void **state)
     struct arena *arena = *state;
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true, "uuid");
 
-    plan_create(tick, &kube_services, "test", parse(arena, "{\"metadata\":{\"name\":\"a\"}}"));
-    plan_patch(tick, &kube_deployments, "test", "b", parse(arena, "{\"spec\":{\"replicas\":0}}"));
-    plan_delete(tick, &kube_configmaps, "test", "c");
+    plan_create(tick, &services, "test", parse(arena, "{\"metadata\":{\"name\":\"a\"}}"));
+    plan_patch(tick, &deployments, "test", "b", parse(arena, "{\"spec\":{\"replicas\":0}}"));
+    plan_delete(tick, &configmaps, "test", "c");
     plan_event(tick, "Normal", PHASE_Waiting, "Advance %s", "podinfo");
     plan_alert(tick, "info", true, "hello");
     plan_weights(tick, 90, 10);
@@ -81,10 +86,10 @@ static void test_update_patches_only_what_differs(void **state)
                      "\"resourceVersion\":\"7\",\"labels\":{\"x\":\"1\"}},\"spec\":{\"n\":1}}");
     struct json_object *to = json_copy(arena, from);
 
-    assert_false(plan_update(tick, &kube_services, from, to));
+    assert_false(plan_update(tick, &services, from, to));
     assert_int_equal(tick->plan->count, 0);
     json_set_int(json_sub(to, "spec"), "n", 2);
-    assert_true(plan_update(tick, &kube_services, from, to));
+    assert_true(plan_update(tick, &services, from, to));
     assert_string_equal(json_text_sorted(arena, tick->plan->first->body),
                         "{\"metadata\":{\"resourceVersion\":\"7\"},\"spec\":{\"n\":2}}");
     plan_why(tick, "n is %d", 2);

@@ -7,6 +7,9 @@
 
 #include <cmocka.h>
 
+static const struct kube_resource deployments = {
+    .group = "", .version = "v1", .plural = "deployments"};
+static const struct kube_resource services = {.group = "", .version = "v1", .plural = "services"};
 static const struct settings settings = {.mesh_provider = "istio",
                                          .min_analysis_interval_ms = 10000};
 static struct canary_webhook webhooks[2];
@@ -55,24 +58,24 @@ static void test_object_is_asked_for_once_and_kept(void **state)
     struct json_object *object = json_own(*state, json_object_new_object());
     struct json_object *found = object;
 
-    assert_false(need_object(tick, &kube_deployments, "test", "podinfo", &found));
+    assert_false(need_object(tick, &deployments, "test", "podinfo", &found));
     assert_null(found);
-    assert_false(need_object(tick, &kube_deployments, "test", "podinfo", &found));
-    assert_false(need_object(tick, &kube_services, "test", "podinfo", &found));
+    assert_false(need_object(tick, &deployments, "test", "podinfo", &found));
+    assert_false(need_object(tick, &services, "test", "podinfo", &found));
     struct need *need = tick->needs;
     assert_non_null(need->next);
     assert_null(need->next->next);
     assert_int_equal(need->kind, NEED_OBJECT);
     assert_string_equal(need->name, "podinfo");
-    assert_ptr_equal(need->resource, &kube_deployments);
+    assert_ptr_equal(need->resource, &deployments);
 
     fact_object(tick, need, object);
     fact_object(tick, need->next, NULL);
     tick_reset(tick);
     assert_null(tick->needs);
-    assert_true(need_object(tick, &kube_deployments, "test", "podinfo", &found));
+    assert_true(need_object(tick, &deployments, "test", "podinfo", &found));
     assert_ptr_equal(found, object);
-    assert_true(need_object(tick, &kube_services, "test", "podinfo", &found));
+    assert_true(need_object(tick, &services, "test", "podinfo", &found));
     assert_null(found);
     assert_null(tick->needs);
 }
@@ -86,7 +89,7 @@ static void test_conflict_forgets_objects_only(void **state)
     const struct hook_answer *hook;
     struct json_object *object;
 
-    assert_false(need_object(tick, &kube_deployments, "test", "podinfo", &object));
+    assert_false(need_object(tick, &deployments, "test", "podinfo", &object));
     assert_false(need_metric(tick, &question, &answer));
     assert_false(need_hook(tick, 1, PHASE_Progressing, &hook));
     fact_object(tick, tick->needs, NULL);
@@ -97,7 +100,7 @@ static void test_conflict_forgets_objects_only(void **state)
     fact_hook(tick, tick->needs->next->next, (struct hook_answer){.passed = true, .text = "ok"});
     facts_forget_objects(tick);
     tick_reset(tick);
-    assert_false(need_object(tick, &kube_deployments, "test", "podinfo", &object));
+    assert_false(need_object(tick, &deployments, "test", "podinfo", &object));
     assert_true(need_metric(tick, &question, &answer));
     assert_true(answer->value > 99.4 && answer->value < 99.6);
     assert_true(need_hook(tick, 1, PHASE_Progressing, &hook));
