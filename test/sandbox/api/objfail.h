@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "object/cause.h"
 
 struct objfail {
     struct arena *arena;
@@ -18,7 +19,7 @@ struct objfail {
     const char *message; /* one sentence, never NULL when code is set */
     /* details */
     const char *group, *kind, *name, *uid;
-    struct json_object *causes; /* array of {reason, message, field}, or NULL */
+    struct causes causes;
     int retry_after_s;
 };
 
@@ -26,12 +27,11 @@ struct objfail {
 enum err objfail_set(struct objfail *fail, int code, const char *reason, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 /*
- * Adds a cause of a 422 Invalid: reason as field.ErrorType has it ("FieldValueRequired",
- * "FieldValueInvalid", "FieldValueNotSupported", "FieldValueForbidden"...), field a path such as
+ * Adds a cause of a 422 Invalid; field is a path such as
  * "spec.template.spec.containers[0].name".
  */
-void objfail_cause(struct objfail *fail, const char *reason, const char *field, const char *fmt,
-                   ...) PRINTF_LIKE(4, 5);
+void objfail_cause(struct objfail *fail, enum cause_reason reason, const char *field,
+                   const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Turns collected causes into `Kind.group "name" is invalid: [...]`; ERR_OK when there are none. */
 enum err objfail_invalid(struct objfail *fail, const char *group, const char *kind,
                          const char *name);

@@ -18,6 +18,8 @@
 enum objop { OBJOP_CREATE, OBJOP_UPDATE, OBJOP_STATUS, OBJOP_DELETE };
 
 struct objfail; /* objfail.h */
+struct schema;  /* object/schema.h */
+struct table;   /* object/table.h */
 
 enum {
     OBJKIND_NAMESPACED = 1 << 0,
@@ -25,7 +27,7 @@ enum {
     OBJKIND_GENERATION =
         1 << 2, /* metadata.generation counts changes of anything but metadata and status */
     OBJKIND_ANNOTATIONS = 1 << 3, /* ... and of annotations, as for Deployments */
-    OBJKIND_READ_WRITE = 1 << 4,  /* only create (reviews); nothing is stored */
+    OBJKIND_REVIEW = 1 << 4,      /* only create (reviews); nothing is stored */
 };
 
 /* JSON paths of the scale subresource, e.g. ".spec.replicas". */
@@ -40,8 +42,8 @@ struct objversion {
     bool served;
     bool deprecated;
     const char *deprecation;     /* warning text, or NULL for the usual one */
-    struct json_object *schema;  /* openAPIV3Schema of a CRD version; NULL for built-in kinds */
-    struct json_object *columns; /* additionalPrinterColumns, array or NULL */
+    const struct schema *schema; /* of a CRD version; NULL for built-in kinds */
+    const struct table *table;   /* its printer columns; NULL: table_builtin() */
     unsigned flags;              /* OBJKIND_STATUS as this version declares it */
     struct objscale scale;       /* spec_replicas NULL: no scale subresource */
 };
@@ -56,12 +58,14 @@ struct objkind {
     const char *const *categories;     /* NULL-ended, never NULL itself */
     const struct objversion *versions; /* preferred first; ends with name NULL */
     const char *storage;               /* the version that objects are kept in */
-    unsigned flags;                    /* of the storage version */
+    const char *storage_group; /* where another group's kind keeps them (events); NULL: its own */
+    unsigned flags;            /* of the storage version */
     bool served;
     bool custom; /* made by a CRD */
 
-    /* Fills in what Kubernetes would; obj is in storage version and may be changed. May be NULL. */
-    void (*defaults)(struct json_object *obj);
+    /* Fills in what Kubernetes would; obj is in storage version and may be changed; old NULL on
+     * create. May be NULL. */
+    void (*defaults)(struct json_object *obj, struct json_object *old);
     /* Refuses with objfail_cause(); old NULL on create. May be NULL. */
     void (*validate)(struct objfail *fail, struct json_object *obj, struct json_object *old);
     /* Changes obj (a private copy) from one version to another, apiVersion apart. NULL: nothing

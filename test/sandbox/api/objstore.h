@@ -53,6 +53,7 @@ struct objcall {
     const char *manager; /* field manager in managedFields; NULL: "unknown" */
     bool dry_run;        /* everything but storing */
     bool strict;         /* unknown fields of a custom kind are an error */
+    bool tracked;        /* managedFields of the tree are final already (server-side apply) */
     const char *version; /* version of the trees that go in and out; NULL: the storage version */
     /* results */
     struct json_object

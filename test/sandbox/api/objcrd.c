@@ -1,0 +1,297 @@
+/*
+ * Kinds from CustomResourceDefinitions. Applying a CRD makes its kind served at once: Kubernetes'
+ * two controllers (names, establishing) are done when the object is stored.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/objinternal.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "object/schema.h"
+#include "object/table.h"
+
+static struct objcustom *find_custom(struct objstore *store, const char *group, const char *plural)
+{
+    for (struct objcustom *custom = store->customs; custom; custom = custom->next) {
+        if (strcmp(custom->kind.group, group) == 0 && strcmp(custom->kind.plural, plural) == 0) {
+            return custom;
+        }
+    }
+    return NULL;
+}
+
+/* Another kind of the group that has one of the names already; NULL when they are free. */
+static const char *taken_name(struct objstore *store, struct json_object *crd)
+{
+    const char *group = json_str_at(crd, "spec", "group", NULL);
+    const char *plural = json_str_at(crd, "spec", "names", "plural", NULL);
+    const char *kind = json_str_at(crd, "spec", "names", "kind", NULL);
+    const struct objkind *same_plural = objstore_kind(store, group, plural);
+    if (same_plural && !same_plural->custom) {
+        return plural;
+    }
+    const struct objkind *same_kind = objstore_kind_named(store, group, kind);
+    return same_kind && strcmp(same_kind->plural, plural) != 0 ? kind : NULL;
+}
+
+/* Adds or changes a condition; the transition time moves only with the status. */
+static void set_condition(struct json_object *status, const char *type, const char *value,
+                          const char *reason, const char *message)
+{
+    struct json_object *list = json_at(status, "conditions", NULL);
+    if (!json_object_is_type(list, json_type_array)) {
+        list = json_object_new_array();
+        json_object_object_add(status, "conditions", list);
+    }
+    struct json_object *condition = NULL;
+    for (size_t i = 0; i < json_len(list) && !condition; i++) {
+        const char *own = json_str_at(json_elem(list, i), "type", NULL);
+        condition = own && strcmp(own, type) == 0 ? json_elem(list, i) : NULL;
+    }
+    if (!condition) {
+        condition = json_object_new_object();
+        json_object_array_add(list, condition);
+    }
+    const char *before = json_str_at(condition, "status", NULL);
+    if (!before || strcmp(before, value) != 0) {
+        char now[CLOCK_TEXT];
+        json_set_str(condition, "lastTransitionTime", clock_rfc3339(clock_wall_ms(), now));
+    }
+    json_set_str(condition, "type", type);
+    json_set_str(condition, "status", value);
+    json_set_str(condition, "reason", reason);
+    json_set_str(condition, "message", message);
+}
+
+static void add_stored_version(struct json_object *status, const char *version)
+{
+    struct json_object *list = json_at(status, "storedVersions", NULL);
+    if (!json_object_is_type(list, json_type_array)) {
+        list = json_object_new_array();
+        json_object_object_add(status, "storedVersions", list);
+    }
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (strcmp(json_object_get_string(json_elem(list, i)) ?: "", version) == 0) {
+            return;
+        }
+    }
+    json_object_array_add(list, json_object_new_string(version));
+}
+
+static const char *storage_version(struct json_object *crd)
+{
+    struct json_object *versions = json_at(crd, "spec", "versions", NULL);
+    for (size_t i = 0; i < json_len(versions); i++) {
+        if (json_bool_at(json_elem(versions, i), false, "storage", NULL)) {
+            return json_str_at(json_elem(versions, i), "name", NULL);
+        }
+    }
+    return NULL;
+}
+
+void objcrd_status(struct objstore *store, struct json_object *crd)
+{
+    struct json_object *status = json_sub(crd, "status");
+    const char *taken = taken_name(store, crd);
+    struct arena *arena = arena_new();
+    if (taken) {
+        set_condition(status, "NamesAccepted", "False", "NamesConflict",
+                      arena_printf(arena, "\"%s\" is already in use", taken));
+        set_condition(status, "Established", "False", "NotAccepted", "not all names are accepted");
+        json_sub(status, "acceptedNames");
+    } else {
+        set_condition(status, "NamesAccepted", "True", "NoConflicts", "no conflicts found");
+        set_condition(status, "Established", "True", "InitialNamesAccepted",
+                      "the initial names have been accepted");
+        json_set(status, "acceptedNames", json_copy(arena, json_at(crd, "spec", "names", NULL)));
+    }
+    add_stored_version(status, storage_version(crd));
+    arena_free(arena);
+}
+
+static void put_schema(void *schema)
+{
+    schema_free(schema);
+}
+
+static void put_table(void *table)
+{
+    table_free(table);
+}
+
+static const char *const *text_list(struct arena *arena, struct json_object *list)
+{
+    const char **out = arena_array(arena, json_len(list) + 1, sizeof(*out));
+    size_t count = 0;
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (json_object_is_type(json_elem(list, i), json_type_string)) {
+            out[count++] = arena_strdup(arena, json_object_get_string(json_elem(list, i)));
+        }
+    }
+    return out;
+}
+
+static struct objversion read_version(struct arena *arena, const char *crd_name,
+                                      struct json_object *version)
+{
+    struct objversion out = {
+        .name = arena_strdup(arena, json_str_at(version, "name", NULL)),
+        .served = json_bool_at(version, false, "served", NULL),
+        .deprecated = json_bool_at(version, false, "deprecated", NULL),
+        .deprecation = arena_strdup(arena, json_str_at(version, "deprecationWarning", NULL)),
+        .flags = json_at(version, "subresources", "status", NULL) ? OBJKIND_STATUS : 0,
+    };
+    struct json_object *scale = json_at(version, "subresources", "scale", NULL);
+    out.scale = (struct objscale){
+        .spec_replicas = arena_strdup(arena, json_str_at(scale, "specReplicasPath", NULL)),
+        .status_replicas = arena_strdup(arena, json_str_at(scale, "statusReplicasPath", NULL)),
+        .selector = arena_strdup(arena, json_str_at(scale, "labelSelectorPath", NULL)),
+    };
+    struct errinfo ei;
+    struct schema *schema = NULL;
+    if (schema_compile(json_at(version, "schema", "openAPIV3Schema", NULL), &schema, &ei) ==
+        ERR_OK) {
+        arena_defer(arena, put_schema, schema);
+        out.schema = schema;
+    } else {
+        log_warn("crd_schema", NULL, ei.text, LOG_STR("crd", crd_name));
+    }
+    struct table *table = NULL;
+    struct json_object *columns = json_at(version, "additionalPrinterColumns", NULL);
+    if (table_compile(columns, &table, &ei) == ERR_OK) {
+        arena_defer(arena, put_table, table);
+        out.table = table;
+    } else {
+        log_warn("crd_columns", NULL, ei.text, LOG_STR("crd", crd_name));
+    }
+    return out;
+}
+
+/* "v1beta1" > "v1alpha3", "v1" > "v2beta1": stable first, then beta, then alpha, each newest first.
+ */
+static int stability(const char *version, long *major, long *minor)
+{
+    *major = *minor = 0;
+    if (version[0] != 'v') {
+        return 0;
+    }
+    char *rest;
+    *major = strtol(version + 1, &rest, 10);
+    if (rest == version + 1) {
+        return 0;
+    }
+    if (*rest == '\0') {
+        return 3;
+    }
+    int level = strncmp(rest, "beta", 4) == 0 ? 2 : strncmp(rest, "alpha", 5) == 0 ? 1 : 0;
+    *minor = strtol(rest + (level == 2 ? 4 : level == 1 ? 5 : 0), NULL, 10);
+    return level;
+}
+
+static int by_priority(const void *a, const void *b)
+{
+    long major_a, minor_a, major_b, minor_b;
+    const char *name_a = ((const struct objversion *)a)->name;
+    const char *name_b = ((const struct objversion *)b)->name;
+    int level_a = stability(name_a, &major_a, &minor_a);
+    int level_b = stability(name_b, &major_b, &minor_b);
+    if (level_a != level_b) {
+        return level_b - level_a;
+    }
+    if (major_a != major_b) {
+        return major_b > major_a ? 1 : -1;
+    }
+    if (minor_a != minor_b) {
+        return minor_b > minor_a ? 1 : -1;
+    }
+    return strcmp(name_a, name_b);
+}
+
+static struct objkind read_kind(struct arena *arena, struct json_object *crd)
+{
+    struct json_object *spec = json_at(crd, "spec", NULL);
+    struct json_object *names = json_at(spec, "names", NULL);
+    struct json_object *list = json_at(spec, "versions", NULL);
+    struct objversion *versions = arena_array(arena, json_len(list) + 1, sizeof(*versions));
+    for (size_t i = 0; i < json_len(list); i++) {
+        versions[i] =
+            read_version(arena, json_str_at(crd, "metadata", "name", NULL), json_elem(list, i));
+    }
+    qsort(versions, json_len(list), sizeof(*versions), by_priority);
+    const char *scope = json_str_at(spec, "scope", NULL);
+    struct objkind kind = {
+        .kind = arena_strdup(arena, json_str_at(names, "kind", NULL)),
+        .list_kind = arena_strdup(arena, json_str_at(names, "listKind", NULL)),
+        .singular = arena_strdup(arena, json_str_at(names, "singular", NULL)),
+        .short_names = text_list(arena, json_at(names, "shortNames", NULL)),
+        .categories = text_list(arena, json_at(names, "categories", NULL)),
+        .versions = versions,
+        .storage = arena_strdup(arena, storage_version(crd)),
+        .flags = OBJKIND_GENERATION,
+        .served = true,
+        .custom = true,
+    };
+    kind.flags |= strcmp(scope, "Namespaced") == 0 ? OBJKIND_NAMESPACED : 0;
+    kind.flags |= objkind_version(&kind, kind.storage)->flags;
+    return kind;
+}
+
+static bool is_established(struct json_object *crd)
+{
+    struct json_object *list = json_at(crd, "status", "conditions", NULL);
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *type = json_str_at(json_elem(list, i), "type", NULL);
+        const char *value = json_str_at(json_elem(list, i), "status", NULL);
+        if (type && value && strcmp(type, "Established") == 0) {
+            return strcmp(value, "True") == 0;
+        }
+    }
+    return false;
+}
+
+void objcrd_changed(struct objstore *store, struct json_object *before, struct json_object *after)
+{
+    struct json_object *either = after ? after : before;
+    const char *group = json_str_at(either, "spec", "group", NULL);
+    const char *plural = json_str_at(either, "spec", "names", "plural", NULL);
+    struct objcustom *custom = find_custom(store, group, plural);
+    if (!after || !is_established(after)) {
+        if (custom) {
+            custom->kind.served = false;
+        }
+        return;
+    }
+    if (custom && before && custom->kind.served &&
+        json_same(json_at(before, "spec", NULL), json_at(after, "spec", NULL))) {
+        return;
+    }
+    struct objset *set = objset_of(store, group, plural);
+    if (!custom) {
+        custom = heap_alloc(sizeof(*custom));
+        *custom = (struct objcustom){.next = NULL};
+        struct objcustom **at = &store->customs;
+        while (*at) {
+            at = &(*at)->next;
+        }
+        *at = custom;
+    }
+    arena_free(custom->retired);
+    custom->retired = custom->arena;
+    custom->arena = arena_new();
+    custom->kind = read_kind(custom->arena, after);
+    custom->kind.group = set->group;
+    custom->kind.plural = set->plural;
+    set->kind = &custom->kind;
+}
+
+void objcrd_free(struct objstore *store)
+{
+    while (store->customs) {
+        struct objcustom *custom = store->customs;
+        store->customs = custom->next;
+        arena_free(custom->arena);
+        arena_free(custom->retired);
+        free(custom);
+    }
+}

@@ -1,0 +1,103 @@
+#include "api/objfail.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/json.h"
+
+enum err objfail_err(int code)
+{
+    switch (code) {
+    case 401:
+    case 403:
+        return ERR_DENIED;
+    case 404:
+        return ERR_NOT_FOUND;
+    case 409:
+        return ERR_CONFLICT;
+    case 429:
+        return ERR_RETRY;
+    default:
+        return code >= 500 ? ERR_RETRY : ERR_INVALID;
+    }
+}
+
+enum err objfail_set(struct objfail *fail, int code, const char *reason, const char *fmt, ...)
+{
+    if (fail->code != 0) {
+        return objfail_err(fail->code);
+    }
+    va_list args;
+    va_start(args, fmt);
+    fail->message = arena_vprintf(fail->arena, fmt, args);
+    va_end(args);
+    fail->code = code;
+    fail->reason = reason;
+    return objfail_err(code);
+}
+
+void objfail_cause(struct objfail *fail, enum cause_reason reason, const char *field,
+                   const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *message = arena_vprintf(fail->arena, fmt, args);
+    va_end(args);
+    fail->causes.arena = fail->arena;
+    cause_add(&fail->causes, reason, field, "%s", message);
+}
+
+enum err objfail_invalid(struct objfail *fail, const char *group, const char *kind,
+                         const char *name)
+{
+    if (fail->code != 0) {
+        return objfail_err(fail->code);
+    }
+    if (fail->causes.count == 0) {
+        return ERR_OK;
+    }
+    fail->group = group;
+    fail->kind = kind;
+    fail->name = name;
+    return objfail_set(fail, 422, "Invalid", "%s%s%s \"%s\" is invalid: %s", kind,
+                       *group ? "." : "", group, name ? name : "", cause_text(&fail->causes));
+}
+
+enum err objfail_info(const struct objfail *fail, struct errinfo *ei)
+{
+    if (fail->code == 0) {
+        return ERR_OK;
+    }
+    enum err err = err_set(ei, objfail_err(fail->code), "%s", fail->message);
+    if (ei) {
+        ei->status = fail->code;
+        ei->retry_after_ms = (int64_t)fail->retry_after_s * 1000;
+    }
+    return err;
+}
+
+struct json_object *objfail_status(const struct objfail *fail)
+{
+    struct json_object *status = json_own(fail->arena, json_object_new_object());
+    json_set_str(status, "kind", "Status");
+    json_set_str(status, "apiVersion", "v1");
+    json_sub(status, "metadata");
+    json_set_str(status, "status", "Failure");
+    json_set_str(status, "message", fail->message);
+    json_set_str(status, "reason", fail->reason);
+    if (fail->name || fail->kind || fail->causes.count > 0 || fail->retry_after_s > 0) {
+        struct json_object *details = json_sub(status, "details");
+        json_set_str(details, "name", fail->name);
+        json_set_str(details, "group", fail->group && *fail->group ? fail->group : NULL);
+        json_set_str(details, "kind", fail->kind);
+        json_set_str(details, "uid", fail->uid);
+        if (fail->causes.count > 0) {
+            json_set(details, "causes", cause_json(&fail->causes));
+        }
+        if (fail->retry_after_s > 0) {
+            json_set_int(details, "retryAfterSeconds", fail->retry_after_s);
+        }
+    }
+    json_set_int(status, "code", fail->code);
+    return status;
+}

@@ -1,0 +1,108 @@
+/* What the files of the object store share; nobody else includes this. */
+#ifndef SANDBOX_OBJINTERNAL_H
+#define SANDBOX_OBJINTERNAL_H
+
+#include "api/objstore.h"
+
+/* One stored object. */
+struct objrecord {
+    struct objset *set;
+    char *key; /* "namespace/name", or "name" for cluster-wide kinds */
+    struct json_object *obj;
+};
+
+/* All objects of one kind, sorted by key. Made when first named, whether or not the kind exists. */
+struct objset {
+    char *group, *plural;
+    const struct objkind *kind; /* NULL: nobody serves it yet; that of the storage group */
+    struct objrecord **records;
+    size_t count, cap;
+    bool graceful;
+    struct objset *next;
+};
+
+struct objadmit {
+    const struct objkind *kind;
+    objadmit_fn fn;
+    void *arg;
+    struct objadmit *next;
+};
+
+/* A kind made by a CRD; see objcrd.c. */
+struct objcustom {
+    struct objkind kind;   /* first: found through its address */
+    struct arena *arena;   /* of the current definition */
+    struct arena *retired; /* of the one before: a call in flight may still read it */
+    struct objcustom *next;
+};
+
+struct objlog;
+
+struct objstore {
+    struct loop *loop;
+    struct objset *sets;
+    struct lh_table *uids; /* uid to struct objrecord */
+    uint64_t version;
+    struct objlog *log;
+    struct objadmit *admits;
+    struct objcustom *customs;
+    /* garbage collection, see objgc.c */
+    struct timer *gc_timer;
+};
+
+/* ---- objset.c: finding and keeping records ---- */
+struct objset *objset_of(struct objstore *store, const char *group, const char *plural);
+/* The set where objects of the kind are kept. */
+struct objset *objset_of_kind(struct objstore *store, const struct objkind *kind);
+/* Index of key, or of where it would be inserted. */
+size_t objset_find(const struct objset *set, const char *key, bool *found);
+struct objrecord *objset_get(const struct objset *set, const char *key);
+/* The range [*begin, *end) of a namespace; ns NULL or "" is everything. */
+void objset_range(const struct objset *set, const char *ns, size_t *begin, size_t *end);
+char *objset_key(struct arena *arena, const char *ns, const char *name);
+/*
+ * Stores obj (a reference is taken) under its own namespace and name with the next resourceVersion,
+ * which is set in it, and logs the event.
+ */
+void objset_commit(struct objstore *store, struct objset *set, struct json_object *obj);
+/* Removes the record and logs the event; owners' dependents are collected later. */
+void objset_remove(struct objstore *store, struct objset *set, const char *key);
+void objset_free(struct objset *set);
+
+/* ---- objlog.c: events and watchers ---- */
+struct objlog *objlog_new(struct objstore *store, size_t capacity);
+void objlog_free(struct objlog *log);
+/* Takes references on object and before. */
+void objlog_add(struct objlog *log, enum objevent_type type, struct objset *set,
+                struct json_object *object, struct json_object *before, uint64_t version);
+
+/* ---- objcrd.c: kinds from CRDs ---- */
+/* Sets .status of a CRD about to be stored: names accepted or not, established or not. */
+void objcrd_status(struct objstore *store, struct json_object *crd);
+/* Called after a CRD was stored (before NULL: created) or removed (after NULL). */
+void objcrd_changed(struct objstore *store, struct json_object *before, struct json_object *after);
+void objcrd_free(struct objstore *store);
+
+/* ---- objdelete.c ---- */
+/* Removes obj from the store and lets everything follow from it; no checks. */
+void objdelete_now(struct objstore *store, const struct objkind *kind, struct json_object *obj);
+
+/* ---- objgc.c: what follows from a removal ---- */
+/* Looks soon, from the loop, for dependents without owners and for deletions that can be finished.
+ */
+void objgc_soon(struct objstore *store);
+/* Takes uid out of the ownerReferences of its dependents, at once. */
+void objgc_orphan(struct objstore *store, const char *uid);
+void objgc_free(struct objstore *store);
+
+/* ---- objmeta.c ---- */
+char *objmeta_uid(char text[37]);
+/* "base" + five random characters */
+char *objmeta_generate_name(struct arena *arena, const char *base);
+bool objmeta_has_finalizer(struct json_object *obj, const char *name); /* name NULL: any */
+void objmeta_add_finalizer(struct json_object *obj, const char *name);
+void objmeta_remove_finalizer(struct json_object *obj, const char *name);
+/* "deployments.apps" of the kind and the name, into fail's details. */
+void objmeta_describe(struct objfail *fail, const struct objkind *kind, const char *name);
+
+#endif
