@@ -83,11 +83,12 @@ struct http_client_options {
 
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options);
 /* Cancels what is under way (done is called) and closes the pools. Call it before the loop ends: its handles keep the
- * loop alive only while calls are under way. */
+ * loop alive only while calls are under way. Called from inside a callback it takes effect when that returns. */
 void http_client_free(struct http_client *client);
 
 struct http_call *http_send(struct http_client *client, const struct http_request *request, http_done_fn done,
                             void *arg);
+/* done follows from the loop with ERR_CANCELLED, not inside http_cancel(). May be called again until then. */
 void http_cancel(struct http_call *call);
 /* Calls under way. */
 size_t http_client_active(const struct http_client *client);

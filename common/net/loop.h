@@ -24,6 +24,8 @@ int loop_run(struct loop *loop);
 void loop_drain(struct loop *loop);
 bool loop_draining(const struct loop *loop);
 void loop_on_drain(struct loop *loop, loop_drain_fn fn, void *arg);
+/* Forgets a callback that was not called yet, for a part that goes before the loop does. */
+void loop_off_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 
 /*
  * A one-shot or repeating timer on the heap, so that its owner may go at any time. fn is never called after

@@ -1,0 +1,443 @@
+#include "net/client.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "net/client_engine.h"
+#include "net/client_request.h"
+
+enum {
+    MAX_PER_HOST = 8,
+    MAX_TOTAL = 256,
+    MAX_IDLE_STREAMS = 8,
+    TIMEOUT_MS = 10000,
+    MAX_HEADER_BYTES = 256 * 1024,
+};
+
+/*
+ * QUEUED: waits for the next turn of the loop. RUNNING: curl has it. ENDING: its result is known
+ * and done follows from the loop. A call in QUEUED or ENDING is on the client's to-do list, one in
+ * RUNNING on the running list.
+ */
+enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_ENDING };
+
+struct http_call {
+    struct http_result result;
+    TAILQ_ENTRY(http_call) link;
+    struct http_client *client;
+    struct engine *engine;
+    CURL *easy;
+    struct client_lists lists;
+    struct arena *arena;
+    const char *label;
+    struct errinfo info;
+    struct buf body;
+    size_t header_bytes;
+    struct timer *deadline;
+    struct timer *idle;
+    int64_t started_ms;
+    int64_t last_byte_ms;
+    int64_t timeout_ms;
+    int64_t idle_timeout_ms;
+    bool (*on_data)(void *arg, const char *data, size_t len);
+    http_done_fn done;
+    void *arg;
+    enum call_state state;
+    bool added;
+    char curl_error[CURL_ERROR_SIZE];
+};
+
+TAILQ_HEAD(call_list, http_call);
+
+struct http_client {
+    struct loop *loop;
+    struct engine *calls; /* capped: a burst of calls must not open a connection each */
+    struct engine
+        *streams; /* not capped: a stream holds its connection for hours and must starve nobody */
+    struct call_list todo;
+    struct call_list running;
+    struct timer *kick;
+    char *user_agent;
+    size_t active;
+    int depth; /* http_client_free() inside a callback takes effect when the callback has returned
+                */
+    bool freeing;
+};
+
+static void client_destroy(struct http_client *client);
+static void on_kick(void *arg);
+
+static void client_leave(struct http_client *client)
+{
+    if (--client->depth == 0 && client->freeing)
+        client_destroy(client);
+}
+
+static void client_kick(struct http_client *client)
+{
+    if (!client->kick)
+        client->kick = timer_start(client->loop, 0, 0, on_kick, client);
+}
+
+static void call_set_state(struct http_call *call, enum call_state state)
+{
+    struct http_client *client = call->client;
+
+    assert(state > call->state);
+    if (call->state == CALL_RUNNING)
+        TAILQ_REMOVE(&client->running, call, link);
+    else
+        TAILQ_REMOVE(&client->todo, call, link);
+    call->state = state;
+    if (state == CALL_RUNNING) {
+        TAILQ_INSERT_TAIL(&client->running, call, link);
+    } else {
+        TAILQ_INSERT_TAIL(&client->todo, call, link);
+        client_kick(client);
+    }
+}
+
+/* Decides the result, once; done follows from the loop. */
+static void call_end(struct http_call *call, enum err err, const char *text)
+{
+    if (call->state == CALL_ENDING)
+        return;
+    call->result.err = err_set(&call->info, err, "%s: %s", call->label, text);
+    call_set_state(call, CALL_ENDING);
+}
+
+static void on_deadline(void *arg)
+{
+    struct http_call *call = arg;
+
+    call->deadline = NULL;
+    if (call->state == CALL_ENDING)
+        return;
+    call->result.err = err_set(&call->info, ERR_RETRY, "%s: no complete answer within %lld ms",
+                               call->label, (long long)call->timeout_ms);
+    call_set_state(call, CALL_ENDING);
+}
+
+static void on_idle(void *arg)
+{
+    struct http_call *call = arg;
+    int64_t quiet = clock_monotonic_ms() - call->last_byte_ms;
+
+    call->idle = NULL;
+    if (call->state == CALL_ENDING)
+        return;
+    if (quiet < call->idle_timeout_ms) {
+        call->idle =
+            timer_start(call->client->loop, call->idle_timeout_ms - quiet, 0, on_idle, call);
+        return;
+    }
+    call->result.err = err_set(&call->info, ERR_RETRY, "%s: nothing came for %lld ms", call->label,
+                               (long long)call->idle_timeout_ms);
+    call_set_state(call, CALL_ENDING);
+}
+
+static size_t on_header(char *data, size_t size, size_t count, void *arg)
+{
+    struct http_call *call = arg;
+    size_t len = size * count;
+
+    (void)data;
+    call->last_byte_ms = clock_monotonic_ms();
+    call->header_bytes += len;
+    if (call->header_bytes > MAX_HEADER_BYTES) {
+        call_end(call, ERR_INVALID, "the headers of the answer are longer than 256 KiB");
+        return 0;
+    }
+    return len;
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *arg)
+{
+    struct http_call *call = arg;
+    size_t len = size * count;
+    long status = 0;
+
+    if (call->state == CALL_ENDING)
+        return CURL_WRITEFUNC_ERROR;
+    call->last_byte_ms = clock_monotonic_ms();
+    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (call->on_data && status >= 200 && status < 300) {
+        if (call->on_data(call->arg, data, len))
+            return call->state == CALL_ENDING ? CURL_WRITEFUNC_ERROR : len;
+        call_end(call, ERR_CANCELLED, "ended by the receiver");
+        return CURL_WRITEFUNC_ERROR;
+    }
+    if (buf_add(&call->body, data, len))
+        return len;
+    if (call->state != CALL_ENDING) {
+        call->result.err =
+            err_set(&call->info, ERR_INVALID, "%s: the answer is longer than %zu bytes",
+                    call->label, call->body.max);
+        call_set_state(call, CALL_ENDING);
+    }
+    return CURL_WRITEFUNC_ERROR;
+}
+
+static enum err classify(const struct http_call *call, CURLcode code)
+{
+    switch (code) {
+    case CURLE_OK:
+        return ERR_OK;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_TOO_MANY_REDIRECTS:
+    case CURLE_BAD_FUNCTION_ARGUMENT:
+        return ERR_INVALID;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+        return ERR_DENIED;
+    default:
+        /* A server that wants a client certificate says so in a TLS alert, at any time. */
+        if (strstr(call->curl_error, "alert") && strstr(call->curl_error, "certificate"))
+            return ERR_DENIED;
+        return ERR_RETRY;
+    }
+}
+
+static void describe(struct http_call *call, CURLcode code)
+{
+    long os_errno = 0;
+    const char *text = call->curl_error[0] ? call->curl_error : curl_easy_strerror(code);
+
+    curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &os_errno);
+    if (code == CURLE_COULDNT_CONNECT && os_errno == ECONNREFUSED)
+        text = "connection refused";
+    else if (code == CURLE_GOT_NOTHING)
+        text = "the server closed the connection without an answer";
+    else if (code == CURLE_PARTIAL_FILE)
+        text = "the connection ended before the whole answer had come";
+    call->result.err = err_set(&call->info, classify(call, code), "%s: %s", call->label, text);
+}
+
+static void fill_result(struct http_call *call)
+{
+    struct http_result *result = &call->result;
+    long status = 0, request_size = 0;
+    curl_off_t retry_after = 0;
+    char *content_type = NULL;
+
+    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &request_size);
+    curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
+    result->info = &call->info;
+    result->status = (int)status;
+    result->body = call->body.data;
+    result->body_len = call->body.len;
+    result->elapsed_ms = clock_monotonic_ms() - call->started_ms;
+    result->retry_after_ms = (int64_t)retry_after * 1000;
+    result->content_type = content_type ? content_type : "";
+    result->sent = request_size > 0;
+    call->info.status = result->status;
+    call->info.retry_after_ms = result->retry_after_ms;
+}
+
+/* Takes the call from curl, tells its owner and frees it. Never from inside one of curl's
+ * callbacks. */
+static void call_finish(struct http_call *call)
+{
+    struct http_client *client = call->client;
+
+    if (call->state == CALL_RUNNING)
+        TAILQ_REMOVE(&client->running, call, link);
+    else
+        TAILQ_REMOVE(&client->todo, call, link);
+    /* From here on http_cancel() finds nothing to do. */
+    call->state = CALL_ENDING;
+    TAILQ_INSERT_HEAD(&client->running, call, link);
+    if (call->added)
+        engine_remove(call->engine, call->easy);
+    timer_stop(call->deadline);
+    timer_stop(call->idle);
+    fill_result(call);
+    client->depth++;
+    call->done(call->arg, &call->result);
+    TAILQ_REMOVE(&client->running, call, link);
+    client->active--;
+    curl_easy_cleanup(call->easy);
+    client_lists_fini(&call->lists);
+    buf_fini(&call->body);
+    arena_free(call->arena);
+    free(call);
+    client_leave(client);
+}
+
+static void on_engine_done(void *arg, CURL *easy, CURLcode code)
+{
+    struct http_call *call = NULL;
+
+    (void)arg;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
+    if (call->state != CALL_ENDING && code != CURLE_OK)
+        describe(call, code);
+    call_finish(call);
+}
+
+static void call_start(struct http_call *call)
+{
+    call_set_state(call, CALL_RUNNING);
+    call->added = true;
+    engine_add(call->engine, call->easy);
+}
+
+/* The client's turn: starts what was asked for and reports what has ended, outside of everybody's
+ * callbacks. */
+static void on_kick(void *arg)
+{
+    struct http_client *client = arg;
+    struct http_call *call;
+
+    client->kick = NULL;
+    client->depth++;
+    while (!client->freeing && (call = TAILQ_FIRST(&client->todo))) {
+        if (call->state == CALL_ENDING)
+            call_finish(call);
+        else
+            call_start(call);
+    }
+    client_leave(client);
+}
+
+static bool is_stream(const struct http_request *request)
+{
+    return request->timeout_ms < 0 || request->on_data;
+}
+
+static void set_callbacks(struct http_call *call)
+{
+    curl_easy_setopt(call->easy, CURLOPT_PRIVATE, call);
+    curl_easy_setopt(call->easy, CURLOPT_ERRORBUFFER, call->curl_error);
+    curl_easy_setopt(call->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
+    curl_easy_setopt(call->easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, call);
+}
+
+struct http_call *http_send(struct http_client *client, const struct http_request *request,
+                            http_done_fn done, void *arg)
+{
+    assert(!client->freeing && "a client that is being freed takes no calls");
+    struct http_call *call = heap_alloc(sizeof(*call));
+    *call = (struct http_call){
+        .client = client,
+        .engine = is_stream(request) ? client->streams : client->calls,
+        .easy = curl_easy_init(),
+        .arena = arena_new(),
+        .started_ms = clock_monotonic_ms(),
+        .timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_MS,
+        .idle_timeout_ms = request->idle_timeout_ms,
+        .on_data = request->on_data,
+        .done = done,
+        .arg = arg,
+        .state = CALL_QUEUED,
+    };
+    if (!call->easy)
+        abort();
+    call->last_byte_ms = call->started_ms;
+    buf_init(&call->body, request->max_body ? request->max_body : HTTP_MAX_BODY);
+    set_callbacks(call);
+    client->active++;
+    TAILQ_INSERT_TAIL(&client->todo, call, link);
+    client_kick(client);
+
+    struct errinfo ei = {0};
+    enum err err = client_request_apply(call->easy, &call->lists, request, client->user_agent,
+                                        call->arena, &call->label, &ei);
+    if (err != ERR_OK) {
+        call_end(call, err, ei.text);
+        return call;
+    }
+    if (call->timeout_ms > 0)
+        call->deadline = timer_start(client->loop, call->timeout_ms, 0, on_deadline, call);
+    if (call->idle_timeout_ms > 0)
+        call->idle = timer_start(client->loop, call->idle_timeout_ms, 0, on_idle, call);
+    return call;
+}
+
+void http_cancel(struct http_call *call)
+{
+    call_end(call, ERR_CANCELLED, "cancelled");
+}
+
+size_t http_client_active(const struct http_client *client)
+{
+    return client->active;
+}
+
+const char *http_result_header(const struct http_result *result, const char *name)
+{
+    const struct http_call *call =
+        (const struct http_call *)(const void *)((const char *)result -
+                                                 offsetof(struct http_call, result));
+    struct curl_header *header;
+
+    if (curl_easy_header(call->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+        return NULL;
+    return header->value;
+}
+
+struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options)
+{
+    static const struct http_client_options defaults;
+    struct http_client *client = heap_alloc(sizeof(*client));
+
+    if (!options)
+        options = &defaults;
+    long per_host = options->max_per_host > 0 ? options->max_per_host : MAX_PER_HOST;
+    long total = options->max_total > 0 ? options->max_total : MAX_TOTAL;
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    *client = (struct http_client){
+        .loop = loop,
+        .user_agent =
+            heap_strdup(options->user_agent ? options->user_agent : "flagger-c/" FLAGGER_VERSION),
+    };
+    TAILQ_INIT(&client->todo);
+    TAILQ_INIT(&client->running);
+    client->calls = engine_new(loop, per_host, total, total, on_engine_done, client);
+    client->streams = engine_new(loop, 0, 0, MAX_IDLE_STREAMS, on_engine_done, client);
+    return client;
+}
+
+static void client_destroy(struct http_client *client)
+{
+    struct http_call *call;
+
+    client->depth++; /* so that finishing a call does not end here again */
+    while ((call = TAILQ_FIRST(&client->todo)) || (call = TAILQ_FIRST(&client->running))) {
+        if (call->state != CALL_ENDING)
+            call->result.err =
+                err_set(&call->info, ERR_CANCELLED, "%s: the client is shutting down", call->label);
+        call_finish(call);
+    }
+    timer_stop(client->kick);
+    engine_free(client->calls);
+    engine_free(client->streams);
+    free(client->user_agent);
+    free(client);
+    curl_global_cleanup();
+}
+
+void http_client_free(struct http_client *client)
+{
+    if (!client || client->freeing)
+        return;
+    client->freeing = true;
+    if (engine_busy(client->calls) || engine_busy(client->streams))
+        client_kick(client); /* called from on_data: curl must return first */
+    else if (client->depth == 0)
+        client_destroy(client);
+}

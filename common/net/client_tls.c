@@ -1,0 +1,64 @@
+#include "net/client_tls.h"
+
+#include <string.h>
+
+static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
+{
+    struct curl_blob blob = {
+        .data = (void *)(uintptr_t)pem, .len = strlen(pem), .flags = CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
+static CURLcode set_trust(CURL *easy, const struct http_tls *tls)
+{
+    CURLcode code = CURLE_OK;
+
+    if (tls->insecure) {
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+        return CURLE_OK;
+    }
+    if (!tls->ca_pem && !tls->ca_file)
+        return CURLE_OK;
+    /* Without this the system's directory of certificates would be trusted as well. */
+    curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    if (tls->ca_pem)
+        code = set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
+    else
+        code = curl_easy_setopt(easy, CURLOPT_CAINFO, tls->ca_file);
+    return code;
+}
+
+static CURLcode set_identity(CURL *easy, const struct http_tls *tls)
+{
+    CURLcode code = CURLE_OK;
+
+    if (tls->cert_pem)
+        code = set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
+    else if (tls->cert_file)
+        code = curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert_file);
+    if (code != CURLE_OK)
+        return code;
+    if (tls->key_pem)
+        code = set_blob(easy, CURLOPT_SSLKEY_BLOB, tls->key_pem);
+    else if (tls->key_file)
+        code = curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key_file);
+    return code;
+}
+
+enum err client_tls_apply(CURL *easy, const struct http_tls *tls, struct errinfo *ei)
+{
+    if (!tls)
+        return ERR_OK;
+    bool has_cert = tls->cert_pem || tls->cert_file;
+    bool has_key = tls->key_pem || tls->key_file;
+    if (has_cert != has_key)
+        return err_set(ei, ERR_INVALID,
+                       "a client certificate needs its key, and a key its certificate");
+    CURLcode code = set_trust(easy, tls);
+    if (code == CURLE_OK)
+        code = set_identity(easy, tls);
+    if (code != CURLE_OK)
+        return err_set(ei, ERR_INVALID, "unusable TLS settings: %s", curl_easy_strerror(code));
+    return ERR_OK;
+}

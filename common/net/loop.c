@@ -1,0 +1,275 @@
+#include "net/loop.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+
+struct drain_hook {
+    struct drain_hook *next;
+    loop_drain_fn fn;
+    void *arg;
+};
+
+struct timer {
+    uv_timer_t uv;
+    struct loop *loop;
+    struct timer *next;
+    struct timer **link; /* what points to this timer; NULL once it is stopped */
+    timer_fn fn;
+    void *arg;
+    bool repeats;
+};
+
+struct loop {
+    uv_loop_t uv;
+    uv_signal_t signals[2];
+    uv_timer_t deadline;
+    int64_t drain_deadline_ms;
+    struct drain_hook *hooks; /* not yet called, in the order they were added */
+    struct drain_hook **hooks_end;
+    struct timer *timers;
+    struct timer *drain_timer;
+    int signal_count;
+    bool draining;
+    bool forced;
+};
+
+static void call_hooks(void *arg)
+{
+    struct loop *loop = arg;
+
+    loop->drain_timer = NULL;
+    while (loop->hooks) {
+        struct drain_hook *hook = loop->hooks;
+        loop->hooks = hook->next;
+        if (!loop->hooks)
+            loop->hooks_end = &loop->hooks;
+        hook->fn(hook->arg);
+        free(hook);
+    }
+}
+
+/* The hooks run from the loop, so that loop_drain() may be called from inside any part. */
+static void schedule_hooks(struct loop *loop)
+{
+    if (!loop->drain_timer)
+        loop->drain_timer = timer_start(loop, 0, 0, call_hooks, loop);
+}
+
+static void force_end(struct loop *loop)
+{
+    loop->forced = true;
+    uv_stop(&loop->uv);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    force_end(timer->data);
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    struct loop *loop = handle->data;
+
+    log_info("signal", NULL,
+             loop->signal_count > 0 ? "second signal: ending at once" : "signal: draining",
+             LOG_STR("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"));
+    if (loop->signal_count++ > 0)
+        force_end(loop);
+    else
+        loop_drain(loop);
+}
+
+struct loop *loop_new(int64_t drain_deadline_ms)
+{
+    static const int signums[2] = {SIGTERM, SIGINT};
+    struct loop *loop = heap_alloc(sizeof(*loop));
+
+    memset(loop, 0, sizeof(*loop));
+    loop->drain_deadline_ms = drain_deadline_ms;
+    loop->hooks_end = &loop->hooks;
+    signal(SIGPIPE, SIG_IGN);
+    int rc = uv_loop_init(&loop->uv);
+    assert(rc == 0 && "the kernel has descriptors for one event loop");
+    loop->uv.data = loop;
+    for (int i = 0; i < 2; i++) {
+        rc = uv_signal_init(&loop->uv, &loop->signals[i]);
+        assert(rc == 0);
+        loop->signals[i].data = loop;
+        rc = uv_signal_start(&loop->signals[i], on_signal, signums[i]);
+        assert(rc == 0);
+        uv_unref((uv_handle_t *)&loop->signals[i]);
+    }
+    uv_timer_init(&loop->uv, &loop->deadline);
+    loop->deadline.data = loop;
+    uv_unref((uv_handle_t *)&loop->deadline);
+    return loop;
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void loop_free(struct loop *loop)
+{
+    if (!loop)
+        return;
+    while (loop->timers)
+        timer_stop(loop->timers);
+    while (loop->hooks) {
+        struct drain_hook *hook = loop->hooks;
+        loop->hooks = hook->next;
+        free(hook);
+    }
+    /* Let close callbacks of the parts that were freed before us run, then close what nobody did.
+     */
+    uv_run(&loop->uv, UV_RUN_NOWAIT);
+    uv_walk(&loop->uv, close_handle, NULL);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    int rc = uv_loop_close(&loop->uv);
+    if (rc != 0) {
+        log_error("loop_busy", NULL, "the event loop could not be closed",
+                  LOG_STR("reason", uv_strerror(rc)));
+        return; /* kept, since something still points into it */
+    }
+    free(loop);
+}
+
+uv_loop_t *loop_uv(struct loop *loop)
+{
+    return &loop->uv;
+}
+
+struct leftovers {
+    int handles;
+    char kinds[256];
+};
+
+static void count_leftover(uv_handle_t *handle, void *arg)
+{
+    struct leftovers *left = arg;
+
+    if (!uv_is_active(handle) || !uv_has_ref(handle))
+        return;
+    left->handles++;
+    const char *name = uv_handle_type_name(handle->type);
+    size_t used = strlen(left->kinds), len = strlen(name);
+    if (!strstr(left->kinds, name) && used + len + 2 < sizeof(left->kinds)) {
+        left->kinds[used] = ' ';
+        memcpy(left->kinds + used + (used ? 1 : 0), name, len + 1);
+    }
+}
+
+int loop_run(struct loop *loop)
+{
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    uv_timer_stop(&loop->deadline);
+    if (!loop->forced)
+        return 0;
+    struct leftovers left = {0};
+    uv_walk(&loop->uv, count_leftover, &left);
+    log_warn("drain_incomplete", NULL, "ended before everything was done",
+             LOG_INT("handles", left.handles), LOG_STR("kinds", left.kinds));
+    return 1;
+}
+
+void loop_drain(struct loop *loop)
+{
+    if (loop->draining)
+        return;
+    loop->draining = true;
+    uv_update_time(&loop->uv);
+    uv_timer_start(&loop->deadline, on_deadline,
+                   loop->drain_deadline_ms > 0 ? (uint64_t)loop->drain_deadline_ms : 0, 0);
+    uv_unref((uv_handle_t *)&loop->deadline);
+    schedule_hooks(loop);
+}
+
+bool loop_draining(const struct loop *loop)
+{
+    return loop->draining;
+}
+
+void loop_on_drain(struct loop *loop, loop_drain_fn fn, void *arg)
+{
+    struct drain_hook *hook = heap_alloc(sizeof(*hook));
+
+    *hook = (struct drain_hook){.fn = fn, .arg = arg};
+    *loop->hooks_end = hook;
+    loop->hooks_end = &hook->next;
+    if (loop->draining)
+        schedule_hooks(loop);
+}
+
+void loop_off_drain(struct loop *loop, loop_drain_fn fn, void *arg)
+{
+    struct drain_hook **at = &loop->hooks;
+
+    while (*at) {
+        struct drain_hook *hook = *at;
+        if (hook->fn == fn && hook->arg == arg) {
+            *at = hook->next;
+            free(hook);
+        } else {
+            at = &hook->next;
+        }
+    }
+    loop->hooks_end = at;
+}
+
+static void free_timer(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+    struct timer *timer = handle->data;
+
+    timer->fn(timer->arg);
+    if (!timer->repeats)
+        timer_stop(timer);
+}
+
+struct timer *timer_start(struct loop *loop, int64_t after_ms, int64_t repeat_ms, timer_fn fn,
+                          void *arg)
+{
+    struct timer *timer = heap_alloc(sizeof(*timer));
+
+    *timer = (struct timer){
+        .loop = loop,
+        .next = loop->timers,
+        .link = &loop->timers,
+        .fn = fn,
+        .arg = arg,
+        .repeats = repeat_ms > 0,
+    };
+    if (loop->timers)
+        loop->timers->link = &timer->next;
+    loop->timers = timer;
+    uv_timer_init(&loop->uv, &timer->uv);
+    timer->uv.data = timer;
+    /* The loop's clock stands still while it works; a delay counts from now. */
+    uv_update_time(&loop->uv);
+    uv_timer_start(&timer->uv, on_timer, after_ms > 0 ? (uint64_t)after_ms : 0,
+                   repeat_ms > 0 ? (uint64_t)repeat_ms : 0);
+    return timer;
+}
+
+void timer_stop(struct timer *timer)
+{
+    if (!timer || !timer->link)
+        return;
+    *timer->link = timer->next;
+    if (timer->next)
+        timer->next->link = timer->link;
+    timer->link = NULL;
+    uv_close((uv_handle_t *)&timer->uv, free_timer);
+}
