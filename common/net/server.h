@@ -1,8 +1,9 @@
 /*
  * HTTP server on h2o (HTTP/1.1; TLS and mutual TLS optional): routes, limits, metrics, health, graceful stop.
  *
- * A handler gets a request and answers now or later with exactly one http_reply() or http_stream_start(). When the
- * client goes away first, on_gone is called once and the request must not be touched any more; a reply that is never
+ * A handler gets a request and answers now or later with exactly one http_reply() or http_stream_start(). After
+ * http_reply() the request must not be touched. When the client goes away first (it closes its side of the connection),
+ * on_gone is called once from the loop and the request must not be touched any more; a reply that is never
  * given is closed with 500 when the server stops. /healthz, /readyz and /metrics are answered by the server itself.
  */
 #ifndef NET_SERVER_H
@@ -67,6 +68,7 @@ void http_req_on_gone(struct http_conn_request *req, void (*fn)(void *arg), void
 void http_reply(struct http_conn_request *req, int status, const char *content_type, const void *body, size_t len);
 void http_reply_text(struct http_conn_request *req, int status, const char *text); /* text/plain */
 void http_reply_json(struct http_conn_request *req, int status, const char *json);
+void http_reply_error(struct http_conn_request *req, int status, const char *text); /* {"error": text} */
 /* An extra response header, before the reply. Copied. */
 void http_reply_header(struct http_conn_request *req, const char *name, const char *value);
 

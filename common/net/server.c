@@ -1,0 +1,283 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/server_internal.h"
+
+enum {
+    MAX_BODY = 1024 * 1024,
+    REQUEST_TIMEOUT_MS = 30000,
+    MAX_CONNECTIONS = 1024,
+    FREE_ROUNDS = 1000,  /* turns of the loop that http_server_free() takes at most */
+    PATIENT_ROUNDS = 10, /* and after which it cuts what is still open */
+};
+
+struct route_handler {
+    h2o_handler_t super;
+    struct http_server *server;
+};
+
+static void generator_stop(h2o_generator_t *generator, h2o_req_t *req)
+{
+    /* The request's pool tells us; this only marks the generator as ours. */
+    (void)generator;
+    (void)req;
+}
+
+static int on_request(h2o_handler_t *handler, h2o_req_t *req)
+{
+    struct http_server *server = ((struct route_handler *)handler)->server;
+    struct http_conn_request *r = server_request_new(server, req);
+
+    r->generator.stop = generator_stop;
+    server_route(r);
+    if (r->state == REQUEST_PENDING || r->state == REQUEST_STREAMING)
+        server_request_watch(r);
+    return 0;
+}
+
+static void accept_next(struct http_server *server);
+
+static void free_conn(uv_handle_t *handle)
+{
+    struct server_conn *conn = (struct server_conn *)handle;
+    struct http_server *server = conn->server;
+
+    TAILQ_REMOVE(&server->conns, conn, link);
+    server->conn_count--;
+    free(conn);
+    if (server->accept_waiting)
+        accept_next(server);
+}
+
+static void on_sock_close(void *arg)
+{
+    struct server_conn *conn = arg;
+    conn->sock = NULL;
+}
+
+static struct server_conn *conn_new(struct http_server *server)
+{
+    struct server_conn *conn = heap_alloc(sizeof(*conn));
+
+    *conn = (struct server_conn){.server = server};
+    if (server->unix_path)
+        uv_pipe_init(loop_uv(server->loop), &conn->uv.pipe, 0);
+    else
+        uv_tcp_init(loop_uv(server->loop), &conn->uv.tcp);
+    TAILQ_INSERT_TAIL(&server->conns, conn, link);
+    server->conn_count++;
+    return conn;
+}
+
+/* libuv holds one client back, and stops listening, until uv_accept() is called. */
+static void accept_next(struct http_server *server)
+{
+    if (!server->listener)
+        return;
+    if (server->conn_count >= server->max_connections) {
+        server->accept_waiting = true;
+        return;
+    }
+    server->accept_waiting = false;
+    struct server_conn *conn = conn_new(server);
+    if (uv_accept(server->listener, &conn->uv.stream) != 0) {
+        uv_close(&conn->uv.handle, free_conn);
+        return;
+    }
+    if (!server->unix_path)
+        uv_tcp_nodelay(&conn->uv.tcp, 1);
+    conn->sock = h2o_uv_socket_create(&conn->uv.stream, free_conn);
+    conn->sock->on_close.cb = on_sock_close;
+    conn->sock->on_close.data = conn;
+    h2o_accept(&server->accept, conn->sock);
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    if (status == 0)
+        accept_next(listener->data);
+}
+
+static void on_drain(void *arg)
+{
+    http_server_stop(arg);
+}
+
+static void count_handle(uv_handle_t *handle, void *arg)
+{
+    (void)handle;
+    ++*(int *)arg;
+}
+
+struct unref_walk {
+    int skip;
+};
+
+static void unref_new(uv_handle_t *handle, void *arg)
+{
+    struct unref_walk *walk = arg;
+    if (walk->skip-- <= 0)
+        uv_unref(handle);
+}
+
+/* h2o's timers and its thread queue must not keep the loop alive: connections and the listener do.
+ */
+static void init_context(struct http_server *server)
+{
+    uv_loop_t *uv = loop_uv(server->loop);
+    struct unref_walk walk = {0};
+
+    uv_walk(uv, count_handle, &walk.skip);
+    h2o_context_init(&server->ctx, uv, &server->conf);
+    uv_walk(uv, unref_new, &walk);
+}
+
+static void init_h2o(struct http_server *server, SSL_CTX *tls)
+{
+    const struct http_server_options *options = &server->options;
+
+    h2o_config_init(&server->conf);
+    server->conf.server_name = h2o_iovec_init(H2O_STRLIT("flagger-c"));
+    server->conf.max_request_entity_size = server->max_body;
+    server->conf.http1.req_timeout = options->request_timeout_ms > 0
+                                         ? (uint64_t)options->request_timeout_ms
+                                         : (uint64_t)REQUEST_TIMEOUT_MS;
+    server->conf.http1.upgrade_to_http2 = 0;
+    h2o_hostconf_t *host =
+        h2o_config_register_host(&server->conf, h2o_iovec_init(H2O_STRLIT("default")), 65535);
+    h2o_pathconf_t *path = &host->fallback_path;
+    path->error_log.emit_request_errors = 0;
+    struct route_handler *handler =
+        (struct route_handler *)h2o_create_handler(path, sizeof(*handler));
+    handler->super.on_req = on_request;
+    handler->server = server;
+    server_error_filter_register(server, path);
+    init_context(server);
+    server->accept =
+        (h2o_accept_ctx_t){.ctx = &server->ctx, .hosts = server->conf.hosts, .ssl_ctx = tls};
+}
+
+enum err http_server_new(struct loop *loop, const struct http_server_options *options,
+                         struct http_server **out, struct errinfo *ei)
+{
+    SSL_CTX *tls;
+    enum err err = server_tls_new(options, &tls, ei);
+
+    if (err != ERR_OK)
+        return err;
+    struct http_server *server = heap_alloc(sizeof(*server));
+    *server = (struct http_server){
+        .options = *options,
+        .loop = loop,
+        .max_body = options->max_body ? options->max_body : MAX_BODY,
+        .max_connections =
+            options->max_connections > 0 ? options->max_connections : MAX_CONNECTIONS,
+    };
+    TAILQ_INIT(&server->conns);
+    TAILQ_INIT(&server->requests);
+    err = server_listen(loop, options, on_connection, &server->listener, &server->port,
+                        &server->unix_path, ei);
+    if (err != ERR_OK) {
+        SSL_CTX_free(tls);
+        free(server);
+        return err;
+    }
+    server->listener->data = server;
+    server->metrics = server_metrics_get(options->name);
+    init_h2o(server, tls);
+    loop_on_drain(loop, on_drain, server);
+    *out = server;
+    return ERR_OK;
+}
+
+int http_server_port(const struct http_server *server)
+{
+    return server->port;
+}
+
+static void free_listener(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+/* What was received is still answered; then the connection reads its end. */
+static void shut_read(struct server_conn *conn)
+{
+    if (!conn->sock || conn->read_shut)
+        return;
+    conn->read_shut = true;
+    shutdown(h2o_socket_get_fd(conn->sock), SHUT_RD);
+}
+
+void server_request_over(struct server_conn *conn)
+{
+    conn->request = NULL;
+    if (conn->server->stopping)
+        shut_read(conn);
+}
+
+void http_server_stop(struct http_server *server)
+{
+    struct server_conn *conn;
+
+    if (server->stopping)
+        return;
+    server->stopping = true;
+    server->accept_waiting = false;
+    loop_off_drain(server->loop, on_drain, server);
+    uv_close((uv_handle_t *)server->listener, free_listener);
+    server->listener = NULL;
+    if (server->unix_path)
+        unlink(server->unix_path);
+    server->ctx.shutdown_requested = 1;
+    TAILQ_FOREACH(conn, &server->conns, link)
+    {
+        if (!conn->request)
+            shut_read(conn);
+    }
+}
+
+static void end_requests(struct http_server *server)
+{
+    struct http_conn_request *r;
+
+    TAILQ_FOREACH(r, &server->requests, link)
+    {
+        if (r->state == REQUEST_PENDING) {
+            if (r->on_gone)
+                r->on_gone(r->gone_arg);
+            http_reply_error(r, 500, "the server stopped before there was an answer");
+        } else if (r->state == REQUEST_STREAMING) {
+            server_request_abort(r);
+        }
+    }
+}
+
+void http_server_free(struct http_server *server)
+{
+    struct server_conn *conn;
+
+    if (!server)
+        return;
+    http_server_stop(server);
+    end_requests(server);
+    for (int i = 0; i < FREE_ROUNDS && server->conn_count > 0; i++) {
+        if (i >= PATIENT_ROUNDS) {
+            TAILQ_FOREACH(conn, &server->conns, link)
+            {
+                if (conn->sock)
+                    shutdown(h2o_socket_get_fd(conn->sock), SHUT_RDWR);
+            }
+        }
+        uv_run(loop_uv(server->loop), UV_RUN_NOWAIT);
+    }
+    assert(server->conn_count == 0);
+    h2o_context_dispose(&server->ctx);
+    h2o_config_dispose(&server->conf);
+    SSL_CTX_free(server->accept.ssl_ctx);
+    free(server->unix_path);
+    free(server);
+}

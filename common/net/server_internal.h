@@ -1,0 +1,130 @@
+/*
+ * What the files of the HTTP server share. server.c owns the listener, the connections and h2o;
+ * server_request.c what was asked; server_route.c who answers; server_reply.c and server_stream.c
+ * the answer.
+ *
+ * A request's memory belongs to h2o's request pool: when h2o ends the request, for whatever reason,
+ * the pool calls server_request_dispose(). Until then the struct is there, so that a late reply
+ * finds state REQUEST_OVER and not freed memory.
+ */
+#ifndef NET_SERVER_INTERNAL_H
+#define NET_SERVER_INTERNAL_H
+
+#include <h2o.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/buf.h"
+#include "net/server.h"
+
+/*
+ * PENDING: the handler has not answered. STREAMING: http_stream_start() was called. REPLIED: the
+ * whole answer is with h2o. OVER: the client has gone, or was cut off, and the owner was told or
+ * does not want to know.
+ */
+enum request_state { REQUEST_PENDING, REQUEST_STREAMING, REQUEST_REPLIED, REQUEST_OVER };
+
+struct server_conn {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } uv; /* first, for the close callback */
+    TAILQ_ENTRY(server_conn) link;
+    struct http_server *server;
+    h2o_socket_t *sock; /* NULL once h2o has closed it */
+    struct http_conn_request *request;
+    size_t input_start; /* bytes that were buffered when watching began */
+    bool
+        read_shut; /* we ended the read side ourselves: an end of file says nothing of the client */
+};
+
+struct http_conn_request {
+    h2o_generator_t generator; /* first, h2o hands it back */
+    TAILQ_ENTRY(http_conn_request) link;
+    h2o_req_t *req;
+    struct http_server *server;
+    struct server_conn *conn;
+    struct arena *arena;
+    const char *route; /* label of the metrics */
+    const char *method;
+    const char *path;
+    const char *query;
+    const char *body;
+    size_t body_len;
+    void (*on_gone)(void *arg);
+    void *gone_arg;
+    int64_t started_ms;
+    int status;
+    enum request_state state;
+    /* streams: flying is being written, waiting comes next */
+    struct buf waiting;
+    struct buf flying;
+    size_t max_queue;
+    struct timer *cut; /* set: too slow, about to be cut off */
+    bool writing;
+    bool end_asked;
+};
+
+struct server_metrics;
+
+struct http_server {
+    h2o_globalconf_t conf;
+    h2o_context_t ctx;
+    h2o_accept_ctx_t accept;
+    struct http_server_options options; /* texts and routes are borrowed */
+    struct loop *loop;
+    struct server_metrics *metrics; /* NULL: none kept */
+    char *unix_path;
+    uv_stream_t *listener; /* NULL once stopped */
+    TAILQ_HEAD(, server_conn) conns;
+    TAILQ_HEAD(, http_conn_request) requests;
+    size_t max_body;
+    int conn_count;
+    int max_connections;
+    int port;
+    bool accept_waiting; /* a client waits in libuv for a free place */
+    bool stopping;
+};
+
+/* server_listen.c: binds and listens; *out is on the heap. unix_path is set for a Unix socket. */
+enum err server_listen(struct loop *loop, const struct http_server_options *options,
+                       uv_connection_cb on_connection, uv_stream_t **out, int *port,
+                       char **unix_path, struct errinfo *ei) MUST_USE;
+
+/* server_tls.c: NULL in *out without a certificate. */
+enum err server_tls_new(const struct http_server_options *options, SSL_CTX **out,
+                        struct errinfo *ei) MUST_USE;
+
+/* server.c: h2o is done with the request of this connection. */
+void server_request_over(struct server_conn *conn);
+
+/* server_request.c */
+struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req);
+/* The client has gone or must go: tells the owner (unless it has replied) and ends the connection.
+ */
+void server_request_abort(struct http_conn_request *r);
+/* Reads on while the owner works, to notice that the client has gone. */
+void server_request_watch(struct http_conn_request *r);
+void server_request_unwatch(struct http_conn_request *r);
+void server_request_set_state(struct http_conn_request *r, enum request_state state);
+
+/* server_route.c */
+void server_route(struct http_conn_request *r);
+
+/* server_reply.c */
+void server_reply_begin(struct http_conn_request *r, int status, const char *content_type);
+bool server_is_head(const struct http_conn_request *r);
+/* Gives h2o's own error replies (413, 400) our form. */
+void server_error_filter_register(struct http_server *server, h2o_pathconf_t *pathconf);
+
+/* server_stream.c */
+void server_stream_fini(struct http_conn_request *r);
+
+/* server_metrics.c */
+struct server_metrics *server_metrics_get(const char *name);
+void server_metrics_count(const struct http_conn_request *r);
+
+#endif

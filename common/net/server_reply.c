@@ -1,0 +1,187 @@
+#include <assert.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+#include "net/server_internal.h"
+
+static const char *reason_of(int status)
+{
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {
+        {200, "OK"},
+        {201, "Created"},
+        {202, "Accepted"},
+        {204, "No Content"},
+        {301, "Moved Permanently"},
+        {302, "Found"},
+        {303, "See Other"},
+        {304, "Not Modified"},
+        {307, "Temporary Redirect"},
+        {308, "Permanent Redirect"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {406, "Not Acceptable"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {410, "Gone"},
+        {413, "Payload Too Large"},
+        {415, "Unsupported Media Type"},
+        {422, "Unprocessable Entity"},
+        {429, "Too Many Requests"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {502, "Bad Gateway"},
+        {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
+    };
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    }
+    return "Status";
+}
+
+bool server_is_head(const struct http_conn_request *r)
+{
+    return strcmp(r->method, "HEAD") == 0;
+}
+
+void server_reply_begin(struct http_conn_request *r, int status, const char *content_type)
+{
+    h2o_req_t *req = r->req;
+
+    assert(status >= 200 && status <= 599);
+    r->status = status;
+    req->res.status = status;
+    req->res.reason = reason_of(status);
+    if (content_type)
+        h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,
+                       h2o_strdup(&req->pool, content_type, SIZE_MAX).base, strlen(content_type));
+    if (r->server->stopping)
+        req->http1_is_persistent = 0;
+}
+
+void http_reply(struct http_conn_request *req, int status, const char *content_type,
+                const void *body, size_t len)
+{
+    if (req->state == REQUEST_OVER)
+        return;
+    assert(req->state == REQUEST_PENDING && "a request is answered once");
+    bool bodiless = status == 204 || status == 304;
+    h2o_iovec_t piece = h2o_strdup(&req->req->pool, body ? body : "", len);
+
+    server_reply_begin(req, status, content_type);
+    server_request_unwatch(req);
+    server_request_set_state(req, REQUEST_REPLIED);
+    server_metrics_count(req);
+    if (!bodiless)
+        req->req->res.content_length = len;
+    h2o_start_response(req->req, &req->generator);
+    bool send_body = len > 0 && !bodiless && !server_is_head(req);
+    h2o_send(req->req, &piece, send_body ? 1 : 0, H2O_SEND_STATE_FINAL);
+}
+
+void http_reply_text(struct http_conn_request *req, int status, const char *text)
+{
+    http_reply(req, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+void http_reply_json(struct http_conn_request *req, int status, const char *json)
+{
+    http_reply(req, status, "application/json", json, strlen(json));
+}
+
+void http_reply_error(struct http_conn_request *req, int status, const char *text)
+{
+    struct json_object *obj = json_own(req->arena, json_object_new_object());
+
+    json_set_str(obj, "error", text);
+    http_reply_json(req, status, json_text(req->arena, obj));
+}
+
+void http_reply_header(struct http_conn_request *req, const char *name, const char *value)
+{
+    h2o_mem_pool_t *pool = &req->req->pool;
+    h2o_iovec_t copy = h2o_strdup(pool, value, SIZE_MAX);
+    char *lower = h2o_strdup(pool, name, SIZE_MAX).base;
+    char *shown = h2o_strdup(pool, name, SIZE_MAX).base;
+
+    /* A line break would start a header, or a reply, that nobody meant. */
+    for (size_t i = 0; i < copy.len; i++) {
+        if ((unsigned char)copy.base[i] < 0x20 || copy.base[i] == 0x7f)
+            copy.base[i] = ' ';
+    }
+    h2o_strtolower(lower, strlen(lower));
+    h2o_add_header_by_str(pool, &req->req->res.headers, lower, strlen(lower), 1, shown, copy.base,
+                          copy.len);
+}
+
+/* h2o answers a body that is too long, and what it cannot parse, by itself and in plain text. */
+struct error_filter {
+    h2o_filter_t super;
+    struct http_server *server;
+};
+
+struct error_stream {
+    h2o_ostream_t super;
+    h2o_iovec_t body;
+};
+
+static void error_send(h2o_ostream_t *ostream, h2o_req_t *req, h2o_iovec_t *bufs, size_t count,
+                       h2o_send_state_t state)
+{
+    struct error_stream *self = (struct error_stream *)ostream;
+
+    (void)bufs;
+    h2o_ostream_send_next(&self->super, req, &self->body, count > 0 ? 1 : 0, state);
+}
+
+static const char *error_text(const struct http_server *server, h2o_req_t *req)
+{
+    h2o_mem_pool_t *pool = &req->pool;
+    enum { ROOM = 128 };
+
+    if (req->res.status == 413) {
+        char *text = h2o_mem_alloc_pool(pool, ROOM);
+        snprintf(text, ROOM, "{\"error\":\"the body is longer than %zu bytes\"}", server->max_body);
+        return text;
+    }
+    if (req->res.status == 417)
+        return "{\"error\":\"the only expectation known is 100-continue\"}";
+    return "{\"error\":\"the request is malformed\"}";
+}
+
+static void error_setup(h2o_filter_t *filter, h2o_req_t *req, h2o_ostream_t **slot)
+{
+    struct error_filter *self = (struct error_filter *)filter;
+
+    /* Our own generators can be stopped, h2o's inline replies cannot. */
+    if (req->_generator->stop) {
+        h2o_setup_next_ostream(req, slot);
+        return;
+    }
+    const char *text = error_text(self->server, req);
+    struct error_stream *stream =
+        (struct error_stream *)h2o_add_ostream(req, sizeof(*stream), slot);
+    stream->super.do_send = error_send;
+    stream->body = h2o_iovec_init(text, strlen(text));
+    req->res.content_length = stream->body.len;
+    req->res.headers = (h2o_headers_t){NULL};
+    h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,
+                   H2O_STRLIT("application/json"));
+    h2o_setup_next_ostream(req, &stream->super.next);
+}
+
+void server_error_filter_register(struct http_server *server, h2o_pathconf_t *pathconf)
+{
+    struct error_filter *self = (struct error_filter *)h2o_create_filter(pathconf, sizeof(*self));
+    self->super.on_setup_ostream = error_setup;
+    self->server = server;
+}

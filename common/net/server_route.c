@@ -1,0 +1,126 @@
+#include <ctype.h>
+#include <string.h>
+
+#include "base/expo.h"
+#include "net/server_internal.h"
+
+enum { MAX_METRICS = 16 * 1024 * 1024 };
+
+static void reply_health(struct http_conn_request *r)
+{
+    http_reply_text(r, 200, "OK");
+}
+
+static void reply_ready(struct http_conn_request *r)
+{
+    const struct http_server *server = r->server;
+    bool ready = !server->stopping && !loop_draining(server->loop);
+
+    if (ready && server->options.ready)
+        ready = server->options.ready(server->options.arg);
+    if (ready)
+        http_reply_text(r, 200, "OK");
+    else
+        http_reply_error(r, 503, "not ready");
+}
+
+static void reply_metrics(struct http_conn_request *r)
+{
+    struct buf text;
+
+    buf_init(&text, MAX_METRICS);
+    expo_write(&text);
+    http_reply(r, 200, EXPO_CONTENT_TYPE, text.data, text.len);
+    buf_fini(&text);
+}
+
+static const struct builtin {
+    const char *path;
+    void (*fn)(struct http_conn_request *r);
+} builtins[] = {
+    {"/healthz", reply_health},
+    {"/readyz", reply_ready},
+    {"/metrics", reply_metrics},
+};
+
+/* Escapes must be whole, and must not hide a NUL: texts here are NUL-terminated. */
+static bool is_well_escaped(const char *text)
+{
+    for (const char *p = strchr(text, '%'); p; p = strchr(p + 1, '%')) {
+        if (!isxdigit((unsigned char)p[1]) || !isxdigit((unsigned char)p[2]))
+            return false;
+        if (p[1] == '0' && p[2] == '0')
+            return false;
+    }
+    return true;
+}
+
+static bool path_matches(const char *pattern, const char *path)
+{
+    size_t len = strlen(pattern);
+
+    if (len >= 2 && strcmp(pattern + len - 2, "/*") == 0)
+        return strncmp(pattern, path, len - 1) == 0;
+    return strcmp(pattern, path) == 0;
+}
+
+static bool method_matches(const char *wanted, const struct http_conn_request *r)
+{
+    if (!wanted || strcmp(wanted, r->method) == 0)
+        return true;
+    return server_is_head(r) && strcmp(wanted, "GET") == 0;
+}
+
+static bool try_builtin(struct http_conn_request *r)
+{
+    if (r->server->options.no_builtin)
+        return false;
+    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
+        if (strcmp(builtins[i].path, r->path) != 0)
+            continue;
+        r->route = builtins[i].path;
+        if (method_matches("GET", r)) {
+            builtins[i].fn(r);
+        } else {
+            http_reply_header(r, "Allow", "GET, HEAD");
+            http_reply_error(r, 405, "this path takes GET");
+        }
+        return true;
+    }
+    return false;
+}
+
+static void reply_wrong_method(struct http_conn_request *r, const char *allowed)
+{
+    http_reply_header(r, "Allow", allowed);
+    http_reply_error(r, 405, arena_printf(r->arena, "this path takes %s", allowed));
+}
+
+void server_route(struct http_conn_request *r)
+{
+    const char *allowed = NULL;
+
+    r->route = "unmatched";
+    if (*r->path != '/' || !is_well_escaped(r->path) || !is_well_escaped(r->query)) {
+        http_reply_error(r, 400, "the path must start with / and its escapes must be whole");
+        return;
+    }
+    if (try_builtin(r))
+        return;
+    for (const struct http_route *route = r->server->options.routes; route && route->path;
+         route++) {
+        if (!path_matches(route->path, r->path))
+            continue;
+        r->route = route->path;
+        if (method_matches(route->method, r)) {
+            route->fn(r->server->options.arg, r);
+            return;
+        }
+        allowed =
+            allowed ? arena_printf(r->arena, "%s, %s", allowed, route->method) : route->method;
+    }
+    if (allowed)
+        reply_wrong_method(r, allowed);
+    else
+        http_reply_error(r, 404, "there is nothing at this path");
+}
