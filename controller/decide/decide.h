@@ -1,5 +1,6 @@
 /*
- * The rules of a release (contract/statemachine.md §3): facts in, plan out. Pure; read decide.c from the top.
+ * The rules of a release (contract/statemachine.md §3): facts in, plan out. Pure; read decide.c
+ * from the top.
  */
 #ifndef DECIDE_DECIDE_H
 #define DECIDE_DECIDE_H

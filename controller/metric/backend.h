@@ -1,4 +1,5 @@
-/* A metric backend: turns a question and a time into one HTTP request, and the reply into an answer. Pure. */
+/* A metric backend: turns a question and a time into one HTTP request, and the reply into an
+ * answer. Pure. */
 #ifndef METRIC_BACKEND_H
 #define METRIC_BACKEND_H
 
@@ -7,10 +8,12 @@
 
 struct metric_backend {
     const char *type; /* MetricTemplate spec.provider.type */
-    /* Fills *out (everything in the arena). ERR_INVALID: the template or secret cannot work, with the sentence. */
+    /* Fills *out (everything in the arena). ERR_INVALID: the template or secret cannot work, with
+     * the sentence. */
     enum err (*request)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                         struct http_request *out, struct errinfo *ei);
-    /* The request that only asks whether the backend answers (step 7); its answer is METRIC_VALUE when it does. */
+    /* The request that only asks whether the backend answers (step 7); its answer is METRIC_VALUE
+     * when it does. */
     enum err (*probe)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                       struct http_request *out, struct errinfo *ei);
     /* Reads a reply of any status. A call without a reply is the engine's METRIC_ERROR. */

@@ -1,4 +1,5 @@
-/* A family of built-in queries: request-success-rate and request-duration of one mesh (contract/metrics.md §1). */
+/* A family of built-in queries: request-success-rate and request-duration of one mesh
+ * (contract/metrics.md §1). */
 #ifndef METRIC_FAMILY_H
 #define METRIC_FAMILY_H
 

@@ -2,24 +2,30 @@
 
 #include <string.h>
 
-static bool serves(const char *name, const char *provider)
+/* How much of the provider's name the row's name covers; 0: it does not serve it. */
+static size_t served(const char *name, const char *provider)
 {
     size_t len = strlen(name);
 
     if (len > 0 && name[len - 1] == '*')
-        return strncmp(name, provider, len - 1) == 0;
-    return strcmp(name, provider) == 0;
+        return strncmp(name, provider, len - 1) == 0 ? len - 1 : 0;
+    return strcmp(name, provider) == 0 ? len + 1 : 0;
 }
 
 const struct router *router_find(const char *provider)
 {
-    for (size_t i = 0; router_table[i]; i++) {
+    const struct router *found = NULL;
+    size_t best = 0;
+
+    for (size_t i = 0; provider && router_table[i]; i++) {
         for (const char *const *name = router_table[i]->providers; *name; name++) {
-            if (serves(*name, provider))
-                return router_table[i];
+            if (served(*name, provider) > best) {
+                best = served(*name, provider);
+                found = router_table[i];
+            }
         }
     }
-    return NULL;
+    return found;
 }
 
 const char *router_names(struct arena *arena)

@@ -1,6 +1,7 @@
 /*
- * A mesh router: how one kind of mesh or ingress splits traffic. One file per variant, pure: it says which objects it
- * needs and which patches it wants. The build collects the folder into router_table.
+ * A mesh router: how one kind of mesh or ingress splits traffic. One file per variant, pure: it
+ * says which objects it needs and which patches it wants. The build collects the folder into
+ * router_table.
  */
 #ifndef ROUTER_ROUTER_H
 #define ROUTER_ROUTER_H
@@ -14,20 +15,26 @@ struct weights {
 };
 
 struct router {
-    const char *const *providers; /* NULL-ended names it serves; one that ends with '*' is a prefix */
-    const char *about;            /* one line for --help and errors */
-    const struct kube_resource *const *resources; /* NULL-ended: what it reads and writes, for watches and RBAC */
-    const char *metric_family;    /* of the built-in queries: "http" */
-    bool weighted;                /* shifts traffic by percent; false: only all or nothing (iterations) */
-    bool matches;                 /* A/B testing */
+    const char *const
+        *providers;    /* NULL-ended names it serves; one that ends with '*' is a prefix */
+    const char *about; /* one line for --help and errors */
+    const struct kube_resource *const
+        *resources;            /* NULL-ended: what it reads and writes, for watches and RBAC */
+    const char *metric_family; /* of the built-in queries: "http" */
+    bool weighted; /* shifts traffic by percent; false: only all or nothing (iterations) */
+    bool matches;  /* A/B testing */
     bool mirrors;
     bool session_affinity;
     /* What the variant asks of a spec: NULL, or one sentence with the field's path. */
     const char *(*check)(struct arena *arena, const struct canary *canary);
-    /* The objects are there and as the spec says, weights kept. Plans what differs; AGAIN_NOW when it did. */
+    /* The objects are there and as the spec says, weights kept. Plans what differs. */
     enum verdict (*reconcile)(struct tick *tick);
     /* What is routed now. */
     enum verdict (*get)(struct tick *tick, struct weights *out);
+    /* GO when the mesh has taken over the routes as they are written; otherwise it was told with
+     * plan_stop(). */
+    enum verdict (*settled)(struct tick *tick);
+    /* Plans nothing when the weights are routed already. */
     enum verdict (*set)(struct tick *tick, const struct weights *weights);
 };
 
@@ -37,7 +44,7 @@ const struct router *router_find(const char *provider);
 /* "gatewayapi:v1, kubernetes", for errors; owned by the arena. */
 const char *router_names(struct arena *arena);
 
-/* The Services `-canary`, `-primary` and apex are the same for every router: see router/common_services.h. */
-
+/* The Services `-canary`, `-primary` and apex are the same for every router: see
+ * router/common_services.h. */
 
 #endif

@@ -10,3 +10,12 @@ const struct scaler *scaler_find(const char *kind)
     }
     return NULL;
 }
+
+const char *scaler_names(struct arena *arena)
+{
+    const char *all = "";
+
+    for (size_t i = 0; scaler_table[i]; i++)
+        all = arena_printf(arena, "%s%s%s", all, *all ? ", " : "", scaler_table[i]->kind);
+    return all;
+}

@@ -17,5 +17,7 @@ struct scaler {
 
 extern const struct scaler *const scaler_table[];
 const struct scaler *scaler_find(const char *kind);
+/* "HorizontalPodAutoscaler", for errors; owned by the arena. */
+const char *scaler_names(struct arena *arena);
 
 #endif

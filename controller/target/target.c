@@ -10,3 +10,12 @@ const struct target *target_find(const char *kind)
     }
     return NULL;
 }
+
+const char *target_names(struct arena *arena)
+{
+    const char *all = "";
+
+    for (size_t i = 0; target_table[i]; i++)
+        all = arena_printf(arena, "%s%s%s", all, *all ? ", " : "", target_table[i]->kind);
+    return all;
+}

@@ -7,6 +7,8 @@
 #include "proto/spechash.h"
 #include "tick/tick.h"
 
+struct config_ref; /* target/common_configs.h */
+
 /* What of the target the other rules need. Lives in the tick's arena. */
 struct target_info {
     struct json_object *object;  /* the target, as read */
@@ -14,26 +16,46 @@ struct target_info {
     const char *label;           /* selector label, e.g. "app" */
     const char *label_value;     /* its value in the target, e.g. "podinfo" */
     char hash[SPECHASH_TEXT];    /* of the live pod template */
+    struct json_object
+        *configs; /* as status.trackedConfigs: "configmap/NAME" to hash; NULL: tracking is off */
+    const struct config_ref *config_refs;
+    struct json_object
+        *ports; /* discovered Service ports, array of {name, protocol, port, targetPort} or NULL */
+    bool at_zero; /* the target is scaled to zero */
 };
 
-enum readiness { READY, NOT_READY_YET, NOT_READY_EVER }; /* EVER: waiting on is pointless (deadline passed) */
+enum side { SIDE_PRIMARY, SIDE_CANARY };
+enum readiness {
+    READY,
+    NOT_READY_YET,
+    NOT_READY_EVER
+}; /* EVER: waiting on is pointless (deadline passed) */
 
 struct target {
     const char *kind;
     const struct kube_resource *resource;
-    /* Reads target and primary. The sentence of a missing target or label is an event; VERDICT_STOP. */
+    /* Reads target, primary and tracked configs. What is missing is told with plan_stop(). */
     enum verdict (*read)(struct tick *tick, struct target_info *out);
     /* Creates the primary if it is missing (with the primary copies of tracked configs). */
     enum verdict (*ensure_primary)(struct tick *tick, const struct target_info *info);
-    /* Readiness of the primary or the target, with the sentence of contract/statemachine.md §5. */
-    enum readiness (*ready)(struct tick *tick, struct json_object *workload, int threshold_percent, const char **why);
-    enum verdict (*scale_to_zero)(struct tick *tick, const struct target_info *info);
-    enum verdict (*scale_from_zero)(struct tick *tick, const struct target_info *info);
-    /* Copies the target (the analysed revision: its hash must be canary->status.last_applied_spec) onto the primary. */
+    /* Readiness of one side (the primary must exist), with the sentence of contract/statemachine.md
+     * §5 in *why. */
+    enum readiness (*ready)(struct tick *tick, const struct target_info *info, enum side side,
+                            const char **why);
+    void (*scale_to_zero)(struct tick *tick, const struct target_info *info);
+    /* Nothing when it is not at zero; replicas 0: as many as the primary has. */
+    void (*scale_from_zero)(struct tick *tick, const struct target_info *info, int replicas);
+    /*
+     * Copies the target onto the primary. The caller has checked that it is the analysed revision.
+     * Planning it again after it was done plans nothing: the primary's `flagger-id` follows from
+     * what was promoted.
+     */
     enum verdict (*promote)(struct tick *tick, const struct target_info *info);
 };
 
 extern const struct target *const target_table[];
 const struct target *target_find(const char *kind);
+/* "Deployment", for errors; owned by the arena. */
+const char *target_names(struct arena *arena);
 
 #endif

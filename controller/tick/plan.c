@@ -143,9 +143,12 @@ enum verdict plan_stop(struct tick *tick, const char *fmt, ...)
 {
     va_list args;
 
+    if (!tick->due)
+        return VERDICT_STOP;
     va_start(args, fmt);
     const char *text = arena_vprintf(tick->arena, fmt, args);
     va_end(args);
     plan_event(tick, "Warning", tick->canary->status.phase, "%s", text);
+    tick->plan->stepped = true;
     return VERDICT_STOP;
 }

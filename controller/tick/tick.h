@@ -1,14 +1,16 @@
 /*
- * The vocabulary of a tick: what the rules know (facts), what they ask for (needs) and what they want done (plan).
+ * The vocabulary of a tick: what the rules know (facts), what they ask for (needs) and what they
+ * want done (plan).
  *
- * The engine makes a tick, gives it the canary and the time, and calls decide(). A rule that needs to know something
- * calls need_object(), need_metric() or need_hook(): a known fact comes back (true); an unknown one is recorded and
- * the rule returns VERDICT_NEED_FACTS. The engine fetches every recorded need, puts the facts in with fact_*(), resets
- * the plan and calls decide() again from the top, until nothing is missing. A need that cannot be fetched (the API is
- * down) never reaches the rules: the engine ends the tick, says so, and holds.
+ * The engine makes a tick, gives it the canary and the time, and calls decide(). A rule that needs
+ * to know something calls need_object(), need_metric() or need_hook(): a known fact comes back
+ * (true); an unknown one is recorded and the rule returns VERDICT_NEED_FACTS. The engine fetches
+ * every recorded need, puts the facts in with fact_*(), resets the plan and calls decide() again
+ * from the top, until nothing is missing. A need that cannot be fetched (the API is down) never
+ * reaches the rules: the engine ends the tick, says so, and holds.
  *
- * Everything lives in tick->arena. Nothing here does I/O or reads a clock; trees in facts are never changed: a rule
- * that wants another version of an object makes a copy.
+ * Everything lives in tick->arena. Nothing here does I/O or reads a clock; trees in facts are never
+ * changed: a rule that wants another version of an object makes a copy.
  */
 #ifndef TICK_TICK_H
 #define TICK_TICK_H
@@ -20,14 +22,14 @@ struct http_result;
 
 /* The controller's options that rules read. */
 struct settings {
-    const char *mesh_provider;         /* "istio" */
-    const char *metrics_server;        /* "http://prometheus:9090" */
+    const char *mesh_provider;                 /* "istio" */
+    const char *metrics_server;                /* "http://prometheus:9090" */
     const char *const *selector_labels;        /* NULL-ended: app, name, app.kubernetes.io/name */
     const char *const *include_label_prefixes; /* NULL-ended; "*" is all */
-    const char *cluster_name;          /* "" if none */
+    const char *cluster_name;                  /* "" if none */
     bool config_tracking;
     bool no_cross_namespace_refs;
-    int64_t min_analysis_interval_ms;  /* floor of spec.analysis.interval, 10 s */
+    int64_t min_analysis_interval_ms; /* floor of spec.analysis.interval, 10 s */
 };
 
 enum verdict {
@@ -42,36 +44,41 @@ struct tick {
     const char *fresh_uuid; /* a new random UUIDv4, for whoever needs one this tick */
     const struct canary *canary;
     const struct settings *settings;
-    const char *provider;   /* canary->provider or the settings' */
+    const char *provider; /* canary->provider or the settings' */
     /*
-     * True when an analysis interval has passed since the last step, or none is running. Watch events wake the rules
-     * at any time: change detection and repair run always, gates, checks, weight steps and traffic shifts only
-     * when due, so that their cadence is the interval whatever happens around them.
+     * True when an analysis interval has passed since a plan of this canary last said `stepped`,
+     * when none has yet in this process, and always in the idle phases (Initialized, Succeeded,
+     * Failed). Watch events wake the rules at any time: change detection and repair run always;
+     * gates, checks, weight steps, traffic shifts and the events that repeat while something lasts
+     * only when due, so that their cadence is the interval whatever happens around them.
      */
     bool due;
     struct fact *facts;
     struct need *needs;
     struct plan *plan;
-    const char *kind;       /* canary->target.kind, for event texts */
+    const char *kind; /* canary->target.kind, for event texts */
 };
 
 /* canary and settings must outlive the tick; the plan starts empty. Lives in the arena. */
-struct tick *tick_new(struct arena *arena, const struct canary *canary, const struct settings *settings,
-                      int64_t now_ms, bool due, const char *fresh_uuid);
+struct tick *tick_new(struct arena *arena, const struct canary *canary,
+                      const struct settings *settings, int64_t now_ms, bool due,
+                      const char *fresh_uuid);
 /* Empties needs and plan, keeps facts: before each further decide(). */
 void tick_reset(struct tick *tick);
 /* analysis.interval, not below the settings' floor. */
 int64_t tick_interval_ms(const struct tick *tick);
 
-/* --- facts -------------------------------------------------------------------------------------------------- */
+/* --- facts
+ * --------------------------------------------------------------------------------------------------
+ */
 
 /* The live object, or *out NULL when it does not exist. */
-bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_, const char *name,
-                 struct json_object **out);
+bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                 const char *name, struct json_object **out);
 
 /*
- * The value of a metric. `backend` is the provider type (metric/backend.h), the rest is what its request is made of;
- * everything must be the same whenever it is asked for again in this tick.
+ * The value of a metric. `backend` is the provider type (metric/backend.h), the rest is what its
+ * request is made of; everything must be the same whenever it is asked for again in this tick.
  */
 struct metric_question {
     const char *id;      /* unique within the tick: "metrics[0]", "probe" */
@@ -79,7 +86,8 @@ struct metric_question {
     const char *address; /* base URL */
     const char *query;   /* rendered */
     int64_t interval_ms; /* CANARY_UNSET if none */
-    struct json_object *spec;   /* MetricTemplate's spec.provider, NULL for builtin and inline metrics */
+    struct json_object
+        *spec; /* MetricTemplate's spec.provider, NULL for builtin and inline metrics */
     struct json_object *secret; /* the Secret object, NULL if none */
 };
 enum metric_outcome { METRIC_VALUE, METRIC_NO_VALUES, METRIC_ERROR };
@@ -88,50 +96,58 @@ struct metric_answer {
     double value;
     const char *text; /* NO_VALUES and ERROR: one sentence */
 };
-bool need_metric(struct tick *tick, const struct metric_question *question, const struct metric_answer **out);
+bool need_metric(struct tick *tick, const struct metric_question *question,
+                 const struct metric_answer **out);
 
 /* What a webhook of the canary said. Asked alone and in order, and sent at most once a tick. */
 struct hook_answer {
     bool passed;      /* 2xx up to 202, or 204 (proto/COMPATIBILITY.md) */
     const char *text; /* the response body (cut), or why there was none */
 };
-bool need_hook(struct tick *tick, int webhook_index, enum phase phase, const struct hook_answer **out);
+bool need_hook(struct tick *tick, int webhook_index, enum phase phase,
+               const struct hook_answer **out);
 
-/* --- what the engine does with needs ------------------------------------------------------------------------ */
+/* --- what the engine does with needs
+ * ------------------------------------------------------------------------ */
 
 enum need_kind { NEED_OBJECT, NEED_METRIC, NEED_HOOK };
 struct need {
     struct need *next;
     enum need_kind kind;
-    const char *key; /* unique per fact */
+    const char *key;                      /* unique per fact */
     const struct kube_resource *resource; /* OBJECT */
     const char *namespace_, *name;
-    struct metric_question metric;        /* METRIC */
-    int webhook;                          /* HOOK */
+    struct metric_question metric; /* METRIC */
+    int webhook;                   /* HOOK */
     enum phase phase;
 };
 /* The tree is borrowed and must live as long as the tick; NULL: it does not exist. */
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object);
 void fact_metric(struct tick *tick, const struct need *need, struct metric_answer answer);
 void fact_hook(struct tick *tick, const struct need *need, struct hook_answer answer);
-/* Forgets every object fact (after a conflict); metrics and hooks stay, so that nothing is sent twice. */
+/* Forgets every object fact (after a conflict); metrics and hooks stay, so that nothing is sent
+ * twice. */
 void facts_forget_objects(struct tick *tick);
 
-/* --- the plan ----------------------------------------------------------------------------------------------- */
+/* --- the plan
+ * -----------------------------------------------------------------------------------------------
+ */
 
 enum effect_kind {
-    EFFECT_CREATE,  /* resource, namespace, body */
-    EFFECT_PATCH,   /* resource, namespace, name, body: an RFC 7386 patch, with metadata.resourceVersion in it when
-                     * the rule relied on what it read */
-    EFFECT_DELETE,  /* resource, namespace, name; body: DeleteOptions or NULL. Already gone is fine. */
-    EFFECT_STATUS,  /* body: {"status": ...}, a patch of the Canary's status subresource without a precondition: it
-                     * says what the effects before it have done */
-    EFFECT_EVENT,   /* event_type, text, phase: a Kubernetes Event, a log line and the event webhooks */
-    EFFECT_ALERT,   /* severity, text, with_metadata */
+    EFFECT_CREATE, /* resource, namespace, body */
+    EFFECT_PATCH,  /* resource, namespace, name, body: an RFC 7386 patch, with
+                    * metadata.resourceVersion in it when  the rule relied on what it read */
+    EFFECT_DELETE, /* resource, namespace, name; body: DeleteOptions or NULL. Already gone is fine.
+                    */
+    EFFECT_STATUS, /* body: {"status": ...}, a patch of the Canary's status subresource without a
+                    * precondition: it says what the effects before it have done */
+    EFFECT_EVENT,  /* event_type, text, phase: a Kubernetes Event, a log line and the event webhooks
+                    */
+    EFFECT_ALERT,  /* severity, text, with_metadata */
     EFFECT_WEIGHTS, /* gauges: primary_weight, canary_weight */
     EFFECT_METRIC,  /* gauge: the analysed value: text is the metric's name, value */
     EFFECT_OUTCOME, /* counters: text is "completed" or "skipped"; success says which */
-    EFFECT_HOOK,    /* an informing hook (post-rollout): webhook, phase; failure is a Warning event */
+    EFFECT_HOOK, /* an informing hook (post-rollout): webhook, phase; failure is a Warning event */
 };
 
 struct effect {
@@ -143,7 +159,8 @@ struct effect {
     const char *event_type; /* "Normal", "Warning" */
     const char *severity;   /* "info", "warn", "error" */
     const char *text;
-    const char *why; /* what a write is for, "weights 90/10": for logs and golden cases; NULL: see the body */
+    const char *why; /* what a write is for, "weights 90/10": for logs and golden cases; NULL: see
+                        the body */
     bool with_metadata;
     bool success;
     int webhook;
@@ -156,9 +173,12 @@ struct effect {
 enum again {
     AGAIN_NEVER,    /* only when something it depends on changes */
     AGAIN_INTERVAL, /* one analysis interval after this tick began */
-    AGAIN_NOW,      /* as soon as the effects are done */
+    AGAIN_NOW,      /* as soon as the effects are done, on what was written; after ten in a row the
+                     * engine waits for      the interval, since something then undoes what the rules write */
 };
 
+/* Writes stand before what only tells of them (events, alerts, gauges, counters, informing hooks):
+ * a write that fails leaves nothing told that did not happen, and a retry tells nothing twice. */
 struct plan {
     struct effect *first, **last;
     int count;
@@ -168,15 +188,17 @@ struct plan {
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  struct json_object *body);
-/* Patch that turns `from` (as read; its resourceVersion becomes the precondition) into `to`; nothing when equal.
- * Returns true when an effect was planned. */
+/* Patch that turns `from` (as read; its resourceVersion becomes the precondition) into `to`;
+ * nothing when equal. Returns true when an effect was planned. */
 bool plan_update(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
                  struct json_object *to);
-void plan_patch(struct tick *tick, const struct kube_resource *resource, const char *namespace_, const char *name,
-                struct json_object *body);
-void plan_delete(struct tick *tick, const struct kube_resource *resource, const char *namespace_, const char *name);
+void plan_patch(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                const char *name, struct json_object *body);
+void plan_delete(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                 const char *name);
 void plan_status(struct tick *tick, struct json_object *patch);
-void plan_event(struct tick *tick, const char *type, enum phase phase, const char *fmt, ...) PRINTF_LIKE(4, 5);
+void plan_event(struct tick *tick, const char *type, enum phase phase, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
 void plan_alert(struct tick *tick, const char *severity, bool with_metadata, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 void plan_weights(struct tick *tick, int primary, int canary);
@@ -185,11 +207,14 @@ void plan_outcome(struct tick *tick, bool success, const char *how);
 void plan_hook(struct tick *tick, int webhook_index, enum phase phase);
 /* Says what the last effect of the plan is for (effect->why). */
 void plan_why(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Warning event with the text (its phase is the canary's) and VERDICT_STOP. */
+/*
+ * VERDICT_STOP, with a Warning event of the text when due (its phase is the canary's; the plan has
+ * then stepped, so that a state that lasts is told of once an interval).
+ */
 enum verdict plan_stop(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*
- * The plan as text, one line per effect and a last line `again interval, stepped`: for golden cases, dry runs and
- * debug logs. Owned by the arena.
+ * The plan as text, one line per effect and a last line `again interval, stepped`: for golden
+ * cases, dry runs and debug logs. Owned by the arena.
  */
 const char *plan_print(struct tick *tick);
 

@@ -1,0 +1,235 @@
+#include "target/common_configs.h"
+
+#include <string.h>
+
+#include "tick/edit.h"
+
+static struct config_ref *add_ref(struct tick *tick, struct config_ref **list,
+                                  const struct kube_resource *resource, const char *name)
+{
+    const char *type = resource == &kube_secrets ? "secret" : "configmap";
+    const char *key = arena_printf(tick->arena, "%s/%s", type, name);
+
+    while (*list && strcmp((*list)->key, key) < 0)
+        list = &(*list)->next;
+    if (*list && strcmp((*list)->key, key) == 0)
+        return *list;
+    struct config_ref *ref = ARENA_NEW(tick->arena, struct config_ref);
+    *ref = (struct config_ref){.next = *list, .resource = resource, .key = key, .name = name};
+    *list = ref;
+    return ref;
+}
+
+/* What is done with each place of a pod spec that names a config: `object` holds the name under
+ * `key`. */
+typedef void (*visit_fn)(struct tick *tick, void *arg, const struct kube_resource *resource,
+                         struct json_object *object, const char *key);
+
+static void visit_one(struct tick *tick, visit_fn visit, void *arg,
+                      const struct kube_resource *resource, struct json_object *object,
+                      const char *key)
+{
+    if (json_str_at(object, key, NULL))
+        visit(tick, arg, resource, object, key);
+}
+
+static void visit_volumes(struct tick *tick, struct json_object *spec, visit_fn visit, void *arg)
+{
+    struct json_object *volumes = json_at(spec, "volumes", NULL);
+
+    for (size_t i = 0; i < json_len(volumes); i++) {
+        struct json_object *volume = json_elem(volumes, i);
+        visit_one(tick, visit, arg, &kube_configmaps, json_at(volume, "configMap", NULL), "name");
+        visit_one(tick, visit, arg, &kube_secrets, json_at(volume, "secret", NULL), "secretName");
+        struct json_object *sources = json_at(volume, "projected", "sources", NULL);
+        for (size_t j = 0; j < json_len(sources); j++) {
+            struct json_object *source = json_elem(sources, j);
+            visit_one(tick, visit, arg, &kube_configmaps, json_at(source, "configMap", NULL),
+                      "name");
+            visit_one(tick, visit, arg, &kube_secrets, json_at(source, "secret", NULL), "name");
+        }
+    }
+}
+
+static void visit_container(struct tick *tick, struct json_object *container, visit_fn visit,
+                            void *arg)
+{
+    struct json_object *env = json_at(container, "env", NULL);
+    struct json_object *from = json_at(container, "envFrom", NULL);
+
+    for (size_t i = 0; i < json_len(env); i++) {
+        struct json_object *value = json_at(json_elem(env, i), "valueFrom", NULL);
+        visit_one(tick, visit, arg, &kube_configmaps, json_at(value, "configMapKeyRef", NULL),
+                  "name");
+        visit_one(tick, visit, arg, &kube_secrets, json_at(value, "secretKeyRef", NULL), "name");
+    }
+    for (size_t i = 0; i < json_len(from); i++) {
+        struct json_object *source = json_elem(from, i);
+        visit_one(tick, visit, arg, &kube_configmaps, json_at(source, "configMapRef", NULL),
+                  "name");
+        visit_one(tick, visit, arg, &kube_secrets, json_at(source, "secretRef", NULL), "name");
+    }
+}
+
+static void visit_spec(struct tick *tick, struct json_object *spec, visit_fn visit, void *arg)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+
+    visit_volumes(tick, spec, visit, arg);
+    for (size_t l = 0; l < 2; l++) {
+        struct json_object *containers = json_at(spec, lists[l], NULL);
+        for (size_t i = 0; i < json_len(containers); i++)
+            visit_container(tick, json_elem(containers, i), visit, arg);
+    }
+}
+
+static void collect(struct tick *tick, void *arg, const struct kube_resource *resource,
+                    struct json_object *object, const char *key)
+{
+    struct config_ref **list = arg;
+    struct config_ref *ref = add_ref(tick, list, resource, json_str_at(object, key, NULL));
+
+    /* Flagger goes by the last reference it happens to scan; one that is not optional decides here.
+     */
+    if (!json_bool_at(object, false, "optional", NULL))
+        ref->mandatory = true;
+}
+
+static bool is_tracked(const struct config_ref *ref)
+{
+    static const char *const types[] = {"Opaque", "kubernetes.io/basic-auth",
+                                        "kubernetes.io/ssh-auth", "kubernetes.io/tls"};
+    const char *tracking =
+        json_str_at(ref->object, "metadata", "annotations", "flagger.app/config-tracking", NULL);
+    const char *type = json_str_at(ref->object, "type", NULL);
+
+    if (!ref->object || (tracking && strncmp(tracking, "disable", strlen("disable")) == 0))
+        return false;
+    if (ref->resource != &kube_secrets)
+        return true;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strcmp(type ? type : "Opaque", types[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void hash_ref(struct tick *tick, const struct config_ref *ref, struct json_object *configs)
+{
+    struct json_object *binary = json_at(ref->object, "binaryData", NULL);
+    char hash[CONFIG_HASH_TEXT];
+
+    confighash(tick->arena, json_at(ref->object, "data", NULL), hash);
+    json_set_str(configs, ref->key, hash);
+    if (!binary)
+        return;
+    confighash(tick->arena, binary, hash);
+    json_set_str(configs, arena_printf(tick->arena, "%s%s", ref->key, CONFIGS_BINARY), hash);
+}
+
+enum verdict configs_read(struct tick *tick, struct json_object *pod_spec, struct target_info *info)
+{
+    struct config_ref *refs = NULL;
+    bool known = true;
+
+    if (!tick->settings->config_tracking)
+        return VERDICT_GO;
+    visit_spec(tick, pod_spec, collect, &refs);
+    for (struct config_ref *ref = refs; ref; ref = ref->next)
+        known =
+            need_object(tick, ref->resource, tick->canary->namespace_, ref->name, &ref->object) &&
+            known;
+    if (!known)
+        return VERDICT_NEED_FACTS;
+
+    info->configs = edit_object(tick->arena);
+    info->config_refs = refs;
+    for (struct config_ref *ref = refs; ref; ref = ref->next) {
+        if (!ref->object && ref->mandatory)
+            return plan_stop(tick, "%s %s.%s get query error: not found",
+                             ref->resource == &kube_secrets ? "secret" : "configmap", ref->name,
+                             tick->canary->namespace_);
+        ref->tracked = is_tracked(ref);
+        if (ref->tracked)
+            hash_ref(tick, ref, info->configs);
+    }
+    return VERDICT_GO;
+}
+
+/* This Canary as the controller, whoever else owned the copy stays as a plain owner. */
+static void own_copy(struct tick *tick, struct json_object *metadata)
+{
+    struct json_object *owners = edit_array(tick->arena);
+    struct json_object *others = json_at(metadata, "ownerReferences", NULL);
+
+    json_object_array_add(owners, json_object_get(edit_owner_reference(tick)));
+    for (size_t i = 0; i < json_len(others); i++) {
+        struct json_object *other = json_copy(tick->arena, json_elem(others, i));
+        const char *uid = json_str_at(other, "uid", NULL);
+        if (uid && strcmp(uid, tick->canary->uid) == 0)
+            continue;
+        json_set_bool(other, "controller", false);
+        json_object_array_add(owners, json_object_get(other));
+    }
+    json_set(metadata, "ownerReferences", owners);
+}
+
+static void copy_ref(struct tick *tick, const struct config_ref *ref, const char *name,
+                     struct json_object *live)
+{
+    static const char *const parts[] = {"data", "binaryData", "type"};
+    struct json_object *to =
+        live ? json_copy(tick->arena, live) : edit_new(tick, ref->resource, name);
+    struct json_object *metadata = json_sub(to, "metadata");
+    struct json_object *labels =
+        edit_included(tick, json_at(ref->object, "metadata", "labels", NULL));
+
+    if (json_object_object_length(labels) > 0)
+        json_set(metadata, "labels",
+                 edit_overlay(tick->arena, json_at(metadata, "labels", NULL), labels));
+    own_copy(tick, metadata);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        edit_put(tick->arena, to, parts[i], json_at(ref->object, parts[i], NULL));
+    if (live)
+        plan_update(tick, ref->resource, live, to);
+    else
+        plan_create(tick, ref->resource, tick->canary->namespace_, to);
+}
+
+enum verdict configs_copy(struct tick *tick, const struct target_info *info)
+{
+    bool known = true;
+
+    for (int pass = 0; pass < 2 && known; pass++) {
+        for (const struct config_ref *ref = info->config_refs; ref; ref = ref->next) {
+            const char *name = arena_printf(tick->arena, "%s-primary", ref->name);
+            struct json_object *live;
+            if (!ref->tracked)
+                continue;
+            if (!need_object(tick, ref->resource, tick->canary->namespace_, name, &live))
+                known = false;
+            else if (pass == 1)
+                copy_ref(tick, ref, name, live);
+        }
+    }
+    return known ? VERDICT_GO : VERDICT_NEED_FACTS;
+}
+
+static void rename_one(struct tick *tick, void *arg, const struct kube_resource *resource,
+                       struct json_object *object, const char *key)
+{
+    const struct target_info *info = arg;
+    const char *name = json_str_at(object, key, NULL);
+
+    for (const struct config_ref *ref = info->config_refs; ref; ref = ref->next) {
+        if (ref->tracked && ref->resource == resource && strcmp(ref->name, name) == 0) {
+            json_set_str(object, key, arena_printf(tick->arena, "%s-primary", name));
+            return;
+        }
+    }
+}
+
+void configs_rename(struct tick *tick, const struct target_info *info, struct json_object *pod_spec)
+{
+    visit_spec(tick, pod_spec, rename_one, (void *)info);
+}

@@ -1,0 +1,33 @@
+/*
+ * ConfigMaps and Secrets that a pod template names (contract/statemachine.md §5, objects.md §1.4):
+ * their hashes, the copies for the primary, and the template rewritten to use the copies.
+ */
+#ifndef TARGET_COMMON_CONFIGS_H
+#define TARGET_COMMON_CONFIGS_H
+
+#include "target/target.h"
+
+struct config_ref {
+    struct config_ref *next; /* sorted by kind and name */
+    const struct kube_resource *resource;
+    const char *key; /* "configmap/NAME" */
+    const char *name;
+    bool mandatory; /* some reference to it is not optional */
+    struct json_object *object;
+    bool tracked; /* it exists, is of a kind to track and not opted out */
+};
+
+/* Fills info->configs and config_refs; both NULL when tracking is off. */
+enum verdict configs_read(struct tick *tick, struct json_object *pod_spec,
+                          struct target_info *info);
+/* Creates or updates `NAME-primary` of each tracked config. */
+enum verdict configs_copy(struct tick *tick, const struct target_info *info);
+/* Renames the tracked configs in pod_spec (a tree of the caller's own) to their primary copies. */
+void configs_rename(struct tick *tick, const struct target_info *info,
+                    struct json_object *pod_spec);
+
+/* Keys that end so hold the hash of a ConfigMap's binaryData, which Flagger does not track: one
+ * that a status does not have yet is no change. */
+#define CONFIGS_BINARY "#binaryData"
+
+#endif

@@ -1,0 +1,175 @@
+#include "target/common_primary.h"
+
+#include <string.h>
+
+#include "target/common_configs.h"
+#include "tick/edit.h"
+
+const char *primary_name(struct tick *tick)
+{
+    return arena_printf(tick->arena, "%s-primary", tick->canary->target.name);
+}
+
+const char *primary_label_value(struct tick *tick, const struct target_info *info)
+{
+    return arena_printf(tick->arena, "%s-primary", info->label_value);
+}
+
+bool primary_selector(struct tick *tick, struct json_object *object, struct target_info *info)
+{
+    struct json_object *labels = json_at(object, "spec", "selector", "matchLabels", NULL);
+
+    for (const char *const *label = tick->settings->selector_labels; label && *label; label++) {
+        const char *value = json_str_at(labels, *label, NULL);
+        if (!value)
+            continue;
+        info->label = *label;
+        info->label_value = value;
+        return true;
+    }
+    return false;
+}
+
+struct json_object *primary_labels(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *labels =
+        edit_included(tick, json_at(info->object, "metadata", "labels", NULL));
+
+    json_set_str(labels, info->label, primary_label_value(tick, info));
+    return labels;
+}
+
+/*
+ * Flagger puts a random UUID here, so that each promotion makes new pods. Here it follows from what
+ * is promoted: a promotion that is repeated after a crash then changes nothing, and new configs
+ * still make new pods.
+ */
+static const char *promotion_id(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *what = edit_object(tick->arena);
+    char front[CONFIG_HASH_TEXT], back[CONFIG_HASH_TEXT];
+
+    json_set_str(what, "hash", info->hash);
+    json_set(what, "configs", info->configs);
+    confighash(tick->arena, what, front);
+    json_set_str(what, "of", front);
+    confighash(tick->arena, what, back);
+    /* version 8 (vendor-made), variant 1 */
+    return arena_printf(tick->arena, "%.8s-%.4s-8%.3s-8%.3s-%.12s", front, front + 8, front + 12,
+                        back, back + 3);
+}
+
+static bool is_selector_label(const struct settings *settings, const char *key)
+{
+    for (const char *const *label = settings->selector_labels; label && *label; label++) {
+        if (key && strcmp(*label, key) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A label selector that picks the target's pods by the Deployment's name picks the primary's
+ * instead. */
+static void rewrite_selector(struct tick *tick, struct json_object *selector)
+{
+    const char *target = tick->canary->target.name;
+    struct json_object *expressions = json_at(selector, "matchExpressions", NULL);
+    struct json_object *labels = json_at(selector, "matchLabels", NULL);
+
+    for (size_t i = 0; i < json_len(expressions); i++) {
+        struct json_object *expression = json_elem(expressions, i);
+        struct json_object *values = json_at(expression, "values", NULL);
+        if (!is_selector_label(tick->settings, json_str_at(expression, "key", NULL)))
+            continue;
+        for (size_t j = 0; j < json_len(values); j++) {
+            const char *value = json_object_get_string(json_elem(values, j));
+            if (!value || strcmp(value, target) != 0)
+                continue;
+            json_object_array_put_idx(values, j, json_object_new_string(primary_name(tick)));
+            break;
+        }
+    }
+    for (const char *const *label = tick->settings->selector_labels; label && *label; label++) {
+        const char *value = json_str_at(labels, *label, NULL);
+        if (value && strcmp(value, target) == 0)
+            json_set_str(labels, *label, primary_name(tick));
+    }
+}
+
+static void rewrite_affinity(struct tick *tick, struct json_object *spec)
+{
+    struct json_object *spread = json_at(spec, "topologySpreadConstraints", NULL);
+    struct json_object *anti = json_at(spec, "affinity", "podAntiAffinity", NULL);
+    struct json_object *preferred =
+        json_at(anti, "preferredDuringSchedulingIgnoredDuringExecution", NULL);
+    struct json_object *required =
+        json_at(anti, "requiredDuringSchedulingIgnoredDuringExecution", NULL);
+
+    for (size_t i = 0; i < json_len(spread); i++)
+        rewrite_selector(tick, json_at(json_elem(spread, i), "labelSelector", NULL));
+    for (size_t i = 0; i < json_len(preferred); i++)
+        rewrite_selector(
+            tick, json_at(json_elem(preferred, i), "podAffinityTerm", "labelSelector", NULL));
+    for (size_t i = 0; i < json_len(required); i++)
+        rewrite_selector(tick, json_at(json_elem(required, i), "labelSelector", NULL));
+}
+
+struct json_object *primary_template(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *template =
+        json_copy(tick->arena, json_at(info->object, "spec", "template", NULL));
+    struct json_object *metadata = json_sub(template, "metadata");
+    struct json_object *labels =
+        edit_without_toolkit(tick->arena, json_at(metadata, "labels", NULL));
+    struct json_object *annotations =
+        edit_without_toolkit(tick->arena, json_at(metadata, "annotations", NULL));
+
+    json_set_str(labels, info->label, primary_label_value(tick, info));
+    json_set_str(annotations, "flagger-id", promotion_id(tick, info));
+    json_set(metadata, "labels", labels);
+    json_set(metadata, "annotations", annotations);
+    struct json_object *spec = json_sub(template, "spec");
+    configs_rename(tick, info, spec);
+    rewrite_affinity(tick, spec);
+    return template;
+}
+
+static bool is_main_port(const struct canary_service *service, struct json_object *port)
+{
+    int64_t number = json_int_at(port, 0, "containerPort", NULL);
+    const char *name = json_str_at(port, "name", NULL);
+
+    if (json_object_is_type(service->target_port, json_type_string))
+        return name && strcmp(name, json_object_get_string(service->target_port)) == 0;
+    return number ==
+           (service->target_port ? json_object_get_int64(service->target_port) : service->port);
+}
+
+struct json_object *primary_ports(struct tick *tick, struct json_object *pod_spec)
+{
+    struct json_object *containers = json_at(pod_spec, "containers", NULL);
+    struct json_object *out = edit_array(tick->arena);
+
+    for (size_t i = 0; i < json_len(containers); i++) {
+        struct json_object *container = json_elem(containers, i);
+        struct json_object *ports = json_at(container, "ports", NULL);
+        const char *of = json_str_at(container, "name", NULL);
+        if (!of || strcmp(of, "istio-proxy") == 0 || strcmp(of, "envoy") == 0)
+            continue;
+        for (size_t j = 0; j < json_len(ports); j++) {
+            struct json_object *port = json_elem(ports, j);
+            const char *name = json_str_at(port, "name", NULL);
+            int64_t number = json_int_at(port, 0, "containerPort", NULL);
+            if (is_main_port(&tick->canary->service, port))
+                continue;
+            struct json_object *one = edit_object(tick->arena);
+            json_set_str(one, "name",
+                         name && *name ? name : arena_printf(tick->arena, "tcp-%s-%zu", of, j));
+            json_set_str(one, "protocol", "TCP");
+            json_set_int(one, "port", number);
+            json_set_int(one, "targetPort", number);
+            json_object_array_add(out, json_object_get(one));
+        }
+    }
+    return out;
+}

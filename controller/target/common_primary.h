@@ -1,0 +1,23 @@
+/* The primary's pod template and metadata, made from the target's (contract/objects.md §1.1, §1.5).
+ */
+#ifndef TARGET_COMMON_PRIMARY_H
+#define TARGET_COMMON_PRIMARY_H
+
+#include "target/target.h"
+
+/* "podinfo-primary" */
+const char *primary_name(struct tick *tick);
+/* The value of the selector label in the primary. */
+const char *primary_label_value(struct tick *tick, const struct target_info *info);
+/* The pod template: labels, `flagger-id`, configs and affinity rewritten. */
+struct json_object *primary_template(struct tick *tick, const struct target_info *info);
+/* Labels of the workload: those of the target that are included, and the selector label. */
+struct json_object *primary_labels(struct tick *tick, const struct target_info *info);
+/* The selector label of `object` from its spec.selector.matchLabels; false when it has none of the
+ * settings'. */
+bool primary_selector(struct tick *tick, struct json_object *object, struct target_info *info);
+/* Ports that the containers declare, as Service ports, without the main port and without mesh
+ * sidecars. */
+struct json_object *primary_ports(struct tick *tick, struct json_object *pod_spec);
+
+#endif

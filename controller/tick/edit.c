@@ -1,0 +1,158 @@
+#include "tick/edit.h"
+
+#include <string.h>
+
+struct json_object *edit_object(struct arena *arena)
+{
+    return json_own(arena, json_object_new_object());
+}
+
+struct json_object *edit_array(struct arena *arena)
+{
+    return json_own(arena, json_object_new_array());
+}
+
+void edit_put(struct arena *arena, struct json_object *object, const char *key,
+              struct json_object *value)
+{
+    if (value)
+        json_set(object, key, json_copy(arena, value));
+    else
+        json_object_object_del(object, key);
+}
+
+static bool all_objects(struct json_object *array)
+{
+    for (size_t i = 0; i < json_len(array); i++) {
+        if (!json_object_is_type(json_elem(array, i), json_type_object))
+            return false;
+    }
+    return json_len(array) > 0;
+}
+
+static struct json_object *overlay_array(struct arena *arena, struct json_object *live,
+                                         struct json_object *wanted)
+{
+    struct json_object *out = edit_array(arena);
+    bool pairwise = all_objects(live) && all_objects(wanted) && json_len(live) == json_len(wanted);
+
+    for (size_t i = 0; i < json_len(wanted); i++) {
+        struct json_object *base = pairwise ? json_elem(live, i) : NULL;
+        json_object_array_add(out,
+                              json_object_get(edit_overlay(arena, base, json_elem(wanted, i))));
+    }
+    return out;
+}
+
+struct json_object *edit_overlay(struct arena *arena, struct json_object *live,
+                                 struct json_object *wanted)
+{
+    if (json_object_is_type(wanted, json_type_array))
+        return overlay_array(arena, live, wanted);
+    if (!json_object_is_type(wanted, json_type_object))
+        return json_copy(arena, wanted);
+
+    struct json_object *out =
+        json_object_is_type(live, json_type_object) ? json_copy(arena, live) : edit_object(arena);
+    json_object_object_foreach(wanted, key, value)
+    {
+        if (value)
+            json_set(out, key, edit_overlay(arena, json_at(out, key, NULL), value));
+        else
+            json_object_object_del(out, key);
+    }
+    return out;
+}
+
+struct json_object *edit_owner_reference(struct tick *tick)
+{
+    struct json_object *owner = edit_object(tick->arena);
+
+    json_set_str(owner, "apiVersion", "flagger.app/v1beta1");
+    json_set_str(owner, "kind", "Canary");
+    json_set_str(owner, "name", tick->canary->name);
+    json_set_str(owner, "uid", tick->canary->uid);
+    json_set_bool(owner, "controller", true);
+    json_set_bool(owner, "blockOwnerDeletion", true);
+    return owner;
+}
+
+struct json_object *edit_new(struct tick *tick, const struct kube_resource *resource,
+                             const char *name)
+{
+    struct json_object *object = edit_object(tick->arena);
+    struct json_object *owners = edit_array(tick->arena);
+
+    json_set_str(object, "apiVersion", kube_api_version(tick->arena, resource));
+    json_set_str(object, "kind", resource->kind);
+    struct json_object *metadata = json_sub(object, "metadata");
+    json_set_str(metadata, "name", name);
+    json_set_str(metadata, "namespace", tick->canary->namespace_);
+    json_object_array_add(owners, json_object_get(edit_owner_reference(tick)));
+    json_set(metadata, "ownerReferences", owners);
+    return object;
+}
+
+bool edit_is_owned(struct tick *tick, struct json_object *object)
+{
+    struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+
+    for (size_t i = 0; i < json_len(owners); i++) {
+        struct json_object *owner = json_elem(owners, i);
+        const char *kind = json_str_at(owner, "kind", NULL);
+        const char *name = json_str_at(owner, "name", NULL);
+        if (json_bool_at(owner, false, "controller", NULL) && kind && name &&
+            strcmp(kind, "Canary") == 0 && strcmp(name, tick->canary->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_toolkit_key(const char *key)
+{
+    return strstr(key, "toolkit.fluxcd.io") != NULL;
+}
+
+struct json_object *edit_without_toolkit(struct arena *arena, struct json_object *map)
+{
+    struct json_object *out = edit_object(arena);
+
+    if (!json_object_is_type(map, json_type_object))
+        return out;
+    json_object_object_foreach(map, key, value)
+    {
+        if (!is_toolkit_key(key))
+            json_set(out, key, value);
+    }
+    return out;
+}
+
+static bool is_included(const struct settings *settings, const char *key)
+{
+    const char *const *prefix = settings->include_label_prefixes;
+
+    for (; prefix && *prefix; prefix++) {
+        if (strcmp(*prefix, "*") == 0 || (**prefix && strncmp(key, *prefix, strlen(*prefix)) == 0))
+            return true;
+    }
+    return false;
+}
+
+struct json_object *edit_included(struct tick *tick, struct json_object *map)
+{
+    struct json_object *all = edit_without_toolkit(tick->arena, map);
+    struct json_object *out = edit_object(tick->arena);
+
+    json_object_object_foreach(all, key, value)
+    {
+        if (is_included(tick->settings, key))
+            json_set(out, key, value);
+    }
+    return out;
+}
+
+void edit_disown_toolkit(struct json_object *annotations)
+{
+    json_set_str(annotations, "kustomize.toolkit.fluxcd.io/reconcile", "disabled");
+    json_set_str(annotations, "helm.toolkit.fluxcd.io/driftDetection", "disabled");
+}
