@@ -27,18 +27,13 @@ static void read_step_weights(struct json_reader *r, struct json_object *json,
     int below = 0;
     for (size_t i = 0; i < n; i++) {
         struct json_object *element = json_elem(array, i);
-        const char *where = arena_printf(r->arena, "stepWeights[%zu]", i);
-        double weight = json_object_get_double(element);
-        bool number = json_object_is_type(element, json_type_int) ||
-                      json_object_is_type(element, json_type_double);
-        if (!number || weight < 1 || weight > FULL_WEIGHT || weight != (int)weight) {
-            json_reader_fail(r, json, where, "expected a whole number from 1 to %d, found %s",
-                             (int)FULL_WEIGHT, json_text(r->arena, element));
+        int64_t weight;
+        if (!json_to_int(element, &weight) || weight < 1 || weight > FULL_WEIGHT) {
+            canary_fail_element(r, array, i, "a whole number from 1 to 100");
             return;
         }
-        if ((int)weight <= below) {
-            json_reader_fail(r, json, where, "expected a weight above %d, found %d", below,
-                             (int)weight);
+        if (weight <= below) {
+            canary_fail_element(r, array, i, arena_printf(r->arena, "a weight above %d", below));
             return;
         }
         below = (int)weight;

@@ -51,28 +51,31 @@ struct json_object *canary_read_strings(struct json_reader *r, struct json_objec
 {
     struct json_object *array = json_read_array(r, obj, key, JSON_OPTIONAL);
     for (size_t i = 0; i < json_len(array); i++) {
-        struct json_object *value = json_elem(array, i);
-        if (!json_object_is_type(value, json_type_string)) {
-            json_reader_fail(r, obj, arena_printf(r->arena, "%s[%zu]", key, i),
-                             "expected a string, found %s", json_text(r->arena, value));
+        if (!json_object_is_type(json_elem(array, i), json_type_string)) {
+            canary_fail_element(r, array, i, "a string");
             return NULL;
         }
     }
     return array;
 }
 
+void canary_fail_element(struct json_reader *r, struct json_object *array, size_t index,
+                         const char *expected)
+{
+    /* The reader knows no path of an element that is null, hence the array's. */
+    json_reader_fail(r, NULL, NULL, "%s[%zu]: expected %s, found %s",
+                     json_reader_path(r, array, NULL), index, expected,
+                     json_text(r->arena, json_elem(array, index)));
+}
+
 struct json_object *canary_read_element(struct json_reader *r, struct json_object *array,
                                         size_t index)
 {
-    struct json_object *element = json_read_elem(r, array, index);
-    if (r->err != ERR_OK)
-        return NULL;
-    if (!json_object_is_type(element, json_type_object)) {
-        json_reader_fail(r, element, NULL, "expected an object, found %s",
-                         json_text(r->arena, element));
+    if (!json_object_is_type(json_elem(array, index), json_type_object)) {
+        canary_fail_element(r, array, index, "an object");
         return NULL;
     }
-    return element;
+    return json_read_elem(r, array, index);
 }
 
 int canary_read_int(struct json_reader *r, struct json_object *obj, const char *key, int min,

@@ -32,6 +32,8 @@ const char *canary_read_name(struct json_reader *r, struct json_object *obj, con
 struct json_object *canary_read_map(struct json_reader *r, struct json_object *obj, const char *key);
 /* Array `key` whose elements are all strings, or NULL. */
 struct json_object *canary_read_strings(struct json_reader *r, struct json_object *obj, const char *key);
+/* Records "PATH[index]: expected EXPECTED, found ...". */
+void canary_fail_element(struct json_reader *r, struct json_object *array, size_t index, const char *expected);
 /* Elements of an array that are objects: NULL, with a mistake recorded, when element `index` is none. */
 struct json_object *canary_read_element(struct json_reader *r, struct json_object *array, size_t index);
 int canary_read_int(struct json_reader *r, struct json_object *obj, const char *key, int min, int max, int missing);

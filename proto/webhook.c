@@ -32,7 +32,8 @@ static struct json_object *read_metadata(struct json_reader *r, struct json_obje
         return NULL;
     json_object_object_foreach(metadata, key, value)
     {
-        if (!json_object_is_type(value, json_type_string)) {
+        /* null counts as missing, as it does everywhere else. */
+        if (value != NULL && !json_object_is_type(value, json_type_string)) {
             json_reader_fail(r, metadata, key, "expected a string, found %s",
                              json_text(r->arena, value));
             return NULL;

@@ -1,0 +1,198 @@
+#include "proto/canary_testing.h"
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        canary_testing_view(arena, "{\"spec\":{\"analysis\":{\"interval\":null,\"threshold\":null,"
+                                   "\"maxWeight\":null}}}")
+            .analysis;
+    assert_non_null(a.json);
+    assert_false(a.legacy);
+    assert_int_equal(a.interval_ms, 60000);
+    assert_int_equal(a.threshold, 1);
+    assert_int_equal(a.iterations, 0);
+    assert_false(a.mirror);
+    assert_int_equal(a.mirror_weight, 0);
+    assert_int_equal(a.max_weight, 100);
+    assert_int_equal(a.max_weight_given, 0);
+    assert_int_equal(a.step_weight, 10);
+    assert_int_equal(a.n_step_weights, 0);
+    assert_int_equal(a.step_weight_promotion, 0);
+    assert_int_equal(a.primary_ready_threshold, 100);
+    assert_int_equal(a.canary_ready_threshold, 100);
+    assert_null(a.match);
+    assert_null(a.session_affinity);
+    assert_int_equal(a.n_metrics + a.n_webhooks + a.n_alerts, 0);
+    arena_free(arena);
+}
+
+/* An API server may hand a number back as 10 or as 10.0. */
+static void test_everything(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        canary_testing_view(
+            arena, "{\"spec\":{\"analysis\":{\"interval\":\"1m30s\",\"threshold\":3.0,"
+                   "\"maxWeight\":80,\"stepWeight\":null,\"stepWeights\":[1,10.0,60],"
+                   "\"stepWeightPromotion\":20,\"mirror\":true,\"mirrorWeight\":50,"
+                   "\"primaryReadyThreshold\":90,\"canaryReadyThreshold\":0,"
+                   "\"match\":[{\"headers\":{\"x\":{\"exact\":\"y\"}}}],"
+                   "\"sessionAffinity\":{\"cookieName\":\"c\",\"primaryCookieName\":\"p\"}}}}")
+            .analysis;
+    assert_int_equal(a.interval_ms, 90000);
+    assert_int_equal(a.threshold, 3);
+    assert_int_equal(a.max_weight, 60);
+    assert_int_equal(a.max_weight_given, 80);
+    assert_int_equal(a.step_weight, 0);
+    assert_int_equal(a.n_step_weights, 3);
+    assert_int_equal(a.step_weights[1], 10);
+    assert_int_equal(a.step_weight_promotion, 20);
+    assert_true(a.mirror);
+    assert_int_equal(a.mirror_weight, 50);
+    assert_int_equal(a.primary_ready_threshold, 90);
+    assert_int_equal(a.canary_ready_threshold, 0);
+    assert_int_equal(json_len(a.match), 1);
+    assert_non_null(a.session_affinity);
+    arena_free(arena);
+}
+
+static void test_max_weight(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *analysis;
+        int max;
+    } cases[] = {
+        {"{\"maxWeight\":null}", 100},
+        {"{\"maxWeight\":0}", 100},
+        {"{\"maxWeight\":30}", 30},
+        {"{\"maxWeight\":100}", 100},
+        {"{\"maxWeight\":30,\"stepWeight\":null,\"stepWeights\":[5,50]}", 50},
+        {"{\"maxWeight\":30,\"stepWeight\":null,\"stepWeights\":[100]}", 100},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        struct canary c = canary_testing_view(
+            arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", cases[i].analysis));
+        assert_int_equal(c.analysis.max_weight, cases[i].max);
+        arena_free(arena);
+    }
+}
+
+static void test_both_spellings(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary c = canary_testing_view(
+        arena, "{\"spec\":{\"analysis\":null,\"canaryAnalysis\":{\"interval\":\"10s\","
+               "\"threshold\":10,\"maxWeight\":50,\"stepWeight\":5}}}");
+    assert_true(c.analysis.legacy);
+    assert_false(c.skip_analysis);
+    assert_int_equal(c.analysis.interval_ms, 10000);
+    assert_int_equal(c.analysis.step_weight, 5);
+    /* Before the rule of one there could be several, or none. */
+    c = canary_testing_view(
+        arena,
+        "{\"spec\":{\"analysis\":null,\"canaryAnalysis\":{\"iterations\":5,\"stepWeight\":5}}}");
+    assert_int_equal(c.strategy, STRATEGY_BLUE_GREEN);
+    c = canary_testing_view(arena, "{\"spec\":{\"analysis\":null,\"canaryAnalysis\":{}}}");
+    assert_int_equal(c.analysis.step_weight, 0);
+    /* analysis wins where both are there. */
+    c = canary_testing_view(arena, "{\"spec\":{\"canaryAnalysis\":{\"stepWeight\":1000}}}");
+    assert_false(c.analysis.legacy);
+    assert_int_equal(c.analysis.step_weight, 10);
+    arena_free(arena);
+}
+
+#define ANALYSIS(fields, text)                                                                     \
+    {                                                                                              \
+        "{\"spec\":{\"analysis\":{" fields "}}}", "spec.analysis" text                             \
+    }
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    static const struct canary_testing_mistake cases[] = {
+        ANALYSIS("\"stepWeight\":null",
+                 ": expected one of iterations, stepWeight and stepWeights, found none of them"),
+        ANALYSIS("\"iterations\":3", ": expected one of iterations, stepWeight and stepWeights, "
+                                     "found iterations and stepWeight"),
+        ANALYSIS("\"iterations\":3,\"stepWeights\":[1]",
+                 ": expected one of iterations, stepWeight and stepWeights, "
+                 "found iterations and stepWeight and stepWeights"),
+        ANALYSIS("\"interval\":60", ".interval: expected a string, found 60"),
+        ANALYSIS("\"threshold\":-1",
+                 ".threshold: expected a whole number from 0 to 2147483647, found -1"),
+        ANALYSIS("\"threshold\":\"5\"", ".threshold: expected a whole number, found \"5\""),
+        ANALYSIS("\"stepWeight\":null,\"iterations\":-1",
+                 ".iterations: expected a whole number from 0 to 2147483647, found -1"),
+        ANALYSIS("\"mirror\":\"true\"", ".mirror: expected true or false, found \"true\""),
+        ANALYSIS("\"mirrorWeight\":101",
+                 ".mirrorWeight: expected a whole number from 0 to 100, found 101"),
+        ANALYSIS("\"maxWeight\":150",
+                 ".maxWeight: expected a whole number from 0 to 100, found 150"),
+        ANALYSIS("\"stepWeight\":10.5", ".stepWeight: expected a whole number, found 10.5"),
+        ANALYSIS("\"stepWeight\":-5",
+                 ".stepWeight: expected a whole number from 0 to 100, found -5"),
+        ANALYSIS("\"stepWeightPromotion\":200",
+                 ".stepWeightPromotion: expected a whole number from 0 to 100, found 200"),
+        ANALYSIS("\"primaryReadyThreshold\":101",
+                 ".primaryReadyThreshold: expected a whole number from 0 to 100, found 101"),
+        ANALYSIS("\"canaryReadyThreshold\":-1",
+                 ".canaryReadyThreshold: expected a whole number from 0 to 100, found -1"),
+        ANALYSIS("\"stepWeight\":null,\"stepWeights\":5",
+                 ".stepWeights: expected an array, found 5"),
+        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[]",
+                 ".stepWeights: expected 1 to 100 rising weights, found 0"),
+        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[0,10]",
+                 ".stepWeights[0]: expected a whole number from 1 to 100, found 0"),
+        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[10,101]",
+                 ".stepWeights[1]: expected a whole number from 1 to 100, found 101"),
+        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[10,\"20\"]",
+                 ".stepWeights[1]: expected a whole number from 1 to 100, found \"20\""),
+        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[10,null]",
+                 ".stepWeights[1]: expected a whole number from 1 to 100, found null"),
+        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[5,20,10]",
+                 ".stepWeights[2]: expected a weight above 20, found 10"),
+        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[5,5]",
+                 ".stepWeights[1]: expected a weight above 5, found 5"),
+        ANALYSIS("\"match\":{}", ".match: expected an array, found an object"),
+        ANALYSIS("\"match\":[\"a\"]", ".match[0]: expected an object, found \"a\""),
+        ANALYSIS("\"sessionAffinity\":{}",
+                 ".sessionAffinity.cookieName: required: expected a string"),
+        ANALYSIS("\"sessionAffinity\":{\"cookieName\":\"a\",\"primaryCookieName\":\"a\"}",
+                 ".sessionAffinity.primaryCookieName: expected another name than cookieName, "
+                 "found \"a\" twice"),
+    };
+    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+}
+
+static void test_wrong_intervals_are_refused(void **state)
+{
+    (void)state;
+    static const char *const intervals[] = {"5mfoo", "", "1", "-1m", "m", "1 m", "1d"};
+    for (size_t i = 0; i < sizeof intervals / sizeof intervals[0]; i++) {
+        struct arena *arena = arena_new();
+        struct json_object *json = canary_testing_patched(
+            arena,
+            arena_printf(arena, "{\"spec\":{\"analysis\":{\"interval\":\"%s\"}}}", intervals[i]));
+        struct canary c;
+        struct errinfo ei = {0};
+        assert_int_equal(canary_view(arena, json, &c, &ei), ERR_INVALID);
+        assert_non_null(strstr(ei.text, "spec.analysis.interval: "));
+        arena_free(arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_max_weight), cmocka_unit_test(test_both_spellings),
+        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_wrong_intervals_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

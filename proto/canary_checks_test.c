@@ -1,0 +1,220 @@
+#include "proto/canary_testing.h"
+
+static struct canary_analysis view(struct arena *arena, const char *fields)
+{
+    return canary_testing_view(arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", fields))
+        .analysis;
+}
+
+static void test_metrics(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        view(arena, "{\"metrics\":["
+                    "{\"name\":\"request-success-rate\",\"interval\":\"1m\",\"threshold\":99},"
+                    "{\"name\":\"latency\",\"thresholdRange\":{\"min\":0,\"max\":0.5},"
+                    "\"templateRef\":{\"name\":\"t\",\"namespace\":\"n\"},"
+                    "\"templateVariables\":{\"v\":\"w\"}},"
+                    "{\"name\":\"404s\",\"threshold\":0,\"query\":\"up\"},"
+                    "{\"name\":\"min only\",\"thresholdRange\":{\"min\":1.0}}]}");
+    assert_int_equal(a.n_metrics, 4);
+    assert_string_equal(a.metrics[0].name, "request-success-rate");
+    assert_string_equal(a.metrics[0].interval, "1m");
+    assert_int_equal(a.metrics[0].interval_ms, 60000);
+    assert_true(a.metrics[0].has_threshold && a.metrics[0].threshold == 99);
+    assert_false(a.metrics[0].has_min || a.metrics[0].has_max);
+    assert_null(a.metrics[0].template_ref.name);
+    assert_null(a.metrics[1].interval);
+    assert_int_equal(a.metrics[1].interval_ms, CANARY_UNSET);
+    assert_false(a.metrics[1].has_threshold);
+    assert_true(a.metrics[1].has_min && a.metrics[1].min == 0);
+    assert_true(a.metrics[1].has_max && a.metrics[1].max == 0.5);
+    assert_string_equal(a.metrics[1].template_ref.name, "t");
+    assert_string_equal(a.metrics[1].template_ref.namespace_, "n");
+    assert_string_equal(json_str_at(a.metrics[1].variables, "v", NULL), "w");
+    assert_true(a.metrics[2].has_threshold && a.metrics[2].threshold == 0);
+    assert_string_equal(a.metrics[2].query, "up");
+    assert_true(a.metrics[3].has_min && !a.metrics[3].has_max);
+    arena_free(arena);
+}
+
+static void test_webhooks(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        view(arena, "{\"webhooks\":["
+                    "{\"name\":\"load\",\"url\":\"http://loadtester.test/\"},"
+                    "{\"name\":\"gate\",\"type\":\"confirm-rollout\",\"url\":\"HTTPS://g/\","
+                    "\"timeout\":\"1m30s\",\"retries\":3.0,\"muteAlert\":true,\"disableTLS\":true,"
+                    "\"metadata\":{\"cmd\":\"hey\"}},"
+                    "{\"name\":\"empty\",\"type\":\"\",\"url\":\"http://x\",\"timeout\":\"5\"}]}");
+    assert_int_equal(a.n_webhooks, 3);
+    assert_int_equal(a.webhooks[0].type, HOOK_ROLLOUT);
+    assert_int_equal(a.webhooks[0].timeout_ms, 10000);
+    assert_int_equal(a.webhooks[0].retries, 0);
+    assert_null(a.webhooks[0].metadata);
+    assert_false(a.webhooks[0].mute_alert || a.webhooks[0].disable_tls);
+    assert_int_equal(a.webhooks[1].type, HOOK_CONFIRM_ROLLOUT);
+    assert_string_equal(a.webhooks[1].url, "HTTPS://g/");
+    assert_int_equal(a.webhooks[1].timeout_ms, 90000);
+    assert_int_equal(a.webhooks[1].retries, 3);
+    assert_true(a.webhooks[1].mute_alert && a.webhooks[1].disable_tls);
+    assert_string_equal(json_str_at(a.webhooks[1].metadata, "cmd", NULL), "hey");
+    assert_int_equal(a.webhooks[2].type, HOOK_ROLLOUT);
+    assert_int_equal(a.webhooks[2].timeout_ms, 10000);
+    arena_free(arena);
+}
+
+static void test_every_hook_type(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum hook_type type;
+    } cases[] = {
+        {"rollout", HOOK_ROLLOUT},
+        {"pre-rollout", HOOK_PRE_ROLLOUT},
+        {"post-rollout", HOOK_POST_ROLLOUT},
+        {"confirm-rollout", HOOK_CONFIRM_ROLLOUT},
+        {"confirm-promotion", HOOK_CONFIRM_PROMOTION},
+        {"confirm-traffic-increase", HOOK_CONFIRM_TRAFFIC_INCREASE},
+        {"rollback", HOOK_ROLLBACK},
+        {"event", HOOK_EVENT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        struct canary_analysis a =
+            view(arena, arena_printf(arena,
+                                     "{\"webhooks\":[{\"name\":\"a\",\"url\":\"http://x\","
+                                     "\"type\":\"%s\"}]}",
+                                     cases[i].name));
+        assert_int_equal(a.webhooks[0].type, cases[i].type);
+        assert_string_equal(hook_type_name(cases[i].type), cases[i].name);
+        arena_free(arena);
+    }
+}
+
+static void test_alerts(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        view(arena, "{\"alerts\":["
+                    "{\"name\":\"a\",\"severity\":\"error\",\"providerRef\":{\"name\":\"p\"}},"
+                    "{\"name\":\"b\",\"severity\":\"\",\"providerRef\":{\"name\":\"p\","
+                    "\"namespace\":\"n\"}},"
+                    "{\"name\":\"c\",\"providerRef\":{\"name\":\"p\"}}]}");
+    assert_int_equal(a.n_alerts, 3);
+    assert_string_equal(a.alerts[0].severity, "error");
+    assert_null(a.alerts[0].provider.namespace_);
+    assert_string_equal(a.alerts[1].severity, "info");
+    assert_string_equal(a.alerts[1].provider.namespace_, "n");
+    assert_string_equal(a.alerts[2].severity, "info");
+    arena_free(arena);
+}
+
+#define METRIC(fields, text)                                                                       \
+    {                                                                                              \
+        "{\"spec\":{\"analysis\":{\"metrics\":[{" fields "}]}}}", "spec.analysis.metrics[0]" text  \
+    }
+#define HOOK(fields, text)                                                                         \
+    {                                                                                              \
+        "{\"spec\":{\"analysis\":{\"webhooks\":[{\"name\":\"a\",\"url\":\"http://x\"},{" fields    \
+        "}]}}}",                                                                                   \
+            "spec.analysis.webhooks[1]" text                                                       \
+    }
+#define ALERT(fields, text)                                                                        \
+    {                                                                                              \
+        "{\"spec\":{\"analysis\":{\"alerts\":[{" fields "}]}}}", "spec.analysis.alerts[0]" text    \
+    }
+
+static void test_mistakes_in_metrics(void **state)
+{
+    (void)state;
+    static const struct canary_testing_mistake cases[] = {
+        {"{\"spec\":{\"analysis\":{\"metrics\":{}}}}",
+         "spec.analysis.metrics: expected an array, found an object"},
+        {"{\"spec\":{\"analysis\":{\"metrics\":[1]}}}",
+         "spec.analysis.metrics[0]: expected an object, found 1"},
+        METRIC("", ".name: required: expected a string"),
+        METRIC("\"name\":1", ".name: expected a string, found 1"),
+        METRIC("\"name\":\"a\",\"interval\":60", ".interval: expected a string, found 60"),
+        METRIC("\"name\":\"a\",\"threshold\":\"99\"",
+               ".threshold: expected a number, found \"99\""),
+        METRIC("\"name\":\"a\",\"thresholdRange\":99",
+               ".thresholdRange: expected an object, found 99"),
+        METRIC("\"name\":\"a\",\"thresholdRange\":{\"min\":\"1\"}",
+               ".thresholdRange.min: expected a number, found \"1\""),
+        METRIC("\"name\":\"a\",\"thresholdRange\":{\"max\":[]}",
+               ".thresholdRange.max: expected a number, found an array"),
+        METRIC("\"name\":\"a\",\"thresholdRange\":{\"min\":2,\"max\":1.5}",
+               ".thresholdRange: expected min not above max, found min 2 and max 1.5"),
+        METRIC("\"name\":\"a\",\"query\":{}", ".query: expected a string, found an object"),
+        METRIC("\"name\":\"a\",\"templateRef\":{}",
+               ".templateRef.name: required: expected a string"),
+        METRIC("\"name\":\"a\",\"templateVariables\":{\"v\":1}",
+               ".templateVariables.v: expected a string, found 1"),
+    };
+    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+}
+
+static void test_mistakes_in_webhooks(void **state)
+{
+    (void)state;
+    static const struct canary_testing_mistake cases[] = {
+        HOOK("\"url\":\"http://x\"", ".name: required: expected a string"),
+        HOOK("\"name\":\"b\"", ".url: required: expected a string"),
+        HOOK("\"name\":\"b\",\"url\":\"loadtester.test\"",
+             ".url: expected a URL such as http://flagger-loadtester.test/, "
+             "found \"loadtester.test\""),
+        HOOK(
+            "\"name\":\"b\",\"url\":\"http:///gate\"",
+            ".url: expected a URL such as http://flagger-loadtester.test/, found \"http:///gate\""),
+        HOOK("\"name\":\"b\",\"url\":\"ftp://x/\"",
+             ".url: expected a URL such as http://flagger-loadtester.test/, found \"ftp://x/\""),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"before\"",
+             ".type: expected one of rollout, pre-rollout, post-rollout, confirm-rollout, "
+             "confirm-promotion, confirm-traffic-increase, rollback, event, found \"before\""),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"timeout\":\"0s\"",
+             ".timeout: expected a duration above 0s, found \"0s\""),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"retries\":-1",
+             ".retries: expected a whole number from 0 to 2147483647, found -1"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"muteAlert\":\"y\"",
+             ".muteAlert: expected true or false, found \"y\""),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"disableTLS\":1",
+             ".disableTLS: expected true or false, found 1"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"metadata\":{\"logCmdOutput\":true}",
+             ".metadata.logCmdOutput: expected a string, found true"),
+    };
+    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+}
+
+static void test_mistakes_in_alerts(void **state)
+{
+    (void)state;
+    static const struct canary_testing_mistake cases[] = {
+        ALERT("\"providerRef\":{\"name\":\"p\"}", ".name: required: expected a string"),
+        ALERT("\"name\":\"a\"", ".providerRef: required: expected an object"),
+        ALERT("\"name\":\"a\",\"providerRef\":{}",
+              ".providerRef.name: required: expected a string"),
+        ALERT("\"name\":\"a\",\"providerRef\":{\"name\":\"p\"},\"severity\":\"fatal\"",
+              ".severity: expected one of info, warn, error, found \"fatal\""),
+    };
+    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_webhooks),
+        cmocka_unit_test(test_every_hook_type),
+        cmocka_unit_test(test_alerts),
+        cmocka_unit_test(test_mistakes_in_metrics),
+        cmocka_unit_test(test_mistakes_in_webhooks),
+        cmocka_unit_test(test_mistakes_in_alerts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+#include "proto/canary_testing.h"
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_service s = canary_testing_view(arena, "{}").service;
+    assert_string_equal(s.name, "podinfo");
+    assert_string_equal(s.primary_name, "podinfo-primary");
+    assert_string_equal(s.canary_name, "podinfo-canary");
+    assert_int_equal(s.port, 9898);
+    assert_string_equal(s.port_name, "http");
+    assert_null(s.target_port);
+    assert_null(s.app_protocol);
+    assert_false(s.port_discovery || s.headless);
+    assert_null(s.traffic_distribution);
+    assert_null(s.apex);
+    assert_null(s.unmanaged_labels[0]);
+    assert_null(s.unmanaged_annotations[0]);
+    assert_null(s.gateway_refs);
+    assert_null(s.hosts);
+    arena_free(arena);
+}
+
+static void test_everything(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_service s =
+        canary_testing_view(
+            arena,
+            "{\"spec\":{\"service\":{\"name\":\"web\",\"port\":80.0,\"portName\":\"grpc\","
+            "\"targetPort\":\"http\",\"appProtocol\":\"h2c\",\"portDiscovery\":true,"
+            "\"headless\":true,\"trafficDistribution\":\"PreferClose\","
+            "\"apex\":{\"labels\":{\"a\":\"1\"}},\"primary\":{\"annotations\":{\"b\":\"2\"}},"
+            "\"canary\":{},\"unmanagedMetadata\":{\"labels\":[\"x\",\"y\"],\"annotations\":[\"z\"]}"
+            ","
+            "\"gatewayRefs\":[{\"name\":\"g\"}],\"hosts\":[\"app.example.com\"]}}}")
+            .service;
+    assert_string_equal(s.name, "web");
+    assert_string_equal(s.primary_name, "web-primary");
+    assert_string_equal(s.canary_name, "web-canary");
+    assert_int_equal(s.port, 80);
+    assert_string_equal(s.port_name, "grpc");
+    assert_string_equal(json_object_get_string(s.target_port), "http");
+    assert_string_equal(s.app_protocol, "h2c");
+    assert_true(s.port_discovery && s.headless);
+    assert_string_equal(s.traffic_distribution, "PreferClose");
+    assert_string_equal(json_str_at(s.apex, "labels", "a", NULL), "1");
+    assert_string_equal(json_str_at(s.primary, "annotations", "b", NULL), "2");
+    assert_non_null(s.canary);
+    assert_string_equal(s.unmanaged_labels[0], "x");
+    assert_string_equal(s.unmanaged_labels[1], "y");
+    assert_null(s.unmanaged_labels[2]);
+    assert_string_equal(s.unmanaged_annotations[0], "z");
+    assert_null(s.unmanaged_annotations[1]);
+    assert_int_equal(json_len(s.gateway_refs), 1);
+    assert_int_equal(json_len(s.hosts), 1);
+    arena_free(arena);
+}
+
+/* Flagger's own objects hold 0 or "" where nothing was said. */
+static void test_an_empty_target_port_is_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *port;
+        bool given;
+    } cases[] = {
+        {"0", false}, {"\"\"", false}, {"null", false}, {"9898", true}, {"\"http\"", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        struct canary c = canary_testing_view(
+            arena,
+            arena_printf(arena, "{\"spec\":{\"service\":{\"targetPort\":%s}}}", cases[i].port));
+        assert_int_equal(c.service.target_port != NULL, cases[i].given);
+        arena_free(arena);
+    }
+}
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    static const struct canary_testing_mistake cases[] = {
+        {"{\"spec\":{\"service\":[]}}", "spec.service: expected an object, found an array"},
+        {"{\"spec\":{\"service\":{\"name\":1}}}", "spec.service.name: expected a string, found 1"},
+        {"{\"spec\":{\"service\":{\"port\":\"80\"}}}",
+         "spec.service.port: expected a whole number, found \"80\""},
+        {"{\"spec\":{\"service\":{\"port\":65536}}}",
+         "spec.service.port: expected a whole number from 0 to 65535, found 65536"},
+        {"{\"spec\":{\"service\":{\"port\":80.5}}}",
+         "spec.service.port: expected a whole number, found 80.5"},
+        {"{\"spec\":{\"service\":{\"portName\":true}}}",
+         "spec.service.portName: expected a string, found true"},
+        {"{\"spec\":{\"service\":{\"targetPort\":true}}}",
+         "spec.service.targetPort: expected a port number or a port name, found true"},
+        {"{\"spec\":{\"service\":{\"targetPort\":70000}}}",
+         "spec.service.targetPort: expected a whole number from 0 to 65535, found 70000"},
+        {"{\"spec\":{\"service\":{\"appProtocol\":1}}}",
+         "spec.service.appProtocol: expected a string, found 1"},
+        {"{\"spec\":{\"service\":{\"portDiscovery\":\"yes\"}}}",
+         "spec.service.portDiscovery: expected true or false, found \"yes\""},
+        {"{\"spec\":{\"service\":{\"headless\":1}}}",
+         "spec.service.headless: expected true or false, found 1"},
+        {"{\"spec\":{\"service\":{\"trafficDistribution\":[]}}}",
+         "spec.service.trafficDistribution: expected a string, found an array"},
+        {"{\"spec\":{\"service\":{\"apex\":{\"labels\":{\"a\":1}}}}}",
+         "spec.service.apex.labels.a: expected a string, found 1"},
+        {"{\"spec\":{\"service\":{\"primary\":{\"annotations\":[]}}}}",
+         "spec.service.primary.annotations: expected an object, found an array"},
+        {"{\"spec\":{\"service\":{\"canary\":true}}}",
+         "spec.service.canary: expected an object, found true"},
+        {"{\"spec\":{\"service\":{\"unmanagedMetadata\":{\"labels\":[\"a\",1]}}}}",
+         "spec.service.unmanagedMetadata.labels[1]: expected a string, found 1"},
+        {"{\"spec\":{\"service\":{\"unmanagedMetadata\":[]}}}",
+         "spec.service.unmanagedMetadata: expected an object, found an array"},
+        {"{\"spec\":{\"service\":{\"gatewayRefs\":[null]}}}",
+         "spec.service.gatewayRefs[0]: expected an object, found null"},
+        {"{\"spec\":{\"service\":{\"hosts\":\"a\"}}}",
+         "spec.service.hosts: expected an array, found \"a\""},
+        {"{\"spec\":{\"service\":{\"hosts\":[{}]}}}",
+         "spec.service.hosts[0]: expected a string, found {}"},
+    };
+    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_an_empty_target_port_is_none),
+        cmocka_unit_test(test_mistakes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+#include "proto/canary_testing.h"
+
+static void test_the_least_a_canary_needs(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary c;
+    struct json_object *json = canary_testing_parse(
+        arena, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"targetRef\":{\"kind\":\"Deployment\","
+               "\"name\":\"t\"}}}");
+    struct errinfo ei;
+    assert_int_equal(canary_view(arena, json, &c, &ei), ERR_OK);
+    assert_string_equal(c.name, "a");
+    assert_string_equal(c.namespace_, "default");
+    assert_string_equal(c.uid, "");
+    assert_string_equal(c.api_version, "flagger.app/v1beta1");
+    assert_int_equal(c.generation, 0);
+    assert_false(c.deleting);
+    assert_null(c.provider);
+    assert_null(c.metrics_server);
+    assert_string_equal(c.target.name, "t");
+    assert_string_equal(c.target.api_version, "");
+    assert_null(c.autoscaler.name);
+    assert_null(c.ingress.name);
+    assert_null(c.route.name);
+    assert_int_equal(c.progress_deadline_s, 600);
+    assert_true(c.skip_analysis);
+    assert_null(c.analysis.json);
+    assert_int_equal(c.analysis.interval_ms, 60000);
+    assert_int_equal(c.analysis.threshold, 1);
+    assert_int_equal(c.analysis.max_weight, 100);
+    assert_null(c.service.json);
+    assert_string_equal(c.service.canary_name, "t-canary");
+    assert_int_equal(c.status.phase, PHASE_NONE);
+    assert_string_equal(c.status.last_applied_spec, "");
+    assert_null(c.status.json);
+    arena_free(arena);
+}
+
+static void test_everything_at_the_top(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary c = canary_testing_view(
+        arena,
+        "{\"apiVersion\":\"flagger.app/"
+        "v1alpha3\",\"metadata\":{\"uid\":\"u\",\"resourceVersion\":\"7\","
+        "\"generation\":3.0,\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"},"
+        "\"spec\":{\"provider\":\"istio\",\"metricsServer\":\"http://p:9090\","
+        "\"autoscalerRef\":{\"apiVersion\":\"autoscaling/v2\",\"kind\":\"HorizontalPodAutoscaler\","
+        "\"name\":\"h\",\"primaryScalerReplicas\":{\"minReplicas\":2}},"
+        "\"ingressRef\":{\"apiVersion\":\"networking.k8s.io/"
+        "v1\",\"kind\":\"Ingress\",\"name\":\"i\"},"
+        "\"routeRef\":{\"apiVersion\":\"apisix.apache.org/"
+        "v2\",\"kind\":\"ApisixRoute\",\"name\":\"r\"},"
+        "\"progressDeadlineSeconds\":60.0,\"skipAnalysis\":true,\"suspend\":true,"
+        "\"revertOnDeletion\":true}}");
+    assert_string_equal(c.api_version, "flagger.app/v1alpha3");
+    assert_string_equal(c.uid, "u");
+    assert_string_equal(c.resource_version, "7");
+    assert_int_equal(c.generation, 3);
+    assert_true(c.deleting);
+    assert_string_equal(c.provider, "istio");
+    assert_string_equal(c.metrics_server, "http://p:9090");
+    assert_string_equal(c.autoscaler.kind, "HorizontalPodAutoscaler");
+    assert_int_equal(
+        json_int_at(c.autoscaler_json, 0, "primaryScalerReplicas", "minReplicas", NULL), 2);
+    assert_string_equal(c.ingress.name, "i");
+    assert_string_equal(c.route.kind, "ApisixRoute");
+    assert_int_equal(c.progress_deadline_s, 60);
+    assert_true(c.skip_analysis && c.suspend && c.revert_on_deletion);
+    arena_free(arena);
+}
+
+static void test_strategies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *analysis;
+        enum strategy strategy;
+        const char *name;
+    } cases[] = {
+        {"{}", STRATEGY_CANARY, "canary"},
+        {"{\"match\":[{\"headers\":{}}]}", STRATEGY_CANARY, "canary"},
+        {"{\"stepWeight\":null,\"iterations\":3}", STRATEGY_BLUE_GREEN, "blue-green"},
+        {"{\"stepWeight\":null,\"iterations\":3,\"match\":[]}", STRATEGY_BLUE_GREEN, "blue-green"},
+        {"{\"stepWeight\":null,\"iterations\":3,\"match\":[{}]}", STRATEGY_AB_TESTING,
+         "ab-testing"},
+        {"{\"stepWeight\":null,\"iterations\":0,\"match\":[{}]}", STRATEGY_CANARY, "canary"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        struct canary c = canary_testing_view(
+            arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", cases[i].analysis));
+        assert_int_equal(c.strategy, cases[i].strategy);
+        assert_string_equal(strategy_name(c.strategy), cases[i].name);
+        arena_free(arena);
+    }
+}
+
+static void test_status(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary c = canary_testing_view(
+        arena, "{\"status\":{\"phase\":\"WaitingPromotion\",\"canaryWeight\":50,\"failedChecks\":2,"
+               "\"iterations\":-1,\"lastAppliedSpec\":\"a\",\"lastPromotedSpec\":\"b\","
+               "\"trackedConfigs\":{\"configmap/x\":\"1\"},"
+               "\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}}");
+    assert_int_equal(c.status.phase, PHASE_WaitingPromotion);
+    assert_int_equal(c.status.canary_weight, 50);
+    assert_int_equal(c.status.failed_checks, 2);
+    assert_int_equal(c.status.iterations, -1);
+    assert_string_equal(c.status.last_applied_spec, "a");
+    assert_string_equal(c.status.last_promoted_spec, "b");
+    assert_int_equal(json_object_object_length(c.status.tracked_configs), 1);
+    assert_string_equal(c.status.last_transition_time, "2026-01-02T03:04:05Z");
+    assert_non_null(c.status.json);
+    arena_free(arena);
+}
+
+static void test_an_odd_status_is_put_right(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary c = canary_testing_view(
+        arena, "{\"status\":{\"phase\":\"Dancing\",\"canaryWeight\":120,\"failedChecks\":-3,"
+               "\"iterations\":-9,\"lastAppliedSpec\":7,\"trackedConfigs\":[]}}");
+    assert_int_equal(c.status.phase, PHASE_NONE);
+    assert_int_equal(c.status.canary_weight, 100);
+    assert_int_equal(c.status.failed_checks, 0);
+    assert_int_equal(c.status.iterations, -1);
+    assert_string_equal(c.status.last_applied_spec, "");
+    assert_null(c.status.tracked_configs);
+    arena_free(arena);
+}
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    static const struct canary_testing_mistake cases[] = {
+        {"{\"kind\":\"Deployment\"}", "kind: expected Canary, found \"Deployment\""},
+        {"{\"metadata\":null}", "metadata: required: expected an object"},
+        {"{\"metadata\":{\"name\":null}}", "metadata.name: required: expected a string"},
+        {"{\"metadata\":{\"name\":\"\"}}", "metadata.name: expected a name, found an empty string"},
+        {"{\"spec\":null}", "spec: required: expected an object"},
+        {"{\"spec\":[]}", "spec: expected an object, found an array"},
+        {"{\"spec\":{\"provider\":1}}", "spec.provider: expected a string, found 1"},
+        {"{\"spec\":{\"metricsServer\":{}}}",
+         "spec.metricsServer: expected a string, found an object"},
+        {"{\"spec\":{\"targetRef\":null}}", "spec.targetRef: required: expected an object"},
+        {"{\"spec\":{\"targetRef\":{\"name\":null}}}",
+         "spec.targetRef.name: required: expected a string"},
+        {"{\"spec\":{\"targetRef\":{\"kind\":null}}}",
+         "spec.targetRef.kind: expected a kind such as Deployment, found none"},
+        {"{\"spec\":{\"autoscalerRef\":{\"kind\":\"HorizontalPodAutoscaler\"}}}",
+         "spec.autoscalerRef.name: required: expected a string"},
+        {"{\"spec\":{\"ingressRef\":{\"name\":[]}}}",
+         "spec.ingressRef.name: expected a string, found an array"},
+        {"{\"spec\":{\"routeRef\":\"r\"}}", "spec.routeRef: expected an object, found \"r\""},
+        {"{\"spec\":{\"progressDeadlineSeconds\":\"60s\"}}",
+         "spec.progressDeadlineSeconds: expected a whole number, found \"60s\""},
+        {"{\"spec\":{\"progressDeadlineSeconds\":-1}}",
+         "spec.progressDeadlineSeconds: expected a whole number from 0 to 2147483647, found -1"},
+        {"{\"spec\":{\"skipAnalysis\":\"no\"}}",
+         "spec.skipAnalysis: expected true or false, found \"no\""},
+        {"{\"spec\":{\"suspend\":1}}", "spec.suspend: expected true or false, found 1"},
+        {"{\"spec\":{\"revertOnDeletion\":\"\"}}",
+         "spec.revertOnDeletion: expected true or false, found \"\""},
+        {"{\"spec\":{\"analysis\":[]}}", "spec.analysis: expected an object, found an array"},
+        {"{\"spec\":{\"canaryAnalysis\":1}}", "spec.canaryAnalysis: expected an object, found 1"},
+    };
+    canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
+}
+
+static void test_what_is_no_object(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary c;
+    struct errinfo ei;
+    assert_int_equal(canary_view(arena, canary_testing_parse(arena, "[1]"), &c, &ei), ERR_INVALID);
+    assert_string_equal(ei.text, "expected a Canary object, found [1]");
+    assert_int_equal(canary_view(arena, NULL, &c, &ei), ERR_INVALID);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_least_a_canary_needs),
+        cmocka_unit_test(test_everything_at_the_top),
+        cmocka_unit_test(test_strategies),
+        cmocka_unit_test(test_status),
+        cmocka_unit_test(test_an_odd_status_is_put_right),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_what_is_no_object),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "proto/phase.h"
+
+static void test_names_are_the_wire_text(void **state)
+{
+    (void)state;
+    static const struct {
+        enum phase phase;
+        const char *name, *promoted;
+    } cases[] = {
+        {PHASE_NONE, "", "Unknown"},
+        {PHASE_Initializing, "Initializing", "Unknown"},
+        {PHASE_Initialized, "Initialized", "True"},
+        {PHASE_Waiting, "Waiting", "Unknown"},
+        {PHASE_Progressing, "Progressing", "Unknown"},
+        {PHASE_WaitingPromotion, "WaitingPromotion", "Unknown"},
+        {PHASE_Promoting, "Promoting", "Unknown"},
+        {PHASE_Finalising, "Finalising", "Unknown"},
+        {PHASE_Succeeded, "Succeeded", "True"},
+        {PHASE_Failed, "Failed", "False"},
+        {PHASE_Terminating, "Terminating", "Unknown"},
+        {PHASE_Terminated, "Terminated", "Unknown"},
+    };
+    assert_int_equal(sizeof cases / sizeof cases[0], PHASE_COUNT);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_string_equal(phase_name(cases[i].phase), cases[i].name);
+        assert_string_equal(phase_promoted(cases[i].phase), cases[i].promoted);
+        assert_int_equal(phase_parse(cases[i].name), cases[i].phase);
+    }
+}
+
+static void test_unknown_text_is_no_phase(void **state)
+{
+    (void)state;
+    assert_int_equal(phase_parse(NULL), PHASE_NONE);
+    assert_int_equal(phase_parse("progressing"), PHASE_NONE);
+    assert_int_equal(phase_parse("Succeeded "), PHASE_NONE);
+    assert_string_equal(phase_name(PHASE_COUNT), "");
+    assert_string_equal(phase_name((enum phase)(-1)), "");
+}
+
+static void test_messages_name_the_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        enum phase phase;
+        const char *kind, *message;
+    } cases[] = {
+        {PHASE_NONE, "Deployment", ""},
+        {PHASE_Initializing, "Deployment", "New Deployment detected, starting initialization."},
+        {PHASE_Initialized, "DaemonSet", "DaemonSet initialization completed."},
+        {PHASE_Waiting, "Service", "Waiting for approval."},
+        {PHASE_Failed, "Deployment", "Canary analysis failed, Deployment scaled to zero."},
+        {PHASE_Failed, "%s%n", "Canary analysis failed, %s%n scaled to zero."},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(phase_message(cases[i].phase, cases[i].kind, arena), cases[i].message);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_are_the_wire_text),
+        cmocka_unit_test(test_unknown_text_is_no_phase),
+        cmocka_unit_test(test_messages_name_the_kind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

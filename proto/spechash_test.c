@@ -1,0 +1,211 @@
+/*
+ * Golden vectors of Flagger's hash. testdata/hash_vectors.json: object, dump and hash as Flagger
+ * computes them; hash_vectors_more.json: the same for every field and for odd quantities, times and
+ * nulls, computed with the Go libraries that Flagger is built with. "error" as the dump means that
+ * they refuse the object.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "proto/spechash.h"
+
+static struct json_object *read_json(struct arena *arena, const char *text, size_t len)
+{
+    struct json_object *out;
+    struct errinfo ei;
+    if (json_parse(arena, text, len, 4 * 1024 * 1024, &out, &ei) != ERR_OK)
+        fail_msg("%.60s: %s", text, ei.text);
+    return out;
+}
+
+static struct json_object *read_vectors(struct arena *arena, const char *path)
+{
+    char *text;
+    size_t len;
+    struct errinfo ei;
+    if (file_read(arena, path, 4 * 1024 * 1024, &text, &len, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    return read_json(arena, text, len);
+}
+
+static const char *type_of(const char *kind)
+{
+    return strcmp(kind, "ServiceSpec") == 0 ? "v1.ServiceSpec" : "v1.PodTemplateSpec";
+}
+
+static void check_text(const char *name, const char *got, const char *want)
+{
+    size_t at = 0;
+    while (got[at] != '\0' && got[at] == want[at])
+        at++;
+    if (got[at] != want[at])
+        fail_msg("%s: differs at byte %zu:\n  got  ...%.200s\n  want ...%.200s", name, at,
+                 got + (at > 60 ? at - 60 : 0), want + (at > 60 ? at - 60 : 0));
+}
+
+static void check_spec(struct arena *arena, struct json_object *vector)
+{
+    const char *name = json_str_at(vector, "name", NULL);
+    const char *kind = json_str_at(vector, "kind", NULL);
+    const char *input = json_str_at(vector, "input", NULL);
+    const char *want = json_str_at(vector, "text", NULL);
+    struct json_object *obj = read_json(arena, input, strlen(input));
+    char hash[SPECHASH_TEXT];
+    const char *text;
+    struct errinfo ei;
+    enum err err = spechash_dump(arena, type_of(kind), obj, &text, &ei);
+    if (strcmp(want, "error") == 0) {
+        if (err != ERR_INVALID)
+            fail_msg("%s: accepted: %s", name, text);
+        return;
+    }
+    if (err != ERR_OK)
+        fail_msg("%s: %s", name, ei.text);
+    check_text(name, text, want);
+    if (strcmp(kind, "ServiceSpec") == 0)
+        err = spechash_service(arena, obj, hash, &ei);
+    else
+        err = spechash_pod_template(arena, obj, hash, &ei);
+    assert_int_equal(err, ERR_OK);
+    assert_string_equal(hash, json_str_at(vector, "hash", NULL));
+}
+
+static void check_vector(struct arena *arena, struct json_object *vector)
+{
+    const char *kind = json_str_at(vector, "kind", NULL);
+    const char *input = json_str_at(vector, "input", NULL);
+    const char *want = json_str_at(vector, "hash", NULL);
+    char hash[SPECHASH_TEXT], config[CONFIG_HASH_TEXT];
+    if (strcmp(kind, "string") == 0) {
+        spechash_string(input, hash);
+        assert_string_equal(hash, want);
+    } else if (strcmp(kind, "checksum") == 0) {
+        struct json_object *obj = read_json(arena, input, strlen(input));
+        spechash_checksum(arena, json_at(obj, "trackedConfigs", NULL),
+                          json_str_at(obj, "lastAppliedSpec", NULL), hash);
+        assert_string_equal(hash, want);
+    } else if (strcmp(kind, "config") == 0) {
+        confighash(arena, read_json(arena, input, strlen(input)), config);
+        assert_string_equal(config, want);
+    } else {
+        check_spec(arena, vector);
+    }
+}
+
+static void check_file(const char *path, size_t at_least)
+{
+    struct arena *arena = arena_new();
+    struct json_object *vectors = read_vectors(arena, path);
+    assert_true(json_len(vectors) >= at_least);
+    for (size_t i = 0; i < json_len(vectors); i++) {
+        struct arena *each = arena_new();
+        check_vector(each, json_elem(vectors, i));
+        arena_free(each);
+    }
+    arena_free(arena);
+}
+
+static void test_vectors_of_flagger(void **state)
+{
+    (void)state;
+    check_file("proto/testdata/hash_vectors.json", 16);
+}
+
+static void test_vectors_of_every_field(void **state)
+{
+    (void)state;
+    check_file("proto/testdata/hash_vectors_more.json", 30);
+}
+
+static void test_wrong_types_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        const char *message;
+    } cases[] = {
+        {"[]", ": expected an object, found []"},
+        {"{\"spec\":1}", "spec: expected an object, found 1"},
+        {"{\"spec\":{\"containers\":{}}}", "spec.containers: expected an array, found {}"},
+        {"{\"spec\":{\"containers\":[1]}}", "spec.containers[0]: expected an object, found 1"},
+        {"{\"spec\":{\"containers\":[{},{\"ports\":[{\"containerPort\":\"80\"}]}]}}",
+         "spec.containers[1].ports[0].containerPort: expected a whole number of 32 bits, found "
+         "\"80\""},
+        {"{\"spec\":{\"priority\":2147483648}}",
+         "spec.priority: expected a whole number of 32 bits, found 2147483648"},
+        {"{\"spec\":{\"terminationGracePeriodSeconds\":1.5}}",
+         "spec.terminationGracePeriodSeconds: expected a whole number, found 1.5"},
+        {"{\"spec\":{\"hostNetwork\":\"yes\"}}",
+         "spec.hostNetwork: expected true or false, found \"yes\""},
+        {"{\"spec\":{\"nodeName\":3}}", "spec.nodeName: expected a string, found 3"},
+        {"{\"metadata\":{\"labels\":{\"a\":1}}}", "metadata.labels.a: expected a string, found 1"},
+        {"{\"metadata\":{\"labels\":[]}}", "metadata.labels: expected an object, found []"},
+        {"{\"metadata\":{\"creationTimestamp\":\"now\"}}",
+         "metadata.creationTimestamp: expected a time such as 2026-01-02T03:04:05Z, found \"now\""},
+        {"{\"spec\":{\"overhead\":{\"cpu\":\"1x\"}}}",
+         "spec.overhead.cpu: expected a quantity such as 500m or 1Gi, found \"1x\""},
+        {"{\"spec\":{\"overhead\":{\"cpu\":true}}}",
+         "spec.overhead.cpu: expected a quantity such as 500m or 1Gi, found true"},
+        {"{\"spec\":{\"containers\":[{\"livenessProbe\":{\"httpGet\":{\"port\":[]}}}]}}",
+         "spec.containers[0].livenessProbe.httpGet.port: expected a whole number of 32 bits, found "
+         "[]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        struct json_object *obj = read_json(arena, cases[i].json, strlen(cases[i].json));
+        struct errinfo ei = {0};
+        char hash[SPECHASH_TEXT];
+        assert_int_equal(spechash_pod_template(arena, obj, hash, &ei), ERR_INVALID);
+        assert_string_equal(ei.text, cases[i].message);
+        assert_string_equal(hash, "");
+        arena_free(arena);
+    }
+}
+
+/* The lookup of a struct relies on the order of the table. */
+static void test_table_is_sorted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *owner, *name, *type, *key;
+    } rows[] = {
+#define SPECHASH_FIELD(owner, name, type, key) {owner, name, type, key},
+#include "proto/spechash_types.def"
+#undef SPECHASH_FIELD
+    };
+    size_t n = sizeof rows / sizeof rows[0];
+    assert_int_equal(n, 547);
+    for (size_t i = 1; i < n; i++)
+        assert_true(strcmp(rows[i - 1].owner, rows[i].owner) <= 0);
+}
+
+static void test_a_missing_template_is_the_empty_one(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    char none[SPECHASH_TEXT], empty[SPECHASH_TEXT];
+    assert_int_equal(spechash_pod_template(arena, NULL, none, NULL), ERR_OK);
+    assert_int_equal(
+        spechash_pod_template(arena, json_own(arena, json_object_new_object()), empty, NULL),
+        ERR_OK);
+    assert_string_equal(none, empty);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_vectors_of_flagger),
+        cmocka_unit_test(test_vectors_of_every_field),
+        cmocka_unit_test(test_wrong_types_are_named),
+        cmocka_unit_test(test_table_is_sorted),
+        cmocka_unit_test(test_a_missing_template_is_the_empty_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

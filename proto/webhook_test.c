@@ -1,0 +1,184 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/webhook.h"
+
+static struct json_object *parse(struct arena *arena, const char *text)
+{
+    struct json_object *out;
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &out, NULL), ERR_OK);
+    return out;
+}
+
+static void test_text_has_the_keys_in_order(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metadata, *name, *text;
+    } cases[] = {
+        {NULL, "podinfo",
+         "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"Progressing\","
+         "\"checksum\":\"758df7c9fc\"}"},
+        {"{}", "podinfo",
+         "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"Progressing\","
+         "\"checksum\":\"758df7c9fc\"}"},
+        {"{\"type\":\"cmd\",\"cmd\":\"hey -z 1m \\\"x\\\"\"}", "a\"b",
+         "{\"name\":\"a\\\"b\",\"namespace\":\"test\",\"phase\":\"Progressing\","
+         "\"checksum\":\"758df7c9fc\",\"metadata\":{\"cmd\":\"hey -z 1m \\\"x\\\"\","
+         "\"type\":\"cmd\"}}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        struct webhook_message message = {
+            .name = cases[i].name,
+            .namespace_ = "test",
+            .phase = "Progressing",
+            .checksum = "758df7c9fc",
+            .metadata = cases[i].metadata != NULL ? parse(arena, cases[i].metadata) : NULL,
+        };
+        assert_string_equal(webhook_text(arena, &message), cases[i].text);
+        arena_free(arena);
+    }
+}
+
+static void test_what_is_written_is_read(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct webhook_message in = {
+        .name = "podinfo",
+        .namespace_ = "test",
+        .phase = "Waiting",
+        .checksum = "c",
+        .metadata = parse(arena, "{\"cmd\":\"a\\n\\tb\",\"type\":\"bash\"}"),
+    };
+    const char *text = webhook_text(arena, &in);
+    struct webhook_message out;
+    assert_int_equal(webhook_parse(arena, text, strlen(text), &out, NULL), ERR_OK);
+    assert_string_equal(out.name, "podinfo");
+    assert_string_equal(out.namespace_, "test");
+    assert_string_equal(out.phase, "Waiting");
+    assert_string_equal(out.checksum, "c");
+    assert_string_equal(webhook_metadata(&out, "cmd"), "a\n\tb");
+    assert_null(webhook_metadata(&out, "absent"));
+    arena_free(arena);
+}
+
+static void test_fields_may_be_missing(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "{}",
+        "{\"name\":null,\"metadata\":null}",
+        "{\"metadata\":{\"type\":null}}",
+        "{\"unknown\":[1,2,{}],\"eventMessage\":3}",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct arena *arena = arena_new();
+        struct webhook_message out;
+        assert_int_equal(webhook_parse(arena, bodies[i], strlen(bodies[i]), &out, NULL), ERR_OK);
+        assert_string_equal(out.name, "");
+        assert_string_equal(out.namespace_, "");
+        assert_null(webhook_metadata(&out, "type"));
+        arena_free(arena);
+    }
+}
+
+static void test_mistakes_name_the_field(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *message;
+    } cases[] = {
+        {"", "webhook message: "},
+        {"{", "webhook message: line 1"},
+        {"[]", "webhook message: expected an object such as {\"name\":\"podinfo\""},
+        {"null", "webhook message: expected an object such as {\"name\":\"podinfo\""},
+        {"{\"name\":1}", "webhook message: name: expected a string, found 1"},
+        {"{\"namespace\":[]}", "webhook message: namespace: expected a string, found an array"},
+        {"{\"phase\":true}", "webhook message: phase: expected a string, found true"},
+        {"{\"checksum\":{}}", "webhook message: checksum: expected a string, found an object"},
+        {"{\"metadata\":\"x\"}", "webhook message: metadata: expected an object, found \"x\""},
+        {"{\"metadata\":{\"cmd\":[\"a\"]}}",
+         "webhook message: metadata.cmd: expected a string, found [\"a\"]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        struct webhook_message out;
+        struct errinfo ei = {0};
+        assert_int_equal(webhook_parse(arena, cases[i].body, strlen(cases[i].body), &out, &ei),
+                         ERR_INVALID);
+        if (strncmp(ei.text, cases[i].message, strlen(cases[i].message)) != 0)
+            fail_msg("%s: \"%s\", expected \"%s\"", cases[i].body, ei.text, cases[i].message);
+        assert_string_equal(out.name, "");
+        arena_free(arena);
+    }
+}
+
+static void test_a_body_has_a_maximum(void **state)
+{
+    (void)state;
+    size_t len = WEBHOOK_MAX_BYTES + 1;
+    char *body = malloc(len);
+    memset(body, ' ', len);
+    body[0] = '{';
+    body[len - 1] = '}';
+    struct arena *arena = arena_new();
+    struct webhook_message out;
+    struct errinfo ei;
+    assert_int_equal(webhook_parse(arena, body, len, &out, &ei), ERR_INVALID);
+    body[len - 2] = '}';
+    assert_int_equal(webhook_parse(arena, body, len - 1, &out, &ei), ERR_OK);
+    arena_free(arena);
+    free(body);
+}
+
+static void test_booleans_as_go_reads_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum err err;
+        bool value;
+    } cases[] = {
+        {"1", ERR_OK, true},        {"t", ERR_OK, true},      {"T", ERR_OK, true},
+        {"true", ERR_OK, true},     {"TRUE", ERR_OK, true},   {"True", ERR_OK, true},
+        {"0", ERR_OK, false},       {"f", ERR_OK, false},     {"F", ERR_OK, false},
+        {"false", ERR_OK, false},   {"FALSE", ERR_OK, false}, {"False", ERR_OK, false},
+        {"yes", ERR_INVALID, true}, {"", ERR_INVALID, true},  {"tRUE", ERR_INVALID, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        struct webhook_message message = {.metadata = json_own(arena, json_object_new_object())};
+        json_set_str(message.metadata, "logCmdOutput", cases[i].text);
+        struct errinfo ei = {0};
+        bool value;
+        assert_int_equal(webhook_metadata_bool(&message, "logCmdOutput", true, &value, &ei),
+                         cases[i].err);
+        assert_int_equal(value, cases[i].value);
+        if (cases[i].err != ERR_OK)
+            assert_non_null(
+                strstr(ei.text, "metadata.logCmdOutput: expected \"true\" or \"false\""));
+        assert_int_equal(webhook_metadata_bool(&message, "absent", false, &value, &ei), ERR_OK);
+        assert_false(value);
+        arena_free(arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text_has_the_keys_in_order),
+        cmocka_unit_test(test_what_is_written_is_read),
+        cmocka_unit_test(test_fields_may_be_missing),
+        cmocka_unit_test(test_mistakes_name_the_field),
+        cmocka_unit_test(test_a_body_has_a_maximum),
+        cmocka_unit_test(test_booleans_as_go_reads_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
