@@ -1,0 +1,376 @@
+/*
+ * Reads libyaml's events into json-c trees. The recursion is bounded by JSON_MAX_DEPTH, and what
+ * aliases add is bounded in bytes, so that no small text makes a large tree.
+ */
+#include "base/yaml.h"
+
+#include <limits.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "base/yaml_scalar.h"
+
+enum { NODE_COST = 16, SHOWN = 100 }; /* bytes that a node counts beyond its text */
+
+struct reader {
+    struct arena *arena;
+    const char *name;
+    yaml_parser_t parser;
+    yaml_event_t event;          /* the current one */
+    struct json_object *anchors; /* by name; null is a value */
+    size_t budget;               /* bytes that aliases may still add */
+    size_t max;
+    int depth;
+    struct errinfo *ei;
+    enum err err;
+};
+
+static enum err read_node(struct reader *r, struct json_object **out);
+
+static enum err fail(struct reader *r, yaml_mark_t mark, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static enum err fail(struct reader *r, yaml_mark_t mark, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *text = arena_vprintf(r->arena, fmt, args);
+    va_end(args);
+    r->err = err_set(r->ei, ERR_INVALID, "%s:%zu:%zu: %s", r->name, mark.line + 1, mark.column + 1,
+                     text);
+    return r->err;
+}
+
+/* libyaml says what it found wrong, and sometimes in which context. A bad byte has an offset, but
+ * no line. */
+static enum err fail_syntax(struct reader *r)
+{
+    const yaml_parser_t *p = &r->parser;
+    const char *problem = p->problem ? p->problem : "not YAML";
+    if (p->error == YAML_READER_ERROR) {
+        r->err =
+            err_set(r->ei, ERR_INVALID, "%s: %s at byte %zu", r->name, problem, p->problem_offset);
+        return r->err;
+    }
+    if (p->error == YAML_MEMORY_ERROR)
+        abort();
+    if (p->context)
+        return fail(r, p->problem_mark, "%s, %s", p->context, problem);
+    return fail(r, p->problem_mark, "%s", problem);
+}
+
+static enum err next(struct reader *r)
+{
+    yaml_event_delete(&r->event);
+    if (!yaml_parser_parse(&r->parser, &r->event))
+        return fail_syntax(r);
+    return ERR_OK;
+}
+
+static int shown(const char *text, size_t len)
+{
+    return (int)(len > SHOWN ? utf8_cut(text, SHOWN) : len);
+}
+
+/* Every level of the result counts, also inside what an alias repeats. */
+static enum err enter(struct reader *r)
+{
+    if (++r->depth > JSON_MAX_DEPTH)
+        return fail(r, r->event.start_mark, "nested more than %d levels deep", JSON_MAX_DEPTH);
+    return ERR_OK;
+}
+
+static enum err spend(struct reader *r, size_t len)
+{
+    if (len + NODE_COST > r->budget)
+        return fail(r, r->event.start_mark, "the aliases repeat more than %zu bytes", r->max);
+    r->budget -= len + NODE_COST;
+    return ERR_OK;
+}
+
+static enum err repeat(struct reader *r, struct json_object *from, struct json_object **out);
+
+static enum err repeat_array(struct reader *r, struct json_object *from, struct json_object *to)
+{
+    size_t len = json_len(from);
+    for (size_t i = 0; r->err == ERR_OK && i < len; i++) {
+        struct json_object *value = NULL;
+        if (repeat(r, json_elem(from, i), &value) == ERR_OK)
+            json_object_array_add(to, value);
+    }
+    return r->err;
+}
+
+static enum err repeat_object(struct reader *r, struct json_object *from, struct json_object *to)
+{
+    json_object_object_foreach(from, key, value)
+    {
+        struct json_object *copy = NULL;
+        if (spend(r, strlen(key)) != ERR_OK || repeat(r, value, &copy) != ERR_OK)
+            break;
+        json_object_object_add_ex(to, key, copy, JSON_C_OBJECT_ADD_KEY_IS_NEW);
+    }
+    return r->err;
+}
+
+/* A deep copy: two places of a tree never share a node, or changing one would change the other. */
+static enum err repeat(struct reader *r, struct json_object *from, struct json_object **out)
+{
+    enum json_type type = json_object_get_type(from);
+    bool nested = type == json_type_object || type == json_type_array;
+    size_t len = type == json_type_string ? (size_t)json_object_get_string_len(from) : 0;
+    if (spend(r, len) != ERR_OK || !from)
+        return r->err;
+    if (!nested) {
+        if (json_object_deep_copy(from, out, NULL) != 0)
+            abort();
+        return ERR_OK;
+    }
+    *out = type == json_type_object ? json_object_new_object() : json_object_new_array();
+    if (enter(r) == ERR_OK)
+        type == json_type_object ? repeat_object(r, from, *out) : repeat_array(r, from, *out);
+    r->depth--;
+    if (r->err != ERR_OK) {
+        json_object_put(*out);
+        *out = NULL;
+    }
+    return r->err;
+}
+
+static enum err read_alias(struct reader *r, struct json_object **out)
+{
+    const char *anchor = (const char *)r->event.data.alias.anchor;
+    struct json_object *value;
+    if (!json_object_object_get_ex(r->anchors, anchor, &value))
+        return fail(r, r->event.start_mark,
+                    "unknown anchor \"%.*s\", or an alias inside of what it stands for",
+                    shown(anchor, strlen(anchor)), anchor);
+    return repeat(r, value, out);
+}
+
+static enum err read_scalar(struct reader *r, struct json_object **out)
+{
+    const char *text = (const char *)r->event.data.scalar.value;
+    size_t len = r->event.data.scalar.length;
+    const char *tag = (const char *)r->event.data.scalar.tag;
+    bool plain = r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    const char *expected = yaml_scalar(r->arena, text, len, tag, plain, out);
+    if (expected)
+        return fail(r, r->event.start_mark, "expected %s, found \"%.*s\"", expected,
+                    shown(text, len), text);
+    return ERR_OK;
+}
+
+/* A merge key is plain "<<", or is tagged as one. */
+static bool is_merge_key(const yaml_event_t *event)
+{
+    if (event->type != YAML_SCALAR_EVENT || event->data.scalar.length != 2 ||
+        memcmp(event->data.scalar.value, "<<", 2) != 0)
+        return false;
+    const char *tag = (const char *)event->data.scalar.tag;
+    if (tag)
+        return strcmp(tag, "tag:yaml.org,2002:merge") == 0;
+    return event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+}
+
+/* Reads a key and makes it a string, as the way through JSON does: 1 is "1", true is "true". */
+static enum err read_key(struct reader *r, struct json_object *obj, const char **key)
+{
+    yaml_mark_t mark = r->event.start_mark;
+    struct json_object *value = NULL;
+    if (read_node(r, &value) != ERR_OK)
+        return r->err;
+    json_own(r->arena, value);
+    enum json_type type = json_object_get_type(value);
+    if (type == json_type_null || type == json_type_array || type == json_type_object)
+        return fail(r, mark, "a key must be a string, number or boolean");
+    bool is_string = type == json_type_string;
+    *key = is_string ? json_object_get_string(value) : json_text(r->arena, value);
+    size_t len = strlen(*key);
+    if (is_string && len != (size_t)json_object_get_string_len(value))
+        return fail(r, mark, "a key must not contain U+0000");
+    if (json_object_object_get_ex(obj, *key, NULL))
+        return fail(r, mark, "duplicate key \"%.*s\"", shown(*key, len), *key);
+    return ERR_OK;
+}
+
+static bool is_mapping_list(struct json_object *value)
+{
+    for (size_t i = 0; i < json_len(value); i++) {
+        if (!json_object_is_type(json_elem(value, i), json_type_object))
+            return false;
+    }
+    return json_object_is_type(value, json_type_array);
+}
+
+/* Notes the mappings to merge; they are applied when all explicit keys are known, because those
+ * win. */
+static enum err read_merge(struct reader *r, struct json_object *merges)
+{
+    yaml_mark_t mark = r->event.start_mark;
+    struct json_object *value = NULL;
+    if (next(r) != ERR_OK || read_node(r, &value) != ERR_OK)
+        return r->err;
+    json_own(r->arena, value);
+    if (json_object_is_type(value, json_type_object))
+        json_object_array_add(merges, json_object_get(value));
+    else if (is_mapping_list(value))
+        for (size_t i = 0; i < json_len(value); i++)
+            json_object_array_add(merges, json_object_get(json_elem(value, i)));
+    else
+        return fail(r, mark, "a merge key \"<<\" needs a mapping or a list of mappings");
+    return ERR_OK;
+}
+
+/* Of two merged mappings the earlier one wins. What they hold is a copy of its own already: it can
+ * move. */
+static void apply_merges(struct json_object *obj, struct json_object *merges)
+{
+    for (size_t i = 0; i < json_len(merges); i++) {
+        json_object_object_foreach(json_elem(merges, i), key, value)
+        {
+            if (!json_object_object_get_ex(obj, key, NULL))
+                json_object_object_add(obj, key, json_object_get(value));
+        }
+    }
+}
+
+static enum err read_mapping(struct reader *r, struct json_object *obj)
+{
+    struct json_object *merges = NULL;
+    while (next(r) == ERR_OK && r->event.type != YAML_MAPPING_END_EVENT) {
+        if (is_merge_key(&r->event)) {
+            if (!merges)
+                merges = json_own(r->arena, json_object_new_array());
+            if (read_merge(r, merges) != ERR_OK)
+                break;
+            continue;
+        }
+        const char *key;
+        struct json_object *value = NULL;
+        if (read_key(r, obj, &key) != ERR_OK || next(r) != ERR_OK || read_node(r, &value) != ERR_OK)
+            break;
+        json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW);
+    }
+    if (r->err == ERR_OK && merges)
+        apply_merges(obj, merges);
+    return r->err;
+}
+
+static enum err read_sequence(struct reader *r, struct json_object *array)
+{
+    while (next(r) == ERR_OK && r->event.type != YAML_SEQUENCE_END_EVENT) {
+        struct json_object *value = NULL;
+        if (read_node(r, &value) != ERR_OK)
+            break;
+        json_object_array_add(array, value);
+    }
+    return r->err;
+}
+
+static enum err read_nested(struct reader *r, struct json_object **out)
+{
+    bool mapping = r->event.type == YAML_MAPPING_START_EVENT;
+    *out = mapping ? json_object_new_object() : json_object_new_array();
+    if (enter(r) == ERR_OK)
+        mapping ? read_mapping(r, *out) : read_sequence(r, *out);
+    r->depth--;
+    if (r->err != ERR_OK) {
+        json_object_put(*out);
+        *out = NULL;
+    }
+    return r->err;
+}
+
+static const char *anchor_of(struct reader *r)
+{
+    const yaml_char_t *anchor = NULL;
+    if (r->event.type == YAML_SCALAR_EVENT)
+        anchor = r->event.data.scalar.anchor;
+    else if (r->event.type == YAML_SEQUENCE_START_EVENT)
+        anchor = r->event.data.sequence_start.anchor;
+    else if (r->event.type == YAML_MAPPING_START_EVENT)
+        anchor = r->event.data.mapping_start.anchor;
+    return arena_strdup(r->arena, (const char *)anchor);
+}
+
+/* The node that the current event begins; afterwards its last event is the current one. */
+static enum err read_node(struct reader *r, struct json_object **out)
+{
+    const char *anchor = anchor_of(r);
+    if (anchor)
+        json_object_object_del(r->anchors, anchor); /* unknown until its node is complete */
+    switch (r->event.type) {
+    case YAML_ALIAS_EVENT:
+        return read_alias(r, out);
+    case YAML_SCALAR_EVENT:
+        read_scalar(r, out);
+        break;
+    case YAML_SEQUENCE_START_EVENT:
+    case YAML_MAPPING_START_EVENT:
+        read_nested(r, out);
+        break;
+    default:
+        return fail(r, r->event.start_mark, "expected a value");
+    }
+    if (anchor && r->err == ERR_OK)
+        json_object_object_add(r->anchors, anchor, json_object_get(*out));
+    return r->err;
+}
+
+/* Anchors end with their document. */
+static enum err read_document(struct reader *r, struct json_object *docs)
+{
+    struct json_object *doc = NULL;
+    r->anchors = json_object_new_object();
+    if (next(r) == ERR_OK && read_node(r, &doc) == ERR_OK && doc)
+        json_object_array_add(docs, doc);
+    json_object_put(r->anchors);
+    return r->err == ERR_OK ? next(r) : r->err; /* the document's end */
+}
+
+static enum err read_stream(struct reader *r, struct json_object *docs)
+{
+    if (next(r) != ERR_OK) /* the stream's start */
+        return r->err;
+    while (next(r) == ERR_OK && r->event.type == YAML_DOCUMENT_START_EVENT) {
+        if (read_document(r, docs) != ERR_OK)
+            break;
+    }
+    return r->err;
+}
+
+enum err yaml_parse(struct arena *arena, const char *name, const char *text, size_t len, size_t max,
+                    struct json_object **out_docs, struct errinfo *ei)
+{
+    *out_docs = NULL;
+    if (max > INT_MAX / 2)
+        max = INT_MAX / 2; /* json-c counts in int */
+    if (len > max)
+        return err_set(ei, ERR_INVALID, "%s: %zu bytes of YAML are more than the limit of %zu",
+                       name, len, max);
+    struct reader r = {.arena = arena, .name = name, .budget = max, .max = max, .ei = ei};
+    if (!yaml_parser_initialize(&r.parser))
+        abort();
+    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
+    struct json_object *docs = json_own(arena, json_object_new_array());
+    if (read_stream(&r, docs) == ERR_OK)
+        *out_docs = docs;
+    yaml_event_delete(&r.event);
+    yaml_parser_delete(&r.parser);
+    return r.err;
+}
+
+enum err yaml_parse_file(struct arena *arena, const char *path, size_t max,
+                         struct json_object **out_docs, struct errinfo *ei)
+{
+    char *text;
+    size_t len;
+    *out_docs = NULL;
+    enum err err = file_read(arena, path, max, &text, &len, ei);
+    if (err != ERR_OK)
+        return err;
+    return yaml_parse(arena, path, text, len, max, out_docs, ei);
+}
