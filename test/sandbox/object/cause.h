@@ -53,6 +53,8 @@ void cause_add(struct causes *causes, enum cause_reason reason, const char *fiel
 /* "Invalid value: <value>: <text>", the value as JSON (long ones are cut). */
 void cause_add_invalid(struct causes *causes, const char *field, struct json_object *value,
                        const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* A value as it stands in such a sentence: JSON, cut when long. Owned by the arena. */
+const char *cause_value(struct arena *arena, struct json_object *value);
 /* The wire text of a reason, e.g. "FieldValueRequired". */
 const char *cause_reason_name(enum cause_reason reason);
 /* All causes in one line, as it stands after "is invalid: " in a Status message. "" when there is

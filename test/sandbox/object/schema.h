@@ -52,7 +52,8 @@ struct schema_paths {
  */
 void schema_prune(const struct schema *schema, struct arena *arena, struct json_object *obj,
                   struct schema_paths *unknown);
-/* Sets defaults, and drops a null where a default exists and null is not allowed. */
+/* Sets defaults. A null where null is not allowed gives way to the default, or is dropped when
+ * there is none. */
 void schema_default(const struct schema *schema, struct json_object *obj);
 /* Adds a cause for everything that is wrong. True when nothing was added. */
 bool schema_validate(const struct schema *schema, struct json_object *obj, struct causes *causes);

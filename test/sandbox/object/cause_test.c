@@ -1,0 +1,51 @@
+#include "object/cause.h"
+#include "object/try.h"
+
+static void test_text(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct causes causes = {.arena = arena};
+    assert_string_equal(cause_text(&causes), "");
+    cause_add(&causes, CAUSE_REQUIRED, "spec.targetRef", "Required value");
+    assert_string_equal(cause_text(&causes), "spec.targetRef: Required value");
+    cause_add_invalid(&causes, "spec.weight", try_json(arena, "101"), "at most %d", 100);
+    assert_string_equal(cause_text(&causes), "[spec.targetRef: Required value, "
+                                             "spec.weight: Invalid value: 101: at most 100]");
+    cause_add(&causes, CAUSE_FORBIDDEN, NULL, "no");
+    try_same(arena, cause_json(&causes),
+             "[{\"reason\":\"FieldValueRequired\",\"message\":\"Required value\","
+             "\"field\":\"spec.targetRef\"},{\"reason\":\"FieldValueInvalid\","
+             "\"message\":\"Invalid value: 101: at most 100\",\"field\":\"spec.weight\"},"
+             "{\"reason\":\"FieldValueForbidden\",\"message\":\"no\"}]");
+    arena_free(arena);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct causes causes = {.arena = arena};
+    for (int i = 0; i < CAUSE_MAX + 7; i++)
+        cause_add(&causes, CAUSE_REQUIRED, "f", "x");
+    assert_int_equal(causes.count, CAUSE_MAX + 7);
+    assert_int_equal(json_len(cause_json(&causes)), CAUSE_MAX);
+    assert_non_null(strstr(cause_text(&causes), ", and 7 more]"));
+
+    char umlauts[1001] = {0};
+    for (int i = 0; i < 1000; i += 2)
+        memcpy(umlauts + i, "ä", 2);
+    const char *cut = cause_value(arena, json_own(arena, json_object_new_string(umlauts)));
+    assert_int_equal(strlen(cut), 255 + 3); /* a quote, 127 whole characters, three dots */
+    assert_string_equal(cut + 253, "ä...");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+#include "object/schema_tree.h"
+#include "object/try.h"
+
+static void test_formats(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format, *yes, *no;
+    } cases[] = {
+        {"date-time", "2026-11-20T19:15:10Z", "2026-11-20"},
+        {"date", "2026-11-20", "2026-11-2"},
+        {"duration", "1m30s", "1 minute"},
+        {"byte", "aGVsbG8=", "a_b="},
+        {"byte", "", "abc"},
+        {"ipv4", "10.0.0.1", "10.0.0"},
+        {"ipv6", "::1", "10.0.0.1"},
+        {"uuid", "123e4567-e89b-12d3-a456-426614174000", "123e4567"},
+    };
+    for (size_t i = 0; i < TRY_COUNT(cases); i++) {
+        enum schema_format format = schema_format_named(cases[i].format);
+        assert_int_not_equal(format, SCHEMA_FORMAT_NONE);
+        assert_true(schema_format_ok(format, cases[i].yes));
+        assert_false(schema_format_ok(format, cases[i].no));
+    }
+    assert_int_equal(schema_format_named("int64"), SCHEMA_FORMAT_NONE);
+    assert_true(schema_format_ok(SCHEMA_FORMAT_NONE, "anything"));
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct schema *schema = NULL;
+    struct json_object *open_api = try_json(
+        arena,
+        "{\"type\":\"object\",\"properties\":{"
+        "\"ports\":{\"type\":\"array\",\"x-kubernetes-list-type\":\"map\","
+        "\"x-kubernetes-list-map-keys\":[\"port\",\"protocol\"],\"items\":{\"type\":\"object\","
+        "\"properties\":{\"port\":{\"type\":\"integer\"},"
+        "\"protocol\":{\"type\":\"string\",\"default\":\"TCP\"}}}},"
+        "\"tags\":{\"type\":\"array\",\"x-kubernetes-list-type\":\"set\","
+        "\"items\":{\"type\":\"string\"}},"
+        "\"ref\":{\"type\":\"object\",\"x-kubernetes-map-type\":\"atomic\"},"
+        "\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}}}");
+    assert_int_equal(schema_compile(open_api, &schema, NULL), ERR_OK);
+    const struct schema *ports = schema_field(schema, "ports");
+    assert_int_equal(schema_list_type(ports), SCHEMA_LIST_MAP);
+    assert_string_equal(schema_list_key(ports, 1), "protocol");
+    assert_null(schema_list_key(ports, 2));
+    assert_string_equal(json_object_get_string(schema_list_key_default(ports, "protocol")), "TCP");
+    assert_null(schema_list_key_default(ports, "port"));
+    assert_int_equal(schema_list_type(schema_field(schema, "tags")), SCHEMA_LIST_SET);
+    assert_true(schema_map_atomic(schema_field(schema, "ref")));
+    assert_non_null(schema_field(schema_field(schema, "labels"), "anything"));
+    assert_null(schema_field(schema, "nothing"));
+    assert_non_null(schema_items(ports));
+    assert_null(schema_items(schema));
+    schema_free(schema);
+    arena_free(arena);
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct schema_place root = {0};
+    struct schema_place spec = {.up = &root, .key = "spec"};
+    struct schema_place list = {.up = &spec, .key = "list"};
+    struct schema_place item = {.up = &list, .index = 2};
+    struct schema_place name = {.up = &item, .key = "name"};
+    assert_string_equal(schema_place_text(arena, &root), "");
+    assert_string_equal(schema_place_text(arena, &name), "spec.list[2].name");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_places),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,36 @@
+/* What the tests of this folder share: an arena per case, trees from text, and comparing trees as
+ * text. */
+#ifndef OBJECT_TRY_H
+#define OBJECT_TRY_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/json.h"
+
+#define TRY_COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static inline struct json_object *try_json(struct arena *arena, const char *text)
+{
+    struct json_object *obj = NULL;
+    struct errinfo ei = {0};
+    if (!text)
+        return NULL;
+    if (json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &obj, &ei))
+        fail_msg("%s: %s", text, ei.text);
+    return obj;
+}
+
+/* Equal but for the order of keys. */
+static inline void try_same(struct arena *arena, struct json_object *found, const char *wanted)
+{
+    assert_string_equal(json_text_sorted(arena, found),
+                        json_text_sorted(arena, try_json(arena, wanted)));
+}
+
+#endif
