@@ -1,5 +1,6 @@
 #include "base/buf.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,19 @@ bool buf_printf(struct buf *buf, const char *fmt, ...)
     bool fits = buf_add(buf, large, (size_t)len);
     free(large);
     return fits;
+}
+
+bool buf_real(struct buf *buf, double real)
+{
+    if (real == trunc(real) && fabs(real) < 0x1p53)
+        return buf_printf(buf, "%lld", (long long)real);
+    char text[32];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, real);
+        if (strtod(text, NULL) == real)
+            break;
+    }
+    return buf_puts(buf, text);
 }
 
 void buf_consume(struct buf *buf, size_t len)

@@ -25,6 +25,8 @@ void buf_clear(struct buf *buf); /* len 0, truncated false; memory kept */
 bool buf_add(struct buf *buf, const void *data, size_t len);
 bool buf_puts(struct buf *buf, const char *text);
 bool buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The shortest decimal that reads back as the same double; whole numbers without a point. real is finite. */
+bool buf_real(struct buf *buf, double real);
 /* Removes the first len bytes. */
 void buf_consume(struct buf *buf, size_t len);
 /* Gives the NUL-terminated heap string away (caller frees) and empties the buffer. */

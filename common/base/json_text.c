@@ -1,7 +1,6 @@
 /* Writing JSON. The text of a number that was read is kept, except in sorted text, where equal
  * values look equal. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,25 +60,13 @@ void json_quote(struct buf *out, const char *text, size_t len)
     buf_add(out, "\"", 1);
 }
 
-/* The shortest decimal that reads back as the same double. JSON has no NaN or infinity: null, as
- * browsers write. */
+/* JSON has no NaN or infinity: null, as browsers write. */
 static void put_real(struct writer *w, double real)
 {
-    if (!isfinite(real)) {
+    if (isfinite(real))
+        buf_real(&w->out, real);
+    else
         buf_puts(&w->out, "null");
-        return;
-    }
-    if (real == trunc(real) && fabs(real) < 0x1p53) {
-        buf_printf(&w->out, "%lld", (long long)real);
-        return;
-    }
-    char text[32];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, real);
-        if (strtod(text, NULL) == real)
-            break;
-    }
-    buf_puts(&w->out, text);
 }
 
 static void put_number(struct writer *w, struct json_object *obj)

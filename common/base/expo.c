@@ -1,0 +1,372 @@
+#include "base/expo.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/expo_process.h"
+#include "base/utf8.h"
+
+static const double default_buckets[] = {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 0};
+
+/* Each sample is in its metric's ring, in the order of first use, and in a chain of the table. */
+struct expo_sample {
+    struct expo_metric *metric;
+    struct expo_sample *next, *prev;
+    struct expo_sample *chain;
+    uint64_t hash;
+    double value;      /* a histogram's sum */
+    uint64_t count;    /* histogram */
+    uint64_t *buckets; /* histogram: observations up to each bound, not cumulative */
+    size_t labels_len;
+    char labels[]; /* the values, each with its NUL */
+};
+
+static struct {
+    struct expo_metric *metrics; /* by name */
+    struct expo_sample **table;
+    size_t size; /* a power of two, or 0 */
+    size_t used;
+} registry;
+
+static struct expo_metric dropped = {
+    .name = "expo_dropped_samples_total",
+    .help = "Updates of label sets beyond a metric's maximum, which were dropped.",
+    .type = EXPO_COUNTER};
+
+static size_t count_labels(const struct expo_metric *metric)
+{
+    size_t count = 0;
+    while (metric->labels[count])
+        count++;
+    return count;
+}
+
+/* FNV-1a over the metric's address and the values with their NULs. */
+static uint64_t hash_of(const struct expo_metric *metric, const char *const *values)
+{
+    uint64_t hash = 14695981039346656037u ^ (uintptr_t)metric;
+    for (size_t i = 0; values[i]; i++) {
+        for (const char *at = values[i];; at++) {
+            hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+            if (!*at)
+                break;
+        }
+    }
+    return hash ^ hash >> 32;
+}
+
+static bool has_labels(const struct expo_sample *sample, const char *const *values)
+{
+    const char *at = sample->labels;
+    for (size_t i = 0; values[i]; i++) {
+        if (strcmp(at, values[i]) != 0)
+            return false;
+        at += strlen(at) + 1;
+    }
+    return true;
+}
+
+static struct expo_sample **find_slot(struct expo_metric *metric, const char *const *values,
+                                      uint64_t hash)
+{
+    struct expo_sample **slot = &registry.table[hash & (registry.size - 1)];
+    while (*slot &&
+           !((*slot)->hash == hash && (*slot)->metric == metric && has_labels(*slot, values)))
+        slot = &(*slot)->chain;
+    return slot;
+}
+
+static struct expo_sample *find(struct expo_metric *metric, const char *const *values)
+{
+    size_t given = 0;
+    while (values[given])
+        given++;
+    assert(given == count_labels(metric) && "one value for each label");
+    return registry.size > 0 ? *find_slot(metric, values, hash_of(metric, values)) : NULL;
+}
+
+static void grow_table(void)
+{
+    size_t size = registry.size ? registry.size * 2 : 64;
+    struct expo_sample **table = heap_array(size, sizeof(struct expo_sample *));
+    for (size_t i = 0; i < registry.size; i++) {
+        while (registry.table[i]) {
+            struct expo_sample *sample = registry.table[i];
+            registry.table[i] = sample->chain;
+            sample->chain = table[sample->hash & (size - 1)];
+            table[sample->hash & (size - 1)] = sample;
+        }
+    }
+    free(registry.table);
+    registry.table = table;
+    registry.size = size;
+}
+
+static void enlist(struct expo_metric *metric)
+{
+    struct expo_metric **at = &registry.metrics;
+    while (*at && strcmp((*at)->name, metric->name) < 0)
+        at = &(*at)->next;
+    if (*at == metric)
+        return;
+    assert((!*at || strcmp((*at)->name, metric->name) != 0) && "a metric's name is used once");
+    metric->next = *at;
+    *at = metric;
+}
+
+static size_t count_buckets(const struct expo_metric *metric)
+{
+    const double *bounds = metric->buckets ? metric->buckets : default_buckets;
+    size_t count = 0;
+    while (bounds[count] != 0)
+        count++;
+    return count;
+}
+
+static struct expo_sample *sample_new(struct expo_metric *metric, const char *const *values)
+{
+    size_t len = 0;
+    for (size_t i = 0; values[i]; i++)
+        len += strlen(values[i]) + 1;
+    struct expo_sample *sample = heap_alloc(sizeof(*sample) + len);
+    sample->metric = metric;
+    sample->hash = hash_of(metric, values);
+    for (size_t i = 0; values[i]; i++) {
+        size_t size = strlen(values[i]) + 1;
+        memcpy(sample->labels + sample->labels_len, values[i], size);
+        sample->labels_len += size;
+    }
+    if (metric->type == EXPO_HISTOGRAM)
+        sample->buckets = heap_array(count_buckets(metric), sizeof(*sample->buckets));
+    return sample;
+}
+
+static void ring_add(struct expo_metric *metric, struct expo_sample *sample)
+{
+    struct expo_sample *head = metric->samples;
+    if (!head) {
+        sample->next = sample->prev = sample;
+        metric->samples = sample;
+        return;
+    }
+    sample->next = head;
+    sample->prev = head->prev;
+    head->prev->next = sample;
+    head->prev = sample;
+}
+
+/* Found or made; NULL when the metric has too many, which is counted. */
+static struct expo_sample *obtain(struct expo_metric *metric, const char *const *values)
+{
+    struct expo_sample *sample = find(metric, values);
+    if (sample)
+        return sample;
+    enlist(metric);
+    if (metric->count >= (metric->max_samples ? metric->max_samples : EXPO_MAX_SAMPLES)) {
+        expo_add(&dropped, 1);
+        return NULL;
+    }
+    if (registry.used >= registry.size)
+        grow_table();
+    sample = sample_new(metric, values);
+    *find_slot(metric, values, sample->hash) = sample;
+    ring_add(metric, sample);
+    registry.used++;
+    metric->count++;
+    return sample;
+}
+
+static void sample_free(struct expo_sample *sample)
+{
+    free(sample->buckets);
+    free(sample);
+}
+
+void expo_add_(struct expo_metric *metric, double amount, const char *const *values)
+{
+    assert(metric->type == EXPO_GAUGE || (metric->type == EXPO_COUNTER && amount >= 0));
+    struct expo_sample *sample = obtain(metric, values);
+    if (sample)
+        sample->value += amount;
+}
+
+void expo_set_(struct expo_metric *metric, double value, const char *const *values)
+{
+    assert(metric->type == EXPO_GAUGE);
+    struct expo_sample *sample = obtain(metric, values);
+    if (sample)
+        sample->value = value;
+}
+
+void expo_observe_(struct expo_metric *metric, double value, const char *const *values)
+{
+    assert(metric->type == EXPO_HISTOGRAM);
+    struct expo_sample *sample = obtain(metric, values);
+    if (!sample)
+        return;
+    const double *bounds = metric->buckets ? metric->buckets : default_buckets;
+    size_t i = 0;
+    while (bounds[i] != 0 && !(value <= bounds[i]))
+        i++;
+    if (bounds[i] != 0)
+        sample->buckets[i]++;
+    sample->value += value;
+    sample->count++;
+}
+
+void expo_forget_(struct expo_metric *metric, const char *const *values)
+{
+    struct expo_sample *sample = find(metric, values);
+    if (!sample)
+        return;
+    *find_slot(metric, values, sample->hash) = sample->chain;
+    sample->prev->next = sample->next;
+    sample->next->prev = sample->prev;
+    if (metric->samples == sample)
+        metric->samples = sample->next == sample ? NULL : sample->next;
+    registry.used--;
+    metric->count--;
+    sample_free(sample);
+}
+
+double expo_value_(struct expo_metric *metric, const char *const *values)
+{
+    struct expo_sample *sample = find(metric, values);
+    if (!sample)
+        return 0;
+    return metric->type == EXPO_HISTOGRAM ? (double)sample->count : sample->value;
+}
+
+void expo_register(struct expo_metric *metric)
+{
+    enlist(metric);
+    if (!metric->labels[0])
+        obtain(metric, (const char *const[]){NULL});
+}
+
+static void put_number(struct buf *out, double value)
+{
+    if (isnan(value))
+        buf_puts(out, "NaN");
+    else if (isinf(value))
+        buf_puts(out, value > 0 ? "+Inf" : "-Inf");
+    else
+        buf_real(out, value);
+}
+
+/* Escapes what would end the line or, in a label, the value; bad UTF-8 would make Prometheus refuse
+ * everything. */
+static void put_escaped(struct buf *out, const char *text, bool label)
+{
+    size_t len = strlen(text);
+    for (size_t at = 0; at < len;) {
+        size_t n = utf8_sequence(text + at, len - at);
+        if (n == 0)
+            buf_puts(out, "\xef\xbf\xbd");
+        else if (text[at] == '\n')
+            buf_puts(out, "\\n");
+        else if (text[at] == '\\' || (label && text[at] == '"'))
+            buf_printf(out, "\\%c", text[at]);
+        else
+            buf_add(out, text + at, n);
+        at += n ? n : 1;
+    }
+}
+
+/* The name with a suffix and, in braces, the labels and a histogram's bound. */
+static void put_series(struct buf *out, const struct expo_sample *sample, const char *suffix,
+                       const double *bound)
+{
+    const struct expo_metric *metric = sample->metric;
+    buf_printf(out, "%s%s", metric->name, suffix);
+    const char *separator = "{", *value = sample->labels;
+    for (size_t i = 0; metric->labels[i]; i++) {
+        buf_printf(out, "%s%s=\"", separator, metric->labels[i]);
+        put_escaped(out, value, true);
+        buf_puts(out, "\"");
+        value += strlen(value) + 1;
+        separator = ",";
+    }
+    if (bound) {
+        buf_printf(out, "%sle=\"", separator);
+        put_number(out, *bound);
+        buf_puts(out, "\"");
+        separator = ",";
+    }
+    buf_puts(out, *separator == ',' ? "} " : " ");
+}
+
+static void put_value(struct buf *out, const struct expo_sample *sample, const char *suffix,
+                      const double *bound, double value)
+{
+    put_series(out, sample, suffix, bound);
+    put_number(out, value);
+    buf_puts(out, "\n");
+}
+
+static void put_histogram(struct buf *out, const struct expo_sample *sample)
+{
+    static const double infinity = INFINITY;
+    const struct expo_metric *metric = sample->metric;
+    const double *bounds = metric->buckets ? metric->buckets : default_buckets;
+    uint64_t total = 0;
+    for (size_t i = 0; bounds[i] != 0; i++) {
+        total += sample->buckets[i];
+        put_value(out, sample, "_bucket", &bounds[i], (double)total);
+    }
+    put_value(out, sample, "_bucket", &infinity, (double)sample->count);
+    put_value(out, sample, "_sum", NULL, sample->value);
+    put_value(out, sample, "_count", NULL, (double)sample->count);
+}
+
+static void put_metric(struct buf *out, const struct expo_metric *metric)
+{
+    static const char *const types[] = {
+        [EXPO_COUNTER] = "counter",
+        [EXPO_GAUGE] = "gauge",
+        [EXPO_HISTOGRAM] = "histogram",
+    };
+    if (!metric->samples)
+        return;
+    buf_printf(out, "# HELP %s ", metric->name);
+    put_escaped(out, metric->help, false);
+    buf_printf(out, "\n# TYPE %s %s\n", metric->name, types[metric->type]);
+    const struct expo_sample *sample = metric->samples;
+    do {
+        if (metric->type == EXPO_HISTOGRAM)
+            put_histogram(out, sample);
+        else
+            put_value(out, sample, "", NULL, sample->value);
+        sample = sample->next;
+    } while (sample != metric->samples);
+}
+
+void expo_write(struct buf *out)
+{
+    expo_register(&dropped);
+    for (const struct expo_metric *metric = registry.metrics; metric; metric = metric->next)
+        put_metric(out, metric);
+    expo_process_write(out);
+}
+
+void expo_reset(void)
+{
+    while (registry.metrics) {
+        struct expo_metric *metric = registry.metrics;
+        registry.metrics = metric->next;
+        if (metric->samples)
+            metric->samples->prev->next = NULL;
+        while (metric->samples) {
+            struct expo_sample *sample = metric->samples;
+            metric->samples = sample->next;
+            sample_free(sample);
+        }
+        metric->next = NULL;
+        metric->count = 0;
+    }
+    free(registry.table);
+    memset(&registry, 0, sizeof(registry));
+}
