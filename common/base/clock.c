@@ -58,7 +58,7 @@ static int64_t days_from_civil(int year, int month, int day)
 static struct civil to_civil(int64_t wall_ms)
 {
     int64_t second = wall_ms / 1000 - (wall_ms % 1000 < 0);
-    int milli = (int)(wall_ms - second * 1000);
+    int milli = (int)(wall_ms % 1000 + (wall_ms % 1000 < 0 ? 1000 : 0));
     if (second < FIRST_SECOND || second > LAST_SECOND) {
         milli = second < FIRST_SECOND ? 0 : 999;
         second = second < FIRST_SECOND ? FIRST_SECOND : LAST_SECOND;

@@ -1,0 +1,187 @@
+#include "base/arena.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void pieces_are_zeroed_aligned_and_apart(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    unsigned char *pieces[500];
+    for (size_t i = 0; i < 500; i++) {
+        size_t size = i * i % 1000;
+        pieces[i] = arena_alloc(arena, size);
+        assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
+        for (size_t j = 0; j < size; j++)
+            assert_int_equal(pieces[i][j], 0);
+        memset(pieces[i], (int)(i & 0xff), size);
+    }
+    for (size_t i = 0; i < 500; i++) {
+        for (size_t j = 0; j < i * i % 1000; j++)
+            assert_int_equal(pieces[i][j], i & 0xff);
+    }
+    assert_ptr_not_equal(arena_alloc(arena, 0), arena_alloc(arena, 0));
+    arena_free(arena);
+    arena_free(NULL);
+}
+
+static void large_pieces_leave_the_current_block(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    char *before = arena_alloc(arena, 16);
+    char *large = arena_alloc(arena, 10 * 1024 * 1024);
+    char *after = arena_alloc(arena, 16);
+    large[10 * 1024 * 1024 - 1] = 1;
+    assert_true(after > before && after - before < 256);
+    assert_int_equal(arena_used(arena), 10 * 1024 * 1024 + 32);
+    arena_free(arena);
+}
+
+static void reset_starts_over(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    char *first = arena_strdup(arena, "dirt that must not come back");
+    for (int i = 0; i < 100; i++)
+        memset(arena_alloc(arena, 5000), 0xff, 5000);
+    arena_reset(arena);
+    assert_int_equal(arena_used(arena), 0);
+    char *again = arena_alloc(arena, 29);
+    assert_ptr_equal(again, first);
+    for (size_t i = 0; i < 29; i++)
+        assert_int_equal(again[i], 0);
+    arena_reset(arena);
+    arena_reset(arena);
+    arena_free(arena);
+}
+
+struct trace {
+    struct arena *arena;
+    char text[16];
+};
+
+static void note_b(void *ptr)
+{
+    strncat(((struct trace *)ptr)->text, "b", 2);
+}
+
+static void note_a(void *ptr)
+{
+    struct trace *trace = ptr;
+    strncat(trace->text, "a", 2);
+    arena_defer(trace->arena, note_b, trace);
+}
+
+static void deferred_calls_run_last_in_first_out(void **state)
+{
+    (void)state;
+    struct trace trace = {.arena = arena_new()};
+    arena_defer(trace.arena, note_b, &trace);
+    arena_defer(trace.arena, note_a, &trace);
+    assert_int_equal(arena_used(trace.arena), 0);
+    assert_string_equal(trace.text, "");
+    arena_reset(trace.arena);
+    assert_string_equal(trace.text, "abb"); /* note_a deferred one more */
+    arena_reset(trace.arena);
+    assert_string_equal(trace.text, "abb");
+    arena_defer(trace.arena, note_b, &trace);
+    arena_free(trace.arena);
+    assert_string_equal(trace.text, "abbb");
+}
+
+static void texts_are_copied(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    assert_null(arena_strdup(arena, NULL));
+    assert_string_equal(arena_strdup(arena, ""), "");
+    assert_string_equal(arena_strndup(arena, "abcdef", 3), "abc");
+    assert_string_equal(arena_strndup(arena, NULL, 0), "");
+    assert_string_equal(arena_printf(arena, "%d-%s", 5, "x"), "5-x");
+    for (int width = 250; width < 262; width++) {
+        char *text = arena_printf(arena, "%*s", width, "");
+        assert_int_equal(strlen(text), width);
+    }
+    arena_free(arena);
+}
+
+static void heap_helpers_work(void **state)
+{
+    (void)state;
+    char *text = heap_printf("%s/%d", "a", 1);
+    assert_string_equal(text, "a/1");
+    text = heap_grow(text, 100);
+    assert_string_equal(text, "a/1");
+    free(text);
+    assert_null(heap_strdup(NULL));
+    text = heap_strdup("copy");
+    assert_string_equal(text, "copy");
+    free(text);
+    int *zeros = heap_array(10, sizeof(*zeros));
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(zeros[i], 0);
+    free(zeros);
+    free(heap_alloc(0));
+    free(heap_grow(NULL, 0));
+}
+
+static void ask_for_half_of_everything(void)
+{
+    struct arena *arena = arena_new();
+    (void)arena_alloc(arena, SIZE_MAX / 2);
+}
+
+static void overflow_an_array(void)
+{
+    struct arena *arena = arena_new();
+    (void)arena_array(arena, SIZE_MAX / 4, 8);
+}
+
+static void overflow_the_heap(void)
+{
+    free(heap_array(SIZE_MAX / 4, 8));
+}
+
+static void too_much_ends_the_process(void **state)
+{
+    (void)state;
+    void (*const calls[])(void) = {ask_for_half_of_everything, overflow_an_array,
+                                   overflow_the_heap};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            struct rlimit none = {0};
+            setrlimit(RLIMIT_CORE, &none);
+            close(STDERR_FILENO);
+            signal(SIGABRT, SIG_DFL);
+            calls[i]();
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
+        cmocka_unit_test(large_pieces_leave_the_current_block),
+        cmocka_unit_test(reset_starts_over),
+        cmocka_unit_test(deferred_calls_run_last_in_first_out),
+        cmocka_unit_test(texts_are_copied),
+        cmocka_unit_test(heap_helpers_work),
+        cmocka_unit_test(too_much_ends_the_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void times_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+        const char *back;
+    } cases[] = {
+        {"1970-01-01T00:00:00Z", 0, "1970-01-01T00:00:00.000000Z"},
+        {"2026-11-20T19:15:10Z", 1795202110000, "2026-11-20T19:15:10.000000Z"},
+        {"2026-11-20T19:15:10.5Z", 1795202110500, "2026-11-20T19:15:10.500000Z"},
+        {"2026-11-20T19:15:10.123999999Z", 1795202110123, "2026-11-20T19:15:10.123000Z"},
+        {"2026-11-20T20:15:10+01:00", 1795202110000, "2026-11-20T19:15:10.000000Z"},
+        {"2026-11-20T13:45:10-05:30", 1795202110000, "2026-11-20T19:15:10.000000Z"},
+        {"2024-02-29t23:59:60z", 1709251200000, "2024-03-01T00:00:00.000000Z"},
+        {"2000-02-29T12:00:00Z", 951825600000, "2000-02-29T12:00:00.000000Z"},
+        {"1969-12-31T23:59:59.999Z", -1, "1969-12-31T23:59:59.999000Z"},
+        {"0000-01-01T00:00:00Z", -62167219200000, "0000-01-01T00:00:00.000000Z"},
+        {"9999-12-31T23:59:59Z", 253402300799000, "9999-12-31T23:59:59.000000Z"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t ms = 0;
+        char text[CLOCK_TEXT];
+        assert_int_equal(clock_parse(cases[i].text, &ms, NULL), ERR_OK);
+        assert_int_equal(ms, cases[i].ms);
+        assert_string_equal(clock_rfc3339_micro(ms, text), cases[i].back);
+    }
+}
+
+static void every_day_counts(void **state)
+{
+    (void)state;
+    char text[CLOCK_TEXT];
+    for (int64_t day = -719528; day < 2932896; day += 13) {
+        int64_t back;
+        assert_int_equal(clock_parse(clock_rfc3339(day * 86400000, text), &back, NULL), ERR_OK);
+        assert_int_equal(back, day * 86400000);
+    }
+}
+
+static void other_texts_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "",
+        "now",
+        "2026-11-20",
+        "2026-11-20T19:15:10",
+        "2026-11-20 19:15:10Z",
+        "2026-13-20T19:15:10Z",
+        "2026-00-20T19:15:10Z",
+        "2026-02-29T19:15:10Z",
+        "1900-02-29T00:00:00Z",
+        "2026-11-31T19:15:10Z",
+        "2026-11-00T19:15:10Z",
+        "2026-11-20T24:00:00Z",
+        "2026-11-20T19:60:10Z",
+        "2026-11-20T19:15:61Z",
+        "2026-11-20T19:15:10.Z",
+        "2026-11-20T19:15:10+0100",
+        "2026-11-20T19:15:10+24:00",
+        "2026-11-20T19:15:10+01:60",
+        "2026-11-20T19:15:10Zx",
+        "26-11-20T19:15:10Z",
+        "2026-11-20T19:15Z",
+        "-2026-11-20T19:15:10Z",
+        "2026-1-20T19:15:10Z",
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t ms;
+        struct errinfo ei;
+        assert_int_equal(clock_parse(cases[i], &ms, &ei), ERR_INVALID);
+        assert_non_null(
+            strstr(ei.text, "expected a time such as \"2026-11-20T19:15:10Z\", found \""));
+    }
+}
+
+static void text_stays_within_four_digit_years(void **state)
+{
+    (void)state;
+    char text[CLOCK_TEXT];
+    assert_string_equal(clock_rfc3339(INT64_MIN, text), "0000-01-01T00:00:00Z");
+    assert_string_equal(clock_rfc3339(INT64_MAX, text), "9999-12-31T23:59:59Z");
+    assert_string_equal(clock_rfc3339_micro(INT64_MAX, text), "9999-12-31T23:59:59.999000Z");
+}
+
+static void clocks_run(void **state)
+{
+    (void)state;
+    assert_true(clock_wall_ms() > INT64_C(1700000000000));
+    int64_t before = clock_monotonic_ms();
+    assert_true(clock_monotonic_ms() >= before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_read),
+        cmocka_unit_test(every_day_counts),
+        cmocka_unit_test(other_texts_are_refused),
+        cmocka_unit_test(text_stays_within_four_digit_years),
+        cmocka_unit_test(clocks_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

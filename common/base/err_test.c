@@ -1,0 +1,82 @@
+#include "base/err.h"
+
+#include <setjmp.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/utf8.h"
+
+static void names_come_from_the_table(void **state)
+{
+    (void)state;
+    assert_string_equal(err_name(ERR_OK), "ok");
+    assert_string_equal(err_name(ERR_NOT_FOUND), "not found");
+    assert_string_equal(err_name(ERR_CANCELLED), "cancelled");
+    assert_string_equal(err_name((enum err)99), "unknown error");
+}
+
+static void set_fills_and_returns(void **state)
+{
+    (void)state;
+    struct errinfo ei = {.status = 404, .retry_after_ms = 7};
+    assert_int_equal(err_set(&ei, ERR_RETRY, "no answer from %s in %d s", "host", 3), ERR_RETRY);
+    assert_string_equal(ei.text, "no answer from host in 3 s");
+    assert_int_equal(ei.status, 0);
+    assert_int_equal(ei.retry_after_ms, 0);
+    assert_int_equal(err_set(NULL, ERR_DENIED, "nobody asks"), ERR_DENIED);
+}
+
+static void the_old_text_may_be_an_argument(void **state)
+{
+    (void)state;
+    struct errinfo ei = {0};
+    (void)err_set(&ei, ERR_INVALID, "inner");
+    (void)err_set(&ei, ERR_INVALID, "outer (%s)", ei.text);
+    assert_string_equal(ei.text, "outer (inner)");
+}
+
+static void wrap_puts_context_in_front(void **state)
+{
+    (void)state;
+    struct errinfo ei = {0};
+    (void)err_set(&ei, ERR_CONFLICT, "changed meanwhile");
+    ei.status = 409;
+    assert_int_equal(err_wrap(&ei, ERR_CONFLICT, "canary %s", "podinfo"), ERR_CONFLICT);
+    assert_string_equal(ei.text, "canary podinfo: changed meanwhile");
+    assert_int_equal(ei.status, 409);
+    assert_int_equal(err_wrap(NULL, ERR_CONFLICT, "x"), ERR_CONFLICT);
+}
+
+static void long_texts_are_cut_between_characters(void **state)
+{
+    (void)state;
+    struct errinfo ei = {0};
+    char text[1200];
+    for (size_t shift = 0; shift < 3; shift++) {
+        memset(text, 'x', shift);
+        for (size_t at = shift; at + 3 < sizeof(text); at += 3)
+            memcpy(text + at, "\xe2\x82\xac", 4);
+        (void)err_set(&ei, ERR_INVALID, "%s", text);
+        assert_true(utf8_valid(ei.text, strlen(ei.text)));
+        assert_in_range(strlen(ei.text), sizeof(ei.text) - 4, sizeof(ei.text) - 1);
+        (void)err_wrap(&ei, ERR_INVALID, "%s", text);
+        assert_true(utf8_valid(ei.text, strlen(ei.text)));
+        assert_in_range(strlen(ei.text), sizeof(ei.text) - 4, sizeof(ei.text) - 1);
+        (void)err_wrap(&ei, ERR_INVALID, "a");
+        assert_memory_equal(ei.text, "a: ", 3);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_come_from_the_table),
+        cmocka_unit_test(set_fills_and_returns),
+        cmocka_unit_test(the_old_text_may_be_an_argument),
+        cmocka_unit_test(wrap_puts_context_in_front),
+        cmocka_unit_test(long_texts_are_cut_between_characters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+#include "base/utf8.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void sequences_follow_the_standard(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t len;
+    } cases[] = {
+        {"a", 1},
+        {"\x7f", 1},
+        {"\xc2\x80", 2},
+        {"\xdf\xbf", 2},
+        {"\xe0\xa0\x80", 3},
+        {"\xed\x9f\xbf", 3},
+        {"\xef\xbf\xbf", 3},
+        {"\xf0\x90\x80\x80", 4},
+        {"\xf4\x8f\xbf\xbf", 4},
+        {"\x80", 0},             /* a continuation alone */
+        {"\xc0\x80", 0},         /* overlong NUL */
+        {"\xc1\xbf", 0},         /* overlong */
+        {"\xe0\x9f\xbf", 0},     /* overlong */
+        {"\xf0\x8f\xbf\xbf", 0}, /* overlong */
+        {"\xed\xa0\x80", 0},     /* surrogate */
+        {"\xf4\x90\x80\x80", 0}, /* beyond U+10FFFF */
+        {"\xf5\x80\x80\x80", 0},
+        {"\xff", 0},
+        {"\xe2\x82", 0},     /* cut */
+        {"\xe2\x28\xa1", 0}, /* bad second byte */
+        {"\xf0\x9f\x98", 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t len = strlen(cases[i].text);
+        assert_int_equal(utf8_sequence(cases[i].text, len), cases[i].len);
+        assert_int_equal(utf8_valid(cases[i].text, len), cases[i].len == len);
+    }
+    assert_int_equal(utf8_sequence("a", 0), 0);
+    assert_true(utf8_valid("", 0));
+    assert_false(utf8_valid("ok \xc3", 4));
+}
+
+static void every_character_survives_encoding(void **state)
+{
+    (void)state;
+    for (uint32_t code = 0; code <= 0x10ffff; code++) {
+        char text[4];
+        if (code == 0xd800)
+            code = 0xe000;
+        size_t len = utf8_encode(code, text);
+        assert_int_equal(utf8_sequence(text, len), len);
+    }
+}
+
+static void cut_ends_at_a_boundary(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t len, cut;
+    } cases[] = {
+        {"abc", 2, 2},
+        {"a\xc3\xa9", 3, 3},
+        {"a\xc3\xa9", 2, 1},
+        {"\xe2\x82\xac", 2, 0},
+        {"\xe2\x82\xac", 1, 0},
+        {"\xf0\x9f\x98\x80", 3, 0},
+        {"\xf0\x9f\x98\x80x", 5, 5},
+        {"\x80\x80\x80\x80", 4, 4}, /* no character at all: nothing to save */
+        {"", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(utf8_cut(cases[i].text, cases[i].len), cases[i].cut);
+}
+
+static void characters_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(utf8_count("a\xc3\xa9\xe2\x82\xac", 6), 3);
+    assert_int_equal(utf8_count("\xff\xff", 2), 2);
+    assert_int_equal(utf8_count("", 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sequences_follow_the_standard),
+        cmocka_unit_test(every_character_survives_encoding),
+        cmocka_unit_test(cut_ends_at_a_boundary),
+        cmocka_unit_test(characters_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
