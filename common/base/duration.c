@@ -35,17 +35,23 @@ static enum err not_a_duration(struct errinfo *ei, const char *text, const char 
                    (int)(cut ? utf8_cut(text, SHOWN) : len), text, cut ? "..." : "", why);
 }
 
-/* Moves over digits; *value is exact up to the first that would overflow 63 bits: there *fits
- * becomes false. */
+static const uint64_t LIMIT = (uint64_t)1 << 63; /* a negative duration reaches it */
+
+/* Appends a digit unless the value would pass the limit. */
+static bool append_digit(uint64_t *value, char digit)
+{
+    if (*value > LIMIT / 10 || *value * 10 + (uint64_t)(digit - '0') > LIMIT)
+        return false;
+    *value = *value * 10 + (uint64_t)(digit - '0');
+    return true;
+}
+
+/* Moves over digits; where they pass the limit *fits becomes false. */
 static size_t read_whole(const char **at, uint64_t *value, bool *fits)
 {
     const char *start = *at;
-    for (*value = 0; **at >= '0' && **at <= '9'; (*at)++) {
-        if (*value > (INT64_MAX - 9) / 10)
-            *fits = false;
-        else
-            *value = *value * 10 + (uint64_t)(**at - '0');
-    }
+    for (*value = 0; **at >= '0' && **at <= '9'; (*at)++)
+        *fits = *fits && append_digit(value, **at);
     return (size_t)(*at - start);
 }
 
@@ -58,11 +64,9 @@ static size_t read_fraction(const char **at, uint64_t *value, double *scale)
     *value = 0;
     *scale = 1;
     for (; **at >= '0' && **at <= '9'; (*at)++) {
-        full = full || *value > (INT64_MAX - 9) / 10;
-        if (full)
-            continue;
-        *value = *value * 10 + (uint64_t)(**at - '0');
-        *scale *= 10;
+        full = full || !append_digit(value, **at);
+        if (!full)
+            *scale *= 10;
     }
     return (size_t)(*at - start);
 }
@@ -85,10 +89,10 @@ static const char *read_part(const char **at, uint64_t *total)
         return **at ? ": the unit is none of ns, us, ms, s, m, h"
                     : ": a unit (ns, us, ms, s, m, h) is missing";
     *at += strlen(unit->name);
-    if (!fits || __builtin_mul_overflow(whole, unit->ns, &whole) || whole > (uint64_t)1 << 63)
+    if (!fits || __builtin_mul_overflow(whole, unit->ns, &whole) || whole > LIMIT)
         return ": it is too long";
     whole += (uint64_t)((double)fraction * ((double)unit->ns / scale));
-    if (whole > (uint64_t)1 << 63 || (*total += whole) > (uint64_t)1 << 63)
+    if (whole > LIMIT || (*total += whole) > LIMIT)
         return ": it is too long";
     return NULL;
 }
