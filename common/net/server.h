@@ -72,6 +72,10 @@ void http_reply_error(struct http_conn_request *req, int status, const char *tex
 /* An extra response header, before the reply. Copied. */
 void http_reply_header(struct http_conn_request *req, const char *name, const char *value);
 
+/* Closes the connection without an answer, as a failing network does; for tests. From the loop, not inside the handler;
+ * on_gone is not called. */
+void http_req_drop(struct http_conn_request *req);
+
 /*
  * A streamed reply (watches, server-sent events), chunked. Pieces are queued up to max_queue bytes (0: 1 MiB): a
  * client that is slower is cut off and on_gone is called. http_stream_end() finishes it; after that, and after

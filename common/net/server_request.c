@@ -159,6 +159,12 @@ void server_request_abort(struct http_conn_request *r)
     }
 }
 
+void http_req_drop(struct http_conn_request *req)
+{
+    req->on_gone = NULL;
+    server_request_abort(req);
+}
+
 struct arena *http_req_arena(struct http_conn_request *req)
 {
     return req->arena;

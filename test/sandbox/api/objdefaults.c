@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/quantity.h"
 
@@ -298,21 +299,6 @@ void objdefaults_service(struct json_object *obj, struct json_object *old)
     json_sub(json_sub(obj, "status"), "loadBalancer");
 }
 
-static void base64(const char *text, size_t len, char *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < len; i += 3) {
-        unsigned bits = (unsigned)(unsigned char)text[i] << 16;
-        bits |= i + 1 < len ? (unsigned)(unsigned char)text[i + 1] << 8 : 0;
-        bits |= i + 2 < len ? (unsigned)(unsigned char)text[i + 2] : 0;
-        *out++ = digits[bits >> 18];
-        *out++ = digits[bits >> 12 & 63];
-        *out++ = i + 1 < len ? digits[bits >> 6 & 63] : '=';
-        *out++ = i + 2 < len ? digits[bits & 63] : '=';
-    }
-    *out = '\0';
-}
-
 /* stringData is write-only: it goes into data and is not kept. */
 void objdefaults_secret(struct json_object *obj, struct json_object *old)
 {
@@ -325,10 +311,8 @@ void objdefaults_secret(struct json_object *obj, struct json_object *old)
         json_object_object_foreach(plain, key, value)
         {
             const char *text = json_object_get_string(value);
-            size_t len = text ? strlen(text) : 0;
-            char *encoded = arena_alloc(arena, (len + 2) / 3 * 4 + 1);
-            base64(text, len, encoded);
-            json_set_str(data, key, encoded);
+            json_set_str(data, key,
+                         base64_encode(arena, text ? text : "", text ? strlen(text) : 0));
         }
         arena_free(arena);
     }

@@ -269,6 +269,16 @@ void objwatch_stop(struct objwatch *watch)
     }
 }
 
+uint64_t objwatch_version(const struct objwatch *watch)
+{
+    struct objlog *log = watch->log;
+    if (watch->initial) {
+        return 0;
+    }
+    return watch->cursor == log->begin + log->count ? log->store->version
+                                                    : entry(log, watch->cursor)->version - 1;
+}
+
 uint64_t objstore_version(const struct objstore *store)
 {
     return store->version;

@@ -53,6 +53,7 @@ struct objcall {
     const char *manager; /* field manager in managedFields; NULL: "unknown" */
     bool dry_run;        /* everything but storing */
     bool strict;         /* unknown fields of a custom kind are an error */
+    bool quiet;          /* unknown fields make no warnings */
     bool tracked;        /* managedFields of the tree are final already (server-side apply) */
     const char *version; /* version of the trees that go in and out; NULL: the storage version */
     /* results */
@@ -162,6 +163,10 @@ struct objwatch *objstore_watch(struct objstore *store, const char *group, const
 struct objwatch *objstore_watch_from(struct objstore *store, const char *group, const char *plural,
                                      uint64_t version, objwatch_fn fn, void *arg);
 void objwatch_stop(struct objwatch *watch); /* fn is not called any more; NULL is allowed */
+
+/* The version up to which fn was told of everything; what a bookmark may carry. 0: the initial
+ * state is still due. */
+uint64_t objwatch_version(const struct objwatch *watch);
 
 /* The version of the last change; what a list carries. */
 uint64_t objstore_version(const struct objstore *store);

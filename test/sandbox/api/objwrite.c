@@ -131,7 +131,9 @@ static enum err report_unknown(struct write *w, const struct schema_paths *unkno
                                "error: %s",
                                w->kind->kind, w->version->name, w->kind->kind, text);
         }
-        warn(w, text);
+        if (!w->call->quiet) {
+            warn(w, text);
+        }
     }
     return ERR_OK;
 }

@@ -1,0 +1,478 @@
+/* The API server itself: sockets, the token, and the way of a request to what answers it. */
+#include "api/api.h"
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/apifaults.h"
+#include "api/apistats.h"
+#include "api/apitls.h"
+#include "api/rest.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+enum { BODY_MAX = 3 * 1024 * 1024, IDLE_MS = 5 * 60 * 1000, CONNECTIONS_MAX = 4096 };
+
+struct apipath {
+    const char *method, *path;
+    http_handler_fn fn;
+    void *arg;
+    struct apipath *next;
+};
+
+/* ---- who asks ---- */
+
+static bool is_open_path(const char *path)
+{
+    static const char *const open[] = {"/healthz", "/livez", "/readyz", "/version"};
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+        if (strcmp(path, open[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_token(const char *given, const char *token)
+{
+    size_t len = strlen(token);
+    return strlen(given) == len && CRYPTO_memcmp(given, token, len) == 0;
+}
+
+static bool is_read(const struct restreq *req)
+{
+    return req->verb == REST_GET || req->verb == REST_LIST || req->verb == REST_WATCH;
+}
+
+/* Answers 401 or 403 and returns false when the request may not go on. */
+static bool authorize(struct restreq *req)
+{
+    static const char scheme[] = "Bearer ";
+    const char *header = http_req_header(req->http, "authorization");
+    if (is_open_path(req->path.full)) {
+        return true;
+    }
+    bool bearer = header && strncmp(header, scheme, sizeof(scheme) - 1) == 0;
+    const char *given = bearer ? header + sizeof(scheme) - 1 : "";
+    if (is_token(given, req->api->token)) {
+        return true;
+    }
+    if (!is_token(given, req->api->readonly_token)) {
+        restreply_error(req, 401, "Unauthorized", "Unauthorized");
+        return false;
+    }
+    if (is_read(req) || (req->path.plural && req->kind && req->kind->flags & OBJKIND_REVIEW)) {
+        return true;
+    }
+    restreply_error(req, 403, "Forbidden",
+                    "%s is forbidden: User \"readonly\" cannot %s resource \"%s\" in API group "
+                    "\"%s\"%s%s%s",
+                    req->kind ? objkind_resource(req->arena, req->kind) : req->path.full,
+                    restverb_name(req->verb), req->path.plural ? req->path.plural : "",
+                    req->path.group ? req->path.group : "",
+                    req->path.ns ? " in the namespace \"" : "", req->path.ns ? req->path.ns : "",
+                    req->path.ns ? "\"" : "");
+    return false;
+}
+
+/* ---- what is asked ---- */
+
+static bool is_true(const char *text)
+{
+    return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
+}
+
+static enum restverb verb_of(struct restreq *req)
+{
+    const char *method = req->method;
+    bool one = req->path.name != NULL;
+    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
+        bool watch = req->path.resource && is_true(http_req_param(req->http, "watch"));
+        bool list = req->path.resource && !one;
+        return watch ? REST_WATCH : list ? REST_LIST : REST_GET;
+    }
+    if (strcmp(method, "POST") == 0) {
+        return REST_CREATE;
+    }
+    if (strcmp(method, "PUT") == 0) {
+        return REST_UPDATE;
+    }
+    if (strcmp(method, "PATCH") == 0) {
+        return REST_PATCH;
+    }
+    if (strcmp(method, "DELETE") == 0) {
+        return one ? REST_DELETE : REST_DELETE_COLLECTION;
+    }
+    return REST_OTHER;
+}
+
+static void find_kind(struct restreq *req)
+{
+    if (!req->path.resource || req->path.excess) {
+        return;
+    }
+    req->kind = objstore_kind(req->store, req->path.group, req->path.plural);
+    req->version = req->kind ? objkind_version(req->kind, req->path.version) : NULL;
+    if (req->version && !req->version->served) {
+        req->version = NULL;
+    }
+    if (req->version) {
+        req->call.version = arena_strdup(req->arena, req->version->name);
+    }
+}
+
+/* ---- who answers ---- */
+
+static void not_found(struct restreq *req)
+{
+    restreply_error(req, 404, "NotFound", "the server could not find the requested resource");
+}
+
+static void not_allowed(struct restreq *req)
+{
+    restreply_error(req, 405, "MethodNotAllowed",
+                    "the server does not allow this method on the requested resource");
+}
+
+static void serve_sub(struct restreq *req)
+{
+    const char *sub = req->path.sub;
+    bool pod = strcmp(req->kind->kind, "Pod") == 0 && !*req->kind->group;
+    if (strcmp(sub, "scale") == 0 && req->version->scale.spec_replicas) {
+        restscale(req);
+    } else if (pod && strcmp(sub, "log") == 0) {
+        restpod_log(req);
+    } else if (pod && strcmp(sub, "eviction") == 0) {
+        restpod_evict(req);
+    } else if (strcmp(sub, "status") != 0 || !(req->version->flags & OBJKIND_STATUS)) {
+        not_found(req);
+    } else if (req->verb == REST_GET) {
+        restread_get(req);
+    } else if (req->verb == REST_UPDATE) {
+        restwrite_update(req);
+    } else if (req->verb == REST_PATCH) {
+        restpatch(req);
+    } else {
+        not_allowed(req);
+    }
+}
+
+static void serve_resource(struct restreq *req)
+{
+    static void (*const verbs[])(struct restreq *) = {
+        [REST_GET] = restread_get,        [REST_LIST] = restread_list,
+        [REST_WATCH] = restwatch_start,   [REST_CREATE] = restwrite_create,
+        [REST_UPDATE] = restwrite_update, [REST_PATCH] = restpatch,
+        [REST_DELETE] = restdelete_one,   [REST_DELETE_COLLECTION] = restdelete_collection,
+        [REST_OTHER] = not_allowed,
+    };
+    bool one = req->verb == REST_GET || req->verb == REST_UPDATE || req->verb == REST_PATCH ||
+               req->verb == REST_DELETE;
+    if (!req->version || (req->path.ns && !objkind_namespaced(req->kind))) {
+        not_found(req);
+    } else if (one && objkind_namespaced(req->kind) && !req->path.ns) {
+        not_found(req);
+    } else if ((req->kind->flags & OBJKIND_REVIEW) && req->verb != REST_CREATE) {
+        not_allowed(req);
+    } else if (req->path.sub) {
+        serve_sub(req);
+    } else if (one && !req->path.name) {
+        not_allowed(req);
+    } else {
+        verbs[req->verb](req);
+    }
+}
+
+static bool serve_path(struct restreq *req)
+{
+    for (struct apipath *it = req->api->paths; it; it = it->next) {
+        if (strcmp(it->path, req->path.full) == 0 &&
+            (!it->method || strcmp(it->method, req->method) == 0)) {
+            restreply_done(req, 200);
+            it->fn(it->arg, req->http);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void serve(struct restreq *req)
+{
+    if (!req->accept.acceptable && req->path.resource) {
+        restreply_error(req, 406, "NotAcceptable",
+                        "only the following media types are accepted: application/json, "
+                        "application/yaml, application/json;as=Table;v=v1;g=meta.k8s.io, "
+                        "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
+    } else if (req->path.resource) {
+        serve_resource(req);
+    } else if (!restdiscovery(req) && !apisandbox(req) && !serve_path(req)) {
+        not_found(req);
+    }
+}
+
+/* ---- faults ---- */
+
+struct faulty {
+    struct restreq *req;
+    struct apifault fault;
+};
+
+static const char *reason_of(int status)
+{
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {
+        {400, "BadRequest"},    {401, "Unauthorized"},
+        {403, "Forbidden"},     {404, "NotFound"},
+        {409, "Conflict"},      {410, "Expired"},
+        {422, "Invalid"},       {429, "TooManyRequests"},
+        {500, "InternalError"}, {503, "ServiceUnavailable"},
+        {504, "Timeout"},
+    };
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (reasons[i].status == status) {
+            return reasons[i].reason;
+        }
+    }
+    return "";
+}
+
+static void on_faulty_gone(void *arg)
+{
+    struct faulty *faulty = arg;
+    timer_stop(faulty->req->delay);
+}
+
+static void act_on_fault(void *arg)
+{
+    struct faulty *faulty = arg;
+    struct restreq *req = faulty->req;
+    req->delay = NULL;
+    http_req_on_gone(req->http, NULL, NULL);
+    if (faulty->fault.drop) {
+        restreply_done(req, 0);
+        http_req_drop(req->http);
+    } else if (faulty->fault.status) {
+        req->call.fail.retry_after_s = faulty->fault.retry_after_s;
+        restreply_error(req, faulty->fault.status, reason_of(faulty->fault.status),
+                        "a fault was injected into this request");
+    } else {
+        find_kind(req); /* time has passed */
+        serve(req);
+    }
+}
+
+/* True when a fault takes the request over. */
+static bool is_faulty(struct restreq *req)
+{
+    struct faulty *faulty = ARENA_NEW(req->arena, struct faulty);
+    faulty->req = req;
+    if (strncmp(req->path.full, "/sandbox/", 9) == 0 ||
+        !apifaults_take(req->api->faults, req->method, restverb_name(req->verb), req->path.full,
+                        http_req_header(req->http, "user-agent"), &faulty->fault)) {
+        return false;
+    }
+    http_req_on_gone(req->http, on_faulty_gone, faulty);
+    req->delay = timer_start(req->api->loop, faulty->fault.delay_ms, 0, act_on_fault, faulty);
+    return true;
+}
+
+/* ---- one request ---- */
+
+static void on_request(void *arg, struct http_conn_request *http)
+{
+    struct api *api = arg;
+    struct arena *arena = http_req_arena(http);
+    struct restreq *req = ARENA_NEW(arena, struct restreq);
+    *req = (struct restreq){
+        .api = api,
+        .store = api->store,
+        .http = http,
+        .arena = arena,
+        .method = http_req_method(http),
+        .path = restpath_parse(arena, http_req_path(http)),
+        .accept = restaccept_parse(arena, http_req_header(http, "accept")),
+        .call = {.arena = arena, .fail = {.arena = arena}},
+    };
+    (void)table_include_parse(http_req_param(http, "includeObject"), &req->include);
+    req->verb = verb_of(req);
+    find_kind(req);
+    const char *resource = req->kind ? objkind_resource(arena, req->kind) : "";
+    if (req->kind && req->path.sub) {
+        resource = arena_printf(arena, "%s/%s", resource, req->path.sub);
+    }
+    req->sequence =
+        apistats_begin(api->stats, http_req_header(http, "user-agent"), restverb_name(req->verb),
+                       resource, req->path.full, clock_wall_ms());
+    if (authorize(req) && !is_faulty(req)) {
+        serve(req);
+    }
+}
+
+/* ---- start and end ---- */
+
+static const struct http_route routes[] = {
+    {.path = "/*", .fn = on_request},
+    {.path = NULL},
+};
+
+static enum err listen_on(struct api *api, const struct api_options *options, int port,
+                          const struct apitls *tls, struct http_server **out, struct errinfo *ei)
+{
+    struct http_server_options http = {
+        .address = options->address ? options->address : "127.0.0.1",
+        .port = port,
+        .routes = routes,
+        .arg = api,
+        .max_body = BODY_MAX,
+        .request_timeout_ms = IDLE_MS,
+        .max_connections = CONNECTIONS_MAX,
+        .tls_cert_file = tls ? tls->cert_file : NULL,
+        .tls_key_file = tls ? tls->key_file : NULL,
+        .no_builtin = true,
+    };
+    return http_server_new(api->loop, &http, out, ei);
+}
+
+static char *random_token(void)
+{
+    enum { BYTES = 24 };
+    unsigned char bytes[BYTES];
+    if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
+        abort(); /* without randomness there is nothing safe to go on with */
+    }
+    char *token = heap_alloc(BYTES * 2 + 1);
+    for (size_t i = 0; i < BYTES; i++) {
+        (void)snprintf(token + i * 2, 3, "%02x", bytes[i]);
+    }
+    return token;
+}
+
+static enum err write_kubeconfig(struct api *api, struct arena *arena,
+                                 const struct api_options *options, const struct apitls *tls,
+                                 struct errinfo *ei)
+{
+    const char *name = options->context ? options->context : "sandbox";
+    const char *host = options->address ? options->address : "127.0.0.1";
+    if (strcmp(host, "0.0.0.0") == 0) {
+        host = "127.0.0.1";
+    }
+    const char *text = arena_printf(
+        arena,
+        "apiVersion: v1\nkind: Config\ncurrent-context: %s\n"
+        "clusters:\n- name: %s\n  cluster:\n    server: %s://%s:%d\n%s%s%s"
+        "contexts:\n- name: %s\n  context:\n    cluster: %s\n    user: %s\n    namespace: default\n"
+        "users:\n- name: %s\n  user:\n    token: %s\n",
+        name, name, tls->ca_pem ? "https" : "http", host,
+        tls->ca_pem ? api_https_port(api) : api_http_port(api),
+        tls->ca_pem ? "    certificate-authority-data: " : "",
+        tls->ca_pem ? base64_encode(arena, tls->ca_pem, strlen(tls->ca_pem)) : "",
+        tls->ca_pem ? "\n" : "", name, name, name, name, api->token);
+    api->kubeconfig = heap_printf("%s/kubeconfig", options->directory);
+    enum err err = file_write(api->kubeconfig, text, strlen(text), 0600, ei);
+    if (err == ERR_OK) {
+        err = file_write(arena_printf(arena, "%s/token", options->directory), api->token,
+                         strlen(api->token), 0600, ei);
+    }
+    return err;
+}
+
+static void on_drain(void *arg)
+{
+    restwatch_cut_all(arg);
+}
+
+enum err api_new(struct loop *loop, struct objstore *store, const struct api_options *options,
+                 struct api **out, struct errinfo *ei)
+{
+    struct api *api = heap_alloc(sizeof(*api));
+    *api = (struct api){.loop = loop, .store = store};
+    api->token = options->token ? heap_strdup(options->token) : random_token();
+    api->readonly_token = heap_printf("%s-readonly", api->token);
+    api->stats = apistats_new();
+    api->faults = apifaults_new();
+    struct arena *arena = arena_new();
+    struct apitls tls = {0};
+    enum err err = ERR_OK;
+    if (options->https_port >= 0) {
+        err = apitls_make(arena, options->directory, &tls, ei);
+        if (err == ERR_OK) {
+            err = listen_on(api, options, options->https_port, &tls, &api->https, ei);
+        }
+    }
+    if (err == ERR_OK && options->http_port >= 0) {
+        err = listen_on(api, options, options->http_port, NULL, &api->http, ei);
+    }
+    if (err == ERR_OK) {
+        err = write_kubeconfig(api, arena, options, &tls, ei);
+    }
+    arena_free(arena);
+    if (err != ERR_OK) {
+        api_free(api);
+        return err;
+    }
+    loop_on_drain(loop, on_drain, api);
+    *out = api;
+    return ERR_OK;
+}
+
+void api_free(struct api *api)
+{
+    if (!api) {
+        return;
+    }
+    restwatch_cut_all(api);
+    http_server_free(api->http);
+    http_server_free(api->https);
+    while (api->paths) {
+        struct apipath *path = api->paths;
+        api->paths = path->next;
+        free(path);
+    }
+    apistats_free(api->stats);
+    apifaults_free(api->faults);
+    free(api->token);
+    free(api->readonly_token);
+    free(api->kubeconfig);
+    free(api);
+}
+
+int api_http_port(const struct api *api)
+{
+    return api->http ? http_server_port(api->http) : -1;
+}
+
+int api_https_port(const struct api *api)
+{
+    return api->https ? http_server_port(api->https) : -1;
+}
+
+const char *api_token(const struct api *api)
+{
+    return api->token;
+}
+
+const char *api_kubeconfig(const struct api *api)
+{
+    return api->kubeconfig;
+}
+
+void api_on_pod_log(struct api *api, api_pod_log_fn fn, void *arg)
+{
+    api->pod_log = fn;
+    api->pod_log_arg = arg;
+}
+
+void api_on_path(struct api *api, const char *method, const char *path, http_handler_fn fn,
+                 void *arg)
+{
+    struct apipath *it = heap_alloc(sizeof(*it));
+    *it =
+        (struct apipath){.method = method, .path = path, .fn = fn, .arg = arg, .next = api->paths};
+    api->paths = it;
+}

@@ -1,0 +1,185 @@
+#include "api/apistats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+struct row {
+    char *agent, *verb, *resource;
+    int64_t count;
+};
+
+struct asked {
+    uint64_t sequence; /* 0: unused */
+    int64_t time_ms;
+    char *agent, *verb, *resource, *path;
+    int status;
+};
+
+struct apistats {
+    struct row *rows;
+    size_t count, cap;
+    struct asked ring[APISTATS_RING];
+    uint64_t last;
+    int64_t since_ms;
+};
+
+struct apistats *apistats_new(void)
+{
+    struct apistats *stats = heap_alloc(sizeof(*stats));
+    *stats = (struct apistats){.since_ms = clock_wall_ms()};
+    return stats;
+}
+
+void apistats_reset(struct apistats *stats)
+{
+    for (size_t i = 0; i < stats->count; i++) {
+        free(stats->rows[i].agent);
+        free(stats->rows[i].verb);
+        free(stats->rows[i].resource);
+    }
+    stats->count = 0;
+    stats->since_ms = clock_wall_ms();
+}
+
+static void clear_asked(struct asked *it)
+{
+    free(it->agent);
+    free(it->verb);
+    free(it->resource);
+    free(it->path);
+    *it = (struct asked){0};
+}
+
+void apistats_free(struct apistats *stats)
+{
+    if (!stats) {
+        return;
+    }
+    apistats_reset(stats);
+    for (size_t i = 0; i < APISTATS_RING; i++) {
+        clear_asked(&stats->ring[i]);
+    }
+    free(stats->rows);
+    free(stats);
+}
+
+static void count(struct apistats *stats, const char *agent, const char *verb, const char *resource)
+{
+    for (size_t i = 0; i < stats->count; i++) {
+        struct row *row = &stats->rows[i];
+        if (strcmp(row->agent, agent) == 0 && strcmp(row->verb, verb) == 0 &&
+            strcmp(row->resource, resource) == 0) {
+            row->count++;
+            return;
+        }
+    }
+    if (stats->count == APISTATS_ROWS_MAX - 1 && strcmp(agent, "others") != 0) {
+        count(stats, "others", verb, "");
+        return;
+    }
+    if (stats->count >= APISTATS_ROWS_MAX) {
+        return;
+    }
+    if (stats->count == stats->cap) {
+        stats->cap = stats->cap ? stats->cap * 2 : 32;
+        stats->rows = heap_grow(stats->rows, stats->cap * sizeof(*stats->rows));
+    }
+    stats->rows[stats->count++] = (struct row){.agent = heap_strdup(agent),
+                                               .verb = heap_strdup(verb),
+                                               .resource = heap_strdup(resource),
+                                               .count = 1};
+}
+
+uint64_t apistats_begin(struct apistats *stats, const char *agent, const char *verb,
+                        const char *resource, const char *path, int64_t now_ms)
+{
+    agent = agent ? agent : "";
+    if (strncmp(path, "/sandbox/", 9) != 0) {
+        count(stats, agent, verb, resource);
+    }
+    struct asked *it = &stats->ring[++stats->last % APISTATS_RING];
+    clear_asked(it);
+    *it = (struct asked){
+        .sequence = stats->last,
+        .time_ms = now_ms,
+        .agent = heap_strdup(agent),
+        .verb = heap_strdup(verb),
+        .resource = heap_strdup(resource),
+        .path = heap_strdup(path),
+    };
+    return stats->last;
+}
+
+void apistats_finish(struct apistats *stats, uint64_t sequence, int status)
+{
+    struct asked *it = &stats->ring[sequence % APISTATS_RING];
+    if (it->sequence == sequence) {
+        it->status = status;
+    }
+}
+
+static bool is_quiet(const struct row *row)
+{
+    return strcmp(row->verb, "watch") == 0 ||
+           strcmp(row->resource, "leases.coordination.k8s.io") == 0;
+}
+
+static void add_to(struct json_object *obj, const char *key, int64_t by)
+{
+    json_set_int(obj, key, json_int_at(obj, 0, key, NULL) + by);
+}
+
+struct json_object *apistats_counts(const struct apistats *stats, struct arena *arena)
+{
+    char text[CLOCK_TEXT];
+    struct json_object *out = json_own(arena, json_object_new_object());
+    json_set_str(out, "since", clock_rfc3339(stats->since_ms, text));
+    json_set_int(out, "requests", 0);
+    json_set_int(out, "busy", 0);
+    struct json_object *agents = json_sub(out, "agents");
+    struct json_object *rows = json_own(arena, json_object_new_array());
+    json_set(out, "counts", rows);
+    for (size_t i = 0; i < stats->count; i++) {
+        const struct row *row = &stats->rows[i];
+        int64_t busy = is_quiet(row) ? 0 : row->count;
+        struct json_object *agent = json_sub(agents, row->agent);
+        add_to(out, "requests", row->count);
+        add_to(out, "busy", busy);
+        add_to(agent, "requests", row->count);
+        add_to(agent, "busy", busy);
+        struct json_object *item = json_object_new_object();
+        json_set_str(item, "agent", row->agent);
+        json_set_str(item, "verb", row->verb);
+        json_set_str(item, "resource", row->resource);
+        json_set_int(item, "count", row->count);
+        json_object_array_add(rows, item);
+    }
+    return out;
+}
+
+struct json_object *apistats_requests(const struct apistats *stats, struct arena *arena,
+                                      uint64_t since)
+{
+    struct json_object *out = json_own(arena, json_object_new_object());
+    struct json_object *list = json_own(arena, json_object_new_array());
+    json_set_int(out, "last", (int64_t)stats->last);
+    json_set(out, "requests", list);
+    uint64_t first = stats->last > APISTATS_RING ? stats->last - APISTATS_RING + 1 : 1;
+    for (uint64_t seq = since + 1 > first ? since + 1 : first; seq <= stats->last; seq++) {
+        const struct asked *it = &stats->ring[seq % APISTATS_RING];
+        char text[CLOCK_TEXT];
+        struct json_object *item = json_object_new_object();
+        json_set_int(item, "seq", (int64_t)it->sequence);
+        json_set_str(item, "time", clock_rfc3339_micro(it->time_ms, text));
+        json_set_str(item, "agent", it->agent);
+        json_set_str(item, "verb", it->verb);
+        json_set_str(item, "resource", it->resource);
+        json_set_str(item, "path", it->path);
+        json_set_int(item, "status", it->status);
+        json_object_array_add(list, item);
+    }
+    return out;
+}

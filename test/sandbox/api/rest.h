@@ -1,0 +1,108 @@
+/* What the files of the REST layer share; nobody outside test/sandbox/api includes this. */
+#ifndef SANDBOX_REST_H
+#define SANDBOX_REST_H
+
+#include "api/api.h"
+#include "api/restaccept.h"
+#include "api/restpath.h"
+#include "object/table.h"
+
+enum restverb {
+    REST_GET,
+    REST_LIST,
+    REST_WATCH,
+    REST_CREATE,
+    REST_UPDATE,
+    REST_PATCH,
+    REST_DELETE,
+    REST_DELETE_COLLECTION,
+    REST_OTHER, /* a method that no resource has */
+};
+const char *restverb_name(enum restverb verb);
+
+/* One request on its way. Lives in the arena of the HTTP request. */
+struct restreq {
+    struct api *api;
+    struct objstore *store;
+    struct http_conn_request *http;
+    struct arena *arena;
+    const char *method;
+    struct restpath path;
+    struct restaccept accept;
+    enum table_include include; /* of Tables */
+    enum restverb verb;
+    /* of a resource path */
+    const struct objkind *kind;
+    const struct objversion *version;
+    struct objcall call;
+    /* for the ring of requests and the faults */
+    uint64_t sequence;
+    struct timer *delay;
+    bool replied;
+};
+
+struct api {
+    struct loop *loop;
+    struct objstore *store;
+    struct http_server *http, *https;
+    char *token, *readonly_token;
+    char *kubeconfig;
+    struct apistats *stats;
+    struct apifaults *faults;
+    struct restwatch *watches;
+    struct apipath *paths;
+    api_pod_log_fn pod_log;
+    void *pod_log_arg;
+};
+
+/* ---- restreply.c ---- */
+/* Answers with the call's failure as a Status. */
+void restreply_fail(struct restreq *req);
+void restreply_error(struct restreq *req, int code, const char *reason, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+/* Answers with one object as the client wants it: itself, its metadata, or a Table. */
+void restreply_object(struct restreq *req, int code, struct json_object *obj);
+/* Answers with any tree, as JSON or YAML. */
+void restreply_tree(struct restreq *req, int code, struct json_object *tree);
+/* The object as the client wants it. first: Table column definitions are wanted. */
+struct json_object *restreply_shape(struct restreq *req, struct arena *arena,
+                                    struct json_object *obj, bool first);
+/* A Table or a list of what items holds, with list metadata. */
+struct json_object *restreply_list(struct restreq *req, struct json_object *items,
+                                   struct json_object *metadata);
+struct json_object *restreply_partial(struct arena *arena, struct json_object *obj);
+/* Marks the answer as given; every path that answers by itself calls this. */
+void restreply_done(struct restreq *req, int code);
+
+/* ---- restbody.c ---- */
+/* The body as a tree; answers with 400 or 415 and returns false when it is none. NULL for an empty
+ * body. */
+bool restbody_read(struct restreq *req, struct json_object **out);
+/* dryRun, fieldManager, fieldValidation; answers with 400 and returns false when one is unknown. */
+bool restbody_options(struct restreq *req);
+
+/* ---- the verbs ---- */
+void restread_get(struct restreq *req);
+void restread_list(struct restreq *req);
+void restwatch_start(struct restreq *req);
+void restwatch_cut_all(struct api *api);    /* ends the streams */
+void restwatch_expire_all(struct api *api); /* with a 410 ERROR event */
+size_t restwatch_count(const struct api *api);
+void restwrite_create(struct restreq *req);
+void restwrite_update(struct restreq *req);
+void restpatch(struct restreq *req);
+void restdelete_one(struct restreq *req);
+void restdelete_collection(struct restreq *req);
+void restscale(struct restreq *req);
+void restpod_log(struct restreq *req);
+void restpod_evict(struct restreq *req);
+
+/* ---- restdiscovery.c ---- */
+/* /version, /api, /apis, /apis/G, /api/v1, /apis/G/V, /openapi; false when the path is none of
+ * them. */
+bool restdiscovery(struct restreq *req);
+
+/* ---- apisandbox.c: /sandbox/... ---- */
+bool apisandbox(struct restreq *req);
+
+#endif

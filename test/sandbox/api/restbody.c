@@ -1,0 +1,92 @@
+#include <string.h>
+#include <strings.h>
+
+#include "api/rest.h"
+#include "base/yaml.h"
+
+enum { BODY_MAX = 3 * 1024 * 1024 };
+
+static bool has_type(const char *header, const char *type)
+{
+    size_t len = strlen(type);
+    return strncasecmp(header, type, len) == 0 && strchr(" ;", header[len]);
+}
+
+static bool read_yaml(struct restreq *req, const char *text, size_t len, struct json_object **out)
+{
+    struct json_object *docs;
+    struct errinfo ei;
+    enum err err = yaml_parse(req->arena, "request body", text, len, BODY_MAX, &docs, &ei);
+    if (err == ERR_OK && json_len(docs) != 1) {
+        err = err_set(&ei, ERR_INVALID, "expected one YAML document, found %zu", json_len(docs));
+    }
+    if (err != ERR_OK) {
+        restreply_error(req, 400, "BadRequest", "%s", ei.text);
+        return false;
+    }
+    *out = json_elem(docs, 0);
+    return true;
+}
+
+bool restbody_read(struct restreq *req, struct json_object **out)
+{
+    size_t len;
+    const char *text = http_req_body(req->http, &len);
+    const char *type = http_req_header(req->http, "content-type");
+    *out = NULL;
+    if (len == 0) {
+        return true;
+    }
+    if (type &&
+        (has_type(type, "application/yaml") || has_type(type, "application/apply-patch+yaml"))) {
+        return read_yaml(req, text, len, out);
+    }
+    if (type && strstr(type, "protobuf")) {
+        restreply_error(req, 415, "UnsupportedMediaType",
+                        "the body of the request was in an unknown format - accepted media types "
+                        "include: application/json, application/yaml");
+        return false;
+    }
+    struct errinfo ei;
+    if (json_parse(req->arena, text, len, BODY_MAX, out, &ei) != ERR_OK) {
+        restreply_error(req, 400, "BadRequest", "the request body is no JSON: %s", ei.text);
+        return false;
+    }
+    return true;
+}
+
+/* "kubectl/v1.32.4 (linux/amd64)" is the manager "kubectl". */
+static const char *manager_of(struct restreq *req)
+{
+    const char *manager = http_req_param(req->http, "fieldManager");
+    if (manager && *manager) {
+        return manager;
+    }
+    const char *agent = http_req_header(req->http, "user-agent");
+    size_t len = agent ? strcspn(agent, "/ ") : 0;
+    return len > 0 ? arena_strndup(req->arena, agent, len < 128 ? len : 128) : "unknown";
+}
+
+bool restbody_options(struct restreq *req)
+{
+    const char *dry_run = http_req_param(req->http, "dryRun");
+    const char *validation = http_req_param(req->http, "fieldValidation");
+    req->call.manager = manager_of(req);
+    req->call.dry_run = dry_run && strcmp(dry_run, "All") == 0;
+    if (dry_run && *dry_run && !req->call.dry_run) {
+        restreply_error(req, 400, "BadRequest",
+                        "dryRun: Unsupported value: \"%s\": supported values: \"All\"", dry_run);
+        return false;
+    }
+    if (validation && *validation && strcmp(validation, "Strict") != 0 &&
+        strcmp(validation, "Warn") != 0 && strcmp(validation, "Ignore") != 0) {
+        restreply_error(req, 400, "BadRequest",
+                        "fieldValidation: Unsupported value: \"%s\": supported values: \"Ignore\", "
+                        "\"Strict\", \"Warn\"",
+                        validation);
+        return false;
+    }
+    req->call.strict = validation && strcmp(validation, "Strict") == 0;
+    req->call.quiet = validation && strcmp(validation, "Ignore") == 0;
+    return true;
+}

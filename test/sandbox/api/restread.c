@@ -1,0 +1,171 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/objinternal.h"
+#include "api/rest.h"
+#include "api/restselect.h"
+
+void restread_get(struct restreq *req)
+{
+    struct json_object *obj = objstore_get(req->store, req->kind, req->path.ns, req->path.name);
+    if (!obj) {
+        objmeta_describe(&req->call.fail, req->kind, req->path.name);
+        restreply_error(req, 404, "NotFound", "%s \"%s\" not found",
+                        objkind_resource(req->arena, req->kind), req->path.name);
+        return;
+    }
+    restreply_object(req, 200, obj);
+}
+
+/* One page of a list. */
+struct page {
+    struct restselect select;
+    uint64_t version;
+    size_t limit;      /* 0: all */
+    const char *start; /* key to begin with; NULL: the first */
+    const char *next;  /* key of the next page; NULL: this was the last */
+    size_t remaining;
+    struct json_object *items;
+};
+
+/* A continue token is "VERSION:KEY" in hexadecimal; to clients it means nothing. */
+static const char *make_token(struct arena *arena, uint64_t version, const char *key)
+{
+    const char *text = arena_printf(arena, "%" PRIu64 ":%s", version, key);
+    size_t len = strlen(text);
+    char *out = arena_alloc(arena, len * 2 + 1);
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < len; i++) {
+        out[i * 2] = digits[(unsigned char)text[i] >> 4];
+        out[i * 2 + 1] = digits[(unsigned char)text[i] & 15];
+    }
+    return out;
+}
+
+static bool read_token(struct arena *arena, const char *token, struct page *page)
+{
+    size_t len = strlen(token);
+    if (len % 2 != 0 || strspn(token, "0123456789abcdef") != len) {
+        return false;
+    }
+    char *text = arena_alloc(arena, len / 2 + 1);
+    for (size_t i = 0; i < len; i += 2) {
+        char pair[3] = {token[i], token[i + 1], '\0'};
+        text[i / 2] = (char)strtol(pair, NULL, 16);
+    }
+    char *key;
+    page->version = strtoull(text, &key, 10);
+    page->start = key + 1;
+    return *key == ':';
+}
+
+static bool read_page(struct restreq *req, struct page *page)
+{
+    const char *limit = http_req_param(req->http, "limit");
+    const char *token = http_req_param(req->http, "continue");
+    page->version = objstore_version(req->store);
+    page->items = json_own(req->arena, json_object_new_array());
+    if (limit && *limit) {
+        char *end;
+        errno = 0;
+        long long value = strtoll(limit, &end, 10);
+        if (errno != 0 || *end || value < 0) {
+            restreply_error(req, 400, "BadRequest", "limit: expected a number, found \"%s\"",
+                            limit);
+            return false;
+        }
+        page->limit = (size_t)value;
+    }
+    if (!restselect_read(req, req->arena, &page->select)) {
+        return false;
+    }
+    if (!token || !*token) {
+        return true;
+    }
+    if (!read_token(req->arena, token, page)) {
+        restreply_error(req, 400, "BadRequest", "continue key is not valid: %s", token);
+        return false;
+    }
+    if (page->version < objstore_oldest_version(req->store)) {
+        restreply_error(req, 410, "Expired",
+                        "The provided continue parameter is too old to display a consistent list "
+                        "result. You can start a new list without the continue parameter.");
+        return false;
+    }
+    return true;
+}
+
+/* A list at a version: what is newer is not known yet, what is older is not known any more. */
+static bool check_version(struct restreq *req)
+{
+    const char *text = http_req_param(req->http, "resourceVersion");
+    const char *match = http_req_param(req->http, "resourceVersionMatch");
+    if (!text || !*text) {
+        return true;
+    }
+    char *end;
+    uint64_t wanted = strtoull(text, &end, 10);
+    uint64_t now = objstore_version(req->store);
+    if (*end || *text == '-') {
+        restreply_error(req, 400, "BadRequest",
+                        "Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
+                        text, text);
+        return false;
+    }
+    if (wanted > now) {
+        req->call.fail.retry_after_s = 1;
+        restreply_error(req, 504, "Timeout",
+                        "Timeout: Too large resource version: %" PRIu64 ", current: %" PRIu64,
+                        wanted, now);
+        return false;
+    }
+    if (match && strcmp(match, "Exact") == 0 && wanted != now) {
+        restreply_error(req, 410, "Expired",
+                        "The resourceVersion for the provided list is too old.");
+        return false;
+    }
+    return true;
+}
+
+static void fill_page(struct restreq *req, struct page *page)
+{
+    struct objset *set = objset_of_kind(req->store, req->kind);
+    size_t begin, end;
+    objset_range(set, page->select.ns, &begin, &end);
+    if (page->start) {
+        bool found;
+        size_t at = objset_find(set, page->start, &found);
+        begin = at > begin ? at : begin;
+    }
+    for (size_t i = begin; i < end; i++) {
+        struct json_object *obj = set->records[i]->obj;
+        if (!restselect_match(&page->select, obj)) {
+            continue;
+        }
+        if (page->limit > 0 && json_len(page->items) == page->limit) {
+            page->next = page->next ? page->next : set->records[i]->key;
+            page->remaining++;
+            continue;
+        }
+        obj = objstore_as_version(req->arena, req->kind, obj, req->version->name);
+        json_object_array_add(page->items, json_object_get(obj));
+    }
+}
+
+void restread_list(struct restreq *req)
+{
+    struct page page = {0};
+    if (!read_page(req, &page) || !check_version(req)) {
+        return;
+    }
+    fill_page(req, &page);
+    struct json_object *metadata = json_own(req->arena, json_object_new_object());
+    json_set_str(metadata, "resourceVersion", arena_printf(req->arena, "%" PRIu64, page.version));
+    if (page.next) {
+        json_set_str(metadata, "continue", make_token(req->arena, page.version, page.next));
+        json_set_int(metadata, "remainingItemCount", (int64_t)page.remaining);
+    }
+    restreply_tree(req, 200, restreply_list(req, page.items, metadata));
+}

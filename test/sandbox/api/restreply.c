@@ -1,0 +1,168 @@
+#include <stdarg.h>
+#include <string.h>
+
+#include "api/apistats.h"
+#include "api/rest.h"
+#include "base/clock.h"
+#include "base/yaml.h"
+#include "object/table.h"
+
+const char *restverb_name(enum restverb verb)
+{
+    static const char *const names[] = {
+        [REST_GET] = "get",       [REST_LIST] = "list",
+        [REST_WATCH] = "watch",   [REST_CREATE] = "create",
+        [REST_UPDATE] = "update", [REST_PATCH] = "patch",
+        [REST_DELETE] = "delete", [REST_DELETE_COLLECTION] = "deletecollection",
+        [REST_OTHER] = "other",
+    };
+    return names[verb];
+}
+
+void restreply_done(struct restreq *req, int code)
+{
+    req->replied = true;
+    apistats_finish(req->api->stats, req->sequence, code);
+}
+
+/* A header value in quotes: what would end it is escaped, control characters are left out. */
+static const char *quoted(struct arena *arena, const char *text)
+{
+    char *out = arena_alloc(arena, strlen(text) * 2 + 3);
+    char *to = out;
+    *to++ = '"';
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') {
+            *to++ = '\\';
+        }
+        if ((unsigned char)*text >= ' ') {
+            *to++ = *text;
+        }
+    }
+    *to++ = '"';
+    *to = '\0';
+    return out;
+}
+
+static void add_warnings(struct restreq *req)
+{
+    enum { WARNINGS_MAX = 20 };
+    struct json_object *list = req->call.warnings;
+    for (size_t i = 0; i < json_len(list) && i < WARNINGS_MAX; i++) {
+        http_reply_header(
+            req->http, "Warning",
+            arena_printf(req->arena, "299 - %s",
+                         quoted(req->arena, json_object_get_string(json_elem(list, i)))));
+    }
+    if (req->version && req->version->deprecated) {
+        const char *text = req->version->deprecation;
+        if (!text) {
+            text = arena_printf(req->arena, "%s/%s %s is deprecated", req->kind->group,
+                                req->version->name, req->kind->kind);
+        }
+        http_reply_header(req->http, "Warning",
+                          arena_printf(req->arena, "299 - %s", quoted(req->arena, text)));
+    }
+}
+
+void restreply_tree(struct restreq *req, int code, struct json_object *tree)
+{
+    bool yaml = req->accept.yaml;
+    const char *text = yaml ? yaml_text(req->arena, tree) : json_text(req->arena, tree);
+    add_warnings(req);
+    http_reply_header(req->http, "Cache-Control", "no-cache, private");
+    restreply_done(req, code);
+    http_reply(req->http, code, yaml ? "application/yaml" : "application/json", text, strlen(text));
+}
+
+void restreply_fail(struct restreq *req)
+{
+    struct objfail *fail = &req->call.fail;
+    if (fail->retry_after_s > 0) {
+        http_reply_header(req->http, "Retry-After",
+                          arena_printf(req->arena, "%d", fail->retry_after_s));
+    }
+    restreply_tree(req, fail->code, objfail_status(fail));
+}
+
+void restreply_error(struct restreq *req, int code, const char *reason, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *text = arena_vprintf(req->arena, fmt, args);
+    va_end(args);
+    req->call.fail.arena = req->arena;
+    (void)!objfail_set(&req->call.fail, code, reason, "%s", text);
+    restreply_fail(req);
+}
+
+struct json_object *restreply_partial(struct arena *arena, struct json_object *obj)
+{
+    struct json_object *out = json_own(arena, json_object_new_object());
+    json_set_str(out, "kind", "PartialObjectMetadata");
+    json_set_str(out, "apiVersion", "meta.k8s.io/v1");
+    json_set(out, "metadata", json_at(obj, "metadata", NULL));
+    return out;
+}
+
+static const struct table *table_of(const struct restreq *req)
+{
+    return req->version->table ? req->version->table
+                               : table_builtin(req->kind->group, req->kind->kind);
+}
+
+static struct table_request table_request(const struct restreq *req)
+{
+    return (struct table_request){
+        .version = req->accept.version, .include = req->include, .now_ms = clock_wall_ms()};
+}
+
+struct json_object *restreply_shape(struct restreq *req, struct arena *arena,
+                                    struct json_object *obj, bool first)
+{
+    obj = objstore_as_version(arena, req->kind, obj, req->version->name);
+    switch (req->accept.as) {
+    case REST_AS_PARTIAL:
+        return restreply_partial(arena, obj);
+    case REST_AS_TABLE: {
+        struct json_object *items = json_own(arena, json_object_new_array());
+        json_object_array_add(items, json_object_get(obj));
+        struct json_object *metadata = json_own(arena, json_object_new_object());
+        json_set_str(metadata, "resourceVersion",
+                     json_str_at(obj, "metadata", "resourceVersion", NULL));
+        struct table_request request = table_request(req);
+        request.no_definitions = !first;
+        return table_render(arena, table_of(req), &request, items, metadata);
+    }
+    default:
+        return obj;
+    }
+}
+
+void restreply_object(struct restreq *req, int code, struct json_object *obj)
+{
+    restreply_tree(req, code, restreply_shape(req, req->arena, obj, true));
+}
+
+struct json_object *restreply_list(struct restreq *req, struct json_object *items,
+                                   struct json_object *metadata)
+{
+    struct arena *arena = req->arena;
+    if (req->accept.as == REST_AS_TABLE) {
+        struct table_request request = table_request(req);
+        return table_render(arena, table_of(req), &request, items, metadata);
+    }
+    struct json_object *list = json_own(arena, json_object_new_object());
+    bool partial = req->accept.as == REST_AS_PARTIAL;
+    json_set_str(list, "kind", partial ? "PartialObjectMetadataList" : req->kind->list_kind);
+    json_set_str(list, "apiVersion",
+                 partial ? "meta.k8s.io/v1"
+                         : objkind_api_version(arena, req->kind, req->version->name));
+    json_set(list, "metadata", metadata);
+    for (size_t i = 0; partial && i < json_len(items); i++) {
+        json_object_array_put_idx(items, i,
+                                  json_object_get(restreply_partial(arena, json_elem(items, i))));
+    }
+    json_set(list, "items", items);
+    return list;
+}

@@ -1,0 +1,275 @@
+/*
+ * Watches over HTTP: one object store watch per stream, filtered by the client's selectors and
+ * shaped as it asked. A stream ends with its time-out, when the client goes or is too slow, when it
+ * is cut, or when the server drains.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/rest.h"
+#include "api/restselect.h"
+#include "object/table.h"
+
+enum {
+    BOOKMARK_MS = 30 * 1000,
+    DEFAULT_TIMEOUT_S = 30 * 60,
+    MAX_TIMEOUT_S = 24 * 60 * 60,
+    QUEUE_MAX = 64 * 1024 * 1024, /* the initial state of a big cluster goes out at once */
+};
+
+struct restwatch {
+    struct restreq *req; /* with its own copies of all that outlives the call */
+    struct restselect select;
+    const char *version_name;
+    struct objwatch *watch;
+    struct timer *timeout, *bookmark;
+    bool initial_end; /* sendInitialEvents: a bookmark tells the end of the initial state */
+    bool first;       /* no event was sent yet */
+    uint64_t seen;    /* the version that a bookmark may name */
+    struct restwatch *next, **link;
+};
+
+static void end_watch(struct restwatch *w)
+{
+    objwatch_stop(w->watch);
+    timer_stop(w->timeout);
+    timer_stop(w->bookmark);
+    *w->link = w->next;
+    if (w->next) {
+        w->next->link = w->link;
+    }
+}
+
+/* The client has gone or was cut off: the request is no longer ours. */
+static void gone(void *arg)
+{
+    end_watch(arg);
+}
+
+static void finish(struct restwatch *w)
+{
+    struct http_conn_request *http = w->req->http;
+    end_watch(w);
+    http_stream_end(http);
+}
+
+static void send_event(struct restwatch *w, struct arena *arena, const char *type,
+                       struct json_object *object)
+{
+    struct json_object *event = json_own(arena, json_object_new_object());
+    json_set_str(event, "type", type);
+    json_set(event, "object", object);
+    const char *text = arena_printf(arena, "%s\n", json_text(arena, event));
+    w->first = false;
+    /* When this cuts the client off, gone() has been called and w is only good for nothing. */
+    (void)!http_stream_send(w->req->http, text, strlen(text));
+}
+
+static const struct objversion *version_of(const struct restwatch *w)
+{
+    const struct objversion *version = objkind_version(w->req->kind, w->version_name);
+    return version && w->req->kind->served ? version : NULL;
+}
+
+/* What changed, as this client sees it: leaving its selection is a deletion, entering it an
+ * addition. */
+static const char *event_type(const struct restwatch *w, const struct objevent *event)
+{
+    bool now = restselect_match(&w->select, event->object);
+    bool before = event->before && restselect_match(&w->select, event->before);
+    if (event->type == OBJ_DELETED) {
+        return before ? "DELETED" : NULL;
+    }
+    if (event->type == OBJ_ADDED) {
+        return now ? "ADDED" : NULL;
+    }
+    return now && before ? "MODIFIED" : now ? "ADDED" : before ? "DELETED" : NULL;
+}
+
+static void send_bookmark(struct restwatch *w, bool initial_end)
+{
+    struct arena *arena = arena_new();
+    struct json_object *object = json_own(arena, json_object_new_object());
+    const struct objkind *kind = w->req->kind;
+    enum restas as = w->req->accept.as;
+    json_set_str(object, "kind",
+                 as == REST_AS_PARTIAL ? "PartialObjectMetadata"
+                 : as == REST_AS_TABLE ? "Table"
+                                       : kind->kind);
+    json_set_str(object, "apiVersion",
+                 as == REST_AS_ITSELF ? objkind_api_version(arena, kind, w->version_name)
+                                      : "meta.k8s.io/v1");
+    struct json_object *metadata = json_sub(object, "metadata");
+    json_set_str(metadata, "resourceVersion", arena_printf(arena, "%" PRIu64, w->seen));
+    if (as == REST_AS_ITSELF) {
+        json_set(metadata, "creationTimestamp", NULL);
+    }
+    if (as == REST_AS_TABLE) {
+        json_set(object, "columnDefinitions", NULL);
+        json_set(object, "rows", json_own(arena, json_object_new_array()));
+    }
+    if (initial_end) {
+        json_set_str(json_sub(metadata, "annotations"), "k8s.io/initial-events-end", "true");
+    }
+    send_event(w, arena, "BOOKMARK", object);
+    arena_free(arena);
+}
+
+static void send_change(struct restwatch *w, const struct objevent *event)
+{
+    const char *type = event_type(w, event);
+    if (!type) {
+        return;
+    }
+    w->req->version = version_of(w);
+    if (!w->req->version) {
+        return; /* the CRD goes: its objects' deletion was told before */
+    }
+    struct arena *arena = arena_new();
+    struct json_object *object = event->object;
+    send_event(w, arena, type, restreply_shape(w->req, arena, object, w->first));
+    arena_free(arena);
+}
+
+static void on_event(void *arg, const struct objevent *event)
+{
+    struct restwatch *w = arg;
+    if (event->resource_version > w->seen) {
+        w->seen = event->resource_version;
+    }
+    if (event->type != OBJ_SYNCED) {
+        send_change(w, event);
+    } else if (w->initial_end) {
+        send_bookmark(w, true);
+    }
+}
+
+static void on_bookmark(void *arg)
+{
+    struct restwatch *w = arg;
+    uint64_t told = objwatch_version(w->watch);
+    w->seen = told > w->seen ? told : w->seen;
+    if (w->seen > 0) {
+        send_bookmark(w, false);
+    }
+}
+
+static void on_timeout(void *arg)
+{
+    struct restwatch *w = arg;
+    w->timeout = NULL;
+    finish(w);
+}
+
+/* ---- starting ---- */
+
+static bool is_true(const char *text)
+{
+    return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
+}
+
+static int64_t timeout_of(struct restreq *req)
+{
+    const char *text = http_req_param(req->http, "timeoutSeconds");
+    int64_t seconds = text ? strtoll(text, NULL, 10) : 0;
+    return seconds <= 0 ? DEFAULT_TIMEOUT_S : seconds > MAX_TIMEOUT_S ? MAX_TIMEOUT_S : seconds;
+}
+
+static void send_expired(struct restreq *req, const char *asked)
+{
+    struct objfail fail = {.arena = req->arena};
+    (void)!objfail_set(&fail, 410, "Expired", "too old resource version: %s (%" PRIu64 ")", asked,
+                       objstore_oldest_version(req->store));
+    struct json_object *event = json_own(req->arena, json_object_new_object());
+    json_set_str(event, "type", "ERROR");
+    json_set(event, "object", objfail_status(&fail));
+    const char *text = arena_printf(req->arena, "%s\n", json_text(req->arena, event));
+    restreply_done(req, 200);
+    http_reply(req->http, 200, "application/json", text, strlen(text));
+}
+
+static struct objwatch *subscribe(struct restreq *req, struct restwatch *w, const char *text)
+{
+    const char *group = req->kind->storage_group ? req->kind->storage_group : req->kind->group;
+    bool initial = is_true(http_req_param(req->http, "sendInitialEvents"));
+    uint64_t from = text ? strtoull(text, NULL, 10) : 0;
+    if (initial || from == 0) {
+        w->initial_end = initial;
+        return objstore_watch(req->store, group, req->kind->plural, on_event, w);
+    }
+    return objstore_watch_from(req->store, group, req->kind->plural, from, on_event, w);
+}
+
+void restwatch_start(struct restreq *req)
+{
+    const char *from = http_req_param(req->http, "resourceVersion");
+    if (from && *from && strspn(from, "0123456789") != strlen(from)) {
+        restreply_error(req, 400, "BadRequest",
+                        "Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
+                        from, from);
+        return;
+    }
+    struct restwatch *w = ARENA_NEW(req->arena, struct restwatch);
+    *w = (struct restwatch){.req = req, .first = true};
+    w->version_name = arena_strdup(req->arena, req->version->name);
+    if (!restselect_read(req, req->arena, &w->select)) {
+        return;
+    }
+    if (req->path.name) {
+        restreply_error(req, 405, "MethodNotAllowed", "watch a collection with a fieldSelector");
+        return;
+    }
+    w->watch = subscribe(req, w, from);
+    if (!w->watch) {
+        send_expired(req, from);
+        return;
+    }
+    w->seen = from && *from ? strtoull(from, NULL, 10) : 0;
+    w->next = req->api->watches;
+    w->link = &req->api->watches;
+    if (w->next) {
+        w->next->link = &w->next;
+    }
+    req->api->watches = w;
+    http_req_on_gone(req->http, gone, w);
+    w->timeout = timer_start(req->api->loop, timeout_of(req) * 1000, 0, on_timeout, w);
+    if (is_true(http_req_param(req->http, "allowWatchBookmarks"))) {
+        w->bookmark = timer_start(req->api->loop, BOOKMARK_MS, BOOKMARK_MS, on_bookmark, w);
+    }
+    restreply_done(req, 200);
+    http_stream_start(req->http, 200, "application/json", QUEUE_MAX);
+}
+
+void restwatch_cut_all(struct api *api)
+{
+    while (api->watches) {
+        finish(api->watches);
+    }
+}
+
+void restwatch_expire_all(struct api *api)
+{
+    while (api->watches) {
+        struct restwatch *w = api->watches;
+        struct arena *arena = arena_new();
+        struct objfail fail = {.arena = arena};
+        (void)!objfail_set(&fail, 410, "Expired",
+                           "too old resource version: %" PRIu64 " (%" PRIu64 ")", w->seen,
+                           objstore_oldest_version(api->store));
+        send_event(w, arena, "ERROR", objfail_status(&fail));
+        arena_free(arena);
+        if (api->watches == w) {
+            finish(w);
+        }
+    }
+}
+
+size_t restwatch_count(const struct api *api)
+{
+    size_t count = 0;
+    for (const struct restwatch *w = api->watches; w; w = w->next) {
+        count++;
+    }
+    return count;
+}
