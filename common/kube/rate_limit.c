@@ -1,0 +1,46 @@
+#include "kube/rate_limit.h"
+
+#include <assert.h>
+#include <math.h>
+
+void rate_limit_init(struct rate_limit *limit, double per_second, int burst, int64_t now_ms)
+{
+    assert(per_second > 0 && burst > 0);
+    *limit = (struct rate_limit){
+        .per_ms = per_second / 1000, .burst = burst, .tokens = burst, .at_ms = now_ms};
+}
+
+static void refill(struct rate_limit *limit, int64_t now_ms)
+{
+    if (now_ms <= limit->at_ms)
+        return;
+    limit->tokens += (double)(now_ms - limit->at_ms) * limit->per_ms;
+    if (limit->tokens > limit->burst)
+        limit->tokens = limit->burst;
+    limit->at_ms = now_ms;
+}
+
+int64_t rate_limit_take(struct rate_limit *limit, int64_t now_ms)
+{
+    refill(limit, now_ms);
+    limit->tokens -= 1;
+    if (limit->tokens >= 0)
+        return 0;
+    return (int64_t)ceil(-limit->tokens / limit->per_ms);
+}
+
+bool rate_limit_try(struct rate_limit *limit, int64_t now_ms)
+{
+    refill(limit, now_ms);
+    if (limit->tokens < 1)
+        return false;
+    limit->tokens -= 1;
+    return true;
+}
+
+void rate_limit_give(struct rate_limit *limit)
+{
+    limit->tokens += 1;
+    if (limit->tokens > limit->burst)
+        limit->tokens = limit->burst;
+}

@@ -1,0 +1,67 @@
+#include "kube/resource.h"
+
+#include <string.h>
+
+#include "net/client.h"
+
+const struct kube_resource kube_deployments = {
+    .group = "apps", .version = "v1", .plural = "deployments", .kind = "Deployment"};
+const struct kube_resource kube_daemonsets = {
+    .group = "apps", .version = "v1", .plural = "daemonsets", .kind = "DaemonSet"};
+const struct kube_resource kube_services = {
+    .group = "", .version = "v1", .plural = "services", .kind = "Service"};
+const struct kube_resource kube_configmaps = {
+    .group = "", .version = "v1", .plural = "configmaps", .kind = "ConfigMap"};
+const struct kube_resource kube_secrets = {
+    .group = "", .version = "v1", .plural = "secrets", .kind = "Secret"};
+const struct kube_resource kube_events = {
+    .group = "", .version = "v1", .plural = "events", .kind = "Event"};
+const struct kube_resource kube_hpas = {.group = "autoscaling",
+                                        .version = "v2",
+                                        .plural = "horizontalpodautoscalers",
+                                        .kind = "HorizontalPodAutoscaler"};
+const struct kube_resource kube_leases = {
+    .group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};
+const struct kube_resource kube_pods = {
+    .group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
+const struct kube_resource kube_ingresses = {
+    .group = "networking.k8s.io", .version = "v1", .plural = "ingresses", .kind = "Ingress"};
+const struct kube_resource kube_crds = {.group = "apiextensions.k8s.io",
+                                        .version = "v1",
+                                        .plural = "customresourcedefinitions",
+                                        .kind = "CustomResourceDefinition",
+                                        .cluster_scoped = true};
+const struct kube_resource kube_namespaces = {.group = "",
+                                              .version = "v1",
+                                              .plural = "namespaces",
+                                              .kind = "Namespace",
+                                              .cluster_scoped = true};
+
+const char *kube_api_version(struct arena *arena, const struct kube_resource *resource)
+{
+    if (!resource->group[0])
+        return arena_strdup(arena, resource->version);
+    return arena_printf(arena, "%s/%s", resource->group, resource->version);
+}
+
+const char *kube_path(struct arena *arena, const struct kube_resource *resource,
+                      const char *namespace_, const char *name, const char *sub)
+{
+    const char *root = resource->group[0] ? "/apis" : "/api";
+    const char *path = arena_printf(arena, "%s/%s", root, kube_api_version(arena, resource));
+
+    if (namespace_ && !resource->cluster_scoped)
+        path = arena_printf(arena, "%s/namespaces/%s", path, url_encode(arena, namespace_));
+    path = arena_printf(arena, "%s/%s", path, resource->plural);
+    if (name)
+        path = arena_printf(arena, "%s/%s", path, url_encode(arena, name));
+    if (name && sub)
+        path = arena_printf(arena, "%s/%s", path, sub);
+    return path;
+}
+
+bool kube_resource_same(const struct kube_resource *a, const struct kube_resource *b)
+{
+    return strcmp(a->group, b->group) == 0 && strcmp(a->version, b->version) == 0 &&
+           strcmp(a->plural, b->plural) == 0;
+}

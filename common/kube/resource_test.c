@@ -1,0 +1,54 @@
+#include "kube/resource.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void paths(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct kube_resource *resource;
+        const char *namespace_, *name, *sub, *path;
+    } cases[] = {
+        {&kube_deployments, "test", "podinfo", NULL,
+         "/apis/apps/v1/namespaces/test/deployments/podinfo"},
+        {&kube_deployments, "test", "podinfo", "scale",
+         "/apis/apps/v1/namespaces/test/deployments/podinfo/scale"},
+        {&kube_deployments, NULL, NULL, NULL, "/apis/apps/v1/deployments"},
+        {&kube_deployments, "test", NULL, "scale", "/apis/apps/v1/namespaces/test/deployments"},
+        {&kube_secrets, "test", "s", NULL, "/api/v1/namespaces/test/secrets/s"},
+        {&kube_crds, NULL, "canaries.flagger.app", NULL,
+         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/canaries.flagger.app"},
+        {&kube_namespaces, "ignored", "test", NULL, "/api/v1/namespaces/test"},
+        {&kube_secrets, "a/b", "c?d", NULL, "/api/v1/namespaces/a%2Fb/secrets/c%3Fd"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(
+            kube_path(arena, cases[i].resource, cases[i].namespace_, cases[i].name, cases[i].sub),
+            cases[i].path);
+    assert_string_equal(kube_api_version(arena, &kube_deployments), "apps/v1");
+    assert_string_equal(kube_api_version(arena, &kube_events), "v1");
+    arena_free(arena);
+}
+
+static void sameness(void **state)
+{
+    (void)state;
+    const struct kube_resource twin = {"apps", "v1", "deployments", "Other", true};
+    const struct kube_resource beta = {"apps", "v1beta1", "deployments", "Deployment", false};
+    assert_true(kube_resource_same(&kube_deployments, &twin));
+    assert_false(kube_resource_same(&kube_deployments, &beta));
+    assert_false(kube_resource_same(&kube_deployments, &kube_daemonsets));
+    assert_false(kube_resource_same(&kube_services, &kube_deployments));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(paths), cmocka_unit_test(sameness)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

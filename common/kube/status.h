@@ -1,0 +1,22 @@
+/* What an API server's refusal means: HTTP status and Status object to enum err, see kube/client.h
+ * for the table. */
+#ifndef KUBE_STATUS_H
+#define KUBE_STATUS_H
+
+#include <json-c/json.h>
+
+#include "base/err.h"
+
+/* ERR_OK for 2xx. */
+enum err kube_status_err(int status);
+
+/*
+ * Fills *ei from a reply that is not 2xx and returns its err: "<what>: <err name>: <message of the
+ * Status object>". body may be NULL or no Status: then the first line of text, else the HTTP
+ * status, stands for the message. retry_after_ms comes from the header (0: none), or from
+ * details.retryAfterSeconds.
+ */
+enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
+                          struct json_object *body, const char *text, int64_t retry_after_ms);
+
+#endif

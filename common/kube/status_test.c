@@ -1,0 +1,101 @@
+#include "kube/status.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+
+static void statuses(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        enum err err;
+    } cases[] = {
+        {200, ERR_OK},        {201, ERR_OK},      {202, ERR_OK},      {204, ERR_OK},
+        {301, ERR_INVALID},   {400, ERR_INVALID}, {401, ERR_DENIED},  {403, ERR_DENIED},
+        {404, ERR_NOT_FOUND}, {405, ERR_INVALID}, {408, ERR_RETRY},   {409, ERR_CONFLICT},
+        {410, ERR_CONFLICT},  {415, ERR_INVALID}, {422, ERR_INVALID}, {429, ERR_RETRY},
+        {500, ERR_RETRY},     {502, ERR_RETRY},   {503, ERR_RETRY},   {504, ERR_RETRY},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(kube_status_err(cases[i].status), cases[i].err);
+}
+
+static void sentences(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *json, *text;
+        int64_t header_ms;
+        const char *want;
+        int64_t want_ms;
+    } cases[] = {
+        {409, "{\"kind\":\"Status\",\"message\":\"the object has been modified\"}", "", 0,
+         "PATCH x a/b: conflict: the object has been modified", 0},
+        {500, "{\"message\":\"two\\nlines\"}", "", 0, "PATCH x a/b: temporary failure: two", 0},
+        {503, NULL, "  upstream is down \r\nmore", 0,
+         "PATCH x a/b: temporary failure: upstream is down", 0},
+        {404, NULL, "", 0, "PATCH x a/b: not found: the server answered HTTP 404", 0},
+        {404, "{}", "{}", 0, "PATCH x a/b: not found: the server answered HTTP 404", 0},
+        {429, "{\"message\":\"slow\",\"details\":{\"retryAfterSeconds\":7}}", "", 0,
+         "PATCH x a/b: temporary failure: slow", 7000},
+        {429, "{\"message\":\"slow\",\"details\":{\"retryAfterSeconds\":7}}", "", 2000,
+         "PATCH x a/b: temporary failure: slow", 2000},
+        {429, "{\"message\":\"slow\",\"details\":{\"retryAfterSeconds\":-5}}", "", 0,
+         "PATCH x a/b: temporary failure: slow", 0},
+        {429, "{\"message\":3}", "", 0,
+         "PATCH x a/b: temporary failure: the server answered HTTP 429", 0},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *body = NULL;
+        struct errinfo ei = {0};
+        if (cases[i].json)
+            assert_int_equal(
+                json_parse(arena, cases[i].json, strlen(cases[i].json), JSON_MAX_BYTES, &body, &ei),
+                ERR_OK);
+        assert_int_equal(kube_status_fill(&ei, "PATCH x a/b", cases[i].status, body, cases[i].text,
+                                          cases[i].header_ms),
+                         kube_status_err(cases[i].status));
+        assert_string_equal(ei.text, cases[i].want);
+        assert_int_equal(ei.status, cases[i].status);
+        assert_int_equal(ei.retry_after_ms, cases[i].want_ms);
+    }
+    arena_free(arena);
+}
+
+static void a_long_text_is_cut_between_characters(void **state)
+{
+    (void)state;
+    char text[1000];
+    for (size_t i = 0; i + 2 < sizeof(text); i += 2)
+        memcpy(text + i, "\xc3\xa9", 2);
+    text[sizeof(text) - 2] = '\0';
+    for (int shift = 0; shift < 2; shift++) {
+        struct errinfo ei = {0};
+        if (shift)
+            text[0] = 'a', text[1] = 'b', memmove(text + 1, text + 2, sizeof(text) - 2);
+        assert_int_equal(kube_status_fill(&ei, "GET /", 500, NULL, text, 0), ERR_RETRY);
+        size_t len = strlen(ei.text);
+        assert_true(len > 200 && len < 400);
+        assert_int_equal((unsigned char)ei.text[len - 1], 0xa9);
+    }
+    assert_int_equal(kube_status_fill(NULL, "GET /", 500, NULL, text, 0), ERR_RETRY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statuses),
+        cmocka_unit_test(sentences),
+        cmocka_unit_test(a_long_text_is_cut_between_characters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
