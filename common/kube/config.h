@@ -33,11 +33,12 @@ struct kube_config {
     const char *exec_api_version;
     const char *exec_install_hint;
     bool exec_cluster_info;
+    const char *exec_cluster_config; /* JSON text of the cluster's extension for plugins, or NULL */
 };
 
 struct kube_config_source {
-    const char *kubeconfig; /* --kubeconfig: one path or a KUBECONFIG-style list; NULL: $KUBECONFIG, then the pod's
-                             * service account, then ~/.kube/config */
+    const char *kubeconfig; /* --kubeconfig: one path or a KUBECONFIG-style list; NULL or "": $KUBECONFIG, then the
+                             * pod's service account, then ~/.kube/config */
     const char *context;    /* NULL: current-context */
     const char *master;     /* overrides the server; NULL or "": none */
 };

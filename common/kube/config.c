@@ -1,0 +1,286 @@
+/* Finds the configuration and puts cluster, user and context together. */
+#include "kube/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/yaml.h"
+#include "kube/config_parts.h"
+
+enum { MAX_FILES = 32, MAX_FILE_BYTES = 8 * 1024 * 1024 };
+
+struct config_file {
+    const char *path;
+    const char *dir;
+    struct json_object *root; /* NULL: an empty file */
+    struct json_reader reader;
+};
+
+/* All files of one KUBECONFIG list. */
+struct merged {
+    struct arena *arena;
+    const char *list;
+    struct config_file files[MAX_FILES];
+    size_t count;
+};
+
+/* One entry of clusters, users or contexts. */
+struct entry {
+    struct config_file *file;
+    struct json_object *body; /* NULL: the entry has none */
+};
+
+static const char *dir_of(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return "";
+    return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+static enum err read_one(struct merged *m, const char *path, struct errinfo *ei)
+{
+    struct json_object *docs = NULL;
+    enum err err = ERR_OK;
+
+    if (m->count == MAX_FILES)
+        return err_set(ei, ERR_INVALID, "%s: more than %d kubeconfig files", m->list, MAX_FILES);
+    struct config_file *file = &m->files[m->count];
+    err = yaml_parse_file(m->arena, path, MAX_FILE_BYTES, &docs, ei);
+    if (err != ERR_OK)
+        return err;
+    if (json_len(docs) > 1)
+        return err_set(ei, ERR_INVALID, "%s: expected one YAML document, found %zu", path,
+                       json_len(docs));
+    *file = (struct config_file){.path = path,
+                                 .dir = dir_of(m->arena, path),
+                                 .root = json_elem(docs, 0),
+                                 .reader = {.arena = m->arena}};
+    if (file->root && !json_object_is_type(file->root, json_type_object))
+        return err_set(ei, ERR_INVALID, "%s: expected a kubeconfig, found no object", path);
+    m->count++;
+    return ERR_OK;
+}
+
+/* As kubectl: a file of a longer list may be missing, a single one may not. */
+static enum err read_files(struct merged *m, struct errinfo *ei)
+{
+    bool several = strchr(m->list, ':') != NULL;
+
+    for (const char *at = m->list; *at; at += strspn(at, ":")) {
+        const char *path = arena_strndup(m->arena, at, strcspn(at, ":"));
+        at += strlen(path);
+        enum err err = path[0] ? read_one(m, path, ei) : ERR_OK;
+        if (err != ERR_OK && !(err == ERR_NOT_FOUND && several))
+            return err;
+    }
+    if (m->count == 0)
+        return err_set(ei, ERR_NOT_FOUND, "%s: none of these kubeconfig files is there", m->list);
+    return ERR_OK;
+}
+
+/* The first entry of that name, as kubectl merges; e->file is NULL when there is none. */
+static struct entry find_entry(struct merged *m, const char *list, const char *name,
+                               const char *body_key)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        struct config_file *file = &m->files[i];
+        struct json_object *items = json_read_array(&file->reader, file->root, list, JSON_OPTIONAL);
+        for (size_t k = 0; k < json_len(items); k++) {
+            struct json_object *item = json_read_elem(&file->reader, items, k);
+            const char *found = json_str_at(item, "name", NULL);
+            if (!found || strcmp(found, name) != 0)
+                continue;
+            return (struct entry){
+                .file = file, .body = json_read_obj(&file->reader, item, body_key, JSON_OPTIONAL)};
+        }
+    }
+    return (struct entry){0};
+}
+
+static const char *current_context(struct merged *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const char *name =
+            json_read_str(&m->files[i].reader, m->files[i].root, "current-context", JSON_OPTIONAL);
+        if (name && name[0])
+            return name;
+    }
+    return NULL;
+}
+
+/* The first mistake that a reader has met, with its file in front. */
+static enum err first_mistake(const struct merged *m, struct errinfo *ei)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct config_file *file = &m->files[i];
+        if (file->reader.err != ERR_OK)
+            return err_set(ei, file->reader.err, "%s: %s", file->path, file->reader.info.text);
+    }
+    return ERR_OK;
+}
+
+static const char *without_slashes(struct arena *arena, const char *server)
+{
+    size_t len = strlen(server);
+
+    while (len > 0 && server[len - 1] == '/')
+        len--;
+    return arena_strndup(arena, server, len);
+}
+
+/* "host:port" means http, as kubectl reads it. */
+static const char *server_url(struct arena *arena, const char *server)
+{
+    if (!strstr(server, "://"))
+        server = arena_printf(arena, "http://%s", server);
+    return without_slashes(arena, server);
+}
+
+static bool is_http(const char *server)
+{
+    return strncmp(server, "http://", 7) == 0 || strncmp(server, "https://", 8) == 0;
+}
+
+static void check_server(struct json_reader *r, struct json_object *body, const char *server)
+{
+    if (!is_http(server))
+        json_reader_fail(r, body, "server", "expected an http or https URL, found \"%s\"", server);
+}
+
+/* The extension that exec plugins are given when they ask for the cluster. */
+static const char *plugin_config(struct json_reader *r, struct json_object *cluster)
+{
+    struct json_object *list = json_read_array(r, cluster, "extensions", JSON_OPTIONAL);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *item = json_elem(list, i);
+        const char *name = json_str_at(item, "name", NULL);
+        struct json_object *extension = json_at(item, "extension", NULL);
+        if (name && extension && strcmp(name, "client.authentication.k8s.io/exec") == 0)
+            return json_text(r->arena, extension);
+    }
+    return NULL;
+}
+
+static void read_cluster(struct entry cluster, const char *master, struct kube_config *out)
+{
+    struct json_reader *r = &cluster.file->reader;
+    const char *server =
+        json_read_str(r, cluster.body, "server", master ? JSON_OPTIONAL : JSON_REQUIRED);
+
+    if (!master && server) {
+        out->server = server_url(r->arena, server);
+        check_server(r, cluster.body, out->server);
+    }
+    out->tls.insecure = json_read_bool(r, cluster.body, "insecure-skip-tls-verify", false);
+    out->tls.server_name = json_read_str(r, cluster.body, "tls-server-name", JSON_OPTIONAL);
+    out->proxy = json_read_str(r, cluster.body, "proxy-url", JSON_OPTIONAL);
+    out->exec_cluster_config = plugin_config(r, cluster.body);
+    config_pem(r, cluster.body, "certificate-authority-data", "certificate-authority",
+               cluster.file->dir, &out->tls.ca_pem, &out->tls.ca_file);
+    if (out->tls.insecure && (out->tls.ca_pem || out->tls.ca_file))
+        json_reader_fail(r, cluster.body, "insecure-skip-tls-verify",
+                         "a certificate authority is given as well; choose one of the two");
+    /* An empty name or proxy means not set. */
+    if (out->tls.server_name && !out->tls.server_name[0])
+        out->tls.server_name = NULL;
+    if (out->proxy && !out->proxy[0])
+        out->proxy = NULL;
+}
+
+static enum err no_context(struct merged *m, const char *name, struct errinfo *ei)
+{
+    if (!name)
+        return err_set(ei, ERR_INVALID,
+                       "%s: current-context is not set, and no context was asked for", m->list);
+    return err_set(ei, ERR_NOT_FOUND, "%s: there is no context \"%s\"", m->list, name);
+}
+
+static enum err fill(struct merged *m, const struct kube_config_source *source, const char *master,
+                     struct kube_config *out, struct errinfo *ei)
+{
+    const char *name = source->context && source->context[0] ? source->context : current_context(m);
+    struct entry context = name ? find_entry(m, "contexts", name, "context") : (struct entry){0};
+
+    if (!context.file)
+        return first_mistake(m, ei) != ERR_OK ? ERR_INVALID : no_context(m, name, ei);
+    struct json_reader *r = &context.file->reader;
+    const char *cluster_name = json_read_str(r, context.body, "cluster", JSON_REQUIRED);
+    const char *user_name = json_read_str(r, context.body, "user", JSON_OPTIONAL);
+    const char *namespace_ = json_read_str(r, context.body, "namespace", JSON_OPTIONAL);
+    if (first_mistake(m, ei) != ERR_OK)
+        return ERR_INVALID;
+    *out = (struct kube_config){.context = name,
+                                .namespace_ = namespace_ && namespace_[0] ? namespace_ : "default"};
+
+    struct entry cluster = find_entry(m, "clusters", cluster_name, "cluster");
+    if (cluster.file)
+        read_cluster(cluster, master, out);
+    else
+        json_reader_fail(r, context.body, "cluster", "there is no cluster \"%s\"", cluster_name);
+    if (user_name && user_name[0]) {
+        struct entry user = find_entry(m, "users", user_name, "user");
+        if (user.file)
+            config_user(&user.file->reader, user.body, user.file->dir, out);
+        else
+            json_reader_fail(r, context.body, "user", "there is no user \"%s\"", user_name);
+    }
+    return first_mistake(m, ei);
+}
+
+static enum err load_files(struct arena *arena, const char *list,
+                           const struct kube_config_source *source, const char *master,
+                           struct kube_config *out, struct errinfo *ei)
+{
+    struct merged *m = ARENA_NEW(arena, struct merged);
+
+    m->arena = arena;
+    m->list = list;
+    enum err err = read_files(m, ei);
+    return err != ERR_OK ? err : fill(m, source, master, out, ei);
+}
+
+/* No list was given: the pod's service account, else ~/.kube/config, else only the master. */
+static enum err load_default(struct arena *arena, const struct kube_config_source *source,
+                             const char *master, struct kube_config *out, struct errinfo *ei)
+{
+    const char *home = getenv("HOME");
+    enum err err = config_in_cluster(arena, CONFIG_SERVICE_ACCOUNT_DIR, out, ei);
+
+    if (err != ERR_NOT_FOUND)
+        return err;
+    const char *path = home ? arena_printf(arena, "%s/.kube/config", home) : NULL;
+    if (path && access(path, F_OK) == 0)
+        return load_files(arena, path, source, master, out, ei);
+    *out = (struct kube_config){.namespace_ = "default", .context = ""};
+    if (master)
+        return ERR_OK;
+    return err_set(ei, ERR_NOT_FOUND,
+                   "no Kubernetes configuration found: neither --kubeconfig nor KUBECONFIG is "
+                   "given, this is no pod, and ~/.kube/config is not there");
+}
+
+enum err kube_config_load(struct arena *arena, const struct kube_config_source *source,
+                          struct kube_config *out, struct errinfo *ei)
+{
+    const char *list = source->kubeconfig;
+    const char *master = source->master && source->master[0] ? source->master : NULL;
+    enum err err = ERR_OK;
+
+    if (!list || !list[0])
+        list = getenv("KUBECONFIG");
+    if (list && list[0])
+        err = load_files(arena, list, source, master, out, ei);
+    else
+        err = load_default(arena, source, master, out, ei);
+    if (err != ERR_OK || !master)
+        return err;
+    out->server = server_url(arena, master);
+    if (!is_http(out->server))
+        return err_set(ei, ERR_INVALID, "master: expected an http or https URL, found \"%s\"",
+                       master);
+    return ERR_OK;
+}

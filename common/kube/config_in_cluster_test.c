@@ -1,0 +1,100 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "kube/config_parts.h"
+
+static struct arena *arena;
+static char dir[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = arena_new();
+    snprintf(dir, sizeof(dir), "/tmp/kube_in_cluster_test.XXXXXX");
+    setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
+    setenv("KUBERNETES_SERVICE_PORT", "443", 1);
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"token", "ca.crt", "namespace"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        unlink(arena_printf(arena, "%s/%s", dir, files[i]));
+    rmdir(dir);
+    unsetenv("KUBERNETES_SERVICE_HOST");
+    unsetenv("KUBERNETES_SERVICE_PORT");
+    arena_free(arena);
+    return 0;
+}
+
+static void put(const char *name, const char *text)
+{
+    assert_int_equal(
+        file_write(arena_printf(arena, "%s/%s", dir, name), text, strlen(text), 0600, NULL),
+        ERR_OK);
+}
+
+static void a_pod(void **state)
+{
+    (void)state;
+    struct kube_config config;
+    struct errinfo ei = {0};
+
+    put("token", "t\n");
+    put("ca.crt", "-----BEGIN CERTIFICATE-----\n");
+    put("namespace", "flagger-system\n");
+    assert_int_equal(config_in_cluster(arena, dir, &config, &ei), ERR_OK);
+    assert_string_equal(config.server, "https://10.0.0.1:443");
+    assert_string_equal(config.namespace_, "flagger-system");
+    assert_string_equal(config.context, "");
+    assert_int_equal(config.auth, KUBE_AUTH_TOKEN_FILE);
+    assert_string_equal(config.token_file, arena_printf(arena, "%s/token", dir));
+    assert_string_equal(config.tls.ca_file, arena_printf(arena, "%s/ca.crt", dir));
+    assert_false(config.tls.insecure);
+
+    setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
+    assert_int_equal(config_in_cluster(arena, dir, &config, &ei), ERR_OK);
+    assert_string_equal(config.server, "https://[fd00::1]:443");
+    put("namespace", " \n");
+    assert_int_equal(config_in_cluster(arena, dir, &config, &ei), ERR_OK);
+    assert_string_equal(config.namespace_, "default");
+}
+
+static void what_is_missing_is_named(void **state)
+{
+    (void)state;
+    struct kube_config config;
+    struct errinfo ei = {0};
+
+    assert_int_equal(config_in_cluster(arena, dir, &config, &ei), ERR_DENIED);
+    assert_non_null(strstr(ei.text, "/token: the service account's token cannot be read"));
+    put("token", "t");
+    assert_int_equal(config_in_cluster(arena, dir, &config, &ei), ERR_DENIED);
+    assert_non_null(strstr(ei.text, "/ca.crt: "));
+    put("ca.crt", "x");
+    assert_int_equal(config_in_cluster(arena, dir, &config, &ei), ERR_OK);
+    assert_string_equal(config.namespace_, "default");
+    unsetenv("KUBERNETES_SERVICE_PORT");
+    assert_int_equal(config_in_cluster(arena, dir, &config, &ei), ERR_NOT_FOUND);
+    assert_non_null(strstr(ei.text, "this is no pod"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_pod, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_missing_is_named, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

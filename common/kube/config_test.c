@@ -1,0 +1,341 @@
+#include "kube/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/base64.h"
+#include "base/file.h"
+
+#define PEM "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
+
+/* Of what is loaded; freed at the end. */
+static struct arena *loaded;
+
+struct fixture {
+    struct arena *arena;
+    char dir[64];
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    f->arena = arena_new();
+    snprintf(f->dir, sizeof(f->dir), "/tmp/kube_config_test.XXXXXX");
+    if (!mkdtemp(f->dir))
+        return -1;
+    unsetenv("KUBECONFIG");
+    unsetenv("KUBERNETES_SERVICE_HOST");
+    unsetenv("KUBERNETES_SERVICE_PORT");
+    setenv("HOME", f->dir, 1);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const files[] = {"a", "b", ".kube/config"};
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        unlink(arena_printf(f->arena, "%s/%s", f->dir, files[i]));
+    rmdir(arena_printf(f->arena, "%s/.kube", f->dir));
+    rmdir(f->dir);
+    arena_free(f->arena);
+    free(f);
+    return 0;
+}
+
+static const char *put(struct fixture *f, const char *name, const char *text)
+{
+    const char *path = arena_printf(f->arena, "%s/%s", f->dir, name);
+    struct errinfo ei = {0};
+
+    if (file_write(path, text, strlen(text), 0600, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    return path;
+}
+
+static struct kube_config load(const char *list, const char *context, const char *master)
+{
+    struct kube_config config = {0};
+    struct errinfo ei = {0};
+    struct kube_config_source source = {.kubeconfig = list, .context = context, .master = master};
+    if (kube_config_load(loaded, &source, &config, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    return config;
+}
+static const char cluster_a[] = "apiVersion: v1\n"
+                                "kind: Config\n"
+                                "current-context: ca\n"
+                                "contexts:\n"
+                                "- name: ca\n"
+                                "  context: {cluster: a, user: ua, namespace: test}\n"
+                                "- name: cb\n"
+                                "  context: {cluster: b, user: ub}\n"
+                                "- name: nobody\n"
+                                "  context: {cluster: a}\n"
+                                "clusters:\n"
+                                "- name: a\n"
+                                "  cluster:\n"
+                                "    server: https://a.example:6443/prefix/\n"
+                                "    certificate-authority: certs/ca.crt\n"
+                                "    tls-server-name: inner\n"
+                                "    proxy-url: http://proxy:3128\n"
+                                "users:\n"
+                                "- name: ua\n"
+                                "  user: {token: secret}\n";
+
+static void one_file(void **state)
+{
+    struct fixture *f = *state;
+    const char *path = put(f, "a", cluster_a);
+    struct kube_config config = load(path, NULL, NULL);
+
+    assert_string_equal(config.server, "https://a.example:6443/prefix");
+    assert_string_equal(config.namespace_, "test");
+    assert_string_equal(config.context, "ca");
+    assert_string_equal(config.tls.ca_file, arena_printf(f->arena, "%s/certs/ca.crt", f->dir));
+    assert_string_equal(config.tls.server_name, "inner");
+    assert_string_equal(config.proxy, "http://proxy:3128");
+    assert_int_equal(config.auth, KUBE_AUTH_TOKEN);
+    assert_string_equal(config.token, "secret");
+
+    config = load(path, "nobody", "");
+    assert_string_equal(config.namespace_, "default");
+    assert_int_equal(config.auth, KUBE_AUTH_NONE);
+    assert_string_equal(load(path, NULL, "https://other/").server, "https://other");
+    assert_string_equal(load(path, NULL, "localhost:8080").server, "http://localhost:8080");
+}
+
+static void files_are_merged(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "a", cluster_a);
+    put(f, "b",
+        "current-context: cb\n"
+        "contexts: [{name: ca, context: {cluster: b, user: ub}}]\n"
+        "clusters:\n"
+        "- {name: b, cluster: {server: 'https://b', insecure-skip-tls-verify: true}}\n"
+        "- {name: a, cluster: {server: 'https://loses'}}\n"
+        "users: [{name: ub, user: {username: u, password: p}}]\n");
+    const char *list = arena_printf(f->arena, "%s/none:%s/a::%s/b", f->dir, f->dir, f->dir);
+
+    /* the first that sets it wins, name by name */
+    assert_string_equal(load(list, NULL, NULL).server, "https://a.example:6443/prefix");
+    struct kube_config config = load(list, "cb", NULL);
+    assert_string_equal(config.server, "https://b");
+    assert_true(config.tls.insecure);
+    assert_int_equal(config.auth, KUBE_AUTH_BASIC);
+    assert_string_equal(config.username, "u");
+    assert_string_equal(config.password, "p");
+    list = arena_printf(f->arena, "%s/b:%s/a", f->dir, f->dir);
+    config = load(list, NULL, NULL);
+    assert_string_equal(config.context, "cb");
+
+    setenv("KUBECONFIG", list, 1);
+    assert_string_equal(load(NULL, NULL, NULL).context, "cb");
+    assert_string_equal(load("", NULL, NULL).context, "cb");
+    assert_string_equal(load(arena_printf(f->arena, "%s/a", f->dir), NULL, NULL).context, "ca");
+    unsetenv("KUBECONFIG");
+}
+
+static void the_home_file_is_the_last(void **state)
+{
+    struct fixture *f = *state;
+    mkdir(arena_printf(f->arena, "%s/.kube", f->dir), 0700);
+    struct kube_config config = load(NULL, NULL, "https://only.master");
+    assert_string_equal(config.server, "https://only.master");
+    assert_string_equal(config.namespace_, "default");
+    put(f, ".kube/config", cluster_a);
+    assert_string_equal(load(NULL, NULL, NULL).server, "https://a.example:6443/prefix");
+}
+
+static void certificates_inline_and_by_path(void **state)
+{
+    struct fixture *f = *state;
+    const char *pem = base64_encode(f->arena, PEM, strlen(PEM));
+    const char *text = arena_printf(f->arena,
+                                    "current-context: c\n"
+                                    "contexts: [{name: c, context: {cluster: c, user: u}},\n"
+                                    "           {name: d, context: {cluster: c, user: v}}]\n"
+                                    "clusters: [{name: c, cluster: {server: 'https://c', "
+                                    "certificate-authority-data: %s, certificate-authority: x}}]\n"
+                                    "users: [{name: u, user: {client-certificate-data: %s, "
+                                    "client-key-data: %s, token: t}},\n"
+                                    "        {name: v, user: {client-certificate: /abs/crt, "
+                                    "client-key: rel/key, tokenFile: tok, token: t}}]\n",
+                                    pem, pem, pem);
+    struct kube_config config = load(put(f, "a", text), NULL, NULL);
+    assert_string_equal(config.tls.ca_pem, PEM);
+    assert_null(config.tls.ca_file);
+    assert_string_equal(config.tls.cert_pem, PEM);
+    assert_string_equal(config.tls.key_pem, PEM);
+    assert_int_equal(config.auth, KUBE_AUTH_TOKEN);
+    config = load(arena_printf(f->arena, "%s/a", f->dir), "d", NULL);
+    assert_string_equal(config.tls.cert_file, "/abs/crt");
+    assert_string_equal(config.tls.key_file, arena_printf(f->arena, "%s/rel/key", f->dir));
+    assert_int_equal(config.auth, KUBE_AUTH_TOKEN_FILE);
+    assert_string_equal(config.token_file, arena_printf(f->arena, "%s/tok", f->dir));
+}
+
+static void plugins(void **state)
+{
+    struct fixture *f = *state;
+    struct kube_config config = load(
+        put(f, "a",
+            "current-context: c\n"
+            "contexts: [{name: c, context: {cluster: c, user: u}}, {name: d, context: {cluster: c, "
+            "user: v}}]\n"
+            "clusters:\n"
+            "- name: c\n"
+            "  cluster:\n"
+            "    server: https://c\n"
+            "    extensions:\n"
+            "    - {name: client.authentication.k8s.io/exec, extension: {audience: me}}\n"
+            "users:\n"
+            "- name: u\n"
+            "  user:\n"
+            "    exec:\n"
+            "      apiVersion: client.authentication.k8s.io/v1beta1\n"
+            "      command: ./bin/login\n"
+            "      args: [get, token]\n"
+            "      env: [{name: REGION, value: north}]\n"
+            "      installHint: install it\n"
+            "      provideClusterInfo: true\n"
+            "      interactiveMode: IfAvailable\n"
+            "- name: v\n"
+            "  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: login, args: "
+            "null}}\n"),
+        NULL, NULL);
+    assert_int_equal(config.auth, KUBE_AUTH_EXEC);
+    assert_string_equal(config.exec_argv[0], arena_printf(f->arena, "%s/./bin/login", f->dir));
+    assert_string_equal(config.exec_argv[1], "get");
+    assert_string_equal(config.exec_argv[2], "token");
+    assert_null(config.exec_argv[3]);
+    assert_string_equal(config.exec_env[0], "REGION=north");
+    assert_null(config.exec_env[1]);
+    assert_string_equal(config.exec_api_version, "client.authentication.k8s.io/v1beta1");
+    assert_string_equal(config.exec_install_hint, "install it");
+    assert_true(config.exec_cluster_info);
+    assert_string_equal(config.exec_cluster_config, "{\"audience\":\"me\"}");
+    config = load(arena_printf(f->arena, "%s/a", f->dir), "d", NULL);
+    assert_string_equal(config.exec_argv[0], "login");
+    assert_null(config.exec_argv[1]);
+    assert_null(config.exec_env[0]);
+    assert_false(config.exec_cluster_info);
+}
+
+#define CLUSTER "clusters: [{name: c, cluster: {server: 'https://c'}}]\n"
+#define CONTEXT "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+
+static void mistakes_are_named(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *text, *context, *want;
+        enum err err;
+    } cases[] = {
+        {"{a: [", NULL, "/a:", ERR_INVALID},
+        {"[]", NULL, "expected a kubeconfig, found no object", ERR_INVALID},
+        {"", NULL, "current-context is not set", ERR_INVALID},
+        {"a: 1\n---\nb: 2\n", NULL, "expected one YAML document, found 2", ERR_INVALID},
+        {CONTEXT CLUSTER, "y", "there is no context \"y\"", ERR_NOT_FOUND},
+        {CONTEXT, NULL, "/a: contexts[0].context.cluster: there is no cluster \"c\"", ERR_INVALID},
+        {CONTEXT CLUSTER, NULL, "/a: contexts[0].context.user: there is no user \"u\"",
+         ERR_INVALID},
+        {"current-context: 3\n", NULL, "/a: current-context: expected a string", ERR_INVALID},
+        {CONTEXT "clusters: [{name: c, cluster: {}}]\n", NULL, "/a: clusters[0].cluster.server",
+         ERR_INVALID},
+        {CONTEXT "clusters: [{name: c, cluster: {server: 'ftp://c'}}]\n", NULL,
+         "/a: clusters[0].cluster.server: expected an http or https URL, found \"ftp://c\"",
+         ERR_INVALID},
+        {CONTEXT "clusters: [{name: c, cluster: {server: 'https://c', certificate-authority-data: "
+                 "'%%'}}]\n",
+         NULL, "clusters[0].cluster.certificate-authority-data: not base64", ERR_INVALID},
+        {CONTEXT "clusters: [{name: c, cluster: {server: 'https://c', certificate-authority-data: "
+                 "Zm9v}}]\n",
+         NULL, "clusters[0].cluster.certificate-authority-data: expected PEM in base64",
+         ERR_INVALID},
+        {CONTEXT "clusters: [{name: c, cluster: {server: 'https://c', certificate-authority: a, "
+                 "insecure-skip-tls-verify: true}}]\n",
+         NULL, "clusters[0].cluster.insecure-skip-tls-verify: a certificate authority is given",
+         ERR_INVALID},
+        {CONTEXT CLUSTER "users: [{name: u, user: {client-certificate: a}}]\n", NULL,
+         "users[0].user.client-key: a client certificate and its key", ERR_INVALID},
+        {CONTEXT CLUSTER "users: [{name: u, user: {as: root}}]\n", NULL,
+         "users[0].user.as: impersonation is not supported", ERR_INVALID},
+        {CONTEXT CLUSTER "users: [{name: u, user: {auth-provider: {name: gcp}}}]\n", NULL,
+         "users[0].user.auth-provider: legacy", ERR_INVALID},
+        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x}}}]\n", NULL,
+         "users[0].user.exec.apiVersion", ERR_INVALID},
+        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x, apiVersion: "
+                         "client.authentication.k8s.io/v1alpha1}}}]\n",
+         NULL, "users[0].user.exec.apiVersion: expected client.authentication.k8s.io/v1 or v1beta1",
+         ERR_INVALID},
+        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x, interactiveMode: Always, "
+                         "apiVersion: client.authentication.k8s.io/v1}}}]\n",
+         NULL, "users[0].user.exec.interactiveMode: the plugin wants a terminal", ERR_INVALID},
+        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x, args: [1], "
+                         "apiVersion: client.authentication.k8s.io/v1}}}]\n",
+         NULL, "users[0].user.exec.args: expected strings only", ERR_INVALID},
+        {CONTEXT CLUSTER "users: [{name: u, user: {exec: {command: x, env: [{name: a}], "
+                         "apiVersion: client.authentication.k8s.io/v1}}}]\n",
+         NULL, "users[0].user.exec.env[0].value", ERR_INVALID},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct kube_config config;
+        struct errinfo ei = {0};
+        struct kube_config_source source = {.kubeconfig = put(f, "a", cases[i].text),
+                                            .context = cases[i].context};
+        enum err err = kube_config_load(loaded, &source, &config, &ei);
+        if (err != cases[i].err || !strstr(ei.text, cases[i].want))
+            fail_msg("case %zu: %s: %s", i, err_name(err), ei.text);
+    }
+}
+
+static void what_is_not_there(void **state)
+{
+    struct fixture *f = *state;
+    struct kube_config config;
+    struct errinfo ei = {0};
+    struct kube_config_source source = {0};
+
+    assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_NOT_FOUND);
+    assert_non_null(strstr(ei.text, "no Kubernetes configuration found"));
+    source.kubeconfig = arena_printf(f->arena, "%s/none", f->dir);
+    assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_NOT_FOUND);
+    assert_non_null(strstr(ei.text, "/none"));
+    source.kubeconfig = arena_printf(f->arena, "%s/none:%s/nope", f->dir, f->dir);
+    assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_NOT_FOUND);
+    assert_non_null(strstr(ei.text, "none of these kubeconfig files is there"));
+    source = (struct kube_config_source){.master = "gopher://x"};
+    assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_INVALID);
+    assert_non_null(strstr(ei.text, "master: expected an http or https URL"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_are_merged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_home_file_is_the_last, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(certificates_inline_and_by_path, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(plugins, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mistakes_are_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_there, set_up, tear_down),
+    };
+    loaded = arena_new();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_free(loaded);
+    return failed;
+}
