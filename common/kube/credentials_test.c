@@ -1,0 +1,375 @@
+/* Token files and exec plugins, alone and as the client uses them. */
+#include "kube/credentials.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "kube/fake_api.h"
+#include "net/child.h"
+
+#define V1 "client.authentication.k8s.io/v1"
+
+static char dir[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof(dir), "/tmp/kube_credentials_test.XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const files[] = {"token", "runs", "plugin"};
+    char path[128];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+    return 0;
+}
+
+static const char *put(struct arena *arena, const char *name, const char *text)
+{
+    const char *path = arena_printf(arena, "%s/%s", dir, name);
+
+    assert_int_equal(file_write(path, text, strlen(text), 0600, NULL), ERR_OK);
+    return path;
+}
+
+/* Accepts the token in api->arg only. */
+static void answer_token(struct fake_api *api, struct http_conn_request *req,
+                         const struct fake_seen *seen)
+{
+    if (seen->authorization && strcmp(seen->authorization, api->arg) == 0)
+        http_reply_json(req, 200, "{}");
+    else
+        fake_status(req, 401, "Unauthorized");
+}
+
+static struct kube_call *get(struct fake_api *api, struct fake_result *out)
+{
+    struct kube_request request = {
+        .verb = KUBE_GET, .resource = &kube_pods, .namespace_ = "a", .name = "p"};
+
+    return kube_send(api->client, &request, fake_done, out);
+}
+
+static void get_and_wait(struct fake_api *api, struct fake_result *out)
+{
+    *out = (struct fake_result){0};
+    get(api, out);
+    FAKE_WAIT(api, out->calls);
+}
+
+static void never(void *arg)
+{
+    (void)arg;
+    fail();
+}
+
+static void a_401_reads_the_token_file_again(void **state)
+{
+    (void)state;
+    struct fake_api *api = fake_start(answer_token, "Bearer one");
+    struct fake_result out = {0};
+
+    api->config.auth = KUBE_AUTH_TOKEN_FILE;
+    api->config.token_file = put(api->arena, "token", "one\n");
+    fake_connect(api, NULL);
+    get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_OK);
+    assert_int_equal(api->count, 1);
+
+    put(api->arena, "token", "two");
+    api->arg = "Bearer two";
+    get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_OK);
+    assert_int_equal(api->count, 3);
+    assert_string_equal(api->seen[1].authorization, "Bearer one");
+    assert_string_equal(api->seen[2].authorization, "Bearer two");
+
+    /* unchanged: no second try */
+    api->arg = "Bearer three";
+    get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_DENIED);
+    assert_int_equal(out.status, 401);
+    assert_int_equal(api->count, 4);
+
+    /* changed but refused as well: one refresh per call */
+    put(api->arena, "token", "four");
+    get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_DENIED);
+    assert_int_equal(api->count, 6);
+
+    /* gone: the one before is kept */
+    unlink(api->config.token_file);
+    api->arg = "Bearer four";
+    get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_OK);
+    fake_stop(api);
+}
+
+static void a_rotated_token_file_is_noticed(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct loop *loop = loop_new(1000);
+    struct kube_config config = {.auth = KUBE_AUTH_TOKEN_FILE,
+                                 .token_file = put(arena, "token", "one \n")};
+    struct credentials *c = credentials_new(loop, &config, never, NULL);
+    struct credentials_view view = {0};
+    struct errinfo ei = {0};
+
+    assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
+    assert_string_equal(view.authorization, "Bearer one");
+    uint64_t generation = view.generation;
+    put(arena, "token", "two");
+    assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
+    assert_string_equal(view.authorization, "Bearer one"); /* looked at a moment ago */
+    credentials_set_check_interval(c, 0);
+    assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
+    assert_string_equal(view.authorization, "Bearer two");
+    assert_true(view.generation > generation);
+    assert_true(credentials_refused(c, generation)); /* of the old ones: try the new */
+    assert_false(credentials_refused(c, view.generation));
+    put(arena, "token", "bad\ttoken\nof two lines");
+    assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
+    assert_string_equal(view.authorization, "Bearer two");
+    credentials_free(c);
+    loop_free(loop);
+    arena_free(arena);
+}
+
+static void a_token_file_that_is_bad_from_the_start(void **state)
+{
+    (void)state;
+    static const char *const contents[] = {NULL, "", " \n", "two\nlines"};
+    for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
+        struct fake_api *api = fake_start(answer_token, "Bearer one");
+        struct fake_result out = {0};
+        api->config.auth = KUBE_AUTH_TOKEN_FILE;
+        api->config.token_file = put(api->arena, "token", contents[i] ? contents[i] : "");
+        if (!contents[i])
+            unlink(api->config.token_file);
+        fake_connect(api, NULL);
+        get_and_wait(api, &out);
+        assert_int_equal(out.err, ERR_DENIED);
+        assert_non_null(strstr(out.text, api->config.token_file));
+        assert_null(strstr(out.text, "lines"));
+        assert_int_equal(api->count, 0);
+        put(api->arena, "token", "one"); /* read again for each call until it is good */
+        get_and_wait(api, &out);
+        assert_int_equal(out.err, ERR_OK);
+        fake_stop(api);
+    }
+}
+
+/* A plugin in sh: counts its runs in the file "runs", then does what body says with $n. */
+static void use_plugin(struct fake_api *api, const char *body)
+{
+    const char *script = arena_printf(api->arena,
+                                      "n=$(cat %s/runs 2>/dev/null || echo 0); n=$((n+1)); "
+                                      "echo $n >%s/runs\n%s\n",
+                                      dir, dir, body);
+    const char **argv = arena_array(api->arena, 3, sizeof(*argv));
+
+    argv[0] = "/bin/sh";
+    argv[1] = put(api->arena, "plugin", script);
+    api->config.auth = KUBE_AUTH_EXEC;
+    api->config.exec_argv = argv;
+    api->config.exec_api_version = V1;
+    api->config.exec_install_hint = "install the plugin";
+}
+
+static int plugin_runs(struct arena *arena)
+{
+    char *text = NULL;
+
+    if (file_read(arena, arena_printf(arena, "%s/runs", dir), 100, &text, NULL, NULL) != ERR_OK)
+        return 0;
+    return (int)strtol(text, NULL, 10);
+}
+
+#define ANSWER(status)                                                                             \
+    "echo noise >/dev/null; echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1               \
+    "\",\"status\":{" status "}}'"
+
+static void one_run_serves_many_calls(void **state)
+{
+    (void)state;
+    struct fake_api *api = fake_start(answer_token, "Bearer t1");
+    struct fake_result out = {0};
+
+    use_plugin(api, ANSWER("\"token\":\"t'$n'\""));
+    fake_connect(api, NULL);
+    for (int i = 0; i < 10; i++)
+        get(api, &out);
+    FAKE_WAIT(api, out.calls == 10);
+    assert_int_equal(out.err, ERR_OK);
+    assert_int_equal(plugin_runs(api->arena), 1);
+    assert_int_equal(api->count, 10);
+    fake_stop(api);
+}
+
+static void a_401_runs_the_plugin_again_once(void **state)
+{
+    (void)state;
+    struct fake_api *api = fake_start(answer_token, "Bearer t2");
+    struct fake_result out = {0};
+
+    use_plugin(api, ANSWER("\"token\":\"t'$n'\""));
+    fake_connect(api, NULL);
+    for (int i = 0; i < 3; i++)
+        get(api, &out);
+    FAKE_WAIT(api, out.calls == 3);
+    assert_int_equal(out.err, ERR_OK);
+    assert_int_equal(plugin_runs(api->arena), 2);
+    assert_int_equal(api->count, 6);
+
+    /* refused all the same: neither this call nor the next starts the plugin again and again */
+    api->arg = "Bearer other";
+    get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_DENIED);
+    get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_DENIED);
+    assert_int_equal(plugin_runs(api->arena), 2);
+    fake_stop(api);
+}
+
+static void an_expired_answer_is_renewed_but_not_for_each_call(void **state)
+{
+    (void)state;
+    struct fake_api *api = fake_start(answer_token, "Bearer t1");
+    struct fake_result out = {0};
+
+    use_plugin(api, ANSWER("\"token\":\"t'$n'\",\"expirationTimestamp\":\"2001-01-01T00:00:00Z\""));
+    fake_connect(api, NULL);
+    for (int i = 0; i < 5; i++)
+        get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_OK);
+    assert_int_equal(plugin_runs(api->arena), 1);
+    api->arg = "Bearer t2";
+    int64_t start = clock_monotonic_ms();
+    FAKE_WAIT(api, clock_monotonic_ms() - start > 1100);
+    get_and_wait(api, &out);
+    assert_int_equal(out.err, ERR_OK);
+    assert_int_equal(plugin_runs(api->arena), 2);
+    fake_stop(api);
+}
+
+static void what_can_go_wrong_with_a_plugin(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *want;
+    } cases[] = {
+        {"exit 3", "exit status 3; install the plugin"},
+        {"kill -9 $$", "ended by signal 9"},
+        {"echo s3cret", "the plugin's output is not JSON (7 bytes)"},
+        {ANSWER("\"token\":\"s3\\\\ncret\""), "status.token: expected one line of text"},
+        {ANSWER(""), "neither token nor clientCertificateData"},
+        {NULL, "/nowhere/plugin"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fake_api *api = fake_start(answer_token, "Bearer t1");
+        static const char *const nowhere[] = {"/nowhere/plugin", NULL};
+        struct fake_result out = {0};
+        struct fake_result second = {0};
+        use_plugin(api, cases[i].body ? cases[i].body : "");
+        if (!cases[i].body)
+            api->config.exec_argv = nowhere;
+        fake_connect(api, NULL);
+        get_and_wait(api, &out);
+        get_and_wait(api, &second); /* the failure stands for a moment */
+        if (out.err != ERR_DENIED || !strstr(out.text, cases[i].want) ||
+            strstr(out.text, "s3cret") || strcmp(out.text, second.text) != 0)
+            fail_msg("case %zu: %s: %s", i, err_name(out.err), out.text);
+        if (cases[i].body)
+            assert_int_equal(plugin_runs(api->arena), 1);
+        assert_int_equal(api->count, 0);
+        tear_down(NULL);
+        assert_int_equal(set_up(NULL), 0);
+        fake_stop(api);
+    }
+}
+
+static void calls_that_wait_for_a_slow_plugin(void **state)
+{
+    (void)state;
+    enum { CANCEL, TIME_OUT, FREE_CLIENT };
+    for (int way = CANCEL; way <= FREE_CLIENT; way++) {
+        struct fake_api *api = fake_start(answer_token, "Bearer t1");
+        struct fake_result out = {0};
+        struct kube_request request = {.verb = KUBE_GET,
+                                       .resource = &kube_pods,
+                                       .namespace_ = "a",
+                                       .name = "p",
+                                       .timeout_ms = way == TIME_OUT ? 100 : 0};
+        use_plugin(api, "exec sleep 60");
+        fake_connect(api, NULL);
+        struct kube_call *call = kube_send(api->client, &request, fake_done, &out);
+        FAKE_WAIT(api, plugin_runs(api->arena) == way + 1);
+        if (way == CANCEL) {
+            kube_cancel(call);
+        } else if (way == FREE_CLIENT) {
+            kube_client_free(api->client);
+            api->client = NULL;
+        }
+        FAKE_WAIT(api, out.calls);
+        assert_int_equal(out.err, way == TIME_OUT ? ERR_RETRY : ERR_CANCELLED);
+        assert_int_equal(out.calls, 1);
+        fake_stop(api); /* would not end in time if the plugin stayed */
+    }
+}
+
+static void answered(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void a_plugin_may_give_a_certificate(void **state)
+{
+    (void)state;
+    struct fake_api *api = fake_start(answer_token, NULL);
+    struct credentials_view view = {0};
+    struct errinfo ei = {0};
+    bool done = false;
+
+    use_plugin(api, ANSWER("\"clientCertificateData\":\"CERT\",\"clientKeyData\":\"KEY\""));
+    api->config.tls = (struct http_tls){.ca_file = "/ca", .cert_file = "/old", .key_file = "/old"};
+    struct credentials *c = credentials_new(api->loop, &api->config, answered, &done);
+    assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_PENDING);
+    assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_PENDING);
+    FAKE_WAIT(api, done);
+    assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
+    assert_null(view.authorization);
+    assert_string_equal(view.tls->cert_pem, "CERT");
+    assert_string_equal(view.tls->key_pem, "KEY");
+    assert_null(view.tls->cert_file);
+    assert_string_equal(view.tls->ca_file, "/ca");
+    credentials_free(c);
+    fake_stop(api);
+}
+
+int main(int argc, char **argv)
+{
+    child_main(argc, argv);
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(a_401_reads_the_token_file_again),
+        CASE(a_rotated_token_file_is_noticed),
+        CASE(a_token_file_that_is_bad_from_the_start),
+        CASE(one_run_serves_many_calls),
+        CASE(a_401_runs_the_plugin_again_once),
+        CASE(an_expired_answer_is_renewed_but_not_for_each_call),
+        CASE(what_can_go_wrong_with_a_plugin),
+        CASE(calls_that_wait_for_a_slow_plugin),
+        CASE(a_plugin_may_give_a_certificate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+#include "kube/request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+
+static void every_verb(void **state)
+{
+    (void)state;
+    static const struct {
+        struct kube_request request;
+        const char *method, *url, *label, *content_type;
+    } cases[] = {
+        {{.verb = KUBE_GET, .resource = &kube_deployments, .namespace_ = "test", .name = "podinfo"},
+         "GET",
+         "https://h/p/apis/apps/v1/namespaces/test/deployments/podinfo",
+         "GET deployments test/podinfo",
+         NULL},
+        {{.verb = KUBE_LIST, .resource = &kube_deployments, .query = "limit=5"},
+         "GET",
+         "https://h/p/apis/apps/v1/deployments?limit=5",
+         "LIST deployments",
+         NULL},
+        {{.verb = KUBE_LIST, .resource = &kube_secrets, .namespace_ = "a", .query = ""},
+         "GET",
+         "https://h/p/api/v1/namespaces/a/secrets",
+         "LIST secrets in a",
+         NULL},
+        {{.verb = KUBE_CREATE, .resource = &kube_services, .namespace_ = "a"},
+         "POST",
+         "https://h/p/api/v1/namespaces/a/services",
+         "POST services in a",
+         "application/json"},
+        {{.verb = KUBE_REPLACE, .resource = &kube_services, .namespace_ = "a", .name = "s"},
+         "PUT",
+         "https://h/p/api/v1/namespaces/a/services/s",
+         "PUT services a/s",
+         "application/json"},
+        {{.verb = KUBE_MERGE_PATCH,
+          .resource = &kube_deployments,
+          .namespace_ = "a",
+          .name = "s",
+          .sub = "status"},
+         "PATCH",
+         "https://h/p/apis/apps/v1/namespaces/a/deployments/s/status",
+         "PATCH deployments/status a/s",
+         "application/merge-patch+json"},
+        {{.verb = KUBE_JSON_PATCH, .resource = &kube_crds, .name = "x.y"},
+         "PATCH",
+         "https://h/p/apis/apiextensions.k8s.io/v1/customresourcedefinitions/x.y",
+         "PATCH customresourcedefinitions x.y",
+         "application/json-patch+json"},
+        {{.verb = KUBE_DELETE, .resource = &kube_pods, .namespace_ = "a", .name = "s"},
+         "DELETE",
+         "https://h/p/api/v1/namespaces/a/pods/s",
+         "DELETE pods a/s",
+         "application/json"},
+        {{.verb = KUBE_GET, .raw_path = "/version?timeout=1s"},
+         "GET",
+         "https://h/p/version?timeout=1s",
+         "GET /version",
+         NULL},
+    };
+    struct arena *arena = arena_new();
+    struct json_object *body = json_own(arena, json_object_new_object());
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct kube_request request = cases[i].request;
+        struct request_wire wire;
+        struct errinfo ei = {0};
+        request.body = cases[i].content_type ? body : NULL;
+        assert_int_equal(request_build(arena, "https://h/p", &request, &wire, &ei), ERR_OK);
+        assert_string_equal(wire.method, cases[i].method);
+        assert_string_equal(wire.url, cases[i].url);
+        assert_string_equal(wire.label, cases[i].label);
+        if (!cases[i].content_type) {
+            assert_null(wire.content_type);
+            assert_null(wire.body);
+            continue;
+        }
+        assert_string_equal(wire.content_type, cases[i].content_type);
+        assert_string_equal(wire.body, "{}");
+        assert_int_equal(wire.body_len, 2);
+    }
+    arena_free(arena);
+}
+
+static void names_that_would_do_harm(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kube_verb verb;
+        const struct kube_resource *resource;
+        const char *namespace_, *name, *sub, *text;
+    } cases[] = {
+        {KUBE_DELETE, &kube_pods, "a", "", NULL, "the name is empty"},
+        {KUBE_DELETE, &kube_pods, "a", NULL, NULL, "no name is given"},
+        {KUBE_DELETE, &kube_pods, "", "x", NULL, "the namespace is empty"},
+        {KUBE_DELETE, &kube_pods, NULL, "x", NULL, "no namespace is given"},
+        {KUBE_CREATE, &kube_pods, NULL, NULL, NULL, "no namespace is given"},
+        {KUBE_CREATE, &kube_pods, "a", "x", NULL, "a name has no place here"},
+        {KUBE_LIST, &kube_pods, "a", NULL, "status", "a name has no place here"},
+        {KUBE_LIST, &kube_pods, "a/b", NULL, NULL, "the namespace \"a/b\" cannot stand in a path"},
+        {KUBE_GET, &kube_pods, "a", "..", NULL, "the name \"..\" cannot stand in a path"},
+        {KUBE_GET, &kube_pods, "a", ".", NULL, "the name \".\" cannot stand in a path"},
+        {KUBE_GET, &kube_pods, "a", "x?y=1", NULL, "the name \"x?y=1\" cannot stand in a path"},
+        {KUBE_GET, &kube_pods, "a", "%2e%2e", NULL, "the name \"%2e%2e\" cannot stand in a path"},
+        {KUBE_GET, &kube_namespaces, NULL, "a/b", NULL, "the name \"a/b\" cannot stand in a path"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct kube_request request = {.verb = cases[i].verb,
+                                       .resource = cases[i].resource,
+                                       .namespace_ = cases[i].namespace_,
+                                       .name = cases[i].name,
+                                       .sub = cases[i].sub};
+        struct request_wire wire;
+        struct errinfo ei = {0};
+        assert_int_equal(request_build(arena, "http://h", &request, &wire, &ei), ERR_INVALID);
+        assert_string_equal(ei.text, cases[i].text);
+        assert_non_null(wire.label);
+    }
+    struct kube_request good = {.verb = KUBE_LIST, .resource = &kube_pods};
+    struct request_wire wire;
+    struct errinfo ei = {0};
+    assert_int_equal(request_build(arena, NULL, &good, &wire, &ei), ERR_INVALID);
+    assert_string_equal(ei.text, "no Kubernetes API server is configured");
+    arena_free(arena);
+}
+
+static bool no_data(void *arg, const char *data, size_t len)
+{
+    (void)arg, (void)data, (void)len;
+    return false;
+}
+
+static void metadata_alone(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct kube_request request = {
+        .verb = KUBE_LIST, .resource = &kube_pods, .metadata_only = true};
+    struct request_wire wire;
+    struct errinfo ei = {0};
+    assert_int_equal(request_build(arena, "http://h", &request, &wire, &ei), ERR_OK);
+    assert_string_equal(
+        wire.accept,
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
+    request.on_data = no_data;
+    assert_int_equal(request_build(arena, "http://h", &request, &wire, &ei), ERR_OK);
+    assert_string_equal(
+        wire.accept,
+        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+    request.metadata_only = false;
+    assert_int_equal(request_build(arena, "http://h", &request, &wire, &ei), ERR_OK);
+    assert_string_equal(wire.accept, "application/json");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_verb),
+        cmocka_unit_test(names_that_would_do_harm),
+        cmocka_unit_test(metadata_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
