@@ -3,13 +3,23 @@
  *
  * Bookmarks are asked for; an ended or broken watch resumes from the last resourceVersion; 410 (as status or as ERROR
  * event) lists again; errors wait with back-off and jitter (0.5 s to 30 s), Retry-After honoured. A watch that brings
- * no byte for its time-out plus a margin is cut and resumed. Each item is handed over as a tree that is dropped after
+ * no byte for its time-out plus a margin is cut and resumed. At most four watches of a client list at once. Each item is handed over as a tree that is dropped after
  * the callback: the owner keeps a digest, see kube/store.h.
  */
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H
 
 #include "kube/client.h"
+
+/* How a watch behaves in time; a field that is 0 has its default. Tests make it quick. */
+struct watch_timing {
+    int64_t backoff_min_ms; /* 500 */
+    int64_t backoff_max_ms; /* 30 s */
+    int64_t missing_ms;     /* between two tries after a 404: 60 s */
+    int64_t margin_ms;      /* beyond the time-out of a watch until it is cut: 30 s */
+    int timeout_s;          /* of a watch, half of it comes on top by chance: 290 */
+    int page;               /* items of a list's page: 500 */
+};
 
 enum watch_event {
     WATCH_PUT,    /* the object exists with this content (listed, added or modified) */
@@ -24,17 +34,21 @@ struct watch_spec {
     const char *field_selector;
     bool metadata_only; /* PartialObjectMetadata */
     /* A 404 of the whole resource (its CRD is not installed) is reported once and retried every minute. */
+    struct watch_timing timing;
 };
 
 typedef void (*watch_fn)(void *arg, enum watch_event event, struct json_object *object);
 
 struct watch;
-/* The spec's strings are copied. fn is never called before watch_new() has returned, nor after watch_free(). */
+/*
+ * The spec's strings are copied. fn is never called before watch_new() has returned, nor after watch_free(), which fn
+ * itself may call. An object that was deleted and made again between two looks is reported GONE, then PUT.
+ */
 struct watch *watch_new(struct loop *loop, struct kube_client *client, const struct watch_spec *spec, watch_fn fn,
                         void *arg);
 void watch_free(struct watch *watch);
 bool watch_synced(const struct watch *watch);
-/* "GET /apis/...: text" of the failure it is waiting after, NULL while all is well. */
+/* "LIST deployments: text" of the failure it is waiting after, NULL while all is well. */
 const char *watch_trouble(const struct watch *watch);
 
 #endif

@@ -1,0 +1,623 @@
+/*
+ * The states of a watch:
+ *
+ *   QUEUED     waits until fewer than MAX_LISTING watches of its client list
+ *   LISTING    asks for page after page; goes on at the same page after a failure that may pass
+ *   STREAMING  reads events from the last resourceVersion on
+ *   WAITING    backs off, then goes on where it was: with a resourceVersion STREAMING, else QUEUED
+ *
+ * The keys of everything reported are kept, so that a list tells what has vanished.
+ */
+#include "kube/watch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "kube/backoff.h"
+#include "kube/client_priv.h"
+#include "kube/watch_keys.h"
+#include "kube/watch_line.h"
+
+enum {
+    MAX_LISTING = 4,
+    SHORT_STREAM_MS = 1000, /* a stream that ends sooner is not resumed at once */
+    CALM_MS = 5000,         /* a stream that has stood so long was not refused */
+};
+
+enum watch_state { STATE_NEW, STATE_QUEUED, STATE_LISTING, STATE_STREAMING, STATE_WAITING };
+
+/* What a stream has said about its end, before it ends. */
+enum verdict {
+    VERDICT_NONE,
+    VERDICT_RESUME,  /* after a wait */
+    VERDICT_RELIST,  /* the resourceVersion is gone */
+    VERDICT_GARBAGE, /* it cannot be understood: begin anew, slowly */
+};
+
+struct watch {
+    struct loop *loop;
+    struct kube_client *client;
+    struct arena *arena; /* of the spec's copies */
+    struct kube_resource resource;
+    struct watch_spec spec;
+    watch_fn fn;
+    void *arg;
+    enum watch_state state;
+    struct kube_call *call;
+    struct timer *timer;
+    struct watch *next; /* in the gate's queue */
+    struct watch_keys keys;
+    char *resource_version; /* NULL: a list is needed */
+    char *continue_;        /* NULL: the next page is the first */
+    int page;
+    struct buf rest; /* of the stream, the line that is not whole yet */
+    enum verdict verdict;
+    int64_t stream_since_ms;
+    bool synced;
+    bool dead;        /* watch_free() was called */
+    bool dispatching; /* inside fn */
+    struct backoff backoff;
+    struct backoff relist; /* for lists that follow one another because no stream stands */
+    struct errinfo trouble;
+};
+
+static void send_list(struct watch *w);
+static void send_stream(struct watch *w);
+
+static void watch_set_state(struct watch *w, enum watch_state state)
+{
+    static const char *const names[] = {"new", "queued", "listing", "streaming", "waiting"};
+    static const unsigned next[] = {
+        [STATE_NEW] = 1u << STATE_QUEUED,
+        [STATE_QUEUED] = 1u << STATE_LISTING,
+        [STATE_LISTING] = 1u << STATE_QUEUED | 1u << STATE_STREAMING | 1u << STATE_WAITING,
+        [STATE_STREAMING] = 1u << STATE_STREAMING | 1u << STATE_QUEUED | 1u << STATE_WAITING,
+        [STATE_WAITING] = 1u << STATE_QUEUED | 1u << STATE_STREAMING,
+    };
+
+    assert(next[w->state] & 1u << state);
+    log_debug("kube_watch", NULL, "watch changed state", LOG_STR("resource", w->resource.plural),
+              LOG_STR("from", names[w->state]), LOG_STR("to", names[state]));
+    w->state = state;
+}
+
+static void set_trouble(struct watch *w, const char *text)
+{
+    if (strcmp(w->trouble.text, text) == 0)
+        return;
+    err_set(&w->trouble, ERR_RETRY, "%s", text);
+    log_warn("kube_watch_trouble", NULL, "the watch goes on by itself",
+             LOG_STR("resource", w->resource.plural), LOG_STR("error", w->trouble.text));
+}
+
+static void clear_trouble(struct watch *w)
+{
+    if (w->trouble.text[0])
+        log_info("kube_watch_recovered", NULL, "the watch works again",
+                 LOG_STR("resource", w->resource.plural));
+    w->trouble = (struct errinfo){0};
+}
+
+static void watch_destroy(struct watch *w)
+{
+    watch_keys_fini(&w->keys);
+    buf_fini(&w->rest);
+    free(w->resource_version);
+    free(w->continue_);
+    arena_free(w->arena);
+    free(w);
+}
+
+/* False when fn has freed the watch: the caller must unwind to where watch_destroy() is called. */
+static bool emit(struct watch *w, enum watch_event event, struct json_object *object)
+{
+    w->dispatching = true;
+    w->fn(w->arg, event, object);
+    w->dispatching = false;
+    return !w->dead;
+}
+
+/* GONE for an object of which only the key is left. Takes the key. */
+static bool emit_gone(struct watch *w, struct watch_key *key)
+{
+    struct arena *arena = arena_new();
+    struct json_object *object = json_own(arena, json_object_new_object());
+    struct json_object *metadata = json_sub(object, "metadata");
+
+    if (key->namespace_[0])
+        json_set_str(metadata, "namespace", key->namespace_);
+    json_set_str(metadata, "name", key->name);
+    json_set_str(metadata, "uid", key->uid);
+    free(key);
+    bool alive = emit(w, WATCH_GONE, object);
+    arena_free(arena);
+    return alive;
+}
+
+static bool emit_put(struct watch *w, const struct line_event *event)
+{
+    struct watch_key *replaced =
+        watch_keys_put(&w->keys, event->namespace_, event->name, event->uid);
+
+    if (replaced && !emit_gone(w, replaced))
+        return false;
+    return emit(w, WATCH_PUT, event->object);
+}
+
+static bool emit_vanished(struct watch *w)
+{
+    size_t count = 0;
+    struct watch_key **stale = watch_keys_take_stale(&w->keys, &count);
+    bool alive = true;
+
+    for (size_t i = 0; i < count; i++) {
+        if (alive)
+            alive = emit_gone(w, stale[i]);
+        else
+            free(stale[i]);
+    }
+    free(stale);
+    return alive;
+}
+
+static void set_text(char **at, const char *text)
+{
+    char *copy = heap_strdup(text);
+
+    free(*at);
+    *at = copy;
+}
+
+/* ---- the gate */
+
+static void start_list(struct watch *w)
+{
+    kube_client_gate(w->client)->listing++;
+    watch_set_state(w, STATE_LISTING);
+    send_list(w);
+}
+
+static void enter_gate(struct watch *w)
+{
+    struct watch_gate *gate = kube_client_gate(w->client);
+
+    watch_set_state(w, STATE_QUEUED);
+    if (gate->listing < MAX_LISTING) {
+        start_list(w);
+        return;
+    }
+    w->next = NULL;
+    if (gate->last)
+        gate->last->next = w;
+    else
+        gate->first = w;
+    gate->last = w;
+}
+
+/* Before w leaves LISTING or QUEUED, also for good. */
+static void leave_gate(struct watch *w)
+{
+    struct watch_gate *gate = kube_client_gate(w->client);
+    struct watch *before = NULL;
+
+    if (w->state == STATE_LISTING) {
+        gate->listing--;
+        struct watch *first = gate->first;
+        if (!first)
+            return;
+        gate->first = first->next;
+        gate->last = gate->first ? gate->last : NULL;
+        start_list(first);
+    } else if (w->state == STATE_QUEUED) {
+        for (struct watch *at = gate->first; at && at != w; at = at->next)
+            before = at;
+        if (before)
+            before->next = w->next;
+        else
+            gate->first = w->next;
+        if (gate->last == w)
+            gate->last = before;
+    }
+}
+
+/* ---- waiting */
+
+static void wait_over(void *arg)
+{
+    struct watch *w = arg;
+
+    w->timer = NULL;
+    if (w->resource_version)
+        send_stream(w);
+    else
+        enter_gate(w);
+}
+
+static void wait_for(struct watch *w, int64_t ms)
+{
+    leave_gate(w);
+    watch_set_state(w, STATE_WAITING);
+    w->timer = timer_start(w->loop, ms, 0, wait_over, w);
+}
+
+static void forget_list(struct watch *w)
+{
+    free(w->continue_);
+    w->continue_ = NULL;
+}
+
+static void forget_version(struct watch *w)
+{
+    free(w->resource_version);
+    w->resource_version = NULL;
+    forget_list(w);
+}
+
+/* The state that the server had is gone: lists again, the first time at once. */
+static void list_anew(struct watch *w)
+{
+    bool first = w->relist.failures == 0;
+    int64_t ms = backoff_next(&w->relist, 0);
+
+    forget_version(w);
+    if (!first) {
+        wait_for(w, ms);
+        return;
+    }
+    leave_gate(w);
+    enter_gate(w);
+}
+
+static void wait_missing(struct watch *w)
+{
+    int64_t ms = w->spec.timing.missing_ms;
+
+    forget_version(w);
+    wait_for(w, ms - ms / 10 + backoff_random(ms / 5 + 1));
+}
+
+/* ---- listing */
+
+static const char *selector_query(struct arena *arena, const struct watch *w)
+{
+    const char *query = "";
+
+    if (w->spec.label_selector)
+        query = arena_printf(arena, "&labelSelector=%s", url_encode(arena, w->spec.label_selector));
+    if (w->spec.field_selector)
+        query = arena_printf(arena, "%s&fieldSelector=%s", query,
+                             url_encode(arena, w->spec.field_selector));
+    return query;
+}
+
+/* Hands the items over; false when the watch was freed on the way. */
+static bool take_items(struct watch *w, struct json_object *items)
+{
+    for (size_t i = 0; i < json_len(items); i++) {
+        struct line_event event = {.object = json_elem(items, i)};
+        if (!watch_object_key(event.object, &event)) {
+            log_warn("kube_watch_item", NULL, "an item without name or resourceVersion is left out",
+                     LOG_STR("resource", w->resource.plural));
+            continue;
+        }
+        if (!emit_put(w, &event))
+            return false;
+    }
+    return true;
+}
+
+static void list_failed(struct watch *w, const struct kube_result *result)
+{
+    bool paged = w->continue_ != NULL;
+
+    set_trouble(w, result->info->text);
+    if (result->status == 410) {
+        list_anew(w);
+        return;
+    }
+    if (result->status == 404) {
+        wait_missing(w);
+        return;
+    }
+    /* A page that is too long, or whose token the server does not take. */
+    if (result->err == ERR_INVALID && result->status < 300 && w->page > 1)
+        w->page /= 2;
+    else if (result->err == ERR_INVALID && paged)
+        forget_list(w);
+    wait_for(w, backoff_next(&w->backoff, result->info->retry_after_ms));
+}
+
+static void list_complete(struct watch *w, const char *version)
+{
+    forget_list(w);
+    set_text(&w->resource_version, version);
+    w->synced = true;
+    if (!emit_vanished(w) || !emit(w, WATCH_SYNCED, NULL)) {
+        watch_destroy(w);
+        return;
+    }
+    leave_gate(w);
+    send_stream(w);
+}
+
+static void list_done(void *arg, const struct kube_result *result)
+{
+    struct watch *w = arg;
+    struct json_object *items = json_at(result->body, "items", NULL);
+    const char *version = json_str_at(result->body, "metadata", "resourceVersion", NULL);
+    const char *more = json_str_at(result->body, "metadata", "continue", NULL);
+
+    w->call = NULL;
+    if (w->dead) {
+        watch_destroy(w);
+        return;
+    }
+    if (result->err != ERR_OK) {
+        list_failed(w, result);
+        return;
+    }
+    /* An answer that is no list must not look like an empty one. */
+    if (!version || !version[0] || (items && !json_object_is_type(items, json_type_array))) {
+        set_trouble(w, "the API server answered with something that is no list");
+        wait_for(w, backoff_next(&w->backoff, 0));
+        return;
+    }
+    clear_trouble(w);
+    backoff_reset(&w->backoff);
+    if (!take_items(w, items)) {
+        watch_destroy(w);
+        return;
+    }
+    if (!more || !more[0]) {
+        list_complete(w, version);
+        return;
+    }
+    set_text(&w->continue_, more);
+    send_list(w);
+}
+
+static struct kube_request request_of(const struct watch *w, const char *query)
+{
+    return (struct kube_request){
+        .verb = KUBE_LIST,
+        .resource = &w->resource,
+        .namespace_ = w->spec.namespace_,
+        .query = query,
+        .metadata_only = w->spec.metadata_only,
+    };
+}
+
+static void send_list(struct watch *w)
+{
+    struct arena *arena = arena_new();
+    const char *query = arena_printf(arena, "limit=%d%s", w->page, selector_query(arena, w));
+
+    if (w->continue_)
+        query = arena_printf(arena, "%s&continue=%s", query, url_encode(arena, w->continue_));
+    else
+        watch_keys_begin(&w->keys);
+    struct kube_request request = request_of(w, query);
+    request.timeout_ms = 60000;
+    w->call = kube_send(w->client, &request, list_done, w);
+    arena_free(arena);
+}
+
+/* ---- streaming */
+
+static bool stream_event(struct watch *w, const struct line_event *event)
+{
+    if (event->type == LINE_ERROR) {
+        struct errinfo ei = {0};
+        err_set(&ei, ERR_RETRY, "LIST %s: the watch was ended: %s (%d)", w->resource.plural,
+                event->message[0] ? event->message : "no reason given", event->code);
+        w->verdict = event->code == 410 ? VERDICT_RELIST : VERDICT_RESUME;
+        if (w->verdict == VERDICT_RESUME)
+            set_trouble(w, ei.text);
+        return false;
+    }
+    backoff_reset(&w->backoff);
+    clear_trouble(w);
+    set_text(&w->resource_version, event->resource_version);
+    if (event->type == LINE_PUT)
+        return emit_put(w, event);
+    if (event->type == LINE_GONE) {
+        watch_keys_remove(&w->keys, event->namespace_, event->name);
+        return emit(w, WATCH_GONE, event->object);
+    }
+    return true;
+}
+
+static bool stream_line(void *arg, const char *line, size_t len)
+{
+    struct watch *w = arg;
+    struct arena *arena = arena_new();
+    struct line_event event;
+    struct errinfo ei = {0};
+    bool more = false;
+
+    if (watch_line_parse(arena, line, len, &event, &ei) == ERR_OK) {
+        more = stream_event(w, &event);
+    } else {
+        err_wrap(&ei, ERR_INVALID, "LIST %s: the watch brought rubbish", w->resource.plural);
+        set_trouble(w, ei.text);
+        w->verdict = VERDICT_GARBAGE;
+    }
+    arena_free(arena);
+    return more;
+}
+
+static bool stream_data(void *arg, const char *data, size_t len)
+{
+    struct watch *w = arg;
+
+    if (w->dead || w->verdict != VERDICT_NONE)
+        return false;
+    bool more = watch_lines_feed(&w->rest, data, len, stream_line, w);
+    if (!more && !w->dead && w->rest.truncated) {
+        set_trouble(w, "the watch brought a line that is too long");
+        w->verdict = VERDICT_GARBAGE;
+    }
+    return more;
+}
+
+/* The stream has ended without a word in it about why. */
+static enum verdict judge_end(struct watch *w, const struct kube_result *result, int64_t lived)
+{
+    if (result->err == ERR_OK)
+        return VERDICT_NONE;
+    if (result->status == 410)
+        return VERDICT_RELIST;
+    /* That a long stream breaks is everyday; only when no new one stands something is wrong. */
+    if (lived <= CALM_MS)
+        set_trouble(w, result->info->text);
+    /* The resource is gone, or the server does not take our resourceVersion: the list will tell. */
+    return result->err == ERR_NOT_FOUND || result->err == ERR_INVALID ? VERDICT_GARBAGE
+                                                                      : VERDICT_RESUME;
+}
+
+static void stream_done(void *arg, const struct kube_result *result)
+{
+    struct watch *w = arg;
+    int64_t lived = clock_monotonic_ms() - w->stream_since_ms;
+
+    w->call = NULL;
+    if (w->dead) {
+        watch_destroy(w);
+        return;
+    }
+    buf_fini(&w->rest); /* a watch that is quiet holds no buffer of its largest line */
+    if (lived > CALM_MS)
+        clear_trouble(w);
+    if (lived > w->spec.timing.backoff_max_ms) {
+        backoff_reset(&w->relist);
+        backoff_reset(&w->backoff);
+    }
+    if (w->verdict == VERDICT_NONE)
+        w->verdict = judge_end(w, result, lived);
+    switch (w->verdict) {
+    case VERDICT_RELIST:
+        list_anew(w);
+        break;
+    case VERDICT_GARBAGE:
+        forget_version(w);
+        wait_for(w, backoff_next(&w->relist, 0));
+        break;
+    case VERDICT_RESUME:
+        wait_for(w, backoff_next(&w->backoff, result->info->retry_after_ms));
+        break;
+    case VERDICT_NONE:
+        if (lived < SHORT_STREAM_MS)
+            wait_for(w, backoff_next(&w->backoff, 0));
+        else
+            send_stream(w);
+        break;
+    }
+}
+
+static void send_stream(struct watch *w)
+{
+    const struct watch_timing *timing = &w->spec.timing;
+    struct arena *arena = arena_new();
+    int seconds = timing->timeout_s + (int)backoff_random(timing->timeout_s / 2 + 1);
+    const char *query = arena_printf(
+        arena, "watch=1&allowWatchBookmarks=true&resourceVersion=%s&timeoutSeconds=%d%s",
+        url_encode(arena, w->resource_version), seconds, selector_query(arena, w));
+    struct kube_request request = request_of(w, query);
+
+    request.on_data = stream_data;
+    request.idle_timeout_ms = seconds * INT64_C(1000) + timing->margin_ms;
+    /* A server that ignores timeoutSeconds and trickles on is cut as well. */
+    request.timeout_ms = request.idle_timeout_ms + timing->margin_ms;
+    watch_set_state(w, STATE_STREAMING);
+    w->verdict = VERDICT_NONE;
+    w->stream_since_ms = clock_monotonic_ms();
+    buf_init(&w->rest, WATCH_LINE_MAX);
+    w->call = kube_send(w->client, &request, stream_done, w);
+    arena_free(arena);
+}
+
+/* ---- the owner's side */
+
+static void set_defaults(struct watch_timing *timing)
+{
+    static const struct watch_timing defaults = {.backoff_min_ms = 500,
+                                                 .backoff_max_ms = 30000,
+                                                 .missing_ms = 60000,
+                                                 .margin_ms = 30000,
+                                                 .timeout_s = 290,
+                                                 .page = 500};
+
+    if (!timing->backoff_min_ms)
+        timing->backoff_min_ms = defaults.backoff_min_ms;
+    if (!timing->backoff_max_ms)
+        timing->backoff_max_ms = defaults.backoff_max_ms;
+    if (!timing->missing_ms)
+        timing->missing_ms = defaults.missing_ms;
+    if (!timing->margin_ms)
+        timing->margin_ms = defaults.margin_ms;
+    if (!timing->timeout_s)
+        timing->timeout_s = defaults.timeout_s;
+    if (!timing->page)
+        timing->page = defaults.page;
+}
+
+struct watch *watch_new(struct loop *loop, struct kube_client *client,
+                        const struct watch_spec *spec, watch_fn fn, void *arg)
+{
+    struct watch *w = heap_alloc(sizeof(*w));
+    struct arena *arena = arena_new();
+
+    *w = (struct watch){.loop = loop, .client = client, .arena = arena, .fn = fn, .arg = arg};
+    w->resource = (struct kube_resource){
+        .group = arena_strdup(arena, spec->resource->group),
+        .version = arena_strdup(arena, spec->resource->version),
+        .plural = arena_strdup(arena, spec->resource->plural),
+        .kind = arena_strdup(arena, spec->resource->kind),
+        .cluster_scoped = spec->resource->cluster_scoped,
+    };
+    w->spec = *spec;
+    w->spec.resource = &w->resource;
+    w->spec.namespace_ = arena_strdup(arena, spec->namespace_);
+    w->spec.label_selector = arena_strdup(arena, spec->label_selector);
+    w->spec.field_selector = arena_strdup(arena, spec->field_selector);
+    set_defaults(&w->spec.timing);
+    w->page = w->spec.timing.page;
+    w->backoff = w->relist = (struct backoff){.min_ms = w->spec.timing.backoff_min_ms,
+                                              .max_ms = w->spec.timing.backoff_max_ms};
+    watch_keys_init(&w->keys);
+    buf_init(&w->rest, WATCH_LINE_MAX);
+    enter_gate(w);
+    return w;
+}
+
+void watch_free(struct watch *w)
+{
+    if (!w || w->dead)
+        return;
+    w->dead = true;
+    leave_gate(w);
+    timer_stop(w->timer);
+    w->timer = NULL;
+    if (w->dispatching)
+        return; /* what called fn destroys it */
+    if (w->call)
+        kube_cancel(w->call); /* its done destroys it */
+    else
+        watch_destroy(w);
+}
+
+bool watch_synced(const struct watch *w)
+{
+    return w->synced;
+}
+
+const char *watch_trouble(const struct watch *w)
+{
+    bool calm = w->state == STATE_STREAMING && clock_monotonic_ms() - w->stream_since_ms > CALM_MS;
+
+    return w->trouble.text[0] && !calm ? w->trouble.text : NULL;
+}
