@@ -1,0 +1,455 @@
+/*
+ * The states of a candidate:
+ *
+ *   FOLLOWING   looks at the lease every retry_ms, and takes it when it is free or has not changed
+ * for its duration LEADING     renews every retry_ms with the resourceVersion of its last write as
+ * precondition RELEASING   gives it back, if it is ours ENDED       takes no part any more
+ *
+ * Times in the Lease object are for people: what decides is how long it has not changed by our own
+ * clock.
+ */
+#include "kube/lease.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "kube/backoff.h"
+
+enum lease_state { LEASE_NEW, LEASE_FOLLOWING, LEASE_LEADING, LEASE_RELEASING, LEASE_ENDED };
+
+struct lease {
+    struct loop *loop;
+    struct kube_client *client;
+    char *namespace_, *name, *identity;
+    struct lease_spec spec; /* its strings are not used */
+    enum lease_state state;
+    struct kube_call *call;
+    struct timer *timer;    /* to the next look or renewal */
+    struct timer *deadline; /* of the leadership */
+    int64_t sent_ms;        /* when the write under way was sent */
+    int64_t valid_until_ms; /* of the leadership */
+    /* what was seen last */
+    char *version; /* NULL: nothing was seen; "" : there is none */
+    char *holder;
+    int64_t duration_ms;
+    int64_t transitions;
+    int64_t seen_ms; /* when it was first seen like this */
+    char *acquire_time;
+    void (*released)(void *arg);
+    void *released_arg;
+    bool freed;
+};
+
+static void look(void *arg);
+static void write_lease(struct lease *l);
+
+/* Runs on while the machine sleeps: the others' clocks do. */
+static int64_t now_ms(void)
+{
+    struct timespec ts = {0};
+
+    clock_gettime(CLOCK_BOOTTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void lease_set_state(struct lease *l, enum lease_state state)
+{
+    static const char *const names[] = {"new", "following", "leading", "releasing", "ended"};
+    static const unsigned next[] = {
+        [LEASE_NEW] = 1u << LEASE_FOLLOWING,
+        [LEASE_FOLLOWING] = 1u << LEASE_LEADING | 1u << LEASE_RELEASING,
+        [LEASE_LEADING] = 1u << LEASE_FOLLOWING | 1u << LEASE_RELEASING,
+        [LEASE_RELEASING] = 1u << LEASE_ENDED,
+        [LEASE_ENDED] = 0,
+    };
+
+    assert(next[l->state] & 1u << state);
+    log_info("leader_election", NULL, "candidate changed state", LOG_STR("lease", l->name),
+             LOG_STR("identity", l->identity), LOG_STR("holder", l->holder),
+             LOG_STR("from", names[l->state]), LOG_STR("to", names[state]));
+    l->state = state;
+}
+
+static void set_text(char **at, const char *text)
+{
+    char *copy = heap_strdup(text);
+
+    free(*at);
+    *at = copy;
+}
+
+static void lease_destroy(struct lease *l)
+{
+    free(l->namespace_);
+    free(l->name);
+    free(l->identity);
+    free(l->version);
+    free(l->holder);
+    free(l->acquire_time);
+    free(l);
+}
+
+static void start_timer(struct lease *l, int64_t after_ms)
+{
+    timer_stop(l->timer);
+    l->timer = timer_start(l->loop, after_ms, 0, look, l);
+}
+
+/* The next look: with jitter, so that candidates that started together do not stay together. */
+static void look_later(struct lease *l)
+{
+    start_timer(l, l->spec.retry_ms + backoff_random(l->spec.retry_ms / 5 + 1));
+}
+
+static void lose(struct lease *l, const char *why)
+{
+    log_warn("leader_lost", NULL, why, LOG_STR("lease", l->name), LOG_STR("holder", l->holder));
+    timer_stop(l->deadline);
+    l->deadline = NULL;
+    l->valid_until_ms = 0;
+    lease_set_state(l, LEASE_FOLLOWING);
+    if (l->spec.changed)
+        l->spec.changed(l->spec.arg, false);
+}
+
+static void deadline_passed(void *arg)
+{
+    struct lease *l = arg;
+    int64_t left = l->valid_until_ms - now_ms();
+
+    l->deadline = NULL;
+    if (left > 0)
+        l->deadline = timer_start(l->loop, left, 0, deadline_passed, l);
+    else
+        lose(l, "the lease could not be renewed in time");
+}
+
+/* Keeps what the server shows, and since when it has been so. */
+static void observe(struct lease *l, struct json_object *object)
+{
+    const char *version = json_str_at(object, "metadata", "resourceVersion", NULL);
+    const char *holder = json_str_at(object, "spec", "holderIdentity", NULL);
+    const char *acquired = json_str_at(object, "spec", "acquireTime", NULL);
+    int64_t seconds = json_int_at(object, 0, "spec", "leaseDurationSeconds", NULL);
+
+    if (!l->version || strcmp(l->version, version ? version : "") != 0)
+        l->seen_ms = now_ms();
+    set_text(&l->version, version ? version : "");
+    set_text(&l->holder, holder ? holder : "");
+    set_text(&l->acquire_time, acquired);
+    l->duration_ms = seconds > 0 && seconds < 86400 ? seconds * 1000 : l->spec.duration_ms;
+    l->transitions = json_int_at(object, 0, "spec", "leaseTransitions", NULL);
+}
+
+/* A write of ours as the holder was confirmed: the leadership counts from when it was sent. */
+static void confirmed(struct lease *l)
+{
+    int64_t until = l->sent_ms + l->spec.renew_deadline_ms;
+
+    if (now_ms() >= until)
+        return; /* the answer came too late to be worth anything */
+    l->valid_until_ms = until;
+    if (!l->deadline)
+        l->deadline = timer_start(l->loop, until - now_ms(), 0, deadline_passed, l);
+    if (l->state == LEASE_LEADING)
+        return;
+    lease_set_state(l, LEASE_LEADING);
+    if (l->spec.changed)
+        l->spec.changed(l->spec.arg, true);
+}
+
+/* True, and the lease is gone, when lease_free() was called meanwhile. */
+static bool was_freed(struct lease *l)
+{
+    l->call = NULL;
+    if (!l->freed)
+        return false;
+    lease_destroy(l);
+    return true;
+}
+
+static bool is_over(const struct lease *l)
+{
+    return l->state == LEASE_RELEASING || l->state == LEASE_ENDED;
+}
+
+static void give_back(struct lease *l);
+
+static void write_done(void *arg, const struct kube_result *result)
+{
+    struct lease *l = arg;
+
+    if (was_freed(l))
+        return;
+    if (result->err == ERR_OK)
+        observe(l, result->body);
+    if (is_over(l)) {
+        give_back(l);
+        return;
+    }
+    if (result->err == ERR_OK) {
+        /* Before changed() is told, which may release or free the lease. */
+        look_later(l);
+        confirmed(l);
+        return;
+    }
+    log_warn("leader_election_write", NULL, "the lease was not written, it is tried again",
+             LOG_STR("error", result->info->text));
+    /* Whether it was written is not known, or somebody was first: look before the next write. */
+    set_text(&l->version, NULL);
+    if (result->err == ERR_CONFLICT)
+        start_timer(l, 0);
+    else if (l->state == LEASE_LEADING) /* sooner than usual: the deadline comes near */
+        start_timer(l, l->spec.retry_ms / 5 + backoff_random(l->spec.retry_ms / 5 + 1));
+    else
+        look_later(l);
+}
+
+static struct json_object *lease_body(struct arena *arena, struct lease *l)
+{
+    struct json_object *body = json_own(arena, json_object_new_object());
+    struct json_object *metadata = json_sub(body, "metadata");
+    struct json_object *spec = json_sub(body, "spec");
+    bool create = !l->version || !l->version[0];
+    bool renew = l->holder && strcmp(l->holder, l->identity) == 0;
+    char text[CLOCK_TEXT];
+
+    clock_rfc3339_micro(clock_wall_ms(), text);
+    if (create) {
+        json_set_str(body, "apiVersion", "coordination.k8s.io/v1");
+        json_set_str(body, "kind", "Lease");
+        json_set_str(metadata, "name", l->name);
+        json_set_str(metadata, "namespace", l->namespace_);
+    } else {
+        json_set_str(metadata, "resourceVersion", l->version);
+    }
+    json_set_str(spec, "holderIdentity", l->identity);
+    json_set_int(spec, "leaseDurationSeconds", (l->spec.duration_ms + 999) / 1000);
+    json_set_str(spec, "renewTime", text);
+    if (!renew) {
+        json_set_str(spec, "acquireTime", text);
+        json_set_int(spec, "leaseTransitions", create ? 0 : l->transitions + 1);
+    }
+    return body;
+}
+
+static struct kube_call *send_lease(struct lease *l, enum kube_verb verb, struct json_object *body,
+                                    kube_done_fn done)
+{
+    return kube_send(l->client,
+                     &(struct kube_request){.verb = verb,
+                                            .resource = &kube_leases,
+                                            .namespace_ = l->namespace_,
+                                            .name = verb == KUBE_CREATE ? NULL : l->name,
+                                            .body = body,
+                                            .timeout_ms = l->spec.retry_ms,
+                                            .no_limit = true},
+                     done, l);
+}
+
+static void write_lease(struct lease *l)
+{
+    struct arena *arena = arena_new();
+    enum kube_verb verb = l->version && l->version[0] ? KUBE_MERGE_PATCH : KUBE_CREATE;
+
+    l->sent_ms = now_ms();
+    l->call = send_lease(l, verb, lease_body(arena, l), write_done);
+    arena_free(arena);
+}
+
+/* Free, ours, or not renewed for as long as its holder said. */
+static bool may_take(const struct lease *l)
+{
+    if (!l->holder[0] || strcmp(l->holder, l->identity) == 0)
+        return true;
+    return now_ms() >= l->seen_ms + l->duration_ms;
+}
+
+static void look_done(void *arg, const struct kube_result *result)
+{
+    struct lease *l = arg;
+
+    if (was_freed(l))
+        return;
+    if (result->err == ERR_OK)
+        observe(l, result->body);
+    else if (result->err == ERR_NOT_FOUND)
+        observe(l, NULL);
+    if (is_over(l)) {
+        give_back(l);
+    } else if (result->err != ERR_OK && result->err != ERR_NOT_FOUND) {
+        log_warn("leader_election_read", NULL, "the lease was not read, it is tried again",
+                 LOG_STR("error", result->info->text));
+        look_later(l);
+    } else if (may_take(l)) {
+        write_lease(l);
+    } else {
+        look_later(l);
+        /* Somebody else has it: no need to wait for our deadline. */
+        if (l->state == LEASE_LEADING)
+            lose(l, "another candidate holds the lease");
+    }
+}
+
+/* A leader that knows the version of its last write renews; everybody else looks first. */
+static void look(void *arg)
+{
+    struct lease *l = arg;
+
+    l->timer = NULL;
+    if (l->state == LEASE_LEADING && l->version)
+        write_lease(l);
+    else
+        l->call = send_lease(l, KUBE_GET, NULL, look_done);
+}
+
+/* ---- the owner's side */
+
+static char *make_identity(void)
+{
+    unsigned char bits[16] = {0};
+    char host[256] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    /* Two candidates of one identity would both lead: without random bits there is no election. */
+    if (getentropy(bits, sizeof(bits)) != 0) {
+        log_error("leader_election", NULL, "the system gives no random bits for an identity");
+        abort();
+    }
+    bits[6] = (unsigned char)((bits[6] & 0x0f) | 0x40);
+    bits[8] = (unsigned char)((bits[8] & 0x3f) | 0x80);
+    return heap_printf("%s_%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+                       host, bits[0], bits[1], bits[2], bits[3], bits[4], bits[5], bits[6], bits[7],
+                       bits[8], bits[9], bits[10], bits[11], bits[12], bits[13], bits[14],
+                       bits[15]);
+}
+
+struct lease *lease_new(struct loop *loop, struct kube_client *client,
+                        const struct lease_spec *spec)
+{
+    struct lease *l = heap_alloc(sizeof(*l));
+
+    *l = (struct lease){
+        .loop = loop,
+        .client = client,
+        .namespace_ = heap_strdup(spec->namespace_),
+        .name = heap_strdup(spec->name),
+        .identity = spec->identity ? heap_strdup(spec->identity) : make_identity(),
+        .holder = heap_strdup(""),
+        .spec = *spec,
+    };
+    if (!l->spec.duration_ms)
+        l->spec.duration_ms = 60000;
+    if (!l->spec.renew_deadline_ms)
+        l->spec.renew_deadline_ms = 15000;
+    if (!l->spec.retry_ms)
+        l->spec.retry_ms = 5000;
+    assert(l->spec.retry_ms < l->spec.renew_deadline_ms);
+    assert(l->spec.renew_deadline_ms < l->spec.duration_ms);
+    lease_set_state(l, LEASE_FOLLOWING);
+    start_timer(l, 0);
+    return l;
+}
+
+bool lease_is_leader(const struct lease *l)
+{
+    return l->state == LEASE_LEADING && now_ms() < l->valid_until_ms;
+}
+
+const char *lease_identity(const struct lease *l)
+{
+    return l->identity;
+}
+
+const char *lease_holder(const struct lease *l)
+{
+    return l->holder;
+}
+
+static void ended(void *arg)
+{
+    struct lease *l = arg;
+    void (*released)(void *arg) = l->released;
+
+    l->timer = NULL;
+    l->released = NULL;
+    if (released)
+        released(l->released_arg); /* may free the lease */
+}
+
+static void end(struct lease *l)
+{
+    lease_set_state(l, LEASE_ENDED);
+    timer_stop(l->timer);
+    l->timer = timer_start(l->loop, 0, 0, ended, l);
+}
+
+static void give_back_done(void *arg, const struct kube_result *result)
+{
+    struct lease *l = arg;
+
+    if (was_freed(l))
+        return;
+    if (result->err != ERR_OK)
+        log_warn("leader_election_release", NULL, "others must wait until the lease runs out",
+                 LOG_STR("error", result->info->text));
+    end(l);
+}
+
+/* Writes that nobody holds it, if it is ours. No call is under way. */
+static void give_back(struct lease *l)
+{
+    struct arena *arena = NULL;
+    char text[CLOCK_TEXT];
+
+    if (!l->version || !l->version[0] || strcmp(l->holder, l->identity) != 0) {
+        end(l);
+        return;
+    }
+    arena = arena_new();
+    struct json_object *body = json_own(arena, json_object_new_object());
+    struct json_object *spec = json_sub(body, "spec");
+    json_set_str(json_sub(body, "metadata"), "resourceVersion", l->version);
+    json_set_str(spec, "holderIdentity", "");
+    json_set_int(spec, "leaseDurationSeconds", 1);
+    json_set_str(spec, "renewTime", clock_rfc3339_micro(clock_wall_ms(), text));
+    l->call = send_lease(l, KUBE_MERGE_PATCH, body, give_back_done);
+    arena_free(arena);
+}
+
+void lease_release(struct lease *l, void (*done)(void *arg), void *arg)
+{
+    assert(!l->released && !is_over(l));
+    l->released = done;
+    l->released_arg = arg;
+    timer_stop(l->timer);
+    timer_stop(l->deadline);
+    l->timer = l->deadline = NULL;
+    l->valid_until_ms = 0;
+    lease_set_state(l, LEASE_RELEASING);
+    /* A write under way is waited for: its answer tells the version to give back. */
+    if (!l->call)
+        give_back(l);
+}
+
+void lease_free(struct lease *l)
+{
+    if (!l || l->freed)
+        return;
+    l->freed = true;
+    timer_stop(l->timer);
+    timer_stop(l->deadline);
+    l->timer = l->deadline = NULL;
+    if (l->call)
+        kube_cancel(l->call); /* its done destroys it */
+    else
+        lease_destroy(l);
+}
