@@ -1,6 +1,7 @@
 /*
- * The webhook message (contract/statemachine.md §12): what the controller posts to gates, load testers and event
- * receivers, and what those read. Keys in order: name, namespace, phase, checksum, metadata (left out when empty).
+ * The webhook message (contract/statemachine.md §12): what the controller posts to gates, load
+ * testers and event receivers, and what those read. Keys in order: name, namespace, phase,
+ * checksum, metadata (left out when empty).
  */
 #ifndef PROTO_WEBHOOK_H
 #define PROTO_WEBHOOK_H
@@ -10,7 +11,7 @@
 enum { WEBHOOK_MAX_BYTES = 1024 * 1024 };
 
 struct webhook_message {
-    const char *name;       /* of the Canary, "" if missing */
+    const char *name; /* of the Canary, "" if missing */
     const char *namespace_;
     const char *phase;
     const char *checksum;
@@ -19,14 +20,14 @@ struct webhook_message {
 
 /* The JSON text, owned by the arena. */
 const char *webhook_text(struct arena *arena, const struct webhook_message *message);
-/* Reads a received body; unknown keys are ignored; name and namespace may be missing (curl by hand), a wrong type or
- * bad JSON is ERR_INVALID with the field. */
-enum err webhook_parse(struct arena *arena, const char *body, size_t len, struct webhook_message *out,
-                       struct errinfo *ei) MUST_USE;
+/* Reads a received body; unknown keys are ignored; name and namespace may be missing (curl by
+ * hand), a wrong type or bad JSON is ERR_INVALID with the field. */
+enum err webhook_parse(struct arena *arena, const char *body, size_t len,
+                       struct webhook_message *out, struct errinfo *ei) MUST_USE;
 /* metadata value as text, NULL if absent or no string. */
 const char *webhook_metadata(const struct webhook_message *message, const char *key);
 /* "true"/"1"/"t" of strconv.ParseBool; missing when absent; ERR_INVALID otherwise. */
-enum err webhook_metadata_bool(const struct webhook_message *message, const char *key, bool missing, bool *out,
-                               struct errinfo *ei) MUST_USE;
+enum err webhook_metadata_bool(const struct webhook_message *message, const char *key, bool missing,
+                               bool *out, struct errinfo *ei) MUST_USE;
 
 #endif

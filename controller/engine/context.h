@@ -1,0 +1,27 @@
+/* What every part of the engine works with; made by engine.c, lives as long as the engine. */
+#ifndef ENGINE_CONTEXT_H
+#define ENGINE_CONTEXT_H
+
+#include "kube/client.h"
+#include "kube/event.h"
+#include "net/client.h"
+#include "tick/tick.h"
+
+struct engine_context {
+    struct loop *loop;
+    struct kube_client *kube;
+    struct http_client *http;
+    struct event_recorder *events;
+    struct watchset *watches;
+    struct outbox *outbox;
+    const struct settings *settings;
+    const char *event_webhook; /* --event-webhook, NULL if none */
+    /* Asked before every write: a process that is not the leader writes nothing. */
+    bool (*may_write)(void *arg);
+    void *may_write_arg;
+};
+
+/* flagger.app/v1beta1 canaries: the one resource the engine itself knows. */
+extern const struct kube_resource engine_canaries;
+
+#endif

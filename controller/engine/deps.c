@@ -1,0 +1,259 @@
+#include "engine/deps.h"
+
+#include <json-c/linkhash.h>
+#include <string.h>
+
+#include "base/json.h"
+
+/* One object that one canary depends on. `version` is "" when the object did not exist. */
+struct dep {
+    struct dep *next;        /* in the canary's list */
+    struct dep *next_sharer; /* in the index: other canaries that depend on the same object */
+    struct deps *deps;
+    char *key;
+    char *version; /* as last read or written; NULL: not read yet */
+    char *
+        previous; /* before our own write, as long as the watch may still show it; NULL otherwise */
+    struct json_object *tree;
+    bool has_tree; /* the tree (or its absence) is kept */
+    bool used;
+};
+
+struct deps {
+    struct deps_index *index;
+    void *owner;
+    struct dep *list;
+};
+
+struct deps_index {
+    struct lh_table *by_key; /* key -> struct dep *, first sharer; the key belongs to that dep */
+};
+
+enum { KEY_MAX = 1024 };
+
+static void make_key(char key[KEY_MAX], const struct kube_resource *resource,
+                     const char *namespace_, const char *name)
+{
+    snprintf(key, KEY_MAX, "%s/%s/%s/%s", resource->group, resource->plural,
+             namespace_ ? namespace_ : "", name ? name : "");
+}
+
+struct deps_index *deps_index_new(void)
+{
+    struct deps_index *index = heap_alloc(sizeof(*index));
+    index->by_key = lh_kchar_table_new(64, NULL);
+    return index;
+}
+
+void deps_index_free(struct deps_index *index)
+{
+    if (!index)
+        return;
+    lh_table_free(index->by_key);
+    free(index);
+}
+
+static struct dep *index_find(struct deps_index *index, const char *key)
+{
+    void *found = NULL;
+    return lh_table_lookup_ex(index->by_key, key, &found) ? found : NULL;
+}
+
+static void index_put(struct deps_index *index, struct dep *first)
+{
+    struct lh_entry *entry = lh_table_lookup_entry(index->by_key, first->key);
+    if (entry)
+        lh_table_delete_entry(index->by_key, entry);
+    lh_table_insert(index->by_key, first->key, first);
+}
+
+static void index_add(struct deps_index *index, struct dep *dep)
+{
+    dep->next_sharer = index_find(index, dep->key);
+    index_put(index, dep);
+}
+
+static void index_remove(struct deps_index *index, struct dep *dep)
+{
+    struct dep *first = index_find(index, dep->key);
+    if (first == dep) {
+        lh_table_delete(index->by_key, dep->key);
+        if (dep->next_sharer)
+            index_put(index, dep->next_sharer);
+        return;
+    }
+    for (; first; first = first->next_sharer) {
+        if (first->next_sharer == dep) {
+            first->next_sharer = dep->next_sharer;
+            return;
+        }
+    }
+}
+
+struct deps *deps_new(struct deps_index *index, void *owner)
+{
+    struct deps *deps = heap_alloc(sizeof(*deps));
+    *deps = (struct deps){.index = index, .owner = owner};
+    return deps;
+}
+
+static void drop_tree(struct dep *dep)
+{
+    json_object_put(dep->tree);
+    dep->tree = NULL;
+    dep->has_tree = false;
+}
+
+static void dep_free(struct dep *dep)
+{
+    index_remove(dep->deps->index, dep);
+    drop_tree(dep);
+    free(dep->key);
+    free(dep->version);
+    free(dep->previous);
+    free(dep);
+}
+
+void deps_free(struct deps *deps)
+{
+    if (!deps)
+        return;
+    while (deps->list) {
+        struct dep *dep = deps->list;
+        deps->list = dep->next;
+        dep_free(dep);
+    }
+    free(deps);
+}
+
+static struct dep *dep_get(struct deps *deps, const struct kube_resource *resource,
+                           const char *namespace_, const char *name)
+{
+    char key[KEY_MAX];
+    make_key(key, resource, namespace_, name);
+    for (struct dep *dep = deps->list; dep; dep = dep->next)
+        if (strcmp(dep->key, key) == 0)
+            return dep;
+    struct dep *dep = heap_alloc(sizeof(*dep));
+    *dep = (struct dep){.next = deps->list, .deps = deps, .key = heap_strdup(key)};
+    deps->list = dep;
+    index_add(deps->index, dep);
+    return dep;
+}
+
+void deps_begin(struct deps *deps)
+{
+    for (struct dep *dep = deps->list; dep; dep = dep->next)
+        dep->used = false;
+}
+
+void deps_end(struct deps *deps, bool keep_trees)
+{
+    struct dep **link = &deps->list;
+    while (*link) {
+        struct dep *dep = *link;
+        if (!dep->used) {
+            *link = dep->next;
+            dep_free(dep);
+            continue;
+        }
+        if (!keep_trees)
+            drop_tree(dep);
+        link = &dep->next;
+    }
+}
+
+void deps_forget_trees(struct deps *deps)
+{
+    for (struct dep *dep = deps->list; dep; dep = dep->next)
+        drop_tree(dep);
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+bool deps_known(struct deps *deps, const struct watchset *watches,
+                const struct kube_resource *resource, const char *namespace_, const char *name,
+                struct json_object **tree)
+{
+    struct dep *dep = dep_get(deps, resource, namespace_, name);
+    dep->used = true;
+    const struct seen *seen = NULL;
+    if (!dep->has_tree || !watchset_look(watches, resource, namespace_, name, &seen))
+        return false;
+    const char *now = seen ? seen->digest.resource_version : "";
+    if (!same(now, dep->version) && !same(now, dep->previous))
+        return false;
+    *tree = dep->tree;
+    return true;
+}
+
+static void remember(struct dep *dep, struct json_object *tree)
+{
+    const char *version = json_str_at(tree, "metadata", "resourceVersion", NULL);
+    struct json_object *kept = json_object_get(tree);
+    drop_tree(dep);
+    dep->tree = kept;
+    dep->has_tree = true;
+    dep->used = true;
+    char *copy = heap_strdup(version ? version : "");
+    free(dep->version);
+    dep->version = copy;
+}
+
+void deps_read(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
+               const char *name, struct json_object *tree)
+{
+    struct dep *dep = dep_get(deps, resource, namespace_, name);
+    remember(dep, tree);
+    free(dep->previous);
+    dep->previous = NULL;
+}
+
+void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
+                const char *name, struct json_object *tree)
+{
+    struct dep *dep = dep_get(deps, resource, namespace_, name);
+    /* The watch still shows what was there before the first of several writes in a row. */
+    if (!dep->previous)
+        dep->previous = heap_strdup(dep->version);
+    remember(dep, tree);
+}
+
+/* Is the change news for this canary? Notes what it knows now. */
+static bool is_news(struct dep *dep, const struct seen *before, const struct seen *after,
+                    bool (*idle)(void *owner))
+{
+    const char *now = after ? after->digest.resource_version : "";
+    if (same(now, dep->version)) {
+        free(dep->previous);
+        dep->previous = NULL;
+        return false;
+    }
+    if (same(now, dep->previous))
+        return false;
+    bool status_only =
+        before && after && after->spec_hash != 0 && before->spec_hash == after->spec_hash;
+    if (status_only && idle(dep->deps->owner)) {
+        char *copy = heap_strdup(now);
+        free(dep->version);
+        dep->version = copy;
+        drop_tree(dep);
+        return false;
+    }
+    return true;
+}
+
+void deps_index_changed(struct deps_index *index, const struct kube_resource *resource,
+                        const struct seen *before, const struct seen *after,
+                        bool (*idle)(void *owner), void (*fn)(void *owner))
+{
+    const struct digest *digest = after ? &after->digest : &before->digest;
+    char key[KEY_MAX];
+    make_key(key, resource, digest->namespace_, digest->name);
+    for (struct dep *dep = index_find(index, key); dep; dep = dep->next_sharer)
+        if (is_news(dep, before, after, idle))
+            fn(dep->deps->owner);
+}

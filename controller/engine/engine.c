@@ -1,0 +1,246 @@
+#include "engine/engine.h"
+
+#include <json-c/linkhash.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/gauges.h"
+#include "engine/job.h"
+#include "engine/outbox.h"
+#include "engine/watchset.h"
+
+/* A job and its place in the queue of those that want to run. */
+struct care {
+    struct job *job;
+    struct care *next;
+    bool queued, running;
+};
+
+struct engine {
+    struct engine_context context;
+    struct job_owner owner;
+    struct deps_index *index;
+    struct lh_table *cares; /* "namespace/name" -> struct care; owns the keys */
+    struct care *first, **last;
+    struct timer *pump_timer;
+    int running, max_runs;
+    bool leads, draining;
+};
+
+static void free_key(struct lh_entry *entry)
+{
+    free(lh_entry_k(entry));
+}
+
+static bool may_write(void *arg)
+{
+    const struct engine *engine = arg;
+    return engine->leads;
+}
+
+/* --- the queue
+ * ---------------------------------------------------------------------------------------------- */
+
+static struct care *care_of(struct engine *engine, const char *namespace_, const char *name)
+{
+    char key[600];
+    snprintf(key, sizeof(key), "%s/%s", namespace_, name);
+    void *found = NULL;
+    return lh_table_lookup_ex(engine->cares, key, &found) ? found : NULL;
+}
+
+static void pump(void *arg)
+{
+    struct engine *engine = arg;
+    engine->pump_timer = NULL;
+    while (engine->first && engine->running < engine->max_runs && engine->leads &&
+           !engine->draining) {
+        struct care *care = engine->first;
+        engine->first = care->next;
+        if (!engine->first)
+            engine->last = &engine->first;
+        care->queued = false;
+        care->running = true;
+        engine->running++;
+        job_run(care->job);
+    }
+}
+
+/* From the loop, never from within the run or the watch callback that gave cause. */
+static void pump_soon(struct engine *engine)
+{
+    if (!engine->pump_timer)
+        engine->pump_timer = timer_start(engine->context.loop, 0, 0, pump, engine);
+}
+
+static void on_wants(void *arg, struct job *job)
+{
+    struct engine *engine = arg;
+    struct care *care = care_of(engine, job_namespace(job), job_name(job));
+    if (!care || care->queued)
+        return;
+    care->queued = true;
+    care->next = NULL;
+    *engine->last = care;
+    engine->last = &care->next;
+    pump_soon(engine);
+}
+
+static void on_ended(void *arg, struct job *job)
+{
+    struct engine *engine = arg;
+    struct care *care = care_of(engine, job_namespace(job), job_name(job));
+    if (care)
+        care->running = false;
+    engine->running--;
+    if (engine->first)
+        pump_soon(engine);
+}
+
+/* --- which Canaries there are
+ * ------------------------------------------------------------------------------- */
+
+static void take_care(struct engine *engine, const struct digest *digest)
+{
+    if (care_of(engine, digest->namespace_, digest->name))
+        return;
+    struct care *care = heap_alloc(sizeof(*care));
+    *care = (struct care){.job = job_new(&engine->owner, digest->namespace_, digest->name)};
+    lh_table_insert(engine->cares, heap_printf("%s/%s", digest->namespace_, digest->name), care);
+    log_info("canary_found", NULL, "looking after a canary", LOG_STR("name", digest->name),
+             LOG_STR("namespace", digest->namespace_));
+    job_wake(care->job);
+}
+
+static void unqueue(struct engine *engine, struct care *care)
+{
+    struct care **link = &engine->first;
+    while (*link && *link != care)
+        link = &(*link)->next;
+    if (!*link)
+        return;
+    *link = care->next;
+    if (!*link)
+        engine->last = link;
+}
+
+static void end_care(struct engine *engine, const struct digest *digest)
+{
+    struct care *care = care_of(engine, digest->namespace_, digest->name);
+    if (!care)
+        return;
+    unqueue(engine, care);
+    if (care->running)
+        engine->running--;
+    char *key = heap_printf("%s/%s", digest->namespace_, digest->name);
+    lh_table_delete(engine->cares, key);
+    free(key);
+    log_info("canary_gone", NULL, "the canary was deleted", LOG_STR("name", digest->name),
+             LOG_STR("namespace", digest->namespace_));
+    job_free(care->job);
+    free(care);
+    if (engine->first)
+        pump_soon(engine);
+}
+
+static bool owner_idle(void *job)
+{
+    return job_idle(job);
+}
+
+static void owner_wake(void *job)
+{
+    job_wake(job);
+}
+
+static void on_change(void *arg, const struct kube_resource *resource, const struct seen *before,
+                      const struct seen *after)
+{
+    struct engine *engine = arg;
+    if (resource == &engine_canaries && after && !before)
+        take_care(engine, &after->digest);
+    deps_index_changed(engine->index, resource, before, after, owner_idle, owner_wake);
+    if (resource == &engine_canaries && !after)
+        end_care(engine, &before->digest);
+}
+
+/* --- life
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+struct engine *engine_new(const struct engine_options *options)
+{
+    struct engine *engine = heap_alloc(sizeof(*engine));
+    *engine = (struct engine){
+        .context = {.loop = options->loop,
+                    .kube = options->kube,
+                    .http = options->http,
+                    .settings = options->settings,
+                    .event_webhook = options->event_webhook,
+                    .may_write = may_write,
+                    .may_write_arg = engine},
+        .max_runs = options->max_runs,
+        .leads = !options->wait_for_leadership,
+    };
+    engine->last = &engine->first;
+    engine->index = deps_index_new();
+    engine->cares = lh_kchar_table_new(64, free_key);
+    engine->owner = (struct job_owner){.context = &engine->context,
+                                       .index = engine->index,
+                                       .retry_ceiling_ms = options->retry_ceiling_ms,
+                                       .wants = on_wants,
+                                       .ended = on_ended,
+                                       .arg = engine};
+    engine->context.events = event_recorder_new(options->loop, options->kube, "flagger");
+    engine->context.outbox = outbox_new(&engine->context);
+    engine->context.watches =
+        watchset_new(options->loop, options->kube, options->namespace_, on_change, engine);
+    watchset_add(engine->context.watches, &engine_canaries);
+    gauges_info(FLAGGER_VERSION, options->settings->mesh_provider);
+    return engine;
+}
+
+void engine_free(struct engine *engine)
+{
+    if (!engine)
+        return;
+    timer_stop(engine->pump_timer);
+    watchset_free(engine->context.watches);
+    struct lh_entry *entry;
+    lh_foreach(engine->cares, entry)
+    {
+        struct care *care = (struct care *)lh_entry_v(entry);
+        job_free(care->job);
+        free(care);
+    }
+    lh_table_free(engine->cares);
+    deps_index_free(engine->index);
+    outbox_free(engine->context.outbox);
+    event_recorder_free(engine->context.events);
+    free(engine);
+}
+
+void engine_lead(struct engine *engine, bool leads)
+{
+    if (engine->leads == leads)
+        return;
+    engine->leads = leads;
+    log_info(leads ? "leading" : "standing_by", NULL,
+             leads ? "this replica leads now" : "this replica writes nothing until it leads again");
+    if (!leads)
+        return;
+    struct lh_entry *entry;
+    lh_foreach(engine->cares, entry) job_wake(((struct care *)lh_entry_v(entry))->job);
+    pump_soon(engine);
+}
+
+bool engine_ready(const struct engine *engine)
+{
+    return watchset_synced(engine->context.watches);
+}
+
+void engine_drain(struct engine *engine)
+{
+    engine->draining = true;
+}

@@ -1,0 +1,33 @@
+/*
+ * The engine: looks after every Canary of the cluster (or of one namespace). All I/O of a rollout
+ * happens here; what to do is decided in decide/.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "engine/context.h"
+
+struct engine_options {
+    struct loop *loop;
+    struct kube_client *kube;
+    struct http_client *http;
+    const struct settings *settings;
+    const char *namespace_;    /* NULL: all */
+    const char *event_webhook; /* NULL: none */
+    int max_runs;              /* ticks under way at once */
+    int64_t retry_ceiling_ms;  /* the longest wait after a failed tick */
+    bool wait_for_leadership;  /* stands by until engine_lead() */
+};
+
+struct engine;
+/* The options' pointers must outlive the engine. Begins to watch at once. */
+struct engine *engine_new(const struct engine_options *options);
+void engine_free(struct engine *engine);
+/* Leadership was gained or lost. */
+void engine_lead(struct engine *engine, bool leads);
+/* True when all watches have been listed once: the controller knows what there is. */
+bool engine_ready(const struct engine *engine);
+/* Starts no more ticks; those under way end. */
+void engine_drain(struct engine *engine);
+
+#endif

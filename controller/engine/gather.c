@@ -1,0 +1,262 @@
+#include "engine/gather.h"
+
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "engine/hook_call.h"
+#include "metric/backend.h"
+
+/* --- one object
+ * --------------------------------------------------------------------------------------------- */
+
+struct read_one {
+    struct kube_call *call;
+    read_done_fn done;
+    void *arg;
+    bool cancelled;
+};
+
+static void on_object(void *arg, const struct kube_result *result)
+{
+    struct read_one *read = arg;
+    if (!read->cancelled) {
+        if (result->err == ERR_OK)
+            read->done(read->arg, ERR_OK, result->body, result->info);
+        else if (result->err == ERR_NOT_FOUND)
+            read->done(read->arg, ERR_OK, NULL, result->info);
+        else
+            read->done(read->arg, result->err, NULL, result->info);
+    }
+    free(read);
+}
+
+struct read_one *read_one_start(struct engine_context *context,
+                                const struct kube_resource *resource, const char *namespace_,
+                                const char *name, read_done_fn done, void *arg)
+{
+    struct read_one *read = heap_alloc(sizeof(*read));
+    *read = (struct read_one){.done = done, .arg = arg};
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = resource,
+                                   .namespace_ = resource->cluster_scoped ? NULL : namespace_,
+                                   .name = name};
+    read->call = kube_send(context->kube, &request, on_object, read);
+    return read;
+}
+
+void read_one_cancel(struct read_one *read)
+{
+    if (!read)
+        return;
+    read->cancelled = true;
+    kube_cancel(read->call);
+}
+
+/* --- everything a tick asked for
+ * ---------------------------------------------------------------------------- */
+
+/* One need under way. */
+struct errand {
+    struct errand *next;
+    struct gather *gather;
+    const struct need *need;
+    struct read_one *read;
+    struct http_call *http;
+    struct hook_call *hook;
+};
+
+struct gather {
+    struct engine_context *context;
+    struct deps *deps;
+    struct tick *tick;
+    gather_done_fn done;
+    void *arg;
+    struct errand *errands;
+    int under_way;
+    bool cancelled;
+    enum err err;
+    struct errinfo info;
+};
+
+static void gather_free(struct gather *gather)
+{
+    while (gather->errands) {
+        struct errand *errand = gather->errands;
+        gather->errands = errand->next;
+        free(errand);
+    }
+    free(gather);
+}
+
+static void finish_one(struct gather *gather)
+{
+    gather->under_way--;
+    if (gather->under_way > 0)
+        return;
+    if (!gather->cancelled)
+        gather->done(gather->arg, gather->err, &gather->info);
+    gather_free(gather);
+}
+
+static void on_need_object(void *arg, enum err err, struct json_object *tree,
+                           const struct errinfo *info)
+{
+    struct errand *errand = arg;
+    struct gather *gather = errand->gather;
+    errand->read = NULL;
+    if (err != ERR_OK) {
+        gather->err = err;
+        gather->info = *info;
+    } else {
+        const struct need *need = errand->need;
+        deps_read(gather->deps, need->resource, need->namespace_, need->name, tree);
+        /* The tick keeps its own reference: what it read stays what it was, whatever is written
+         * meanwhile. */
+        fact_object(gather->tick, need,
+                    tree ? json_own(gather->tick->arena, json_object_get(tree)) : NULL);
+    }
+    finish_one(gather);
+}
+
+static void on_need_metric(void *arg, const struct http_result *result)
+{
+    struct errand *errand = arg;
+    struct gather *gather = errand->gather;
+    errand->http = NULL;
+    if (!gather->cancelled) {
+        const struct metric_backend *backend = metric_backend_find(errand->need->metric.backend);
+        struct metric_answer answer =
+            result->err == ERR_OK
+                ? backend->answer(gather->tick->arena, &errand->need->metric, result)
+                : (struct metric_answer){.outcome = METRIC_ERROR,
+                                         .text =
+                                             arena_strdup(gather->tick->arena, result->info->text)};
+        fact_metric(gather->tick, errand->need, answer);
+    }
+    finish_one(gather);
+}
+
+static void on_need_hook(void *arg, const struct hook_answer *answer)
+{
+    struct errand *errand = arg;
+    struct gather *gather = errand->gather;
+    errand->hook = NULL;
+    fact_hook(gather->tick, errand->need,
+              (struct hook_answer){.passed = answer->passed,
+                                   .text = arena_strdup(gather->tick->arena, answer->text)});
+    finish_one(gather);
+}
+
+static struct errand *errand_new(struct gather *gather, const struct need *need)
+{
+    struct errand *errand = heap_alloc(sizeof(*errand));
+    *errand = (struct errand){.next = gather->errands, .gather = gather, .need = need};
+    gather->errands = errand;
+    gather->under_way++;
+    return errand;
+}
+
+static void fetch_object(struct gather *gather, const struct need *need)
+{
+    struct json_object *tree = NULL;
+    watchset_add(gather->context->watches, need->resource);
+    if (deps_known(gather->deps, gather->context->watches, need->resource, need->namespace_,
+                   need->name, &tree)) {
+        fact_object(gather->tick, need,
+                    tree ? json_own(gather->tick->arena, json_object_get(tree)) : NULL);
+        return;
+    }
+    struct errand *errand = errand_new(gather, need);
+    errand->read = read_one_start(gather->context, need->resource, need->namespace_, need->name,
+                                  on_need_object, errand);
+}
+
+static void fetch_metric(struct gather *gather, const struct need *need)
+{
+    struct arena *arena = gather->tick->arena;
+    const struct metric_backend *backend = metric_backend_find(need->metric.backend);
+    struct errinfo info = {0};
+    struct http_request request = {0};
+    enum err err;
+    if (!backend) {
+        fact_metric(gather->tick, need,
+                    (struct metric_answer){
+                        .outcome = METRIC_ERROR,
+                        .text = arena_printf(arena, "metric provider \"%s\" is not known",
+                                             need->metric.backend)});
+        return;
+    }
+    /* A question without a query asks only whether the backend answers. */
+    if (need->metric.query)
+        err = backend->request(arena, &need->metric, gather->tick->now_ms, &request, &info);
+    else
+        err = backend->probe(arena, &need->metric, gather->tick->now_ms, &request, &info);
+    if (err != ERR_OK) {
+        fact_metric(gather->tick, need,
+                    (struct metric_answer){.outcome = METRIC_ERROR,
+                                           .text = arena_strdup(arena, info.text)});
+        return;
+    }
+    struct errand *errand = errand_new(gather, need);
+    errand->http = http_send(gather->context->http, &request, on_need_metric, errand);
+}
+
+static void fetch_hook(struct gather *gather, const struct need *need)
+{
+    const struct canary *canary = gather->tick->canary;
+    const struct canary_webhook *webhook = &canary->analysis.webhooks[need->webhook];
+    struct errand *errand = errand_new(gather, need);
+    errand->hook = hook_call_start(gather->context, webhook,
+                                   hook_body(gather->tick->arena, canary, webhook, need->phase),
+                                   on_need_hook, errand);
+}
+
+struct gather *gather_start(struct engine_context *context, struct deps *deps, struct tick *tick,
+                            gather_done_fn done, void *arg)
+{
+    struct gather *gather = heap_alloc(sizeof(*gather));
+    *gather =
+        (struct gather){.context = context, .deps = deps, .tick = tick, .done = done, .arg = arg};
+    const struct need *first_hook = NULL;
+    bool others = false;
+    for (const struct need *need = tick->needs; need; need = need->next) {
+        if (need->kind == NEED_HOOK) {
+            first_hook = first_hook ? first_hook : need;
+            continue;
+        }
+        others = true;
+        if (need->kind == NEED_OBJECT)
+            fetch_object(gather, need);
+        else
+            fetch_metric(gather, need);
+    }
+    if (!others && first_hook)
+        fetch_hook(gather, first_hook);
+    if (gather->under_way > 0)
+        return gather;
+    gather_free(gather);
+    return NULL;
+}
+
+void gather_cancel(struct gather *gather)
+{
+    if (!gather)
+        return;
+    gather->cancelled = true;
+    int silent = 1; /* one for this loop, so that nothing frees the list under it */
+    gather->under_way++;
+    for (struct errand *errand = gather->errands; errand; errand = errand->next) {
+        if (errand->read) {
+            read_one_cancel(errand->read);
+            silent++;
+        } else if (errand->hook) {
+            hook_call_cancel(errand->hook);
+            silent++;
+        } else if (errand->http) {
+            http_cancel(errand->http); /* on_need_metric still comes and finishes */
+        }
+    }
+    gather->under_way -= silent;
+    if (gather->under_way == 0)
+        gather_free(gather);
+}

@@ -1,0 +1,34 @@
+/*
+ * Fetches what a tick asked for: objects and metrics at once, webhooks alone and one after the
+ * other.
+ */
+#ifndef ENGINE_GATHER_H
+#define ENGINE_GATHER_H
+
+#include "engine/context.h"
+#include "engine/deps.h"
+
+struct gather;
+/* err ERR_OK: every need is a fact now. Otherwise at least one object could not be read and info
+ * says which. */
+typedef void (*gather_done_fn)(void *arg, enum err err, const struct errinfo *info);
+
+/*
+ * Serves tick->needs. Returns NULL when all could be answered at once (done is not called);
+ * otherwise done is called exactly once, later, unless it is cancelled.
+ */
+struct gather *gather_start(struct engine_context *context, struct deps *deps, struct tick *tick,
+                            gather_done_fn done, void *arg);
+void gather_cancel(struct gather *gather);
+
+/* Reads one object outside of a tick (the Canary itself). done as above; *tree is borrowed and
+ * valid inside. */
+struct read_one;
+typedef void (*read_done_fn)(void *arg, enum err err, struct json_object *tree,
+                             const struct errinfo *info);
+struct read_one *read_one_start(struct engine_context *context,
+                                const struct kube_resource *resource, const char *namespace_,
+                                const char *name, read_done_fn done, void *arg);
+void read_one_cancel(struct read_one *read);
+
+#endif

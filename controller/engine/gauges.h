@@ -1,0 +1,19 @@
+/* The controller's own metrics, with Flagger's names and labels (contract/metrics.md §5). */
+#ifndef ENGINE_GAUGES_H
+#define ENGINE_GAUGES_H
+
+#include "tick/tick.h"
+
+void gauges_info(const char *version, const char *mesh_provider);
+void gauges_total(const char *namespace_, int delta);
+/* Removes every sample of a Canary that is gone. */
+void gauges_forget(const char *name, const char *target, const char *namespace_);
+void gauges_status(const struct canary *canary, enum phase phase);
+void gauges_weights(const struct canary *canary, int primary, int canary_weight);
+void gauges_analysis(const struct canary *canary, const char *metric, double value);
+/* Seconds a tick took; only of ticks that ran gates or checks. */
+void gauges_tick_seconds(const struct canary *canary, double seconds);
+void gauges_outcome(const struct canary *canary, bool success, const char *how);
+void gauges_effect(const char *kind, const char *result);
+
+#endif

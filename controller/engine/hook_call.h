@@ -1,0 +1,30 @@
+/*
+ * One webhook of a Canary, called over HTTP with its time-out and retries (contract/statemachine.md
+ * §12).
+ *
+ * Passing: 200, 201, 202 as Flagger, and 204. Repeated up to `retries` times: no answer (a TLS
+ * verification failure or a bad URL is final), 429, and 5xx but 501; waits 1 s, 2 s, 4 s ... at
+ * most 30 s, or Retry-After with 429 and 503.
+ */
+#ifndef ENGINE_HOOK_CALL_H
+#define ENGINE_HOOK_CALL_H
+
+#include "engine/context.h"
+
+struct hook_call;
+/* answer->text is valid only inside; exactly once, never before hook_call_start() has returned, not
+ * after a cancel. */
+typedef void (*hook_done_fn)(void *arg, const struct hook_answer *answer);
+
+/* Everything is copied. body is the payload (webhook_text()). */
+struct hook_call *hook_call_start(struct engine_context *context,
+                                  const struct canary_webhook *webhook, const char *body,
+                                  hook_done_fn done, void *arg);
+/* done will not be called. */
+void hook_call_cancel(struct hook_call *call);
+
+/* The payload of a hook in a phase. Owned by the arena. */
+const char *hook_body(struct arena *arena, const struct canary *canary,
+                      const struct canary_webhook *webhook, enum phase phase);
+
+#endif

@@ -1,0 +1,403 @@
+#include "engine/job.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "decide/decide.h"
+#include "engine/gather.h"
+#include "engine/gauges.h"
+#include "engine/perform.h"
+
+/* A run that asks more often than this has rules that never have enough; ended, logged, tried again
+ * later. */
+enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 5, FIRST_RETRY_MS = 500, UUID_TEXT = 37 };
+
+enum job_state { JOB_IDLE, JOB_QUEUED, JOB_READING, JOB_GATHERING, JOB_PERFORMING };
+
+struct job {
+    const struct job_owner *owner;
+    char *namespace_, *name;
+    char *label;  /* "name.namespace", for the log */
+    char *target; /* targetRef.name once known, for the gauges */
+    enum job_state state;
+    enum phase phase; /* after the last run */
+    bool woken;       /* again, after this run */
+    struct deps *deps;
+    struct timer *timer;
+    int64_t next_due;        /* monotonic: the next step may run from then on */
+    int failures;            /* in a row */
+    int64_t told_generation; /* whose mistake has been told already */
+    /* of the run under way */
+    struct arena *arena;
+    struct canary canary;
+    struct tick *tick;
+    int64_t began; /* monotonic */
+    int rounds, conflicts;
+    struct read_one *read;
+    struct gather *gather;
+    struct perform *perform;
+};
+
+static void decide_round(struct job *job);
+static void read_canary(struct job *job);
+
+static void job_set_state(struct job *job, enum job_state state)
+{
+    static const char *const names[] = {"idle", "queued", "reading", "gathering", "performing"};
+    static const unsigned allowed[] = {
+        [JOB_IDLE] = 1u << JOB_QUEUED,
+        [JOB_QUEUED] = 1u << JOB_READING,
+        [JOB_READING] = 1u << JOB_GATHERING | 1u << JOB_IDLE,
+        [JOB_GATHERING] = 1u << JOB_PERFORMING | 1u << JOB_IDLE,
+        [JOB_PERFORMING] = 1u << JOB_READING | 1u << JOB_IDLE,
+    };
+    assert(allowed[job->state] & 1u << state);
+    log_debug("job_state", job->label, "the job goes on", LOG_STR("from", names[job->state]),
+              LOG_STR("to", names[state]));
+    job->state = state;
+}
+
+struct job *job_new(const struct job_owner *owner, const char *namespace_, const char *name)
+{
+    struct job *job = heap_alloc(sizeof(*job));
+    *job = (struct job){.owner = owner,
+                        .namespace_ = heap_strdup(namespace_),
+                        .name = heap_strdup(name),
+                        .label = heap_printf("%s.%s", name, namespace_),
+                        .told_generation = -1};
+    job->deps = deps_new(owner->index, job);
+    gauges_total(namespace_, 1);
+    return job;
+}
+
+static void drop_run(struct job *job)
+{
+    read_one_cancel(job->read);
+    gather_cancel(job->gather);
+    perform_cancel(job->perform);
+    job->read = NULL;
+    job->gather = NULL;
+    job->perform = NULL;
+    arena_free(job->arena);
+    job->arena = NULL;
+    job->tick = NULL;
+}
+
+void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    drop_run(job);
+    timer_stop(job->timer);
+    deps_free(job->deps);
+    gauges_total(job->namespace_, -1);
+    if (job->target)
+        gauges_forget(job->name, job->target, job->namespace_);
+    free(job->namespace_);
+    free(job->name);
+    free(job->label);
+    free(job->target);
+    free(job);
+}
+
+const char *job_namespace(const struct job *job)
+{
+    return job->namespace_;
+}
+
+const char *job_name(const struct job *job)
+{
+    return job->name;
+}
+
+static bool resting(enum phase phase)
+{
+    return phase == PHASE_Initialized || phase == PHASE_Succeeded || phase == PHASE_Failed;
+}
+
+bool job_idle(const struct job *job)
+{
+    return job->state == JOB_IDLE && resting(job->phase);
+}
+
+void job_wake(struct job *job)
+{
+    if (job->state != JOB_IDLE) {
+        job->woken = job->state != JOB_QUEUED;
+        return;
+    }
+    job_set_state(job, JOB_QUEUED);
+    timer_stop(job->timer);
+    job->timer = NULL;
+    job->owner->wants(job->owner->arg, job);
+}
+
+static void on_timer(void *arg)
+{
+    struct job *job = arg;
+    job->timer = NULL;
+    job_wake(job);
+}
+
+/* Ends the run; wakes again after `ms`, or not by itself when ms is negative. */
+static void end_run(struct job *job, int64_t ms)
+{
+    bool keep_trees = !resting(job->phase);
+    deps_end(job->deps, keep_trees);
+    drop_run(job);
+    job_set_state(job, JOB_IDLE);
+    job->owner->ended(job->owner->arg, job);
+    if (job->woken) {
+        job->woken = false;
+        job_wake(job);
+    } else if (ms >= 0) {
+        job->timer = timer_start(job->owner->context->loop, ms, 0, on_timer, job);
+    }
+}
+
+/* --- what goes wrong
+ * ---------------------------------------------------------------------------------------- */
+
+static int64_t retry_ms(struct job *job)
+{
+    int64_t wait = FIRST_RETRY_MS;
+    for (int i = 0; i < job->failures && wait < job->owner->retry_ceiling_ms; i++)
+        wait *= 2;
+    if (wait > job->owner->retry_ceiling_ms)
+        wait = job->owner->retry_ceiling_ms;
+    job->failures++;
+    return wait + random() % (wait / 4 + 1);
+}
+
+/* The run cannot go on; the release holds as it stands, and everything is derived anew on the next
+ * try. */
+static void fail_run(struct job *job, enum err err, const struct errinfo *info)
+{
+    int64_t wait = retry_ms(job);
+    deps_forget_trees(job->deps);
+    log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),
+             LOG_INT("retry_ms", wait));
+    if (job->tick && err != ERR_CANCELLED)
+        perform_event(job->owner->context, &job->canary, job->canary.status.phase, "Warning",
+                      info->text, job->tick->now_ms);
+    end_run(job, wait);
+}
+
+static void on_performed(void *arg, enum err err, const struct errinfo *info);
+
+/* Somebody else was first: observe and decide again at once. */
+static void run_again(struct job *job, const struct errinfo *info)
+{
+    if (++job->conflicts > MAX_CONFLICTS) {
+        fail_run(job, ERR_CONFLICT, info);
+        return;
+    }
+    log_info("conflict", job->label, info->text, LOG_INT("attempt", job->conflicts));
+    deps_forget_trees(job->deps);
+    job_set_state(job, JOB_READING);
+    read_canary(job);
+}
+
+/* --- the end of a plan
+ * -------------------------------------------------------------------------------------- */
+
+static enum phase phase_after(const struct job *job)
+{
+    enum phase phase = job->canary.status.phase;
+    for (const struct effect *effect = job->tick->plan->first; effect; effect = effect->next) {
+        const char *text = effect->kind == EFFECT_STATUS
+                               ? json_str_at(effect->body, "status", "phase", NULL)
+                               : NULL;
+        if (text)
+            phase = phase_parse(text);
+    }
+    return phase;
+}
+
+static void plan_done(struct job *job)
+{
+    const struct plan *plan = job->tick->plan;
+    int64_t now = clock_monotonic_ms();
+    int64_t interval = tick_interval_ms(job->tick);
+    job->failures = 0;
+    job->phase = phase_after(job);
+    if (plan->stepped) {
+        job->next_due = job->began + interval;
+        gauges_tick_seconds(&job->canary, (double)(now - job->began) / 1000);
+    }
+    int64_t wait = -1;
+    if (plan->again == AGAIN_NOW) {
+        wait = 0;
+    } else if (plan->again == AGAIN_INTERVAL) {
+        int64_t at = job->next_due > now ? job->next_due : job->began + interval;
+        wait = at > now ? at - now : 0;
+    }
+    end_run(job, wait);
+}
+
+static void on_performed(void *arg, enum err err, const struct errinfo *info)
+{
+    struct job *job = arg;
+    job->perform = NULL;
+    if (err == ERR_OK)
+        plan_done(job);
+    else if (err == ERR_CONFLICT)
+        run_again(job, info);
+    else
+        fail_run(job, err, info);
+}
+
+static void perform_plan(struct job *job)
+{
+    job_set_state(job, JOB_PERFORMING);
+    struct errinfo info = {0};
+    switch (perform_start(job->owner->context, job->deps, job->tick, on_performed, job,
+                          &job->perform)) {
+    case PERFORM_PENDING:
+        return;
+    case PERFORM_DONE:
+        plan_done(job);
+        return;
+    case PERFORM_REFUSED:
+        fail_run(job, err_set(&info, ERR_CANCELLED, "this replica is not the leader"), &info);
+        return;
+    }
+}
+
+/* --- decide, and fetch what is missing
+ * ---------------------------------------------------------------------- */
+
+static void on_gathered(void *arg, enum err err, const struct errinfo *info)
+{
+    struct job *job = arg;
+    job->gather = NULL;
+    if (err == ERR_OK)
+        decide_round(job);
+    else
+        fail_run(job, err, info);
+}
+
+static void decide_round(struct job *job)
+{
+    for (;;) {
+        tick_reset(job->tick);
+        if (decide(job->tick) != VERDICT_NEED_FACTS) {
+            perform_plan(job);
+            return;
+        }
+        if (++job->rounds > MAX_ROUNDS) {
+            struct errinfo info = {0};
+            fail_run(job,
+                     err_set(&info, ERR_RETRY, "the rules asked %d times and still miss facts",
+                             MAX_ROUNDS),
+                     &info);
+            return;
+        }
+        job->gather = gather_start(job->owner->context, job->deps, job->tick, on_gathered, job);
+        if (job->gather)
+            return;
+    }
+}
+
+/* --- the Canary itself
+ * -------------------------------------------------------------------------------------- */
+
+static char *new_uuid(struct arena *arena)
+{
+    unsigned char b[16];
+    if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
+        abort(); /* Linux never refuses so few bytes once it is up */
+    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+    return arena_printf(
+        arena, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+        b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+/* A spec that cannot be read is told once per generation, and touched no further until it changes.
+ */
+static void tell_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
+{
+    int64_t generation = json_int_at(tree, 0, "metadata", "generation", NULL);
+    if (generation != job->told_generation) {
+        struct canary canary = {.name = job->name,
+                                .namespace_ = job->namespace_,
+                                .uid = json_str_at(tree, "metadata", "uid", NULL),
+                                .resource_version =
+                                    json_str_at(tree, "metadata", "resourceVersion", NULL)};
+        perform_event(job->owner->context, &canary, PHASE_NONE, "Warning", info->text,
+                      clock_wall_ms());
+        job->told_generation = generation;
+    }
+    job->phase = PHASE_NONE;
+    end_run(job, -1);
+}
+
+static void start_tick(struct job *job, struct json_object *tree)
+{
+    struct errinfo info = {0};
+    int64_t generation = job->tick ? job->canary.generation : -1;
+    enum err err = canary_view(job->arena, tree, &job->canary, &info);
+    if (err != ERR_OK) {
+        tell_mistake(job, tree, &info);
+        return;
+    }
+    if (!job->target)
+        job->target = heap_strdup(job->canary.target.name);
+    job_set_state(job, JOB_GATHERING);
+    if (job->tick && generation == job->canary.generation) {
+        /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */
+        facts_forget_objects(job->tick);
+    } else {
+        bool due = clock_monotonic_ms() >= job->next_due;
+        job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings,
+                             clock_wall_ms(), due, new_uuid(job->arena));
+    }
+    decide_round(job);
+}
+
+static void on_canary(void *arg, enum err err, struct json_object *tree, const struct errinfo *info)
+{
+    struct job *job = arg;
+    job->read = NULL;
+    if (err != ERR_OK) {
+        fail_run(job, err, info);
+        return;
+    }
+    deps_read(job->deps, &engine_canaries, job->namespace_, job->name, tree);
+    if (!tree) {
+        end_run(job, -1); /* deleted; the watch will say so and end the job */
+        return;
+    }
+    start_tick(job, json_own(job->arena, json_object_get(tree)));
+}
+
+static void read_canary(struct job *job)
+{
+    struct json_object *tree = NULL;
+    struct engine_context *context = job->owner->context;
+    if (deps_known(job->deps, context->watches, &engine_canaries, job->namespace_, job->name,
+                   &tree) &&
+        tree) {
+        start_tick(job, json_own(job->arena, json_object_get(tree)));
+        return;
+    }
+    job->read =
+        read_one_start(context, &engine_canaries, job->namespace_, job->name, on_canary, job);
+}
+
+void job_run(struct job *job)
+{
+    job->arena = arena_new();
+    job->began = clock_monotonic_ms();
+    job->rounds = 0;
+    job->conflicts = 0;
+    job->woken = false;
+    deps_begin(job->deps);
+    job_set_state(job, JOB_READING);
+    read_canary(job);
+}

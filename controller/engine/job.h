@@ -1,0 +1,41 @@
+/*
+ * One Canary under the controller's care: when its rules run, and the run itself (read the Canary,
+ * decide, fetch what is missing, decide again, carry out the plan).
+ *
+ *   IDLE -> QUEUED -> READING -> GATHERING <-> (decide) -> PERFORMING -> IDLE
+ *
+ * An idle job has no timer unless its rules asked to be called again. At most one run of a job is
+ * under way.
+ */
+#ifndef ENGINE_JOB_H
+#define ENGINE_JOB_H
+
+#include "engine/context.h"
+#include "engine/deps.h"
+
+struct job;
+
+struct job_owner {
+    struct engine_context *context;
+    struct deps_index *index;
+    int64_t retry_ceiling_ms; /* the longest wait after a failure */
+    /* The job wants to run: call job_run() when there is room. */
+    void (*wants)(void *arg, struct job *job);
+    /* Its run has ended. */
+    void (*ended)(void *arg, struct job *job);
+    void *arg;
+};
+
+/* The owner must outlive the job. */
+struct job *job_new(const struct job_owner *owner, const char *namespace_, const char *name);
+void job_free(struct job *job); /* cancels what is under way; ended is not called */
+const char *job_namespace(const struct job *job);
+const char *job_name(const struct job *job);
+
+/* Something happened: run, or run once more after the run that is under way. */
+void job_wake(struct job *job);
+void job_run(struct job *job);
+/* True when nothing runs and the phase is one in which only a change of a spec matters. */
+bool job_idle(const struct job *job);
+
+#endif

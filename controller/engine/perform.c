@@ -1,0 +1,302 @@
+#include "engine/perform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "engine/gauges.h"
+#include "engine/hook_call.h"
+#include "engine/outbox.h"
+
+const struct kube_resource engine_canaries = {
+    .group = "flagger.app", .version = "v1beta1", .plural = "canaries", .kind = "Canary"};
+
+struct perform {
+    struct engine_context *context;
+    struct deps *deps;
+    struct tick *tick;
+    const struct effect *effect; /* the one under way */
+    perform_done_fn done;
+    void *arg;
+    struct kube_call *call;
+    struct hook_call *hook;
+    bool cancelled;
+};
+
+static enum perform_state run_on(struct perform *perform);
+static void go_on(struct perform *perform);
+
+static const char *canary_label(struct arena *arena, const struct canary *canary)
+{
+    return arena_printf(arena, "%s.%s", canary->name, canary->namespace_);
+}
+
+void perform_event(struct engine_context *context, const struct canary *canary, enum phase phase,
+                   const char *type, const char *text, int64_t now_ms)
+{
+    struct event_object object = {.api_version = "flagger.app/v1beta1",
+                                  .kind = "Canary",
+                                  .namespace_ = canary->namespace_,
+                                  .name = canary->name,
+                                  .uid = canary->uid,
+                                  .resource_version = canary->resource_version};
+    event_record(context->events, &object, type, "Synced", text);
+    outbox_event(context->outbox, canary, phase, type, text, now_ms);
+    struct arena *arena = arena_new();
+    const char *label = canary_label(arena, canary);
+    if (strcmp(type, "Warning") == 0)
+        log_warn("event", label, text, LOG_STR("phase", phase_name(phase)));
+    else
+        log_info("event", label, text, LOG_STR("phase", phase_name(phase)));
+    arena_free(arena);
+}
+
+static void finish(struct perform *perform, enum err err, const struct errinfo *info)
+{
+    perform->done(perform->arg, err, info);
+    free(perform);
+}
+
+static const char *effect_name(enum effect_kind kind)
+{
+    static const char *const names[] = {
+        [EFFECT_CREATE] = "create",   [EFFECT_PATCH] = "patch",   [EFFECT_DELETE] = "delete",
+        [EFFECT_STATUS] = "status",   [EFFECT_EVENT] = "event",   [EFFECT_ALERT] = "alert",
+        [EFFECT_WEIGHTS] = "weights", [EFFECT_METRIC] = "metric", [EFFECT_OUTCOME] = "outcome",
+        [EFFECT_HOOK] = "hook",
+    };
+    return names[kind];
+}
+
+/* --- writes
+ * -------------------------------------------------------------------------------------------------
+ */
+
+/* What must not be repeated as an error: it is already as the effect wanted it. */
+static bool already_so(const struct effect *effect, const struct kube_result *result)
+{
+    return effect->kind == EFFECT_DELETE && result->err == ERR_NOT_FOUND;
+}
+
+static void note_phase(struct perform *perform)
+{
+    const char *phase = json_str_at(perform->effect->body, "status", "phase", NULL);
+    if (phase)
+        gauges_status(perform->tick->canary, phase_parse(phase));
+}
+
+static void on_written(void *arg, const struct kube_result *result)
+{
+    struct perform *perform = arg;
+    const struct effect *effect = perform->effect;
+    perform->call = NULL;
+    if (perform->cancelled) {
+        free(perform);
+        return;
+    }
+    if (result->err != ERR_OK && !already_so(effect, result)) {
+        gauges_effect(effect_name(effect->kind), err_name(result->err));
+        finish(perform, result->err, result->info);
+        return;
+    }
+    gauges_effect(effect_name(effect->kind), "ok");
+    if (effect->kind == EFFECT_STATUS) {
+        const struct canary *canary = perform->tick->canary;
+        deps_wrote(perform->deps, &engine_canaries, canary->namespace_, canary->name, result->body);
+        note_phase(perform);
+    } else {
+        const char *name =
+            effect->name ? effect->name : json_str_at(effect->body, "metadata", "name", NULL);
+        deps_wrote(perform->deps, effect->resource, effect->namespace_, name,
+                   effect->kind == EFFECT_DELETE ? NULL : result->body);
+    }
+    perform->effect = effect->next;
+    go_on(perform);
+}
+
+static void write_effect(struct perform *perform)
+{
+    const struct effect *effect = perform->effect;
+    const struct canary *canary = perform->tick->canary;
+    struct kube_request request = {.resource = effect->resource,
+                                   .namespace_ = effect->namespace_,
+                                   .name = effect->name,
+                                   .body = effect->body};
+    switch (effect->kind) {
+    case EFFECT_CREATE:
+        request.verb = KUBE_CREATE;
+        request.name = NULL;
+        break;
+    case EFFECT_DELETE:
+        request.verb = KUBE_DELETE;
+        break;
+    case EFFECT_STATUS:
+        request.verb = KUBE_MERGE_PATCH;
+        request.resource = &engine_canaries;
+        request.namespace_ = canary->namespace_;
+        request.name = canary->name;
+        request.sub = "status";
+        break;
+    default:
+        request.verb = KUBE_MERGE_PATCH;
+        break;
+    }
+    if (request.resource->cluster_scoped)
+        request.namespace_ = NULL;
+    perform->call = kube_send(perform->context->kube, &request, on_written, perform);
+}
+
+/* --- informing hooks
+ * ---------------------------------------------------------------------------------------- */
+
+static const struct effect *skip_hooks(const struct effect *effect)
+{
+    while (effect && effect->kind == EFFECT_HOOK)
+        effect = effect->next;
+    return effect;
+}
+
+static void on_hook(void *arg, const struct hook_answer *answer)
+{
+    struct perform *perform = arg;
+    struct tick *tick = perform->tick;
+    const struct effect *effect = perform->effect;
+    const char *name = tick->canary->analysis.webhooks[effect->webhook].name;
+    perform->hook = NULL;
+    if (answer->passed) {
+        perform_event(perform->context, tick->canary, effect->phase, "Normal",
+                      arena_printf(tick->arena, "Post-rollout check %s passed", name),
+                      tick->now_ms);
+        perform->effect = effect->next;
+    } else {
+        /* As in Flagger: the hooks after one that failed are left out. */
+        perform_event(
+            perform->context, tick->canary, effect->phase, "Warning",
+            arena_printf(tick->arena, "Post-rollout hook %s failed %s", name, answer->text),
+            tick->now_ms);
+        perform->effect = skip_hooks(effect);
+    }
+    go_on(perform);
+}
+
+static void call_hook(struct perform *perform)
+{
+    const struct canary *canary = perform->tick->canary;
+    const struct canary_webhook *webhook = &canary->analysis.webhooks[perform->effect->webhook];
+    perform->hook = hook_call_start(
+        perform->context, webhook,
+        hook_body(perform->tick->arena, canary, webhook, perform->effect->phase), on_hook, perform);
+}
+
+/* --- the rest happens at once
+ * ------------------------------------------------------------------------------- */
+
+static void tell_alert(struct perform *perform)
+{
+    const struct effect *effect = perform->effect;
+    const char *label = canary_label(perform->tick->arena, perform->tick->canary);
+    if (strcmp(effect->severity, "info") == 0)
+        log_info("alert", label, effect->text, LOG_STR("severity", effect->severity));
+    else
+        log_warn("alert", label, effect->text, LOG_STR("severity", effect->severity));
+}
+
+static void do_at_once(struct perform *perform)
+{
+    const struct effect *effect = perform->effect;
+    const struct canary *canary = perform->tick->canary;
+    switch (effect->kind) {
+    case EFFECT_EVENT:
+        perform_event(perform->context, canary, effect->phase, effect->event_type, effect->text,
+                      perform->tick->now_ms);
+        break;
+    case EFFECT_ALERT:
+        tell_alert(perform);
+        break;
+    case EFFECT_WEIGHTS:
+        gauges_weights(canary, effect->primary_weight, effect->canary_weight);
+        break;
+    case EFFECT_METRIC:
+        gauges_analysis(canary, effect->text, effect->value);
+        break;
+    default:
+        gauges_outcome(canary, effect->success, effect->text);
+        break;
+    }
+}
+
+static bool is_write(enum effect_kind kind)
+{
+    return kind == EFFECT_CREATE || kind == EFFECT_PATCH || kind == EFFECT_DELETE ||
+           kind == EFFECT_STATUS;
+}
+
+/* Does effects until one has to be waited for. */
+static enum perform_state run_on(struct perform *perform)
+{
+    for (; perform->effect; perform->effect = perform->effect->next) {
+        if (is_write(perform->effect->kind)) {
+            if (!perform->context->may_write(perform->context->may_write_arg))
+                return PERFORM_REFUSED;
+            write_effect(perform);
+            return PERFORM_PENDING;
+        }
+        if (perform->effect->kind == EFFECT_HOOK) {
+            call_hook(perform);
+            return PERFORM_PENDING;
+        }
+        do_at_once(perform);
+    }
+    return PERFORM_DONE;
+}
+
+/* After an effect that was waited for. */
+static void go_on(struct perform *perform)
+{
+    struct errinfo info = {0};
+    switch (run_on(perform)) {
+    case PERFORM_PENDING:
+        return;
+    case PERFORM_DONE:
+        finish(perform, ERR_OK, &info);
+        return;
+    case PERFORM_REFUSED:
+        finish(perform, err_set(&info, ERR_CANCELLED, "this replica is not the leader any more"),
+               &info);
+        return;
+    }
+}
+
+enum perform_state perform_start(struct engine_context *context, struct deps *deps,
+                                 struct tick *tick, perform_done_fn done, void *arg,
+                                 struct perform **out)
+{
+    struct perform *perform = heap_alloc(sizeof(*perform));
+    *perform = (struct perform){.context = context,
+                                .deps = deps,
+                                .tick = tick,
+                                .effect = tick->plan->first,
+                                .done = done,
+                                .arg = arg};
+    enum perform_state state = run_on(perform);
+    if (state == PERFORM_PENDING)
+        *out = perform;
+    else
+        free(perform);
+    return state;
+}
+
+void perform_cancel(struct perform *perform)
+{
+    if (!perform)
+        return;
+    perform->cancelled = true;
+    if (perform->call) {
+        kube_cancel(perform->call); /* on_written comes and frees */
+        return;
+    }
+    hook_call_cancel(perform->hook);
+    free(perform);
+}

@@ -1,0 +1,143 @@
+#include "engine/watchset.h"
+
+#include <string.h>
+
+#include "base/json.h"
+
+struct entry {
+    struct entry *next;
+    struct watchset *set;
+    const struct kube_resource *resource;
+    struct store *store;
+};
+
+struct watchset {
+    struct loop *loop;
+    struct kube_client *kube;
+    const char *namespace_;
+    watchset_fn fn;
+    void *arg;
+    struct entry *entries;
+};
+
+static uint64_t hash_more(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+static uint64_t hash_member(uint64_t hash, const char *key, struct json_object *value)
+{
+    hash = hash_more(hash, key);
+    return hash_more(hash, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+}
+
+/* Metadata that somebody wrote on purpose; the rest (managedFields, resourceVersion, ...) changes
+ * with every write. */
+static const char *const meaningful[] = {"labels", "annotations", "finalizers", "ownerReferences",
+                                         "deletionTimestamp"};
+
+static struct digest *make_seen(struct json_object *object)
+{
+    struct seen *seen = heap_alloc(sizeof(*seen));
+    memset(seen, 0, sizeof(*seen));
+    uint64_t hash = 0xcbf29ce484222325u;
+    json_object_object_foreach(object, key, value)
+    {
+        if (strcmp(key, "status") != 0 && strcmp(key, "metadata") != 0)
+            hash = hash_member(hash, key, value);
+    }
+    for (size_t i = 0; i < sizeof(meaningful) / sizeof(meaningful[0]); i++) {
+        struct json_object *written = json_at(object, "metadata", meaningful[i], NULL);
+        if (written)
+            hash = hash_member(hash, meaningful[i], written);
+    }
+    seen->spec_hash = hash;
+    return &seen->digest;
+}
+
+static struct digest *make_metadata_seen(struct json_object *object)
+{
+    (void)object;
+    struct seen *seen = heap_alloc(sizeof(*seen));
+    memset(seen, 0, sizeof(*seen));
+    return &seen->digest;
+}
+
+static void on_changed(void *arg, const struct digest *before, const struct digest *after)
+{
+    struct entry *entry = arg;
+    if (!before && !after)
+        return;
+    entry->set->fn(entry->set->arg, entry->resource, (const struct seen *)before,
+                   (const struct seen *)after);
+}
+
+struct watchset *watchset_new(struct loop *loop, struct kube_client *kube, const char *namespace_,
+                              watchset_fn fn, void *arg)
+{
+    struct watchset *set = heap_alloc(sizeof(*set));
+    *set = (struct watchset){
+        .loop = loop, .kube = kube, .namespace_ = namespace_, .fn = fn, .arg = arg};
+    return set;
+}
+
+void watchset_free(struct watchset *set)
+{
+    if (!set)
+        return;
+    while (set->entries) {
+        struct entry *entry = set->entries;
+        set->entries = entry->next;
+        store_free(entry->store);
+        free(entry);
+    }
+    free(set);
+}
+
+static struct entry *find(const struct watchset *set, const struct kube_resource *resource)
+{
+    for (struct entry *entry = set->entries; entry; entry = entry->next)
+        if (entry->resource == resource || kube_resource_same(entry->resource, resource))
+            return entry;
+    return NULL;
+}
+
+void watchset_add(struct watchset *set, const struct kube_resource *resource)
+{
+    if (find(set, resource))
+        return;
+    bool metadata_only = kube_resource_same(resource, &kube_secrets) ||
+                         kube_resource_same(resource, &kube_configmaps);
+    struct entry *entry = heap_alloc(sizeof(*entry));
+    *entry = (struct entry){.next = set->entries, .set = set, .resource = resource};
+    set->entries = entry;
+    struct store_spec spec = {
+        .watch = {.resource = resource,
+                  .namespace_ = resource->cluster_scoped ? NULL : set->namespace_,
+                  .metadata_only = metadata_only},
+        .make = metadata_only ? make_metadata_seen : make_seen,
+        .changed = on_changed,
+        .arg = entry,
+    };
+    entry->store = store_new(set->loop, set->kube, &spec);
+}
+
+bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
+                   const char *namespace_, const char *name, const struct seen **out)
+{
+    struct entry *entry = find(set, resource);
+    if (!entry || !store_synced(entry->store) || store_trouble(entry->store))
+        return false;
+    *out = (const struct seen *)store_get(entry->store, namespace_, name);
+    return true;
+}
+
+bool watchset_synced(const struct watchset *set)
+{
+    for (struct entry *entry = set->entries; entry; entry = entry->next)
+        if (!store_synced(entry->store))
+            return false;
+    return true;
+}

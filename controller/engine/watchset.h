@@ -1,0 +1,37 @@
+/*
+ * The watches of the controller: one store of digests per resource, begun when the first rule asks
+ * for an object of it, so that a cluster pays only for the meshes it uses. Secrets and ConfigMaps
+ * are watched as metadata.
+ */
+#ifndef ENGINE_WATCHSET_H
+#define ENGINE_WATCHSET_H
+
+#include "kube/store.h"
+
+/* What is remembered of a watched object. */
+struct seen {
+    struct digest digest;
+    uint64_t
+        spec_hash; /* of all but status and bookkeeping metadata; 0 when only metadata is watched */
+};
+
+struct watchset;
+/* before NULL: new; after NULL: gone. */
+typedef void (*watchset_fn)(void *arg, const struct kube_resource *resource,
+                            const struct seen *before, const struct seen *after);
+
+/* namespace_ NULL: all namespaces. Both strings are borrowed. */
+struct watchset *watchset_new(struct loop *loop, struct kube_client *kube, const char *namespace_,
+                              watchset_fn fn, void *arg);
+void watchset_free(struct watchset *set);
+/* Begins to watch the resource unless that has begun already. The resource must have static
+ * lifetime. */
+void watchset_add(struct watchset *set, const struct kube_resource *resource);
+/* True when the resource is watched and listed whole; *out is then the object's digest or NULL when
+ * there is none. */
+bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
+                   const char *namespace_, const char *name, const struct seen **out);
+/* True when everything that is watched has been listed. */
+bool watchset_synced(const struct watchset *set);
+
+#endif
