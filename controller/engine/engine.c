@@ -25,7 +25,7 @@ struct engine {
     struct care *first, **last;
     struct timer *pump_timer;
     int running, max_runs;
-    bool leads, draining;
+    bool leads;
 };
 
 static void free_key(struct lh_entry *entry)
@@ -238,9 +238,4 @@ void engine_lead(struct engine *engine, bool leads)
 bool engine_ready(const struct engine *engine)
 {
     return watchset_synced(engine->context.watches);
-}
-
-void engine_drain(struct engine *engine)
-{
-    engine->draining = true;
 }

@@ -27,7 +27,5 @@ void engine_free(struct engine *engine);
 void engine_lead(struct engine *engine, bool leads);
 /* True when all watches have been listed once: the controller knows what there is. */
 bool engine_ready(const struct engine *engine);
-/* Starts no more ticks; those under way end. */
-void engine_drain(struct engine *engine);
 
 #endif

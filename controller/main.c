@@ -1,0 +1,425 @@
+/* flagger-controller: options and wiring. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/expo.h"
+#include "base/log.h"
+#include "base/option.h"
+#include "engine/engine.h"
+#include "kube/lease.h"
+#include "net/child.h"
+#include "net/server.h"
+#include "router/router.h"
+
+static struct {
+    const char *kubeconfig, *master, *namespace_, *log_level, *mesh_provider, *metrics_server;
+    const char *selector_labels, *include_label_prefix, *cluster_name, *event_webhook;
+    const char *leader_election_namespace, *address;
+    double qps;
+    int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval;
+    bool leader_election, config_tracking, no_cross_namespace_refs;
+} opt;
+
+static const char *const log_levels[] = {"debug", "info",  "warn",  "warning",
+                                         "error", "fatal", "panic", NULL};
+
+#define NOT_YET                                                                                    \
+    "accepted for Flagger's manifests; has no effect in this version: alerts are written to the "  \
+    "log"
+#define NO_ZAP "accepted for Flagger's manifests; has no effect: the log is always JSON lines"
+
+static const struct option_row rows[] = {
+    {.group = "Kubernetes",
+     .name = "kubeconfig",
+     .type = OPTION_STRING,
+     .at = &opt.kubeconfig,
+     .arg = "PATHS",
+     .help = "kubeconfig files; default $KUBECONFIG, then the pod's service account, then "
+             "~/.kube/config"},
+    {.group = "Kubernetes",
+     .name = "master",
+     .type = OPTION_STRING,
+     .at = &opt.master,
+     .arg = "URL",
+     .help = "address of the API server, instead of the kubeconfig's"},
+    {.group = "Kubernetes",
+     .name = "namespace",
+     .type = OPTION_STRING,
+     .at = &opt.namespace_,
+     .arg = "NAME",
+     .help = "look after the Canaries of this namespace only; default all"},
+    {.group = "Kubernetes",
+     .name = "kubeconfig-qps",
+     .type = OPTION_NUMBER,
+     .at = &opt.qps,
+     .value = "100",
+     .arg = "N",
+     .help = "most API requests a second, watches and leases apart"},
+    {.group = "Kubernetes",
+     .name = "kubeconfig-burst",
+     .type = OPTION_INT,
+     .at = &opt.burst,
+     .value = "250",
+     .min = 1,
+     .max = 100000,
+     .arg = "N",
+     .help = "API requests that may go at once"},
+    {.group = "Kubernetes",
+     .name = "kubeconfig-service-mesh",
+     .type = OPTION_IGNORED,
+     .arg = "PATH",
+     .help = "accepted for Flagger's manifests; has no effect in this version: routes are written "
+             "through "
+             "--kubeconfig"},
+    {.group = "Releases",
+     .name = "mesh-provider",
+     .type = OPTION_STRING,
+     .at = &opt.mesh_provider,
+     .value = "istio",
+     .arg = "NAME",
+     .help = "router of the Canaries that name no spec.provider"},
+    {.group = "Releases",
+     .name = "metrics-server",
+     .type = OPTION_STRING,
+     .at = &opt.metrics_server,
+     .value = "http://prometheus:9090",
+     .arg = "URL",
+     .help = "Prometheus, for the Canaries that name no spec.metricsServer"},
+    {.group = "Releases",
+     .name = "selector-labels",
+     .type = OPTION_STRING,
+     .at = &opt.selector_labels,
+     .value = "app,name,app.kubernetes.io/name",
+     .arg = "LABELS",
+     .help = "labels that tell a workload's pods, in order of preference"},
+    {.group = "Releases",
+     .name = "include-label-prefix",
+     .type = OPTION_STRING,
+     .at = &opt.include_label_prefix,
+     .arg = "PREFIXES",
+     .help = "copy labels and annotations with these prefixes to the primary; * copies all"},
+    {.group = "Releases",
+     .name = "enable-config-tracking",
+     .type = OPTION_BOOL,
+     .at = &opt.config_tracking,
+     .value = "true",
+     .help = "a changed ConfigMap or Secret of the target starts a release"},
+    {.group = "Releases",
+     .name = "no-cross-namespace-refs",
+     .type = OPTION_BOOL,
+     .at = &opt.no_cross_namespace_refs,
+     .help = "refuse templates, alert providers and upstreams of other namespaces"},
+    {.group = "Releases",
+     .name = "min-analysis-interval",
+     .type = OPTION_DURATION,
+     .at = &opt.min_analysis_interval,
+     .value = "10s",
+     .arg = "DURATION",
+     .help = "floor of spec.analysis.interval"},
+    {.group = "Releases",
+     .name = "control-loop-interval",
+     .type = OPTION_DURATION,
+     .at = &opt.control_loop_interval,
+     .value = "10s",
+     .arg = "DURATION",
+     .help =
+         "longest wait before a Canary whose tick failed is tried again; there is no polling loop"},
+    {.group = "Releases",
+     .name = "threadiness",
+     .type = OPTION_INT,
+     .at = &opt.threadiness,
+     .value = "2",
+     .min = 1,
+     .max = 1000,
+     .arg = "N",
+     .help = "work on at most 16 times N Canaries at once"},
+    {.group = "Releases",
+     .name = "ingress-annotations-prefix",
+     .type = OPTION_IGNORED,
+     .arg = "PREFIX",
+     .help =
+         "accepted for Flagger's manifests; has no effect in this version: no ingress router yet"},
+    {.group = "Releases",
+     .name = "ingress-class",
+     .type = OPTION_IGNORED,
+     .arg = "NAME",
+     .help =
+         "accepted for Flagger's manifests; has no effect in this version: no ingress router yet"},
+    {.group = "Notifications",
+     .name = "cluster-name",
+     .type = OPTION_STRING,
+     .at = &opt.cluster_name,
+     .arg = "NAME",
+     .help = "name of this cluster in alerts"},
+    {.group = "Notifications",
+     .name = "event-webhook",
+     .type = OPTION_STRING,
+     .at = &opt.event_webhook,
+     .env = "EVENT_WEBHOOK_URL",
+     .env_wins = true,
+     .arg = "URL",
+     .help = "post every event here, for the Canaries without event webhooks of their own"},
+    {.group = "Notifications",
+     .name = "slack-url",
+     .type = OPTION_IGNORED,
+     .arg = "URL",
+     .help = NOT_YET},
+    {.group = "Notifications",
+     .name = "slack-token",
+     .type = OPTION_IGNORED,
+     .arg = "TOKEN",
+     .help = NOT_YET,
+     .secret = true},
+    {.group = "Notifications",
+     .name = "slack-proxy-url",
+     .type = OPTION_IGNORED,
+     .arg = "URL",
+     .help = NOT_YET},
+    {.group = "Notifications",
+     .name = "slack-user",
+     .type = OPTION_IGNORED,
+     .arg = "NAME",
+     .help = NOT_YET},
+    {.group = "Notifications",
+     .name = "slack-channel",
+     .type = OPTION_IGNORED,
+     .arg = "NAME",
+     .help = NOT_YET},
+    {.group = "Notifications",
+     .name = "msteams-url",
+     .type = OPTION_IGNORED,
+     .arg = "URL",
+     .help = NOT_YET},
+    {.group = "Notifications",
+     .name = "msteams-proxy-url",
+     .type = OPTION_IGNORED,
+     .arg = "URL",
+     .help = NOT_YET},
+    {.group = "Process",
+     .name = "port",
+     .type = OPTION_INT,
+     .at = &opt.port,
+     .value = "8080",
+     .min = 0,
+     .max = 65535,
+     .arg = "PORT",
+     .help = "port of /metrics, /healthz and /readyz; 0 takes a free one"},
+    {.group = "Process",
+     .name = "address",
+     .type = OPTION_STRING,
+     .at = &opt.address,
+     .value = "0.0.0.0",
+     .arg = "ADDRESS",
+     .help = "address to listen on"},
+    {.group = "Process",
+     .name = "log-level",
+     .type = OPTION_STRING,
+     .at = &opt.log_level,
+     .value = "info",
+     .choices = log_levels,
+     .arg = "LEVEL",
+     .help = "least severe level that is logged"},
+    {.group = "Process",
+     .name = "enable-leader-election",
+     .type = OPTION_BOOL,
+     .at = &opt.leader_election,
+     .help = "several replicas may run: one leads, the others stand by"},
+    {.group = "Process",
+     .name = "leader-election-namespace",
+     .type = OPTION_STRING,
+     .at = &opt.leader_election_namespace,
+     .value = "kube-system",
+     .arg = "NAME",
+     .help = "namespace of the lease; --namespace when that is set"},
+    {.group = "Process", .name = "zap-replace-globals", .type = OPTION_IGNORED, .help = NO_ZAP},
+    {.group = "Process",
+     .name = "zap-encoding",
+     .type = OPTION_IGNORED,
+     .arg = "ENCODING",
+     .help = NO_ZAP},
+    {0}};
+
+static const struct option_program program = {
+    .name = "flagger-controller",
+    .summary =
+        "Releases new versions of Kubernetes workloads step by step, as Canary objects ask for it.",
+    .synopsis = "[OPTION...]",
+    .details =
+        "It watches Canary objects (flagger.app/v1beta1) and for each new revision of their target "
+        "shifts traffic\n"
+        "in steps, checks metrics and webhooks at every step, then promotes the revision or rolls "
+        "it back.\n"
+        "\n"
+        "Example, outside of a cluster:\n"
+        "    flagger-controller --kubeconfig ~/.kube/config --mesh-provider gatewayapi:v1 \\\n"
+        "        --metrics-server http://127.0.0.1:9090\n"
+        "\n"
+        "It may be ended at any time, by SIGTERM (which gives the lease back) or by force: the state of every\n"
+               "release is in the cluster, and the next controller goes on where this one stood.",
+    .rows = rows,
+};
+
+struct controller {
+    struct loop *loop;
+    struct http_client *http;
+    struct kube_client *kube;
+    struct engine *engine;
+    struct lease *lease;
+    struct http_server *server;
+};
+
+/* "a,b" as a NULL-ended array; empty parts are left out. */
+static const char *const *split(struct arena *arena, const char *text)
+{
+    size_t commas = 0;
+    for (const char *c = text ? text : ""; *c; c++)
+        commas += *c == ',';
+    const char **parts = arena_array(arena, commas + 2, sizeof(*parts));
+    size_t n = 0;
+    while (text && *text) {
+        size_t len = strcspn(text, ",");
+        if (len > 0)
+            parts[n++] = arena_strndup(arena, text, len);
+        text += len + (text[len] == ',');
+    }
+    return parts;
+}
+
+static const char *or_null(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+static struct settings read_settings(struct arena *arena)
+{
+    return (struct settings){
+        .mesh_provider = opt.mesh_provider,
+        .metrics_server = opt.metrics_server,
+        .selector_labels = split(arena, opt.selector_labels),
+        .include_label_prefixes = split(arena, opt.include_label_prefix),
+        .cluster_name = opt.cluster_name ? opt.cluster_name : "",
+        .config_tracking = opt.config_tracking,
+        .no_cross_namespace_refs = opt.no_cross_namespace_refs,
+        .min_analysis_interval_ms = opt.min_analysis_interval,
+    };
+}
+
+static bool is_ready(void *arg)
+{
+    const struct controller *controller = arg;
+    return controller->engine && engine_ready(controller->engine);
+}
+
+static void on_lead(void *arg, bool leads)
+{
+    struct controller *controller = arg;
+    engine_lead(controller->engine, leads);
+    if (!leads && !loop_draining(controller->loop)) {
+        /* As Flagger: a replica that lost its lease starts anew. */
+        log_error("lease_lost", NULL,
+                  "the lease was lost; ending so that a fresh replica takes its place");
+        loop_drain(controller->loop);
+    }
+}
+
+/* Watches never end by themselves: everything that keeps the loop alive is closed here. */
+static void on_drain(void *arg)
+{
+    struct controller *controller = arg;
+    log_info("draining", NULL, "stopping: no new step is begun");
+    lease_free(controller->lease);
+    controller->lease = NULL;
+    engine_free(controller->engine);
+    controller->engine = NULL;
+    kube_client_free(controller->kube);
+    controller->kube = NULL;
+    http_client_free(controller->http);
+    controller->http = NULL;
+}
+
+static enum err start_server(struct controller *controller, struct errinfo *ei)
+{
+    static const struct http_route no_routes[] = {{0}};
+    struct http_server_options options = {.address = opt.address,
+                                          .port = (int)opt.port,
+                                          .routes = no_routes,
+                                          .arg = controller,
+                                          .ready = is_ready};
+    return http_server_new(controller->loop, &options, &controller->server, ei);
+}
+
+static void start_lease(struct controller *controller)
+{
+    if (!opt.leader_election)
+        return;
+    struct lease_options options = {
+        .namespace_ = or_null(opt.namespace_) ? opt.namespace_ : opt.leader_election_namespace,
+        .name = "flagger-leader-election",
+        .changed = on_lead,
+        .arg = controller,
+    };
+    controller->lease = lease_new(controller->loop, controller->kube, &options);
+}
+
+static int fail(const struct errinfo *ei)
+{
+    log_error("start_failed", NULL, ei->text);
+    return 1;
+}
+
+static int run(struct arena *arena)
+{
+    struct errinfo ei = {0};
+    struct kube_config config;
+    struct kube_config_source source = {.kubeconfig = or_null(opt.kubeconfig),
+                                        .master = or_null(opt.master)};
+    if (kube_config_load(arena, &source, &config, &ei) != ERR_OK)
+        return fail(&ei);
+    struct settings settings = read_settings(arena);
+    struct controller controller = {.loop = loop_new(20000)};
+    controller.http = http_client_new(
+        controller.loop, &(struct http_client_options){.user_agent = "flagger-controller"});
+    controller.kube = kube_client_new(
+        controller.loop, controller.http, &config,
+        &(struct kube_client_options){
+            .qps = opt.qps, .burst = (int)opt.burst, .user_agent = "flagger-controller"});
+    controller.engine =
+        engine_new(&(struct engine_options){.loop = controller.loop,
+                                            .kube = controller.kube,
+                                            .http = controller.http,
+                                            .settings = &settings,
+                                            .namespace_ = or_null(opt.namespace_),
+                                            .event_webhook = or_null(opt.event_webhook),
+                                            .max_runs = (int)opt.threadiness * 16,
+                                            .retry_ceiling_ms = opt.control_loop_interval,
+                                            .wait_for_leadership = opt.leader_election});
+    int status = 1;
+    if (start_server(&controller, &ei) == ERR_OK) {
+        loop_on_drain(controller.loop, on_drain, &controller);
+        start_lease(&controller);
+        log_info("started", NULL, "watching for canaries", LOG_STR("version", FLAGGER_VERSION),
+                 LOG_STR("server", config.server), LOG_STR("mesh_provider", settings.mesh_provider),
+                 LOG_STR("routers", router_names(arena)),
+                 LOG_INT("port", http_server_port(controller.server)));
+        status = loop_run(controller.loop);
+        http_server_free(controller.server);
+    } else {
+        fail(&ei);
+        on_drain(&controller);
+    }
+    loop_free(controller.loop);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    child_main(argc, argv);
+    struct arena *arena = arena_new();
+    option_parse(&program, arena, argc, argv);
+    log_set_level(opt.log_level);
+    int status = run(arena);
+    expo_reset();
+    arena_free(arena);
+    return status;
+}

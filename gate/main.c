@@ -1,0 +1,123 @@
+/* flagger-gate: options and wiring. */
+#include "base/expo.h"
+#include "base/log.h"
+#include "base/option.h"
+#include "gate/api.h"
+#include "gate/gates.h"
+
+static struct {
+    const char *address, *database, *log_level;
+    int64_t port;
+} opt;
+
+static const char *const log_levels[] = {"debug", "info",  "warn",  "warning",
+                                         "error", "fatal", "panic", NULL};
+
+static const struct option_row rows[] = {
+    {.name = "port",
+     .type = OPTION_INT,
+     .at = &opt.port,
+     .value = "8080",
+     .min = 0,
+     .max = 65535,
+     .arg = "PORT",
+     .help = "port to listen on; 0 takes a free one"},
+    {.name = "address",
+     .type = OPTION_STRING,
+     .at = &opt.address,
+     .value = "0.0.0.0",
+     .arg = "ADDRESS",
+     .help = "address to listen on"},
+    {.name = "database",
+     .type = OPTION_STRING,
+     .at = &opt.database,
+     .env = "DATABASE_URL",
+     .secret = true,
+     .arg = "DSN",
+     .help =
+         "PostgreSQL connection string or URL; libpq's PG* variables fill in what it leaves out"},
+    {.name = "log-level",
+     .type = OPTION_STRING,
+     .at = &opt.log_level,
+     .value = "info",
+     .choices = log_levels,
+     .arg = "LEVEL",
+     .help = "least severe level that is logged"},
+    {0}};
+
+static const struct option_program program = {
+    .name = "flagger-gate",
+    .summary =
+        "Manual approval for releases: gates that a person opens and closes, kept in PostgreSQL.",
+    .synopsis = "[OPTION...]",
+    .details =
+        "A Canary waits at a gate when one of its webhooks of type confirm-rollout, "
+        "confirm-traffic-increase\n"
+        "or confirm-promotion has the URL http://flagger-gate/gate/check. Open and close it with\n"
+        "\n"
+        "    curl -d '{\"name\": \"podinfo\", \"namespace\": \"test\"}' "
+        "http://flagger-gate/gate/open\n"
+        "    curl -d '{\"name\": \"podinfo\", \"namespace\": \"test\"}' "
+        "http://flagger-gate/gate/close\n"
+        "\n"
+        "/rollback/check, /rollback/open and /rollback/close are the same for hooks of type "
+        "rollback.\n"
+        "/gate/approve always passes, /gate/halt never does, GET /gates lists what was set.\n"
+        "\n"
+        "The tables are made, and upgraded, at start. While the database cannot be reached every "
+        "check\n"
+        "answers 503, which holds a release: no gate is ever open by accident.",
+    .rows = rows,
+};
+
+static void on_drain(void *arg)
+{
+    struct gate_api *api = arg;
+    db_close(api->db);
+}
+
+static bool is_ready(void *arg)
+{
+    const struct gate_api *api = arg;
+    return db_ready(api->db);
+}
+
+static int run(void)
+{
+    struct errinfo info = {0};
+    struct loop *loop = loop_new(10000);
+    struct gate_api api = {0};
+    struct http_server *server = NULL;
+    int status = 1;
+    struct http_server_options options = {.address = opt.address,
+                                          .port = (int)opt.port,
+                                          .routes = gate_routes,
+                                          .arg = &api,
+                                          .ready = is_ready,
+                                          .max_body = 64 * 1024,
+                                          .name = "flagger_gate"};
+    if (http_server_new(loop, &options, &server, &info) != ERR_OK) {
+        log_error("start_failed", NULL, info.text);
+    } else {
+        api.db = db_new(loop, opt.database ? opt.database : "", gates_schema);
+        loop_on_drain(loop, on_drain, &api);
+        log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
+                 LOG_INT("port", http_server_port(server)));
+        status = loop_run(loop);
+        http_server_free(server);
+        db_free(api.db);
+    }
+    loop_free(loop);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct arena *arena = arena_new();
+    option_parse(&program, arena, argc, argv);
+    log_set_level(opt.log_level);
+    int status = run();
+    expo_reset();
+    arena_free(arena);
+    return status;
+}
