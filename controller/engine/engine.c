@@ -54,8 +54,7 @@ static void pump(void *arg)
 {
     struct engine *engine = arg;
     engine->pump_timer = NULL;
-    while (engine->first && engine->running < engine->max_runs && engine->leads &&
-           !engine->draining) {
+    while (engine->first && engine->running < engine->max_runs && engine->leads) {
         struct care *care = engine->first;
         engine->first = care->next;
         if (!engine->first)
