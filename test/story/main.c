@@ -89,6 +89,10 @@ static const struct option_row rows[] = {
      .value = "2m",
      .arg = "DURATION",
      .help = "a release that takes longer has failed"},
+    {.name = "epilogue",
+     .type = OPTION_BOOL,
+     .at = &opt.epilogue,
+     .help = "release a good version at the end, so that a healthy canary is left behind"},
     {.name = "report",
      .type = OPTION_STRING,
      .at = &opt.report,
@@ -117,7 +121,11 @@ static struct release releases[] = {
     {.version = "4.0.0-slow800ms",
      .title = "Version 4 takes 800 ms an answer and is rolled back",
      .outcome = PHASE_Failed},
+    {.version = "5.0.0",
+     .title = "Epilogue: version 5 is good and is promoted",
+     .outcome = PHASE_Succeeded},
 };
+enum { N_RELEASES = sizeof(releases) / sizeof(releases[0]) };
 
 struct stage {
     struct loop *loop;
@@ -199,7 +207,7 @@ static int tell(const struct kube_config *config)
                                     .traffic = stage.traffic,
                                     .screen = &stage.screen,
                                     .releases = releases,
-                                    .n_releases = sizeof(releases) / sizeof(releases[0]),
+                                    .n_releases = opt.epilogue ? N_RELEASES : N_RELEASES - 1,
                                     .idle_ms = opt.idle,
                                     .deadline_ms = opt.deadline,
                                     .done = on_done,

@@ -48,7 +48,7 @@ static bool is_failed(const struct sample *sample)
 static void note_failure(struct traffic *traffic, const struct http_result *result)
 {
     if (result->err != ERR_OK)
-        snprintf(traffic->last_failure, sizeof(traffic->last_failure), "no answer: %s",
+        snprintf(traffic->last_failure, sizeof(traffic->last_failure), "no answer: %.200s",
                  result->info->text);
     else
         snprintf(traffic->last_failure, sizeof(traffic->last_failure),
