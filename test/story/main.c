@@ -16,6 +16,7 @@ static struct {
     const char *kubeconfig, *namespace_, *canary, *container, *image, *url, *host, *gate, *stats,
         *report;
     int64_t rate, idle, deadline;
+    bool epilogue;
 } opt;
 
 static const struct option_row rows[] = {

@@ -1,0 +1,49 @@
+# Starting one of our programs in a test and talking to it. FLAGGER_BUILD is the build folder.
+
+# eventually SECONDS COMMAND...: succeeds when the command does within that time
+eventually() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.05
+    done
+}
+
+# daemon_start PROGRAM ARGUMENT...: sets DAEMON_PID, DAEMON_LOG and, once it listens, DAEMON_URL
+daemon_start() {
+    DAEMON_LOG=$(mktemp /tmp/flagger-daemon.XXXXXX)
+    "$@" --address 127.0.0.1 --port "${DAEMON_PORT:-0}" 2>"$DAEMON_LOG" >/dev/null </dev/null 3>&- &
+    DAEMON_PID=$!
+    eventually 20 grep -q '"event":"started"' "$DAEMON_LOG" || { cat "$DAEMON_LOG" && return 1; }
+    DAEMON_URL=http://127.0.0.1:$(jq -r 'select(.event == "started").port' "$DAEMON_LOG")
+}
+
+# daemon_stop: a clean end within ten seconds; prints the log otherwise
+daemon_stop() {
+    local status=0
+    kill -TERM "$DAEMON_PID"
+    eventually 10 daemon_gone || { kill -KILL "$DAEMON_PID" && cat "$DAEMON_LOG" && return 1; }
+    wait "$DAEMON_PID" || status=$?
+    [ "$status" -eq 0 ] || cat "$DAEMON_LOG"
+    rm -f "$DAEMON_LOG"
+    return "$status"
+}
+
+daemon_gone() { ! kill -0 "$DAEMON_PID" 2>/dev/null || grep -q '^State:.Z' "/proc/$DAEMON_PID/status"; }
+
+# code METHOD PATH [BODY]: the status code; the body is in $BODY
+code() {
+    local out
+    out=$(curl -s -m 10 -X "$1" ${3:+--data-binary "$3"} -w '\n%{http_code}' "$DAEMON_URL$2") || true
+    BODY=${out%$'\n'*}
+    echo "${out##*$'\n'}"
+}
+
+# answers CODE METHOD PATH [BODY]
+answers() {
+    local wanted=$1 got
+    shift
+    got=$(code "$@")
+    [ "$got" = "$wanted" ] || { echo "$* answered $got, not $wanted: $BODY" && return 1; }
+}

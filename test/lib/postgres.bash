@@ -1,0 +1,43 @@
+# A private PostgreSQL for a test: pg_begin DIR, pg_start, pg_stop, pg_kill, pg_end. Sets PG_DSN.
+
+pg_bin() { find /usr/lib/postgresql -name initdb -printf '%h\n' | sort -V | tail -n 1; }
+
+# PostgreSQL refuses to run as root.
+pg_as() {
+    if [ "$(id -u)" -eq 0 ]; then
+        (cd / && runuser -u postgres -- "$@")
+    else
+        "$@"
+    fi
+}
+
+pg_begin() {
+    PG_DIR=$(mktemp -d /tmp/flagger-pg.XXXXXX)
+    PG_DSN="host=$PG_DIR user=postgres dbname=postgres"
+    [ "$(id -u)" -ne 0 ] || chown postgres "$PG_DIR"
+    pg_as "$(pg_bin)/initdb" -D "$PG_DIR/data" -A trust -U postgres --no-sync >/dev/null
+    pg_start
+}
+
+pg_start() {
+    pg_as "$(pg_bin)/pg_ctl" -w -s -D "$PG_DIR/data" -l "$PG_DIR/log" \
+        -o "-k $PG_DIR -c listen_addresses= -c fsync=off" start 3>&- 
+}
+
+pg_stop() { pg_as "$(pg_bin)/pg_ctl" -w -s -m fast -D "$PG_DIR/data" stop; }
+
+# As a power cut: the postmaster and all its children at once.
+pg_kill() {
+    local pid
+    pid=$(head -n 1 "$PG_DIR/data/postmaster.pid")
+    pkill -KILL -P "$pid" || true
+    kill -KILL "$pid" || true
+    while [ -d "/proc/$pid" ]; do sleep 0.05; done
+}
+
+pg_end() {
+    pg_stop 2>/dev/null || true
+    rm -rf "$PG_DIR"
+}
+
+pg_sql() { psql -h "$PG_DIR" -U postgres -Atqc "$1" postgres; }
