@@ -32,12 +32,9 @@ daemon_stop() {
 
 daemon_gone() { ! kill -0 "$DAEMON_PID" 2>/dev/null || grep -q '^State:.Z' "/proc/$DAEMON_PID/status"; }
 
-# code METHOD PATH [BODY]: the status code; the body is in $BODY
+# code METHOD PATH [BODY]: the status code; the body is in the file $BATS_TEST_TMPDIR/body
 code() {
-    local out
-    out=$(curl -s -m 10 -X "$1" ${3:+--data-binary "$3"} -w '\n%{http_code}' "$DAEMON_URL$2") || true
-    BODY=${out%$'\n'*}
-    echo "${out##*$'\n'}"
+    curl -s -m 10 -X "$1" ${3+--data-binary "$3"} -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' "$DAEMON_URL$2" || true
 }
 
 # answers CODE METHOD PATH [BODY]
@@ -45,5 +42,5 @@ answers() {
     local wanted=$1 got
     shift
     got=$(code "$@")
-    [ "$got" = "$wanted" ] || { echo "$* answered $got, not $wanted: $BODY" && return 1; }
+    [ "$got" = "$wanted" ] || { echo "$* answered $got, not $wanted: $(cat "$BATS_TEST_TMPDIR/body")" && return 1; }
 }
