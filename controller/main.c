@@ -255,8 +255,9 @@ static const struct option_program program = {
         "    flagger-controller --kubeconfig ~/.kube/config --mesh-provider gatewayapi:v1 \\\n"
         "        --metrics-server http://127.0.0.1:9090\n"
         "\n"
-        "It may be ended at any time, by SIGTERM (which gives the lease back) or by force: the state of every\n"
-               "release is in the cluster, and the next controller goes on where this one stood.",
+        "It may be ended at any time, by SIGTERM (which gives the lease back) or by force: the "
+        "state of every\n"
+        "release is in the cluster, and the next controller goes on where this one stood.",
     .rows = rows,
 };
 
@@ -323,19 +324,35 @@ static void on_lead(void *arg, bool leads)
     }
 }
 
-/* Watches never end by themselves: everything that keeps the loop alive is closed here. */
-static void on_drain(void *arg)
+static bool is_leader(void *arg)
+{
+    const struct controller *controller = arg;
+    return controller->lease && lease_is_leader(controller->lease);
+}
+
+static void close_clients(void *arg)
 {
     struct controller *controller = arg;
-    log_info("draining", NULL, "stopping: no new step is begun");
     lease_free(controller->lease);
     controller->lease = NULL;
-    engine_free(controller->engine);
-    controller->engine = NULL;
     kube_client_free(controller->kube);
     controller->kube = NULL;
     http_client_free(controller->http);
     controller->http = NULL;
+}
+
+/* Watches never end by themselves: everything that keeps the loop alive is closed here, the lease
+ * last. */
+static void on_drain(void *arg)
+{
+    struct controller *controller = arg;
+    log_info("draining", NULL, "stopping: no new step is begun");
+    engine_free(controller->engine);
+    controller->engine = NULL;
+    if (controller->lease)
+        lease_release(controller->lease, close_clients, controller);
+    else
+        close_clients(controller);
 }
 
 static enum err start_server(struct controller *controller, struct errinfo *ei)
@@ -353,13 +370,13 @@ static void start_lease(struct controller *controller)
 {
     if (!opt.leader_election)
         return;
-    struct lease_options options = {
+    struct lease_spec spec = {
         .namespace_ = or_null(opt.namespace_) ? opt.namespace_ : opt.leader_election_namespace,
         .name = "flagger-leader-election",
         .changed = on_lead,
         .arg = controller,
     };
-    controller->lease = lease_new(controller->loop, controller->kube, &options);
+    controller->lease = lease_new(controller->loop, controller->kube, &spec);
 }
 
 static int fail(const struct errinfo *ei)
@@ -393,7 +410,8 @@ static int run(struct arena *arena)
                                             .event_webhook = or_null(opt.event_webhook),
                                             .max_runs = (int)opt.threadiness * 16,
                                             .retry_ceiling_ms = opt.control_loop_interval,
-                                            .wait_for_leadership = opt.leader_election});
+                                            .is_leader = opt.leader_election ? is_leader : NULL,
+                                            .arg = &controller});
     int status = 1;
     if (start_server(&controller, &ei) == ERR_OK) {
         loop_on_drain(controller.loop, on_drain, &controller);

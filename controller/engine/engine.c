@@ -26,6 +26,8 @@ struct engine {
     struct timer *pump_timer;
     int running, max_runs;
     bool leads;
+    bool (*is_leader)(void *arg);
+    void *arg;
 };
 
 static void free_key(struct lh_entry *entry)
@@ -36,7 +38,7 @@ static void free_key(struct lh_entry *entry)
 static bool may_write(void *arg)
 {
     const struct engine *engine = arg;
-    return engine->leads;
+    return engine->leads && (!engine->is_leader || engine->is_leader(engine->arg));
 }
 
 /* --- the queue
@@ -180,7 +182,9 @@ struct engine *engine_new(const struct engine_options *options)
                     .may_write = may_write,
                     .may_write_arg = engine},
         .max_runs = options->max_runs,
-        .leads = !options->wait_for_leadership,
+        .leads = !options->is_leader,
+        .is_leader = options->is_leader,
+        .arg = options->arg,
     };
     engine->last = &engine->first;
     engine->index = deps_index_new();

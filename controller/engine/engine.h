@@ -16,7 +16,10 @@ struct engine_options {
     const char *event_webhook; /* NULL: none */
     int max_runs;              /* ticks under way at once */
     int64_t retry_ceiling_ms;  /* the longest wait after a failed tick */
-    bool wait_for_leadership;  /* stands by until engine_lead() */
+    /* Asked before every write; NULL: the only replica, always the leader. Otherwise the engine
+     * stands by until engine_lead(). */
+    bool (*is_leader)(void *arg);
+    void *arg;
 };
 
 struct engine;
