@@ -94,6 +94,6 @@ int main(void)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_rules_are_known),
-        };
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
