@@ -219,7 +219,7 @@ static void dump_quantity(struct dumper *d, struct json_object *obj, const struc
         json_object_is_type(obj, json_type_int) || json_object_is_type(obj, json_type_double);
     struct errinfo ei;
     if (obj != NULL && !number && !json_object_is_type(obj, json_type_string))
-        fail(d, place, "a quantity such as 500m or 1Gi", obj);
+        fail(d, place, "a quantity such as \"500m\" or \"1.5Gi\"", obj);
     else if (spechash_quantity(&d->out,
                                obj == NULL ? NULL
                                : number    ? json_text(d->arena, obj)
