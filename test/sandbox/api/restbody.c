@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "api/rest.h"
+#include "api/restproto.h"
 #include "base/yaml.h"
 
 enum { BODY_MAX = 3 * 1024 * 1024 };
@@ -28,6 +29,16 @@ static bool read_yaml(struct restreq *req, const char *text, size_t len, struct 
     return true;
 }
 
+static bool read_proto(struct restreq *req, const char *data, size_t len, struct json_object **out)
+{
+    struct errinfo ei;
+    if (restproto_read(req->arena, data, len, out, &ei) != ERR_OK) {
+        restreply_error(req, 415, "UnsupportedMediaType", "%s", ei.text);
+        return false;
+    }
+    return true;
+}
+
 bool restbody_read(struct restreq *req, struct json_object **out)
 {
     size_t len;
@@ -42,10 +53,7 @@ bool restbody_read(struct restreq *req, struct json_object **out)
         return read_yaml(req, text, len, out);
     }
     if (type && strstr(type, "protobuf")) {
-        restreply_error(req, 415, "UnsupportedMediaType",
-                        "the body of the request was in an unknown format - accepted media types "
-                        "include: application/json, application/yaml");
-        return false;
+        return read_proto(req, text, len, out);
     }
     struct errinfo ei;
     if (json_parse(req->arena, text, len, BODY_MAX, out, &ei) != ERR_OK) {
