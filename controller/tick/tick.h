@@ -174,7 +174,8 @@ enum again {
     AGAIN_NEVER,    /* only when something it depends on changes */
     AGAIN_INTERVAL, /* one analysis interval after this tick began */
     AGAIN_NOW,      /* as soon as the effects are done, on what was written; after ten in a row the
-                     * engine waits for      the interval, since something then undoes what the rules write */
+                     * engine waits for      the interval, since something then undoes what the rules
+                     * write */
 };
 
 /* Writes stand before what only tells of them (events, alerts, gauges, counters, informing hooks):

@@ -1,0 +1,27 @@
+/*
+ * Query templates (contract/metrics.md §1): `{{ name }}`, `{{ namespace }}`, `{{ target }}`, `{{
+ * service }}`,
+ * `{{ ingress }}`, `{{ route }}`, `{{ interval }}` and `{{ variables.KEY }}`, with Go's trim marks
+ * `{{-` and `-}}`. Anything else between the braces is an error, and so is a variable that is not
+ * given.
+ */
+#ifndef METRIC_RENDER_H
+#define METRIC_RENDER_H
+
+#include "base/json.h"
+#include "proto/canary.h"
+
+struct render_model {
+    const char *name, *namespace_, *target, *service, *ingress, *route, *interval;
+    struct json_object *variables; /* object of strings or NULL */
+    bool plain_words;              /* every non-word character of the names becomes '_' (Skipper) */
+};
+
+struct render_model render_model_of(const struct canary *canary, const char *interval,
+                                    struct json_object *variables);
+/* The query, owned by the arena, at most 64 KiB. ERR_INVALID says what in the template cannot be
+ * rendered. */
+enum err render_query(struct arena *arena, const char *query, const struct render_model *model,
+                      const char **out, struct errinfo *ei) MUST_USE;
+
+#endif

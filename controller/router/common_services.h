@@ -1,0 +1,21 @@
+/* The Services of a Canary, the same for every router (contract/objects.md §2): `-canary`,
+ * `-primary` and the apex. */
+#ifndef ROUTER_COMMON_SERVICES_H
+#define ROUTER_COMMON_SERVICES_H
+
+#include "tick/tick.h"
+
+/* Which pods they select. */
+struct service_pods {
+    const char *label;         /* selector label */
+    const char *value;         /* of the target; the primary's is "{value}-primary" */
+    struct json_object *ports; /* discovered ports, array or NULL */
+};
+
+/* Step 6: the Services `-canary` and `-primary`. */
+enum verdict services_reconcile_sides(struct tick *tick, const struct service_pods *pods);
+/* Step 11: the apex Service, which selects the primary. Adopts one that is there: selector and
+ * ports only. */
+enum verdict services_reconcile_apex(struct tick *tick, const struct service_pods *pods);
+
+#endif

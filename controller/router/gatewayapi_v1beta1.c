@@ -1,0 +1,44 @@
+/* Gateway API, HTTPRoute v1beta1. */
+#include "router/common_httproute.h"
+
+static const struct kube_resource httproutes = {.group = "gateway.networking.k8s.io",
+                                                .version = "v1beta1",
+                                                .plural = "httproutes",
+                                                .kind = "HTTPRoute"};
+static const struct httproute_version version = {.resource = &httproutes, .rich = false};
+
+static enum verdict gatewayapi_v1beta1_reconcile(struct tick *tick)
+{
+    return httproute_reconcile(tick, &version);
+}
+
+static enum verdict gatewayapi_v1beta1_get(struct tick *tick, struct weights *out)
+{
+    return httproute_get(tick, &version, out);
+}
+
+static enum verdict gatewayapi_v1beta1_settled(struct tick *tick)
+{
+    return httproute_settled(tick, &version);
+}
+
+static enum verdict gatewayapi_v1beta1_set(struct tick *tick, const struct weights *weights)
+{
+    return httproute_set(tick, &version, weights);
+}
+
+static const char *const providers[] = {"gatewayapi:v1beta1*", NULL};
+static const struct kube_resource *const resources[] = {&kube_services, &httproutes, NULL};
+
+const struct router router_gatewayapi_v1beta1 = {
+    .providers = providers,
+    .about = "Gateway API, HTTPRoute v1beta1",
+    .resources = resources,
+    .metric_family = "http",
+    .weighted = true,
+    .check = httproute_check,
+    .reconcile = gatewayapi_v1beta1_reconcile,
+    .get = gatewayapi_v1beta1_get,
+    .settled = gatewayapi_v1beta1_settled,
+    .set = gatewayapi_v1beta1_set,
+};
