@@ -13,10 +13,9 @@ static const char *secret_text(struct arena *arena, struct json_object *secret, 
 {
     const char *encoded = json_str_at(secret, "data", key, NULL);
     char *text;
-    size_t len;
     struct errinfo ei;
 
-    if (!encoded || base64_decode(arena, encoded, strlen(encoded), &text, &len, &ei) != ERR_OK)
+    if (!encoded || base64_decode(arena, encoded, &text, NULL, &ei) != ERR_OK)
         return NULL;
     return text;
 }

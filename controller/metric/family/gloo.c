@@ -1,0 +1,17 @@
+/* Gloo's Envoy, by canary upstream. */
+#include "metric/family.h"
+
+const struct metric_family metric_family_gloo = {
+    .name = "gloo",
+    .success_rate = "sum( rate( envoy_cluster_upstream_rq{ envoy_cluster_name=~\"{{ "
+                    "namespace }}-{{ target }}-canaryupstream-[0-9a-zA-Z-]+_[0-9a-zA-Z-]+\", "
+                    "envoy_response_code!~\"5.*\" }[{{ interval }}] ) ) / sum( rate( "
+                    "envoy_cluster_upstream_rq{ envoy_cluster_name=~\"{{ namespace }}-{{ "
+                    "target }}-canaryupstream-[0-9a-zA-Z-]+_[0-9a-zA-Z-]+\", }[{{ interval "
+                    "}}] ) ) * 100",
+    .duration = "histogram_quantile( 0.99, sum( rate( "
+                "envoy_cluster_upstream_rq_time_bucket{ envoy_cluster_name=~\"{{ "
+                "namespace }}-{{ target }}-canaryupstream-[0-9a-zA-Z-]+_[0-9a-zA-Z-]+\", "
+                "}[{{ interval }}] ) ) by (le) )",
+    .duration_to_ms = 1,
+};
