@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+const struct kube_resource metric_templates = {.group = "flagger.app",
+                                               .version = "v1beta1",
+                                               .plural = "metrictemplates",
+                                               .kind = "MetricTemplate"};
+
 const struct metric_backend *metric_backend_find(const char *type)
 {
     for (size_t i = 0; type && metric_backend_table[i]; i++) {
@@ -9,4 +14,13 @@ const struct metric_backend *metric_backend_find(const char *type)
             return metric_backend_table[i];
     }
     return NULL;
+}
+
+const char *metric_backend_names(struct arena *arena)
+{
+    const char *all = "";
+
+    for (size_t i = 0; metric_backend_table[i]; i++)
+        all = arena_printf(arena, "%s%s%s", all, *all ? ", " : "", metric_backend_table[i]->type);
+    return all;
 }

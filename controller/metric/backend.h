@@ -21,7 +21,12 @@ struct metric_backend {
                                    const struct http_result *result);
 };
 
+/* MetricTemplate */
+extern const struct kube_resource metric_templates;
+
 extern const struct metric_backend *const metric_backend_table[];
 const struct metric_backend *metric_backend_find(const char *type);
+/* "prometheus", for errors; owned by the arena. */
+const char *metric_backend_names(struct arena *arena);
 
 #endif

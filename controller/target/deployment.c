@@ -236,6 +236,24 @@ static enum verdict deployment_promote(struct tick *tick, const struct target_in
     return VERDICT_GO;
 }
 
+static bool deployment_is_promoted(struct tick *tick, const struct target_info *info)
+{
+    static const char id[] = "flagger-id";
+    struct json_object *wanted = primary_template(tick, info);
+    struct json_object *live =
+        json_copy(tick->arena, json_at(info->primary, "spec", "template", NULL));
+    struct json_object *annotations = json_at(live, "metadata", "annotations", NULL);
+    const char *live_id = json_str_at(annotations, id, NULL);
+    const char *wanted_id = json_str_at(wanted, "metadata", "annotations", id, NULL);
+
+    if (live_id && strcmp(live_id, wanted_id) == 0)
+        return true;
+    /* A primary that Flagger made has a random id. */
+    if (live_id)
+        json_set_str(annotations, id, wanted_id);
+    return json_same(live, wanted);
+}
+
 const struct target target_deployment = {
     .kind = "Deployment",
     .resource = &kube_deployments,
@@ -245,4 +263,5 @@ const struct target target_deployment = {
     .scale_to_zero = deployment_scale_to_zero,
     .scale_from_zero = deployment_scale_from_zero,
     .promote = deployment_promote,
+    .is_promoted = deployment_is_promoted,
 };

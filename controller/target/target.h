@@ -51,6 +51,9 @@ struct target {
      * what was promoted.
      */
     enum verdict (*promote)(struct tick *tick, const struct target_info *info);
+    /* The primary (which must exist) carries the target's revision, so that promoting it would make
+     * no new pods. */
+    bool (*is_promoted)(struct tick *tick, const struct target_info *info);
 };
 
 extern const struct target *const target_table[];

@@ -1,0 +1,152 @@
+/*
+ * What is not worked on: a Canary that is being deleted, one whose spec cannot be done, one that is
+ * suspended. A refusal comes before anything is touched and is told once: the condition
+ * Accepted=False remembers the sentence.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "decide/release.h"
+#include "tick/edit.h"
+
+enum verdict accept_deletion(struct release *r)
+{
+    if (!r->canary->deleting)
+        return VERDICT_GO;
+    release_again(r, AGAIN_NEVER);
+    return VERDICT_STOP;
+}
+
+static const char *refuse_provider(struct release *r)
+{
+    const char *field = r->canary->provider ? "spec.provider" : "--mesh-provider";
+
+    if (!r->router)
+        return arena_printf(
+            r->tick->arena, "%s: \"%s\" is not served by this version, which has %s", field,
+            r->tick->provider ? r->tick->provider : "", router_names(r->tick->arena));
+    return r->router->check(r->tick->arena, r->canary);
+}
+
+static const char *refuse_kinds(struct release *r)
+{
+    const struct canary *canary = r->canary;
+
+    if (!r->target)
+        return arena_printf(r->tick->arena,
+                            "spec.targetRef.kind: %s is not served by this version, which has %s",
+                            canary->target.kind, target_names(r->tick->arena));
+    if (canary->autoscaler.name && !r->scaler)
+        return arena_printf(
+            r->tick->arena,
+            "spec.autoscalerRef.kind: %s is not served by this version, which has %s",
+            canary->autoscaler.kind, scaler_names(r->tick->arena));
+    if (canary->revert_on_deletion)
+        return "spec.revertOnDeletion: not served by this version";
+    return NULL;
+}
+
+static const char *refuse_analysis(struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    if (analysis->match && !r->router->matches)
+        return arena_printf(
+            r->tick->arena,
+            "spec.analysis.match: A/B testing is not served with provider %s by this "
+            "version",
+            r->tick->provider);
+    if (analysis->mirror && !r->router->mirrors)
+        return arena_printf(
+            r->tick->arena,
+            "spec.analysis.mirror: mirroring is not served with provider %s by this "
+            "version",
+            r->tick->provider);
+    if (analysis->session_affinity && !r->router->session_affinity)
+        return arena_printf(r->tick->arena,
+                            "spec.analysis.sessionAffinity: not served with provider %s by this "
+                            "version",
+                            r->tick->provider);
+    if (analysis->n_alerts > 0)
+        return "spec.analysis.alerts: AlertProviders are not served by this version";
+    return NULL;
+}
+
+/* -no-cross-namespace-refs */
+static const char *refuse_namespaces(struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    for (int i = 0; r->tick->settings->no_cross_namespace_refs && i < analysis->n_metrics; i++) {
+        const char *namespace_ = analysis->metrics[i].template_ref.namespace_;
+        if (namespace_ && *namespace_ && strcmp(namespace_, r->canary->namespace_) != 0)
+            return arena_printf(r->tick->arena,
+                                "spec.analysis.metrics[%d].templateRef.namespace: can't access "
+                                "MetricTemplate %s.%s, cross-namespace references are blocked",
+                                i, analysis->metrics[i].template_ref.name, namespace_);
+    }
+    return NULL;
+}
+
+/* A running release keeps its templates: one that goes missing fails the check, it does not freeze
+ * the release. */
+static enum verdict refuse_templates(struct release *r, const char **sentence)
+{
+    if (release_is_initialising(r) || release_is_idle(r))
+        return metrics_refusal(r, sentence);
+    return VERDICT_GO;
+}
+
+enum verdict accept_spec(struct release *r)
+{
+    const char *sentence = refuse_provider(r);
+    enum verdict verdict = VERDICT_GO;
+
+    if (!sentence)
+        sentence = refuse_kinds(r);
+    if (!sentence)
+        sentence = refuse_analysis(r);
+    if (!sentence)
+        sentence = refuse_namespaces(r);
+    if (!sentence)
+        verdict = refuse_templates(r, &sentence);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (!sentence) {
+        status_untell(r, "Accepted");
+        return VERDICT_GO;
+    }
+    if (status_tell(r, "Accepted", "InvalidSpec", sentence))
+        release_warn(r, "%s", sentence);
+    release_again(r, AGAIN_NEVER);
+    return VERDICT_STOP;
+}
+
+enum verdict accept_suspend(struct release *r)
+{
+    static const char text[] = "skipping canary run as object is suspended";
+
+    if (!r->canary->suspend) {
+        status_untell(r, "Suspended");
+        return VERDICT_GO;
+    }
+    if (status_tell(r, "Suspended", "Suspended", text))
+        release_say(r, "%s", text);
+    release_again(r, AGAIN_NEVER);
+    return VERDICT_STOP;
+}
+
+/* For a Canary that canary_view() could not even read. */
+struct json_object *accept_refusal(struct arena *arena, struct json_object *object,
+                                   const char *sentence, int64_t now_ms)
+{
+    const struct canary unread = {.status.json = json_at(object, "status", NULL)};
+    const struct settings settings = {0};
+    struct tick *tick = tick_new(arena, &unread, &settings, now_ms, true, NULL);
+    struct release release = {.tick = tick, .canary = &unread};
+
+    if (!status_tell(&release, "Accepted", "InvalidSpec", sentence))
+        return NULL;
+    status_write(&release);
+    return tick->plan->first ? tick->plan->first->body : NULL;
+}

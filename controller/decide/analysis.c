@@ -1,0 +1,49 @@
+/* Steps 28 and 29: the checks before a step. A check that fails is told where it fails; here it is
+ * counted. */
+#include "decide/release.h"
+
+static enum verdict fail(struct release *r)
+{
+    status_int(r, "failedChecks", r->canary->status.failed_checks + 1);
+    return VERDICT_STOP;
+}
+
+static bool is_first_step(const struct release *r)
+{
+    return r->weights.canary == 0 && r->canary->status.iterations == 0 &&
+           r->phase != PHASE_WaitingPromotion;
+}
+
+enum verdict analysis_start(struct release *r)
+{
+    const struct canary_webhook *hook;
+    const struct hook_answer *answer;
+
+    if (!is_first_step(r))
+        return VERDICT_GO;
+    if (r->canary->status.failed_checks == 0)
+        release_say(r, "Starting canary analysis for %s", release_target(r));
+    enum verdict verdict =
+        gates_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);
+    if (verdict != VERDICT_STOP)
+        return verdict;
+    release_warn(r, "Halt %s advancement pre-rollout check %s failed %s", release_canary(r),
+                 hook->name, answer->text);
+    return fail(r);
+}
+
+enum verdict analysis_check(struct release *r)
+{
+    const struct canary_webhook *hook;
+    const struct hook_answer *answer;
+
+    if (is_first_step(r))
+        return VERDICT_GO;
+    enum verdict verdict = gates_ask(r, HOOK_ROLLOUT, PHASE_Progressing, NULL, &hook, &answer);
+    if (verdict == VERDICT_STOP)
+        release_warn(r, "Halt %s advancement external check %s failed %s", release_canary(r),
+                     hook->name, answer->text);
+    else if (verdict == VERDICT_GO)
+        verdict = metrics_check(r);
+    return verdict == VERDICT_STOP ? fail(r) : verdict;
+}

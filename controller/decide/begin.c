@@ -1,0 +1,80 @@
+/* Steps 17 and 19 of an idle canary, or one that waits at its first gate: a new revision is there.
+ */
+#include "decide/release.h"
+
+static bool is_beginning(const struct release *r)
+{
+    return release_is_idle(r) || r->phase == PHASE_Waiting;
+}
+
+/* Flagger does not hear the rollback hook here. What is turned down is not offered again. */
+enum verdict begin_waiting(struct release *r)
+{
+    if (r->phase != PHASE_Waiting || r->canary->skip_analysis)
+        return VERDICT_GO;
+    enum verdict verdict = gates_rollback(r);
+    return verdict == VERDICT_STOP ? rollback_run(r, true) : verdict;
+}
+
+/*
+ * Against a primary that is not ready nothing can be compared: hold, and keep the revision for
+ * later. (Flagger calls it failed when the primary's deadline has passed.) Where the canary serves,
+ * after a failed promotion, or where no analysis is wanted, the new revision is the way out.
+ */
+enum verdict begin_primary(struct release *r)
+{
+    const char *why;
+
+    if (!is_beginning(r) || r->canary->skip_analysis || release_canary_serves_all(r))
+        return VERDICT_GO;
+    if (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+        return plan_stop(r->tick, "%s", why);
+    return VERDICT_GO;
+}
+
+static enum verdict scale_up(struct release *r)
+{
+    enum verdict verdict = VERDICT_GO;
+    int replicas = 0;
+
+    if (r->scaler)
+        verdict = r->scaler->resume_target(r->tick);
+    if (r->scaler && verdict == VERDICT_GO)
+        verdict = r->scaler->min_replicas(r->tick, &replicas);
+    if (verdict == VERDICT_GO)
+        r->target->scale_from_zero(r->tick, &r->info, replicas);
+    return verdict;
+}
+
+/* Step 30, told once a release: Flagger tells it every tick. */
+static void tell_strategy(struct release *r)
+{
+    if (r->router->weighted || r->canary->analysis.iterations > 0)
+        return;
+    release_warn(r, "Progressive traffic is not supported when using the %s provider",
+                 r->tick->provider);
+    release_warn(r, "Setting canaryAnalysis.iterations: %d", r->iterations);
+}
+
+enum verdict begin_release(struct release *r)
+{
+    if (!is_beginning(r))
+        return VERDICT_GO;
+    enum verdict verdict = gates_confirm_rollout(r);
+    if (verdict == VERDICT_GO)
+        verdict = rollback_to_primary(r);
+    if (verdict == VERDICT_GO)
+        verdict = scale_up(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+
+    status_phase(r, PHASE_Progressing);
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    status_sync(r);
+    release_say(r, "New revision detected! Scaling up %s", release_target(r));
+    if (!r->canary->skip_analysis)
+        tell_strategy(r);
+    plan_alert(r->tick, "info", true, "New revision detected, progressing canary analysis.");
+    return VERDICT_STOP;
+}

@@ -1,0 +1,43 @@
+/*
+ * Blue/green (contract/statemachine.md §4.3): n checks beside the live traffic, then one with all
+ * traffic on the canary where the router can do that, then the promotion. status.iterations counts
+ * the checks done.
+ */
+#include "decide/release.h"
+
+static enum verdict iterate(struct release *r, int done)
+{
+    status_phase(r, PHASE_Progressing);
+    status_int(r, "iterations", done + 1);
+    release_say(r, "Advance %s canary iteration %d/%d", release_canary(r), done + 1, r->iterations);
+    return VERDICT_STOP;
+}
+
+static enum verdict route_all(struct release *r, int done)
+{
+    enum verdict verdict = release_route(r, 100);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    status_int(r, "iterations", done + 1);
+    if (!r->router->weighted)
+        return VERDICT_STOP;
+    status_weight(r, 100);
+    release_say(r, "Routing all traffic to canary");
+    return VERDICT_STOP;
+}
+
+enum verdict bluegreen_advance(struct release *r)
+{
+    int done = r->canary->status.iterations;
+
+    if (r->strategy != STRATEGY_BLUE_GREEN)
+        return VERDICT_GO;
+    if (done < r->iterations)
+        return iterate(r, done);
+    enum verdict verdict = gates_confirm_promotion(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    return done == r->iterations ? route_all(r, done) : promote_begin(r);
+}

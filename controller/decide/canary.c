@@ -1,0 +1,46 @@
+/* Progressive traffic (contract/statemachine.md §4.1). */
+#include <assert.h>
+
+#include "decide/release.h"
+
+int canary_next_weight(const struct release *r, int weight)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    int max = analysis->max_weight;
+    int next = weight + analysis->step_weight;
+
+    if (analysis->step_weight == 0) {
+        /* the next greater one, so that a list that was edited in the middle of a release still
+         * rises */
+        next = max;
+        for (int i = analysis->n_step_weights - 1; i >= 0; i--) {
+            if (analysis->step_weights[i] > weight)
+                next = analysis->step_weights[i];
+        }
+    }
+    return next < max ? next : max;
+}
+
+enum verdict canary_advance(struct release *r)
+{
+    int weight = r->weights.canary;
+    enum verdict verdict = VERDICT_GO;
+
+    assert(r->strategy == STRATEGY_CANARY);
+    if (r->phase != PHASE_WaitingPromotion)
+        verdict = gates_confirm_traffic_increase(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (weight >= r->canary->analysis.max_weight) {
+        verdict = gates_confirm_promotion(r);
+        return verdict == VERDICT_GO ? promote_begin(r) : verdict;
+    }
+    int next = canary_next_weight(r, weight);
+    verdict = release_route(r, next);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    status_weight(r, next);
+    release_say(r, "Advance %s canary weight %d", release_canary(r), next);
+    return VERDICT_STOP;
+}

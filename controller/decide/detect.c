@@ -1,0 +1,153 @@
+/* Steps 15 to 20: is there anything new, and does it change what is running? */
+#include <string.h>
+
+#include "decide/release.h"
+#include "target/common_configs.h"
+
+enum verdict detect_routes(struct release *r)
+{
+    return r->router->get(r->tick, &r->weights);
+}
+
+/* Flagger does not track binaryData: a status that does not know its hash yet says nothing about
+ * it. */
+static bool is_unknown_binary(const char *key, struct json_object *tracked)
+{
+    size_t len = strlen(key), suffix = strlen(CONFIGS_BINARY);
+
+    return len > suffix && strcmp(key + len - suffix, CONFIGS_BINARY) == 0 &&
+           !json_at(tracked, key, NULL);
+}
+
+static bool configs_changed(const struct release *r)
+{
+    struct json_object *now = r->info.configs;
+    struct json_object *tracked = r->canary->status.tracked_configs;
+
+    if (!now)
+        return false;
+    json_object_object_foreach(now, key, value)
+    {
+        if (!is_unknown_binary(key, tracked) && !json_same(json_at(tracked, key, NULL), value))
+            return true;
+    }
+    if (!json_object_is_type(tracked, json_type_object))
+        return false;
+    json_object_object_foreach(tracked, old_key, old_value)
+    {
+        if (old_value && !json_at(now, old_key, NULL))
+            return true;
+    }
+    return false;
+}
+
+static bool is_promoted_hash(const struct release *r)
+{
+    return strcmp(r->info.hash, r->canary->status.last_promoted_spec) == 0;
+}
+
+static bool is_applied_hash(const struct release *r)
+{
+    return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0;
+}
+
+bool detect_changed(struct release *r)
+{
+    if (!*r->canary->status.last_applied_spec)
+        return true;
+    /* A person who puts the promoted spec back has rolled back by hand. */
+    if (!is_promoted_hash(r) && !is_applied_hash(r))
+        return true;
+    return configs_changed(r);
+}
+
+/*
+ * Nothing is under way, so that routes which somebody else has changed go back: with the target at
+ * zero a weight on it is lost traffic. After a failed promotion the canary serves, and a weight
+ * moved by a person is taken over.
+ */
+static enum verdict repair_idle_weights(struct release *r)
+{
+    int told = r->canary->status.canary_weight;
+
+    if (!r->router->weighted || r->weights.canary == told)
+        return VERDICT_STOP;
+    if (told == 0)
+        return release_route(r, 0) == VERDICT_NEED_FACTS ? VERDICT_NEED_FACTS : VERDICT_STOP;
+    status_weight(r, r->weights.canary);
+    return VERDICT_STOP;
+}
+
+enum verdict detect_idle(struct release *r)
+{
+    if (release_is_idle(r) && !detect_changed(r))
+        return repair_idle_weights(r);
+    if (release_is_idle(r))
+        release_again(r, AGAIN_INTERVAL);
+    return r->router->settled(r->tick);
+}
+
+/*
+ * The promoted spec is back while another revision waits or is analysed: nothing is left to
+ * release. (Flagger goes on and promotes what it has not analysed.) With tracked configs the old
+ * spec may meet new configs, which is a revision of its own.
+ */
+static bool is_restored(struct release *r)
+{
+    if (r->phase == PHASE_Waiting)
+        return !detect_changed(r);
+    bool has_configs = r->info.configs && json_object_object_length(r->info.configs) > 0;
+    return is_promoted_hash(r) && !is_applied_hash(r) && !has_configs;
+}
+
+static enum verdict cancel(struct release *r)
+{
+    bool promoted = is_promoted_hash(r);
+    enum verdict verdict = rollback_to_primary(r);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (r->weights.canary == 0)
+        r->target->scale_to_zero(r->tick, &r->info);
+    status_phase(r, promoted ? PHASE_Succeeded : PHASE_Failed);
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    status_sync(r);
+    release_say(r, "Release of %s cancelled, its previous spec was restored", release_target(r));
+    return VERDICT_STOP;
+}
+
+static enum verdict restart(struct release *r)
+{
+    enum verdict verdict = rollback_to_primary(r);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    r->target->scale_from_zero(r->tick, &r->info, 0);
+    status_phase(r, PHASE_Progressing);
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    status_sync(r);
+    release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
+    r->tick->plan->stepped = true;
+    return VERDICT_STOP;
+}
+
+enum verdict detect_other_revision(struct release *r)
+{
+    if (r->phase != PHASE_Waiting && !release_is_analysing(r))
+        return VERDICT_GO;
+    if (is_restored(r))
+        return cancel(r);
+    if (release_is_analysing(r) && (!is_applied_hash(r) || configs_changed(r)))
+        return restart(r);
+    return VERDICT_GO;
+}
+
+enum verdict detect_due(struct release *r)
+{
+    if (!r->tick->due)
+        return VERDICT_STOP;
+    r->tick->plan->stepped = true;
+    return VERDICT_GO;
+}

@@ -1,0 +1,99 @@
+/* Steps 17, 21, 23, 26 of a running release: what ends it early, or makes it wait. */
+#include "decide/release.h"
+
+enum verdict guard_primary(struct release *r)
+{
+    const char *why;
+
+    if (release_is_analysing(r) && (r->canary->skip_analysis || release_canary_serves_all(r)))
+        return VERDICT_GO;
+    switch (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why)) {
+    case READY:
+        return VERDICT_GO;
+    case NOT_READY_YET:
+        return plan_stop(r->tick, "%s", why);
+    case NOT_READY_EVER:
+        break;
+    }
+    if (release_is_promoting(r))
+        return rollback_failed_promotion(r, why);
+    release_warn(r, "%s", why);
+    return rollback_run(r, false);
+}
+
+enum verdict guard_rollback_hooks(struct release *r)
+{
+    if (!release_is_analysing(r) || r->canary->skip_analysis)
+        return VERDICT_GO;
+    enum verdict verdict = gates_rollback(r);
+    return verdict == VERDICT_STOP ? rollback_run(r, false) : verdict;
+}
+
+enum verdict guard_threshold(struct release *r)
+{
+    int failed = r->canary->status.failed_checks;
+
+    if (!release_is_analysing(r) || r->canary->skip_analysis ||
+        failed < r->canary->analysis.threshold)
+        return VERDICT_GO;
+    release_warn(r, "Rolling back %s failed checks threshold reached %d", release_canary(r),
+                 failed);
+    plan_alert(r->tick, "error", false, "Failed checks threshold reached %d", failed);
+    return rollback_run(r, false);
+}
+
+/* While promoting, the primary has been found ready: what becomes of the canary no longer matters.
+ */
+enum verdict guard_canary(struct release *r)
+{
+    const char *why;
+
+    if (!release_is_analysing(r))
+        return VERDICT_GO;
+    if (r->info.at_zero) {
+        /* A rollback, or a promotion without analysis, was cut off before its status was written.
+         */
+        bool skipped = r->canary->skip_analysis && r->target->is_promoted(r->tick, &r->info);
+        return skipped ? VERDICT_GO : rollback_run(r, false);
+    }
+    switch (r->target->ready(r->tick, &r->info, SIDE_CANARY, &why)) {
+    case READY:
+        return VERDICT_GO;
+    case NOT_READY_YET:
+        return plan_stop(r->tick, "%s", why);
+    case NOT_READY_EVER:
+        break;
+    }
+    release_warn(r, "%s", why);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
+    return rollback_run(r, false);
+}
+
+/* Whether the live weight is one step ahead of the status: a step was routed and its status was not
+ * written. */
+static bool is_next_step(const struct release *r, int told)
+{
+    if (r->strategy == STRATEGY_CANARY)
+        return r->weights.canary == canary_next_weight(r, told);
+    return r->weights.canary == 100 && r->canary->status.iterations == r->iterations;
+}
+
+enum verdict guard_weights(struct release *r)
+{
+    int told = r->canary->status.canary_weight;
+
+    if (!r->router->weighted || r->weights.canary == told)
+        return VERDICT_GO;
+    /* Flagger's status says 0 while it waits for the promotion. */
+    if (is_next_step(r, told) || r->phase == PHASE_WaitingPromotion) {
+        status_weight(r, r->weights.canary);
+        if (r->strategy != STRATEGY_CANARY && r->weights.canary == 100)
+            status_int(r, "iterations", r->iterations + 1);
+        return VERDICT_STOP;
+    }
+    enum verdict verdict = release_route(r, told);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    plan_weights(r->tick, r->weights.primary, r->weights.canary);
+    return VERDICT_STOP;
+}

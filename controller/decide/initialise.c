@@ -1,0 +1,130 @@
+/*
+ * Steps 3 to 14: everything a release needs is there. In every phase what is missing is created and
+ * what others changed is repaired; in phase Initializing the traffic is moved from the target to
+ * its primary, in an order in which no request is lost: primary ready, apex Service and routes
+ * point to it, and only then the target goes to zero. (Flagger scales the target down before the
+ * mesh knows the primary.)
+ */
+#include "decide/release.h"
+#include "router/common_services.h"
+
+enum verdict initialise_begin(struct release *r)
+{
+    if (r->phase != PHASE_NONE)
+        return VERDICT_GO;
+    status_phase(r, PHASE_Initializing);
+    return r->canary->skip_analysis ? VERDICT_GO : metrics_probe(r);
+}
+
+enum verdict initialise_target(struct release *r)
+{
+    return r->target->read(r->tick, &r->info);
+}
+
+static struct service_pods service_pods(const struct release *r)
+{
+    return (struct service_pods){
+        .label = r->info.label, .value = r->info.label_value, .ports = r->info.ports};
+}
+
+enum verdict initialise_services(struct release *r)
+{
+    struct service_pods pods = service_pods(r);
+
+    return services_reconcile_sides(r->tick, &pods);
+}
+
+enum verdict initialise_primary(struct release *r)
+{
+    return r->target->ensure_primary(r->tick, &r->info);
+}
+
+enum verdict initialise_scaler(struct release *r)
+{
+    if (!r->scaler)
+        return VERDICT_GO;
+    enum verdict verdict = r->scaler->reconcile_primary(r->tick, false);
+    if (verdict == VERDICT_GO && release_is_initialising(r))
+        verdict = r->scaler->pause_target(r->tick);
+    return verdict;
+}
+
+static bool has_writes(const struct plan *plan)
+{
+    for (const struct effect *effect = plan->first; effect; effect = effect->next) {
+        if (effect->kind == EFFECT_CREATE || effect->kind == EFFECT_PATCH ||
+            effect->kind == EFFECT_DELETE)
+            return true;
+    }
+    return false;
+}
+
+enum verdict initialise_wait(struct release *r)
+{
+    const char *why;
+
+    if (!release_is_initialising(r))
+        return VERDICT_GO;
+    if (has_writes(r->tick->plan))
+        return initialise_settle(r);
+    /* Also with skipAnalysis, and also when waiting is pointless: until a person helps, the target
+     * serves. */
+    if (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+        return plan_stop(r->tick, "%s", why);
+    return VERDICT_GO;
+}
+
+enum verdict initialise_apex(struct release *r)
+{
+    struct service_pods pods = service_pods(r);
+
+    return services_reconcile_apex(r->tick, &pods);
+}
+
+enum verdict initialise_routes(struct release *r)
+{
+    return r->router->reconcile(r->tick);
+}
+
+enum verdict initialise_settle(struct release *r)
+{
+    if (!has_writes(r->tick->plan))
+        return VERDICT_GO;
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+/* The traffic is on the primary: the target may go. */
+enum verdict initialise_finish(struct release *r)
+{
+    if (!release_is_initialising(r))
+        return VERDICT_GO;
+    enum verdict verdict = r->router->settled(r->tick);
+    if (verdict == VERDICT_GO)
+        verdict = detect_routes(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (r->weights.canary > 0) {
+        verdict = release_route(r, 0);
+        return verdict == VERDICT_GO ? initialise_settle(r) : verdict;
+    }
+
+    r->target->scale_to_zero(r->tick, &r->info);
+    status_phase(r, PHASE_Initialized);
+    status_int(r, "canaryWeight", 0);
+    status_reset(r);
+    if (r->target->is_promoted(r->tick, &r->info)) {
+        status_sync(r);
+        status_text(r, "lastPromotedSpec", r->info.hash);
+    } else {
+        /* The target changed while the primary started, or the primary is older than this Canary:
+         * what it has is no revision that was ever promoted, so that the next tick takes it for a
+         * new one. */
+        status_text(r, "lastAppliedSpec", "");
+        status_text(r, "lastPromotedSpec", "");
+    }
+    release_say(r, "Initialization done! %s", release_canary(r));
+    plan_alert(r->tick, "info", true, "New %s detected, initialization completed.", r->tick->kind);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}

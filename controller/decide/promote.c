@@ -1,0 +1,130 @@
+/* Promotion (steps 22, 24, 25; contract/statemachine.md §8.1): the primary gets the analysed
+ * revision, then the traffic, then the canary goes. */
+#include <assert.h>
+#include <string.h>
+
+#include "decide/release.h"
+
+/* detect_other_revision() has seen in this very tick that target and configs are those that were
+ * analysed. */
+static enum verdict copy_to_primary(struct release *r)
+{
+    const char *target = release_target(r);
+
+    assert(strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0);
+    release_say(r, "Copying %s template spec to %s-primary.%s", target, r->canary->target.name,
+                r->canary->namespace_);
+    return r->target->promote(r->tick, &r->info);
+}
+
+enum verdict promote_begin(struct release *r)
+{
+    enum verdict verdict = copy_to_primary(r);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_phase(r, PHASE_Promoting);
+    status_int(r, "canaryWeight", r->weights.canary);
+    status_int(r, "iterations", r->canary->status.iterations);
+    return VERDICT_STOP;
+}
+
+static enum verdict update_scaler(struct release *r)
+{
+    return r->scaler ? r->scaler->reconcile_primary(r->tick, true) : VERDICT_GO;
+}
+
+/* The end of every release that succeeds: traffic is on the primary, the target goes to zero. */
+static enum verdict succeed(struct release *r)
+{
+    bool skipped = r->canary->skip_analysis;
+    enum verdict verdict = release_route(r, 0);
+
+    if (verdict == VERDICT_GO && r->scaler)
+        verdict = r->scaler->pause_target(r->tick);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    r->target->scale_to_zero(r->tick, &r->info);
+    status_phase(r, PHASE_Succeeded);
+    status_weight(r, 0);
+    status_reset(r);
+    status_text(r, "lastPromotedSpec", r->canary->status.last_applied_spec);
+    status_untell(r, "Approved");
+    plan_outcome(r->tick, true, skipped ? "skipped" : "completed");
+    gates_post_rollout(r, PHASE_Succeeded);
+    if (skipped) {
+        release_say(r, "Promotion completed! Canary analysis was skipped for %s",
+                    release_target(r));
+        plan_alert(r->tick, "info", false, "Canary analysis was skipped, promotion finished.");
+    } else {
+        release_say(r, "Promotion completed! Scaling down %s", release_target(r));
+        plan_alert(r->tick, "info", false,
+                   "Canary analysis completed successfully, promotion finished.");
+    }
+    /* A revision pushed during the promotion is looked at right away. */
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+/*
+ * skipAnalysis, also when it is set in the middle of an analysis. Where the canary has traffic and
+ * the primary is not ready for it, the promotion goes its usual way and waits for the primary.
+ */
+enum verdict promote_skip(struct release *r)
+{
+    const char *why;
+
+    if (!r->canary->skip_analysis || !release_is_analysing(r))
+        return VERDICT_GO;
+    if (r->weights.canary > 0 && r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+        return promote_begin(r);
+    enum verdict verdict = release_route(r, 0);
+    if (verdict == VERDICT_GO)
+        verdict = copy_to_primary(r);
+    if (verdict == VERDICT_GO)
+        verdict = update_scaler(r);
+    return verdict == VERDICT_GO ? succeed(r) : verdict;
+}
+
+static enum verdict finalise(struct release *r)
+{
+    status_phase(r, PHASE_Finalising);
+    status_weight(r, 0);
+    status_int(r, "iterations", 0);
+    return VERDICT_STOP;
+}
+
+/* The next weight follows from the status, so that a step that was routed before a crash is not
+ * made twice. */
+enum verdict promote_shift(struct release *r)
+{
+    int step = r->canary->analysis.step_weight_promotion;
+    int left = r->weights.canary;
+
+    if (r->phase != PHASE_Promoting)
+        return VERDICT_GO;
+    enum verdict verdict = update_scaler(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (!r->router->weighted || left == 0)
+        return finalise(r);
+    if (r->canary->status.canary_weight > 0)
+        left = r->canary->status.canary_weight;
+    left = step > 0 && left > step ? left - step : 0;
+    verdict = release_route(r, left);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (step > 0)
+        release_say(r, "Advance %s primary weight %d", release_canary(r), 100 - left);
+    else
+        release_say(r, "Routing all traffic to primary");
+    if (left == 0)
+        return finalise(r);
+    status_weight(r, left);
+    return VERDICT_STOP;
+}
+
+enum verdict promote_finish(struct release *r)
+{
+    return r->phase == PHASE_Finalising ? succeed(r) : VERDICT_GO;
+}

@@ -1,0 +1,79 @@
+#include "decide/release.h"
+
+static void say(struct release *r, const char *type, const char *fmt, va_list args)
+{
+    const char *text = arena_vprintf(r->tick->arena, fmt, args);
+
+    plan_event(r->tick, type, r->phase, "%s", text);
+}
+
+void release_say(struct release *r, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(r, "Normal", fmt, args);
+    va_end(args);
+}
+
+void release_warn(struct release *r, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(r, "Warning", fmt, args);
+    va_end(args);
+}
+
+void release_again(struct release *r, enum again again)
+{
+    r->again = again;
+    r->again_given = true;
+}
+
+const char *release_canary(struct release *r)
+{
+    return arena_printf(r->tick->arena, "%s.%s", r->canary->name, r->canary->namespace_);
+}
+
+const char *release_target(struct release *r)
+{
+    return arena_printf(r->tick->arena, "%s.%s", r->canary->target.name, r->canary->namespace_);
+}
+
+bool release_is_initialising(const struct release *r)
+{
+    return r->phase == PHASE_NONE || r->phase == PHASE_Initializing;
+}
+
+bool release_is_idle(const struct release *r)
+{
+    return r->phase == PHASE_Initialized || r->phase == PHASE_Succeeded || r->phase == PHASE_Failed;
+}
+
+bool release_is_analysing(const struct release *r)
+{
+    return r->phase == PHASE_Progressing || r->phase == PHASE_WaitingPromotion;
+}
+
+bool release_is_promoting(const struct release *r)
+{
+    return r->phase == PHASE_Promoting || r->phase == PHASE_Finalising;
+}
+
+bool release_canary_serves_all(const struct release *r)
+{
+    return r->router->weighted && r->weights.canary == 100;
+}
+
+enum verdict release_route(struct release *r, int canary)
+{
+    const struct weights weights = {.primary = 100 - canary, .canary = canary};
+
+    if (!r->router->weighted)
+        return VERDICT_GO;
+    enum verdict verdict = r->router->set(r->tick, &weights);
+    if (verdict == VERDICT_GO)
+        r->weights = weights;
+    return verdict;
+}

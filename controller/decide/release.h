@@ -1,0 +1,146 @@
+/*
+ * A release while one tick decides about it: what the rules have found out so far and what they
+ * leave behind. Private to decide/. Every rule has the same shape: it looks at the release, plans
+ * effects, and says whether the next rule is asked (VERDICT_GO), facts are missing
+ * (VERDICT_NEED_FACTS) or the plan is complete (VERDICT_STOP).
+ *
+ * Numbers in comments (step 19, §8.2) are those of contract/statemachine.md.
+ */
+#ifndef DECIDE_RELEASE_H
+#define DECIDE_RELEASE_H
+
+#include "decide/decide.h"
+#include "router/router.h"
+#include "scaler/scaler.h"
+#include "target/target.h"
+
+struct release {
+    struct tick *tick;
+    const struct canary *canary;
+    const struct router *router;
+    const struct target *target;
+    const struct scaler *scaler; /* NULL: the Canary names none */
+    struct target_info info;
+    struct weights weights; /* as routed when this tick's writes are done */
+    enum phase phase;       /* status.phase, or what this tick makes of it */
+    enum strategy
+        strategy;   /* what is really run: blue/green where the router cannot split traffic */
+    int iterations; /* of blue/green, with the default of step 30 */
+    struct json_object *status; /* fields of the status patch of this tick, NULL: none yet */
+    enum again again;
+    bool again_given;
+};
+
+/* Normal or Warning event that carries the phase which this tick leads to. */
+void release_say(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void release_warn(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* When to decide again, instead of what the phase says. */
+void release_again(struct release *r, enum again again);
+/* "podinfo.test": Canary and target with their namespace. */
+const char *release_canary(struct release *r);
+const char *release_target(struct release *r);
+bool release_is_initialising(const struct release *r); /* no phase yet, or Initializing */
+bool release_is_idle(const struct release *r);         /* Initialized, Succeeded, Failed */
+bool release_is_analysing(const struct release *r);    /* Progressing, WaitingPromotion */
+bool release_is_promoting(const struct release *r);    /* Promoting, Finalising */
+/* The canary has all the traffic: after a failed promotion, or at the end of an analysis up to 100
+ * %. */
+bool release_canary_serves_all(const struct release *r);
+
+/* Plans the weights and remembers them in r->weights; nothing where the router cannot split
+ * traffic. */
+enum verdict release_route(struct release *r, int canary);
+
+/* --- status.c: one patch per tick, §11
+ * ------------------------------------------------------------------- */
+void status_phase(struct release *r, enum phase phase); /* and its Promoted condition */
+void status_int(struct release *r, const char *key, int value);
+void status_text(struct release *r, const char *key, const char *value);
+void status_weight(struct release *r,
+                   int canary); /* canaryWeight, and the gauges when it changes */
+void status_sync(
+    struct release *r); /* lastAppliedSpec and trackedConfigs are those of the target now */
+void status_reset(struct release *r); /* failedChecks and iterations are 0 */
+/* A condition beside Promoted. Returns false when it says the same already. */
+bool status_tell(struct release *r, const char *type, const char *reason, const char *message);
+void status_untell(struct release *r, const char *type);
+/* Plans the patch when something differs; after every other rule. */
+void status_write(struct release *r);
+
+/* --- the rules, in the order of decide.c
+ * ----------------------------------------------------------------- */
+enum verdict accept_deletion(struct release *r);
+enum verdict accept_spec(struct release *r);
+enum verdict accept_suspend(struct release *r);
+
+enum verdict initialise_begin(struct release *r);
+enum verdict initialise_target(struct release *r);
+enum verdict initialise_services(struct release *r);
+enum verdict initialise_primary(struct release *r);
+enum verdict initialise_scaler(struct release *r);
+enum verdict initialise_wait(struct release *r);
+enum verdict initialise_apex(struct release *r);
+enum verdict initialise_routes(struct release *r);
+enum verdict initialise_settle(struct release *r);
+enum verdict initialise_finish(struct release *r);
+
+enum verdict detect_routes(struct release *r);
+enum verdict detect_idle(struct release *r);
+enum verdict detect_other_revision(struct release *r);
+enum verdict detect_due(struct release *r);
+
+enum verdict begin_waiting(struct release *r);
+enum verdict begin_primary(struct release *r);
+enum verdict begin_release(struct release *r);
+
+enum verdict guard_primary(struct release *r);
+enum verdict guard_rollback_hooks(struct release *r);
+enum verdict guard_threshold(struct release *r);
+enum verdict guard_canary(struct release *r);
+enum verdict guard_weights(struct release *r);
+
+enum verdict promote_skip(struct release *r);
+enum verdict promote_shift(struct release *r);
+enum verdict promote_finish(struct release *r);
+
+enum verdict analysis_start(struct release *r);
+enum verdict analysis_check(struct release *r);
+enum verdict canary_advance(struct release *r);
+enum verdict bluegreen_advance(struct release *r);
+
+/* --- what several rules use
+ * ------------------------------------------------------------------------------ */
+/* target or tracked configs differ from what was applied last; step 15. */
+bool detect_changed(struct release *r);
+/* The weight after `weight`, at most the maximum. */
+int canary_next_weight(const struct release *r, int weight);
+/* Copies the target onto the primary and enters Promoting. */
+enum verdict promote_begin(struct release *r);
+
+/* All traffic to the primary, unless it serves nothing and is not ready: then nothing changes. */
+enum verdict rollback_to_primary(struct release *r);
+/* §6 from step 2 on. consume: this revision is not tried again, although its analysis has not
+ * begun. */
+enum verdict rollback_run(struct release *r, bool consume);
+/* §7 */
+enum verdict rollback_failed_promotion(struct release *r, const char *why);
+/* The informing hooks at the end of a release. */
+void gates_post_rollout(struct release *r, enum phase phase);
+
+/* GO: every hook of the type agreed (or there is none). STOP: one did not, and *closed is it. */
+enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
+                       const char *passed_text, const struct canary_webhook **closed,
+                       const struct hook_answer **answer);
+enum verdict gates_confirm_rollout(struct release *r);
+enum verdict gates_confirm_traffic_increase(struct release *r);
+enum verdict gates_confirm_promotion(struct release *r);
+/* GO: nobody asks for a rollback. STOP: somebody does, and it was told. */
+enum verdict gates_rollback(struct release *r);
+
+/* Step 7, and the metrics of step 29: STOP means that a check failed and was told. */
+enum verdict metrics_probe(struct release *r);
+enum verdict metrics_check(struct release *r);
+/* A sentence when a MetricTemplate asks for what is not there. */
+enum verdict metrics_refusal(struct release *r, const char **sentence);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * Traffic back to the primary (contract/statemachine.md §6, §7). The order is the safety: routes
+ * first, then the scale-down, then the status; a tick that is cut off in between starts the same
+ * rollback again.
+ */
+#include "decide/release.h"
+
+/*
+ * A primary that serves a part goes on serving, ready or not. One that serves nothing, after a
+ * failed promotion, must be ready before it gets anything: otherwise the canary, which serves,
+ * keeps everything. (Flagger routes all traffic to the broken primary and scales the healthy canary
+ * to zero.)
+ */
+enum verdict rollback_to_primary(struct release *r)
+{
+    const char *why;
+
+    if (release_canary_serves_all(r) &&
+        r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+        return VERDICT_GO;
+    return release_route(r, 0);
+}
+
+static void finish(struct release *r)
+{
+    plan_outcome(r->tick, false, "completed");
+    gates_post_rollout(r, PHASE_Failed);
+}
+
+enum verdict rollback_run(struct release *r, bool consume)
+{
+    enum verdict verdict = rollback_to_primary(r);
+
+    if (verdict == VERDICT_GO && r->weights.canary == 0 && r->scaler)
+        verdict = r->scaler->pause_target(r->tick);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (r->weights.canary == 0)
+        r->target->scale_to_zero(r->tick, &r->info);
+    status_phase(r, PHASE_Failed);
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    status_untell(r, "Approved");
+    if (consume)
+        status_sync(r);
+    if (r->weights.canary == 0)
+        release_warn(r, "Canary failed! Scaling down %s", release_canary(r));
+    else
+        release_warn(r, "Canary failed! %s keeps all traffic, the primary is not ready",
+                     release_target(r));
+    finish(r);
+    return VERDICT_STOP;
+}
+
+enum verdict rollback_failed_promotion(struct release *r, const char *why)
+{
+    const char *canary_why;
+    enum verdict verdict = VERDICT_GO;
+
+    release_warn(r, "Promotion of %s failed, primary not ready: %s", release_target(r), why);
+    plan_alert(r->tick, "error", false, "Promotion failed, primary not ready: %s", why);
+    /* Traffic goes only to who is ready or serves: with neither side ready nothing moves. */
+    if (!r->info.at_zero && r->target->ready(r->tick, &r->info, SIDE_CANARY, &canary_why) == READY)
+        verdict = release_route(r, 100);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_phase(r, PHASE_Failed);
+    status_weight(r, r->weights.canary);
+    status_reset(r);
+    finish(r);
+    return VERDICT_STOP;
+}

@@ -1,0 +1,162 @@
+/*
+ * The status of a Canary (contract/statemachine.md §11): the rules set fields, the end of the tick
+ * plans one patch with those that differ from what the Canary has. canaryWeight is always what is
+ * routed.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "decide/release.h"
+#include "tick/edit.h"
+
+static struct json_object *fields(struct release *r)
+{
+    if (!r->status)
+        r->status = edit_object(r->tick->arena);
+    return r->status;
+}
+
+/* conditions as this tick leaves them: a copy of the Canary's, on which the rules work. */
+static struct json_object *conditions(struct release *r)
+{
+    struct json_object *copy = json_at(fields(r), "conditions", NULL);
+
+    if (copy)
+        return copy;
+    copy = json_copy(r->tick->arena, json_at(r->canary->status.json, "conditions", NULL));
+    if (!json_object_is_type(copy, json_type_array))
+        copy = edit_array(r->tick->arena);
+    json_set(fields(r), "conditions", copy);
+    return copy;
+}
+
+static struct json_object *condition_of(struct json_object *list, const char *type, size_t *index)
+{
+    for (*index = 0; *index < json_len(list); (*index)++) {
+        const char *found = json_str_at(json_elem(list, *index), "type", NULL);
+        if (found && strcmp(found, type) == 0)
+            return json_elem(list, *index);
+    }
+    return NULL;
+}
+
+static bool has_text(struct json_object *object, const char *key, const char *text)
+{
+    const char *found = json_str_at(object, key, NULL);
+
+    return found && strcmp(found, text) == 0;
+}
+
+/* Replaces the condition when status, reason or message change; its transition time only with the
+ * status. */
+static bool put_condition(struct release *r, const char *type, const char *status,
+                          const char *reason, const char *message)
+{
+    struct json_object *list = conditions(r);
+    struct json_object *next = edit_object(r->tick->arena);
+    char now[CLOCK_TEXT];
+    size_t index;
+    struct json_object *old = condition_of(list, type, &index);
+    const char *since = json_str_at(old, "lastTransitionTime", NULL);
+
+    if (old && has_text(old, "status", status) && has_text(old, "reason", reason) &&
+        has_text(old, "message", message))
+        return false;
+    clock_rfc3339(r->tick->now_ms, now);
+    json_set_str(next, "type", type);
+    json_set_str(next, "status", status);
+    json_set_str(next, "reason", reason);
+    json_set_str(next, "message", message);
+    json_set_str(next, "lastUpdateTime", now);
+    json_set_str(next, "lastTransitionTime",
+                 since && has_text(old, "status", status) ? since : now);
+    if (old)
+        json_object_array_put_idx(list, index, json_object_get(next));
+    else
+        json_object_array_add(list, json_object_get(next));
+    return true;
+}
+
+void status_phase(struct release *r, enum phase phase)
+{
+    r->phase = phase;
+    json_set_str(fields(r), "phase", phase_name(phase));
+    put_condition(r, "Promoted", phase_promoted(phase), phase_name(phase),
+                  phase_message(phase, r->tick->kind, r->tick->arena));
+}
+
+void status_int(struct release *r, const char *key, int value)
+{
+    json_set_int(fields(r), key, value);
+}
+
+void status_text(struct release *r, const char *key, const char *value)
+{
+    json_set_str(fields(r), key, value);
+}
+
+void status_weight(struct release *r, int canary)
+{
+    status_int(r, "canaryWeight", canary);
+    plan_weights(r->tick, 100 - canary, canary);
+}
+
+void status_sync(struct release *r)
+{
+    struct json_object *tracked = json_copy(r->tick->arena, r->info.configs);
+    struct json_object *old = r->canary->status.tracked_configs;
+
+    status_text(r, "lastAppliedSpec", r->info.hash);
+    if (tracked && json_object_is_type(old, json_type_object)) {
+        /* a merge patch removes a config that is no longer named only by saying so */
+        json_object_object_foreach(old, key, value)
+        {
+            (void)value;
+            if (!json_at(tracked, key, NULL))
+                json_set(tracked, key, NULL);
+        }
+    }
+    json_set(fields(r), "trackedConfigs", tracked);
+}
+
+void status_reset(struct release *r)
+{
+    status_int(r, "failedChecks", 0);
+    status_int(r, "iterations", 0);
+}
+
+bool status_tell(struct release *r, const char *type, const char *reason, const char *message)
+{
+    return put_condition(r, type, strcmp(type, "Suspended") == 0 ? "True" : "False", reason,
+                         message);
+}
+
+void status_untell(struct release *r, const char *type)
+{
+    struct json_object *live = json_at(r->canary->status.json, "conditions", NULL);
+    size_t index;
+
+    if (!condition_of(live, type, &index))
+        return;
+    struct json_object *list = conditions(r);
+    if (condition_of(list, type, &index))
+        json_object_array_del_idx(list, index, 1);
+}
+
+void status_write(struct release *r)
+{
+    struct json_object *patch = edit_object(r->tick->arena);
+    struct json_object *before = r->canary->status.json;
+    char now[CLOCK_TEXT];
+
+    if (!r->status)
+        return;
+    struct json_object *after = json_merge(r->tick->arena, before, r->status);
+    struct json_object *diff =
+        json_merge_diff(r->tick->arena, before ? before : edit_object(r->tick->arena), after);
+    if (!diff)
+        return;
+    json_set_str(diff, "lastTransitionTime", clock_rfc3339(r->tick->now_ms, now));
+    json_set(patch, "status", diff);
+    plan_status(r->tick, patch);
+}
