@@ -407,8 +407,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     };
     TAILQ_INIT(&client->todo);
     TAILQ_INIT(&client->running);
-    client->calls = engine_new(loop, per_host, total, total, on_engine_done, client);
-    client->streams = engine_new(loop, 0, 0, MAX_IDLE_STREAMS, on_engine_done, client);
+    client->calls = client_engine_new(loop, per_host, total, total, on_engine_done, client);
+    client->streams = client_engine_new(loop, 0, 0, MAX_IDLE_STREAMS, on_engine_done, client);
     return client;
 }
 
@@ -424,8 +424,8 @@ static void client_destroy(struct http_client *client)
         call_finish(call);
     }
     timer_stop(client->kick);
-    engine_free(client->calls);
-    engine_free(client->streams);
+    client_engine_free(client->calls);
+    client_engine_free(client->streams);
     free(client->user_agent);
     free(client);
     curl_global_cleanup();

@@ -12,7 +12,8 @@ struct engine {
     engine_done_fn on_done;
     void *arg;
     int transfers;
-    int depth; /* engine_free() waits until the last frame that uses the engine has returned */
+    int depth; /* client_engine_free() waits until the last frame that uses the engine has returned
+                */
     bool in_curl;
     bool freed;
 };
@@ -131,8 +132,8 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
     return uv_poll_start(&socket->poll, events, on_poll);
 }
 
-struct engine *engine_new(struct loop *loop, long max_per_host, long max_total, long max_idle,
-                          engine_done_fn on_done, void *arg)
+struct engine *client_engine_new(struct loop *loop, long max_per_host, long max_total,
+                                 long max_idle, engine_done_fn on_done, void *arg)
 {
     struct engine *engine = heap_alloc(sizeof(*engine));
 
@@ -157,7 +158,7 @@ struct engine *engine_new(struct loop *loop, long max_per_host, long max_total, 
     return engine;
 }
 
-void engine_free(struct engine *engine)
+void client_engine_free(struct engine *engine)
 {
     if (!engine)
         return;

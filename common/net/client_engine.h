@@ -19,9 +19,9 @@ typedef void (*engine_done_fn)(void *arg, CURL *easy, CURLcode code);
 
 /* max_per_host and max_total count connections; 0 is no limit. max_idle connections are kept for
  * reuse. */
-struct engine *engine_new(struct loop *loop, long max_per_host, long max_total, long max_idle,
-                          engine_done_fn on_done, void *arg);
-void engine_free(struct engine *engine); /* every handle must have been removed */
+struct engine *client_engine_new(struct loop *loop, long max_per_host, long max_total,
+                                 long max_idle, engine_done_fn on_done, void *arg);
+void client_engine_free(struct engine *engine); /* every handle must have been removed */
 void engine_add(struct engine *engine, CURL *easy);
 void engine_remove(struct engine *engine, CURL *easy);
 bool engine_busy(const struct engine *engine);

@@ -223,8 +223,8 @@ static enum verdict template_question(struct release *r, int index, struct metri
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
     const char *namespace_ = template_namespace(r, metric);
-    const char *named =
-        arena_printf(r->tick->arena, "metric template %s.%s", metric->template_ref.name, namespace_);
+    const char *named = arena_printf(r->tick->arena, "metric template %s.%s",
+                                     metric->template_ref.name, namespace_);
 
     if (!need_object(r->tick, &metric_templates, namespace_, metric->template_ref.name, template))
         return VERDICT_NEED_FACTS;
@@ -324,8 +324,7 @@ enum verdict metrics_check(struct release *r)
 static enum verdict probe_one(struct release *r, int index, const char **why)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
-    struct metric_question question = {.probe = true,
-                                       .id = arena_printf(r->tick->arena, "probe[%d]", index),
+    struct metric_question question = {.id = arena_printf(r->tick->arena, "probe[%d]", index),
                                        .backend = "prometheus",
                                        .address = server(r),
                                        .interval_ms = metric->interval_ms};

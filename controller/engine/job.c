@@ -353,7 +353,7 @@ static void start_tick(struct job *job, struct json_object *tree)
         /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */
         facts_forget_objects(job->tick);
     } else {
-        bool due = clock_monotonic_ms() >= job->next_due;
+        bool due = clock_monotonic_ms() >= job->next_due || resting(job->canary.status.phase);
         job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings,
                              clock_wall_ms(), due, new_uuid(job->arena));
     }

@@ -81,11 +81,11 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
  * request is made of; everything must be the same whenever it is asked for again in this tick.
  */
 struct metric_question {
-    bool probe;     /* only asks whether the backend answers: metric_backend.probe, not .request */
-    const char *id; /* unique within the tick: "metrics[0]", "probe" */
+    const char *id;      /* unique within the tick: "metrics[0]", "probe" */
     const char *backend; /* "prometheus" */
     const char *address; /* base URL */
-    const char *query;   /* rendered */
+    const char
+        *query; /* rendered; NULL: only asks whether the backend answers (metric_backend.probe) */
     int64_t interval_ms; /* CANARY_UNSET if none */
     struct json_object
         *spec; /* MetricTemplate's spec.provider, NULL for builtin and inline metrics */
