@@ -34,7 +34,7 @@ struct story {
     bool gate_opened;
     struct timer *timer, *deadline;
     struct child *command;
-    struct http_call *count_call;
+    struct kube_call *count_call;
     int64_t count_before, idle_requests;
     char trouble[512];
 };
@@ -45,7 +45,7 @@ static void story_set_state(struct story *story, enum story_state state)
 {
     static const unsigned allowed[] = {
         [STORY_INITIALIZING] = 1u << STORY_IDLE | 1u << STORY_DONE,
-        [STORY_IDLE] = 1u << STORY_COUNTING | 1u << STORY_STARTING | 1u << STORY_DONE,
+        [STORY_IDLE] = 1u << STORY_COUNTING | 1u << STORY_DONE,
         [STORY_COUNTING] = 1u << STORY_STARTING | 1u << STORY_DONE,
         [STORY_STARTING] = 1u << STORY_RUNNING | 1u << STORY_DONE,
         [STORY_RUNNING] = 1u << STORY_SETTLING | 1u << STORY_DONE,
@@ -127,29 +127,16 @@ static void open_gate(void *arg)
 /* --- what an idle canary costs
  * ------------------------------------------------------------------------------ */
 
-static void begin_idle(struct story *story);
-
-/* {"byUserAgent":{"flagger-controller":{"requests":N,"watches":N,"leases":N}}} */
-static int64_t read_count(const struct http_result *result)
-{
-    struct arena *arena = arena_new();
-    struct errinfo info;
-    struct json_object *stats = NULL;
-    int64_t count = -1;
-    if (result->err == ERR_OK && result->status == 200 &&
-        json_parse(arena, result->body, result->body_len, JSON_MAX_BYTES, &stats, &info) == ERR_OK)
-        count = json_int_at(stats, 0, "idle", "flagger-controller", NULL);
-    arena_free(arena);
-    return count;
-}
-
-static void on_count(void *arg, const struct http_result *result)
+static void on_count(void *arg, const struct kube_result *result)
 {
     struct story *story = arg;
     story->count_call = NULL;
     if (result->err == ERR_CANCELLED || story->state == STORY_DONE)
         return;
-    int64_t count = read_count(result);
+    /* "busy" is what is neither a watch nor the renewal of a lease. */
+    int64_t count = result->err == ERR_OK
+                        ? json_int_at(result->body, 0, "agents", "flagger-controller", "busy", NULL)
+                        : -1;
     if (story->state == STORY_IDLE) {
         story->count_before = count;
         return;
@@ -161,18 +148,14 @@ static void on_count(void *arg, const struct http_result *result)
 
 static void ask_count(struct story *story)
 {
-    struct http_request request = {.url = story->options.stats_url, .proxy = ""};
-    story->count_call = http_send(story->options.http, &request, on_count, story);
+    struct kube_request request = {.verb = KUBE_GET, .raw_path = "/sandbox/stats"};
+    story->count_call = kube_send(story->options.kube, &request, on_count, story);
 }
 
 static void end_idle(void *arg)
 {
     struct story *story = arg;
     story->timer = NULL;
-    if (!story->options.stats_url) {
-        start_release(story);
-        return;
-    }
     story_set_state(story, STORY_COUNTING);
     ask_count(story);
 }
@@ -183,8 +166,7 @@ static void begin_idle(struct story *story)
     story->deadline = NULL;
     story_set_state(story, STORY_IDLE);
     story->timer = timer_start(story->options.loop, story->options.idle_ms, 0, end_idle, story);
-    if (story->options.stats_url)
-        ask_count(story);
+    ask_count(story);
 }
 
 /* --- releases

@@ -5,6 +5,7 @@
 #ifndef STORY_STORY_H
 #define STORY_STORY_H
 
+#include "kube/client.h"
 #include "story/observe.h"
 #include "story/screen.h"
 #include "story/traffic.h"
@@ -23,9 +24,8 @@ struct release {
 struct story_options {
     struct loop *loop;
     const char *kubeconfig, *namespace_, *canary, *container, *image; /* image without the tag */
-    const char *gate_url;  /* base URL of the gate, as it is seen from here */
-    const char *stats_url; /* of the sandbox: how many API requests were made; NULL: not counted */
-    struct http_client *http;
+    const char *gate_url;     /* base URL of the gate, as it is seen from here */
+    struct kube_client *kube; /* also tells how many requests the sandbox was sent */
     struct observe *observe;
     struct traffic *traffic;
     struct screen *screen;
