@@ -1,0 +1,69 @@
+# The controller's command line and its start, without a cluster.
+
+setup() {
+    load ../lib/daemon
+    CONTROLLER=$FLAGGER_BUILD/controller/flagger-controller
+}
+
+teardown() {
+    [ -z "${DAEMON_PID:-}" ] || daemon_gone || kill -KILL "$DAEMON_PID"
+}
+
+# A kubeconfig for a server that is not there.
+nowhere() {
+    cat >"$BATS_TEST_TMPDIR/kubeconfig" <<END
+apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: a, user: {token: x}}]
+END
+}
+
+@test "--help teaches, --version tells" {
+    run "$CONTROLLER" --help
+    [ "$status" -eq 0 ]
+    [[ $output == *--mesh-provider*--metrics-server* ]]
+    run "$CONTROLLER" -version
+    [ "$status" -eq 0 ]
+    [[ $output == flagger-controller\ * ]]
+}
+
+@test "a wrong option is one sentence" {
+    run "$CONTROLLER" --mesh-provder nginx
+    [ "$status" -eq 2 ]
+    [[ $output == *mesh-provider* ]]
+    run "$CONTROLLER" --min-analysis-interval soon
+    [ "$status" -eq 2 ]
+    [[ $output == *min-analysis-interval*soon* ]]
+    run "$CONTROLLER" --threadiness 0
+    [ "$status" -eq 2 ]
+}
+
+@test "Flagger's command line starts it, and what has no effect is told" {
+    nowhere
+    daemon_start "$CONTROLLER" -log-level=info -mesh-provider=gatewayapi:v1 \
+        -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -slack-url=http://slack.example -slack-user=flagger \
+        -control-loop-interval=10s -enable-leader-election=false -zap-encoding=json
+    grep -q 'slack-url' "$DAEMON_LOG"
+    daemon_stop
+}
+
+@test "without a cluster it says where it looked" {
+    run env -u KUBECONFIG HOME="$BATS_TEST_TMPDIR" "$CONTROLLER" --port 0
+    [ "$status" -eq 1 ]
+    [[ $output == *kubeconfig* || $output == *.kube/config* ]]
+    run "$CONTROLLER" --port 0 --kubeconfig /nothing/here
+    [ "$status" -eq 1 ]
+    [[ $output == */nothing/here* ]]
+}
+
+@test "while the API cannot be reached it is alive and not ready" {
+    nowhere
+    daemon_start "$CONTROLLER" --kubeconfig "$BATS_TEST_TMPDIR/kubeconfig"
+    answers 200 GET /healthz
+    answers 503 GET /readyz
+    curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_info{version='
+    daemon_stop
+}

@@ -1,0 +1,62 @@
+# The demo's stage for a test: stage_begin, stage_end, and what a person would do on it.
+
+stage_begin() {
+    export FLAGGER_DEMO_DIR=/tmp/flagger-e2e.$$
+    "$BATS_TEST_DIRNAME/../demo" --preset "${FLAGGER_PRESET:-release}" --stage 3>&- >/dev/null
+    echo "$FLAGGER_DEMO_DIR" >"$BATS_FILE_TMPDIR/stage"
+}
+
+# For each test: the stage's variables, and a HOME of its own, since kubectl keeps its discovery there.
+stage_enter() {
+    FLAGGER_DEMO_DIR=$(cat "$BATS_FILE_TMPDIR/stage")
+    export FLAGGER_DEMO_DIR HOME=$BATS_FILE_TMPDIR
+    # shellcheck disable=SC1091
+    source "$FLAGGER_DEMO_DIR/env"
+}
+
+stage_end() {
+    FLAGGER_DEMO_DIR=$(cat "$BATS_FILE_TMPDIR/stage") "$BATS_TEST_DIRNAME/../demo" --stop
+}
+
+# The process of one of ours that runs on this stage, by a part of its command line.
+stage_pid() { pgrep -f "$1.*${FLAGGER_DEMO_DIR}|$1" | while read -r pid; do
+    grep -qs "FLAGGER_DEMO_DIR=$FLAGGER_DEMO_DIR" <(tr '\0' '\n' <"/proc/$pid/environ") && echo "$pid"
+done | head -n 1; }
+
+phase() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'; }
+phase_is() { [ "$(phase)" = "$1" ]; }
+weight() { kubectl -n test get canary podinfo -o jsonpath='{.status.canaryWeight}'; }
+weight_above() { [ "$(weight)" -gt "$1" ]; }
+release() { kubectl -n test set image deployment/podinfo "podinfod=demo-app:$1" >/dev/null; }
+serves() { curl -s -m 5 -H 'Host: app.example.com' "$DEMO_GATEWAY/" -o /dev/null -D - | grep -qi "x-demo-version: $1"; }
+gate() { curl -sS --fail -d '{"name":"podinfo","namespace":"test"}' "$DEMO_GATE/gate/$1"; }
+
+# busy AGENT: API requests that are neither watches nor renewals of leases
+busy() { kubectl get --raw /sandbox/stats | jq --arg a "$1" '.agents[$a].busy // 0'; }
+
+# eventually SECONDS COMMAND...
+eventually() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || { echo "not within the time: $*" && return 1; }
+        sleep 0.1
+    done
+}
+
+# A client outside, in the background: client_begin, then client_failed prints how many requests got no good answer.
+client_begin() {
+    : >"$BATS_TEST_TMPDIR/client"
+    while [ ! -e "$BATS_TEST_TMPDIR/client-stop" ]; do
+        curl -s -m 5 -o /dev/null -H 'Host: app.example.com' -w '%{http_code}\n' "$DEMO_GATEWAY/" \
+            >>"$BATS_TEST_TMPDIR/client" 2>/dev/null || true
+        sleep 0.02
+    done 3>&- &
+    CLIENT=$!
+}
+client_failed() {
+    touch "$BATS_TEST_TMPDIR/client-stop"
+    wait "$CLIENT"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/client")" -gt 20 ] || echo "too few requests"
+    grep -vc '^200$' "$BATS_TEST_TMPDIR/client" || true
+}
