@@ -1,0 +1,404 @@
+/*
+ * Strategic merge patch: as a merge patch, but lists that have a merge key are merged item by item,
+ * and directives
+ * ($patch, $retainKeys, $setElementOrder/LIST, $deleteFromPrimitiveList/LIST) say what merging
+ * cannot.
+ *
+ * Both trees come from json_parse() and the result is never deeper than the deeper of them, so
+ * recursion is bounded.
+ */
+#include <string.h>
+
+#include "base/json.h"
+#include "object/patch.h"
+
+/* Merging lists is quadratic. */
+enum { MAX_ITEMS = 10000 };
+
+#define ORDER  "$setElementOrder/"
+#define DELETE "$deleteFromPrimitiveList/"
+
+struct merger {
+    struct arena *arena;
+    struct errinfo *ei;
+};
+
+static enum err merge_object(struct merger *m, struct typing at, struct json_object *target,
+                             struct json_object *patch);
+
+static enum err fail(struct merger *m, int status, const char *why, const char *what)
+{
+    err_set(m->ei, ERR_INVALID, "%s: %s", what, why);
+    if (m->ei)
+        m->ei->status = status;
+    return ERR_INVALID;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_directive(const char *key)
+{
+    return strcmp(key, "$patch") == 0 || strcmp(key, "$retainKeys") == 0 ||
+           starts_with(key, ORDER) || starts_with(key, DELETE);
+}
+
+static bool is_patch(struct json_object *obj, const char *directive)
+{
+    const char *found = json_str_at(obj, "$patch", NULL);
+    return found && strcmp(found, directive) == 0;
+}
+
+/* A copy of what a patch adds: without directives, nulls in objects and items marked for deletion.
+ */
+static struct json_object *plain(struct json_object *value)
+{
+    if (json_object_is_type(value, json_type_object)) {
+        struct json_object *copy = json_object_new_object();
+        json_object_object_foreach(value, key, child)
+        {
+            if (child && !is_directive(key))
+                json_object_object_add(copy, key, plain(child));
+        }
+        return copy;
+    }
+    if (json_object_is_type(value, json_type_array)) {
+        struct json_object *copy = json_object_new_array();
+        for (size_t i = 0; i < json_len(value); i++) {
+            struct json_object *item = json_elem(value, i);
+            if (!is_patch(item, "delete") && !is_patch(item, "replace"))
+                json_object_array_add(copy, plain(item));
+        }
+        return copy;
+    }
+    struct json_object *copy = NULL;
+    if (value)
+        json_object_deep_copy(value, &copy, NULL);
+    return copy;
+}
+
+/* ---- lists ---- */
+
+/* What an item is found by: the value of its key, or, in a list of plain values, itself. */
+static struct json_object *identity(struct json_object *item, const char *key)
+{
+    return key ? json_at(item, key, NULL) : item;
+}
+
+static size_t find_item(struct json_object *list, const char *key, struct json_object *wanted)
+{
+    size_t i = 0;
+    while (i < json_len(list)) {
+        struct json_object *found = identity(json_elem(list, i), key);
+        if (found && json_same(found, wanted))
+            break;
+        i++;
+    }
+    return i;
+}
+
+static bool holds(struct json_object *list, const char *key, struct json_object *wanted)
+{
+    return find_item(list, key, wanted) < json_len(list);
+}
+
+static enum err merge_item(struct merger *m, struct typing at, struct json_object *list,
+                           const char *key, struct json_object *item)
+{
+    struct json_object *id = identity(item, key);
+    if (!id)
+        return fail(m, 400,
+                    arena_printf(m->arena, "an item has no value for its merge key %s", key),
+                    at.field);
+    size_t index = find_item(list, key, id);
+    bool found = index < json_len(list);
+    if (is_patch(item, "delete")) {
+        for (; index < json_len(list); index = find_item(list, key, id))
+            json_object_array_del_idx(list, index, 1);
+        return ERR_OK;
+    }
+    if (found)
+        return merge_object(m, typing_item(at), json_elem(list, index), item);
+    json_object_array_add(list, plain(item));
+    return ERR_OK;
+}
+
+static enum err merge_list(struct merger *m, struct typing at, struct json_object *list,
+                           struct json_object *patch)
+{
+    const char *key = typing_merge_key(at);
+    for (size_t i = 0; i < json_len(patch); i++) {
+        struct json_object *item = json_elem(patch, i);
+        if (!json_object_is_type(item, json_type_object))
+            return fail(m, 400, "expected only objects in a list that merges by key", at.field);
+        if (is_patch(item, "replace"))
+            continue;
+        enum err err = merge_item(m, at, list, key, item);
+        if (err)
+            return err;
+    }
+    return ERR_OK;
+}
+
+static bool has_replace(struct json_object *patch)
+{
+    for (size_t i = 0; i < json_len(patch); i++)
+        if (is_patch(json_elem(patch, i), "replace"))
+            return true;
+    return false;
+}
+
+static void join_values(struct json_object *list, struct json_object *patch)
+{
+    for (size_t i = 0; i < json_len(patch); i++)
+        if (!holds(list, NULL, json_elem(patch, i)))
+            json_object_array_add(list, plain(json_elem(patch, i)));
+}
+
+static enum err patch_list(struct merger *m, struct typing at, struct json_object *target,
+                           const char *field, struct json_object *patch)
+{
+    struct json_object *list = json_at(target, field, NULL);
+    bool keyed = typing_merge_key(at) != NULL;
+    if (json_len(patch) > MAX_ITEMS || json_len(list) > MAX_ITEMS)
+        return fail(m, 422, "the list is too long to merge", field);
+    if (!json_object_is_type(list, json_type_array) || has_replace(patch) ||
+        (!keyed && !typing_merge_set(at))) {
+        json_object_object_add(target, field, plain(patch));
+        return ERR_OK;
+    }
+    if (keyed)
+        return merge_list(m, at, list, patch);
+    join_values(list, patch);
+    return ERR_OK;
+}
+
+/* ---- order ---- */
+
+/* An item's position in the list as it was before the patch, or -1. */
+static ssize_t old_index(struct json_object *before, const char *key, struct json_object *item)
+{
+    size_t index = find_item(before, key, identity(item, key));
+    return index < json_len(before) ? (ssize_t)index : -1;
+}
+
+/*
+ * The items named in order stand in that order; the others keep their places relative to those that
+ * were in the list before, and go first where nothing tells.
+ */
+static struct json_object *ordered(struct merger *m, struct json_object *list,
+                                   struct json_object *before, struct json_object *order,
+                                   const char *key)
+{
+    struct json_object *named = json_own(m->arena, json_object_new_array());
+    struct json_object *others = json_own(m->arena, json_object_new_array());
+    for (size_t i = 0; i < json_len(order); i++) {
+        size_t index = find_item(list, key, identity(json_elem(order, i), key));
+        if (index < json_len(list))
+            json_object_array_add(named, json_object_get(json_elem(list, index)));
+    }
+    for (size_t i = 0; i < json_len(list); i++)
+        if (!holds(order, key, identity(json_elem(list, i), key)))
+            json_object_array_add(others, json_object_get(json_elem(list, i)));
+
+    struct json_object *result = json_object_new_array();
+    size_t n = 0, o = 0;
+    while (n < json_len(named) || o < json_len(others)) {
+        bool take_named = o == json_len(others);
+        if (!take_named && n < json_len(named)) {
+            ssize_t left = old_index(before, key, json_elem(named, n));
+            ssize_t right = old_index(before, key, json_elem(others, o));
+            take_named = left >= 0 && right >= 0 && left < right;
+        }
+        struct json_object *next = take_named ? json_elem(named, n++) : json_elem(others, o++);
+        json_object_array_add(result, json_object_get(next));
+    }
+    return result;
+}
+
+static enum err reorder(struct merger *m, struct typing at, struct json_object *target,
+                        struct json_object *before, const char *directive,
+                        struct json_object *order)
+{
+    const char *field = directive + strlen(ORDER);
+    const char *key = typing_merge_key(typing_field(at, field));
+    struct json_object *list = json_at(target, field, NULL);
+    if (!json_object_is_type(order, json_type_array))
+        return fail(m, 400, "expected an array", directive);
+    if (!key && !typing_merge_set(typing_field(at, field)))
+        return ERR_OK; /* the list is replaced as a whole, in its own order */
+    if (json_len(order) > MAX_ITEMS || json_len(list) > MAX_ITEMS)
+        return fail(m, 422, "the list is too long to merge", field);
+    for (size_t i = 0; i < json_len(order); i++)
+        if (!identity(json_elem(order, i), key))
+            return fail(m, 400, "an item lacks the merge key of the list", directive);
+    if (json_object_is_type(list, json_type_array))
+        json_object_object_add(target, field,
+                               ordered(m, list, json_at(before, field, NULL), order, key));
+    return ERR_OK;
+}
+
+/* ---- objects ---- */
+
+static enum err retain_keys(struct merger *m, struct json_object *target, struct json_object *patch)
+{
+    struct json_object *keys;
+    if (!json_object_object_get_ex(patch, "$retainKeys", &keys))
+        return ERR_OK;
+    if (!json_object_is_type(keys, json_type_array))
+        return fail(m, 400, "expected an array", "$retainKeys");
+    json_object_object_foreach(patch, key, value)
+    {
+        struct json_object *name = json_own(m->arena, json_object_new_string(key));
+        if (value && !is_directive(key) && !holds(keys, NULL, name))
+            return fail(m, 400,
+                        arena_printf(m->arena, "the patch sets %s, which is not listed", key),
+                        "$retainKeys");
+    }
+    json_object_object_foreach(target, old, ignored)
+    {
+        struct json_object *name = json_own(m->arena, json_object_new_string(old));
+        (void)ignored;
+        if (!holds(keys, NULL, name))
+            json_object_object_del(target, old);
+    }
+    return ERR_OK;
+}
+
+static enum err delete_values(struct merger *m, struct json_object *target, const char *directive,
+                              struct json_object *values)
+{
+    struct json_object *list = json_at(target, directive + strlen(DELETE), NULL);
+    if (!json_object_is_type(values, json_type_array))
+        return fail(m, 400, "expected an array", directive);
+    if (json_len(values) > MAX_ITEMS || json_len(list) > MAX_ITEMS)
+        return fail(m, 422, "the list is too long to merge", directive);
+    for (size_t i = 0; i < json_len(values); i++) {
+        size_t index;
+        while ((index = find_item(list, NULL, json_elem(values, i))) < json_len(list))
+            json_object_array_del_idx(list, index, 1);
+    }
+    return ERR_OK;
+}
+
+static enum err merge_field(struct merger *m, struct typing at, struct json_object *target,
+                            const char *key, struct json_object *value)
+{
+    struct json_object *old = json_at(target, key, NULL);
+    struct typing here = typing_field(at, key);
+    if (!value) {
+        json_object_object_del(target, key);
+        return ERR_OK;
+    }
+    if (json_object_is_type(value, json_type_array))
+        return patch_list(m, here, target, key, value);
+    if (!json_object_is_type(value, json_type_object)) {
+        json_object_object_add(target, key, plain(value));
+        return ERR_OK;
+    }
+    if (is_patch(value, "delete")) {
+        json_object_object_del(target, key);
+        return ERR_OK;
+    }
+    if (!json_object_is_type(old, json_type_object)) {
+        json_object_object_add(target, key, plain(value));
+        return ERR_OK;
+    }
+    enum err err = merge_object(m, here, old, value);
+    return err ? err_wrap(m->ei, err, "%s", key) : ERR_OK;
+}
+
+static void clear(struct json_object *obj)
+{
+    json_object_object_foreach(obj, key, value)
+    {
+        (void)value;
+        json_object_object_del(obj, key);
+    }
+}
+
+static enum err check_directive(struct merger *m, struct json_object *patch)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(patch, "$patch", &value) || is_patch(patch, "merge") ||
+        is_patch(patch, "replace") || is_patch(patch, "delete"))
+        return ERR_OK;
+    return fail(m, 400, "must be one of merge, replace, delete", "$patch");
+}
+
+/* Lists are put in order last, against what they were before. */
+static enum err merge_orders(struct merger *m, struct typing at, struct json_object *target,
+                             struct json_object *before, struct json_object *patch)
+{
+    json_object_object_foreach(patch, key, value)
+    {
+        enum err err = ERR_OK;
+        if (starts_with(key, ORDER))
+            err = reorder(m, at, target, before, key, value);
+        if (err)
+            return err;
+    }
+    return ERR_OK;
+}
+
+/* The lists that will be put in order, as they are now. */
+static struct json_object *keep_lists(struct merger *m, struct json_object *target,
+                                      struct json_object *patch)
+{
+    struct json_object *kept = json_own(m->arena, json_object_new_object());
+    json_object_object_foreach(patch, key, value)
+    {
+        (void)value;
+        if (starts_with(key, ORDER)) {
+            const char *field = key + strlen(ORDER);
+            json_set(kept, field, json_copy(m->arena, json_at(target, field, NULL)));
+        }
+    }
+    return kept;
+}
+
+static enum err merge_object(struct merger *m, struct typing at, struct json_object *target,
+                             struct json_object *patch)
+{
+    enum err err = check_directive(m, patch);
+    if (err)
+        return err;
+    if (is_patch(patch, "replace") || is_patch(patch, "delete"))
+        clear(target);
+    if (is_patch(patch, "delete"))
+        return ERR_OK;
+    struct json_object *before = keep_lists(m, target, patch);
+    err = retain_keys(m, target, patch);
+    if (err)
+        return err;
+    json_object_object_foreach(patch, key, value)
+    {
+        if (starts_with(key, DELETE))
+            err = delete_values(m, target, key, value);
+        else if (key[0] == '$' && !is_directive(key))
+            err = fail(m, 400, "unknown directive", key);
+        else if (!is_directive(key))
+            err = merge_field(m, at, target, key, value);
+        if (err)
+            return err;
+    }
+    return merge_orders(m, at, target, before, patch);
+}
+
+enum err patch_strategic(struct arena *arena, struct typing typing, struct json_object *target,
+                         struct json_object *patch, struct json_object **out, struct errinfo *ei)
+{
+    struct merger m = {.arena = arena, .ei = ei};
+    struct json_object *result =
+        target ? json_copy(arena, target) : json_own(arena, json_object_new_object());
+    if (!json_object_is_type(patch, json_type_object))
+        return fail(&m, 400, "expected an object", "the patch");
+    if (!json_object_is_type(result, json_type_object))
+        return fail(&m, 422, "expected an object", "the target");
+    enum err err = merge_object(&m, typing, result, patch);
+    if (!err)
+        *out = result;
+    return err;
+}
