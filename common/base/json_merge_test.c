@@ -1,0 +1,109 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+
+static struct json_object *read(struct arena *arena, const char *text)
+{
+    struct json_object *tree = NULL;
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &tree, NULL), ERR_OK);
+    return tree;
+}
+
+/* The examples of RFC 7386, appendix A, and some more. */
+static void patches_apply(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target, *patch, *result;
+    } cases[] = {
+        {"{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"},
+        {"{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}"},
+        {"{\"a\":\"b\"}", "{\"a\":null}", "{}"},
+        {"{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", "{\"b\":\"c\"}"},
+        {"{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"},
+        {"{\"a\":\"c\"}", "{\"a\":[\"b\"]}", "{\"a\":[\"b\"]}"},
+        {"{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}", "{\"a\":{\"b\":\"d\"}}"},
+        {"{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}"},
+        {"[\"a\",\"b\"]", "[\"c\",\"d\"]", "[\"c\",\"d\"]"},
+        {"{\"a\":\"b\"}", "[\"c\"]", "[\"c\"]"},
+        {"{\"a\":\"foo\"}", "null", "null"},
+        {"{\"a\":\"foo\"}", "\"bar\"", "\"bar\""},
+        {"{\"e\":null}", "{\"a\":1}", "{\"e\":null,\"a\":1}"},
+        {"[1,2]", "{\"a\":\"b\",\"c\":null}", "{\"a\":\"b\"}"},
+        {"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}"},
+        {"{\"a\":null}", "{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1}}"},
+        {"null", "{\"a\":[null]}", "{\"a\":[null]}"},
+        {"{\"n\":1.50}", "{\"m\":2.0}", "{\"n\":1.50,\"m\":2.0}"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *target = read(arena, cases[i].target),
+                           *patch = read(arena, cases[i].patch);
+        assert_string_equal(json_text(arena, json_merge(arena, target, patch)), cases[i].result);
+        assert_string_equal(json_text(arena, target), cases[i].target);
+        assert_string_equal(json_text(arena, patch), cases[i].patch);
+    }
+    arena_free(arena);
+}
+
+static void differences_are_least_patches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *patch;
+    } cases[] = {
+        {"{\"a\":1}", "{\"a\":2}", "{\"a\":2}"},
+        {"{\"a\":1,\"b\":2}", "{\"a\":1}", "{\"b\":null}"},
+        {"{\"a\":1}", "{\"a\":1,\"b\":{\"c\":[]}}", "{\"b\":{\"c\":[]}}"},
+        {"{\"a\":{\"x\":1,\"y\":2},\"b\":0}", "{\"a\":{\"x\":1,\"y\":3},\"b\":0}",
+         "{\"a\":{\"y\":3}}"},
+        {"{\"a\":{\"x\":1}}", "{\"a\":{}}", "{\"a\":{\"x\":null}}"},
+        {"{\"a\":{\"x\":1}}", "{}", "{\"a\":null}"},
+        {"{\"a\":1}", "{\"a\":{\"x\":1}}", "{\"a\":{\"x\":1}}"},
+        {"{\"a\":[1,2]}", "{\"a\":[1]}", "{\"a\":[1]}"},
+        {"{\"a\":{\"b\":{\"c\":1}}}", "{\"a\":{\"b\":{\"c\":1},\"d\":2}}", "{\"a\":{\"d\":2}}"},
+        {"{}", "[]", "[]"},
+        {"1", "{}", "{}"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *from = read(arena, cases[i].from), *to = read(arena, cases[i].to);
+        struct json_object *patch = json_merge_diff(arena, from, to);
+        assert_non_null(patch);
+        assert_string_equal(json_text(arena, patch), cases[i].patch);
+        assert_true(json_same(json_merge(arena, from, patch), to));
+    }
+    arena_free(arena);
+}
+
+static void equal_trees_have_no_difference(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"{}", "{}"},
+        {"{\"a\":1,\"b\":{\"c\":[1.0]}}", "{\"b\":{\"c\":[1]},\"a\":1}"},
+        {"{\"a\":null}", "{\"a\":null}"},
+        {"{}", "{\"a\":null}"}, /* a merge patch cannot express it */
+        {"null", "null"},
+        {"[1]", "[1]"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        assert_null(json_merge_diff(arena, read(arena, pairs[i][0]), read(arena, pairs[i][1])));
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patches_apply),
+        cmocka_unit_test(differences_are_least_patches),
+        cmocka_unit_test(equal_trees_have_no_difference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

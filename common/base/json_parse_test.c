@@ -1,0 +1,235 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+
+static enum err parse(struct arena *arena, const char *text, struct json_object **out,
+                      struct errinfo *ei)
+{
+    return json_parse(arena, text, strlen(text), JSON_MAX_BYTES, out, ei);
+}
+
+static void what_is_json_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *back;
+    } cases[] = {
+        {"null", "null"},
+        {" true ", "true"},
+        {"false", "false"},
+        {"\t\r\n 0\n", "0"},
+        {"-0", "-0"},
+        {"-1", "-1"},
+        {"9223372036854775807", "9223372036854775807"},
+        {"-9223372036854775808", "-9223372036854775808"},
+        {"9223372036854775808", "9223372036854775808"},
+        {"18446744073709551615", "18446744073709551615"},
+        {"18446744073709551616", "18446744073709551616"},
+        {"-9223372036854775809", "-9223372036854775809"},
+        {"1.0", "1.0"},
+        {"1.50", "1.50"},
+        {"1e3", "1e3"},
+        {"1E-3", "1E-3"},
+        {"1e+3", "1e+3"},
+        {"0.1e1", "0.1e1"},
+        {"\"\"", "\"\""},
+        {"\"a\\\"\\\\\\/\\b\\f\\n\\r\\tz\"", "\"a\\\"\\\\/\\b\\f\\n\\r\\tz\""},
+        {"\"\\u00e9\\u20AC\\ud83d\\ude00\"", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+        {"\"\\ud800\\ud83d\\ude00\"", "\"\xef\xbf\xbd\xf0\x9f\x98\x80\""}, /* a lone surrogate */
+        {"\"\\udc00x\\ud800\\n\"", "\"\xef\xbf\xbdx\xef\xbf\xbd\\n\""},
+        {"\"\\u0000\"", "\"\\u0000\""},
+        {"\"\x7f\xc3\xa9\"", "\"\x7f\xc3\xa9\""},
+        {"[]", "[]"},
+        {"[ ]", "[]"},
+        {"[1,[2,[]],{}]", "[1,[2,[]],{}]"},
+        {"{ }", "{}"},
+        {" { \"b\" : 1 , \"a\" : [ null , { \"\" : \"\" } ] } ",
+         "{\"b\":1,\"a\":[null,{\"\":\"\"}]}"},
+        {"{\"\\u0061\":1,\"A\":2}", "{\"a\":1,\"A\":2}"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *tree = NULL;
+        struct errinfo ei = {0};
+        assert_int_equal(parse(arena, cases[i].text, &tree, &ei), ERR_OK);
+        assert_string_equal(json_text(arena, tree), cases[i].back);
+    }
+    arena_free(arena);
+}
+
+static void all_else_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"", "line 1, column 1: expected a JSON value, found the end of the text"},
+        {" \n ", "line 2, column 2: expected a JSON value, found the end of the text"},
+        {"nul", "line 1, column 1: expected a JSON value, found 'n'"},
+        {"True", "line 1, column 1: expected a JSON value, found 'T'"},
+        {"NaN", "line 1, column 1: expected a JSON value, found 'N'"},
+        {"-Infinity", "line 1, column 2: expected a digit, found 'I'"},
+        {"+1", "line 1, column 1: expected a JSON value, found '+'"},
+        {"-", "line 1, column 2: expected a digit, found the end of the text"},
+        {"01", "line 1, column 2: expected no digit after a leading zero, found '1'"},
+        {".5", "line 1, column 1: expected a JSON value, found '.'"},
+        {"1.",
+         "line 1, column 3: expected a digit after the decimal point, found the end of the text"},
+        {"1.e3", "line 1, column 3: expected a digit after the decimal point, found 'e'"},
+        {"1e", "line 1, column 3: expected a digit in the exponent, found the end of the text"},
+        {"1e400", "line 1, column 1: the number is too large"},
+        {"0x10", "line 1, column 2: expected nothing after the value, found 'x'"},
+        {"1 2", "line 1, column 3: expected nothing after the value, found '2'"},
+        {"{} // no", "line 1, column 4: expected nothing after the value, found '/'"},
+        {"/* no */ 1", "line 1, column 1: expected a JSON value, found '/'"},
+        {"'a'", "line 1, column 1: expected a JSON value, found '''"},
+        {"\"a", "line 1, column 3: expected a closing quote, found the end of the text"},
+        {"\"a\\", "line 1, column 4: expected an escape character, found the end of the text"},
+        {"\"\\x\"", "line 1, column 3: expected one of \"\\/bfnrtu after a backslash, found 'x'"},
+        {"\"\\u12g4\"", "line 1, column 4: expected four hexadecimal digits after \\u, found '1'"},
+        {"\"a\nb\"",
+         "line 1, column 3: expected an escape for a control character, found the byte 0x0a"},
+        {"\"\xff\"", "line 1, column 2: expected valid UTF-8, found the byte 0xff"},
+        {"\"\xc0\x80\"", "line 1, column 2: expected valid UTF-8, found the byte 0xc0"},
+        {"\"\xed\xa0\x80\"", "line 1, column 2: expected valid UTF-8, found the byte 0xed"},
+        {"\"\\n\xff\"", "line 1, column 4: expected valid UTF-8, found the byte 0xff"},
+        {"\xef\xbb\xbf{}", "line 1, column 1: expected a JSON value, found '\xef\xbb\xbf'"},
+        {"[1,]", "line 1, column 4: expected a JSON value, found ']'"},
+        {"[1 2]", "line 1, column 4: expected ',' or ']' after an array element, found '2'"},
+        {"[", "line 1, column 2: expected a JSON value, found the end of the text"},
+        {"]", "line 1, column 1: expected a JSON value, found ']'"},
+        {"{a:1}", "line 1, column 2: expected a key in double quotes, found 'a'"},
+        {"{'a':1}", "line 1, column 2: expected a key in double quotes, found '''"},
+        {"{\"a\" 1}", "line 1, column 6: expected ':' after a key, found '1'"},
+        {"{\"a\":1,}", "line 1, column 8: expected a key in double quotes, found '}'"},
+        {"{\"a\":1 \"b\":2}", "line 1, column 8: expected ',' or '}' after a value, found '\"'"},
+        {"{\"a\":1,\n \"\\u0061\":2}", "line 2, column 2: duplicate key \"a\""},
+        {"{\"a\\u0000\":1}", "line 1, column 2: a key must not contain U+0000"},
+        {"[\"\xc3\xa9\xc3\xa9\", x]", "line 1, column 8: expected a JSON value, found 'x'"},
+        {"{\"a\":[{\"b\":}]}", "line 1, column 12: expected a JSON value, found '}'"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *tree = NULL;
+        struct errinfo ei = {0};
+        assert_int_equal(parse(arena, cases[i].text, &tree, &ei), ERR_INVALID);
+        assert_string_equal(ei.text, cases[i].error);
+        assert_null(tree);
+        assert_int_equal(parse(arena, cases[i].text, &tree, NULL), ERR_INVALID);
+    }
+    arena_free(arena);
+}
+
+static void the_length_counts_not_the_nul(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *tree;
+    struct errinfo ei;
+    assert_int_equal(json_parse(arena, "[1]garbage", 3, 3, &tree, &ei), ERR_OK);
+    assert_int_equal(json_parse(arena, "12345", 2, 3, &tree, &ei), ERR_OK);
+    assert_int_equal(json_object_get_int64(tree), 12);
+    assert_int_equal(json_parse(arena, "truest", 3, 9, &tree, &ei), ERR_INVALID);
+    assert_int_equal(json_parse(arena, "1\0", 2, 9, &tree, &ei), ERR_INVALID);
+    assert_string_equal(ei.text,
+                        "line 1, column 2: expected nothing after the value, found the byte 0x00");
+    /* Not NUL-terminated, and as tight as can be, so that the sanitizer sees a read beyond. */
+    static const char *const cut[] = {"\"abc", "\"\\u12", "[1,",        "{\"a\"",
+                                      "-",     "1e+",     "\"\xe2\x82", "fals"};
+    for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+        size_t len = strlen(cut[i]);
+        char *tight = memcpy(heap_alloc(len), cut[i], len);
+        assert_int_equal(json_parse(arena, tight, len, len, &tree, &ei), ERR_INVALID);
+        free(tight);
+    }
+    arena_free(arena);
+}
+
+static void bounds_hold(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *tree;
+    struct errinfo ei;
+    assert_int_equal(json_parse(arena, "[1,2]", 5, 4, &tree, &ei), ERR_INVALID);
+    assert_string_equal(ei.text, "5 bytes of JSON are more than the limit of 4");
+
+    char deep[2 * JSON_MAX_DEPTH + 3];
+    memset(deep, '[', JSON_MAX_DEPTH);
+    memset(deep + JSON_MAX_DEPTH, ']', JSON_MAX_DEPTH);
+    assert_int_equal(json_parse(arena, deep, 2 * JSON_MAX_DEPTH, sizeof(deep), &tree, &ei), ERR_OK);
+    memset(deep, '[', JSON_MAX_DEPTH + 1);
+    memset(deep + JSON_MAX_DEPTH + 1, ']', JSON_MAX_DEPTH + 1);
+    assert_int_equal(json_parse(arena, deep, 2 * JSON_MAX_DEPTH + 2, sizeof(deep), &tree, &ei),
+                     ERR_INVALID);
+    assert_string_equal(ei.text, "line 1, column 65: nested more than 64 levels deep");
+    arena_free(arena);
+}
+
+static void million_brackets(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *tree;
+    char *text = arena_alloc(arena, 1000000);
+    memset(text, '[', 1000000);
+    assert_int_equal(json_parse(arena, text, 1000000, JSON_MAX_BYTES, &tree, NULL), ERR_INVALID);
+    arena_free(arena);
+}
+
+/* Every cut and every changed byte of a document is either read or refused, without a leak or a bad
+ * access. */
+static void damaged_text_does_no_harm(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"a\":[1,-2.5e3,\"x\\u00e9\\ud83d\\ude00\xe2\x82\xac\"],\"b\":{\"c\":null,\"d\":true}}";
+    struct arena *arena = arena_new();
+    char copy[sizeof(text)];
+    for (size_t at = 0; at < sizeof(text) - 1; at++) {
+        struct json_object *tree;
+        assert_int_equal(json_parse(arena, text, at, sizeof(text), &tree, NULL), ERR_INVALID);
+        for (int byte = 0; byte < 256; byte++) {
+            memcpy(copy, text, sizeof(text));
+            copy[at] = (char)byte;
+            if (json_parse(arena, copy, sizeof(text) - 1, sizeof(text), &tree, NULL) == ERR_OK)
+                assert_non_null(json_text(arena, tree));
+        }
+        arena_reset(arena);
+    }
+    arena_free(arena);
+}
+
+static void numbers_keep_their_value(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *tree;
+    assert_int_equal(parse(arena, "[0.1,-2.5E-3,18446744073709551615,-0]", &tree, NULL), ERR_OK);
+    assert_true(json_object_get_double(json_elem(tree, 0)) == 0.1);
+    assert_true(json_object_get_double(json_elem(tree, 1)) == -0.0025);
+    assert_true(json_object_get_uint64(json_elem(tree, 2)) == UINT64_MAX);
+    assert_true(signbit(json_object_get_double(json_elem(tree, 3))));
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_json_is_read),
+        cmocka_unit_test(all_else_is_refused),
+        cmocka_unit_test(the_length_counts_not_the_nul),
+        cmocka_unit_test(bounds_hold),
+        cmocka_unit_test(million_brackets),
+        cmocka_unit_test(damaged_text_does_no_harm),
+        cmocka_unit_test(numbers_keep_their_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+#include "base/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct json_object *read(struct arena *arena, const char *text)
+{
+    struct json_object *tree = NULL;
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &tree, NULL), ERR_OK);
+    return tree;
+}
+
+static void trees_are_walked(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *o =
+        read(arena, "{\"s\":{\"t\":\"x\",\"n\":null},\"i\":7,\"r\":2.5,\"w\":3.0,\"b\":true,"
+                    "\"z\":\"a\\u0000b\",\"u\":18446744073709551615,\"h\":1e30}");
+    assert_string_equal(json_str_at(o, "s", "t", NULL), "x");
+    assert_null(json_str_at(o, "s", "n", NULL));
+    assert_null(json_str_at(o, "s", "t", "deeper", NULL));
+    assert_null(json_str_at(o, "i", NULL));
+    assert_null(json_str_at(o, "z", NULL)); /* would be cut at its NUL */
+    assert_null(json_str_at(NULL, "s", NULL));
+    assert_ptr_equal(json_at(o, NULL), o);
+    assert_null(json_at(o, "s", "n", NULL));
+    assert_null(json_at(o, "none", "t", NULL));
+    assert_int_equal(json_int_at(o, -1, "i", NULL), 7);
+    assert_int_equal(json_int_at(o, -1, "w", NULL), 3);
+    assert_int_equal(json_int_at(o, -1, "r", NULL), -1);
+    assert_int_equal(json_int_at(o, -1, "u", NULL), -1);
+    assert_int_equal(json_int_at(o, -1, "h", NULL), -1);
+    assert_int_equal(json_int_at(o, -1, "s", NULL), -1);
+    assert_int_equal(json_int_at(NULL, -1, "i", NULL), -1);
+    assert_true(json_num_at(o, -1, "r", NULL) == 2.5);
+    assert_true(json_num_at(o, -1, "i", NULL) == 7);
+    assert_true(json_num_at(o, -1, "b", NULL) == -1);
+    assert_true(json_bool_at(o, false, "b", NULL));
+    assert_true(json_bool_at(o, true, "i", NULL));
+    assert_false(json_bool_at(o, false, "none", NULL));
+    arena_free(arena);
+}
+
+static void arrays_are_bounded(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *o = read(arena, "[1,null,3]");
+    assert_int_equal(json_len(o), 3);
+    assert_int_equal(json_len(NULL), 0);
+    assert_int_equal(json_len(json_elem(o, 0)), 0);
+    assert_null(json_elem(o, 1));
+    assert_null(json_elem(o, 3));
+    assert_null(json_elem(NULL, 0));
+    arena_free(arena);
+}
+
+static void whole_numbers_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool whole;
+        int64_t value;
+    } cases[] = {
+        {"0", true, 0},
+        {"-9223372036854775808", true, INT64_MIN},
+        {"9223372036854775807", true, INT64_MAX},
+        {"9223372036854775808", false, 0},
+        {"-0", true, 0},
+        {"1.0", true, 1},
+        {"1e3", true, 1000},
+        {"1.5", false, 0},
+        {"1e19", false, 0},
+        {"-9223372036854775809", true, INT64_MIN}, /* the nearest double is -2^63 */
+        {"\"1\"", false, 0},
+        {"null", false, 0},
+        {"true", false, 0},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t value = 0;
+        assert_int_equal(json_to_int(read(arena, cases[i].text), &value), cases[i].whole);
+        if (cases[i].whole)
+            assert_int_equal(value, cases[i].value);
+    }
+    arena_free(arena);
+}
+
+static void equality_is_deep(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {
+        {"null", "null", true},
+        {"null", "0", false},
+        {"1", "1.0", true},
+        {"1", "1.5", false},
+        {"18446744073709551615", "-1", false},
+        {"18446744073709551615", "18446744073709551615", true},
+        {"18446744073709551615", "9223372036854775807", false},
+        {"true", "true", true},
+        {"true", "1", false},
+        {"\"a\"", "\"a\"", true},
+        {"\"a\\u0000b\"", "\"a\\u0000c\"", false},
+        {"\"1\"", "1", false},
+        {"[1,2]", "[1,2]", true},
+        {"[1,2]", "[2,1]", false},
+        {"[1]", "[1,1]", false},
+        {"{\"a\":1,\"b\":[null]}", "{\"b\":[null],\"a\":1}", true},
+        {"{\"a\":null}", "{}", false},
+        {"{\"a\":null}", "{\"b\":null}", false},
+        {"{}", "[]", false},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *a = read(arena, cases[i].a), *b = read(arena, cases[i].b);
+        assert_int_equal(json_same(a, b), cases[i].same);
+        assert_int_equal(json_same(b, a), cases[i].same);
+        assert_true(json_same(a, a));
+    }
+    arena_free(arena);
+}
+
+static void copies_are_apart(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *o = read(arena, "{\"a\":{\"b\":[1.50,\"x\\u0000y\",null]}}");
+    struct json_object *copy = json_copy(arena, o);
+    assert_string_equal(json_text(arena, copy), "{\"a\":{\"b\":[1.50,\"x\\u0000y\",null]}}");
+    json_set_int(json_sub(copy, "a"), "b", 5);
+    assert_string_equal(json_text(arena, o), "{\"a\":{\"b\":[1.50,\"x\\u0000y\",null]}}");
+    assert_null(json_copy(arena, NULL));
+    assert_null(json_own(arena, NULL));
+    arena_free(arena);
+}
+
+static void setters_set(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *o = json_own(arena, json_object_new_object());
+    struct json_object *value = json_own(arena, json_object_new_string("v"));
+    json_set(o, "v", value);
+    json_set(o, "v", value); /* replacing a value by itself */
+    json_set(o, "null", NULL);
+    json_set_str(o, "s", "text");
+    json_set_str(o, "unset", NULL);
+    json_set_int(o, "i", INT64_MIN);
+    json_set_bool(o, "b", true);
+    json_set_int(json_sub(json_sub(o, "sub"), "sub"), "n", 1);
+    json_set_int(json_sub(o, "s"), "n", 2); /* what was no object becomes one */
+    assert_string_equal(
+        json_text(arena, o),
+        "{\"v\":\"v\",\"null\":null,\"s\":{\"n\":2},\"i\":-9223372036854775808,\"b\":true,"
+        "\"sub\":{\"sub\":{\"n\":1}}}");
+    assert_string_equal(json_object_get_string(value), "v");
+    arena_free(arena);
+}
+
+static void a_reference_outlives_the_arena(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *o = json_object_get(read(arena, "{\"a\":\"kept\"}"));
+    arena_free(arena);
+    assert_string_equal(json_str_at(o, "a", NULL), "kept");
+    assert_int_equal(json_object_put(o), 1); /* it was the last one */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trees_are_walked),
+        cmocka_unit_test(arrays_are_bounded),
+        cmocka_unit_test(whole_numbers_are_told),
+        cmocka_unit_test(equality_is_deep),
+        cmocka_unit_test(copies_are_apart),
+        cmocka_unit_test(setters_set),
+        cmocka_unit_test(a_reference_outlives_the_arena),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

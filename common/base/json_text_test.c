@@ -1,0 +1,116 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+
+static struct json_object *read(struct arena *arena, const char *text)
+{
+    struct json_object *tree = NULL;
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &tree, NULL), ERR_OK);
+    return tree;
+}
+
+static void strings_are_quoted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t len;
+        const char *quoted;
+    } cases[] = {
+        {"", 0, "\"\""},
+        {"plain / text", 12, "\"plain / text\""},
+        {"\"\\\b\f\n\r\t", 7, "\"\\\"\\\\\\b\\f\\n\\r\\t\""},
+        {"\0\x01\x1f\x7f", 4, "\"\\u0000\\u0001\\u001f\x7f\""},
+        {"\xc3\xa9", 2, "\"\xc3\xa9\""},
+        {"\xc3", 1, "\"\\ufffd\""},
+        {"a\xff\xfe"
+         "b",
+         4, "\"a\\ufffd\\ufffdb\""},
+    };
+    struct buf out;
+    buf_init(&out, 1000);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        buf_clear(&out);
+        json_quote(&out, cases[i].text, cases[i].len);
+        assert_string_equal(out.data, cases[i].quoted);
+    }
+    buf_fini(&out);
+}
+
+static void order_is_the_trees_or_sorted(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *o =
+        read(arena,
+             "{\"b\":1,\"a\":{\"z\":[{\"y\":1,\"x\":2}],\"\":0},\"B\":2,\"aa\":3,\"\xc3\xa9\":4}");
+    assert_string_equal(
+        json_text(arena, o),
+        "{\"b\":1,\"a\":{\"z\":[{\"y\":1,\"x\":2}],\"\":0},\"B\":2,\"aa\":3,\"\xc3\xa9\":4}");
+    assert_string_equal(
+        json_text_sorted(arena, o),
+        "{\"B\":2,\"a\":{\"\":0,\"z\":[{\"x\":2,\"y\":1}]},\"aa\":3,\"b\":1,\"\xc3\xa9\":4}");
+    assert_string_equal(json_text(arena, NULL), "null");
+    arena_free(arena);
+}
+
+static void equal_trees_give_equal_sorted_text(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"{\"a\":1.0,\"b\":1e2}", "{\"b\":100,\"a\":1}"},
+        {"[2.50,-0,1E1]", "[2.5,0,10.0]"},
+        {"\"\\u0061\\/\"", "\"a/\""},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        struct json_object *a = read(arena, pairs[i][0]), *b = read(arena, pairs[i][1]);
+        assert_true(json_same(a, b));
+        assert_string_equal(json_text_sorted(arena, a), json_text_sorted(arena, b));
+    }
+    arena_free(arena);
+}
+
+static void reals_of_our_own_are_short(void **state)
+{
+    (void)state;
+    static const struct {
+        double real;
+        const char *text;
+    } cases[] = {{0.1, "0.1"},  {99.5, "99.5"},     {3, "3"},
+                 {NAN, "null"}, {INFINITY, "null"}, {-1e300, "-1e+300"}};
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(
+            json_text(arena, json_own(arena, json_object_new_double(cases[i].real))),
+            cases[i].text);
+    arena_free(arena);
+}
+
+static void bad_utf8_in_a_tree_is_replaced(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *o = json_own(arena, json_object_new_object());
+    json_set_str(o, "k\xff", "v\xc3");
+    assert_string_equal(json_text(arena, o), "{\"k\\ufffd\":\"v\\ufffd\"}");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_are_quoted),
+        cmocka_unit_test(order_is_the_trees_or_sorted),
+        cmocka_unit_test(equal_trees_give_equal_sorted_text),
+        cmocka_unit_test(reals_of_our_own_are_short),
+        cmocka_unit_test(bad_utf8_in_a_tree_is_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
