@@ -1,0 +1,236 @@
+#include "base/yaml.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+
+enum { MAX = 1024 * 1024 };
+
+static void documents_become_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *json;
+    } cases[] = {
+        {"", "[]"},
+        {"# only a comment\n", "[]"},
+        {"---\n---\na: 1\n---\n# empty\n---\n- b\n...\n", "[{\"a\":1},[\"b\"]]"},
+        {"a: 1\nb: [x, 'y', \"z\"]\nc: {d: null, e: ~}\n",
+         "[{\"a\":1,\"b\":[\"x\",\"y\",\"z\"],\"c\":{\"d\":null,\"e\":null}}]"},
+        {"{\"json\": [1, true, \"\\u00e9\"]}", "[{\"json\":[1,true,\"\xc3\xa9\"]}]"},
+        {"a: |\n  one\n  two\nb: >-\n  folded\n  text\n",
+         "[{\"a\":\"one\\ntwo\\n\",\"b\":\"folded text\"}]"},
+        {"1: int\ntrue: bool\n1.5: real\n'2': text\n",
+         "[{\"1\":\"int\",\"true\":\"bool\",\"1.5\":\"real\",\"2\":\"text\"}]"},
+        {"on: push\n", "[{\"true\":\"push\"}]"},
+        {"a: &x [1, {b: 2}]\nc: *x\n", "[{\"a\":[1,{\"b\":2}],\"c\":[1,{\"b\":2}]}]"},
+        {"a: &n\nb: *n\n", "[{\"a\":null,\"b\":null}]"},
+        {"a: &x 1\nb: &x 2\nc: *x\n", "[{\"a\":1,\"b\":2,\"c\":2}]"},
+        {"k: &k key\n*k : v\n", "[{\"k\":\"key\",\"key\":\"v\"}]"},
+        {"a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  b: 3\n",
+         "[{\"a\":{\"b\":1,\"c\":2},\"d\":{\"b\":3,\"c\":2}}]"},
+        {"a: &x {b: 1, c: 2}\nd:\n  b: 3\n  <<: *x\n",
+         "[{\"a\":{\"b\":1,\"c\":2},\"d\":{\"b\":3,\"c\":2}}]"},
+        {"x: &x {b: 1}\ny1: &y {b: 5, c: 6}\nd:\n  <<: [*x, *y]\n",
+         "[{\"x\":{\"b\":1},\"y1\":{\"b\":5,\"c\":6},\"d\":{\"b\":1,\"c\":6}}]"},
+        {"'<<': 1\n", "[{\"<<\":1}]"},
+        {"a: !!str 1\n", "[{\"a\":\"1\"}]"},
+        {"\xef\xbb\xbf"
+         "a: 1\n",
+         "[{\"a\":1}]"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *docs = NULL;
+        struct errinfo ei = {0};
+        enum err err =
+            yaml_parse(arena, "x.yaml", cases[i].yaml, strlen(cases[i].yaml), MAX, &docs, &ei);
+        assert_string_equal(ei.text, "");
+        assert_int_equal(err, ERR_OK);
+        assert_string_equal(json_text(arena, docs), cases[i].json);
+    }
+    arena_free(arena);
+}
+
+static void errors_name_the_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *error;
+    } cases[] = {
+        {"spec: 1\nkind: x\nspec: 2\n", "x.yaml:3:1: duplicate key \"spec\""},
+        {"a:\n  1: x\n  '1': y\n", "x.yaml:3:3: duplicate key \"1\""},
+        {"a: [1, 2\n",
+         "x.yaml:2:1: while parsing a flow sequence, did not find expected ',' or ']'"},
+        {"a: b: c\n", "x.yaml:1:5: mapping values are not allowed in this context"},
+        {"a: *x\n", "x.yaml:1:4: unknown anchor \"x\", or an alias inside of what it stands for"},
+        {"a: &x [*x]\n",
+         "x.yaml:1:8: unknown anchor \"x\", or an alias inside of what it stands for"},
+        {"a: &x 1\nb: &x [*x]\n",
+         "x.yaml:2:8: unknown anchor \"x\", or an alias inside of what it stands for"},
+        {"--- &x 1\n--- *x\n",
+         "x.yaml:2:5: unknown anchor \"x\", or an alias inside of what it stands for"},
+        {"[a]: 1\n", "x.yaml:1:1: a key must be a string, number or boolean"},
+        {"~: 1\n", "x.yaml:1:1: a key must be a string, number or boolean"},
+        {"\"a\\0b\": 1\n", "x.yaml:1:1: a key must not contain U+0000"},
+        {"a: .inf\n", "x.yaml:1:4: expected a number that JSON can hold, found \".inf\""},
+        {"a: !!int abc\n", "x.yaml:1:4: expected a whole number behind !!int, found \"abc\""},
+        {"<<: 5\n", "x.yaml:1:1: a merge key \"<<\" needs a mapping or a list of mappings"},
+        {"<<: [{a: 1}, 5]\n",
+         "x.yaml:1:1: a merge key \"<<\" needs a mapping or a list of mappings"},
+        {"a: \x01\n", "x.yaml: control characters are not allowed at byte 3"},
+        {"a: \xff\n", "x.yaml: invalid leading UTF-8 octet at byte 3"},
+        {"ok: 1\n--- [",
+         "x.yaml:3:1: while parsing a flow node, did not find expected node content"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *docs = NULL;
+        struct errinfo ei = {0};
+        assert_int_equal(
+            yaml_parse(arena, "x.yaml", cases[i].yaml, strlen(cases[i].yaml), MAX, &docs, &ei),
+            ERR_INVALID);
+        assert_string_equal(ei.text, cases[i].error);
+        assert_null(docs);
+    }
+    arena_free(arena);
+}
+
+static enum err parse(struct arena *arena, const char *text, struct errinfo *ei)
+{
+    struct json_object *docs;
+    return yaml_parse(arena, "x.yaml", text, strlen(text), MAX, &docs, ei);
+}
+
+static void laughs_are_bounded(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct errinfo ei = {0};
+    struct buf text;
+    buf_init(&text, MAX);
+    buf_puts(&text, "a0: &a0 [lol,lol,lol,lol,lol,lol,lol,lol,lol]\n");
+    for (int i = 1; i < 30; i++) {
+        buf_printf(&text, "a%d: &a%d [", i, i);
+        for (int j = 0; j < 9; j++)
+            buf_printf(&text, "%s*a%d", j ? "," : "", i - 1);
+        buf_puts(&text, "]\n");
+    }
+    assert_int_equal(parse(arena, text.data, &ei), ERR_INVALID);
+    assert_non_null(strstr(ei.text, "the aliases repeat more than 1048576 bytes"));
+
+    buf_clear(&text); /* the same with merge keys */
+    buf_printf(&text, "a: &a {k: \"%0*d\"}\nb: [", 100000, 0);
+    for (int j = 0; j < 20; j++)
+        buf_printf(&text, "%s{<<: *a}", j ? "," : "");
+    buf_puts(&text, "]\n");
+    assert_int_equal(parse(arena, text.data, &ei), ERR_INVALID);
+
+    buf_clear(&text); /* each level is shallow, but an alias in an alias adds up */
+    buf_puts(&text, "a0: &a0 [x]\n");
+    for (int i = 1; i < 70; i++)
+        buf_printf(&text, "a%d: &a%d [*a%d]\n", i, i, i - 1);
+    assert_int_equal(parse(arena, text.data, &ei), ERR_INVALID);
+    assert_non_null(strstr(ei.text, "nested more than 64 levels deep"));
+    buf_fini(&text);
+    arena_free(arena);
+}
+
+static void depth_and_size_are_bounded(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct errinfo ei;
+    char deep[2 * JSON_MAX_DEPTH + 3] = "";
+    memset(deep, '[', JSON_MAX_DEPTH);
+    memset(deep + JSON_MAX_DEPTH, ']', JSON_MAX_DEPTH);
+    assert_int_equal(parse(arena, deep, &ei), ERR_OK);
+    memset(deep, '[', JSON_MAX_DEPTH + 1);
+    memset(deep + JSON_MAX_DEPTH + 1, ']', JSON_MAX_DEPTH + 1);
+    assert_int_equal(parse(arena, deep, &ei), ERR_INVALID);
+    assert_string_equal(ei.text, "x.yaml:1:65: nested more than 64 levels deep");
+    struct json_object *docs;
+    assert_int_equal(yaml_parse(arena, "x.yaml", "a: 1", 4, 3, &docs, &ei), ERR_INVALID);
+    assert_string_equal(ei.text, "x.yaml: 4 bytes of YAML are more than the limit of 3");
+    arena_free(arena);
+}
+
+static void aliases_are_copies(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *docs;
+    static const char text[] = "a: &x {b: [1.5]}\nc: *x\nd: {<<: *x}\n";
+    assert_int_equal(yaml_parse(arena, "x", text, strlen(text), MAX, &docs, NULL), ERR_OK);
+    struct json_object *doc = json_elem(docs, 0);
+    json_set_int(json_at(doc, "c", NULL), "b", 2);
+    json_object_array_add(json_at(doc, "d", "b", NULL), json_object_new_int(3));
+    assert_string_equal(json_text(arena, doc),
+                        "{\"a\":{\"b\":[1.5]},\"c\":{\"b\":2},\"d\":{\"b\":[1.5,3]}}");
+    arena_free(arena);
+}
+
+/* Every cut and many changes of a document are read or refused, without a leak or a bad access. */
+static void damaged_text_does_no_harm(void **state)
+{
+    (void)state;
+    static const char text[] = "a: &x {b: [1, 'two', \"th\\u0072ee\"], <<: {z: 1}}\nc: *x\nd: |\n  "
+                               "lit\n--- !!map\n? e\n: f\n";
+    static const char bytes[] = "\0\n\t :-?[]{},&*!|>'\"%@`#\\<\x7f\xff\xc3";
+    struct arena *arena = arena_new();
+    char copy[sizeof(text)];
+    for (size_t at = 0; at < sizeof(text) - 1; at++) {
+        for (size_t i = 0; i < sizeof(bytes) - 1; i++) {
+            struct json_object *docs;
+            memcpy(copy, text, sizeof(text));
+            copy[at] = bytes[i];
+            if (yaml_parse(arena, "x", copy, sizeof(text) - 1, MAX, &docs, NULL) == ERR_OK)
+                assert_non_null(json_text(arena, docs));
+            if (yaml_parse(arena, "x", copy, at + 1, MAX, &docs, NULL) == ERR_OK)
+                assert_non_null(json_text(arena, docs));
+        }
+        arena_reset(arena);
+    }
+    arena_free(arena);
+}
+
+static void files_are_read(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *docs;
+    struct errinfo ei;
+    char path[] = "/tmp/yaml_test.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(file_write(path, "a: 1\na: 2\n", 10, 0600, NULL), ERR_OK);
+    assert_int_equal(yaml_parse_file(arena, path, MAX, &docs, &ei), ERR_INVALID);
+    assert_string_equal(ei.text, arena_printf(arena, "%s:2:1: duplicate key \"a\"", path));
+    assert_int_equal(yaml_parse_file(arena, path, 9, &docs, &ei), ERR_INVALID);
+    assert_int_equal(file_write(path, "a: 1\n", 5, 0600, NULL), ERR_OK);
+    assert_int_equal(yaml_parse_file(arena, path, MAX, &docs, &ei), ERR_OK);
+    assert_string_equal(json_text(arena, docs), "[{\"a\":1}]");
+    unlink(path);
+    assert_int_equal(yaml_parse_file(arena, path, MAX, &docs, &ei), ERR_NOT_FOUND);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(documents_become_json), cmocka_unit_test(errors_name_the_place),
+        cmocka_unit_test(laughs_are_bounded),    cmocka_unit_test(depth_and_size_are_bounded),
+        cmocka_unit_test(aliases_are_copies),    cmocka_unit_test(damaged_text_does_no_harm),
+        cmocka_unit_test(files_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
