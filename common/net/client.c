@@ -387,7 +387,8 @@ const char *http_result_header(const struct http_result *result, const char *nam
 
     if (curl_easy_header(call->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
         return NULL;
-    return header->value;
+    /* Of an empty value curl leaves the carriage return. */
+    return header->value[strspn(header->value, " \t\r\n")] ? header->value : "";
 }
 
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options)

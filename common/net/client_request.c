@@ -1,5 +1,6 @@
 #include "net/client_request.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -185,9 +186,18 @@ out:
     return err;
 }
 
+/* curl opens its sockets so that child processes inherit them. */
+static int close_on_exec(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+    (void)arg;
+    (void)purpose;
+    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
+}
+
 static void set_behaviour(CURL *easy, const struct http_request *request, const char *user_agent)
 {
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, close_on_exec);
     /* Without it, ending a call waits for its name lookup, and the whole loop with it. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent);

@@ -55,14 +55,18 @@ static void free_conn(uv_handle_t *handle)
 static void on_sock_close(void *arg)
 {
     struct server_conn *conn = arg;
+
     conn->sock = NULL;
+    if (conn->linger_fd >= 0)
+        server_linger_start(conn->server, conn->linger_fd);
+    conn->linger_fd = -1;
 }
 
 static struct server_conn *conn_new(struct http_server *server)
 {
     struct server_conn *conn = heap_alloc(sizeof(*conn));
 
-    *conn = (struct server_conn){.server = server};
+    *conn = (struct server_conn){.server = server, .linger_fd = -1};
     if (server->unix_path)
         uv_pipe_init(loop_uv(server->loop), &conn->uv.pipe, 0);
     else
@@ -242,10 +246,10 @@ void http_server_stop(struct http_server *server)
 
 static void end_requests(struct http_server *server)
 {
-    struct http_conn_request *r;
+    struct http_conn_request *r, *next;
 
-    TAILQ_FOREACH(r, &server->requests, link)
-    {
+    for (r = TAILQ_FIRST(&server->requests); r; r = next) {
+        next = TAILQ_NEXT(r, link); /* ending a stream may free it */
         if (r->state == REQUEST_PENDING) {
             if (r->on_gone)
                 r->on_gone(r->gone_arg);
@@ -263,6 +267,8 @@ void http_server_free(struct http_server *server)
     if (!server)
         return;
     http_server_stop(server);
+    server->freeing = true;
+    server_linger_end_all(server);
     end_requests(server);
     for (int i = 0; i < FREE_ROUNDS && server->conn_count > 0; i++) {
         if (i >= PATIENT_ROUNDS) {

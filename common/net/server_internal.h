@@ -37,8 +37,8 @@ struct server_conn {
     h2o_socket_t *sock; /* NULL once h2o has closed it */
     struct http_conn_request *request;
     size_t input_start; /* bytes that were buffered when watching began */
-    bool
-        read_shut; /* we ended the read side ourselves: an end of file says nothing of the client */
+    int linger_fd;      /* a duplicate that outlives the close, or -1 */
+    bool read_shut;     /* by us: an end of file then says nothing of the client */
 };
 
 struct http_conn_request {
@@ -69,6 +69,7 @@ struct http_conn_request {
 };
 
 struct server_metrics;
+struct server_linger;
 
 struct http_server {
     h2o_globalconf_t conf;
@@ -81,12 +82,14 @@ struct http_server {
     uv_stream_t *listener; /* NULL once stopped */
     TAILQ_HEAD(, server_conn) conns;
     TAILQ_HEAD(, http_conn_request) requests;
+    LIST_HEAD(, server_linger) lingers;
     size_t max_body;
     int conn_count;
     int max_connections;
     int port;
     bool accept_waiting; /* a client waits in libuv for a free place */
     bool stopping;
+    bool freeing;
 };
 
 /* server_listen.c: binds and listens; *out is on the heap. unix_path is set for a Unix socket. */
@@ -122,6 +125,10 @@ void server_error_filter_register(struct http_server *server, h2o_pathconf_t *pa
 
 /* server_stream.c */
 void server_stream_fini(struct http_conn_request *r);
+
+/* server_linger.c: takes fd and reads what comes, for a while, before it closes. */
+void server_linger_start(struct http_server *server, int fd);
+void server_linger_end_all(struct http_server *server);
 
 /* server_metrics.c */
 struct server_metrics *server_metrics_get(const char *name);

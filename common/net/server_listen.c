@@ -91,6 +91,16 @@ static bool is_stale(const char *path)
     return stale;
 }
 
+static bool directory_exists(const char *path)
+{
+    struct sockaddr_un addr; /* as long as a path can be here */
+    size_t len = (size_t)(strrchr(path, '/') - path);
+
+    memcpy(addr.sun_path, path, len);
+    addr.sun_path[len] = '\0';
+    return access(len > 0 ? addr.sun_path : "/", F_OK) == 0;
+}
+
 static enum err listen_unix(struct loop *loop, const char *path, uv_connection_cb on_connection,
                             uv_stream_t **out, struct errinfo *ei)
 {
@@ -108,6 +118,10 @@ static enum err listen_unix(struct loop *loop, const char *path, uv_connection_c
         rc = uv_listen((uv_stream_t *)pipe, BACKLOG, on_connection);
     if (rc != 0) {
         uv_close((uv_handle_t *)pipe, free_handle);
+        /* libuv calls a missing directory a lack of permission. */
+        if (rc == UV_EACCES && !directory_exists(path))
+            return err_set(ei, ERR_INVALID, "cannot listen on %s: there is no such directory",
+                           path);
         return listen_error(path, rc, ei);
     }
     *out = (uv_stream_t *)pipe;

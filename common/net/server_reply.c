@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 
@@ -158,6 +159,16 @@ static const char *error_text(const struct http_server *server, h2o_req_t *req)
     return "{\"error\":\"the request is malformed\"}";
 }
 
+/* The rest of the request may still be on its way. */
+static void linger_after(h2o_req_t *req)
+{
+    h2o_socket_t *sock = req->conn->callbacks->get_socket(req->conn);
+    struct server_conn *conn = sock->on_close.data;
+
+    if (conn->linger_fd < 0)
+        conn->linger_fd = fcntl(h2o_socket_get_fd(sock), F_DUPFD_CLOEXEC, 0);
+}
+
 static void error_setup(h2o_filter_t *filter, h2o_req_t *req, h2o_ostream_t **slot)
 {
     struct error_filter *self = (struct error_filter *)filter;
@@ -167,6 +178,7 @@ static void error_setup(h2o_filter_t *filter, h2o_req_t *req, h2o_ostream_t **sl
         h2o_setup_next_ostream(req, slot);
         return;
     }
+    linger_after(req);
     const char *text = error_text(self->server, req);
     struct error_stream *stream =
         (struct error_stream *)h2o_add_ostream(req, sizeof(*stream), slot);

@@ -1,0 +1,159 @@
+#include "net/test_fixture.h"
+
+#include "net/test_certs.h"
+
+static const struct http_route routes[] = {
+    {NULL, "/echo", serve_echo}, {NULL, "/hold", serve_hold}, {NULL, NULL, NULL}};
+
+static char dir[] = "/tmp/client_tls_test.XXXXXX";
+static struct cert ca, other_ca, server, client, stranger;
+
+static void test_trust(void **state)
+{
+    const struct {
+        struct http_tls tls;
+        bool none; /* no TLS settings at all */
+        enum err err;
+        const char *info;
+    } cases[] = {
+        {.tls = {.ca_pem = ca.cert_pem}, .err = ERR_OK},
+        {.tls = {.ca_file = ca.cert_file}, .err = ERR_OK},
+        {.tls = {.insecure = true}, .err = ERR_OK},
+        {.tls = {.insecure = true, .ca_pem = other_ca.cert_pem}, .err = ERR_OK},
+        {.none = true, .err = ERR_DENIED, .info = "certificate"},
+        {.tls = {0}, .err = ERR_DENIED, .info = "certificate"},
+        {.tls = {.ca_pem = other_ca.cert_pem}, .err = ERR_DENIED, .info = "certificate"},
+        {.tls = {.ca_file = "/no/such/ca.crt"}, .err = ERR_DENIED, .info = "/no/such/ca.crt"},
+        {.tls = {.ca_pem = "no certificate"}, .err = ERR_DENIED, .info = "127.0.0.1"},
+        {.tls = {.ca_pem = ca.cert_pem, .server_name = "server"}, .err = ERR_OK},
+        {.tls = {.ca_pem = ca.cert_pem, .server_name = "elsewhere"},
+         .err = ERR_DENIED,
+         .info = "elsewhere"},
+        {.tls = {.cert_pem = "only half"}, .err = ERR_INVALID, .info = "needs its key"},
+        {.tls = {.key_file = "only half"}, .err = ERR_INVALID, .info = "needs its key"},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes,
+                  (struct http_server_options){.tls_cert_file = server.cert_file,
+                                               .tls_key_file = server.key_file});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {.want_header = "X-Host"};
+        exchange(&f,
+                 (struct http_request){.url = url_of(&f, "/echo"),
+                                       .tls = cases[i].none ? NULL : &cases[i].tls},
+                 &a);
+        if (a.err != cases[i].err)
+            fail_msg("case %zu: %d, %s", i, a.err, a.info);
+        if (cases[i].err == ERR_OK) {
+            assert_int_equal(a.status, 200);
+            /* whichever name is verified, the host asked for is the URL's */
+            assert_int_equal(strncmp(a.header, "127.0.0.1:", 10), 0);
+        } else {
+            assert_false(a.sent);
+            if (!strstr(a.info, cases[i].info))
+                fail_msg("case %zu: %s", i, a.info);
+        }
+    }
+    fixture_end(&f);
+}
+
+static void test_mutual(void **state)
+{
+    const struct {
+        struct http_tls tls;
+        enum err err;
+    } cases[] = {
+        {{.ca_pem = ca.cert_pem, .cert_pem = client.cert_pem, .key_pem = client.key_pem}, ERR_OK},
+        {{.ca_pem = ca.cert_pem, .cert_file = client.cert_file, .key_file = client.key_file},
+         ERR_OK},
+        {{.ca_pem = ca.cert_pem, .cert_pem = client.cert_pem, .key_file = client.key_file}, ERR_OK},
+        /* h2o refuses by closing, without the alert that would say why */
+        {{.ca_pem = ca.cert_pem}, ERR_RETRY},
+        {{.ca_pem = ca.cert_pem, .cert_pem = stranger.cert_pem, .key_pem = stranger.key_pem},
+         ERR_RETRY},
+        {{.ca_pem = ca.cert_pem, .cert_pem = client.cert_pem, .key_pem = stranger.key_pem},
+         ERR_DENIED},
+        {{.ca_pem = ca.cert_pem, .cert_file = "/no/such", .key_file = "/no/such"}, ERR_DENIED},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes,
+                  (struct http_server_options){.tls_cert_file = server.cert_file,
+                                               .tls_key_file = server.key_file,
+                                               .tls_client_ca_file = ca.cert_file});
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            struct answer a = {0};
+            exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .tls = &cases[i].tls},
+                     &a);
+            if (a.err != cases[i].err)
+                fail_msg("case %zu: %d, %s", i, a.err, a.info);
+        }
+    }
+    fixture_end(&f);
+}
+
+/* Connections are shared by equal settings only: a stranger must not ride on a friend's. */
+static void test_connections_by_settings(void **state)
+{
+    struct fixture f;
+    char peers[4][256];
+    struct http_tls friend = {
+        .ca_pem = ca.cert_pem, .cert_pem = client.cert_pem, .key_pem = client.key_pem};
+    struct http_tls copy = friend, plain = {.ca_pem = ca.cert_pem}, open = {.insecure = true};
+    const struct http_tls *use[4] = {&friend, &copy, &plain, &open};
+
+    (void)state;
+    char *same = strdup(ca.cert_pem);
+    copy.ca_pem = same;
+    fixture_start(&f, routes,
+                  (struct http_server_options){.tls_cert_file = server.cert_file,
+                                               .tls_key_file = server.key_file});
+    for (int i = 0; i < 4; i++) {
+        struct answer a = {.want_header = "X-Peer"};
+        exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .tls = use[i]}, &a);
+        assert_int_equal(a.err, ERR_OK);
+        memcpy(peers[i], a.header, sizeof(peers[i]));
+    }
+    assert_string_equal(peers[0], peers[1]);
+    assert_string_not_equal(peers[0], peers[2]);
+    assert_string_not_equal(peers[0], peers[3]);
+    assert_string_not_equal(peers[2], peers[3]);
+    free(same);
+    fixture_end(&f);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir))
+        return -1;
+    cert_make(&ca, NULL, dir, "ca");
+    cert_make(&other_ca, NULL, dir, "other-ca");
+    cert_make(&server, &ca, dir, "server");
+    cert_make(&client, &ca, dir, "client");
+    cert_make(&stranger, &other_ca, dir, "stranger");
+    return 0;
+}
+
+static int group_teardown(void **state)
+{
+    struct cert *all[] = {&ca, &other_ca, &server, &client, &stranger};
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        cert_free(all[i]);
+    return rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_mutual),
+        cmocka_unit_test(test_connections_by_settings),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

@@ -1,0 +1,130 @@
+#include "net/test_fixture.h"
+
+static void serve_none(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    http_reply(req, 204, NULL, NULL, 0);
+}
+
+static void serve_unchanged(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    http_reply(req, 304, NULL, "ignored", 7);
+}
+
+static void serve_empty(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    http_reply(req, 202, NULL, NULL, 0);
+}
+
+static void serve_quoted(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    http_reply_error(req, 422, "a \"quoted\" \\ word\nand a line");
+}
+
+static void serve_split(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    http_reply_header(req, "X-Split", "one\r\nX-Evil: two");
+    http_reply_header(req, "Content-Language", "en");
+    http_reply_json(req, 200, "{}");
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/none", serve_none},
+    {"GET", "/unchanged", serve_unchanged},
+    {"GET", "/empty", serve_empty},
+    {"GET", "/quoted", serve_quoted},
+    {"GET", "/split", serve_split},
+    {NULL, "/echo", serve_echo},
+    {NULL, NULL, NULL},
+};
+
+static void test_on_the_wire(void **state)
+{
+    static const struct {
+        const char *request, *has, *has_not;
+    } cases[] = {
+        {"GET /none HTTP/1.1\r\n\r\n", "HTTP/1.1 204 No Content\r\n", "ength"},
+        {"GET /unchanged HTTP/1.1\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n", "ignored"},
+        {"GET /empty HTTP/1.1\r\n\r\n", "Content-Length: 0\r\n", "ontent-type"},
+        {"GET /quoted HTTP/1.1\r\n\r\n",
+         "\r\n\r\n{\"error\":\"a \\\"quoted\\\" \\\\ word\\nand a line\"}", NULL},
+        {"HEAD /quoted HTTP/1.1\r\n\r\n", "Content-Length: 44\r\n", "{"},
+        {"GET /split HTTP/1.1\r\n\r\n", "X-Split: one  X-Evil: two\r\n", "\nX-Evil"},
+        {"GET /split HTTP/1.1\r\n\r\n", "Content-Language: en\r\n", NULL},
+        {"GET /split HTTP/1.1\r\n\r\n", "content-type: application/json\r\n", NULL},
+        {"GET /split HTTP/1.1\r\n\r\n", "Server: flagger-c\r\n", "h2o"},
+        {"GET /split HTTP/1.0\r\n\r\n", "Connection: close\r\n", NULL},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[2048] = "";
+        int fd = raw_connect(&f);
+        raw_send(fd, cases[i].request);
+        raw_send(fd, "GET /echo HTTP/1.0\r\n\r\n"); /* shows where the first reply ends, and ends */
+        raw_read(&f, fd, text, sizeof(text), NULL);
+        char *next = strstr(text, "HTTP/1.1 200 OK\r\nDate: ");
+        if (next && next != text)
+            *next = '\0';
+        if (!strstr(text, cases[i].has) || (cases[i].has_not && strstr(text, cases[i].has_not)))
+            fail_msg("case %zu: %s", i, text);
+        close(fd);
+    }
+    fixture_end(&f);
+}
+
+static void test_too_large(void **state)
+{
+    static const char *const requests[] = {
+        "POST /echo HTTP/1.1\r\nContent-Length: 101\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nContent-Length: 101\r\nExpect: 100-continue\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nc8\r\n"
+        "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"
+        "8901234567890123456789",
+    };
+    struct fixture f;
+    struct answer fits = {0};
+    char body[100];
+
+    (void)state;
+    memset(body, 'x', sizeof(body));
+    fixture_start(&f, routes, (struct http_server_options){.max_body = 100});
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        char text[2048] = "";
+        int fd = raw_connect(&f);
+        raw_send(fd, requests[i]);
+        raw_read(&f, fd, text, sizeof(text), NULL);
+        if (i != 2) {
+            assert_int_equal(strncmp(text, "HTTP/1.1 413 ", 13), 0);
+            assert_non_null(
+                strstr(text, "\r\n\r\n{\"error\":\"the body is longer than 100 bytes\"}"));
+        } else {
+            assert_int_equal(strncmp(text, "HTTP/1.1 4", 10), 0);
+        }
+        close(fd);
+    }
+    exchange(
+        &f,
+        (struct http_request){
+            .method = "POST", .url = url_of(&f, "/echo"), .body = body, .body_len = sizeof(body)},
+        &fits);
+    assert_int_equal(fits.status, 200);
+    assert_int_equal(fits.body_len, sizeof(body));
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_on_the_wire),
+        cmocka_unit_test(test_too_large),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,108 @@
+#include "net/test_fixture.h"
+
+static const struct http_route routes[] = {
+    {"GET", "/echo", serve_echo},   {"POST", "/echo", serve_echo},    {NULL, "/any/*", serve_echo},
+    {"GET", "/api/v1", serve_echo}, {"DELETE", "/api/*", serve_echo}, {NULL, NULL, NULL},
+};
+
+static void test_routes(void **state)
+{
+    static const struct {
+        const char *method, *path;
+        int status;
+        const char *header, *value, *reply;
+    } cases[] = {
+        {"GET", "/echo", 200, "x-method", "GET", ""},
+        {"GET", "/echo?", 200, NULL, "", ""},
+        {"HEAD", "/echo", 200, "X-METHOD", "HEAD", ""},
+        {"POST", "/echo", 200, "X-Method", "POST", ""},
+        {"PATCH", "/any/thing", 200, "X-Method", "PATCH", ""},
+        {"GET", "/any/", 200, NULL, "", ""},
+        {"GET", "/any", 404, NULL, "", NULL},
+        {"GET", "/echo/", 404, NULL, "", NULL},
+        {"DELETE", "/api/v1", 200, NULL, "", ""}, /* the first route has another method */
+        {"PUT", "/api/v1", 405, "Allow", "GET, DELETE", NULL},
+        {"PUT", "/echo", 405, "Allow", "GET, POST", "{\"error\":\"this path takes GET, POST\"}"},
+        {"GET", "/nothing", 404, "Content-Type", "application/json",
+         "{\"error\":\"there is nothing at this path\"}"},
+        {"GET", "/echo?q=%00", 400, NULL, "", NULL},
+        {"GET", "/echo?q=%zz", 400, NULL, "", NULL},
+        {"GET", "/echo?q=%4", 400, NULL, "", NULL},
+        {"GET", "/any/%00", 400, NULL, "", NULL},
+        {"GET", "/any/%2e%2e/echo", 200, NULL, "", ""}, /* as sent, never resolved */
+        {"GET", "/healthz", 200, "Server", "flagger-c", "OK"},
+        {"HEAD", "/healthz", 200, "Content-Length", "2", ""},
+        {"GET", "/readyz", 200, NULL, "", "OK"},
+        {"GET", "/metrics", 200, "Content-Type", "text/plain; version=0.0.4; charset=utf-8", NULL},
+        {"POST", "/healthz", 405, "Allow", "GET, HEAD", NULL},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {.want_header = cases[i].header};
+        exchange(&f,
+                 (struct http_request){.method = cases[i].method, .url = url_of(&f, cases[i].path)},
+                 &a);
+        assert_string_equal(a.info, "");
+        if (a.status != cases[i].status || strcmp(a.header, cases[i].value) != 0)
+            fail_msg("%s %s: %d, \"%s\"", cases[i].method, cases[i].path, a.status, a.header);
+        if (cases[i].reply)
+            assert_string_equal(a.body, cases[i].reply);
+    }
+    fixture_end(&f);
+}
+
+static bool never_ready(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+static void test_readiness(void **state)
+{
+    struct fixture f;
+    struct answer a = {0}, draining = {0};
+    char text[1024] = "";
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){.ready = never_ready});
+    exchange(&f, (struct http_request){.url = url_of(&f, "/readyz")}, &a);
+    assert_int_equal(a.status, 503);
+    assert_string_equal(a.body, "{\"error\":\"not ready\"}");
+    fixture_end(&f);
+
+    (void)draining;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    int fd = raw_connect(&f);
+    raw_send(fd, "GET /echo HTTP/1.1\r\n\r\n");
+    raw_read(&f, fd, text, sizeof(text), "\r\n\r\n");
+    loop_drain(f.loop); /* known at once, done in the next turn */
+    raw_send(fd, "GET /readyz HTTP/1.1\r\n\r\n");
+    raw_read(&f, fd, text, sizeof(text), "not ready");
+    close(fd);
+    fixture_end(&f);
+}
+
+static void test_without_builtins(void **state)
+{
+    struct fixture f;
+    struct answer a = {0};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){.no_builtin = true});
+    exchange(&f, (struct http_request){.url = url_of(&f, "/healthz")}, &a);
+    assert_int_equal(a.status, 404);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_readiness),
+        cmocka_unit_test(test_without_builtins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

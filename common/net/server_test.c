@@ -1,0 +1,132 @@
+#include "net/test_fixture.h"
+
+static const struct http_route routes[] = {
+    {"GET", "/echo", serve_echo}, {"POST", "/echo", serve_echo},
+    {"GET", "/hold", serve_hold}, {"GET", "/stream", serve_stream},
+    {NULL, NULL, NULL},
+};
+
+static void test_graceful_drain(void **state)
+{
+    struct fixture f;
+    struct answer slow = {.want_header = "Connection"}, idle = {0};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &idle);
+    http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer, &slow);
+    int fresh = raw_connect(&f); /* has sent nothing */
+    RUN_UNTIL(&f, f.held);
+    loop_drain(f.loop);
+    assert_true(loop_draining(f.loop));
+    char text[64] = "";
+    raw_read(&f, fresh, text, sizeof(text), NULL); /* is closed at once */
+    assert_string_equal(text, "");
+    close(fresh);
+    struct sockaddr_in addr = {.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)http_server_port(f.server)),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int late = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(late, (struct sockaddr *)&addr, sizeof(addr)), -1);
+    close(late);
+    assert_int_equal(slow.count, 0);
+    http_reply_text(f.held, 200, "at last");
+    assert_int_equal(loop_run(f.loop), 0);
+    assert_int_equal(slow.count, 1);
+    assert_string_equal(slow.body, "at last");
+    assert_string_equal(slow.header, "close");
+    assert_int_equal(f.gone, 0);
+    fixture_end(&f);
+}
+
+static void test_drain_deadline(void **state)
+{
+    struct fixture f;
+    char text[1024] = "", stream_text[1024] = "";
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    int fd = raw_connect(&f), stream = raw_connect(&f);
+    raw_send(fd, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    RUN_UNTIL(&f, f.holds == 1);
+    raw_send(stream, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+    RUN_UNTIL(&f, f.holds == 2);
+    loop_drain(f.loop);
+    assert_int_equal(loop_run(f.loop), 1);
+    assert_int_equal(f.gone, 0);
+    http_client_free(f.client);
+    http_server_free(f.server);
+    assert_int_equal(f.gone, 2);
+    loop_free(f.loop);
+    assert_true(recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) > 0);
+    assert_int_equal(strncmp(text, "HTTP/1.1 500 ", 13), 0);
+    assert_non_null(strstr(text, "{\"error\":\"the server stopped before there was an answer\"}"));
+    assert_true(recv(stream, stream_text, sizeof(stream_text) - 1, MSG_DONTWAIT) > 0);
+    assert_null(strstr(stream_text, "\r\n0\r\n")); /* cut, not ended */
+    close(fd);
+    close(stream);
+}
+
+static void test_connections_are_capped(void **state)
+{
+    struct fixture f;
+    int fds[3];
+    char text[3][1024] = {"", "", ""};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){.max_connections = 2});
+    for (int i = 0; i < 3; i++) {
+        fds[i] = raw_connect(&f);
+        raw_send(fds[i], "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    raw_read(&f, fds[0], text[0], sizeof(text[0]), "\r\n\r\n");
+    raw_read(&f, fds[1], text[1], sizeof(text[1]), "\r\n\r\n");
+    for (int i = 0; i < 20; i++)
+        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+    assert_int_equal(recv(fds[2], text[2], 1, MSG_DONTWAIT), -1);
+    assert_int_equal(errno, EAGAIN);
+    close(fds[0]);
+    raw_read(&f, fds[2], text[2], sizeof(text[2]), "\r\n\r\n");
+    close(fds[1]);
+    close(fds[2]);
+    fixture_end(&f);
+}
+
+static void test_idle_connections_time_out(void **state)
+{
+    struct fixture f;
+    char text[1024] = "";
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){.request_timeout_ms = 100});
+    int fd = raw_connect(&f);
+    raw_send(fd, "GET /echo HTTP/1.1\r\nHo");
+    raw_read(&f, fd, text, sizeof(text), NULL);
+    assert_string_equal(text, "");
+    close(fd);
+    /* A request that is being answered is not idle. */
+    fd = raw_connect(&f);
+    raw_send(fd, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    RUN_UNTIL(&f, f.held);
+    int64_t start = clock_monotonic_ms();
+    struct fixture ignored = {0};
+    struct timer *tick = timer_start(f.loop, 10, 10, fixture_on_timeout, &ignored);
+    RUN_UNTIL(&f, clock_monotonic_ms() - start > 300);
+    timer_stop(tick);
+    assert_int_equal(f.gone, 0);
+    http_reply_text(f.held, 200, "fine");
+    raw_read(&f, fd, text, sizeof(text), "fine");
+    close(fd);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_graceful_drain),
+        cmocka_unit_test(test_drain_deadline),
+        cmocka_unit_test(test_connections_are_capped),
+        cmocka_unit_test(test_idle_connections_time_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
