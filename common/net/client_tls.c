@@ -1,6 +1,11 @@
 #include "net/client_tls.h"
 
+#include <openssl/evp.h>
 #include <string.h>
+
+#include "base/buf.h"
+
+enum { MAX_CERT = 1024 * 1024 };
 
 static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
 {
@@ -29,12 +34,36 @@ static CURLcode set_trust(CURL *easy, const struct http_tls *tls)
     return code;
 }
 
+/*
+ * curl shares connections by certificate without looking at the key. Text after the certificate is
+ * ignored when it is read but compared when connections are: the key's digest there keeps those
+ * with another key apart.
+ */
+static CURLcode set_cert(CURL *easy, const struct http_tls *tls)
+{
+    const char *key = tls->key_pem ? tls->key_pem : tls->key_file;
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned int len = 0;
+
+    if (EVP_Digest(key, strlen(key), digest, &len, EVP_sha256(), NULL) != 1)
+        return CURLE_OUT_OF_MEMORY;
+    struct buf text;
+    buf_init(&text, MAX_CERT);
+    buf_printf(&text, "%s\n# key ", tls->cert_pem);
+    for (unsigned int i = 0; i < len; i++)
+        buf_printf(&text, "%02x", digest[i]);
+    CURLcode code = text.truncated ? CURLE_BAD_FUNCTION_ARGUMENT
+                                   : set_blob(easy, CURLOPT_SSLCERT_BLOB, text.data);
+    buf_fini(&text);
+    return code;
+}
+
 static CURLcode set_identity(CURL *easy, const struct http_tls *tls)
 {
     CURLcode code = CURLE_OK;
 
     if (tls->cert_pem)
-        code = set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
+        code = set_cert(easy, tls);
     else if (tls->cert_file)
         code = curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert_file);
     if (code != CURLE_OK)
