@@ -70,7 +70,7 @@ enum verdict release_route(struct release *r, int canary)
 {
     const struct weights weights = {.primary = 100 - canary, .canary = canary};
 
-    if (!r->router->weighted)
+    if (!r->router->weighted || r->weights.canary == canary)
         return VERDICT_GO;
     enum verdict verdict = r->router->set(r->tick, &weights);
     if (verdict == VERDICT_GO)

@@ -31,6 +31,30 @@ static void print_write(struct arena *arena, struct buf *buf, const char *verb,
         buf_printf(buf, " %s", body_text(arena, effect->body));
 }
 
+/* "phase=Waiting canaryWeight=10 [Promoted=Unknown]": fields in their order, conditions by type,
+ * times left out. */
+static void print_status(struct arena *arena, struct buf *buf, struct json_object *body)
+{
+    struct json_object *status = json_at(body, "status", NULL);
+    struct json_object *conditions = json_at(status, "conditions", NULL);
+
+    buf_puts(buf, "status");
+    json_object_object_foreach(status, key, value)
+    {
+        if (value == conditions || strcmp(key, "lastTransitionTime") == 0)
+            continue;
+        const char *text = json_object_is_type(value, json_type_string)
+                               ? json_object_get_string(value)
+                               : json_text_sorted(arena, value);
+        buf_printf(buf, " %s=%s", key, text);
+    }
+    for (size_t i = 0; i < json_len(conditions); i++)
+        buf_printf(buf, "%s%s=%s%s", i == 0 ? " [" : " ",
+                   json_str_at(json_elem(conditions, i), "type", NULL),
+                   json_str_at(json_elem(conditions, i), "status", NULL),
+                   i + 1 == json_len(conditions) ? "]" : "");
+}
+
 static void print_effect(struct tick *tick, struct buf *buf, const struct effect *effect)
 {
     const struct canary *canary = tick->canary;
@@ -46,8 +70,7 @@ static void print_effect(struct tick *tick, struct buf *buf, const struct effect
         print_write(tick->arena, buf, "delete", effect);
         break;
     case EFFECT_STATUS:
-        buf_printf(buf, "status %s",
-                   effect->why ? effect->why : body_text(tick->arena, effect->body));
+        print_status(tick->arena, buf, effect->body);
         break;
     case EFFECT_EVENT:
         buf_printf(buf, "event %s %s: %s", effect->event_type, phase_name(effect->phase),

@@ -1,0 +1,186 @@
+/*
+ * Whole releases, cut off before each single write in turn: the next tick starts from whatever is
+ * there. Every such release must end in the same cluster as the one that was not disturbed, and
+ * keep the safety rules on the way (world.c checks them after each write).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+struct story {
+    const char *name;
+    const char *canary;       /* patch of the Canary */
+    const char *image;        /* the new revision, NULL: only the initialisation */
+    const char *metrics;      /* what the metrics say */
+    const char *meanwhile;    /* pushed when the weight is first above zero */
+    const char *later_canary; /* patched into the Canary at the same moment */
+    const char *rollback;     /* hooks that ask for a rollback from that moment */
+    const char *phase;        /* where it ends */
+    const char *primary;      /* and with which image on the primary */
+};
+
+static const struct story stories[] = {
+    {.name = "initialise", .phase = "Initialized", .primary = "podinfo:1"},
+    {.name = "promote", .image = "podinfo:2", .phase = "Succeeded", .primary = "podinfo:2"},
+    {.name = "promote in steps",
+     .canary = "{'spec':{'analysis':{'stepWeightPromotion':20}}}",
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "step weights up to 100",
+     .canary =
+         "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[1,10,100]}}}",
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "failed checks",
+     .image = "podinfo:2",
+     .metrics = "{'metrics[0]':80}",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "canary that never gets ready",
+     .image = "podinfo:2-stuck",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "rollback hook",
+     .canary =
+         "{'spec':{'analysis':{'webhooks':[{'name':'back','type':'rollback','url':'http://x'}]}}}",
+     .image = "podinfo:2",
+     .rollback = "back",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "skip the analysis",
+     .canary = "{'spec':{'skipAnalysis':true}}",
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "skip in the middle",
+     .image = "podinfo:2",
+     .later_canary = "{'spec':{'skipAnalysis':true}}",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "another revision in the middle",
+     .image = "podinfo:2",
+     .meanwhile = "podinfo:3",
+     .phase = "Succeeded",
+     .primary = "podinfo:3"},
+    {.name = "back to the promoted one in the middle",
+     .image = "podinfo:2",
+     .meanwhile = "podinfo:1",
+     .phase = "Succeeded",
+     .primary = "podinfo:1"},
+    {.name = "blue/green on the gateway",
+     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3}}}",
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "blue/green on Services",
+     .canary = "{'spec':{'provider':'kubernetes'}}",
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "blue/green that fails",
+     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3}}}",
+     .image = "podinfo:2",
+     .metrics = "{'metrics[1]':9}",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "with a ConfigMap and an HPA",
+     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2',"
+               "'kind':'HorizontalPodAutoscaler','name':'podinfo'}}}",
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+};
+
+static void add_objects(struct world *w)
+{
+    world_put(w, "configmaps/settings",
+              "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings'},"
+              "'data':{'color':'red'}}");
+    world_put(w, "horizontalpodautoscalers/podinfo",
+              "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{"
+              "'name':'podinfo'},'spec':{'minReplicas':3,'maxReplicas':5,'scaleTargetRef':{"
+              "'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}");
+    world_patch(w, "deployments/podinfo",
+                "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{"
+                "'name':'settings'}}]}}}}");
+}
+
+static bool has_traffic(struct world *w)
+{
+    return world_status_int(w, "canaryWeight") > 0 ||
+           (world_status_int(w, "iterations") > 0 && strcmp(world_phase(w), "Progressing") == 0);
+}
+
+/* Runs the story to its end, the tick cut off before write number crash_at. */
+static struct world *run_story(const struct story *story, int crash_at)
+{
+    struct world *w = world_new(story->canary);
+    bool pushed = false;
+
+    add_objects(w);
+    if (!story->image)
+        w->crash_at = crash_at;
+    world_run(w);
+    if (!story->image)
+        return w;
+    world_initialise(w);
+    w->crash_at = crash_at;
+    world_push(w, story->image);
+    if (story->metrics)
+        w->metrics = world_json(w, story->metrics);
+    for (int i = 0; i < 80; i++) {
+        const char *text = world_tick(w);
+        if (!w->crashed && w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
+            break;
+        w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
+        world_settle(w);
+        if (pushed || !has_traffic(w))
+            continue;
+        pushed = true;
+        if (story->meanwhile)
+            world_push(w, story->meanwhile);
+        if (story->later_canary)
+            world_patch_canary(w, story->later_canary);
+        if (story->rollback)
+            w->open = story->rollback;
+        world_settle(w);
+    }
+    return w;
+}
+
+static void test_every_crash_ends_the_same(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < sizeof(stories) / sizeof(stories[0]); s++) {
+        const struct story *story = &stories[s];
+        struct world *calm = run_story(story, -1);
+        print_message("%s: %d writes\n", story->name, calm->effects);
+        if (strcmp(world_phase(calm), story->phase) != 0)
+            fail_msg("%s ends in phase %s, told:\n%s", story->name, world_phase(calm), calm->told);
+        assert_string_equal(world_image(calm, "podinfo-primary"), story->primary);
+        assert_string_equal(world_weights(calm), "100/0");
+        assert_int_equal(world_status_int(calm, "canaryWeight"), 0);
+        assert_true(calm->effects > 2);
+        for (int crash = 0; crash < calm->effects; crash++) {
+            struct world *w = run_story(story, crash);
+            if (strcmp(world_state(w), world_state(calm)) != 0)
+                fail_msg("%s, cut off before write %d, ends in\n%s\nand not in\n%s\ntold:\n%s",
+                         story->name, crash, world_state(w), world_state(calm), w->told);
+            world_free(w);
+        }
+        world_free(calm);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_crash_ends_the_same)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

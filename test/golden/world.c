@@ -1,0 +1,456 @@
+#include "world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "router/router.h"
+
+enum { INTERVAL_MS = 60000, MAX_TICKS = 60 };
+
+static const char base_canary[] =
+    "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'podinfo',"
+    "'namespace':'test','uid':'c-1','resourceVersion':'1','generation':1},'spec':{"
+    "'provider':'gatewayapi:v1',"
+    "'targetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'},"
+    "'service':{'port':9898,'gatewayRefs':[{'name':'gateway','namespace':'infra'}]},"
+    "'analysis':{'interval':'1m','threshold':2,'stepWeight':20,'maxWeight':50,'metrics':["
+    "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'1m'},"
+    "{'name':'request-duration','thresholdRange':{'max':500},'interval':'30s'}]}}}";
+
+static const char base_target[] =
+    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'podinfo','namespace':'test',"
+    "'uid':'d-1','generation':1,'labels':{'app':'podinfo'}},'spec':{'replicas':2,"
+    "'selector':{'matchLabels':{'app':'podinfo'}},'template':{'metadata':{'labels':{'app':"
+    "'podinfo'}},'spec':{'containers':[{'name':'podinfo','image':'podinfo:1','ports':[{"
+    "'containerPort':9898,'name':'http','protocol':'TCP'}]}]}}}}";
+
+static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
+
+struct json_object *world_json(struct world *world, const char *quoted)
+{
+    char *text = arena_strdup(world->arena, quoted);
+    struct json_object *object = NULL;
+    struct errinfo ei;
+
+    for (char *at = text; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    if (json_parse(world->arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei) != ERR_OK)
+        fail_msg("%s in %s", ei.text, text);
+    return object;
+}
+
+struct world *world_new(const char *patch)
+{
+    struct arena *arena = arena_new();
+    struct world *world = ARENA_NEW(arena, struct world);
+
+    *world = (struct world){
+        .arena = arena,
+        .objects = json_own(arena, json_object_new_object()),
+        .metrics = json_own(arena, json_object_new_object()),
+        .closed = "",
+        .open = "",
+        .told = "",
+        .analysed = "podinfo:1",
+        .now_ms = 1700000000000,
+        .due = true,
+        .versions = 1,
+        .crash_at = -1,
+        .settings = {.mesh_provider = "istio",
+                     .metrics_server = "http://prometheus:9090",
+                     .selector_labels = labels,
+                     .cluster_name = "",
+                     .config_tracking = true,
+                     .min_analysis_interval_ms = 10000},
+    };
+    world->canary = world_json(world, base_canary);
+    if (patch)
+        world_patch_canary(world, patch);
+    world_put(world, "deployments/podinfo", base_target);
+    world_settle(world);
+    return world;
+}
+
+void world_free(struct world *world)
+{
+    arena_free(world->arena);
+}
+
+static void stamp(struct world *world, struct json_object *object)
+{
+    json_set_str(json_sub(object, "metadata"), "resourceVersion",
+                 arena_printf(world->arena, "%d", ++world->versions));
+}
+
+void world_patch_canary(struct world *world, const char *patch)
+{
+    world->canary = json_merge(world->arena, world->canary, world_json(world, patch));
+    stamp(world, world->canary);
+}
+
+struct json_object *world_get(struct world *world, const char *key)
+{
+    struct json_object *object = NULL;
+
+    json_object_object_get_ex(world->objects, key, &object);
+    return object;
+}
+
+static void merge_object(struct world *world, const char *key, struct json_object *patch)
+{
+    struct json_object *before = world_get(world, key);
+    struct json_object *after = json_merge(world->arena, before, patch);
+
+    if (!json_same(json_at(before, "spec", NULL), json_at(after, "spec", NULL)))
+        json_set_int(json_sub(after, "metadata"), "generation",
+                     json_int_at(before, 0, "metadata", "generation", NULL) + 1);
+    stamp(world, after);
+    json_set(world->objects, key, after);
+}
+
+void world_put(struct world *world, const char *key, const char *object)
+{
+    json_object_object_del(world->objects, key);
+    merge_object(world, key, world_json(world, object));
+    json_set_str(json_sub(world_get(world, key), "metadata"), "namespace", "test");
+}
+
+void world_patch(struct world *world, const char *key, const char *patch)
+{
+    if (patch)
+        merge_object(world, key, world_json(world, patch));
+    else
+        json_object_object_del(world->objects, key);
+}
+
+void world_push(struct world *world, const char *image)
+{
+    world_patch(world, "deployments/podinfo",
+                arena_printf(world->arena,
+                             "{'spec':{'template':{'spec':{'containers':[{'name':'podinfo',"
+                             "'image':'%s','ports':[{'containerPort':9898,'name':'http',"
+                             "'protocol':'TCP'}]}]}}}}",
+                             image));
+}
+
+const char *world_image(struct world *world, const char *deployment)
+{
+    struct json_object *object =
+        world_get(world, arena_printf(world->arena, "deployments/%s", deployment));
+    struct json_object *containers =
+        json_at(object, "spec", "template", "spec", "containers", NULL);
+    const char *image = json_str_at(json_elem(containers, 0), "image", NULL);
+
+    return image ? image : "";
+}
+
+/* --- the Deployment controller
+ * --------------------------------------------------------------------------- */
+
+static struct json_object *rollout_status(struct world *world, const char *key,
+                                          struct json_object *deployment)
+{
+    const char *image = world_image(world, key + strlen("deployments/"));
+    long long replicas = json_int_at(deployment, 1, "spec", "replicas", NULL);
+    bool stuck = strstr(image, "stuck") && replicas > 0;
+    bool slow = strstr(image, "slow") && replicas > 0;
+
+    return world_json(
+        world,
+        arena_printf(world->arena,
+                     "{'status':{'observedGeneration':%lld,'replicas':%lld,"
+                     "'updatedReplicas':%lld,'availableReplicas':%lld,'conditions':[{"
+                     "'type':'Progressing','status':'%s','reason':'%s'}]}}",
+                     (long long)json_int_at(deployment, 0, "metadata", "generation", NULL),
+                     replicas, replicas, stuck || slow ? 0LL : replicas, stuck ? "False" : "True",
+                     stuck ? "ProgressDeadlineExceeded" : "NewReplicaSetAvailable"));
+}
+
+void world_settle(struct world *world)
+{
+    json_object_object_foreach(world->objects, key, object)
+    {
+        if (strncmp(key, "deployments/", strlen("deployments/")) == 0)
+            merge_object(world, key, rollout_status(world, key, object));
+    }
+}
+
+/* --- facts
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static bool names(const char *list, const char *name)
+{
+    const char *at = strstr(list, name);
+    size_t len = strlen(name);
+
+    for (; at; at = strstr(at + 1, name)) {
+        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static struct metric_answer answer_metric(struct world *world,
+                                          const struct metric_question *question)
+{
+    struct json_object *value = NULL;
+
+    if (json_object_object_get_ex(world->metrics, question->id, &value)) {
+        if (!value)
+            return (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
+        if (json_object_is_type(value, json_type_string))
+            return (struct metric_answer){.outcome = METRIC_ERROR,
+                                          .text = json_object_get_string(value)};
+        return (struct metric_answer){.outcome = METRIC_VALUE,
+                                      .value = json_object_get_double(value)};
+    }
+    bool duration = question->query && strstr(question->query, "histogram_quantile");
+    return (struct metric_answer){.outcome = METRIC_VALUE, .value = duration ? 0.05 : 100};
+}
+
+static void answer_need(struct world *world, struct tick *tick, const struct need *need)
+{
+    if (need->kind == NEED_METRIC) {
+        fact_metric(tick, need, answer_metric(world, &need->metric));
+        return;
+    }
+    if (need->kind == NEED_OBJECT) {
+        const char *key = arena_printf(world->arena, "%s/%s", need->resource->plural, need->name);
+        fact_object(tick, need, json_copy(tick->arena, world_get(world, key)));
+        return;
+    }
+    const struct canary_webhook *hook = &tick->canary->analysis.webhooks[need->webhook];
+    bool passed = hook->type == HOOK_ROLLBACK ? names(world->open, hook->name)
+                                              : !names(world->closed, hook->name);
+    json_object_array_add(world->asked,
+                          json_object_new_string(arena_printf(world->arena, "%s %s", hook->name,
+                                                              phase_name(need->phase))));
+    fact_hook(tick, need,
+              (struct hook_answer){.passed = passed, .text = passed ? "OK" : "refused"});
+}
+
+/* --- the safety rules
+ * ------------------------------------------------------------------------------------- */
+
+static int canary_weight(struct world *world, int *primary)
+{
+    struct json_object *rules =
+        json_at(world_get(world, "httproutes/podinfo"), "spec", "rules", NULL);
+    struct json_object *backends = json_at(json_elem(rules, 0), "backendRefs", NULL);
+
+    *primary = (int)json_int_at(json_elem(backends, 0), 100, "weight", NULL);
+    return (int)json_int_at(json_elem(backends, 1), 0, "weight", NULL);
+}
+
+const char *world_weights(struct world *world)
+{
+    int primary;
+    int canary = canary_weight(world, &primary);
+
+    return arena_printf(world->arena, "%d/%d", primary, canary);
+}
+
+static void check_safety(struct world *world, const struct effect *effect)
+{
+    struct json_object *target = world_get(world, "deployments/podinfo");
+    struct json_object *apex = world_get(world, "services/podinfo");
+    const char *selected = json_str_at(apex, "spec", "selector", "app", NULL);
+    bool at_zero = json_int_at(target, 1, "spec", "replicas", NULL) == 0;
+    bool serves = json_int_at(target, 0, "status", "availableReplicas", NULL) > 0;
+    int primary;
+    int canary = canary_weight(world, &primary);
+
+    if (primary + canary != 100)
+        fail_msg("weights %d/%d do not add up", primary, canary);
+    if (canary > 0 && at_zero)
+        fail_msg("the canary has %d %% of the traffic and no replicas", canary);
+    if (at_zero && (!selected || strcmp(selected, "podinfo-primary") != 0))
+        fail_msg("the target is at zero while the apex Service does not select the primary");
+    if (effect->why && strncmp(effect->why, "weights", 7) == 0 && canary > 0 && !serves)
+        fail_msg("traffic goes to a canary that is not ready");
+    const char *image = world_image(world, "podinfo-primary");
+    if (*image && !names(world->analysed, image))
+        fail_msg("%s was promoted without having been analysed", image);
+}
+
+/* --- effects
+ * ---------------------------------------------------------------------------------------------- */
+
+static bool is_write(const struct effect *effect)
+{
+    return effect->kind == EFFECT_CREATE || effect->kind == EFFECT_PATCH ||
+           effect->kind == EFFECT_DELETE || effect->kind == EFFECT_STATUS;
+}
+
+static void write_object(struct world *world, const struct effect *effect)
+{
+    const char *key = arena_printf(world->arena, "%s/%s", effect->resource->plural, effect->name);
+    struct json_object *live = world_get(world, key);
+    const char *expected = json_str_at(effect->body, "metadata", "resourceVersion", NULL);
+    const char *version = json_str_at(live, "metadata", "resourceVersion", NULL);
+
+    if (effect->kind == EFFECT_DELETE) {
+        json_object_object_del(world->objects, key);
+        return;
+    }
+    if (effect->kind == EFFECT_CREATE && live)
+        fail_msg("%s is created although it exists", key);
+    if (effect->kind == EFFECT_PATCH && !live)
+        fail_msg("%s is patched although it does not exist", key);
+    if (expected && strcmp(expected, version) != 0)
+        fail_msg("%s is patched at version %s, it has %s", key, expected, version);
+    merge_object(world, key, effect->body);
+}
+
+static void apply(struct world *world, const struct effect *effect)
+{
+    if (effect->kind == EFFECT_STATUS) {
+        const char *applied = json_str_at(effect->body, "status", "lastAppliedSpec", NULL);
+        world->canary = json_merge(world->arena, world->canary, effect->body);
+        stamp(world, world->canary);
+        if (applied)
+            world->analysed =
+                arena_printf(world->arena, "%s %s", world->analysed, world_image(world, "podinfo"));
+    } else if (is_write(effect)) {
+        write_object(world, effect);
+    } else if (effect->text) {
+        world->told = arena_printf(world->arena, "%s%s\n", world->told, effect->text);
+    }
+    check_safety(world, effect);
+}
+
+static void apply_plan(struct world *world, const struct plan *plan)
+{
+    bool told = false;
+
+    world->crashed = false;
+    for (const struct effect *effect = plan->first; effect; effect = effect->next) {
+        told = told || !is_write(effect);
+        if (is_write(effect) && told)
+            fail_msg("a plan tells before it has written");
+        if (is_write(effect) && world->effects++ == world->crash_at) {
+            world->crashed = true;
+            world->due = true;
+            return;
+        }
+        apply(world, effect);
+    }
+}
+
+const char *world_tick(struct world *world)
+{
+    struct arena *arena = arena_new();
+    struct canary canary;
+    struct errinfo ei;
+
+    if (canary_view(arena, json_copy(arena, world->canary), &canary, &ei) != ERR_OK)
+        fail_msg("canary_view: %s", ei.text);
+    struct tick *tick =
+        tick_new(arena, &canary, &world->settings, world->now_ms, world->due, "uuid");
+    world->asked = json_own(world->arena, json_object_new_array());
+    for (int round = 0;; round++) {
+        if (round == 50)
+            fail_msg("the rules still miss facts after %d rounds", round);
+        tick_reset(tick);
+        if (decide(tick) != VERDICT_NEED_FACTS)
+            break;
+        if (!tick->needs)
+            fail_msg("the rules miss facts and ask for none");
+        for (const struct need *need = tick->needs; need; need = need->next)
+            answer_need(world, tick, need);
+    }
+    const char *text = arena_strdup(world->arena, plan_print(tick));
+    world->again = tick->plan->again;
+    apply_plan(world, tick->plan);
+    arena_free(arena);
+    return text;
+}
+
+void world_run(struct world *world)
+{
+    for (int i = 0; i < MAX_TICKS; i++) {
+        const char *text = world_tick(world);
+        if (!world->crashed && world->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
+            return;
+        if (world->again != AGAIN_NOW)
+            world->now_ms += INTERVAL_MS;
+        world_settle(world);
+    }
+    fail_msg("no end after %d ticks, phase %s, told:\n%s", MAX_TICKS, world_phase(world),
+             world->told);
+}
+
+void world_initialise(struct world *world)
+{
+    world_run(world);
+    assert_string_equal(world_phase(world), "Initialized");
+    world->told = "";
+    world->effects = 0;
+}
+
+/* --- what cases look at
+ * ------------------------------------------------------------------------------------ */
+
+const char *world_phase(struct world *world)
+{
+    const char *phase = json_str_at(world->canary, "status", "phase", NULL);
+
+    return phase ? phase : "";
+}
+
+int world_status_int(struct world *world, const char *key)
+{
+    return (int)json_int_at(world->canary, -1, "status", key, NULL);
+}
+
+static void drop_times(struct json_object *object)
+{
+    struct json_object *conditions = json_at(object, "status", "conditions", NULL);
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+    struct json_object *status = json_at(object, "status", NULL);
+
+    if (metadata) {
+        json_object_object_del(metadata, "resourceVersion");
+        json_object_object_del(metadata, "generation");
+    }
+    if (status) {
+        json_object_object_del(status, "lastTransitionTime");
+        json_object_object_del(status, "observedGeneration");
+    }
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        json_object_object_del(json_elem(conditions, i), "lastTransitionTime");
+        json_object_object_del(json_elem(conditions, i), "lastUpdateTime");
+    }
+}
+
+const char *world_state(struct world *world)
+{
+    struct json_object *objects = json_copy(world->arena, world->objects);
+    struct json_object *canary = json_copy(world->arena, world->canary);
+
+    drop_times(canary);
+    json_object_object_foreach(objects, key, object)
+    {
+        (void)key;
+        drop_times(object);
+    }
+    return arena_printf(world->arena, "%s\n%s", json_text_sorted(world->arena, canary),
+                        json_text_sorted(world->arena, objects));
+}
+
+void expect_tick_at(struct world *world, const char *text, const char *file, int line)
+{
+    const char *got = world_tick(world);
+
+    if (strcmp(got, text) != 0) {
+        print_error("%s:%d: the plan is\n%s\nand not\n%s\n", file, line, got, text);
+        _fail(file, line);
+    }
+    world_settle(world);
+}

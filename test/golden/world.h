@@ -1,0 +1,68 @@
+/*
+ * A cluster in memory for golden cases: objects by name, a Deployment controller that is done at
+ * once, metrics and webhooks that answer what a case tells them to. A tick gathers facts, decides
+ * and applies the plan's effects; after each effect the safety rules of a release are checked.
+ *
+ * Texts that cases give are JSON with single quotes. Everything lives in the world's arena.
+ */
+#ifndef GOLDEN_WORLD_H
+#define GOLDEN_WORLD_H
+
+#include "base/json.h"
+#include "decide/decide.h"
+
+struct world {
+    struct arena *arena;
+    struct json_object *objects; /* "deployments/podinfo" to object */
+    struct json_object *canary;
+    struct json_object *metrics; /* question id to value; a string is an error, null is no values */
+    const char *closed;          /* names of webhooks that refuse, space-separated */
+    const char *open;            /* names of rollback webhooks that agree; the others refuse */
+    struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
+    struct settings settings;
+    int64_t now_ms;
+    bool due;
+    int versions;
+    int effects;          /* writes applied so far */
+    int crash_at;         /* the tick is cut off before this write; -1: never */
+    bool crashed;         /* in the last tick */
+    enum again again;     /* of the last tick */
+    const char *told;     /* events, alerts, outcomes of all ticks, one per line */
+    const char *analysed; /* images whose analysis has begun, space-separated */
+};
+
+/* podinfo in namespace test with two replicas, HTTPRoute gateway, stepWeight 10 to 50, threshold 2.
+ * `patch` changes the Canary. */
+struct world *world_new(const char *patch);
+void world_free(struct world *world);
+struct json_object *world_json(struct world *world, const char *quoted);
+void world_patch_canary(struct world *world, const char *patch);
+/* Changes an object, as a person or another controller would. NULL patch deletes it. */
+void world_patch(struct world *world, const char *key, const char *patch);
+void world_put(struct world *world, const char *key, const char *object);
+struct json_object *world_get(struct world *world, const char *key);
+void world_push(struct world *world, const char *image); /* a new revision of the target */
+
+/* One tick with all of its plan (or up to the crash). Returns what was planned, as plan_print(). */
+const char *world_tick(struct world *world);
+/* Every workload reaches the state it can: an image with "stuck" never gets ready and runs into its
+ * deadline, one with "slow" is not ready yet. */
+void world_settle(struct world *world);
+/* Ticks, settling in between and an interval apart, until nothing is to be done. Fails the test
+ * after 60. */
+void world_run(struct world *world);
+void world_initialise(struct world *world);
+
+const char *world_phase(struct world *world);
+int world_status_int(struct world *world, const char *key);
+/* "90/10" of the HTTPRoute */
+const char *world_weights(struct world *world);
+const char *world_image(struct world *world, const char *deployment);
+/* The whole state without versions and times: equal texts are equal clusters. */
+const char *world_state(struct world *world);
+
+/* Ticks and compares the plan. */
+#define expect_tick(world, text) expect_tick_at((world), (text), __FILE__, __LINE__)
+void expect_tick_at(struct world *world, const char *text, const char *file, int line);
+
+#endif
