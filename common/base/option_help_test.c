@@ -1,0 +1,147 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/option.h"
+#include "base/utf8.h"
+
+static const char *const levels[] = {"debug", "info", "warn", NULL};
+static const struct option_row rows[] = {
+    {.name = "port",
+     .type = OPTION_INT,
+     .value = "8080",
+     .arg = "PORT",
+     .group = "Server",
+     .help = "port to listen on"},
+    {.name = "log-level",
+     .type = OPTION_STRING,
+     .value = "info",
+     .arg = "LEVEL",
+     .choices = levels,
+     .group = "Log",
+     .env = "LOG_LEVEL",
+     .help = "least severe line that is logged"},
+    {.name = "timeout",
+     .type = OPTION_DURATION,
+     .group = "Server",
+     .value = "30s",
+     .help = "how long a request may take before it is answered with 503, which tells the caller "
+             "to come back later"},
+    {.name = "a-flag-whose-name-is-far-too-long-for-the-column",
+     .type = OPTION_STRING,
+     .arg = "X",
+     .group = "Server",
+     .help = "stands on a line of its own"},
+    {.name = "slack-url",
+     .type = OPTION_STRING,
+     .arg = "URL",
+     .env = "SLACK_URL",
+     .env_wins = true,
+     .value = "http://s",
+     .secret = true,
+     .help = "where alerts go"},
+    {.name = "verbose", .type = OPTION_BOOL, .value = "false", .help = "more"},
+    {.name = "leader", .type = OPTION_BOOL, .value = "true", .help = "elect one"},
+    {.name = "zap-encoding", .type = OPTION_IGNORED, .arg = "NAME", .help = "log lines are JSON"},
+    {0},
+};
+static const struct option_program program = {
+    .name = "flagger-x",
+    .summary = "does x",
+    .synopsis = "[OPTION...] FILE",
+    .rows = rows,
+    .details = "Signals: TERM ends it.\n\nExample:\n  flagger-x --port 1\n"};
+
+static void help_is_as_it_should_look(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    assert_string_equal(option_help(&program, arena, false),
+                        "flagger-x: does x\n"
+                        "\n"
+                        "Usage\n"
+                        "  flagger-x [OPTION...] FILE\n"
+                        "\n"
+                        "Server\n"
+                        "  --port PORT          port to listen on (default: 8080)\n"
+                        "  --timeout VALUE      how long a request may take before it is answered "
+                        "with 503, which tells the\n"
+                        "                       caller to come back later (default: 30s)\n"
+                        "  --a-flag-whose-name-is-far-too-long-for-the-column X\n"
+                        "                       stands on a line of its own\n"
+                        "\n"
+                        "Log\n"
+                        "  --log-level LEVEL    least severe line that is logged: debug, info or "
+                        "warn (default: info;\n"
+                        "                       environment: LOG_LEVEL)\n"
+                        "\n"
+                        "Options\n"
+                        "  --slack-url URL      where alerts go (environment: SLACK_URL, which "
+                        "wins over the flag)\n"
+                        "  --verbose            more\n"
+                        "  --leader             elect one (default: true)\n"
+                        "\n"
+                        "Help\n"
+                        "  --help               show this text\n"
+                        "  --version            show the version\n"
+                        "\n"
+                        "Accepted so that existing manifests start, without effect\n"
+                        "  --zap-encoding NAME  log lines are JSON\n"
+                        "\n"
+                        "Signals: TERM ends it.\n"
+                        "\n"
+                        "Example:\n"
+                        "  flagger-x --port 1\n");
+    arena_free(arena);
+}
+
+static void no_line_is_too_wide_or_ends_in_blanks(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    for (const char *line = option_help(&program, arena, false); *line;) {
+        size_t len = strcspn(line, "\n");
+        assert_in_range(utf8_count(line, len), 0, 100);
+        assert_true(len == 0 || line[len - 1] != ' ');
+        line += len + 1;
+    }
+    arena_free(arena);
+}
+
+static void color_changes_nothing_else(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *bold = option_help(&program, arena, true);
+    char *plain = arena_alloc(arena, strlen(bold) + 1), *at = plain;
+    size_t on = 0, off = 0;
+    while (*bold) {
+        if (strncmp(bold, "\033[1m", 4) == 0) {
+            on++;
+            bold += 4;
+        } else if (strncmp(bold, "\033[0m", 4) == 0) {
+            off++;
+            bold += 4;
+        } else {
+            *at++ = *bold++;
+        }
+    }
+    assert_string_equal(plain, option_help(&program, arena, false));
+    assert_int_equal(on, off);
+    assert_true(on > 10);
+    assert_null(strchr(option_help(&program, arena, false), '\033'));
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_is_as_it_should_look),
+        cmocka_unit_test(no_line_is_too_wide_or_ends_in_blanks),
+        cmocka_unit_test(color_changes_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,337 @@
+#include "base/option.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+
+static struct {
+    int64_t port, interval, level_count;
+    double ratio;
+    const char *database, *level, *slack;
+    bool verbose, leader;
+} opt;
+
+static const char *const levels[] = {"debug", "info", NULL};
+static const struct option_row rows[] = {
+    {.name = "port",
+     .type = OPTION_INT,
+     .at = &opt.port,
+     .value = "8080",
+     .min = 0,
+     .max = 65535,
+     .arg = "PORT",
+     .env = "PORT",
+     .help = "port to listen on"},
+    {.name = "count", .type = OPTION_INT, .at = &opt.level_count, .help = "how many"},
+    {.name = "database",
+     .type = OPTION_STRING,
+     .at = &opt.database,
+     .env = "DATABASE_URL",
+     .arg = "DSN",
+     .secret = true},
+    {.name = "log-level",
+     .type = OPTION_STRING,
+     .at = &opt.level,
+     .value = "info",
+     .choices = levels,
+     .env = "LEVEL"},
+    {.name = "slack-url",
+     .type = OPTION_STRING,
+     .at = &opt.slack,
+     .env = "SLACK_URL",
+     .env_wins = true},
+    {.name = "interval",
+     .type = OPTION_DURATION,
+     .at = &opt.interval,
+     .value = "10s",
+     .min = 1000,
+     .max = 3600000},
+    {.name = "ratio", .type = OPTION_NUMBER, .at = &opt.ratio, .value = "0.5", .min = 0, .max = 1},
+    {.name = "verbose", .type = OPTION_BOOL, .at = &opt.verbose},
+    {.name = "leader", .type = OPTION_BOOL, .at = &opt.leader, .value = "true", .env = "LEADER"},
+    {.name = "old-flag", .type = OPTION_IGNORED, .help = "nothing needs it any more"},
+    {.name = "old-value", .type = OPTION_IGNORED, .arg = "X", .help = "nothing needs it any more"},
+    {0},
+};
+static const struct option_program program = {.name = "prog", .summary = "tests", .rows = rows};
+static const struct option_program with_arguments = {
+    .name = "prog", .rows = rows, .takes_arguments = true};
+
+enum { MAX_WORDS = 8 };
+
+static int count(const char *const *words)
+{
+    int n = 0;
+    while (words[n])
+        n++;
+    return n;
+}
+
+static enum err read_words(struct arena *arena, const struct option_program *p,
+                           const char *const *words, const char *const *environment, int *first,
+                           struct errinfo *ei)
+{
+    char **argv = arena_array(arena, MAX_WORDS + 2, sizeof(*argv)),
+         **env = arena_array(arena, MAX_WORDS + 1, sizeof(*env));
+    argv[0] = arena_strdup(arena, "prog");
+    for (int i = 0; words[i]; i++)
+        argv[i + 1] = arena_strdup(arena, words[i]);
+    for (int i = 0; environment[i]; i++)
+        env[i] = arena_strdup(arena, environment[i]);
+    memset(&opt, 0xee, sizeof(opt));
+    return option_read(p, arena, count(words) + 1, argv, env, first, ei);
+}
+
+static void defaults_stand_alone(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct errinfo ei;
+    int first;
+    assert_int_equal(read_words(arena, &program, (const char *[]){NULL},
+                                (const char *[]){"OTHER=1", NULL}, &first, &ei),
+                     ERR_OK);
+    assert_int_equal(first, 1);
+    assert_int_equal(opt.port, 8080);
+    assert_int_equal(opt.level_count, 0);
+    assert_null(opt.database);
+    assert_string_equal(opt.level, "info");
+    assert_int_equal(opt.interval, 10000);
+    assert_true(opt.ratio == 0.5);
+    assert_false(opt.verbose);
+    assert_true(opt.leader);
+    memset(&opt, 0, sizeof(opt));
+    assert_int_equal(option_read(&program, arena, 0, NULL, NULL, &first, &ei), ERR_OK);
+    assert_int_equal(opt.port, 8080);
+    arena_free(arena);
+}
+
+static void flags_have_gos_forms(void **state)
+{
+    (void)state;
+    static const char *const forms[][MAX_WORDS] = {
+        {"--port", "1", "--database", "d", "--verbose", "--leader=false", "--interval=1m30s"},
+        {"-port=1", "-database=d", "-verbose=true", "-leader=0", "-interval", "90s"},
+        {"-port", "2", "--port=1", "--database=x", "--database", "d", "--verbose=T", "--leader=F"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct errinfo ei;
+        int first;
+        const char *words[MAX_WORDS + 1] = {0};
+        memcpy(words, forms[i], sizeof(forms[i]));
+        assert_int_equal(read_words(arena, &program, words, (const char *[]){NULL}, &first, &ei),
+                         ERR_OK);
+        assert_int_equal(opt.port, 1);
+        assert_string_equal(opt.database, "d");
+        assert_true(opt.verbose);
+        assert_false(opt.leader);
+        assert_int_equal(opt.interval, i == 2 ? 10000 : 90000);
+        assert_int_equal(first, count(words) + 1);
+    }
+    arena_free(arena);
+}
+
+static void flag_beats_environment_beats_default(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct errinfo ei;
+    int first;
+    static const char *const environment[] = {"PORT=7",       "DATABASE_URL=env", "SLACK_URL=env",
+                                              "LEADER=false", "LEVEL=",           NULL};
+    assert_int_equal(read_words(arena, &program, (const char *[]){NULL}, environment, &first, &ei),
+                     ERR_OK);
+    assert_int_equal(opt.port, 7);
+    assert_string_equal(opt.database, "env");
+    assert_string_equal(opt.slack, "env");
+    assert_string_equal(opt.level, "info"); /* empty counts as unset */
+    assert_false(opt.leader);
+    assert_int_equal(
+        read_words(arena, &program,
+                   (const char *[]){"--port=9", "--database=flag", "--slack-url=flag", NULL},
+                   environment, &first, &ei),
+        ERR_OK);
+    assert_int_equal(opt.port, 9);
+    assert_string_equal(opt.database, "flag");
+    assert_string_equal(opt.slack, "env"); /* env_wins */
+    assert_int_equal(read_words(arena, &program, (const char *[]){"--slack-url=flag", NULL},
+                                (const char *[]){NULL}, &first, &ei),
+                     ERR_OK);
+    assert_string_equal(opt.slack, "flag");
+    arena_free(arena);
+}
+
+static void mistakes_are_one_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[3], *environment[2], *error;
+    } cases[] = {
+        {{"--prot", "1"}, {0}, "unknown flag --prot; did you mean --port?"},
+        {{"-PORT=1"}, {0}, "unknown flag --PORT; did you mean --port?"},
+        {{"--log_level=info"}, {0}, "unknown flag --log_level; did you mean --log-level?"},
+        {{"--data"}, {0}, "unknown flag --data; did you mean --database?"},
+        {{"--frobnicate"}, {0}, "unknown flag --frobnicate; see --help for the known ones"},
+        {{"--=1"}, {0}, "unknown flag --; see --help for the known ones"},
+        {{"--port"}, {0}, "--port needs a value: --port PORT"},
+        {{"--database", "--port"}, {0}, "--database needs a value: --database DSN"},
+        {{"--port="}, {0}, "--port: expected a whole number from 0 to 65535, found \"\""},
+        {{"--port=65536"}, {0}, "--port: expected a whole number from 0 to 65535, found \"65536\""},
+        {{"--port", "-1"}, {0}, "--port: expected a whole number from 0 to 65535, found \"-1\""},
+        {{"--port", "1x"}, {0}, "--port: expected a whole number from 0 to 65535, found \"1x\""},
+        {{"--count=99999999999999999999"},
+         {0},
+         "--count: expected a whole number, found \"99999999999999999999\""},
+        {{"--log-level=loud"}, {0}, "--log-level: expected one of debug, info, found \"loud\""},
+        {{"--interval=5"}, {0}, "--interval: expected a duration from 1s to 1h0m0s, found \"5\""},
+        {{"--interval=2h"}, {0}, "--interval: expected a duration from 1s to 1h0m0s, found \"2h\""},
+        {{"--ratio=nan"}, {0}, "--ratio: expected a number from 0 to 1, found \"nan\""},
+        {{"--ratio=1.5"}, {0}, "--ratio: expected a number from 0 to 1, found \"1.5\""},
+        {{"--verbose=yes"}, {0}, "--verbose: expected true or false, found \"yes\""},
+        {{"stray"}, {0}, "unexpected argument \"stray\"; flags begin with --"},
+        {{"--verbose", "false"}, {0}, "unexpected argument \"false\"; flags begin with --"},
+        {{"--", "x"}, {0}, "unexpected argument \"x\"; flags begin with --"},
+        {{0}, {"PORT=x"}, "PORT: expected a whole number from 0 to 65535, found \"x\""},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct errinfo ei = {0};
+        int first;
+        assert_int_equal(
+            read_words(arena, &program, cases[i].words, cases[i].environment, &first, &ei),
+            ERR_INVALID);
+        assert_string_equal(ei.text, cases[i].error);
+    }
+    arena_free(arena);
+}
+
+static void secrets_are_not_repeated(void **state)
+{
+    (void)state;
+    static int64_t pin;
+    static const struct option_row secret_rows[] = {
+        {.name = "pin", .type = OPTION_INT, .at = &pin, .secret = true, .env = "PIN"}, {0}};
+    static const struct option_program secret = {.name = "prog", .rows = secret_rows};
+    struct arena *arena = arena_new();
+    struct errinfo ei;
+    int first;
+    assert_int_equal(read_words(arena, &secret, (const char *[]){"--pin=hunter2", NULL},
+                                (const char *[]){NULL}, &first, &ei),
+                     ERR_INVALID);
+    assert_string_equal(ei.text, "--pin: expected a whole number");
+    arena_free(arena);
+}
+
+static void arguments_follow_the_flags(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[5];
+        int first;
+    } cases[] = {
+        {{"--verbose", "cmd", "--port=x"}, 2}, /* what follows belongs to cmd */
+        {{"--", "--port"}, 2},
+        {{"-", "a"}, 1},
+        {{"--port", "1"}, 3},
+        {{0}, 1},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct errinfo ei;
+        int first = -1;
+        assert_int_equal(
+            read_words(arena, &with_arguments, cases[i].words, (const char *[]){NULL}, &first, &ei),
+            ERR_OK);
+        assert_int_equal(first, cases[i].first);
+    }
+    arena_free(arena);
+}
+
+static void help_and_version_are_told(void **state)
+{
+    (void)state;
+    static const char *const asking[] = {"--help", "-h", "-help", "--version"};
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
+        struct errinfo ei;
+        int first;
+        /* Also beside a bad value: values are looked at last. */
+        assert_int_equal(read_words(arena, &program, (const char *[]){"--port=x", asking[i], NULL},
+                                    (const char *[]){NULL}, &first, &ei),
+                         ERR_CANCELLED);
+        assert_string_equal(ei.text, i < 3 ? "--help was asked for" : "--version was asked for");
+    }
+    arena_free(arena);
+}
+
+/* What option_parse() does to a process of its own. */
+static int run(struct arena *arena, const char *word, const char *second, char **out, char **err)
+{
+    FILE *files[2] = {tmpfile(), tmpfile()};
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fileno(files[0]), STDOUT_FILENO);
+        dup2(fileno(files[1]), STDERR_FILENO);
+        char *argv[] = {arena_strdup(arena, "prog"), arena_strdup(arena, word),
+                        arena_strdup(arena, second), NULL};
+        int index = option_parse(&program, arena, second ? 3 : 2, argv);
+        arena_free(arena);
+        _exit(100 + index);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    char **texts[2] = {out, err};
+    for (size_t i = 0; i < 2; i++) {
+        *texts[i] = arena_alloc(arena, 20001);
+        assert_true(pread(fileno(files[i]), *texts[i], 20000, 0) >= 0);
+        fclose(files[i]);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void the_process_ends_as_it_should(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    char *out, *err;
+    assert_int_equal(run(arena, "--help", NULL, &out, &err), 0);
+    assert_string_equal(out, option_help(&program, arena, false));
+    assert_string_equal(err, "");
+    assert_int_equal(run(arena, "--version", NULL, &out, &err), 0);
+    assert_string_equal(out, "prog " FLAGGER_VERSION "\n");
+    assert_int_equal(run(arena, "--prot=1", NULL, &out, &err), 2);
+    assert_string_equal(out, "");
+    assert_string_equal(err, "prog: unknown flag --prot; did you mean --port?\n");
+    assert_int_equal(run(arena, "--old-flag", "--old-value=7", &out, &err), 103);
+    assert_non_null(strstr(err, "\"event\":\"option_ignored\""));
+    assert_non_null(strstr(err, "\"flag\":\"old-flag\""));
+    assert_non_null(strstr(err, "\"flag\":\"old-value\""));
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_stand_alone),
+        cmocka_unit_test(flags_have_gos_forms),
+        cmocka_unit_test(flag_beats_environment_beats_default),
+        cmocka_unit_test(mistakes_are_one_sentence),
+        cmocka_unit_test(secrets_are_not_repeated),
+        cmocka_unit_test(arguments_follow_the_flags),
+        cmocka_unit_test(help_and_version_are_told),
+        cmocka_unit_test(the_process_ends_as_it_should),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
