@@ -5,7 +5,8 @@
  * arena. Neither prunes, defaults or validates, and neither touches resourceVersion or generation:
  * the server does that around them. Fields of metadata that nobody owns (name, namespace, uid,
  * resourceVersion, generation, creationTimestamp, selfLink, managedFields), apiVersion and kind are
- * never tracked.
+ * never tracked. The caller drops beforehand what the endpoint does not write: status in a plain
+ * apply, everything but metadata and status in one of the status subresource.
  */
 #ifndef OBJECT_APPLY_H
 #define OBJECT_APPLY_H
@@ -19,7 +20,7 @@
 #include "object/cause.h"
 #include "object/typing.h"
 
-enum { APPLY_MAX_MANAGER = 128 };
+enum { APPLY_MAX_MANAGER = 128, APPLY_MAX_UPDATERS = 10 };
 
 struct apply_request {
     struct typing typing;
