@@ -401,7 +401,7 @@ static void send_list(struct watch *w)
     else
         watch_keys_begin(&w->keys);
     struct kube_request request = request_of(w, query);
-    request.timeout_ms = 60000;
+    request.timeout_ms = w->spec.timing.list_ms;
     w->call = kube_send(w->client, &request, list_done, w);
     arena_free(arena);
 }
@@ -548,6 +548,7 @@ static void set_defaults(struct watch_timing *timing)
                                                  .backoff_max_ms = 30000,
                                                  .missing_ms = 60000,
                                                  .margin_ms = 30000,
+                                                 .list_ms = 60000,
                                                  .timeout_s = 290,
                                                  .page = 500};
 
@@ -559,6 +560,8 @@ static void set_defaults(struct watch_timing *timing)
         timing->missing_ms = defaults.missing_ms;
     if (!timing->margin_ms)
         timing->margin_ms = defaults.margin_ms;
+    if (!timing->list_ms)
+        timing->list_ms = defaults.list_ms;
     if (!timing->timeout_s)
         timing->timeout_s = defaults.timeout_s;
     if (!timing->page)

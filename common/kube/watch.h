@@ -17,6 +17,7 @@ struct watch_timing {
     int64_t backoff_max_ms; /* 30 s */
     int64_t missing_ms;     /* between two tries after a 404: 60 s */
     int64_t margin_ms;      /* beyond the time-out of a watch until it is cut: 30 s */
+    int64_t list_ms;        /* time-out of a page: 60 s */
     int timeout_s;          /* of a watch, half of it comes on top by chance: 290 */
     int page;               /* items of a list's page: 500 */
 };

@@ -1,0 +1,481 @@
+#include "kube/watch.h"
+
+#include "kube/fake_world.h"
+
+/* What a watch has said, as text: "+a +b * -c". */
+struct log {
+    char text[8192];
+    int events;
+    int synced;
+    char gone[512]; /* the last GONE object */
+    struct watch *watch;
+    int free_at;
+};
+
+static void on_event(void *arg, enum watch_event event, struct json_object *object)
+{
+    static const char *const signs[] = {
+        [WATCH_PUT] = "+", [WATCH_GONE] = "-", [WATCH_SYNCED] = "*"};
+    struct log *log = arg;
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+
+    snprintf(log->text + strlen(log->text), sizeof(log->text) - strlen(log->text), "%s%s%s",
+             log->text[0] ? " " : "", signs[event], name ? name : "");
+    log->events++;
+    log->synced += event == WATCH_SYNCED;
+    if (event == WATCH_GONE)
+        snprintf(log->gone, sizeof(log->gone), "%s", json_object_to_json_string(object));
+    if (event == WATCH_SYNCED)
+        assert_null(object);
+    if (log->events == log->free_at) {
+        watch_free(log->watch);
+        log->watch = NULL;
+    }
+}
+
+static struct watch *start(struct world *w, struct log *log)
+{
+    log->watch =
+        watch_new(w->api->loop, w->api->client,
+                  &(struct watch_spec){
+                      .resource = &kube_configmaps, .namespace_ = "test", .timing = world_quick},
+                  on_event, log);
+    return log->watch;
+}
+
+static void what_is_asked(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+    char label[] = "app in (a,b)";
+    struct kube_resource resource = kube_deployments;
+    struct watch_spec spec = {.resource = &resource,
+                              .label_selector = label,
+                              .field_selector = "metadata.name=x",
+                              .metadata_only = true};
+
+    for (const char *name = "a\0b\0c\0d\0"; *name; name += 2)
+        world_put(w, name);
+    spec.timing.page = 3;
+    log.watch = watch_new(w->api->loop, w->api->client, &spec, on_event, &log);
+    memset(label, 'x', sizeof(label) - 1); /* was copied */
+    resource.plural = "others";
+    assert_int_equal(log.events, 0);
+    FAKE_WAIT(w->api, w->streams);
+    assert_string_equal(log.text, "+a +b +c +d *");
+    assert_true(watch_synced(log.watch));
+    assert_null(watch_trouble(log.watch));
+    const struct fake_seen *seen = w->api->seen;
+#define SELECTORS "labelSelector=app%20in%20%28a%2Cb%29&fieldSelector=metadata.name%3Dx"
+    assert_int_equal(w->api->count, 3);
+    assert_string_equal(seen[0].path, "/apis/apps/v1/deployments");
+    assert_string_equal(seen[0].query, "limit=3&" SELECTORS);
+    assert_string_equal(seen[1].query, "limit=3&" SELECTORS "&continue=104-3");
+    assert_non_null(strstr(seen[0].accept, "as=PartialObjectMetadataList;"));
+    assert_string_equal(seen[2].path, "/apis/apps/v1/deployments");
+    assert_non_null(strstr(seen[2].accept, "as=PartialObjectMetadata;"));
+    const char *head = "watch=1&allowWatchBookmarks=true&resourceVersion=104&timeoutSeconds=";
+    assert_memory_equal(seen[2].query, head, strlen(head));
+    assert_in_range(strtol(seen[2].query + strlen(head), NULL, 10), 290, 290 + 145);
+    assert_non_null(strstr(seen[2].query, "&" SELECTORS));
+    watch_free(log.watch);
+    world_stop(w);
+}
+
+static void resumes_where_it_was(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+
+    world_put(w, "a");
+    start(w, &log);
+    FAKE_WAIT(w->api, w->streams);
+    world_put(w, "b");
+    world_bookmark(w);
+    world_bookmark(w); /* 104 */
+    fake_run_for(w->api, 20);
+    world_end_streams(w);
+    FAKE_WAIT(w->api, w->streams);
+    assert_non_null(strstr(w->api->seen[2].query, "resourceVersion=104&"));
+    world_delete(w, "a");
+    FAKE_WAIT(w->api, log.events == 4);
+    assert_string_equal(log.text, "+a * +b -a");
+    assert_non_null(strstr(log.gone, "\"data\"")); /* the whole last state */
+    assert_int_equal(w->lists, 1);
+    assert_null(watch_trouble(log.watch));
+    watch_free(log.watch);
+    world_stop(w);
+}
+
+static void a_gap_shows_in_what_vanished(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+
+    for (const char *name = "a\0b\0c\0d\0"; *name; name += 2)
+        world_put(w, name);
+    start(w, &log);
+    FAKE_WAIT(w->api, w->streams);
+    w->mute = true;
+    world_delete(w, "b");
+    world_delete(w, "c");
+    world_put(w, "c");
+    world_compact(w);
+    world_end_streams(w);
+    FAKE_WAIT(w->api, log.synced == 2);
+    assert_string_equal(log.text, "+a +b +c +d * +a -c +c +d -b *");
+    assert_string_equal(
+        log.gone,
+        "{ \"metadata\": { \"namespace\": \"test\", \"name\": \"b\", \"uid\": \"u2\" } }");
+    watch_free(log.watch);
+    world_stop(w);
+}
+
+static void troubles_are_told_while_they_last(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault fault;
+        int at;
+        const char *want;
+    } cases[] = {
+        {FAULT_403, 1, "LIST configmaps in test: denied: made to fail"},
+        {FAULT_404, 1, "LIST configmaps in test: not found: made to fail"},
+        {FAULT_NO_LIST, 1, "the API server answered with something that is no list"},
+        {FAULT_500, 2, "LIST configmaps in test: temporary failure: made to fail"},
+        {FAULT_ERROR_500, 2, "LIST configmaps: the watch was ended: etcd (500)"},
+        {FAULT_GARBAGE, 2, "LIST configmaps: the watch brought rubbish: "},
+        {FAULT_CUT, 2, "LIST configmaps in test: "},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = world_start();
+        struct log log = {0};
+        world_put(w, "a");
+        w->fault = cases[i].fault;
+        w->fault_at = cases[i].at;
+        start(w, &log);
+        FAKE_WAIT(w->api, watch_trouble(log.watch));
+        if (!strstr(watch_trouble(log.watch), cases[i].want))
+            fail_msg("case %zu: %s", i, watch_trouble(log.watch));
+        assert_int_equal(watch_synced(log.watch), cases[i].at == 2);
+        FAKE_WAIT(w->api, log.synced);
+        FAKE_WAIT(w->api, w->streams);
+        world_put(w, "b");
+        FAKE_WAIT(w->api, strstr(log.text, "+b"));
+        assert_null(watch_trouble(log.watch));
+        watch_free(log.watch);
+        world_stop(w);
+    }
+}
+
+/* A server that takes no watch must not be listed from again and again without a pause. */
+static void answer_bad_watch(struct fake_api *api, struct http_conn_request *req,
+                             const struct fake_seen *seen)
+{
+    struct world *w = api->arg;
+
+    if (strstr(seen->query, "watch=1")) {
+        w->watches++;
+        world_do_fault(w, req, true);
+    } else {
+        w->lists++;
+        world_list(w, req, seen->query);
+    }
+}
+
+static void lists_do_not_follow_each_other_without_a_pause(void **state)
+{
+    (void)state;
+    static const enum fault faults[] = {FAULT_410, FAULT_ERROR_410, FAULT_GARBAGE, FAULT_END,
+                                        FAULT_403, FAULT_404,       FAULT_CUT,     FAULT_HALF_LINE};
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct world *w = world_start();
+        struct log log = {0};
+        struct watch_spec spec = {
+            .resource = &kube_configmaps,
+            .timing = {.backoff_min_ms = 50, .backoff_max_ms = 100000, .missing_ms = 100000}};
+        w->api->answer = answer_bad_watch;
+        w->fault = faults[i];
+        log.watch = watch_new(w->api->loop, w->api->client, &spec, on_event, &log);
+        fake_run_for(w->api, 400);
+        /* doubling from 25..50 ms on: at most five waits in 400 ms, one more list for the first 410
+         */
+        assert_in_range(w->watches, 2, 6);
+        assert_in_range(w->lists, 1, 6);
+        watch_free(log.watch);
+        world_stop(w);
+    }
+}
+
+static void a_missing_resource_is_asked_for_now_and_then(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+    struct watch_spec spec = {.resource = &kube_configmaps, .timing = {.missing_ms = 100}};
+
+    w->fault = FAULT_404;
+    w->fault_at = 1;
+    int64_t start_ms = clock_monotonic_ms();
+    log.watch = watch_new(w->api->loop, w->api->client, &spec, on_event, &log);
+    FAKE_WAIT(w->api, log.synced);
+    assert_true(clock_monotonic_ms() - start_ms >= 90);
+    assert_int_equal(w->lists, 2);
+    watch_free(log.watch);
+    world_stop(w);
+}
+
+static void a_silent_watch_is_cut_and_resumed(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+
+    w->mute = true;
+    start(w, &log);
+    FAKE_WAIT(w->api, w->watches == 1);
+    int64_t start_ms = clock_monotonic_ms();
+    FAKE_WAIT(w->api, w->watches == 2); /* timeoutSeconds 1 and the margin of 100 ms */
+    assert_in_range(clock_monotonic_ms() - start_ms, 1050, 5000);
+    assert_int_equal(w->lists, 1);
+    watch_free(log.watch);
+    world_stop(w);
+}
+
+static void answer_long_line(struct fake_api *api, struct http_conn_request *req,
+                             const struct fake_seen *seen)
+{
+    struct world *w = api->arg;
+    size_t len = 17 * 1024 * 1024;
+
+    if (!strstr(seen->query, "watch=1") || w->watches++ > 0) {
+        world_answer(api, req, seen);
+        return;
+    }
+    char *text = heap_alloc(len);
+    memset(text, ' ', len);
+    http_stream_start(req, 200, "application/json", len + 1024);
+    http_stream_send(req, text, len);
+    http_stream_end(req);
+    free(text);
+}
+
+static void a_line_has_a_maximum(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+
+    w->api->answer = answer_long_line;
+    world_put(w, "a");
+    start(w, &log);
+    FAKE_WAIT(w->api, watch_trouble(log.watch));
+    assert_string_equal(watch_trouble(log.watch), "the watch brought a line that is too long");
+    FAKE_WAIT(w->api, log.synced == 2 && w->streams);
+    world_put(w, "b");
+    FAKE_WAIT(w->api, strstr(log.text, "+b"));
+    watch_free(log.watch);
+    world_stop(w);
+}
+
+/* Pages of more than one item are too long for this server's objects. */
+static void answer_big_objects(struct fake_api *api, struct http_conn_request *req,
+                               const struct fake_seen *seen)
+{
+    if (world_param(seen->query, "limit=", 1) > 1) {
+        char *text = heap_alloc(JSON_MAX_BYTES + 100);
+        memset(text, ' ', JSON_MAX_BYTES + 100);
+        http_reply(req, 200, "application/json", text, JSON_MAX_BYTES + 100);
+        free(text);
+        return;
+    }
+    world_answer(api, req, seen);
+}
+
+static void pages_shrink_when_they_are_too_long(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+
+    w->api->answer = answer_big_objects;
+    world_put(w, "a");
+    world_put(w, "b");
+    start(w, &log); /* pages of 3, then 1 */
+    FAKE_WAIT(w->api, log.synced);
+    assert_string_equal(log.text, "+a +b *");
+    watch_free(log.watch);
+    world_stop(w);
+}
+
+static void goes_on_at_the_same_page(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+
+    for (const char *name = "a\0b\0c\0d\0e\0f\0g\0"; *name; name += 2)
+        world_put(w, name);
+    w->fault = FAULT_403;
+    w->fault_at = 2;
+    start(w, &log);
+    FAKE_WAIT(w->api, log.synced);
+    assert_string_equal(log.text, "+a +b +c +d +e +f +g *");
+    assert_string_equal(w->api->seen[2].query, w->api->seen[1].query);
+
+    /* but an expired token begins anew */
+    watch_free(log.watch);
+    memset(&log, 0, sizeof(log));
+    w->fault = FAULT_410;
+    w->fault_at = w->api->count + 2;
+    start(w, &log);
+    FAKE_WAIT(w->api, log.synced);
+    assert_string_equal(log.text, "+a +b +c +a +b +c +d +e +f +g *");
+    watch_free(log.watch);
+    world_stop(w);
+}
+
+/* ---- many at once */
+
+struct crowd {
+    int listing, most;
+    struct http_conn_request *held[32];
+    int held_count;
+};
+
+static void answer_crowd(struct fake_api *api, struct http_conn_request *req,
+                         const struct fake_seen *seen)
+{
+    struct crowd *crowd = api->arg;
+
+    if (strstr(seen->query, "watch=1")) {
+        http_stream_start(req, 200, "application/json", 0);
+        return;
+    }
+    crowd->listing++;
+    crowd->most = crowd->listing > crowd->most ? crowd->listing : crowd->most;
+    crowd->held[crowd->held_count++] = req;
+}
+
+static void only_a_few_list_at_once(void **state)
+{
+    (void)state;
+    enum { MANY = 11 };
+    struct crowd crowd = {0};
+    struct fake_api *api = fake_start(answer_crowd, &crowd);
+    struct log logs[MANY] = {0};
+    int synced = 0;
+
+    fake_connect(api, NULL);
+    for (int i = 0; i < MANY; i++)
+        logs[i].watch =
+            watch_new(api->loop, api->client, &(struct watch_spec){.resource = &kube_configmaps},
+                      on_event, &logs[i]);
+    FAKE_WAIT(api, crowd.listing == 4);
+    fake_run_for(api, 30);
+    assert_int_equal(crowd.listing, 4);
+    /* one that lists and two that wait are freed: the others still get their turn */
+    watch_free(logs[0].watch);
+    watch_free(logs[5].watch);
+    watch_free(logs[MANY - 1].watch);
+    while (synced < MANY - 3) {
+        FAKE_WAIT(api, crowd.held_count > 0);
+        crowd.listing--;
+        http_reply_json(crowd.held[--crowd.held_count], 200,
+                        "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":null}");
+        fake_run_for(api, 5);
+        synced = 0;
+        for (int i = 0; i < MANY; i++)
+            synced += logs[i].synced;
+    }
+    assert_in_range(crowd.most, 4, 5); /* the freed one's request may still be there */
+    for (int i = 1; i < MANY - 1; i++) {
+        if (i != 5) {
+            assert_string_equal(logs[i].text, "*");
+            watch_free(logs[i].watch);
+        }
+    }
+    assert_int_equal(logs[0].events + logs[5].events + logs[MANY - 1].events, 0);
+    fake_stop(api);
+}
+
+/* ---- freeing */
+
+static void is_freed_in_any_callback(void **state)
+{
+    (void)state;
+    for (int at = 1; at <= 12; at++) {
+        struct world *w = world_start();
+        struct log log = {.free_at = at};
+        for (const char *name = "a\0b\0c\0d\0"; *name; name += 2)
+            world_put(w, name);
+        start(w, &log);
+        FAKE_WAIT(w->api, !log.watch || w->streams);
+        if (log.watch) {
+            w->mute = true;
+            world_delete(w, "b");
+            world_delete(w, "d");
+            world_delete(w, "c");
+            world_put(w, "c");
+            world_compact(w);
+            world_end_streams(w);
+            w->mute = false;
+        }
+        /* "+a +b +c +d * +a -c +c -b -d *" in some order, and one more event */
+        FAKE_WAIT(w->api, !log.watch || (log.synced == 2 && w->streams));
+        if (log.watch)
+            world_put(w, "z");
+        FAKE_WAIT(w->api, !log.watch);
+        fake_run_for(w->api, 10);
+        assert_int_equal(log.events, at);
+        world_stop(w);
+    }
+}
+
+/* After each number of turns of the loop, whatever it is doing then. */
+static void is_freed_at_any_time(void **state)
+{
+    (void)state;
+    static const enum fault faults[] = {FAULT_500, FAULT_CUT, FAULT_HANG, FAULT_404};
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        for (int turns = 0; turns < 40; turns++) {
+            struct world *w = world_start();
+            struct log log = {0};
+            for (const char *name = "a\0b\0c\0d\0"; *name; name += 2)
+                world_put(w, name);
+            w->fault = faults[i];
+            w->fault_at = 1 + turns % 3;
+            start(w, &log);
+            for (int turn = 0; turn < turns; turn++)
+                uv_run(loop_uv(w->api->loop), UV_RUN_ONCE);
+            watch_free(log.watch);
+            int events = log.events;
+            fake_run_for(w->api, 5);
+            assert_int_equal(log.events, events);
+            world_stop(w);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_asked),
+        cmocka_unit_test(resumes_where_it_was),
+        cmocka_unit_test(a_gap_shows_in_what_vanished),
+        cmocka_unit_test(troubles_are_told_while_they_last),
+        cmocka_unit_test(lists_do_not_follow_each_other_without_a_pause),
+        cmocka_unit_test(a_missing_resource_is_asked_for_now_and_then),
+        cmocka_unit_test(a_silent_watch_is_cut_and_resumed),
+        cmocka_unit_test(a_line_has_a_maximum),
+        cmocka_unit_test(pages_shrink_when_they_are_too_long),
+        cmocka_unit_test(goes_on_at_the_same_page),
+        cmocka_unit_test(only_a_few_list_at_once),
+        cmocka_unit_test(is_freed_in_any_callback),
+        cmocka_unit_test(is_freed_at_any_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
