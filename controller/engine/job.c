@@ -29,6 +29,7 @@ struct job {
     struct deps *deps;
     struct timer *timer;
     int64_t next_due;        /* monotonic: the next step may run from then on */
+    bool cadence_known;      /* next_due holds what the status told at the first tick */
     int failures;            /* in a row */
     int64_t told_generation; /* whose mistake has been told already */
     /* of the run under way */
@@ -337,6 +338,32 @@ static void tell_mistake(struct job *job, struct json_object *tree, const struct
     end_run(job, -1);
 }
 
+/*
+ * A restart must not quicken a release: the first tick after it takes the time of the last step
+ * from the status, as long as that makes sense by the wall clock.
+ */
+static void learn_cadence(struct job *job)
+{
+    const char *since = job->canary.status.last_transition_time;
+    int64_t floor = job->owner->context->settings->min_analysis_interval_ms;
+    int64_t interval = job->canary.analysis.interval_ms;
+    int64_t last;
+    interval = interval > floor ? interval : floor;
+    job->cadence_known = true;
+    if (!since || clock_parse(since, &last, NULL) != ERR_OK)
+        return;
+    int64_t left = interval - (clock_wall_ms() - last);
+    if (left > 0 && left <= interval)
+        job->next_due = clock_monotonic_ms() + left;
+}
+
+static bool is_due(struct job *job)
+{
+    if (!job->cadence_known)
+        learn_cadence(job);
+    return clock_monotonic_ms() >= job->next_due || resting(job->canary.status.phase);
+}
+
 static void start_tick(struct job *job, struct json_object *tree)
 {
     struct errinfo info = {0};
@@ -353,7 +380,7 @@ static void start_tick(struct job *job, struct json_object *tree)
         /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */
         facts_forget_objects(job->tick);
     } else {
-        bool due = clock_monotonic_ms() >= job->next_due || resting(job->canary.status.phase);
+        bool due = is_due(job);
         job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings,
                              clock_wall_ms(), due, new_uuid(job->arena));
     }
