@@ -1,5 +1,6 @@
 #include "loadtester/runner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ static void forget_oldest(struct runner *runner)
     for (struct task **link = &runner->tasks; *link; link = &(*link)->next)
         if (!(*link)->child)
             oldest = link;
+    assert(oldest);
     struct task *task = *oldest;
     *oldest = task->next;
     runner->n_kept--;

@@ -70,7 +70,7 @@ static void grows_from_byte_to_byte(void **state)
     struct buf buf;
     buf_init(&buf, 100000);
     for (int i = 0; i < 100000; i++)
-        assert_true(buf_add(&buf, "abcdefghij" + i % 10, 1));
+        assert_true(buf_add(&buf, &"abcdefghij"[i % 10], 1));
     for (size_t i = 0; i < 100000; i++)
         assert_int_equal(buf.data[i], 'a' + (int)(i % 10));
     assert_false(buf_add(&buf, "x", 1));

@@ -20,7 +20,11 @@ struct log_field {
     const char *str; /* NULL for a number */
     int64_t num;
 };
-#define LOG_STR(key_, value_) ((struct log_field){.key = (key_), .str = (value_) ? (value_) : ""})
+static inline const char *log_text(const char *text)
+{
+    return text ? text : "";
+}
+#define LOG_STR(key_, value_) ((struct log_field){.key = (key_), .str = log_text(value_)})
 #define LOG_INT(key_, value_) ((struct log_field){.key = (key_), .num = (int64_t)(value_)})
 
 /* level from text: debug, info, warn, warning, error (fatal and panic count as error). False if unknown. */

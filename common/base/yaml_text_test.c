@@ -125,8 +125,8 @@ static void odd_strings_read_back(void **state)
         "\x7f",
         "\xc2\x85",
         "\xe2\x80\xa8 x",
-        "\xef\xbb\xbf"
-        "a",
+        ("\xef\xbb\xbf"
+         "a"), /* a byte order mark */
         "\xef\xbf\xbe",
         "\xc3\xa9t\xc3\xa9",
         "\xf0\x9f\x98\x80",

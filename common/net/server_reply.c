@@ -185,7 +185,7 @@ static void error_setup(h2o_filter_t *filter, h2o_req_t *req, h2o_ostream_t **sl
     stream->super.do_send = error_send;
     stream->body = h2o_iovec_init(text, strlen(text));
     req->res.content_length = stream->body.len;
-    req->res.headers = (h2o_headers_t){NULL};
+    req->res.headers = (h2o_headers_t){.entries = NULL};
     h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,
                    H2O_STRLIT("application/json"));
     h2o_setup_next_ostream(req, &stream->super.next);
