@@ -18,6 +18,7 @@ enum {
     MAX_IDLE_STREAMS = 8,
     TIMEOUT_MS = 10000,
     MAX_HEADER_BYTES = 256 * 1024,
+    MAX_RETRY_AFTER_S = 24 * 3600, /* more is a mistake, or a date misread */
 };
 
 /*
@@ -239,7 +240,9 @@ static void fill_result(struct http_call *call)
     result->body = call->body.data;
     result->body_len = call->body.len;
     result->elapsed_ms = clock_monotonic_ms() - call->started_ms;
-    result->retry_after_ms = (int64_t)retry_after * 1000;
+    if (retry_after > 0)
+        result->retry_after_ms =
+            (retry_after < MAX_RETRY_AFTER_S ? (int64_t)retry_after : MAX_RETRY_AFTER_S) * 1000;
     result->content_type = content_type ? content_type : "";
     result->sent = request_size > 0;
     call->info.status = result->status;

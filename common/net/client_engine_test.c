@@ -1,0 +1,182 @@
+#include "net/test_fixture.h"
+
+#include <fcntl.h>
+
+/* Connections: kept, capped, and streams apart from calls. */
+
+static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
+                                           {"GET", "/hold", serve_hold},
+                                           {"GET", "/stream", serve_stream},
+                                           {NULL, NULL, NULL}};
+
+static void test_connections_are_reused(void **state)
+{
+    struct fixture f;
+    char first[256] = "";
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    for (int i = 0; i < 10; i++) {
+        struct answer a = {.want_header = "X-Peer"};
+        exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+        if (i == 0)
+            memcpy(first, a.header, sizeof(first));
+        assert_string_equal(a.header, first);
+    }
+    fixture_end(&f);
+}
+
+static void test_connections_are_capped(void **state)
+{
+    enum { COUNT = 100, CAP = 4 };
+    static struct answer answers[COUNT];
+    char peers[CAP][256];
+    int peer_count = 0;
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    http_client_free(f.client);
+    f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = CAP});
+    struct http_request request = {.url = url_of(&f, "/echo")};
+    for (int i = 0; i < COUNT; i++) {
+        answers[i].want_header = "X-Peer";
+        http_send(f.client, &request, on_answer, &answers[i]);
+    }
+    assert_int_equal(http_client_active(f.client), COUNT);
+    RUN_UNTIL(&f, http_client_active(f.client) == 0);
+    for (int i = 0; i < COUNT; i++) {
+        int known = 0;
+        assert_int_equal(answers[i].err, ERR_OK);
+        while (known < peer_count && strcmp(peers[known], answers[i].header) != 0)
+            known++;
+        if (known == peer_count) {
+            assert_true(peer_count < CAP);
+            memcpy(peers[peer_count++], answers[i].header, sizeof(peers[0]));
+        }
+    }
+    assert_true(peer_count > 1);
+    fixture_end(&f);
+}
+
+static void test_streams_starve_no_call(void **state)
+{
+    enum { STREAMS = 30 };
+    static struct answer streams[STREAMS];
+    struct fixture f;
+    struct answer a = {0};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    http_client_free(f.client);
+    f.client =
+        http_client_new(f.loop, &(struct http_client_options){.max_per_host = 1, .max_total = 1});
+    struct http_request request = {.url = url_of(&f, "/stream"), .timeout_ms = -1};
+    for (int i = 0; i < STREAMS; i++)
+        http_send(f.client, &request, on_answer, &streams[i]);
+    RUN_UNTIL(&f, f.holds == STREAMS);
+    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+    assert_int_equal(a.status, 200);
+    fixture_end(&f);
+    for (int i = 0; i < STREAMS; i++)
+        assert_int_equal(streams[i].err, ERR_CANCELLED);
+}
+
+/* Those that wait for a connection time out, and can be cancelled, as well. */
+static void test_waiting_calls_end(void **state)
+{
+    struct fixture f;
+    struct answer held = {0}, late = {0}, cancelled = {0};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    http_client_free(f.client);
+    f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = 1});
+    http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer, &held);
+    RUN_UNTIL(&f, f.held);
+    struct http_request request = {.url = url_of(&f, "/echo"), .timeout_ms = 50};
+    http_send(f.client, &request, on_answer, &late);
+    request.timeout_ms = 0;
+    struct http_call *call = http_send(f.client, &request, on_answer, &cancelled);
+    RUN_UNTIL(&f, late.count);
+    assert_int_equal(late.err, ERR_RETRY);
+    assert_false(late.sent);
+    http_cancel(call);
+    RUN_UNTIL(&f, cancelled.count);
+    assert_false(cancelled.sent);
+    assert_int_equal(held.count, 0);
+    http_reply_text(f.held, 200, "x");
+    RUN_UNTIL(&f, held.count);
+    fixture_end(&f);
+}
+
+/* A kept connection that the server has closed meanwhile is no failure. */
+static void test_closed_while_idle(void **state)
+{
+    struct fixture f;
+    struct answer first = {.want_header = "X-Peer"}, second = {.want_header = "X-Peer"};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){.request_timeout_ms = 50});
+    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &first);
+    struct fixture ignored = {0};
+    struct timer *tick = timer_start(f.loop, 150, 0, fixture_on_timeout, &ignored);
+    (void)tick;
+    RUN_UNTIL(&f, ignored.timed_out);
+    exchange(&f, (struct http_request){.method = "POST", .url = url_of(&f, "/echo")}, &second);
+    assert_int_equal(second.err, ERR_OK);
+    assert_string_not_equal(first.header, second.header);
+    fixture_end(&f);
+}
+
+static void test_sockets_are_not_inherited(void **state)
+{
+    struct fixture f;
+    struct answer a = {0};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+    int sockets = 0;
+    for (int fd = 3; fd < 64; fd++) {
+        int domain;
+        socklen_t len = sizeof(domain);
+        /* curl's own pair to wake itself is out of reach; child.c closes what is left. */
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0 || domain != AF_INET)
+            continue;
+        sockets++;
+        assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    }
+    assert_true(sockets >= 3);
+    fixture_end(&f);
+}
+
+/* An idle pool does not keep the loop alive. */
+static void test_idle_pool_lets_the_loop_end(void **state)
+{
+    struct fixture f;
+    struct answer a = {0};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+    http_server_stop(f.server);
+    int64_t start = clock_monotonic_ms();
+    assert_int_equal(loop_run(f.loop), 0);
+    assert_true(clock_monotonic_ms() - start < 5000);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_connections_are_reused),
+        cmocka_unit_test(test_connections_are_capped),
+        cmocka_unit_test(test_streams_starve_no_call),
+        cmocka_unit_test(test_waiting_calls_end),
+        cmocka_unit_test(test_closed_while_idle),
+        cmocka_unit_test(test_sockets_are_not_inherited),
+        cmocka_unit_test(test_idle_pool_lets_the_loop_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+#include "net/test_fixture.h"
+
+static void serve_redirect(void *arg, struct http_conn_request *req)
+{
+    const char *to = http_req_param(req, "to");
+    (void)arg;
+    http_reply_header(req, "Location", to);
+    http_reply_text(req, 302, "elsewhere");
+}
+
+static const struct http_route routes[] = {
+    {NULL, "/echo", serve_echo}, {NULL, "/redirect", serve_redirect}, {NULL, NULL, NULL}};
+
+static void test_requests_that_cannot_be_sent(void **state)
+{
+    static const struct http_header bad_value[] = {{"X-A", "b\r\nX-Evil: 1"}, {NULL, NULL}};
+    static const struct http_header bad_name[] = {{"X A", "b"}, {NULL, NULL}};
+    static const struct http_header no_name[] = {{"", "b"}, {NULL, NULL}};
+    static const struct {
+        const char *method, *url;
+        const struct http_header *headers;
+        const char *info;
+    } cases[] = {
+        {NULL, NULL, NULL, "GET: not a URL"},
+        {NULL, "", NULL, "GET: not a URL"},
+        {NULL, "nonsense", NULL, "GET: not a URL"},
+        {NULL, "http://", NULL, "GET: not a URL"},
+        {NULL, "http://a b/", NULL, "GET: not a URL"},
+        {NULL, "http://host:99999/", NULL, "GET: not a URL"},
+        {"PUT", "ftp://host/file", NULL, "PUT ftp://host/file: the URL must start with http"},
+        {NULL, "file:///etc/passwd", NULL, "must start with http"},
+        {"GET /", "http://user:secret@host/p?token=secret", NULL,
+         "GET / http://host/p: \"GET /\" is no HTTP method"},
+        {"", "http://host/", NULL, "\"\" is no HTTP method"},
+        {NULL, "http://host:1/", bad_value,
+         "GET http://host:1/: the value of header X-A holds a control character"},
+        {NULL, "http://host/", bad_name, "\"X A\" is no name of a header"},
+        {NULL, "http://host/", no_name, "\"\" is no name of a header"},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {0};
+        exchange(&f,
+                 (struct http_request){
+                     .method = cases[i].method, .url = cases[i].url, .headers = cases[i].headers},
+                 &a);
+        assert_int_equal(a.err, ERR_INVALID);
+        assert_false(a.sent);
+        if (!strstr(a.info, cases[i].info) || strstr(a.info, "secret"))
+            fail_msg("case %zu: %s", i, a.info);
+    }
+    fixture_end(&f);
+}
+
+static void test_methods_and_bodies(void **state)
+{
+    static const struct {
+        const char *method, *body, *seen, *reply;
+    } cases[] = {
+        {NULL, NULL, "GET", ""},          {"GET", "body", "GET", "body"},
+        {"POST", "body", "POST", "body"}, {"POST", NULL, "POST", ""},
+        {"PUT", "body", "PUT", "body"},   {"PUT", NULL, "PUT", ""},
+        {"PATCH", "x", "PATCH", "x"},     {"DELETE", NULL, "DELETE", ""},
+        {"DELETE", "x", "DELETE", "x"},   {"HEAD", NULL, "HEAD", ""},
+        {"OPTIONS", NULL, "OPTIONS", ""},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {.want_header = "X-Method"};
+        exchange(&f,
+                 (struct http_request){.method = cases[i].method,
+                                       .url = url_of(&f, "/echo"),
+                                       .body = cases[i].body,
+                                       .body_len = cases[i].body ? strlen(cases[i].body) : 0},
+                 &a);
+        assert_int_equal(a.err, ERR_OK);
+        assert_string_equal(a.header, cases[i].seen);
+        assert_string_equal(a.body, cases[i].reply);
+        assert_true(a.sent);
+    }
+    fixture_end(&f);
+}
+
+static void test_headers(void **state)
+{
+    static const struct http_header typed[] = {{"Content-Type", "application/json"}, {NULL, NULL}};
+    static const struct http_header empty[] = {{"Content-Type", ""}, {NULL, NULL}};
+    static const struct http_header auth[] = {{"authorization", "Bearer t"}, {NULL, NULL}};
+    static const struct http_header host[] = {{"Host", "name.test"}, {NULL, NULL}};
+    static const struct {
+        const struct http_header *headers;
+        const char *want, *value;
+    } cases[] = {
+        {NULL, "X-Type", "(none)"}, /* curl's own idea of a type is not sent */
+        {typed, "X-Type", "application/json"},
+        {empty, "X-Type", ""},
+        {auth, "X-Auth", "Bearer t"},
+        {host, "X-Host", "name.test"},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {.want_header = cases[i].want};
+        exchange(&f,
+                 (struct http_request){.method = "POST",
+                                       .url = url_of(&f, "/echo"),
+                                       .headers = cases[i].headers,
+                                       .body = "{}",
+                                       .body_len = 2},
+                 &a);
+        assert_string_equal(a.header, cases[i].value);
+    }
+    /* user and password of the URL are sent as such */
+    struct answer a = {.want_header = "X-Auth"};
+    char url[256];
+    snprintf(url, sizeof(url), "http://me:pass@127.0.0.1:%d/echo", http_server_port(f.server));
+    exchange(&f, (struct http_request){.url = url}, &a);
+    assert_string_equal(a.header, "Basic bWU6cGFzcw==");
+    fixture_end(&f);
+}
+
+static void test_redirects(void **state)
+{
+    static const struct {
+        const char *path;
+        int max;
+        enum err err;
+        int status;
+        const char *info;
+    } cases[] = {
+        {"/redirect?to=/echo", 0, ERR_OK, 302, ""},
+        {"/redirect?to=/echo", 1, ERR_OK, 200, ""},
+        {"/redirect?to=/redirect%3fto=/echo", 1, ERR_INVALID, 302, "redirects"},
+        {"/redirect?to=/redirect%3fto=/echo", 2, ERR_OK, 200, ""},
+        {"/redirect?to=file:///etc/passwd", 5, ERR_INVALID, 302, "rotocol"},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {0};
+        exchange(
+            &f,
+            (struct http_request){.url = url_of(&f, cases[i].path), .max_redirects = cases[i].max},
+            &a);
+        if (a.err != cases[i].err || a.status != cases[i].status || !strstr(a.info, cases[i].info))
+            fail_msg("case %zu: %d %d %s", i, a.err, a.status, a.info);
+    }
+    fixture_end(&f);
+}
+
+/* A proxy is sent whole URLs, which our server refuses: so it shows who was asked. */
+static void test_proxies(void **state)
+{
+    char proxy[64];
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", http_server_port(f.server));
+    const struct {
+        const char *env, *no_proxy, *proxy;
+        int status;
+    } cases[] = {
+        {NULL, NULL, NULL, 200}, {NULL, NULL, proxy, 400},        {proxy, NULL, NULL, 400},
+        {proxy, NULL, "", 200},  {proxy, "127.0.0.1", NULL, 200}, {proxy, "example.com", NULL, 400},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {0};
+        unsetenv("http_proxy");
+        unsetenv("no_proxy");
+        if (cases[i].env)
+            setenv("http_proxy", cases[i].env, 1);
+        if (cases[i].no_proxy)
+            setenv("no_proxy", cases[i].no_proxy, 1);
+        exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .proxy = cases[i].proxy},
+                 &a);
+        if (a.status != cases[i].status)
+            fail_msg("case %zu: %d %s", i, a.status, a.info);
+    }
+    unsetenv("http_proxy");
+    unsetenv("no_proxy");
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_requests_that_cannot_be_sent),
+        cmocka_unit_test(test_methods_and_bodies),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_proxies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "net/loop.h"
+
+struct record {
+    struct loop *loop;
+    struct timer *timer;
+    char order[32];
+    int count;
+};
+
+static void note(struct record *r, char what)
+{
+    size_t len = strlen(r->order);
+    assert_true(len + 1 < sizeof(r->order));
+    r->order[len] = what;
+}
+
+static void note_a(void *arg)
+{
+    note(arg, 'a');
+}
+
+static void note_b(void *arg)
+{
+    note(arg, 'b');
+}
+
+static void stop_other(void *arg)
+{
+    struct record *r = arg;
+    note(r, 's');
+    timer_stop(r->timer);
+    r->timer = NULL;
+}
+
+static void test_empty_loop_ends(void **state)
+{
+    struct loop *loop = loop_new(1000);
+    (void)state;
+    assert_int_equal(loop_run(loop), 0);
+    assert_false(loop_draining(loop));
+    loop_free(loop);
+    loop_free(NULL);
+}
+
+static void test_drain_calls_hooks_in_order_once(void **state)
+{
+    struct record r = {.loop = loop_new(1000)};
+
+    (void)state;
+    loop_on_drain(r.loop, note_a, &r);
+    loop_on_drain(r.loop, note_b, &r);
+    loop_on_drain(r.loop, stop_other, &r);
+    r.timer = timer_start(r.loop, 1000000, 0, note_a, &r);
+    loop_drain(r.loop);
+    loop_drain(r.loop);
+    assert_string_equal(r.order, ""); /* from the loop, not from inside the call */
+    assert_true(loop_draining(r.loop));
+    assert_int_equal(loop_run(r.loop), 0);
+    assert_string_equal(r.order, "abs");
+    loop_on_drain(r.loop, note_b, &r); /* too late for the first round: called all the same */
+    assert_int_equal(loop_run(r.loop), 0);
+    assert_string_equal(r.order, "absb");
+    loop_free(r.loop);
+}
+
+static void test_off_drain(void **state)
+{
+    struct record r = {.loop = loop_new(1000)};
+
+    (void)state;
+    loop_on_drain(r.loop, note_a, &r);
+    loop_on_drain(r.loop, note_b, &r);
+    loop_off_drain(r.loop, note_b, &r);
+    loop_on_drain(r.loop, stop_other, &r); /* the end of the list is still right */
+    loop_off_drain(r.loop, note_a, &r);
+    loop_off_drain(r.loop, note_a, &r);
+    loop_drain(r.loop);
+    assert_int_equal(loop_run(r.loop), 0);
+    assert_string_equal(r.order, "s");
+    loop_on_drain(r.loop, note_a, &r); /* forgotten with the loop */
+    loop_free(r.loop);
+}
+
+static void raise_signal(void *arg)
+{
+    kill(getpid(), *(int *)arg);
+}
+
+static void test_signals_drain(void **state)
+{
+    static const int signums[] = {SIGTERM, SIGINT};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct record r = {.loop = loop_new(10000)};
+        int signum = signums[i];
+        loop_on_drain(r.loop, stop_other, &r);
+        r.timer = timer_start(r.loop, 1000000, 0, note_a, &r);
+        timer_start(r.loop, 1, 0, raise_signal, &signum);
+        assert_int_equal(loop_run(r.loop), 0);
+        assert_string_equal(r.order, "s");
+        loop_free(r.loop);
+    }
+}
+
+static void test_deadline_and_second_signal(void **state)
+{
+    int signum = SIGTERM;
+
+    (void)state;
+    struct record r = {.loop = loop_new(30)};
+    timer_start(r.loop, 1000000, 0, note_a, &r);
+    loop_drain(r.loop);
+    int64_t start = clock_monotonic_ms();
+    assert_int_equal(loop_run(r.loop), 1);
+    assert_true(clock_monotonic_ms() - start >= 29);
+    loop_free(r.loop);
+
+    r = (struct record){.loop = loop_new(1000000)};
+    timer_start(r.loop, 1, 5, raise_signal, &signum);
+    assert_int_equal(loop_run(r.loop), 1);
+    loop_free(r.loop);
+}
+
+static void count_up(void *arg)
+{
+    struct record *r = arg;
+    if (++r->count == 3) {
+        timer_stop(r->timer); /* from inside itself */
+        timer_stop(NULL);
+    }
+}
+
+static void test_timers(void **state)
+{
+    struct record r = {.loop = loop_new(1000)};
+
+    (void)state;
+    r.timer = timer_start(r.loop, 1, 1, count_up, &r);
+    assert_int_equal(loop_run(r.loop), 0);
+    assert_int_equal(r.count, 3);
+
+    /* stopped before it fires; stopped by another in the same turn */
+    timer_stop(timer_start(r.loop, 0, 0, note_a, &r));
+    timer_start(r.loop, 0, 0, stop_other, &r);
+    r.timer = timer_start(r.loop, 0, 0, note_b, &r);
+    assert_int_equal(loop_run(r.loop), 0);
+    assert_string_equal(r.order, "s");
+
+    /* left running, it goes with the loop */
+    timer_start(r.loop, 5, 5, note_a, &r);
+    loop_free(r.loop);
+}
+
+static void test_broken_pipe_is_no_end(void **state)
+{
+    struct loop *loop = loop_new(1000);
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    close(fds[0]);
+    assert_int_equal(write(fds[1], "x", 1), -1);
+    close(fds[1]);
+    loop_free(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty_loop_ends),
+        cmocka_unit_test(test_drain_calls_hooks_in_order_once),
+        cmocka_unit_test(test_off_drain),
+        cmocka_unit_test(test_signals_drain),
+        cmocka_unit_test(test_deadline_and_second_signal),
+        cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_broken_pipe_is_no_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+#include "net/test_fixture.h"
+
+static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
+                                           {"GET", "/hold", serve_hold},
+                                           {NULL, "/any/*", serve_echo},
+                                           {NULL, NULL, NULL}};
+
+static void test_what_is_counted(void **state)
+{
+    static const struct {
+        const char *method, *path;
+    } requests[] = {
+        {"GET", "/echo"},     {"GET", "/echo?x"}, {"POST", "/echo"},
+        {"BREW", "/any/pot"}, {"GET", "/any/a"},  {"GET", "/any/b"},
+        {"GET", "/secret"},   {"PUT", "/hold"},   {"GET", "/healthz"},
+    };
+    static const char *const lines[] = {
+        "test_counts_http_requests_total{path=\"/echo\",method=\"GET\",code=\"200\"} 2\n",
+        "test_counts_http_requests_total{path=\"/echo\",method=\"POST\",code=\"200\"} 1\n",
+        "test_counts_http_requests_total{path=\"/any/*\",method=\"other\",code=\"200\"} 1\n",
+        "test_counts_http_requests_total{path=\"/any/*\",method=\"GET\",code=\"200\"} 2\n",
+        "test_counts_http_requests_total{path=\"unmatched\",method=\"GET\",code=\"404\"} 1\n",
+        "test_counts_http_requests_total{path=\"/hold\",method=\"PUT\",code=\"405\"} 1\n",
+        "test_counts_http_requests_total{path=\"/hold\",method=\"GET\",code=\"499\"} 1\n",
+        "test_counts_http_requests_total{path=\"/healthz\",method=\"GET\",code=\"200\"} 1\n",
+        "test_counts_http_request_duration_seconds_count{path=\"/echo\"} 3\n",
+        "# TYPE test_counts_http_request_duration_seconds histogram\n",
+    };
+    static char text[64 * 1024];
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){.name = "test_counts"});
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        struct answer a = {0};
+        exchange(&f,
+                 (struct http_request){.method = requests[i].method,
+                                       .url = url_of(&f, requests[i].path)},
+                 &a);
+        assert_int_equal(a.err, ERR_OK);
+    }
+    int fd = raw_connect(&f);
+    raw_send(fd, "GET /hold HTTP/1.1\r\n\r\n");
+    RUN_UNTIL(&f, f.held);
+    close(fd);
+    RUN_UNTIL(&f, f.gone == 1);
+
+    fd = raw_connect(&f);
+    raw_send(fd, "GET /metrics HTTP/1.0\r\n\r\n");
+    raw_read(&f, fd, text, sizeof(text), NULL);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        if (!strstr(text, lines[i]))
+            fail_msg("no %s in %s", lines[i], text);
+    }
+    assert_null(strstr(text, "secret"));
+    close(fd);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

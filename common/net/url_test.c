@@ -1,0 +1,39 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "net/client.h"
+
+static void test_encoding(void **state)
+{
+    static const struct {
+        const char *text, *component, *form;
+    } cases[] = {
+        {"", "", ""},
+        {"plain-._~09AZaz", "plain-._~09AZaz", "plain-._~09AZaz"},
+        {"a b", "a%20b", "a+b"},
+        {"a+b&c=d/e?f#g", "a%2Bb%26c%3Dd%2Fe%3Ff%23g", "a%2Bb%26c%3Dd%2Fe%3Ff%23g"},
+        {"100%", "100%25", "100%25"},
+        {"\xe2\x82\xac\n\x7f", "%E2%82%AC%0A%7F", "%E2%82%AC%0A%7F"},
+        {"*'()!", "%2A%27%28%29%21", "%2A%27%28%29%21"},
+    };
+    struct arena *arena = arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_string_equal(url_encode(arena, cases[i].text), cases[i].component);
+        assert_string_equal(url_encode_form(arena, cases[i].text), cases[i].form);
+    }
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_encoding),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
