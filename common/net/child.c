@@ -254,7 +254,8 @@ void child_signal(struct child *child, int signum)
     struct supervisor_msg msg = {.kind = SUPERVISOR_SIGNAL, .value = signum};
     uv_buf_t buf = uv_buf_init((char *)&msg, sizeof(msg));
 
-    if (child->pid > 0)
+    /* Before the command runs this waits in the socket until it does. */
+    if (child->waiting_socket)
         uv_try_write((uv_stream_t *)&child->socket, &buf, 1);
 }
 

@@ -328,7 +328,6 @@ static void test_signal(void **state)
     (void)state;
     struct child_spec spec = {.argv = argv, .on_output = count_output};
     struct child *child = child_spawn(loop, &spec, on_done, &o);
-    child_signal(child, SIGHUP); /* too early: nothing runs yet */
     TURN_UNTIL(loop, &o, o.pieces > 0);
     child_signal(child, SIGHUP);
     TURN_UNTIL(loop, &o, o.count > 0);
