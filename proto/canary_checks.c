@@ -27,7 +27,7 @@ static double read_bound(struct json_reader *r, struct json_object *obj, const c
 
 static void read_metric(struct json_reader *r, struct json_object *json, struct canary_metric *out)
 {
-    out->name = canary_read_name(r, json, "name", JSON_REQUIRED);
+    out->name = json_read_str(r, json, "name", JSON_REQUIRED);
     out->interval = canary_read_name(r, json, "interval", JSON_OPTIONAL);
     out->interval_ms =
         out->interval != NULL ? json_read_duration(r, json, "interval", 0) : CANARY_UNSET;
@@ -104,7 +104,7 @@ static void read_webhook(struct json_reader *r, struct json_object *json,
                          struct canary_webhook *out)
 {
     out->type = read_hook_type(r, json);
-    out->name = canary_read_name(r, json, "name", JSON_REQUIRED);
+    out->name = json_read_str(r, json, "name", JSON_REQUIRED);
     out->url = read_url(r, json);
     out->metadata = canary_read_map(r, json, "metadata");
     out->timeout_ms = read_timeout(r, json);
@@ -154,7 +154,7 @@ void canary_read_alerts(struct json_reader *r, struct json_object *analysis,
         if (json == NULL)
             break;
         out->alerts[i] = (struct canary_alert){
-            .name = canary_read_name(r, json, "name", JSON_REQUIRED),
+            .name = json_read_str(r, json, "name", JSON_REQUIRED),
             .severity = read_severity(r, json),
             .provider = canary_read_ref(r, json, "providerRef", JSON_REQUIRED),
         };

@@ -22,23 +22,21 @@ static struct json_object *read_metadata(struct json_reader *r, struct json_obje
     return metadata;
 }
 
+/* Flagger's own objects hold 0 or "" where nothing was said, which is none. */
 static struct json_object *read_target_port(struct json_reader *r, struct json_object *json)
 {
     struct json_object *port = json_at(json, "targetPort", NULL);
+    int64_t number;
     if (port == NULL)
         return NULL;
-    if (json_object_is_type(port, json_type_string)) {
-        if (json_object_get_string_len(port) > 0)
-            return port;
-    } else if (!json_object_is_type(port, json_type_int)) {
+    if (json_object_is_type(port, json_type_string))
+        return json_object_get_string_len(port) > 0 ? port : NULL;
+    if (!json_to_int(port, &number)) {
         json_reader_fail(r, json, "targetPort", "expected a port number or a port name, found %s",
                          json_text(r->arena, port));
-    } else {
-        /* Upstream writes 0 where a person has written nothing. */
-        if (canary_read_int(r, json, "targetPort", 0, 65535, 0) > 0)
-            return port;
+        return NULL;
     }
-    return NULL;
+    return canary_read_int(r, json, "targetPort", 0, 65535, 0) > 0 ? port : NULL;
 }
 
 static void read_given(struct json_reader *r, struct json_object *json, struct canary_service *out)

@@ -59,15 +59,14 @@ static void test_everything(void **state)
     arena_free(arena);
 }
 
-/* Flagger's own objects hold 0 or "" where nothing was said. */
 static void test_an_empty_target_port_is_none(void **state)
 {
     (void)state;
     static const struct {
         const char *port;
         bool given;
-    } cases[] = {
-        {"0", false}, {"\"\"", false}, {"null", false}, {"9898", true}, {"\"http\"", true}};
+    } cases[] = {{"0", false},   {"\"\"", false},  {"null", false},
+                 {"9898", true}, {"9898.0", true}, {"\"http\"", true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct arena *arena = arena_new();
         struct canary c = canary_testing_view(
