@@ -250,6 +250,7 @@ static void test_paths(void **state)
         {"proto/openapi/gate.yaml", "/rollback/check", "post"},
         {"proto/openapi/gate.yaml", "/rollback/open", "post"},
         {"proto/openapi/gate.yaml", "/rollback/close", "post"},
+        {"proto/openapi/gate.yaml", "/gates", "get"},
         {"proto/openapi/gate.yaml", "/healthz", "get"},
         {"proto/openapi/gate.yaml", "/readyz", "get"},
         {"proto/openapi/gate.yaml", "/metrics", "get"},
