@@ -76,11 +76,10 @@ static void count(struct apistats *stats, const char *agent, const char *verb, c
             return;
         }
     }
-    if (stats->count == APISTATS_ROWS_MAX - 1 && strcmp(agent, "others") != 0) {
+    /* The last rows are for the verbs of all who come too late. */
+    enum { FOR_OTHERS = 16 };
+    if (stats->count >= APISTATS_ROWS_MAX - FOR_OTHERS && *resource) {
         count(stats, "others", verb, "");
-        return;
-    }
-    if (stats->count >= APISTATS_ROWS_MAX) {
         return;
     }
     if (stats->count == stats->cap) {
