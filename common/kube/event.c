@@ -68,6 +68,7 @@ struct event_recorder {
     size_t pending;
     size_t calls; /* under way; the last one frees a recorder that is freed */
     uint64_t serial;
+    int64_t window_ms;
     bool freed;
 };
 
@@ -391,12 +392,18 @@ struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client 
         .loop = loop,
         .client = client,
         .component = heap_strdup(component),
+        .window_ms = AGGREGATE_MS,
         /* As client-go names events: by the nanoseconds, which no two recorders share. */
         .serial = (uint64_t)clock_wall_ms() * 1000000 + (uint64_t)backoff_random(1000000),
     };
     table_init(&r->subjects, subject_key);
     table_init(&r->notes, note_key);
     return r;
+}
+
+void event_recorder_set_window(struct event_recorder *r, int64_t ms)
+{
+    r->window_ms = ms;
 }
 
 void event_recorder_free(struct event_recorder *r)
@@ -478,7 +485,7 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
     if (!within_limit(s))
         goto out;
     set_version(s, object->resource_version);
-    if (note->count > 0 && now - note->last_ms > AGGREGATE_MS && !note->queued) {
+    if (note->count > 0 && now - note->last_ms >= r->window_ms && !note->queued) {
         note->count = 0;
         note->known = false;
         free(note->name);
