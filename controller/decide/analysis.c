@@ -21,7 +21,8 @@ enum verdict analysis_start(struct release *r)
 
     if (!is_first_step(r))
         return VERDICT_GO;
-    if (r->canary->status.failed_checks == 0)
+    /* not again after a failed check, nor while the traffic gate is closed */
+    if (r->canary->status.failed_checks == 0 && !status_has(r, "Approved"))
         release_say(r, "Starting canary analysis for %s", release_target(r));
     enum verdict verdict =
         gates_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);

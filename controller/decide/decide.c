@@ -32,6 +32,7 @@ static enum verdict (*const rules[])(struct release *r) = {
     detect_idle,           /* steps 15, 16: nothing new: the tick of an idle canary ends here */
     detect_other_revision, /* step 20: another revision than the one analysed; or the old one again
                             */
+    promote_resume,        /* a promotion that was cut off */
     detect_due,            /* everything below runs once an interval */
 
     begin_waiting, /* step 23 in phase Waiting */

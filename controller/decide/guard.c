@@ -50,12 +50,9 @@ enum verdict guard_canary(struct release *r)
 
     if (!release_is_analysing(r))
         return VERDICT_GO;
-    if (r->info.at_zero) {
-        /* A rollback, or a promotion without analysis, was cut off before its status was written.
-         */
-        bool skipped = r->canary->skip_analysis && r->target->is_promoted(r->tick, &r->info);
-        return skipped ? VERDICT_GO : rollback_run(r, false);
-    }
+    /* A rollback was cut off before its status was written. */
+    if (r->info.at_zero)
+        return rollback_run(r, false);
     switch (r->target->ready(r->tick, &r->info, SIDE_CANARY, &why)) {
     case READY:
         return VERDICT_GO;

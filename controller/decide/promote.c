@@ -29,6 +29,20 @@ enum verdict promote_begin(struct release *r)
     return VERDICT_STOP;
 }
 
+/*
+ * The primary carries the analysed revision already: the promotion was cut off before its status
+ * was written, and there is no way back. (Going on with the analysis could end in a rollback to a
+ * primary that has the new revision.)
+ */
+enum verdict promote_resume(struct release *r)
+{
+    if (!release_is_analysing(r) || !r->target->is_promoted(r->tick, &r->info))
+        return VERDICT_GO;
+    enum verdict verdict = promote_begin(r);
+    release_again(r, AGAIN_NOW);
+    return verdict;
+}
+
 static enum verdict update_scaler(struct release *r)
 {
     return r->scaler ? r->scaler->reconcile_primary(r->tick, true) : VERDICT_GO;

@@ -63,6 +63,7 @@ void status_sync(
 void status_reset(struct release *r); /* failedChecks and iterations are 0 */
 /* A condition beside Promoted. Returns false when it says the same already. */
 bool status_tell(struct release *r, const char *type, const char *reason, const char *message);
+bool status_has(struct release *r, const char *type); /* the Canary came with it */
 void status_untell(struct release *r, const char *type);
 /* Plans the patch when something differs; after every other rule. */
 void status_write(struct release *r);
@@ -99,6 +100,7 @@ enum verdict guard_threshold(struct release *r);
 enum verdict guard_canary(struct release *r);
 enum verdict guard_weights(struct release *r);
 
+enum verdict promote_resume(struct release *r);
 enum verdict promote_skip(struct release *r);
 enum verdict promote_shift(struct release *r);
 enum verdict promote_finish(struct release *r);

@@ -131,12 +131,18 @@ bool status_tell(struct release *r, const char *type, const char *reason, const 
                          message);
 }
 
-void status_untell(struct release *r, const char *type)
+bool status_has(struct release *r, const char *type)
 {
-    struct json_object *live = json_at(r->canary->status.json, "conditions", NULL);
     size_t index;
 
-    if (!condition_of(live, type, &index))
+    return condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index) != NULL;
+}
+
+void status_untell(struct release *r, const char *type)
+{
+    size_t index;
+
+    if (!status_has(r, type))
         return;
     struct json_object *list = conditions(r);
     if (condition_of(list, type, &index))

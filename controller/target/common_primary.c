@@ -44,7 +44,7 @@ struct json_object *primary_labels(struct tick *tick, const struct target_info *
  * is promoted: a promotion that is repeated after a crash then changes nothing, and new configs
  * still make new pods.
  */
-static const char *promotion_id(struct tick *tick, const struct target_info *info)
+const char *primary_id(struct tick *tick, const struct target_info *info)
 {
     struct json_object *what = edit_object(tick->arena);
     char front[CONFIG_HASH_TEXT], back[CONFIG_HASH_TEXT];
@@ -125,7 +125,7 @@ struct json_object *primary_template(struct tick *tick, const struct target_info
         edit_without_toolkit(tick->arena, json_at(metadata, "annotations", NULL));
 
     json_set_str(labels, info->label, primary_label_value(tick, info));
-    json_set_str(annotations, "flagger-id", promotion_id(tick, info));
+    json_set_str(annotations, PRIMARY_ID, primary_id(tick, info));
     json_set(metadata, "labels", labels);
     json_set(metadata, "annotations", annotations);
     struct json_object *spec = json_sub(template, "spec");

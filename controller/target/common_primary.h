@@ -11,6 +11,10 @@ const char *primary_name(struct tick *tick);
 const char *primary_label_value(struct tick *tick, const struct target_info *info);
 /* The pod template: labels, `flagger-id`, configs and affinity rewritten. */
 struct json_object *primary_template(struct tick *tick, const struct target_info *info);
+/* The annotation that says which revision the primary carries; it follows from info's hash and
+ * configs. */
+#define PRIMARY_ID "flagger-id"
+const char *primary_id(struct tick *tick, const struct target_info *info);
 /* Labels of the workload: those of the target that are included, and the selector label. */
 struct json_object *primary_labels(struct tick *tick, const struct target_info *info);
 /* The selector label of `object` from its spec.selector.matchLabels; false when it has none of the

@@ -238,20 +238,10 @@ static enum verdict deployment_promote(struct tick *tick, const struct target_in
 
 static bool deployment_is_promoted(struct tick *tick, const struct target_info *info)
 {
-    static const char id[] = "flagger-id";
-    struct json_object *wanted = primary_template(tick, info);
-    struct json_object *live =
-        json_copy(tick->arena, json_at(info->primary, "spec", "template", NULL));
-    struct json_object *annotations = json_at(live, "metadata", "annotations", NULL);
-    const char *live_id = json_str_at(annotations, id, NULL);
-    const char *wanted_id = json_str_at(wanted, "metadata", "annotations", id, NULL);
+    const char *live =
+        json_str_at(info->primary, "spec", "template", "metadata", "annotations", PRIMARY_ID, NULL);
 
-    if (live_id && strcmp(live_id, wanted_id) == 0)
-        return true;
-    /* A primary that Flagger made has a random id. */
-    if (live_id)
-        json_set_str(annotations, id, wanted_id);
-    return json_same(live, wanted);
+    return live && strcmp(live, primary_id(tick, info)) == 0;
 }
 
 const struct target target_deployment = {

@@ -51,8 +51,8 @@ struct target {
      * what was promoted.
      */
     enum verdict (*promote)(struct tick *tick, const struct target_info *info);
-    /* The primary (which must exist) carries the target's revision, so that promoting it would make
-     * no new pods. */
+    /* The primary (which must exist) says that it carries just this revision: template and configs.
+     */
     bool (*is_promoted)(struct tick *tick, const struct target_info *info);
 };
 

@@ -157,7 +157,9 @@ static struct json_object *rollout_status(struct world *world, const char *key,
 {
     const char *image = world_image(world, key + strlen("deployments/"));
     long long replicas = json_int_at(deployment, 1, "spec", "replicas", NULL);
-    bool stuck = strstr(image, "stuck") && replicas > 0;
+    bool is_primary = strcmp(key, "deployments/podinfo-primary") == 0;
+    bool stuck =
+        replicas > 0 && (strstr(image, "stuck") || (is_primary && strstr(image, "canary-only")));
     bool slow = strstr(image, "slow") && replicas > 0;
 
     return world_json(

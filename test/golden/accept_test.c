@@ -1,0 +1,155 @@
+/* What is refused, suspended or left alone: nothing is touched, and it is told once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+static void test_suspend(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'suspend':true}}");
+
+    expect_tick(w, "status [Suspended=True]\n"
+                   "event Normal : skipping canary run as object is suspended\n"
+                   "again never\n");
+    expect_tick(w, "again never\n");
+    world_patch_canary(w, "{'spec':{'suspend':false}}");
+    expect_tick(w, "create services test/podinfo-canary -> app=podinfo\n"
+                   "create services test/podinfo-primary -> app=podinfo-primary\n"
+                   "create deployments test/podinfo-primary\n"
+                   "status phase=Initializing [Promoted=Unknown]\n"
+                   "event Normal Initializing: all the metrics providers are available!\n"
+                   "again now\n");
+    world_free(w);
+}
+
+static void test_deleting(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'metadata':{'deletionTimestamp':'2023-11-14T22:13:20Z'}}");
+
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *patch, *sentence;
+    } cases[] = {
+        {"{'spec':{'provider':null}}", "--mesh-provider: \"istio\" is not served by this version, "
+                                       "which has gatewayapi:v1*, gatewayapi:v1beta1*, kubernetes"},
+        {"{'spec':{'provider':'linkerd'}}",
+         "spec.provider: \"linkerd\" is not served by this version, which has gatewayapi:v1*, "
+         "gatewayapi:v1beta1*, kubernetes"},
+        {"{'spec':{'targetRef':{'kind':'DaemonSet'}}}",
+         "spec.targetRef.kind: DaemonSet is not served by this version, which has Deployment"},
+        {"{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/"
+         "v1alpha1','kind':'ScaledObject','name':'x'}}}",
+         "spec.autoscalerRef.kind: ScaledObject is not served by this version, which has "
+         "HorizontalPodAutoscaler"},
+        {"{'spec':{'revertOnDeletion':true}}", "spec.revertOnDeletion: not served by this version"},
+        {"{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'"
+         "headers':{'x':{'exact':'1'}}}]}}}",
+         "spec.analysis.match: A/B testing is not served with provider gatewayapi:v1 by this "
+         "version"},
+        {"{'spec':{'analysis':{'mirror':true}}}", "spec.analysis.mirror: mirroring is not served "
+                                                  "with provider gatewayapi:v1 by this version"},
+        {"{'spec':{'analysis':{'sessionAffinity':{'cookieName':'x'}}}}",
+         "spec.analysis.sessionAffinity: not served with provider gatewayapi:v1 by this version"},
+        {"{'spec':{'analysis':{'alerts':[{'name':'x','severity':'info','providerRef':{'name':'x'}}]"
+         "}}}",
+         "spec.analysis.alerts: AlertProviders are not served by this version"},
+        {"{'spec':{'service':{'gatewayRefs':null}}}",
+         "spec.service.gatewayRefs: must be specified when using Gateway API as a provider"},
+        {"{'spec':{'service':{'match':[{'headers':{'x':{'prefix':'1'}}}]}}}",
+         "spec.service.match[0].headers.x: the Gateway API matches exact or regex only"},
+        {"{'spec':{'analysis':{'metrics':[{'name':'x','templateRef':{'name':'t','namespace':'other'"
+         "}}]}}}",
+         "spec.analysis.metrics[0].templateRef.namespace: can't access MetricTemplate t.other, "
+         "cross-namespace references are blocked"},
+        {"{'spec':{'analysis':{'metrics':[{'name':'x','templateRef':{'name':'t'}}]}}}",
+         "spec.analysis.metrics[0].templateRef: MetricTemplate t.test has provider datadog, which "
+         "is not served by this version; it has prometheus"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = world_new(cases[i].patch);
+        w->settings.no_cross_namespace_refs = true;
+        world_put(w, "metrictemplates/t",
+                  "{'metadata':{'name':'t'},'spec':{'provider':{'type':'datadog'}}}");
+        expect_tick(w, arena_printf(w->arena,
+                                    "status [Accepted=False]\n"
+                                    "event Warning : %s\n"
+                                    "again never\n",
+                                    cases[i].sentence));
+        expect_tick(w, "again never\n");
+        world_free(w);
+    }
+}
+
+static void test_a_refusal_is_taken_back(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'provider':'linkerd'}}");
+
+    world_tick(w);
+    world_patch_canary(w, "{'spec':{'provider':'gatewayapi:v1'}}");
+    expect_tick(w, "create services test/podinfo-canary -> app=podinfo\n"
+                   "create services test/podinfo-primary -> app=podinfo-primary\n"
+                   "create deployments test/podinfo-primary\n"
+                   "status phase=Initializing [Promoted=Unknown]\n"
+                   "event Normal Initializing: all the metrics providers are available!\n"
+                   "again now\n");
+    world_free(w);
+}
+
+static void test_a_refusal_in_the_middle_freezes(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    world_tick(w);
+    world_settle(w);
+    world_tick(w);
+    world_patch_canary(w, "{'spec':{'analysis':{'mirror':true}}}");
+    expect_tick(w, "status [Promoted=Unknown Accepted=False]\n"
+                   "event Warning Progressing: spec.analysis.mirror: mirroring is not served with "
+                   "provider gatewayapi:v1 by this version\n"
+                   "again never\n");
+    assert_string_equal(world_weights(w), "80/20");
+    world_free(w);
+}
+
+static void test_unreadable_spec(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+    struct json_object *patch = accept_refusal(w->arena, w->canary, "spec: bad", w->now_ms);
+
+    assert_non_null(patch);
+    w->canary = json_merge(w->arena, w->canary, patch);
+    assert_null(accept_refusal(w->arena, w->canary, "spec: bad", w->now_ms));
+    assert_non_null(accept_refusal(w->arena, w->canary, "spec: worse", w->now_ms));
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_suspend),
+        cmocka_unit_test(test_deleting),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_a_refusal_is_taken_back),
+        cmocka_unit_test(test_a_refusal_in_the_middle_freezes),
+        cmocka_unit_test(test_unreadable_spec),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+/* What others changed, or a crash left behind: it is put right, and nothing is lost or done twice.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+#define ROUTE(primary, canary)                                                                     \
+    "{'spec':{'rules':[{'matches':[{'path':{'type':'PathPrefix','value':'/'}}],'backendRefs':["    \
+    "{'group':'','kind':'Service','name':'podinfo-primary','port':9898,'weight':" #primary "},"    \
+    "{'group':'','kind':'Service','name':'podinfo-canary','port':9898,'weight':" #canary "}]}]}}"
+
+/* podinfo:2 under analysis with 20 % of the traffic. */
+static struct world *analysing(void)
+{
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    world_tick(w);
+    world_settle(w);
+    world_tick(w);
+    assert_string_equal(world_weights(w), "80/20");
+    return w;
+}
+
+/* The primary has run into its deadline; the next settle heals it. */
+static void stick_primary(struct world *w)
+{
+    world_patch(w, "deployments/podinfo-primary",
+                "{'status':{'availableReplicas':0,'conditions':[{'type':'Progressing','status':"
+                "'False','reason':'ProgressDeadlineExceeded'}]}}");
+}
+
+/* As expect_tick(), but the workloads stay as they are. */
+static void expect_plan(struct world *w, const char *text)
+{
+    assert_string_equal(world_tick(w), text);
+}
+
+static void test_weight_ahead_of_the_status_is_taken_over(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    world_patch(w, "httproutes/podinfo", ROUTE(60, 40));
+    w->told = "";
+    expect_tick(w, "status canaryWeight=40\n"
+                   "weights 60/40\n"
+                   "again interval, stepped\n");
+    assert_string_equal(w->told, "");
+    expect_tick(w, "patch httproutes test/podinfo weights 50/50\n"
+                   "status canaryWeight=50\n"
+                   "metric request-success-rate 100\n"
+                   "metric request-duration 0.05\n"
+                   "weights 50/50\n"
+                   "event Normal Progressing: Advance podinfo.test canary weight 50\n"
+                   "again interval, stepped\n");
+    world_free(w);
+}
+
+static void test_weight_that_somebody_moved_goes_back(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    world_patch(w, "httproutes/podinfo", ROUTE(1, 99));
+    expect_tick(w, "patch httproutes test/podinfo weights 80/20\n"
+                   "weights 80/20\n"
+                   "again interval, stepped\n");
+    world_patch(w, "httproutes/podinfo", ROUTE(100, 0));
+    expect_tick(w, "patch httproutes test/podinfo weights 80/20\n"
+                   "weights 80/20\n"
+                   "again interval, stepped\n");
+    world_free(w);
+}
+
+static void test_weights_stay_when_the_route_is_repaired(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    world_patch(w, "httproutes/podinfo",
+                "{'metadata':{'annotations':{'of.another':'1'}},'spec':{'hostnames':['x.test']}}");
+    w->due = false;
+    expect_tick(w, "patch httproutes test/podinfo as the spec says, weights 80/20\n"
+                   "again now\n");
+    expect_tick(w, "again interval\n");
+    assert_string_equal(world_weights(w), "80/20");
+    assert_string_equal(json_str_at(world_get(w, "httproutes/podinfo"), "metadata", "annotations",
+                                    "of.another", NULL),
+                        "1");
+    world_free(w);
+}
+
+static void test_services_are_repaired(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_patch(w, "services/podinfo-canary", NULL);
+    expect_tick(w, "create services test/podinfo-canary -> app=podinfo\n"
+                   "again now\n");
+    world_patch(w, "services/podinfo", "{'spec':{'selector':{'app':'podinfo'}}}");
+    expect_tick(
+        w, "patch services test/podinfo {\"spec\":{\"selector\":{\"app\":\"podinfo-primary\"}}}\n"
+           "again now\n");
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+static void test_weights_of_an_idle_canary(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    w->crash_at = -1;
+    json_set(
+        w->objects, "httproutes/podinfo",
+        json_merge(w->arena, world_get(w, "httproutes/podinfo"), world_json(w, ROUTE(50, 50))));
+    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "again never\n");
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+static void test_route_that_is_not_accepted_holds(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    world_patch(w, "httproutes/podinfo",
+                "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},'"
+                "conditions':[{'type':"
+                "'Accepted','status':'False','observedGeneration':1}]}]}}");
+    expect_tick(w, "event Warning Progressing: HTTPRoute podinfo.test parent gateway is not ready "
+                   "(status: False, observed generation: 1, current generation: 2)\n"
+                   "again interval, stepped\n");
+    world_free(w);
+}
+
+static void test_promoting_with_nothing_left_to_shift(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'analysis':{'stepWeightPromotion':10}}}");
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_phase(w), "Promoting") != 0) {
+        world_tick(w);
+        world_settle(w);
+    }
+    world_patch(w, "httproutes/podinfo", ROUTE(100, 0));
+    expect_tick(w, "status phase=Finalising canaryWeight=0 [Promoted=Unknown]\n"
+                   "weights 100/0\n"
+                   "again interval, stepped\n");
+    world_free(w);
+}
+
+static void test_failed_promotion_and_the_way_forward(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_phase(w), "Promoting") != 0) {
+        world_tick(w);
+        world_settle(w);
+    }
+    stick_primary(w);
+    expect_plan(w, "patch httproutes test/podinfo weights 0/100\n"
+                   "status phase=Failed canaryWeight=100 [Promoted=False]\n"
+                   "event Warning Promoting: Promotion of podinfo.test failed, primary not ready: "
+                   "podinfo-primary.test not ready: deployment \"podinfo-primary\" exceeded its "
+                   "progress deadline\n"
+                   "alert error: Promotion failed, primary not ready: podinfo-primary.test not "
+                   "ready: deployment \"podinfo-primary\" exceeded its progress deadline\n"
+                   "weights 0/100\n"
+                   "outcome failure completed\n"
+                   "again never, stepped\n");
+    /* nothing new: it stays so */
+    stick_primary(w);
+    expect_plan(w, "again never\n");
+    /* a new revision rolls forward: the canary serves, the broken primary gets nothing */
+    world_push(w, "podinfo:3");
+    world_settle(w);
+    stick_primary(w);
+    expect_plan(w, "status phase=Progressing lastAppliedSpec=694f4d878c [Promoted=Unknown]\n"
+                   "weights 0/100\n"
+                   "event Normal Progressing: New revision detected! Scaling up podinfo.test\n"
+                   "alert info+: New revision detected, progressing canary analysis.\n"
+                   "again interval, stepped\n");
+    world_settle(w);
+    stick_primary(w);
+    expect_plan(
+        w, "patch deployments test/podinfo-primary promote 694f4d878c\n"
+           "status phase=Promoting [Promoted=Unknown]\n"
+           "metric request-success-rate 100\n"
+           "metric request-duration 0.05\n"
+           "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
+           "again interval, stepped\n");
+    world_settle(w);
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:3");
+    assert_string_equal(world_weights(w), "100/0");
+    world_free(w);
+}
+
+static void test_failed_promotion_then_failed_checks_keeps_the_canary(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_phase(w), "Promoting") != 0) {
+        world_tick(w);
+        world_settle(w);
+    }
+    stick_primary(w);
+    world_tick(w);
+    world_push(w, "podinfo:3");
+    world_settle(w);
+    stick_primary(w);
+    world_tick(w);
+    w->metrics = world_json(w, "{'metrics[0]':1}");
+    for (int i = 0; i < 2; i++) {
+        world_settle(w);
+        stick_primary(w);
+        world_tick(w);
+    }
+    world_settle(w);
+    stick_primary(w);
+    expect_plan(
+        w,
+        "status phase=Failed failedChecks=0 [Promoted=False]\n"
+        "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
+        "alert error: Failed checks threshold reached 2\n"
+        "weights 0/100\n"
+        "event Warning Failed: Canary failed! podinfo.test keeps all traffic, the primary is not "
+        "ready\n"
+        "outcome failure completed\n"
+        "again never, stepped\n");
+    world_free(w);
+}
+
+static void test_primary_fails_during_the_analysis(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    stick_primary(w);
+    expect_plan(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status phase=Failed canaryWeight=0 [Promoted=False]\n"
+                   "event Warning Progressing: podinfo-primary.test not ready: deployment "
+                   "\"podinfo-primary\" exceeded its progress deadline\n"
+                   "weights 100/0\n"
+                   "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+                   "outcome failure completed\n"
+                   "again never, stepped\n");
+    world_free(w);
+}
+
+static void test_primary_not_ready_keeps_a_new_revision_for_later(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    stick_primary(w);
+    expect_plan(w, "event Warning Initialized: podinfo-primary.test not ready: deployment "
+                   "\"podinfo-primary\" exceeded its progress deadline\n"
+                   "again interval, stepped\n");
+    world_settle(w);
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
+                   "status phase=Progressing lastAppliedSpec=597d8f496b [Promoted=Unknown]\n"
+                   "weights 100/0\n"
+                   "event Normal Progressing: New revision detected! Scaling up podinfo.test\n"
+                   "alert info+: New revision detected, progressing canary analysis.\n"
+                   "again interval, stepped\n");
+    world_free(w);
+}
+
+static void test_not_due_nothing_steps(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    w->due = false;
+    expect_tick(w, "again interval\n");
+    assert_int_equal(json_len(w->asked), 0);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_weight_ahead_of_the_status_is_taken_over),
+        cmocka_unit_test(test_weight_that_somebody_moved_goes_back),
+        cmocka_unit_test(test_weights_stay_when_the_route_is_repaired),
+        cmocka_unit_test(test_services_are_repaired),
+        cmocka_unit_test(test_weights_of_an_idle_canary),
+        cmocka_unit_test(test_route_that_is_not_accepted_holds),
+        cmocka_unit_test(test_promoting_with_nothing_left_to_shift),
+        cmocka_unit_test(test_failed_promotion_and_the_way_forward),
+        cmocka_unit_test(test_failed_promotion_then_failed_checks_keeps_the_canary),
+        cmocka_unit_test(test_primary_fails_during_the_analysis),
+        cmocka_unit_test(test_primary_not_ready_keeps_a_new_revision_for_later),
+        cmocka_unit_test(test_not_due_nothing_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
