@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 
 enum kind { IS_STRING, IS_NULL, IS_BOOL, IS_INT, IS_FLOAT, IS_NOT_FINITE };
 
@@ -185,6 +186,7 @@ static struct json_object *new_value(const struct scalar *scalar, const char *te
     }
 }
 
+/* JSON holds text only, so the bytes must be UTF-8. */
 static const char *binary(struct arena *arena, const char *text, size_t len,
                           struct json_object **out)
 {
@@ -193,6 +195,8 @@ static const char *binary(struct arena *arena, const char *text, size_t len,
     const char *copy = arena_strndup(arena, text, len);
     if (base64_decode(arena, copy, &data, &size, NULL) != ERR_OK)
         return "base64 behind !!binary";
+    if (!utf8_valid(data, size))
+        return "base64 of UTF-8 text behind !!binary";
     *out = json_object_new_string_len(data, (int)size);
     return NULL;
 }

@@ -116,6 +116,7 @@ static void tags_decide(void **state)
         {"tag:yaml.org,2002:null", "x", true, NULL, "null behind !!null"},
         {"tag:yaml.org,2002:binary", "aGVsbG8=", true, "\"hello\"", NULL},
         {"tag:yaml.org,2002:binary", "!", true, NULL, "base64 behind !!binary"},
+        {"tag:yaml.org,2002:binary", "/w==", true, NULL, "base64 of UTF-8 text behind !!binary"},
         {"tag:yaml.org,2002:timestamp", "2026-11-20", true, "\"2026-11-20\"", NULL},
         {"!own", "5", true, "\"5\"", NULL},
         {"", "5", true, "5", NULL},

@@ -1,0 +1,35 @@
+/* What is read as YAML is bounded, and is the same after it was written and read again. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "fuzz.h"
+
+enum { MAX = 64 * 1024 };
+
+static void check_document(struct arena *arena, struct json_object *doc)
+{
+    struct json_object *docs;
+    struct errinfo ei;
+    const char *text = yaml_text(arena, doc);
+    enum err err = yaml_parse(arena, "back", text, strlen(text), JSON_MAX_BYTES, &docs, &ei);
+    assert(err == ERR_OK && json_len(docs) == 1);
+    assert(json_same(doc, json_elem(docs, 0)));
+    (void)err;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *arena = arena_new();
+    struct json_object *docs;
+    struct errinfo ei = {0};
+    if (yaml_parse(arena, "fuzz", (const char *)data, size, MAX, &docs, &ei) == ERR_OK) {
+        assert(strlen(json_text(arena, docs)) < 40 * (size_t)MAX);
+        for (size_t i = 0; i < json_len(docs); i++)
+            check_document(arena, json_elem(docs, i));
+    } else {
+        assert(strncmp(ei.text, "fuzz:", 5) == 0);
+    }
+    arena_free(arena);
+    return 0;
+}
