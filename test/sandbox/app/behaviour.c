@@ -1,0 +1,97 @@
+#include "app/behaviour.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+
+/* "registry:5000/team/demo-app:2.0.0@sha256:..." -> where the name begins and ends, and the tag
+ * (NULL: none). */
+static void split(struct arena *arena, const char *image, const char **name, const char **tag)
+{
+    const char *slash = strrchr(image, '/');
+    const char *start = slash ? slash + 1 : image;
+    size_t len = strcspn(start, "@");
+    size_t colon = strcspn(start, ":");
+
+    *tag = colon < len ? arena_strndup(arena, start + colon + 1, len - colon - 1) : NULL;
+    *name = arena_strndup(arena, start, colon < len ? colon : len);
+}
+
+bool behaviour_is_demo(const char *image)
+{
+    const char *slash = image ? strrchr(image, '/') : NULL;
+    const char *start = slash ? slash + 1 : image;
+    return start && strcspn(start, ":@") == strlen("demo-app") &&
+           strncmp(start, "demo-app", strlen("demo-app")) == 0;
+}
+
+static enum err read_errors(const char *text, struct behaviour *out, struct errinfo *ei)
+{
+    char *end;
+    long percent = *text ? strtol(text, &end, 10) : BEHAVIOUR_ERROR_PERCENT;
+    if (*text && (*end || percent < 0 || percent > 100))
+        return err_set(ei, ERR_INVALID, "-errors%s: expected a percentage from 0 to 100", text);
+    out->error_percent = percent;
+    return ERR_OK;
+}
+
+/* Takes one suffix (without its dash); *known tells whether it is ours. */
+static enum err read_suffix(const char *suffix, struct behaviour *out, bool *known,
+                            struct errinfo *ei)
+{
+    static const char *const errors = "errors", *const slow = "slow", *const crash = "crash";
+    int64_t *ms = NULL;
+    const char *value = NULL;
+
+    *known = true;
+    if (strncmp(suffix, errors, strlen(errors)) == 0)
+        return read_errors(suffix + strlen(errors), out, ei);
+    if (strncmp(suffix, slow, strlen(slow)) == 0) {
+        ms = &out->latency_ms;
+        value = suffix + strlen(slow);
+        *ms = BEHAVIOUR_SLOW_MS;
+    } else if (strncmp(suffix, crash, strlen(crash)) == 0) {
+        ms = &out->crash_after_ms;
+        value = suffix + strlen(crash);
+        *ms = 0;
+    } else {
+        *known = false;
+        return ERR_OK;
+    }
+    enum err err = *value ? duration_parse_ms(value, ms, ei) : ERR_OK;
+    return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "-%s", suffix);
+}
+
+enum err behaviour_of_image(struct arena *arena, const char *image, struct behaviour *out,
+                            struct errinfo *ei)
+{
+    const char *name, *found_tag;
+    split(arena, image, &name, &found_tag);
+    *out = (struct behaviour){.version = "latest", .crash_after_ms = -1};
+    if (!found_tag || !*found_tag)
+        return ERR_OK;
+
+    char *tag = arena_strdup(arena, found_tag);
+    for (char *dash = strrchr(tag, '-'); dash; dash = strrchr(tag, '-')) {
+        bool known;
+        enum err err = read_suffix(dash + 1, out, &known, ei);
+        if (err != ERR_OK)
+            return err_wrap(ei, err, "image %s", image);
+        if (!known)
+            break;
+        *dash = '\0';
+    }
+    if (*tag)
+        out->version = tag;
+    return ERR_OK;
+}
+
+bool behaviour_fails(int64_t percent, int64_t *state)
+{
+    *state += percent;
+    if (*state < 100)
+        return false;
+    *state -= 100;
+    return true;
+}

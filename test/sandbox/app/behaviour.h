@@ -1,0 +1,36 @@
+/*
+ * How a demo app behaves, as its image name says: `demo-app:2.0.0-errors50-slow800ms` is
+ * version 2.0.0 that fails half of its requests and takes 800 ms for each. Pure.
+ */
+#ifndef SANDBOX_BEHAVIOUR_H
+#define SANDBOX_BEHAVIOUR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum { BEHAVIOUR_ERROR_PERCENT = 50, BEHAVIOUR_SLOW_MS = 800 };
+
+struct behaviour {
+    const char *version;   /* the tag without suffixes; "latest" without a tag */
+    int64_t error_percent; /* 0..100 */
+    int64_t latency_ms;
+    int64_t crash_after_ms; /* < 0: never */
+};
+
+/* Whether a pod with this image runs the demo app: the last path element's name is demo-app. */
+bool behaviour_is_demo(const char *image);
+/*
+ * Reads the tag: any number of suffixes -errors[N], -slow[DURATION] and -crash[DURATION] (at once
+ * without a duration). A suffix that is none of these belongs to the version; one whose value
+ * cannot be read is ERR_INVALID.
+ */
+enum err behaviour_of_image(struct arena *arena, const char *image, struct behaviour *out,
+                            struct errinfo *ei) MUST_USE;
+
+/* Spreads errors evenly: true for percent of 100 consecutive calls. state starts at 0. */
+bool behaviour_fails(int64_t percent, int64_t *state);
+
+#endif

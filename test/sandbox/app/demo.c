@@ -1,0 +1,297 @@
+#include "app/demo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/expo.h"
+#include "base/json.h"
+
+enum { MAX_DELAY_MS = 300 * 1000, MAX_METRICS = 1024 * 1024 };
+
+struct demo {
+    struct loop *loop;
+    struct demo_options options;
+    struct http_server *server;
+    int64_t started_ms;
+    int64_t error_state;
+    uint32_t random;
+};
+
+/* A reply that waits. Owned by the request's arena until the timer fires or the client goes. */
+struct pending {
+    struct demo *demo;
+    struct http_conn_request *req;
+    struct timer *timer;
+    const char *path; /* the route, as metrics name it */
+    const char *body;
+    const char *type;
+    int64_t started_ms;
+    size_t len;
+    int status;
+};
+
+/* Fine enough that a p99 between 5 ms and 10 s is read to about a quarter. */
+static const double buckets[] = {0.001, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03,
+                                 0.04,  0.05,   0.075, 0.1,    0.15, 0.2,   0.25, 0.3,
+                                 0.4,   0.5,    0.6,   0.75,   0.9,  1,     1.25, 1.5,
+                                 2,     2.5,    3,     4,      5,    7.5,   10,   0};
+static struct expo_metric durations = {.name = "http_request_duration_seconds",
+                                       .help = "Time from request to reply.",
+                                       .type = EXPO_HISTOGRAM,
+                                       .labels = {"method", "path", "status"},
+                                       .buckets = buckets};
+static struct expo_metric info = {.name = "demo_app_info",
+                                  .help = "1 for the version that runs.",
+                                  .type = EXPO_GAUGE,
+                                  .labels = {"version"}};
+
+/* Label values stay few whatever clients send. */
+static const char *known_method(const char *method)
+{
+    static const char *const known[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(method, known[i]) == 0)
+            return known[i];
+    return "other";
+}
+
+static void finish(struct pending *p)
+{
+    char status[16];
+    snprintf(status, sizeof(status), "%d", p->status);
+    expo_observe(&durations, (double)(clock_monotonic_ms() - p->started_ms) / 1000.0,
+                 known_method(http_req_method(p->req)), p->path, status);
+    http_reply_header(p->req, "x-demo-version", p->demo->options.behaviour.version);
+    http_reply(p->req, p->status, p->type, p->body, p->len);
+}
+
+static void on_timer(void *arg)
+{
+    struct pending *p = arg;
+    p->timer = NULL;
+    finish(p);
+}
+
+static void on_gone(void *arg)
+{
+    struct pending *p = arg;
+    timer_stop(p->timer);
+    p->timer = NULL;
+}
+
+static void reply_after(struct pending *p, int64_t delay_ms)
+{
+    if (delay_ms <= 0) {
+        finish(p);
+        return;
+    }
+    http_req_on_gone(p->req, on_gone, p);
+    p->timer = timer_start(p->demo->loop, delay_ms, 0, on_timer, p);
+}
+
+static struct pending *pending_new(struct demo *demo, struct http_conn_request *req,
+                                   const char *path, int status, const char *type, const char *body,
+                                   size_t len)
+{
+    struct pending *p = ARENA_NEW(http_req_arena(req), struct pending);
+    *p = (struct pending){.demo = demo,
+                          .req = req,
+                          .path = path,
+                          .body = body,
+                          .type = type,
+                          .len = len,
+                          .status = status,
+                          .started_ms = clock_monotonic_ms()};
+    return p;
+}
+
+/* xorshift: the jitter needs no better, and runs repeat. */
+static int64_t jittered(struct demo *demo)
+{
+    int64_t latency = demo->options.behaviour.latency_ms, jitter = demo->options.jitter_ms;
+    if (jitter <= 0)
+        return latency;
+    demo->random ^= demo->random << 13;
+    demo->random ^= demo->random >> 17;
+    demo->random ^= demo->random << 5;
+    return latency - jitter + (int64_t)(demo->random % (uint32_t)(2 * jitter + 1));
+}
+
+/* An answer of the app proper: fails and dawdles as it was told. */
+static void answer(struct demo *demo, struct http_conn_request *req, const char *path,
+                   const char *type, const char *body, size_t len)
+{
+    static const char *const failed = "{\"error\":\"this version fails on purpose\"}\n";
+    struct pending *p;
+    if (behaviour_fails(demo->options.behaviour.error_percent, &demo->error_state))
+        p = pending_new(demo, req, path, 500, "application/json", failed, strlen(failed));
+    else
+        p = pending_new(demo, req, path, 200, type, body, len);
+    reply_after(p, jittered(demo));
+}
+
+static void answer_json(struct demo *demo, struct http_conn_request *req, const char *path,
+                        struct json_object *obj)
+{
+    struct arena *arena = http_req_arena(req);
+    const char *text = arena_printf(arena, "%s\n", json_text(arena, json_own(arena, obj)));
+    answer(demo, req, path, "application/json", text, strlen(text));
+}
+
+static struct json_object *facts(const struct demo *demo)
+{
+    struct json_object *obj = json_object_new_object();
+    json_set_str(obj, "version", demo->options.behaviour.version);
+    json_set_str(obj, "pod", demo->options.pod);
+    return obj;
+}
+
+static void get_root(void *arg, struct http_conn_request *req)
+{
+    struct json_object *obj = facts(arg);
+    json_set_str(obj, "message", "greetings from the demo app");
+    const char *message = getenv("DEMO_MESSAGE");
+    json_set_str(obj, "message", message);
+    answer_json(arg, req, "/", obj);
+}
+
+static void get_version(void *arg, struct http_conn_request *req)
+{
+    answer_json(arg, req, "/version", facts(arg));
+}
+
+static void get_headers(void *arg, struct http_conn_request *req)
+{
+    static const char *const shown[] = {"host",
+                                        "user-agent",
+                                        "accept",
+                                        "cookie",
+                                        "x-forwarded-for",
+                                        "x-forwarded-proto",
+                                        "x-canary",
+                                        "x-request-id",
+                                        "x-user",
+                                        "l5d-dst-override",
+                                        NULL};
+    struct json_object *obj = facts(arg);
+    struct json_object *headers = json_sub(obj, "headers");
+    for (size_t i = 0; shown[i]; i++)
+        json_set_str(headers, shown[i], http_req_header(req, shown[i]));
+    /* ?name=N asks for one header more, since the server only looks headers up by name. */
+    const char *name = http_req_param(req, "name");
+    if (name)
+        json_set_str(headers, name, http_req_header(req, name));
+    json_set_str(obj, "path", http_req_path(req));
+    json_set_str(obj, "query", http_req_query(req));
+    answer_json(arg, req, "/headers", obj);
+}
+
+static void any_echo(void *arg, struct http_conn_request *req)
+{
+    size_t len;
+    const char *body = http_req_body(req, &len);
+    const char *type = http_req_header(req, "content-type");
+    answer(arg, req, "/echo", type ? type : "application/octet-stream", body, len);
+}
+
+static void any_status(void *arg, struct http_conn_request *req)
+{
+    char *end;
+    long code = strtol(http_req_path(req) + strlen("/status/"), &end, 10);
+    if (*end || code < 200 || code > 599) {
+        http_reply_text(req, 400, "/status/CODE: expected a status from 200 to 599\n");
+        return;
+    }
+    reply_after(pending_new(arg, req, "/status", (int)code, "text/plain", "", 0), 0);
+}
+
+static void any_delay(void *arg, struct http_conn_request *req)
+{
+    char *end;
+    const char *text = http_req_path(req) + strlen("/delay/");
+    double seconds = strtod(text, &end);
+    if (!*text || *end || !(seconds >= 0 && seconds * 1000 <= MAX_DELAY_MS)) {
+        http_reply_text(req, 400, "/delay/SECONDS: expected a number from 0 to 300\n");
+        return;
+    }
+    reply_after(pending_new(arg, req, "/delay", 200, "text/plain", "done\n", 5),
+                (int64_t)(seconds * 1000));
+}
+
+static void get_healthz(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    http_reply_text(req, 200, "OK\n");
+}
+
+static void get_readyz(void *arg, struct http_conn_request *req)
+{
+    const struct demo *demo = arg;
+    if (loop_draining(demo->loop))
+        http_reply_text(req, 503, "shutting down\n");
+    else if (clock_monotonic_ms() - demo->started_ms < demo->options.ready_delay_ms)
+        http_reply_text(req, 503, "not ready yet\n");
+    else
+        http_reply_text(req, 200, "OK\n");
+}
+
+static void get_metrics(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    struct buf out;
+    buf_init(&out, MAX_METRICS);
+    expo_write(&out);
+    http_reply(req, 200, EXPO_CONTENT_TYPE, out.data, out.len);
+    buf_fini(&out);
+}
+
+static void not_found(void *arg, struct http_conn_request *req)
+{
+    static const char *const text = "no such page: see /, /version, /headers, /echo, /status/CODE, "
+                                    "/delay/SECONDS\n";
+    reply_after(pending_new(arg, req, "other", 404, "text/plain", text, strlen(text)), 0);
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/healthz", get_healthz}, {"GET", "/readyz", get_readyz},
+    {"GET", "/metrics", get_metrics}, {NULL, "/status/*", any_status},
+    {NULL, "/delay/*", any_delay},    {NULL, "/echo", any_echo},
+    {"GET", "/headers", get_headers}, {"GET", "/version", get_version},
+    {"HEAD", "/", get_root},          {"GET", "/", get_root},
+    {NULL, "/*", not_found},          {0}};
+
+enum err demo_new(struct loop *loop, const struct demo_options *options, struct demo **out,
+                  struct errinfo *ei)
+{
+    struct demo *demo = heap_alloc(sizeof(*demo));
+    *demo = (struct demo){.loop = loop,
+                          .options = *options,
+                          .started_ms = clock_monotonic_ms(),
+                          .random = 2463534242u};
+    const struct http_server_options server = {.address = options->address,
+                                               .port = options->port,
+                                               .routes = routes,
+                                               .arg = demo,
+                                               .no_builtin = true};
+    enum err err = http_server_new(loop, &server, &demo->server, ei);
+    if (err != ERR_OK) {
+        free(demo);
+        return err;
+    }
+    expo_set(&info, 1, options->behaviour.version);
+    *out = demo;
+    return ERR_OK;
+}
+
+int demo_port(const struct demo *demo)
+{
+    return http_server_port(demo->server);
+}
+
+void demo_free(struct demo *demo)
+{
+    http_server_free(demo->server);
+    free(demo);
+}
