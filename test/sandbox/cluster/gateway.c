@@ -1,0 +1,548 @@
+#include "cluster/gateway.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cluster/ctl.h"
+#include "cluster/haproxy.h"
+#include "cluster/meta.h"
+#include "cluster/mirror.h"
+#include "cluster/route.h"
+#include "cluster/routestatus.h"
+#include "cluster/service.h"
+#include "net/child.h"
+
+#define GROUP "gateway.networking.k8s.io"
+
+enum {
+    POLL_MS = 20,
+    APPLY_LIMIT_MS = 10 * 1000, /* a reload that takes longer has failed */
+    CTL_TIMEOUT_MS = 2 * 1000,
+    RESTART_MS = 20,
+    PAUSE_MS = 500,
+    LAST_WORDS = 2048,
+};
+
+enum gateway_state {
+    GATEWAY_MIRROR, /* waits for nginx to listen, before HAProxy may send to it */
+    GATEWAY_LOAD,   /* waits for HAProxy to show the mark of the new configuration */
+    GATEWAY_WEIGH,  /* waits for the answer to new weights */
+    GATEWAY_STEADY, /* what is applied is live */
+    GATEWAY_STOPPED,
+};
+
+struct gateway {
+    struct cluster *cluster;
+    char address[ADDRESS_TEXT];
+    char *directory;
+    enum gateway_state state;
+    struct child *haproxy, *nginx;
+    struct timer *poll, *restart;
+    struct ctl *ctl;
+    struct arena *arena; /* of the change being applied */
+    struct route_table table;
+    int64_t deadline_ms;
+    unsigned generation;
+    bool dirty;  /* something changed while another change was being applied */
+    bool wanted; /* HAProxy was started once: it must run */
+    char *structure, *weights, *mirrors; /* what is live, as texts */
+    char *next_structure, *next_weights, *next_mirrors;
+};
+
+static const char *const state_names[] = {
+    [GATEWAY_MIRROR] = "mirror", [GATEWAY_LOAD] = "load",       [GATEWAY_WEIGH] = "weigh",
+    [GATEWAY_STEADY] = "steady", [GATEWAY_STOPPED] = "stopped",
+};
+
+static void start_haproxy(struct gateway *gateway);
+static void poll_later(struct gateway *gateway);
+
+static void gateway_set_state(struct gateway *gateway, enum gateway_state state)
+{
+    assert(gateway->state != GATEWAY_STOPPED || state == GATEWAY_STOPPED);
+    log_debug("gateway_state", NULL, "the gateway goes on",
+              LOG_STR("from", state_names[gateway->state]), LOG_STR("to", state_names[state]));
+    gateway->state = state;
+}
+
+static const char *path_of(struct gateway *gateway, struct arena *arena, const char *name)
+{
+    return arena_printf(arena, "%s/%s", gateway->directory, name);
+}
+
+/* ---- what is wanted ---- */
+
+static const char *resolve(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    struct cluster *cluster = arg;
+    (void)arena;
+    return services_address(cluster->services, ns, name);
+}
+
+static size_t list_of(struct cluster *cluster, struct arena *arena, const char *plural,
+                      struct json_object ***items)
+{
+    const struct objkind *kind = objstore_kind(cluster->store, GROUP, plural);
+    *items = NULL;
+    return kind ? objstore_list(cluster->store, arena, kind, NULL, items) : 0;
+}
+
+static char *config_text(struct gateway *gateway, const char *mark, bool no_weights)
+{
+    struct buf out;
+    const struct haproxy_in in = {.table = &gateway->table,
+                                  .directory = gateway->directory,
+                                  .address = gateway->address[0] ? gateway->address : NULL,
+                                  .port = gateway->cluster->options.gateway_port,
+                                  .mark = mark,
+                                  .no_weights = no_weights};
+    buf_init(&out, HAPROXY_CONFIG_MAX);
+    haproxy_config(&in, gateway->arena, &out);
+    return buf_give(&out);
+}
+
+static void make_wanted(struct gateway *gateway)
+{
+    struct json_object **routes;
+    struct buf text;
+    size_t count = list_of(gateway->cluster, gateway->arena, "httproutes", &routes);
+
+    route_table_make(gateway->arena, routes, count, resolve, gateway->cluster, &gateway->table);
+    gateway->next_structure = config_text(gateway, NULL, true);
+    buf_init(&text, HAPROXY_CONFIG_MAX);
+    haproxy_weights(&gateway->table, gateway->arena, &text);
+    gateway->next_weights = buf_give(&text);
+    buf_init(&text, HAPROXY_CONFIG_MAX);
+    bool any = mirror_config(&gateway->table, gateway->directory, geteuid() == 0, gateway->arena,
+                             &text) > 0;
+    gateway->next_mirrors = any ? buf_give(&text) : heap_strdup("");
+    buf_fini(&text);
+}
+
+static bool same(const char *live, const char *next)
+{
+    return live && strcmp(live, next) == 0;
+}
+
+static void write_file(struct gateway *gateway, const char *name, const char *text)
+{
+    struct errinfo ei;
+    const char *path = path_of(gateway, gateway->arena, name);
+    if (file_write(path, text, strlen(text), 0600, &ei) != ERR_OK)
+        log_error("gateway_config", NULL, ei.text);
+}
+
+static const char *mark_of(struct gateway *gateway)
+{
+    return arena_printf(gateway->arena, "change-%u", gateway->generation);
+}
+
+/* The file is what a restarted HAProxy reads: it follows every change, also those that need no
+ * reload. */
+static void write_config(struct gateway *gateway)
+{
+    char *text = config_text(gateway, mark_of(gateway), false);
+    write_file(gateway, "haproxy.cfg", text);
+    free(text);
+}
+
+/* ---- status ---- */
+
+static void write_route_status(struct gateway *gateway, const struct route_result *result,
+                               const struct objkind *kind, const char *now)
+{
+    struct cluster *cluster = gateway->cluster;
+    struct json_object *live = objstore_get(cluster->store, kind, result->ns, result->name);
+    if (!live || !result->parents)
+        return;
+    struct json_object *status =
+        routestatus_route(gateway->arena, result, json_at(live, "status", NULL), now);
+    if (result->refused)
+        log_warn("route_refused", NULL, result->refused, LOG_STR("namespace", result->ns),
+                 LOG_STR("route", result->name));
+    context_status(cluster, gateway->arena, kind, result->ns, result->name, status);
+}
+
+static void write_statuses(struct gateway *gateway)
+{
+    struct cluster *cluster = gateway->cluster;
+    const struct objkind *kind = objstore_kind(cluster->store, GROUP, "httproutes");
+    const char *now = context_now(gateway->arena);
+    struct json_object **gateways;
+
+    for (size_t i = 0; kind && i < gateway->table.result_count; i++)
+        write_route_status(gateway, &gateway->table.results[i], kind, now);
+    kind = objstore_kind(cluster->store, GROUP, "gateways");
+    size_t count = list_of(cluster, gateway->arena, "gateways", &gateways);
+    for (size_t i = 0; i < count; i++)
+        context_status(cluster, gateway->arena, kind, meta_ns(gateways[i]), meta_name(gateways[i]),
+                       routestatus_gateway(gateway->arena, gateways[i],
+                                           gateway->address[0] ? gateway->address : "127.0.0.1",
+                                           now));
+}
+
+/* ---- applying ---- */
+
+static void replace(char **live, char **next)
+{
+    free(*live);
+    *live = *next;
+    *next = NULL;
+}
+
+static void forget_change(struct gateway *gateway)
+{
+    free(gateway->next_structure);
+    free(gateway->next_weights);
+    free(gateway->next_mirrors);
+    gateway->next_structure = gateway->next_weights = gateway->next_mirrors = NULL;
+    arena_free(gateway->arena);
+    gateway->arena = NULL;
+    gateway->table = (struct route_table){0};
+}
+
+static void applied(struct gateway *gateway)
+{
+    replace(&gateway->structure, &gateway->next_structure);
+    replace(&gateway->weights, &gateway->next_weights);
+    replace(&gateway->mirrors, &gateway->next_mirrors);
+    gateway_set_state(gateway, GATEWAY_STEADY);
+    write_statuses(gateway);
+    forget_change(gateway);
+    if (gateway->dirty)
+        context_queue(gateway->cluster, gateway_sync, "", "");
+}
+
+/* Nothing is known about what is live: the next change begins from nothing. */
+static void failed(struct gateway *gateway, const char *why)
+{
+    log_error("gateway_failed", NULL, why);
+    free(gateway->structure);
+    gateway->structure = NULL;
+    gateway_set_state(gateway, GATEWAY_STEADY);
+    forget_change(gateway);
+    context_queue_after(gateway->cluster, gateway_sync, "", "", 1000);
+}
+
+static void load_haproxy(struct gateway *gateway)
+{
+    gateway->generation++;
+    gateway->deadline_ms = clock_monotonic_ms() + APPLY_LIMIT_MS;
+    gateway_set_state(gateway, GATEWAY_LOAD);
+    write_config(gateway);
+    if (!gateway->haproxy)
+        start_haproxy(gateway);
+    else if (child_pid(gateway->haproxy) > 0) /* the master only: workers would end by it */
+        kill(child_pid(gateway->haproxy), SIGUSR2);
+    poll_later(gateway);
+}
+
+static void on_shown(void *arg, enum err err, const char *reply, const struct errinfo *info)
+{
+    struct gateway *gateway = arg;
+    (void)info;
+    gateway->ctl = NULL;
+    if (gateway->state != GATEWAY_LOAD)
+        return;
+    const char *wanted = arena_printf(gateway->arena, "escription: %s\n", mark_of(gateway));
+    if (err == ERR_OK && strstr(reply, wanted))
+        applied(gateway);
+    else if (clock_monotonic_ms() > gateway->deadline_ms)
+        failed(gateway, "HAProxy did not take its configuration in time: see its messages above");
+    else
+        poll_later(gateway);
+}
+
+static void on_weighed(void *arg, enum err err, const char *reply, const struct errinfo *info)
+{
+    struct gateway *gateway = arg;
+    gateway->ctl = NULL;
+    if (gateway->state != GATEWAY_WEIGH)
+        return;
+    if (err == ERR_OK && strspn(reply, " \n") == strlen(reply)) {
+        applied(gateway);
+        return;
+    }
+    log_warn("gateway_weights", NULL, err == ERR_OK ? reply : info->text);
+    load_haproxy(gateway); /* the configuration says the same */
+}
+
+static bool mirrors_listen(struct gateway *gateway)
+{
+    for (size_t i = 0; i < gateway->table.rule_count; i++) {
+        const struct route_rule *rule = gateway->table.rules[i];
+        const char *socket = arena_printf(gateway->arena, "%s/m%s.sock", gateway->directory,
+                                          haproxy_rule_key(gateway->arena, rule));
+        if (rule->mirror_count > 0 && access(socket, F_OK) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void on_poll(void *arg)
+{
+    struct gateway *gateway = arg;
+    gateway->poll = NULL;
+    if (gateway->state == GATEWAY_LOAD) {
+        gateway->ctl =
+            ctl_send(gateway->cluster->loop, path_of(gateway, gateway->arena, "stats.sock"),
+                     "show info", CTL_TIMEOUT_MS, on_shown, gateway);
+    } else if (gateway->state == GATEWAY_MIRROR) {
+        if (mirrors_listen(gateway))
+            load_haproxy(gateway);
+        else if (clock_monotonic_ms() > gateway->deadline_ms)
+            failed(gateway, "nginx did not take its configuration in time: see its messages above");
+        else
+            poll_later(gateway);
+    }
+}
+
+static void poll_later(struct gateway *gateway)
+{
+    timer_stop(gateway->poll);
+    gateway->poll = timer_start(gateway->cluster->loop, POLL_MS, 0, on_poll, gateway);
+}
+
+/* ---- the processes ---- */
+
+static void on_output(void *arg, const char *data, size_t len)
+{
+    char line[512];
+    (void)arg;
+    snprintf(line, sizeof(line), "%.*s", (int)len, data);
+    if (strstr(line, "[ALERT]") || strstr(line, "[emerg]") || strstr(line, "[error]"))
+        log_warn("proxy_says", NULL, line);
+    else
+        log_debug("proxy_says", NULL, line);
+}
+
+static void on_restart(void *arg)
+{
+    struct gateway *gateway = arg;
+    gateway->restart = NULL;
+    if (gateway->wanted && !gateway->haproxy)
+        start_haproxy(gateway);
+}
+
+static void on_haproxy_ended(void *arg, const struct child_result *result)
+{
+    struct gateway *gateway = arg;
+    gateway->haproxy = NULL;
+    if (gateway->state == GATEWAY_STOPPED)
+        return;
+    log_warn("proxy_ended", NULL,
+             result->err == ERR_OK ? "HAProxy has ended and is started again" : result->info->text,
+             LOG_INT("status", result->exit_status), LOG_INT("signal", result->signal),
+             LOG_STR("said", result->output));
+    /* One that could not even start needs a pause; one that ran is replaced at once. */
+    if (result->err == ERR_OK && result->elapsed_ms > 1000)
+        start_haproxy(gateway);
+    else if (!gateway->restart)
+        gateway->restart =
+            timer_start(gateway->cluster->loop, result->elapsed_ms > 200 ? RESTART_MS : 500, 0,
+                        on_restart, gateway);
+}
+
+static void start_haproxy(struct gateway *gateway)
+{
+    struct arena *arena = arena_new();
+    const char *program = gateway->cluster->options.haproxy;
+    const char *argv[] = {program ? program : "haproxy",          "-W", "-db", "-q", "-f",
+                          path_of(gateway, arena, "haproxy.cfg"), NULL};
+    const struct child_spec spec = {
+        .argv = argv, .grace_ms = 2000, .max_output = LAST_WORDS, .on_output = on_output};
+    unlink(path_of(gateway, arena, "stats.sock"));
+    gateway->wanted = true;
+    gateway->haproxy = child_spawn(gateway->cluster->loop, &spec, on_haproxy_ended, gateway);
+    arena_free(arena);
+}
+
+static void remove_mirror_sockets(struct gateway *gateway)
+{
+    for (size_t i = 0; i < gateway->table.rule_count; i++)
+        unlink(arena_printf(gateway->arena, "%s/m%s.sock", gateway->directory,
+                            haproxy_rule_key(gateway->arena, gateway->table.rules[i])));
+}
+
+static void on_nginx_ended(void *arg, const struct child_result *result)
+{
+    struct gateway *gateway = arg;
+    gateway->nginx = NULL;
+    if (gateway->state == GATEWAY_STOPPED)
+        return;
+    log_warn("proxy_ended", NULL,
+             result->err == ERR_OK ? "nginx has ended and is started again" : result->info->text,
+             LOG_INT("status", result->exit_status), LOG_INT("signal", result->signal),
+             LOG_STR("said", result->output));
+    free(gateway->mirrors);
+    gateway->mirrors = NULL;
+    context_queue_after(gateway->cluster, gateway_sync, "", "",
+                        result->elapsed_ms > 1000 ? RESTART_MS : PAUSE_MS);
+}
+
+static void load_nginx(struct gateway *gateway)
+{
+    const char *program = gateway->cluster->options.nginx;
+    const char *config = path_of(gateway, gateway->arena, "nginx.conf");
+    const char *argv[] = {program ? program : "nginx", "-e", "stderr", "-p",
+                          gateway->directory,          "-c", config,   NULL};
+    const struct child_spec spec = {
+        .argv = argv, .grace_ms = 2000, .max_output = LAST_WORDS, .on_output = on_output};
+
+    write_file(gateway, "nginx.conf", gateway->next_mirrors);
+    gateway->deadline_ms = clock_monotonic_ms() + APPLY_LIMIT_MS;
+    gateway_set_state(gateway, GATEWAY_MIRROR);
+    if (gateway->nginx && child_pid(gateway->nginx) > 0) {
+        kill(child_pid(gateway->nginx), SIGHUP);
+    } else if (!gateway->nginx) {
+        remove_mirror_sockets(gateway);
+        gateway->nginx = child_spawn(gateway->cluster->loop, &spec, on_nginx_ended, gateway);
+    }
+    poll_later(gateway);
+}
+
+void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    struct cluster *cluster = arg;
+    struct gateway *gateway = cluster->gateway;
+
+    (void)arena;
+    (void)ns;
+    (void)name;
+    if (!gateway || gateway->state == GATEWAY_STOPPED)
+        return;
+    gateway->dirty = gateway->state != GATEWAY_STEADY;
+    if (gateway->dirty)
+        return;
+    gateway->arena = arena_new();
+    make_wanted(gateway);
+    bool mirrors = gateway->next_mirrors[0] && !same(gateway->mirrors, gateway->next_mirrors);
+    if (mirrors) {
+        load_nginx(gateway);
+    } else if (!same(gateway->structure, gateway->next_structure)) {
+        load_haproxy(gateway);
+    } else if (!same(gateway->weights, gateway->next_weights)) {
+        char *one_line = heap_strdup(gateway->next_weights);
+        for (char *p = one_line; *p; p++)
+            if (*p == '\n')
+                *p = ';';
+        gateway_set_state(gateway, GATEWAY_WEIGH);
+        write_config(gateway);
+        gateway->ctl = ctl_send(cluster->loop, path_of(gateway, gateway->arena, "stats.sock"),
+                                one_line, CTL_TIMEOUT_MS, on_weighed, gateway);
+        free(one_line);
+    } else {
+        applied(gateway);
+    }
+}
+
+/* ---- names, beginning and end ---- */
+
+void gateway_add_names(struct cluster *cluster, struct arena *arena, struct buf *text)
+{
+    struct json_object **items;
+    struct gateway *gateway = cluster->gateway;
+    if (!gateway || !gateway->address[0])
+        return;
+    size_t count = context_list(cluster, arena, KIND_NAMESPACE, NULL, &items);
+    for (size_t i = 0; i < count; i++)
+        if (!services_address(cluster->services, meta_name(items[i]), "gateway"))
+            buf_printf(text, "%s gateway.%s gateway.%s.svc gateway.%s.svc.cluster.local\n",
+                       gateway->address, meta_name(items[i]), meta_name(items[i]),
+                       meta_name(items[i]));
+    count = list_of(cluster, arena, "gateways", &items);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(meta_name(items[i]), "gateway") != 0)
+            buf_printf(text, "%s %s.%s\n", gateway->address, meta_name(items[i]),
+                       meta_ns(items[i]));
+}
+
+/* Whether port 80 may be listened on: asked the kernel, since root, capabilities and a sysctl all
+ * have a say. */
+static bool may_bind_80(const char *address)
+{
+    struct sockaddr_in addr;
+    int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || uv_ip4_addr(address, 80, &addr) != 0)
+        return false;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    bool may = bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0;
+    close(fd);
+    return may;
+}
+
+enum err gateway_new(struct cluster *cluster, struct gateway **out, struct errinfo *ei)
+{
+    struct gateway *gateway = heap_alloc(sizeof(*gateway));
+    *gateway = (struct gateway){.cluster = cluster,
+                                .state = GATEWAY_STEADY,
+                                .directory = heap_printf("%s/gateway", cluster->options.directory)};
+    *out = gateway;
+    if (mkdir(gateway->directory, 0700) != 0 && errno != EEXIST)
+        return err_set(ei, ERR_DENIED, "cannot make %s: %s", gateway->directory, strerror(errno));
+    if (strlen(gateway->directory) > 80)
+        return err_set(ei, ERR_INVALID,
+                       "%s is too long for the names of sockets in it: give a shorter "
+                       "directory",
+                       gateway->directory);
+    if (!address_take(&cluster->service_addresses, gateway->address))
+        return err_set(ei, ERR_CONFLICT, "no address is left for the gateway");
+    if (may_bind_80(gateway->address))
+        return ERR_OK;
+    log_warn("gateway_port", NULL,
+             "port 80 may not be listened on: Services on low ports and gateway.NAMESPACE are not "
+             "reachable; "
+             "run as root or lower the sysctl net.ipv4.ip_unprivileged_port_start to 80");
+    gateway->address[0] = '\0';
+    if (cluster->options.gateway_port <= 0)
+        return err_set(ei, ERR_DENIED,
+                       "the gateway has no port to listen on: run as root, or give "
+                       "it one above 1023 with --gateway-port");
+    return ERR_OK;
+}
+
+void gateway_stop(struct gateway *gateway)
+{
+    gateway_set_state(gateway, GATEWAY_STOPPED);
+    timer_stop(gateway->poll);
+    timer_stop(gateway->restart);
+    gateway->poll = gateway->restart = NULL;
+    ctl_forget(gateway->ctl);
+    gateway->ctl = NULL;
+    if (gateway->haproxy)
+        child_stop(gateway->haproxy);
+    if (gateway->nginx)
+        child_stop(gateway->nginx);
+}
+
+void gateway_free(struct gateway *gateway)
+{
+    if (!gateway)
+        return;
+    forget_change(gateway);
+    free(gateway->structure);
+    free(gateway->weights);
+    free(gateway->mirrors);
+    free(gateway->directory);
+    free(gateway);
+}
+
+const char *gateway_address(const struct gateway *gateway)
+{
+    return gateway->address;
+}
+
+bool gateway_live(const struct gateway *gateway)
+{
+    return gateway->structure != NULL;
+}

@@ -1,0 +1,330 @@
+#include "cluster/haproxy.h"
+
+#include <string.h>
+
+#include "cluster/meta.h"
+
+/* Nobody listens on it: requests for a Service that does not exist get 503. */
+#define NOWHERE "127.0.0.1:1"
+
+int haproxy_weight(const struct route_rule *rule, size_t index)
+{
+    int largest = 0, weight = rule->backends[index].weight;
+    for (size_t i = 0; i < rule->backend_count; i++)
+        if (rule->backends[i].weight > largest)
+            largest = rule->backends[i].weight;
+    if (largest <= HAPROXY_MAX_WEIGHT || weight == 0)
+        return weight;
+    int scaled = (int)(((int64_t)weight * HAPROXY_MAX_WEIGHT + largest / 2) / largest);
+    return scaled > 0 ? scaled : 1;
+}
+
+const char *haproxy_rule_key(struct arena *arena, const struct route_rule *rule)
+{
+    return meta_hash(arena, json_own(arena, json_object_new_string(rule->id)));
+}
+
+/* A double-quoted argument. log_format: '%' begins a variable and is doubled. */
+static void put_quoted(struct buf *out, const char *text, bool log_format)
+{
+    buf_puts(out, "\"");
+    for (; *text; text++) {
+        if (strchr("\"\\$", *text))
+            buf_puts(out, "\\");
+        if (log_format && *text == '%')
+            buf_puts(out, "%");
+        buf_add(out, text, 1);
+    }
+    buf_puts(out, "\"");
+}
+
+/* ---- matches ---- */
+
+static void put_test(struct buf *out, enum route_test test, const char *value)
+{
+    if (test == ROUTE_EXACT) {
+        buf_puts(out, " -m str -- ");
+        put_quoted(out, value, false);
+    } else { /* the whole value must match, as with the other gateways */
+        struct buf anchored;
+        buf_init(&anchored, 2 * ROUTE_MAX_TEXT);
+        buf_printf(&anchored, "^(?:%s)$", value);
+        buf_puts(out, " -m reg -- ");
+        put_quoted(out, anchored.data, false);
+        buf_fini(&anchored);
+    }
+    buf_puts(out, "\n");
+}
+
+static void put_path(struct buf *out, size_t number, const struct route_entry *entry)
+{
+    size_t len = strlen(entry->path);
+    if (entry->path_test != ROUTE_PREFIX) {
+        buf_printf(out, "    acl m%zu path", number);
+        put_test(out, entry->path_test, entry->path);
+        return;
+    }
+    while (len > 1 && entry->path[len - 1] == '/')
+        len--;
+    if (len <= 1)
+        return; /* "/" is every path */
+    struct buf prefix;
+    buf_init(&prefix, 2 * ROUTE_MAX_TEXT);
+    buf_add(&prefix, entry->path, len);
+    buf_printf(out, "    acl m%zu path", number); /* /foo, and /foo/... but not /foobar */
+    put_test(out, ROUTE_EXACT, prefix.data);
+    buf_puts(&prefix, "/");
+    buf_printf(out, "    acl m%zu path -m beg -- ", number);
+    put_quoted(out, prefix.data, false);
+    buf_puts(out, "\n");
+    buf_fini(&prefix);
+}
+
+static bool any_path(const struct route_entry *entry)
+{
+    return entry->path_test == ROUTE_PREFIX && entry->path[strspn(entry->path, "/")] == '\0';
+}
+
+static void put_host(struct buf *out, size_t number, const char *host)
+{
+    if (!host)
+        return;
+    bool wildcard = host[0] == '*';
+    buf_printf(out, "    acl m%zuh req.hdr(host),field(1,:),lower -m %s -- ", number,
+               wildcard ? "end" : "str");
+    put_quoted(out, host + wildcard, false);
+    buf_puts(out, "\n");
+}
+
+/* The ACLs of an entry, and the condition made of them. */
+static void put_entry(struct buf *out, size_t number, const struct route_entry *entry,
+                      struct buf *condition)
+{
+    put_host(out, number, entry->host);
+    if (entry->host)
+        buf_printf(condition, " m%zuh", number);
+    put_path(out, number, entry);
+    if (!any_path(entry))
+        buf_printf(condition, " m%zu", number);
+    if (entry->method)
+        buf_printf(condition, " { method %s }", entry->method);
+    for (size_t i = 0; i < entry->header_count; i++) {
+        buf_printf(out, "    acl m%zuf%zu req.fhdr(%s)", number, i, entry->headers[i].name);
+        put_test(out, entry->headers[i].test, entry->headers[i].value);
+        buf_printf(condition, " m%zuf%zu", number, i);
+    }
+    for (size_t i = 0; i < entry->query_count; i++) {
+        buf_printf(out, "    acl m%zuq%zu url_param(%s),url_dec", number, i,
+                   entry->queries[i].name);
+        put_test(out, entry->queries[i].test, entry->queries[i].value);
+        buf_printf(condition, " m%zuq%zu", number, i);
+    }
+}
+
+static void put_matches(const struct haproxy_in *in, struct arena *arena, struct buf *out)
+{
+    struct buf uses;
+    buf_init(&uses, HAPROXY_CONFIG_MAX);
+    for (size_t i = 0; i < in->table->count; i++) {
+        const struct route_entry *entry = &in->table->entries[i];
+        struct buf condition;
+        buf_init(&condition, 2000);
+        put_entry(out, i, entry, &condition);
+        /* The first match counts; the backend asks which one it was when it replaces a prefix. */
+        buf_printf(
+            out, "    http-request set-var(txn.match) int(%zu) if !{ var(txn.match) -m found }%s\n",
+            i, condition.data);
+        buf_printf(&uses, "    use_backend %s.%s if { var(txn.match) -m int %zu }\n",
+                   entry->rule->mirror_count ? "mirror" : "rule",
+                   haproxy_rule_key(arena, entry->rule), i);
+        buf_fini(&condition);
+    }
+    buf_puts(out, uses.data);
+    buf_fini(&uses);
+}
+
+/* ---- backends ---- */
+
+static void put_edits(struct buf *out, const char *where, const struct route_edit *edits,
+                      size_t count, const char *condition)
+{
+    static const char *const verbs[] = {
+        [ROUTE_SET] = "set-header", [ROUTE_ADD] = "add-header", [ROUTE_REMOVE] = "del-header"};
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(out, "    %s %s %s", where, verbs[edits[i].op], edits[i].name);
+        if (edits[i].op != ROUTE_REMOVE) {
+            buf_puts(out, " ");
+            put_quoted(out, edits[i].value, true);
+        }
+        buf_printf(out, "%s\n", condition);
+    }
+}
+
+/* What is replaced is the prefix that matched, which differs from match to match. */
+static void put_prefix_rewrites(const struct haproxy_in *in, const struct route_rule *rule,
+                                struct buf *out)
+{
+    const char *to = rule->filters.prefix_path;
+    size_t keep = strlen(to);
+    while (keep > 0 && to[keep - 1] == '/')
+        keep--;
+    for (size_t i = 0; i < in->table->count; i++) {
+        const struct route_entry *entry = &in->table->entries[i];
+        if (entry->rule != rule || entry->path_test != ROUTE_PREFIX)
+            continue;
+        size_t len = strlen(entry->path);
+        while (len > 0 && entry->path[len - 1] == '/')
+            len--;
+        struct buf format;
+        buf_init(&format, 4 * ROUTE_MAX_TEXT);
+        buf_puts(out, "    http-request set-path ");
+        for (size_t k = 0; k < keep; k++)
+            buf_puts(&format, (char[]){to[k], to[k] == '%' ? '%' : '\0', '\0'});
+        buf_printf(&format, "%%[path,bytes(%zu)]", len);
+        put_quoted(out, format.data, false);
+        buf_printf(out, " if { var(txn.match) -m int %zu }\n", i);
+        buf_fini(&format);
+    }
+    /* The prefix itself, without anything behind it, may have left nothing. */
+    buf_puts(out, "    http-request set-path / if { path -m len 0 }\n");
+}
+
+static void put_rewrites(const struct route_filters *filters, struct buf *out)
+{
+    if (filters->host) {
+        buf_puts(out, "    http-request set-header host ");
+        put_quoted(out, filters->host, true);
+        buf_puts(out, "\n");
+    }
+    if (filters->full_path) {
+        buf_puts(out, "    http-request set-path ");
+        put_quoted(out, filters->full_path, true);
+        buf_puts(out, "\n");
+    }
+    put_edits(out, "http-request", filters->request, filters->request_count, "");
+}
+
+static bool needs_hop(const struct route_backend *backend)
+{
+    return backend->filters.request_count || backend->filters.host || backend->filters.full_path;
+}
+
+static const char *address_of(const struct route_backend *backend)
+{
+    return backend->address ? backend->address : NOWHERE;
+}
+
+static void put_servers(const struct haproxy_in *in, const struct route_rule *rule, const char *key,
+                        struct buf *out)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < rule->backend_count; i++) {
+        const struct route_backend *backend = &rule->backends[i];
+        sum += backend->weight;
+        if (needs_hop(backend))
+            buf_printf(out, "    server s%zu unix@%s/h%s-%zu.sock", i, in->directory, key, i);
+        else
+            buf_printf(out, "    server s%zu %s", i, address_of(backend));
+        if (!in->no_weights)
+            buf_printf(out, " weight %d", haproxy_weight(rule, i));
+        buf_puts(out, "\n");
+    }
+    if (sum == 0)
+        buf_puts(out, "    http-request return status 500 content-type text/plain string "
+                      "\"the route has no backend with a weight\\n\"\n");
+}
+
+static void put_rule(const struct haproxy_in *in, struct arena *arena,
+                     const struct route_rule *rule, struct buf *out)
+{
+    const char *key = haproxy_rule_key(arena, rule);
+
+    buf_printf(out, "\n# %s\nbackend rule.%s\n    balance roundrobin\n", rule->id, key);
+    if (rule->timeout_ms > 0)
+        buf_printf(out, "    timeout server %lldms\n", (long long)rule->timeout_ms);
+    if (rule->filters.prefix_path && !rule->mirror_count)
+        put_prefix_rewrites(in, rule, out);
+    put_rewrites(&rule->filters, out);
+    put_edits(out, "http-response", rule->filters.response, rule->filters.response_count, "");
+    for (size_t i = 0; i < rule->backend_count; i++) {
+        const struct route_filters *filters = &rule->backends[i].filters;
+        const char *condition = arena_printf(arena, " if { srv_name s%zu }", i);
+        put_edits(out, "http-response", filters->response, filters->response_count, condition);
+    }
+    put_servers(in, rule, key, out);
+}
+
+static void put_hops(const struct haproxy_in *in, struct arena *arena,
+                     const struct route_rule *rule, struct buf *out)
+{
+    const char *key = haproxy_rule_key(arena, rule);
+    for (size_t i = 0; i < rule->backend_count; i++) {
+        if (!needs_hop(&rule->backends[i]))
+            continue;
+        buf_printf(out,
+                   "\nfrontend hop.%s-%zu\n    bind unix@%s/h%s-%zu.sock\n    default_backend "
+                   "hop.%s-%zu\n",
+                   key, i, in->directory, key, i, key, i);
+        buf_printf(out, "backend hop.%s-%zu\n", key, i);
+        put_rewrites(&rule->backends[i].filters, out);
+        buf_printf(out, "    server s %s\n", address_of(&rule->backends[i]));
+    }
+}
+
+/* To nginx, which sends the copies and passes the request on to the socket. */
+static void put_mirror(const struct haproxy_in *in, struct arena *arena,
+                       const struct route_rule *rule, struct buf *out)
+{
+    const char *key = haproxy_rule_key(arena, rule);
+    buf_printf(out, "\nbackend mirror.%s\n", key);
+    if (rule->filters.prefix_path)
+        put_prefix_rewrites(in, rule, out);
+    if (rule->timeout_ms > 0)
+        buf_printf(out, "    timeout server %lldms\n", (long long)rule->timeout_ms);
+    buf_printf(out, "    server s unix@%s/m%s.sock\n", in->directory, key);
+    buf_printf(out,
+               "frontend mirrored.%s\n    bind unix@%s/r%s.sock\n    default_backend rule.%s\n",
+               key, in->directory, key, key);
+}
+
+static void put_head(const struct haproxy_in *in, struct buf *out)
+{
+    buf_puts(out, "# written by flagger-sandbox\nglobal\n    nbthread 1\n    maxconn 4000\n"
+                  "    hard-stop-after 60s\n");
+    buf_printf(out, "    stats socket %s/stats.sock mode 600 level admin expose-fd listeners\n",
+               in->directory);
+    if (in->mark && !in->no_weights)
+        buf_printf(out, "    description %s\n", in->mark);
+    buf_puts(out, "\ndefaults\n    mode http\n    option http-server-close\n"
+                  "    option idle-close-on-response\n    option forwardfor if-none\n"
+                  "    retries 1\n    retry-on conn-failure empty-response\n"
+                  "    timeout connect 2s\n    timeout client 75s\n    timeout server 75s\n"
+                  "    timeout http-request 30s\n\nfrontend gateway\n");
+    if (in->address)
+        buf_printf(out, "    bind %s:80\n", in->address);
+    if (in->port > 0)
+        buf_printf(out, "    bind 127.0.0.1:%d\n", in->port);
+}
+
+void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf *out)
+{
+    put_head(in, out);
+    put_matches(in, arena, out);
+    buf_puts(out, "    default_backend none\n\nbackend none\n    http-request return status 404 "
+                  "content-type text/plain string \"no HTTPRoute matches\\n\"\n");
+    for (size_t i = 0; i < in->table->rule_count; i++) {
+        put_rule(in, arena, in->table->rules[i], out);
+        put_hops(in, arena, in->table->rules[i], out);
+        if (in->table->rules[i]->mirror_count)
+            put_mirror(in, arena, in->table->rules[i], out);
+    }
+}
+
+void haproxy_weights(const struct route_table *table, struct arena *arena, struct buf *out)
+{
+    for (size_t i = 0; i < table->rule_count; i++)
+        for (size_t k = 0; k < table->rules[i]->backend_count; k++)
+            buf_printf(out, "set server rule.%s/s%zu weight %d\n",
+                       haproxy_rule_key(arena, table->rules[i]), k,
+                       haproxy_weight(table->rules[i], k));
+}

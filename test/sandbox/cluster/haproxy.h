@@ -1,0 +1,36 @@
+/*
+ * The gateway's configuration of HAProxy, and what can be changed without writing a new one. Pure.
+ *
+ * Each rule is a backend, each of its backendRefs a server: the address of a Service with the
+ * weight of the reference. Weights are changed over the stats socket, everything else by a reload.
+ * A backendRef whose filters change the request gets a hop of its own, since HAProxy edits requests
+ * before it chooses the server; a rule with mirrors goes through nginx and comes back on a socket
+ * of its own.
+ */
+#ifndef CLUSTER_HAPROXY_H
+#define CLUSTER_HAPROXY_H
+
+#include "base/buf.h"
+#include "cluster/route.h"
+
+enum { HAPROXY_CONFIG_MAX = 4 * 1024 * 1024, HAPROXY_MAX_WEIGHT = 256 };
+
+struct haproxy_in {
+    const struct route_table *table;
+    const char *directory; /* for sockets; short */
+    const char *address;   /* port 80 of it; NULL: not */
+    int port;              /* on 127.0.0.1; 0: not */
+    const char *mark; /* shown as description, to tell which configuration is live; NULL: none */
+    bool no_weights;  /* leaves weights and mark out: equal texts need no reload */
+};
+
+void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf *out);
+/* Commands "set server B/S weight N" for every server, one to a line. */
+void haproxy_weights(const struct route_table *table, struct arena *arena, struct buf *out);
+/* The weight HAProxy gets for backend `index` of a rule: as written when all fit into 256, else in
+ * proportion. */
+int haproxy_weight(const struct route_rule *rule, size_t index);
+/* Short names of sockets for a rule and, for a hop, its backend; owned by the arena. */
+const char *haproxy_rule_key(struct arena *arena, const struct route_rule *rule);
+
+#endif

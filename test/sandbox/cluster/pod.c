@@ -1,0 +1,530 @@
+#include "cluster/pod.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/meta.h"
+#include "cluster/podenv.h"
+#include "cluster/podlog.h"
+#include "cluster/podspec.h"
+#include "cluster/podstatus.h"
+#include "net/child.h"
+
+enum {
+    EAGER_PROBE_MS = 150, /* until the first success */
+    LEAVE_MS = 250,       /* between leaving the Services and TERM */
+    CRASH_AFTER_MS = 300, /* of a simulated pod that crashes */
+    MAX_BACKOFF_MS = 30 * 1000,
+    STEADY_MS = 60 * 1000, /* a run so long ends the back-off */
+    RETRY_MS = 500,        /* while a ConfigMap or Secret is missing */
+};
+
+/* One pod of the store. Lives until its object is gone and its process has ended. */
+struct pod {
+    struct pods *pods;
+    struct pod *next;
+    char *ns, *name, *uid;
+    struct json_object *object; /* as it was first seen: the spec does not change */
+    struct podspec spec;
+    char address[ADDRESS_TEXT];
+    enum pod_state state;
+    bool gone; /* taken off the list, waits for its process only */
+    bool ready;
+    bool started; /* answered once in this run */
+    struct child *child;
+    struct timer *timer; /* of the state: start, back-off, leaving */
+    struct timer *probe_timer;
+    struct probe *probe; /* under way */
+    int64_t failures, successes;
+    int restarts, crashes; /* crashes: since the last steady run */
+    struct podstatus_in view;
+    char *message;
+    struct podlog log, previous;
+};
+
+struct pods {
+    struct cluster *cluster;
+    struct pod *list;
+    struct pod *leaving; /* gone, but with a process */
+};
+
+/* A probe outlives its pod when the pod goes first. */
+struct probe {
+    struct pod *pod; /* NULL: nobody is interested any more */
+    struct http_call *call;
+};
+
+static void start(void *arg);
+static void probe_later(struct pod *pod, int64_t delay_ms);
+
+static void write_status(struct pod *pod)
+{
+    struct cluster *cluster = pod->pods->cluster;
+    struct arena *arena = arena_new();
+    pod->view.pod = pod->object;
+    pod->view.state = pod->state;
+    pod->view.address = pod->address;
+    pod->view.ready = pod->ready;
+    pod->view.restarts = pod->restarts;
+    pod->view.message = pod->message;
+    if (!pod->gone && !cluster->draining)
+        context_status(cluster, arena, cluster->kinds[KIND_POD], pod->ns, pod->name,
+                       podstatus_make(arena, &pod->view));
+    arena_free(arena);
+}
+
+static void tell(struct pod *pod, const char *type, const char *reason, const char *message)
+{
+    struct arena *arena = arena_new();
+    if (!pod->gone && !pod->pods->cluster->draining)
+        context_event(pod->pods->cluster, arena, KIND_POD, pod->object, type, reason, "%s",
+                      message);
+    arena_free(arena);
+}
+
+static void set_ready(struct pod *pod, bool ready)
+{
+    if (pod->ready == ready)
+        return;
+    pod->ready = ready;
+    pod->view.ready_changed_ms = clock_wall_ms();
+}
+
+static void set_state(struct pod *pod, enum pod_state state, const char *reason,
+                      const char *message)
+{
+    assert(pod->state != POD_STOPPING || state == POD_STOPPING);
+    pod->state = state;
+    pod->view.reason = reason;
+    free(pod->message);
+    pod->message = heap_strdup(message);
+    if (state != POD_RUNNING)
+        set_ready(pod, false);
+    write_status(pod);
+}
+
+/* ---- readiness ---- */
+
+static void forget_probe(struct pod *pod)
+{
+    timer_stop(pod->probe_timer);
+    pod->probe_timer = NULL;
+    if (!pod->probe)
+        return;
+    struct http_call *call = pod->probe->call;
+    pod->probe->pod = NULL;
+    pod->probe = NULL;
+    http_cancel(call);
+}
+
+static void count_probe(struct pod *pod, bool success, const char *why)
+{
+    bool was_ready = pod->ready;
+
+    pod->successes = success ? pod->successes + 1 : 0;
+    pod->failures = success ? 0 : pod->failures + 1;
+    if (success && pod->successes >= pod->spec.successes) {
+        pod->started = true;
+        set_ready(pod, true);
+    } else if (!success && pod->failures >= pod->spec.failures) {
+        set_ready(pod, false);
+    }
+    if (was_ready != pod->ready)
+        write_status(pod);
+    if (!success && (pod->failures == pod->spec.failures))
+        tell(pod, "Warning", "Unhealthy", why);
+    if (pod->started && pod->spec.probe == PROBE_NONE)
+        return; /* it listens: that is all there is to know */
+    bool eager = !pod->started && pod->spec.period_ms > EAGER_PROBE_MS;
+    probe_later(pod, eager ? EAGER_PROBE_MS : pod->spec.period_ms);
+}
+
+static void on_probed(void *arg, const struct http_result *result)
+{
+    struct probe *probe = arg;
+    struct pod *pod = probe->pod;
+    char why[600];
+
+    free(probe);
+    if (!pod)
+        return;
+    pod->probe = NULL;
+    bool success = result->err == ERR_OK && ((result->status >= 200 && result->status < 400) ||
+                                             pod->spec.probe == PROBE_TCP);
+    if (result->err == ERR_OK)
+        snprintf(why, sizeof(why), "Readiness probe failed: HTTP probe failed with statuscode: %d",
+                 result->status);
+    else
+        snprintf(why, sizeof(why), "Readiness probe failed: %s", result->info->text);
+    count_probe(pod, success, why);
+}
+
+static void probe_now(void *arg)
+{
+    struct pod *pod = arg;
+    struct arena *arena = arena_new();
+    struct json_object *headers = pod->spec.probe_headers;
+    struct http_header *list = arena_array(arena, json_len(headers) + 2, sizeof(*list));
+    const char *path = pod->spec.probe == PROBE_NONE ? "/healthz" : pod->spec.probe_path;
+
+    pod->probe_timer = NULL;
+    list[0] = (struct http_header){"user-agent", "kube-probe/sandbox"};
+    for (size_t i = 0; i < json_len(headers); i++)
+        list[i + 1] = (struct http_header){json_str_at(json_elem(headers, i), "name", NULL),
+                                           json_str_at(json_elem(headers, i), "value", NULL)};
+    const struct http_request request = {
+        .url = arena_printf(arena, "http://%s:%d%s%s", pod->address, pod->spec.probe_port,
+                            path[0] == '/' ? "" : "/", path),
+        .headers = list,
+        .proxy = "",
+        .timeout_ms = pod->spec.timeout_ms,
+    };
+    pod->probe = heap_alloc(sizeof(*pod->probe));
+    pod->probe->pod = pod;
+    pod->probe->call = http_send(pod->pods->cluster->probes, &request, on_probed, pod->probe);
+    arena_free(arena);
+}
+
+static void probe_later(struct pod *pod, int64_t delay_ms)
+{
+    pod->probe_timer = timer_start(pod->pods->cluster->loop, delay_ms, 0, probe_now, pod);
+}
+
+/* ---- the end ---- */
+
+static void pod_free(struct pod *pod)
+{
+    struct pods *pods = pod->pods;
+    for (struct pod **at = &pods->list; *at; at = &(*at)->next)
+        if (*at == pod) {
+            *at = pod->next;
+            break;
+        }
+    for (struct pod **at = &pods->leaving; *at; at = &(*at)->next)
+        if (*at == pod) {
+            *at = pod->next;
+            break;
+        }
+    forget_probe(pod);
+    timer_stop(pod->timer);
+    if (pod->address[0])
+        address_give_back(&pods->cluster->pod_addresses, pod->address);
+    json_object_put(pod->object);
+    podlog_fini(&pod->log);
+    podlog_fini(&pod->previous);
+    free(pod->message);
+    free(pod->ns);
+    free(pod->name);
+    free(pod->uid);
+    free(pod);
+}
+
+/* Its object is gone: ends the process, if any, and then itself. */
+static void pod_leave(struct pod *pod)
+{
+    if (!pod->child) {
+        pod_free(pod);
+        return;
+    }
+    struct pods *pods = pod->pods;
+    for (struct pod **at = &pods->list; *at; at = &(*at)->next)
+        if (*at == pod) {
+            *at = pod->next;
+            break;
+        }
+    pod->gone = true;
+    pod->next = pods->leaving;
+    pods->leaving = pod;
+    forget_probe(pod);
+    timer_stop(pod->timer);
+    pod->timer = NULL;
+    child_stop(pod->child);
+}
+
+/* Everything of it has ended: the object may go; its deletion brings pod_leave(). */
+static void remove_object(struct pod *pod)
+{
+    struct arena *arena = arena_new();
+    if (!pod->pods->cluster->draining)
+        context_remove(pod->pods->cluster, arena, KIND_POD, pod->ns, pod->name);
+    arena_free(arena);
+}
+
+static void on_left(void *arg)
+{
+    struct pod *pod = arg;
+    pod->timer = NULL;
+    forget_probe(pod);
+    if (pod->child)
+        child_stop(pod->child);
+    else
+        remove_object(pod);
+}
+
+static void pod_stop(struct pod *pod)
+{
+    forget_probe(pod);
+    timer_stop(pod->timer);
+    set_state(pod, POD_STOPPING, NULL, NULL);
+    pod->timer = timer_start(pod->pods->cluster->loop, LEAVE_MS, 0, on_left, pod);
+}
+
+/* ---- runs ---- */
+
+static void back_off(struct pod *pod)
+{
+    int64_t delay = 10;
+    if (clock_wall_ms() - pod->view.running_ms > STEADY_MS)
+        pod->crashes = 0;
+    if (pod->crashes > 0)
+        delay = 500LL << (pod->crashes < 7 ? pod->crashes : 7);
+    if (delay > MAX_BACKOFF_MS)
+        delay = MAX_BACKOFF_MS;
+    pod->crashes++;
+    forget_probe(pod);
+    podlog_move(&pod->previous, &pod->log);
+    pod->view.has_last = true;
+    pod->view.last_ended_ms = clock_wall_ms();
+    pod->restarts++;
+    char text[128];
+    snprintf(text, sizeof(text), "back-off %lldms restarting failed container", (long long)delay);
+    set_state(pod, POD_BACKOFF, "CrashLoopBackOff", text);
+    if (pod->crashes > 1)
+        tell(pod, "Warning", "BackOff", "Back-off restarting failed container");
+    pod->timer = timer_start(pod->pods->cluster->loop, delay, 0, start, pod);
+}
+
+static void on_ended(void *arg, const struct child_result *result)
+{
+    struct pod *pod = arg;
+    pod->child = NULL;
+    if (pod->gone) {
+        pod_free(pod);
+        return;
+    }
+    pod->view.last_exit = result->exit_status;
+    pod->view.last_signal = result->signal;
+    if (pod->state == POD_STOPPING) {
+        if (!pod->timer)
+            remove_object(pod);
+    } else if (!pod->pods->cluster->draining) {
+        log_info("pod_ended", NULL, "a pod's process has ended and will be started again",
+                 LOG_STR("pod", pod->name), LOG_STR("namespace", pod->ns),
+                 LOG_INT("status", result->exit_status), LOG_INT("signal", result->signal));
+        back_off(pod);
+    }
+}
+
+static void on_output(void *arg, const char *data, size_t len)
+{
+    struct pod *pod = arg;
+    podlog_add(&pod->log, data, len);
+}
+
+static struct json_object *look_up(void *arg, struct arena *arena, bool secret, const char *name)
+{
+    struct pod *pod = arg;
+    return context_get(pod->pods->cluster, arena, secret ? KIND_SECRET : KIND_CONFIGMAP, pod->ns,
+                       name);
+}
+
+static const char *const *argv_of(struct arena *arena, struct pod *pod, const char *const *env)
+{
+    const char *const *args = podenv_args(arena, pod->spec.container, env);
+    size_t extra = 0, count = 0;
+    while (args[extra])
+        extra++;
+    const char **argv = arena_array(arena, 10 + extra, sizeof(*argv));
+    argv[count++] = pod->pods->cluster->options.app;
+    argv[count++] = "--address";
+    argv[count++] = pod->address;
+    argv[count++] = "--port";
+    argv[count++] = arena_printf(arena, "%d", pod->spec.port);
+    argv[count++] = "--pod";
+    argv[count++] = pod->name;
+    argv[count++] = "--image";
+    argv[count++] = json_str_at(pod->spec.container, "image", NULL);
+    for (size_t i = 0; i < extra; i++)
+        argv[count++] = args[i];
+    return argv;
+}
+
+static void start_process(struct pod *pod)
+{
+    struct arena *arena = arena_new();
+    const struct podenv_in in = {.pod = pod->object,
+                                 .container = pod->spec.container,
+                                 .address = pod->address,
+                                 .lookup = look_up,
+                                 .arg = pod};
+    const char *const *env;
+    struct errinfo ei;
+
+    if (podenv_make(arena, &in, &env, &ei) != ERR_OK) {
+        set_state(pod, POD_WAITING, "CreateContainerConfigError", ei.text);
+        pod->timer = timer_start(pod->pods->cluster->loop, RETRY_MS, 0, start, pod);
+        arena_free(arena);
+        return;
+    }
+    const struct child_spec spec = {.argv = argv_of(arena, pod, env),
+                                    .env = env,
+                                    .cwd = "/",
+                                    .grace_ms = pod->spec.grace_ms > 0 ? pod->spec.grace_ms : 1,
+                                    .max_output = 1,
+                                    .on_output = on_output};
+    pod->child = child_spawn(pod->pods->cluster->loop, &spec, on_ended, pod);
+    pod->view.running_ms = clock_wall_ms();
+    set_state(pod, POD_RUNNING, NULL, NULL);
+    probe_later(pod, pod->spec.initial_delay_ms > 0 ? pod->spec.initial_delay_ms : 30);
+    arena_free(arena);
+}
+
+static void on_simulated_ready(void *arg)
+{
+    struct pod *pod = arg;
+    pod->timer = NULL;
+    set_ready(pod, true);
+    write_status(pod);
+}
+
+static void on_simulated_crash(void *arg)
+{
+    struct pod *pod = arg;
+    pod->timer = NULL;
+    pod->view.last_exit = 1;
+    pod->view.last_signal = 0;
+    back_off(pod);
+}
+
+static void start_simulation(struct pod *pod)
+{
+    static const char *const text =
+        "this container is simulated: only images named demo-app run as processes\n";
+    struct loop *loop = pod->pods->cluster->loop;
+
+    podlog_add(&pod->log, text, strlen(text));
+    pod->view.running_ms = clock_wall_ms();
+    set_state(pod, POD_RUNNING, NULL, NULL);
+    if (pod->spec.crash)
+        pod->timer = timer_start(loop, CRASH_AFTER_MS, 0, on_simulated_crash, pod);
+    else if (!pod->spec.never_ready)
+        pod->timer = timer_start(loop, pod->spec.ready_after_ms, 0, on_simulated_ready, pod);
+}
+
+static void start(void *arg)
+{
+    struct pod *pod = arg;
+    pod->timer = NULL;
+    pod->failures = pod->successes = 0;
+    pod->started = false;
+    if (!pod->address[0] && !address_take(&pod->pods->cluster->pod_addresses, pod->address)) {
+        set_state(pod, POD_WAITING, "ContainerCreating", "no address is free on this machine");
+        pod->timer = timer_start(pod->pods->cluster->loop, RETRY_MS, 0, start, pod);
+    } else if (pod->spec.container) {
+        start_process(pod);
+    } else {
+        start_simulation(pod);
+    }
+}
+
+static const char *own_container(struct pod *pod)
+{
+    struct json_object *container = pod->spec.container;
+    if (!container)
+        container = json_elem(json_at(pod->object, "spec", "containers", NULL), 0);
+    return json_str_at(container, "name", NULL);
+}
+
+static void pod_new(struct pods *pods, struct json_object *obj)
+{
+    struct errinfo ei;
+    struct pod *pod = heap_alloc(sizeof(*pod));
+    *pod = (struct pod){.pods = pods,
+                        .next = pods->list,
+                        .ns = heap_strdup(meta_ns(obj)),
+                        .name = heap_strdup(meta_name(obj)),
+                        .uid = heap_strdup(meta_uid(obj)),
+                        .object = json_object_get(obj)};
+    podlog_init(&pod->log);
+    podlog_init(&pod->previous);
+    pods->list = pod;
+    pod->view.started_ms = pod->view.ready_changed_ms = clock_wall_ms();
+    if (podspec_read(obj, &pod->spec, &ei) != ERR_OK) {
+        pod->spec.never_ready = true;
+        tell(pod, "Warning", "InvalidAnnotation", ei.text);
+    }
+    pod->view.container = own_container(pod);
+    start(pod);
+}
+
+static struct pod *find(struct pods *pods, const char *ns, const char *name)
+{
+    struct pod *pod = pods->list;
+    while (pod && (strcmp(pod->name, name) != 0 || strcmp(pod->ns, ns) != 0))
+        pod = pod->next;
+    return pod;
+}
+
+void pods_sync(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    struct cluster *cluster = arg;
+    struct json_object *obj = context_get(cluster, arena, KIND_POD, ns, name);
+    struct pod *pod = find(cluster->pods, ns, name);
+
+    if (pod && (!obj || strcmp(pod->uid, meta_uid(obj)) != 0)) {
+        pod_leave(pod);
+        pod = NULL;
+    }
+    if (!obj)
+        return;
+    if (!json_str_at(obj, "spec", "nodeName", NULL)) { /* what a scheduler does */
+        struct json_object *patch = json_own(arena, json_object_new_object());
+        json_set_str(json_sub(patch, "spec"), "nodeName", "sandbox-0");
+        context_merge(cluster, arena, KIND_POD, ns, name, patch);
+    }
+    if (!pod && meta_deleting(obj))
+        context_remove(cluster, arena, KIND_POD, ns, name);
+    else if (!pod)
+        pod_new(cluster->pods, obj);
+    else if (meta_deleting(obj) && pod->state != POD_STOPPING)
+        pod_stop(pod);
+}
+
+struct pods *pods_new(struct cluster *cluster)
+{
+    struct pods *pods = heap_alloc(sizeof(*pods));
+    *pods = (struct pods){.cluster = cluster};
+    objstore_graceful(cluster->store, cluster->kinds[KIND_POD]);
+    return pods;
+}
+
+void pods_stop(struct pods *pods)
+{
+    while (pods->list)
+        pod_leave(pods->list);
+}
+
+void pods_free(struct pods *pods)
+{
+    if (!pods)
+        return;
+    while (pods->list)
+        pod_free(pods->list);
+    while (pods->leaving)
+        pod_free(pods->leaving);
+    free(pods);
+}
+
+bool pods_log(struct pods *pods, const char *ns, const char *name, bool previous, size_t offset,
+              struct buf *out)
+{
+    struct pod *pod = find(pods, ns, name);
+    if (!pod)
+        return false;
+    podlog_read(previous ? &pod->previous : &pod->log, offset, out);
+    return !previous && pod->state != POD_STOPPING;
+}

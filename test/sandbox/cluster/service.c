@@ -1,0 +1,373 @@
+#include "cluster/service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cluster/endpoints.h"
+#include "cluster/forward.h"
+#include "cluster/gateway.h"
+#include "cluster/hosts.h"
+#include "cluster/meta.h"
+#include "object/selector.h"
+
+struct port {
+    int number;
+    struct forward *forward;
+    bool failed; /* said so already */
+};
+
+struct service {
+    struct service *next;
+    char *ns, *name;
+    char address[ADDRESS_TEXT]; /* "" for ExternalName */
+    struct port *ports;
+    size_t count;
+};
+
+struct services {
+    struct cluster *cluster;
+    struct service *list;
+};
+
+static const char *type_of(struct json_object *obj)
+{
+    const char *type = json_str_at(obj, "spec", "type", NULL);
+    return type ? type : "ClusterIP";
+}
+
+static bool is_headless(struct json_object *obj)
+{
+    const char *ip = json_str_at(obj, "spec", "clusterIP", NULL);
+    return ip && strcmp(ip, "None") == 0;
+}
+
+/* ---- addresses ---- */
+
+static void put_address(struct json_object *obj, const char *address)
+{
+    struct json_object *spec = json_sub(obj, "spec"), *list = json_object_new_array();
+    json_set_str(spec, "clusterIP", address);
+    json_object_array_add(list, json_object_new_string(address));
+    json_set(spec, "clusterIPs", list);
+    json_object_put(list);
+}
+
+/* As the API server: an address on create, the old one kept on update. */
+static void on_admit(void *arg, struct objfail *fail, const struct objkind *kind, enum objop op,
+                     bool dry_run, struct json_object *obj, struct json_object *old)
+{
+    struct cluster *cluster = arg;
+    char address[ADDRESS_TEXT];
+
+    (void)kind;
+    if (!obj || op == OBJOP_DELETE || op == OBJOP_STATUS || is_headless(obj) ||
+        strcmp(type_of(obj), "ExternalName") == 0)
+        return;
+    const char *asked = json_str_at(obj, "spec", "clusterIP", NULL);
+    const char *kept =
+        old && !is_headless(old) ? json_str_at(old, "spec", "clusterIP", NULL) : NULL;
+    if (kept && *kept) {
+        if (asked && *asked && strcmp(asked, kept) != 0)
+            objfail_cause(fail, CAUSE_INVALID, "spec.clusterIPs[0]",
+                          "may not change once set (was %s)", kept);
+        else
+            put_address(obj, kept);
+    } else if (asked && *asked) {
+        if (strncmp(asked, "127.", 4) != 0)
+            objfail_cause(fail, CAUSE_INVALID, "spec.clusterIPs",
+                          "the sandbox has loopback addresses only (127.0.0.0/8)");
+        else if (!dry_run && !address_claim(&cluster->service_addresses, asked))
+            objfail_cause(fail, CAUSE_INVALID, "spec.clusterIPs",
+                          "the address %s is already allocated", asked);
+    } else if (!dry_run) {
+        if (address_take(&cluster->service_addresses, address))
+            put_address(obj, address);
+        else
+            objfail_set(fail, 500, "InternalError", "no Service address is left");
+    }
+}
+
+/* ---- listening ---- */
+
+static void drop_ports(struct service *service)
+{
+    for (size_t i = 0; i < service->count; i++)
+        forward_free(service->ports[i].forward);
+    free(service->ports);
+    service->ports = NULL;
+    service->count = 0;
+}
+
+static void drop(struct services *services, struct service *service)
+{
+    for (struct service **at = &services->list; *at; at = &(*at)->next)
+        if (*at == service) {
+            *at = service->next;
+            break;
+        }
+    drop_ports(service);
+    if (service->address[0])
+        address_give_back(&services->cluster->service_addresses, service->address);
+    free(service->ns);
+    free(service->name);
+    free(service);
+}
+
+static struct service *find(const struct services *services, const char *ns, const char *name)
+{
+    struct service *service = services->list;
+    while (service && (strcmp(service->name, name) != 0 || strcmp(service->ns, ns) != 0))
+        service = service->next;
+    return service;
+}
+
+static struct service *add(struct services *services, const char *ns, const char *name)
+{
+    struct service *service = heap_alloc(sizeof(*service));
+    *service =
+        (struct service){.next = services->list, .ns = heap_strdup(ns), .name = heap_strdup(name)};
+    services->list = service;
+    return service;
+}
+
+/* The address of the object, or one of our own while it has none that could be listened on. */
+static void settle_address(struct services *services, struct service *service,
+                           struct json_object *obj)
+{
+    const char *ip = json_str_at(obj, "spec", "clusterIP", NULL);
+    bool external = strcmp(type_of(obj), "ExternalName") == 0;
+
+    if (external || (ip && *ip && strcmp(ip, "None") != 0)) {
+        if (external || strcmp(service->address, ip) == 0)
+            return;
+        drop_ports(service);
+        if (service->address[0])
+            address_give_back(&services->cluster->service_addresses, service->address);
+        (void)address_claim(&services->cluster->service_addresses, ip);
+        snprintf(service->address, sizeof(service->address), "%s", ip);
+    } else if (!service->address[0]) {
+        (void)address_take(&services->cluster->service_addresses, service->address);
+    }
+}
+
+/* Makes the list of ports what the object says, keeping the forwards that stay. */
+static void settle_ports(struct services *services, struct service *service,
+                         struct json_object *obj)
+{
+    struct json_object *ports = json_at(obj, "spec", "ports", NULL);
+    size_t wanted = service->address[0] ? json_len(ports) : 0;
+    struct port *list = heap_array(wanted + 1, sizeof(*list));
+
+    for (size_t i = 0; i < wanted; i++) {
+        list[i] = (struct port){.number = (int)json_int_at(json_elem(ports, i), 0, "port", NULL)};
+        for (size_t k = 0; k < service->count; k++)
+            if (service->ports[k].number == list[i].number && service->ports[k].forward) {
+                list[i] = service->ports[k];
+                service->ports[k].forward = NULL;
+            }
+        if (!list[i].forward)
+            list[i].forward =
+                forward_new(services->cluster->loop, service->address, list[i].number);
+    }
+    drop_ports(service);
+    service->ports = list;
+    service->count = wanted;
+}
+
+static void forward_to(struct service *service, size_t index, struct forward_target *targets,
+                       size_t count)
+{
+    struct port *port = &service->ports[index];
+    struct errinfo ei = {0};
+    if (forward_set(port->forward, targets, count, &ei) == ERR_OK) {
+        port->failed = false;
+    } else if (!port->failed) {
+        port->failed = true;
+        log_error("service_port", NULL, ei.text, LOG_STR("service", service->name),
+                  LOG_STR("namespace", service->ns));
+    }
+}
+
+/* ---- endpoints ---- */
+
+static size_t pods_of(struct cluster *cluster, struct arena *arena, struct json_object *obj,
+                      struct json_object ***out)
+{
+    struct json_object **all;
+    const struct selector *selector;
+    struct errinfo ei;
+    size_t count = context_list(cluster, arena, KIND_POD, meta_ns(obj), &all), found = 0;
+
+    *out = all;
+    if (selector_from_map(arena, json_at(obj, "spec", "selector", NULL), &selector, &ei) != ERR_OK)
+        return 0;
+    for (size_t i = 0; i < count && found < ENDPOINTS_MAX; i++)
+        if (selector_match_labels(selector, meta_labels(all[i])))
+            all[found++] = all[i];
+    return found;
+}
+
+/* Creates the object, or makes the given fields of the live one the same. */
+static void write_object(struct cluster *cluster, struct arena *arena, enum kind kind,
+                         struct json_object *wanted, const char *const *fields)
+{
+    struct json_object *live =
+        context_get(cluster, arena, kind, meta_ns(wanted), meta_name(wanted));
+    if (!live) {
+        context_create(cluster, arena, kind, meta_ns(wanted), wanted, NULL);
+        return;
+    }
+    struct json_object *copy = json_copy(arena, live);
+    for (size_t i = 0; fields[i]; i++)
+        json_set(copy, fields[i], json_at(wanted, fields[i], NULL));
+    if (!json_same(copy, live))
+        context_update(cluster, arena, kind, meta_ns(wanted), copy);
+}
+
+static void sync_selected(struct cluster *cluster, struct arena *arena, struct service *service,
+                          struct json_object *obj)
+{
+    static const char *const subsets[] = {"subsets", NULL}, *const slice[] = {"endpoints", "ports",
+                                                                              NULL};
+    struct json_object **pods;
+    size_t count = pods_of(cluster, arena, obj, &pods);
+    struct forward_target *targets = arena_array(arena, count + 1, sizeof(*targets));
+
+    for (size_t i = 0; i < service->count; i++)
+        forward_to(service, i, targets, endpoints_targets(obj, i, pods, count, targets));
+    write_object(cluster, arena, KIND_ENDPOINTS, endpoints_object(arena, obj, pods, count),
+                 subsets);
+    write_object(cluster, arena, KIND_SLICE, endpoints_slice(arena, obj, pods, count), slice);
+}
+
+static void sync_given(struct cluster *cluster, struct arena *arena, struct service *service,
+                       struct json_object *obj)
+{
+    struct json_object *endpoints =
+        context_get(cluster, arena, KIND_ENDPOINTS, service->ns, service->name);
+    struct forward_target *targets = arena_array(arena, ENDPOINTS_MAX, sizeof(*targets));
+    for (size_t i = 0; i < service->count; i++)
+        forward_to(service, i, targets, endpoints_given(obj, i, endpoints, targets, ENDPOINTS_MAX));
+}
+
+void services_sync(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    struct cluster *cluster = arg;
+    struct json_object *obj = context_get(cluster, arena, KIND_SERVICE, ns, name);
+    struct service *service = find(cluster->services, ns, name);
+
+    if (!obj) {
+        if (service)
+            drop(cluster->services, service);
+        context_queue(cluster, gateway_sync, "", "");
+    } else {
+        if (!service) { /* routes may have waited for its address */
+            service = add(cluster->services, ns, name);
+            context_queue(cluster, gateway_sync, "", "");
+        }
+        settle_address(cluster->services, service, obj);
+        settle_ports(cluster->services, service, obj);
+        struct json_object *selector = json_at(obj, "spec", "selector", NULL);
+        if (selector && json_object_object_length(selector) > 0)
+            sync_selected(cluster, arena, service, obj);
+        else
+            sync_given(cluster, arena, service, obj);
+    }
+    context_queue(cluster, services_write_hosts, "", "");
+}
+
+void services_touch(struct cluster *cluster, const char *ns)
+{
+    for (const struct service *s = cluster->services->list; s; s = s->next)
+        if (strcmp(s->ns, ns) == 0)
+            context_queue(cluster, services_sync, ns, s->name);
+}
+
+const char *services_address(const struct services *services, const char *ns, const char *name)
+{
+    const struct service *service = find(services, ns, name);
+    return service && service->address[0] ? service->address : NULL;
+}
+
+/* ---- names ---- */
+
+/* ExternalName: an address, or the name of another Service. */
+static const char *external_address(struct cluster *cluster, struct arena *arena,
+                                    struct json_object *obj)
+{
+    const char *target = json_str_at(obj, "spec", "externalName", NULL);
+    const char *dot = target ? strchr(target, '.') : NULL;
+    if (!dot)
+        return NULL;
+    if (strspn(target, "0123456789.") == strlen(target))
+        return target;
+    const char *name = arena_strndup(arena, target, (size_t)(dot - target));
+    const char *ns = arena_strndup(arena, dot + 1, strcspn(dot + 1, "."));
+    return services_address(cluster->services, ns, name);
+}
+
+static void add_names(struct cluster *cluster, struct arena *arena, struct json_object *obj,
+                      struct buf *text)
+{
+    const char *ns = meta_ns(obj), *name = meta_name(obj), *address;
+    struct json_object **pods;
+
+    if (is_headless(obj) && json_at(obj, "spec", "selector", NULL)) {
+        size_t count = pods_of(cluster, arena, obj, &pods);
+        for (size_t i = 0; i < count; i++)
+            if (endpoints_serves(pods[i], false))
+                hosts_add(text, json_str_at(pods[i], "status", "podIP", NULL), ns, name);
+        return;
+    }
+    if (strcmp(type_of(obj), "ExternalName") == 0)
+        address = external_address(cluster, arena, obj);
+    else
+        address = services_address(cluster->services, ns, name);
+    if (address)
+        hosts_add(text, address, ns, name);
+}
+
+void services_write_hosts(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    struct cluster *cluster = arg;
+    struct json_object **items;
+    struct errinfo ei;
+    struct buf text;
+
+    (void)ns;
+    (void)name;
+    if (!cluster->options.hosts)
+        return;
+    buf_init(&text, HOSTS_MAX);
+    hosts_begin(&text);
+    size_t count = context_list(cluster, arena, KIND_SERVICE, NULL, &items);
+    for (size_t i = 0; i < count; i++)
+        add_names(cluster, arena, items[i], &text);
+    gateway_add_names(cluster, arena, &text);
+    if (hosts_write(cluster->options.hosts, &text, &ei) != ERR_OK)
+        log_error("hosts_file", NULL, ei.text);
+    buf_fini(&text);
+}
+
+struct services *services_new(struct cluster *cluster)
+{
+    struct services *services = heap_alloc(sizeof(*services));
+    *services = (struct services){.cluster = cluster};
+    objstore_on_admit(cluster->store, cluster->kinds[KIND_SERVICE], on_admit, cluster);
+    return services;
+}
+
+void services_stop(struct services *services)
+{
+    while (services->list)
+        drop(services, services->list);
+}
+
+void services_free(struct services *services)
+{
+    if (!services)
+        return;
+    services_stop(services);
+    free(services);
+}
