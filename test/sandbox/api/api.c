@@ -476,3 +476,8 @@ void api_on_path(struct api *api, const char *method, const char *path, http_han
         (struct apipath){.method = method, .path = path, .fn = fn, .arg = arg, .next = api->paths};
     api->paths = it;
 }
+
+struct json_object *api_counts(const struct api *api, struct arena *arena)
+{
+    return apistats_counts(api->stats, arena);
+}

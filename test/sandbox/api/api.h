@@ -61,4 +61,7 @@ void api_on_pod_log(struct api *api, api_pod_log_fn fn, void *arg);
 void api_on_path(struct api *api, const char *method, const char *path, http_handler_fn fn,
                  void *arg);
 
+/* What was asked so far, as GET /sandbox/stats tells it; owned by the arena. */
+struct json_object *api_counts(const struct api *api, struct arena *arena);
+
 #endif

@@ -1,0 +1,425 @@
+/* flagger-sandbox: options and wiring. */
+#define _GNU_SOURCE /* nftw */
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/option.h"
+#include "cluster/cluster.h"
+#include "cluster/crds.h"
+#include "net/child.h"
+
+enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000, SAVE_MS = 2000 };
+
+static struct {
+    const char *address, *data, *token, *kubeconfig, *hosts, *snapshot, *crds, *registered, *app;
+    const char *log_level;
+    int64_t http, https, prometheus, scrape_ms, gateway_port, nodes;
+    bool no_gateway;
+} opt;
+
+static const struct option_row rows[] = {
+    {.name = "listen-http",
+     .type = OPTION_INT,
+     .at = &opt.http,
+     .value = "0",
+     .min = -1,
+     .max = 65535,
+     .arg = "PORT",
+     .help = "port of the Kubernetes API over HTTP; 0 takes a free one, -1 none",
+     .group = "Kubernetes API"},
+    {.name = "listen-https",
+     .type = OPTION_INT,
+     .at = &opt.https,
+     .value = "0",
+     .min = -1,
+     .max = 65535,
+     .arg = "PORT",
+     .help = "port of the Kubernetes API over HTTPS; 0 takes a free one, -1 none",
+     .group = "Kubernetes API"},
+    {.name = "address",
+     .type = OPTION_STRING,
+     .at = &opt.address,
+     .value = "127.0.0.1",
+     .arg = "ADDRESS",
+     .help = "address that the API listens on",
+     .group = "Kubernetes API"},
+    {.name = "token",
+     .type = OPTION_STRING,
+     .at = &opt.token,
+     .env = "SANDBOX_TOKEN",
+     .arg = "TOKEN",
+     .secret = true,
+     .help = "bearer token of the API; a random one if not given",
+     .group = "Kubernetes API"},
+    {.name = "kubeconfig",
+     .type = OPTION_STRING,
+     .at = &opt.kubeconfig,
+     .arg = "FILE",
+     .help = "kubeconfig file to write for kubectl and the controller",
+     .group = "Kubernetes API"},
+    {.name = "crds",
+     .type = OPTION_STRING,
+     .at = &opt.crds,
+     .arg = "PATH,...",
+     .help = "files or directories with CustomResourceDefinitions to install, besides HTTPRoute "
+             "and Gateway",
+     .group = "Kubernetes API"},
+    {.name = "nodes",
+     .type = OPTION_INT,
+     .at = &opt.nodes,
+     .value = "1",
+     .min = 1,
+     .max = 100,
+     .arg = "N",
+     .help = "nodes that DaemonSets run on",
+     .group = "Workloads"},
+    {.name = "app",
+     .type = OPTION_STRING,
+     .at = &opt.app,
+     .arg = "FILE",
+     .help = "program that pods with an image named demo-app run; flagger-demo-app beside this "
+             "program if not given",
+     .group = "Workloads"},
+    {.name = "hosts",
+     .type = OPTION_STRING,
+     .at = &opt.hosts,
+     .arg = "FILE",
+     .help = "hosts file to keep with the names of all Services, to be mounted over /etc/hosts",
+     .group = "Network"},
+    {.name = "gateway-port",
+     .type = OPTION_INT,
+     .at = &opt.gateway_port,
+     .value = "0",
+     .min = 0,
+     .max = 65535,
+     .arg = "PORT",
+     .help = "further port of the gateway, on 127.0.0.1",
+     .group = "Network"},
+    {.name = "no-gateway",
+     .type = OPTION_BOOL,
+     .at = &opt.no_gateway,
+     .help = "runs no gateway: HTTPRoutes are stored, but nobody serves them",
+     .group = "Network"},
+    {.name = "register",
+     .type = OPTION_STRING,
+     .at = &opt.registered,
+     .arg = "SERVICE=ADDRESS:PORT,...",
+     .help = "Services that lead to programs of this machine, as "
+             "NAME.NAMESPACE[:PORT]=ADDRESS:PORT; Prometheus scrapes them",
+     .group = "Network"},
+    {.name = "prometheus",
+     .type = OPTION_INT,
+     .at = &opt.prometheus,
+     .value = "0",
+     .min = 0,
+     .max = 65535,
+     .arg = "PORT",
+     .help = "runs Prometheus on this port of 127.0.0.1",
+     .group = "Metrics"},
+    {.name = "scrape-interval",
+     .type = OPTION_DURATION,
+     .at = &opt.scrape_ms,
+     .value = "1s",
+     .arg = "DURATION",
+     .help = "how often Prometheus scrapes",
+     .group = "Metrics"},
+    {.name = "data",
+     .type = OPTION_STRING,
+     .at = &opt.data,
+     .arg = "DIR",
+     .help = "directory for certificates and files of the proxies; a temporary one if not given",
+     .group = "State"},
+    {.name = "snapshot",
+     .type = OPTION_STRING,
+     .at = &opt.snapshot,
+     .arg = "FILE",
+     .help = "keeps all objects in this file, and begins with what is in it",
+     .group = "State"},
+    {.name = "log-level",
+     .type = OPTION_STRING,
+     .at = &opt.log_level,
+     .value = "info",
+     .arg = "LEVEL",
+     .help = "debug, info, warn or error",
+     .group = "State"},
+    {0}};
+
+static const struct option_program program = {
+    .name = "flagger-sandbox",
+    .summary = "a Kubernetes cluster on one machine, to try a Canary in",
+    .synopsis = "[OPTION...]",
+    .details =
+        "Serves the Kubernetes API and runs what is applied to it: Deployments and DaemonSets make "
+        "pods, Services\n"
+        "forward to them on addresses of 127.96.0.0/16, a gateway (HAProxy) serves HTTPRoutes, "
+        "Prometheus scrapes.\n\n"
+        "Pods with an image named demo-app are real processes. The tag says how a version "
+        "behaves:\n"
+        "  demo-app:2.0.0   demo-app:3.0.0-errors50 (half of the answers 500)   "
+        "demo-app:4.0.0-slow800ms\n"
+        "All other pods are simulated; annotations of the pod make them slow or bad:\n"
+        "  sandbox.flagger.app/ready-after: 3s   sandbox.flagger.app/never-ready: \"true\"   "
+        "sandbox.flagger.app/crash: \"true\"\n\n"
+        "A cluster with a gateway and Prometheus, for kubectl in the same shell:\n"
+        "  flagger-sandbox --kubeconfig /tmp/kubeconfig --gateway-port 8080 --prometheus 9090 &\n"
+        "  export KUBECONFIG=/tmp/kubeconfig\n"
+        "  kubectl create deployment web --image demo-app:1.0.0 --port 9898\n\n"
+        "When everything is up, one line that begins with \"ready\" is printed. TERM ends "
+        "everything it started.\n"
+        "Ports below 1024 (Services on port 80, the gateway's own address) need root.",
+    .rows = rows,
+};
+
+struct sandbox {
+    struct loop *loop;
+    struct arena *arena;
+    struct objstore *store;
+    struct api *api;
+    struct cluster *cluster;
+    struct timer *ready_timer, *save_timer;
+    const char *directory;
+    bool temporary;
+    int64_t started_ms;
+    uint64_t saved_version;
+};
+
+static enum err make_directory(struct sandbox *s, struct errinfo *ei)
+{
+    if (!opt.data) {
+        const char *tmp = getenv("TMPDIR");
+        char *name = arena_printf(s->arena, "%s/sandbox-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+        s->directory = mkdtemp(name);
+        s->temporary = s->directory != NULL;
+        if (!s->directory)
+            return err_set(ei, ERR_DENIED, "cannot make a temporary directory: %s",
+                           strerror(errno));
+        return ERR_OK;
+    }
+    if (mkdir(opt.data, 0700) != 0 && errno != EEXIST)
+        return err_set(ei, ERR_DENIED, "--data %s: %s", opt.data, strerror(errno));
+    char *full = realpath(opt.data, NULL); /* the proxies do not run in our directory */
+    s->directory = arena_strdup(s->arena, full ? full : opt.data);
+    free(full);
+    return ERR_OK;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+/* flagger-demo-app stands beside this program. */
+static enum err find_app(struct sandbox *s, const char **app, struct errinfo *ei)
+{
+    char self[4096];
+    size_t len = sizeof(self);
+    *app = opt.app;
+    if (!opt.app && uv_exepath(self, &len) == 0) {
+        char *slash = strrchr(self, '/');
+        *app = arena_printf(s->arena, "%.*s/flagger-demo-app", (int)(slash - self), self);
+    }
+    if (!*app || access(*app, X_OK) != 0)
+        return err_set(ei, ERR_NOT_FOUND, "there is no program %s for pods: name it with --app",
+                       *app ? *app : "flagger-demo-app");
+    return ERR_OK;
+}
+
+/* Calls fn for each part of a list with commas. */
+static enum err each_part(struct sandbox *s, const char *list,
+                          enum err (*fn)(struct sandbox *s, const char *part, struct errinfo *ei),
+                          struct errinfo *ei)
+{
+    enum err err = ERR_OK;
+    while (list && *list && err == ERR_OK) {
+        size_t len = strcspn(list, ",");
+        if (len > 0)
+            err = fn(s, arena_strndup(s->arena, list, len), ei);
+        list += len + (list[len] == ',');
+    }
+    return err;
+}
+
+static enum err add_crds(struct sandbox *s, const char *part, struct errinfo *ei)
+{
+    return crds_load(s->store, part, ei);
+}
+
+static enum err add_registered(struct sandbox *s, const char *part, struct errinfo *ei)
+{
+    return cluster_register(s->cluster, part, ei);
+}
+
+/* ---- state on disk ---- */
+
+static void save(void *arg)
+{
+    struct sandbox *s = arg;
+    struct errinfo ei;
+    uint64_t version = objstore_version(s->store);
+    if (version == s->saved_version)
+        return;
+    if (objstore_save(s->store, opt.snapshot, &ei) != ERR_OK)
+        log_error("snapshot", NULL, ei.text);
+    else
+        s->saved_version = version;
+}
+
+static enum err load(struct sandbox *s, struct errinfo *ei)
+{
+    if (!opt.snapshot)
+        return ERR_OK;
+    enum err err = objstore_load(s->store, opt.snapshot, ei);
+    if (err != ERR_OK && err != ERR_NOT_FOUND)
+        return err;
+    s->save_timer = timer_start(s->loop, SAVE_MS, SAVE_MS, save, s);
+    return ERR_OK;
+}
+
+static enum err copy_kubeconfig(struct sandbox *s, struct errinfo *ei)
+{
+    char *text;
+    size_t len;
+    if (!opt.kubeconfig)
+        return ERR_OK;
+    enum err err = file_read(s->arena, api_kubeconfig(s->api), 1024 * 1024, &text, &len, ei);
+    return err == ERR_OK ? file_write(opt.kubeconfig, text, len, 0600, ei) : err;
+}
+
+/* ---- from beginning to end ---- */
+
+static void print_ready(struct sandbox *s)
+{
+    printf("ready");
+    if (api_https_port(s->api) > 0)
+        printf(" api=https://%s:%d", opt.address, api_https_port(s->api));
+    if (api_http_port(s->api) > 0)
+        printf(" api-http=http://%s:%d", opt.address, api_http_port(s->api));
+    if (cluster_gateway_address(s->cluster)[0])
+        printf(" gateway=http://%s", cluster_gateway_address(s->cluster));
+    if (opt.gateway_port > 0 && !opt.no_gateway)
+        printf(" gateway-local=http://127.0.0.1:%d", (int)opt.gateway_port);
+    if (opt.prometheus > 0)
+        printf(" prometheus=http://127.0.0.1:%d", (int)opt.prometheus);
+    printf(" kubeconfig=%s\n", opt.kubeconfig ? opt.kubeconfig : api_kubeconfig(s->api));
+    fflush(stdout);
+}
+
+static void on_ready_poll(void *arg)
+{
+    struct sandbox *s = arg;
+    const char *trouble = cluster_trouble(s->cluster);
+    if (trouble && clock_monotonic_ms() - s->started_ms < READY_LIMIT_MS)
+        return;
+    timer_stop(s->ready_timer);
+    s->ready_timer = NULL;
+    if (trouble) {
+        log_error("not_ready", NULL, trouble);
+        loop_drain(s->loop);
+    } else {
+        print_ready(s);
+    }
+}
+
+static void on_drain(void *arg)
+{
+    struct sandbox *s = arg;
+    timer_stop(s->ready_timer);
+    timer_stop(s->save_timer);
+    s->ready_timer = s->save_timer = NULL;
+    if (opt.snapshot)
+        save(s);
+}
+
+static enum err start(struct sandbox *s, struct errinfo *ei)
+{
+    const char *app;
+    enum err err = make_directory(s, ei);
+    if (err == ERR_OK)
+        err = find_app(s, &app, ei);
+    if (err != ERR_OK)
+        return err;
+    s->store = objstore_new(s->loop, 0);
+    err = load(s, ei);
+    if (err == ERR_OK)
+        err = crds_install(s->store, ei);
+    if (err == ERR_OK)
+        err = each_part(s, opt.crds, add_crds, ei);
+    if (err != ERR_OK)
+        return err;
+    const struct cluster_options cluster = {.app = app,
+                                            .directory = s->directory,
+                                            .hosts = opt.hosts,
+                                            .nodes = (int)opt.nodes,
+                                            .gateway_port =
+                                                opt.no_gateway ? -1 : (int)opt.gateway_port,
+                                            .prometheus_port = (int)opt.prometheus,
+                                            .scrape_ms = opt.scrape_ms};
+    err = cluster_new(s->loop, s->store, &cluster, &s->cluster, ei);
+    if (err != ERR_OK)
+        return err;
+    const struct api_options api = {.address = opt.address,
+                                    .http_port = (int)opt.http,
+                                    .https_port = (int)opt.https,
+                                    .token = opt.token,
+                                    .directory = s->directory};
+    err = api_new(s->loop, s->store, &api, &s->api, ei);
+    if (err != ERR_OK)
+        return err;
+    api_on_pod_log(s->api, cluster_pod_log, s->cluster);
+    err = each_part(s, opt.registered, add_registered, ei);
+    return err == ERR_OK ? copy_kubeconfig(s, ei) : err;
+}
+
+static void print_statistics(struct sandbox *s)
+{
+    struct json_object *counts = s->api ? api_counts(s->api, s->arena) : NULL;
+    if (counts)
+        printf("api requests: %s\n", json_text(s->arena, counts));
+}
+
+int main(int argc, char **argv)
+{
+    struct sandbox s = {.arena = arena_new(), .started_ms = clock_monotonic_ms()};
+    struct errinfo ei = {0};
+    int status = 1;
+
+    child_main(argc, argv);
+    option_parse(&program, s.arena, argc, argv);
+    if (!log_set_level(opt.log_level)) {
+        fprintf(stderr, "flagger-sandbox: --log-level %s: expected debug, info, warn or error\n",
+                opt.log_level);
+        arena_free(s.arena);
+        return 2;
+    }
+    s.loop = loop_new(DRAIN_MS);
+    loop_on_drain(s.loop, on_drain, &s);
+    if (start(&s, &ei) == ERR_OK) {
+        s.ready_timer = timer_start(s.loop, READY_POLL_MS, READY_POLL_MS, on_ready_poll, &s);
+        status = loop_run(s.loop);
+    } else {
+        log_error("start_failed", NULL, ei.text);
+        loop_drain(s.loop); /* ends what was started before the mistake was found */
+        (void)loop_run(s.loop);
+    }
+    print_statistics(&s);
+    cluster_free(s.cluster);
+    api_free(s.api);
+    objstore_free(s.store);
+    loop_free(s.loop);
+    if (s.temporary)
+        nftw(s.directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    arena_free(s.arena);
+    return status;
+}
