@@ -316,9 +316,6 @@ static enum err check_structural(struct compiler *c, struct json_object *obj,
         return err_set(c->ei, ERR_INVALID,
                        "type: required, unless x-kubernetes-int-or-string or "
                        "x-kubernetes-preserve-unknown-fields is set");
-    if (schema->type != SCHEMA_ANY && schema->int_or_string)
-        return err_set(c->ei, ERR_INVALID,
-                       "type: must be left out beside x-kubernetes-int-or-string");
     if (schema->type == SCHEMA_ARRAY && !schema->items && !schema->preserve)
         return err_set(c->ei, ERR_INVALID, "items: required for type array");
     if (schema->property_count > 0 && schema->additional)

@@ -27,9 +27,6 @@ static void test_errors(void **state)
         {"{\"type\":\"object\",\"enum\":{}}", "enum: expected array"},
         {"{\"type\":\"object\",\"nullable\":\"yes\"}", "nullable: expected boolean"},
         {"{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/x\"}}}", "$ref"},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\","
-         "\"x-kubernetes-int-or-string\":true}}}",
-         "must be left out"},
         {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":"
          "\"object\"},\"x-kubernetes-list-type\":\"map\"}}}",
          "x-kubernetes-list-map-keys"},

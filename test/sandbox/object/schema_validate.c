@@ -50,11 +50,10 @@ static bool is_whole(struct json_object *value)
 
 static bool type_fits(const struct schema *schema, struct json_object *value)
 {
-    if (schema->int_or_string)
-        return json_object_is_type(value, json_type_string) || is_whole(value);
     switch (schema->type) {
     case SCHEMA_ANY:
-        return true;
+        return !schema->int_or_string || json_object_is_type(value, json_type_string) ||
+               is_whole(value);
     case SCHEMA_OBJECT:
         return json_object_is_type(value, json_type_object);
     case SCHEMA_ARRAY:
@@ -358,7 +357,7 @@ static void validate(struct validator *v, const struct schema *schema, struct js
         return;
     if (!type_fits(schema, value)) {
         wrong_type(v, path_of(v, place), found_type(value),
-                   schema->int_or_string ? "integer,string" : schema_type_name(schema->type));
+                   schema->type == SCHEMA_ANY ? "integer,string" : schema_type_name(schema->type));
         return;
     }
     check_enum(v, schema, value, place);
