@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,6 +281,20 @@ static char **supervisor_args(struct arena *arena, const struct child_spec *spec
     return args;
 }
 
+/*
+ * Our executable by its name, which is right also under valgrind; or, when it was replaced or
+ * deleted on disk, by the link that still leads to what we run.
+ */
+static const char *own_executable(struct arena *arena)
+{
+    char path[PATH_MAX];
+    size_t len = sizeof(path);
+
+    if (uv_exepath(path, &len) == 0 && access(path, X_OK) == 0)
+        return arena_strdup(arena, path);
+    return "/proc/self/exe";
+}
+
 static int spawn(struct child *child, const struct child_spec *spec, int output_fd)
 {
     uv_stdio_container_t stdio[STDIO_COUNT] = {
@@ -292,7 +307,7 @@ static int spawn(struct child *child, const struct child_spec *spec, int output_
     };
     uv_process_options_t options = {
         .exit_cb = on_process_exit,
-        .file = "/proc/self/exe",
+        .file = own_executable(child->arena),
         .args = supervisor_args(child->arena, spec, child->grace_ms),
         .env = (char **)(uintptr_t)spec->env,
         .flags = UV_PROCESS_DETACHED,
