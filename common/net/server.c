@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@ enum {
     MAX_BODY = 1024 * 1024,
     REQUEST_TIMEOUT_MS = 30000,
     MAX_CONNECTIONS = 1024,
+    KEEPALIVE_S = 60,
     FREE_ROUNDS = 1000,  /* turns of the loop that http_server_free() takes at most */
     PATIENT_ROUNDS = 10, /* and after which it cuts what is still open */
 };
@@ -76,6 +78,20 @@ static struct server_conn *conn_new(struct http_server *server)
     return conn;
 }
 
+/*
+ * h2o waits without end for a client that takes no more of its reply. The kernel gives such a
+ * connection up, and one whose other end has vanished, after the request's own time.
+ */
+static void bound_waiting(struct http_server *server, struct server_conn *conn)
+{
+    unsigned int timeout_ms = (unsigned int)server->conf.http1.req_timeout;
+
+    uv_tcp_nodelay(&conn->uv.tcp, 1);
+    uv_tcp_keepalive(&conn->uv.tcp, 1, KEEPALIVE_S);
+    setsockopt(h2o_socket_get_fd(conn->sock), IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms,
+               sizeof(timeout_ms));
+}
+
 /* libuv holds one client back, and stops listening, until uv_accept() is called. */
 static void accept_next(struct http_server *server)
 {
@@ -91,11 +107,11 @@ static void accept_next(struct http_server *server)
         uv_close(&conn->uv.handle, free_conn);
         return;
     }
-    if (!server->unix_path)
-        uv_tcp_nodelay(&conn->uv.tcp, 1);
     conn->sock = h2o_uv_socket_create(&conn->uv.stream, free_conn);
     conn->sock->on_close.cb = on_sock_close;
     conn->sock->on_close.data = conn;
+    if (!server->unix_path)
+        bound_waiting(server, conn);
     h2o_accept(&server->accept, conn->sock);
 }
 

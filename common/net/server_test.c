@@ -120,6 +120,34 @@ static void test_idle_connections_time_out(void **state)
     fixture_end(&f);
 }
 
+static void serve_big(void *arg, struct http_conn_request *req)
+{
+    enum { SIZE = 16 * 1024 * 1024 };
+    char *body = calloc(1, SIZE);
+    (void)arg;
+    http_reply(req, 200, "text/plain", body, SIZE);
+    free(body);
+}
+
+/* A client that asks and then takes nothing does not keep its connection. */
+static void test_stalled_reader_is_given_up(void **state)
+{
+    static const struct http_route big_routes[] = {{"GET", "/big", serve_big}, {NULL, NULL, NULL}};
+    struct fixture f;
+    struct answer a = {0};
+
+    (void)state;
+    fixture_start(&f, big_routes,
+                  (struct http_server_options){.max_connections = 1, .request_timeout_ms = 300});
+    int fd = raw_connect(&f);
+    raw_send(fd, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    /* The only place there is becomes free. */
+    exchange(&f, (struct http_request){.url = url_of(&f, "/healthz")}, &a);
+    assert_int_equal(a.status, 200);
+    close(fd);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_drain_deadline),
         cmocka_unit_test(test_connections_are_capped),
         cmocka_unit_test(test_idle_connections_time_out),
+        cmocka_unit_test(test_stalled_reader_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
