@@ -299,18 +299,6 @@ static pid_t start_command(const char *cwd, char **argv)
     return pid;
 }
 
-/* The end of the output must be the end of the command and its descendants, not of the supervisor.
- */
-static void let_go_of_output(void)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0)
-        return;
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    close(null);
-}
-
 static int take_over_signals(void)
 {
     sigset_t all;
@@ -346,7 +334,6 @@ void child_main(int argc, char **argv)
     /* If we were orphaned before this line, the end of the socket tells us. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sv.command = start_command(argv[3], argv + 4);
-    let_go_of_output();
     say(SUPERVISOR_STARTED, sv.command);
     int left = supervise(&sv);
     if (left > 0)

@@ -260,8 +260,6 @@ static void test_leaves_nothing(void **state)
          "& "
          "sleep 0.3' & sleep 0.5",
          1},
-        /* stopped processes must be woken to be ended */
-        {"sleep 1000 & echo $!; kill -STOP $!", 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -274,6 +272,22 @@ static void test_leaves_nothing(void **state)
         for (int p = 0; p < cases[i].pids; p++)
             assert_false(is_alive(pids[p]));
     }
+}
+
+/* Who is stopped is woken, so that it can end on TERM and nobody waits for the grace period. */
+static void test_stopped_descendant(void **state)
+{
+    struct outcome o = {0};
+    int pids[1];
+    int64_t start = clock_monotonic_ms();
+
+    (void)state;
+    run_shell("setsid sleep 1000 & echo $!; kill -STOP $!", (struct child_spec){.grace_ms = 15000},
+              &o);
+    assert_int_equal(o.exit_status, 0);
+    read_pids(o.output, pids, 1);
+    assert_false(is_alive(pids[0]));
+    assert_true(clock_monotonic_ms() - start < 10000);
 }
 
 static void stop_on_output(void *arg, const char *data, size_t len)
@@ -452,6 +466,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_endless_output),
         cmocka_unit_test(test_ignores_term),
         cmocka_unit_test(test_leaves_nothing),
+        cmocka_unit_test(test_stopped_descendant),
         cmocka_unit_test(test_stop_at_each_stage),
         cmocka_unit_test(test_signal),
         cmocka_unit_test(test_supervisor_killed),
