@@ -22,9 +22,9 @@ enum {
 };
 
 /*
- * QUEUED: waits for the next turn of the loop. RUNNING: curl has it. ENDING: its result is known
- * and done follows from the loop. A call in QUEUED or ENDING is on the client's to-do list, one in
- * RUNNING on the running list.
+ * QUEUED: curl does not have it yet, see http_send(). RUNNING: curl has it. ENDING: its result is
+ * known and done follows from the loop. A call in QUEUED or ENDING is on the client's to-do list,
+ * one in RUNNING on the running list.
  */
 enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_ENDING };
 
@@ -355,7 +355,6 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
     set_callbacks(call);
     client->active++;
     TAILQ_INSERT_TAIL(&client->todo, call, link);
-    client_kick(client);
 
     struct errinfo ei = {0};
     enum err err = client_request_apply(call->easy, &call->lists, request, client->user_agent,
@@ -368,6 +367,10 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
         call->deadline = timer_start(client->loop, call->timeout_ms, 0, on_deadline, call);
     if (call->idle_timeout_ms > 0)
         call->idle = timer_start(client->loop, call->idle_timeout_ms, 0, on_idle, call);
+    if (engine_busy(call->engine))
+        client_kick(client); /* sent from on_data: curl takes no new call before that returns */
+    else
+        call_start(call);
     return call;
 }
 

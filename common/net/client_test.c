@@ -318,6 +318,53 @@ static void test_ends_from_on_data(void **state)
     fixture_end(&f);
 }
 
+/* A chain of calls: each is sent from inside a callback of the one before. */
+struct chain {
+    struct fixture *f;
+    struct http_request request;
+    int done;
+    bool sent;
+};
+
+static void chain_done(void *arg, const struct http_result *result)
+{
+    struct chain *c = arg;
+    assert_int_equal(result->err, ERR_OK);
+    if (++c->done < 20)
+        http_send(c->f->client, &c->request, chain_done, c);
+}
+
+static bool chain_data(void *arg, const char *data, size_t len)
+{
+    struct chain *c = arg;
+    (void)data;
+    (void)len;
+    if (!c->sent) {
+        c->sent = true;
+        http_send(c->f->client, &c->request, chain_done, c);
+    }
+    return true;
+}
+
+static void test_sends_from_callbacks(void **state)
+{
+    struct fixture f;
+    struct chain c = {.f = &f};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    c.request = (struct http_request){
+        .method = "POST", .url = url_of(&f, "/echo"), .body = "x", .body_len = 1};
+    http_send(f.client, &c.request, chain_done, &c);
+    RUN_UNTIL(&f, c.done == 20);
+    c.done = 0;
+    c.request.on_data = chain_data; /* all on the engine of the streams */
+    http_send(f.client, &c.request, chain_done, &c);
+    RUN_UNTIL(&f, c.done >= 20 && http_client_active(f.client) == 0);
+    assert_true(c.sent);
+    fixture_end(&f);
+}
+
 static void test_free_cancels(void **state)
 {
     enum { FROM_OUTSIDE, FROM_DONE, FROM_DATA, WAYS };
@@ -365,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_odd_answers),
         cmocka_unit_test(test_cancel_at_each_stage),
         cmocka_unit_test(test_ends_from_on_data),
+        cmocka_unit_test(test_sends_from_callbacks),
         cmocka_unit_test(test_free_cancels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/arena.h"
 #include "base/log.h"
@@ -14,14 +15,21 @@ struct drain_hook {
     void *arg;
 };
 
+/*
+ * libuv runs a timer of 0 ms that is started by a timer in the same turn, so that a chain of them
+ * would keep the loop from its sockets. Here such a timer waits on a list for the next turn.
+ */
 struct timer {
-    uv_timer_t uv;
+    uv_timer_t uv; /* not used by one that is due at once */
+    TAILQ_ENTRY(timer) soon_link;
     struct loop *loop;
     struct timer *next;
     struct timer **link; /* what points to this timer; NULL once it is stopped */
     timer_fn fn;
     void *arg;
     bool repeats;
+    bool soon;
+    bool running;
 };
 
 struct loop {
@@ -32,6 +40,9 @@ struct loop {
     struct drain_hook *hooks; /* not yet called, in the order they were added */
     struct drain_hook **hooks_end;
     struct timer *timers;
+    uv_idle_t idle; /* runs while there is something on the list */
+    TAILQ_HEAD(, timer) soon;
+    size_t soon_count;
     struct timer *drain_timer;
     int signal_count;
     bool draining;
@@ -104,6 +115,9 @@ struct loop *loop_new(int64_t drain_deadline_ms)
         assert(rc == 0);
         uv_unref((uv_handle_t *)&loop->signals[i]);
     }
+    TAILQ_INIT(&loop->soon);
+    uv_idle_init(&loop->uv, &loop->idle);
+    loop->idle.data = loop;
     uv_timer_init(&loop->uv, &loop->deadline);
     loop->deadline.data = loop;
     uv_unref((uv_handle_t *)&loop->deadline);
@@ -238,6 +252,40 @@ static void on_timer(uv_timer_t *handle)
         timer_stop(timer);
 }
 
+static void unlink_soon(struct timer *timer)
+{
+    struct loop *loop = timer->loop;
+
+    TAILQ_REMOVE(&loop->soon, timer, soon_link);
+    if (--loop->soon_count == 0)
+        uv_idle_stop(&loop->idle);
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+    struct loop *loop = idle->data;
+    struct timer *timer;
+
+    /* What these add is for the next turn. */
+    for (size_t n = loop->soon_count; n > 0 && (timer = TAILQ_FIRST(&loop->soon)); n--) {
+        unlink_soon(timer);
+        timer->running = true;
+        timer->fn(timer->arg);
+        timer_stop(timer);
+        free(timer);
+    }
+}
+
+static void start_soon(struct timer *timer)
+{
+    struct loop *loop = timer->loop;
+
+    timer->soon = true;
+    TAILQ_INSERT_TAIL(&loop->soon, timer, soon_link);
+    if (loop->soon_count++ == 0)
+        uv_idle_start(&loop->idle, on_idle);
+}
+
 struct timer *timer_start(struct loop *loop, int64_t after_ms, int64_t repeat_ms, timer_fn fn,
                           void *arg)
 {
@@ -254,6 +302,10 @@ struct timer *timer_start(struct loop *loop, int64_t after_ms, int64_t repeat_ms
     if (loop->timers)
         loop->timers->link = &timer->next;
     loop->timers = timer;
+    if (after_ms <= 0 && repeat_ms <= 0) {
+        start_soon(timer);
+        return timer;
+    }
     uv_timer_init(&loop->uv, &timer->uv);
     timer->uv.data = timer;
     /* The loop's clock stands still while it works; a delay counts from now. */
@@ -271,5 +323,12 @@ void timer_stop(struct timer *timer)
     if (timer->next)
         timer->next->link = timer->link;
     timer->link = NULL;
+    if (timer->soon) {
+        if (timer->running)
+            return; /* on_idle() frees it */
+        unlink_soon(timer);
+        free(timer);
+        return;
+    }
     uv_close((uv_handle_t *)&timer->uv, free_timer);
 }

@@ -29,7 +29,8 @@ void loop_off_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 
 /*
  * A one-shot or repeating timer on the heap, so that its owner may go at any time. fn is never called after
- * timer_stop(). timer_stop(NULL) is allowed.
+ * timer_stop(). timer_stop(NULL) is allowed. after_ms 0 is the next turn of the loop, in the order of the calls; a
+ * chain of such timers does not keep the loop from its other work.
  */
 struct timer;
 typedef void (*timer_fn)(void *arg);

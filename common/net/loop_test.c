@@ -164,6 +164,49 @@ static void test_timers(void **state)
     loop_free(r.loop);
 }
 
+static void again_and_again(void *arg)
+{
+    struct record *r = arg;
+    if (++r->count < 1000000 && !r->order[0])
+        timer_start(r->loop, 0, 0, again_and_again, r);
+}
+
+static void stop_self(void *arg)
+{
+    struct record *r = arg;
+    timer_stop(r->timer);
+    timer_stop(r->timer);
+    note(r, 'x');
+}
+
+static void test_timers_of_nothing(void **state)
+{
+    struct record r = {.loop = loop_new(1000)};
+
+    (void)state;
+    /* in order */
+    timer_start(r.loop, 0, 0, note_a, &r);
+    timer_start(r.loop, 0, 0, note_b, &r);
+    struct timer *stopped = timer_start(r.loop, 0, 0, note_a, &r);
+    timer_start(r.loop, 0, 0, note_b, &r);
+    timer_stop(stopped);
+    r.timer = timer_start(r.loop, 0, 0, stop_self, &r);
+    assert_string_equal(r.order, "");
+    assert_int_equal(loop_run(r.loop), 0);
+    assert_string_equal(r.order, "abbx");
+
+    /* a chain that never ends lets the others work */
+    memset(r.order, 0, sizeof(r.order));
+    timer_start(r.loop, 0, 0, again_and_again, &r);
+    timer_start(r.loop, 5, 0, note_a, &r);
+    assert_int_equal(loop_run(r.loop), 0);
+    assert_string_equal(r.order, "a");
+    assert_true(r.count < 1000000);
+
+    timer_start(r.loop, 0, 0, note_a, &r);
+    loop_free(r.loop);
+}
+
 static void test_broken_pipe_is_no_end(void **state)
 {
     struct loop *loop = loop_new(1000);
@@ -186,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_signals_drain),
         cmocka_unit_test(test_deadline_and_second_signal),
         cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_timers_of_nothing),
         cmocka_unit_test(test_broken_pipe_is_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
