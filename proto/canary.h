@@ -1,10 +1,11 @@
 /*
  * The Canary view: a Canary object as the rules read it.
  *
- * canary_view() reads a tree once, strictly, into plain structs that live in the arena and borrow strings from the
- * tree; nothing is ever written back from them. Both spellings are read: spec.analysis and v1alpha3's
- * spec.canaryAnalysis (analysis wins where both are there), thresholdRange and threshold. Defaults of
- * contract/statemachine.md §2 are applied where a field says so. Absent optional numbers are CANARY_UNSET.
+ * canary_view() reads a tree once, strictly, into plain structs that live in the arena and borrow
+ * strings from the tree; nothing is ever written back from them. Both spellings are read:
+ * spec.analysis and v1alpha3's spec.canaryAnalysis (analysis wins where both are there),
+ * thresholdRange and threshold. Defaults of contract/statemachine.md §2 are applied where a field
+ * says so. Absent optional numbers are CANARY_UNSET.
  */
 #ifndef PROTO_CANARY_H
 #define PROTO_CANARY_H
@@ -27,34 +28,35 @@ struct canary_ref {
 
 /* spec.service: what is needed by name; routers read the rest from `json`. */
 struct canary_service {
-    struct json_object *json; /* spec.service, NULL if there is none */
-    const char *name;         /* apex; default targetRef.name */
-    const char *primary_name; /* "{name}-primary" */
-    const char *canary_name;  /* "{name}-canary" */
-    int port;                 /* 0 if none */
-    const char *port_name;    /* default "http" */
+    struct json_object *json;        /* spec.service, NULL if there is none */
+    const char *name;                /* apex; default targetRef.name */
+    const char *primary_name;        /* "{name}-primary" */
+    const char *canary_name;         /* "{name}-canary" */
+    int port;                        /* 0 if none */
+    const char *port_name;           /* default "http" */
     struct json_object *target_port; /* int or string; NULL: port */
-    const char *app_protocol; /* NULL if none */
+    const char *app_protocol;        /* NULL if none */
     bool port_discovery;
     bool headless;
-    const char *traffic_distribution; /* NULL if none */
+    const char *traffic_distribution;            /* NULL if none */
     struct json_object *apex, *primary, *canary; /* {labels, annotations} or NULL */
-    const char **unmanaged_labels;      /* keys of spec.service.unmanagedMetadata: NULL-ended, never NULL */
+    const char **unmanaged_labels;      /* keys of unmanagedMetadata: NULL-ended, never NULL */
     const char **unmanaged_annotations; /* the same */
-    struct json_object *gateway_refs; /* array or NULL */
-    struct json_object *hosts;        /* array or NULL */
+    struct json_object *gateway_refs;   /* array or NULL */
+    struct json_object *hosts;          /* array or NULL */
 };
 
 struct canary_metric {
     const char *name;
-    int64_t interval_ms;    /* CANARY_UNSET: none given ("1m" for builtin and inline metrics is the metric's rule) */
-    const char *interval;   /* as written, NULL if none */
-    const char *query;      /* inline PromQL or NULL */
+    int64_t interval_ms;  /* CANARY_UNSET: none given ("1m" for builtin and inline metrics is the
+                             metric's rule) */
+    const char *interval; /* as written, NULL if none */
+    const char *query;    /* inline PromQL or NULL */
     struct canary_ref template_ref; /* name NULL: none */
     struct json_object *variables;  /* templateVariables or NULL */
-    bool has_threshold;     /* `threshold` is given */
+    bool has_threshold;             /* `threshold` is given */
     double threshold;
-    bool has_min, has_max;  /* thresholdRange */
+    bool has_min, has_max; /* thresholdRange */
     double min, max;
 };
 
@@ -90,11 +92,11 @@ struct canary_analysis {
     int iterations;           /* 0 */
     int threshold;            /* failed checks; at least 1 */
     bool mirror;
-    int mirror_weight;        /* 0 */
-    int max_weight;           /* effective: 1..100, contract/statemachine.md "max weight" */
-    int max_weight_given;     /* as written, 0 if none */
-    int step_weight;          /* 0 if none */
-    int *step_weights;        /* n_step_weights of them */
+    int mirror_weight;    /* 0 */
+    int max_weight;       /* effective: 1..100, contract/statemachine.md "max weight" */
+    int max_weight_given; /* as written, 0 if none */
+    int step_weight;      /* 0 if none */
+    int *step_weights;    /* n_step_weights of them */
     int n_step_weights;
     int step_weight_promotion;
     int primary_ready_threshold; /* percent, 100 */
@@ -115,8 +117,8 @@ struct canary_status {
     int canary_weight;
     int failed_checks;
     int iterations;
-    const char *last_applied_spec;  /* "" if none */
-    const char *last_promoted_spec; /* "" if none */
+    const char *last_applied_spec;       /* "" if none */
+    const char *last_promoted_spec;      /* "" if none */
     struct json_object *tracked_configs; /* NULL: nil */
     const char *last_transition_time;
     struct json_object *json; /* NULL if there is no status */
@@ -137,11 +139,11 @@ struct canary {
     const char *provider;       /* NULL: the controller's --mesh-provider */
     const char *metrics_server; /* NULL: the controller's */
     struct canary_ref target;
-    struct canary_ref autoscaler; /* name NULL: none */
+    struct canary_ref autoscaler;        /* name NULL: none */
     struct json_object *autoscaler_json; /* spec.autoscalerRef */
-    struct canary_ref ingress, route; /* name NULL: none */
-    int progress_deadline_s;    /* 600 */
-    bool skip_analysis;         /* also when there is no analysis */
+    struct canary_ref ingress, route;    /* name NULL: none */
+    int progress_deadline_s;             /* 600 */
+    bool skip_analysis;                  /* also when there is no analysis */
     bool suspend;
     bool revert_on_deletion;
     struct canary_service service;
@@ -152,9 +154,11 @@ struct canary {
 
 /*
  * Reads object into *out. ERR_INVALID names the field and what was expected, e.g.
- * "spec.analysis.stepWeights[2]: expected a weight above 20, found 10". What the schema cannot express is checked
- * here too: weights 0..100 and rising, durations, one of stepWeight/stepWeights/iterations, hook types, URLs.
+ * "spec.analysis.stepWeights[2]: expected a weight above 20, found 10". What the schema cannot
+ * express is checked here too: weights 0..100 and rising, durations, one of
+ * stepWeight/stepWeights/iterations, hook types, URLs.
  */
-enum err canary_view(struct arena *arena, struct json_object *object, struct canary *out, struct errinfo *ei) MUST_USE;
+enum err canary_view(struct arena *arena, struct json_object *object, struct canary *out,
+                     struct errinfo *ei) MUST_USE;
 
 #endif

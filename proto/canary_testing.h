@@ -1,4 +1,5 @@
-/* What the tests of the Canary view share: an object that is right, and the same with a merge patch applied. */
+/* What the tests of the Canary view share: an object that is right, and the same with a merge patch
+ * applied. */
 #ifndef PROTO_CANARY_TESTING_H
 #define PROTO_CANARY_TESTING_H
 
@@ -15,7 +16,8 @@
 static const char canary_testing_base[] =
     "{\"apiVersion\":\"flagger.app/v1beta1\",\"kind\":\"Canary\","
     "\"metadata\":{\"name\":\"podinfo\",\"namespace\":\"test\"},"
-    "\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"podinfo\"},"
+    "\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/"
+    "v1\",\"kind\":\"Deployment\",\"name\":\"podinfo\"},"
     "\"service\":{\"port\":9898},"
     "\"analysis\":{\"interval\":\"1m\",\"threshold\":5,\"maxWeight\":50,\"stepWeight\":10}}}";
 

@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends "{i:(resource.int64Amount){...} d:... s:... Format:...}"; text NULL is the zero value. ERR_INVALID as from
- * quantity_parse(). */
+/* Appends "{i:(resource.int64Amount){...} d:... s:... Format:...}"; text NULL is the zero value.
+ * ERR_INVALID as from quantity_parse(). */
 enum err spechash_quantity(struct buf *out, const char *text, struct errinfo *ei) MUST_USE;
 
 #endif
