@@ -1,0 +1,56 @@
+/* proto/: webhook messages, Canaries, and what is hashed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "proto/canary.h"
+#include "proto/spechash.h"
+#include "proto/webhook.h"
+
+/* What was read can be written, and then be read again as the same. */
+static void check_webhook(struct arena *arena, const char *text, size_t len)
+{
+    struct webhook_message first, second;
+    if (webhook_parse(arena, text, len, &first, NULL) != ERR_OK)
+        return;
+    const char *written = webhook_text(arena, &first);
+    if (webhook_parse(arena, written, strlen(written), &second, NULL) != ERR_OK ||
+        strcmp(written, webhook_text(arena, &second)) != 0)
+        abort();
+}
+
+/* A Canary that was accepted keeps what canary.h promises. */
+static void check_canary(struct arena *arena, struct json_object *obj)
+{
+    struct canary canary;
+    if (canary_view(arena, obj, &canary, NULL) != ERR_OK)
+        return;
+    const struct canary_analysis *analysis = &canary.analysis;
+    if (!canary.name || !canary.target.name || !canary.service.primary_name ||
+        analysis->max_weight < 1 || analysis->max_weight > 100 || analysis->threshold < 1)
+        abort();
+    for (int i = 1; i < analysis->n_step_weights; i++) {
+        if (analysis->step_weights[i] <= analysis->step_weights[i - 1])
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *arena = arena_new();
+    const char *text = (const char *)data;
+    struct json_object *obj;
+    check_webhook(arena, text, size);
+    if (json_parse(arena, text, size, JSON_MAX_BYTES, &obj, NULL) == ERR_OK) {
+        char hash[SPECHASH_TEXT], config[CONFIG_HASH_TEXT];
+        check_canary(arena, obj);
+        enum err pod = spechash_pod_template(arena, obj, hash, NULL);
+        enum err service = spechash_service(arena, obj, hash, NULL);
+        (void)pod;
+        (void)service;
+        if (json_object_is_type(obj, json_type_object))
+            confighash(arena, obj, config);
+    }
+    arena_free(arena);
+    return 0;
+}
