@@ -1,0 +1,265 @@
+#include "router/common_httproute.h"
+
+#include "tick/fixture_test.h"
+
+#define GATEWAY                                                                                    \
+    "{'spec':{'provider':'gatewayapi:v1','service':{'gatewayRefs':[{'name':'gw','namespace':"      \
+    "'infra'}]%s}}}"
+
+static const struct router *router(void)
+{
+    return router_find("gatewayapi:v1");
+}
+
+static struct fixture gateway(const char *more)
+{
+    struct arena *arena = arena_new();
+    struct fixture f = fixture_new(arena_printf(arena, GATEWAY, more));
+
+    arena_free(arena);
+    return f;
+}
+
+static const char *rule_text(struct fixture *f, const char *key)
+{
+    struct json_object *rules = json_at(f->tick->plan->first->body, "spec", "rules", NULL);
+
+    return fixture_quoted(f, json_text_sorted(f->arena, json_at(json_elem(rules, 0), key, NULL)));
+}
+
+static void test_create(void **state)
+{
+    struct fixture f = gateway(",'hosts':['a.test'],'timeout':'5s','apex':{'labels':{'x':'1'}}");
+
+    (void)state;
+    assert_int_equal(fixture_run(&f, router()->reconcile(f.tick)), VERDICT_GO);
+    assert_string_equal(plan_print(f.tick),
+                        "create httproutes test/podinfo weights 100/0\nagain never\n");
+    assert_string_equal(
+        fixture_quoted(&f, fixture_body(&f, 0)),
+        "{'apiVersion':'gateway.networking.k8s.io/v1','kind':'HTTPRoute','metadata':{"
+        "'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+        "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'},'labels':{'x':'1'},'name':'podinfo',"
+        "'namespace':'test','ownerReferences':[{'apiVersion':'flagger.app/v1beta1',"
+        "'blockOwnerDeletion':true,'controller':true,'kind':'Canary','name':'podinfo','uid':"
+        "'c-1'}]},'spec':{'hostnames':['a.test'],'parentRefs':[{'name':'gw','namespace':'infra'}],"
+        "'rules':[{'backendRefs':[{'group':'','kind':'Service','name':'podinfo-primary','port':80,"
+        "'weight':100},{'group':'','kind':'Service','name':'podinfo-canary','port':80,'weight':0}],"
+        "'matches':[{'path':{'type':'PathPrefix','value':'/'}}],'timeouts':{'request':'5s'}}]}}");
+    fixture_end(&f);
+}
+
+static void test_matches(void **state)
+{
+    static const struct {
+        const char *match, *out;
+    } cases[] = {
+        {"[{'uri':{'prefix':'/api'}}]", "[{'path':{'type':'PathPrefix','value':'/api'}}]"},
+        {"[{'uri':{'exact':'/a'},'method':{'exact':'GET'}}]",
+         "[{'method':'GET','path':{'type':'Exact','value':'/a'}}]"},
+        {"[{'uri':{'regex':'/a.*'}},{}]", "[{'path':{'type':'RegularExpression','value':'/a.*'}}]"},
+        {"[{'headers':{'z':{'regex':'1'},'b':{'exact':'2'}}}]",
+         "[{'headers':[{'name':'b','type':'Exact','value':'2'},{'name':'z','type':"
+         "'RegularExpression','value':'1'}],'path':{'type':'PathPrefix','value':'/'}}]"},
+        {"[{'queryParams':{'q':{'exact':'2'}}}]",
+         "[{'path':{'type':'PathPrefix','value':'/'},'queryParams':[{'name':'q','type':'Exact',"
+         "'value':'2'}]}]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct fixture f = gateway(arena_printf(arena, ",'match':%s", cases[i].match));
+        assert_null(router()->check(f.arena, &f.canary));
+        fixture_run(&f, router()->reconcile(f.tick));
+        assert_string_equal(rule_text(&f, "matches"), cases[i].out);
+        fixture_end(&f);
+        arena_free(arena);
+    }
+}
+
+static void test_filters(void **state)
+{
+    static const struct {
+        const char *given, *out;
+    } cases[] = {
+        {"'headers':{'request':{'add':{'b':'1','a':'2'},'remove':['c']}}",
+         "[{'requestHeaderModifier':{'add':[{'name':'a','value':'2'},{'name':'b','value':'1'}],"
+         "'remove':['c']},'type':'RequestHeaderModifier'}]"},
+        {"'headers':{'response':{'set':{'a':'2'}}}",
+         "[{'responseHeaderModifier':{'set':[{'name':'a','value':'2'}]},'type':"
+         "'ResponseHeaderModifier'}]"},
+        {"'rewrite':{'uri':'/x','authority':'h.test'}",
+         "[{'type':'URLRewrite','urlRewrite':{'hostname':'h.test','path':{'replaceFullPath':'/x',"
+         "'type':'ReplaceFullPath'}}}]"},
+        {"'rewrite':{'uri':'/x','type':'ReplacePrefixMatch'}",
+         "[{'type':'URLRewrite','urlRewrite':{'path':{'replacePrefixMatch':'/x','type':"
+         "'ReplacePrefixMatch'}}}]"},
+        {"'mirror':[{'backendRef':{'name':'m','port':80}}]",
+         "[{'requestMirror':{'backendRef':{'name':'m','port':80}},'type':'RequestMirror'}]"},
+        {"'corsPolicy':{'allowOrigin':['http://a'],'allowCredentials':true,'maxAge':'24h'}",
+         "[{'cors':{'allowCredentials':true,'allowOrigins':['http://a'],'maxAge':86400},'type':"
+         "'CORS'}]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct fixture f = gateway(arena_printf(arena, ",%s", cases[i].given));
+        fixture_run(&f, router()->reconcile(f.tick));
+        assert_string_equal(rule_text(&f, "filters"), cases[i].out);
+        fixture_end(&f);
+        arena_free(arena);
+    }
+}
+
+static void test_check(void **state)
+{
+    static const struct {
+        const char *given, *sentence;
+    } cases[] = {
+        {",'match':[{'uri':{'suffix':'x'}}]",
+         "spec.service.match[0].uri: expected one of exact, prefix, regex"},
+        {",'match':[{},{'method':{'regex':'x'}}]",
+         "spec.service.match[1].method: the Gateway API matches exact only"},
+        {",'match':[{'queryParams':{'q':{'prefix':'x'}}}]",
+         "spec.service.match[0].queryParams.q: the Gateway API matches exact or regex only"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = gateway(cases[i].given);
+        assert_string_equal(router()->check(f.arena, &f.canary), cases[i].sentence);
+        fixture_end(&f);
+    }
+}
+
+/* As an API server gives it back: with the defaults it has filled in, and with others' keys. */
+#define LIVE                                                                                       \
+    "{'metadata':{'generation':3,'resourceVersion':'7','annotations':{'others':'1',"               \
+    "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"                                          \
+    "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}},'spec':{'parentRefs':[{'group':"         \
+    "'gateway.networking.k8s.io','kind':'Gateway','name':'gw','namespace':'infra'}],'rules':[{"    \
+    "'name':'mine','matches':[{'path':{'type':'PathPrefix','value':'/"                             \
+    "'}}],'backendRefs':[{'group':"                                                                \
+    "'','kind':'Service','name':'podinfo-primary','port':80,'weight':70},{'group':'','kind':"      \
+    "'Service','name':'podinfo-canary','port':80,'weight':30,'x-unknown':1}]}]}%s}"
+
+static void test_live_route(void **state)
+{
+    struct fixture f = gateway("");
+    struct weights weights;
+
+    (void)state;
+    fixture_put(&f, "httproutes/podinfo", arena_printf(f.arena, LIVE, ""));
+    assert_int_equal(fixture_run(&f, router()->reconcile(f.tick)), VERDICT_GO);
+    assert_string_equal(plan_print(f.tick), "again never\n");
+    assert_int_equal(fixture_run(&f, router()->get(f.tick, &weights)), VERDICT_GO);
+    assert_int_equal(weights.primary, 70);
+    assert_int_equal(weights.canary, 30);
+    assert_int_equal(fixture_run(&f, router()->set(f.tick, &weights)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+    weights = (struct weights){.primary = 40, .canary = 60};
+    assert_int_equal(fixture_run(&f, router()->set(f.tick, &weights)), VERDICT_GO);
+    assert_string_equal(plan_print(f.tick),
+                        "patch httproutes test/podinfo weights 40/60\nagain never\n");
+    assert_non_null(strstr(fixture_body(&f, 0), "\"resourceVersion\":\"7\""));
+    assert_non_null(strstr(fixture_body(&f, 0), "\"x-unknown\":1"));
+    assert_non_null(strstr(fixture_body(&f, 0), "\"name\":\"mine\""));
+    fixture_end(&f);
+}
+
+static void test_repair_keeps_weights_and_others_keys(void **state)
+{
+    struct fixture f = gateway(",'timeout':'5s'");
+
+    (void)state;
+    fixture_put(&f, "httproutes/podinfo", arena_printf(f.arena, LIVE, ""));
+    assert_int_equal(fixture_run(&f, router()->reconcile(f.tick)), VERDICT_GO);
+    assert_string_equal(
+        plan_print(f.tick),
+        "patch httproutes test/podinfo as the spec says, weights 70/30\nagain never\n");
+    assert_string_equal(
+        fixture_quoted(&f, fixture_body(&f, 0)),
+        "{'metadata':{'resourceVersion':'7'},'spec':{'rules':[{'backendRefs':[{'group':'','kind':"
+        "'Service','name':'podinfo-primary','port':80,'weight':70},{'group':'','kind':'Service',"
+        "'name':'podinfo-canary','port':80,'weight':30,'x-unknown':1}],'matches':[{'path':{'type':"
+        "'PathPrefix','value':'/'}}],'name':'mine','timeouts':{'request':'5s'}}]}}");
+    fixture_end(&f);
+}
+
+static void test_settled(void **state)
+{
+    static const char same[] = "{'group':'gateway.networking.k8s.io','kind':'Gateway','name':'gw',"
+                               "'namespace':'infra'}";
+    static const struct {
+        const char *parent, *status;
+        int observed;
+        bool settled;
+    } cases[] = {
+        {same, "True", 3, true},
+        {same, "True", 2, false},
+        {same, "False", 3, false},
+        {"{'name':'another'}", "False", 3, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = gateway("");
+        fixture_put(
+            &f, "httproutes/podinfo",
+            arena_printf(f.arena, LIVE,
+                         arena_printf(f.arena,
+                                      ",'status':{'parents':[{'parentRef':%s,'conditions':[{"
+                                      "'type':'Accepted','status':'%s',"
+                                      "'observedGeneration':%d}]}]}",
+                                      cases[i].parent, cases[i].status, cases[i].observed)));
+        assert_int_equal(fixture_run(&f, router()->settled(f.tick)),
+                         cases[i].settled ? VERDICT_GO : VERDICT_STOP);
+        fixture_end(&f);
+    }
+}
+
+/* Somebody else's numbers, or none. */
+static void test_odd_weights(void **state)
+{
+    static const struct {
+        const char *backends;
+        int canary;
+    } cases[] = {
+        {"[{'name':'podinfo-primary','weight':1},{'name':'podinfo-canary','weight':3}]", 75},
+        {"[{'name':'podinfo-primary'},{'name':'podinfo-canary'}]", 50},
+        {"[{'name':'podinfo-primary','weight':0},{'name':'podinfo-canary','weight':0}]", 0},
+        {"[{'name':'podinfo-primary','weight':-5},{'name':'podinfo-canary','weight':50}]", 0},
+        {"[{'name':'podinfo'}]", 0},
+        {"[]", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = gateway("");
+        struct weights weights;
+        fixture_put(
+            &f, "httproutes/podinfo",
+            arena_printf(f.arena, "{'spec':{'rules':[{'backendRefs':%s}]}}", cases[i].backends));
+        assert_int_equal(fixture_run(&f, router()->get(f.tick, &weights)), VERDICT_GO);
+        assert_int_equal(weights.canary, cases[i].canary);
+        assert_int_equal(weights.primary, 100 - cases[i].canary);
+        fixture_end(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_create),
+        cmocka_unit_test(test_matches),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_live_route),
+        cmocka_unit_test(test_repair_keeps_weights_and_others_keys),
+        cmocka_unit_test(test_settled),
+        cmocka_unit_test(test_odd_weights),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

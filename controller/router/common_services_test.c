@@ -1,0 +1,115 @@
+#include "router/common_services.h"
+
+#include "tick/fixture_test.h"
+
+static const struct service_pods pods = {.label = "app", .value = "podinfo"};
+
+static void test_sides_are_created(void **state)
+{
+    struct fixture f = fixture_new(
+        "{'spec':{'service':{'name':'web','portName':'grpc','appProtocol':'h2c','headless':true,"
+        "'trafficDistribution':'PreferClose','canary':{'labels':{'x':'1'},'annotations':{'y':'2',"
+        "'a.toolkit.fluxcd.io/b':'3'}}}}}");
+
+    (void)state;
+    assert_int_equal(fixture_run(&f, services_reconcile_sides(f.tick, &pods)), VERDICT_GO);
+    assert_string_equal(plan_print(f.tick),
+                        "create services test/web-canary -> app=podinfo\n"
+                        "create services test/web-primary -> app=podinfo-primary\n"
+                        "again never\n");
+    struct json_object *canary = f.tick->plan->first->body;
+    assert_string_equal(
+        fixture_quoted(&f, json_text_sorted(f.arena, json_at(canary, "spec", NULL))),
+        "{'clusterIP':'None','ports':[{'appProtocol':'h2c','name':'grpc','port':80,'protocol':"
+        "'TCP','targetPort':9898}],'selector':{'app':'podinfo'},'trafficDistribution':"
+        "'PreferClose','type':'ClusterIP'}");
+    assert_string_equal(
+        fixture_quoted(&f, json_text_sorted(f.arena, json_at(canary, "metadata", "labels", NULL))),
+        "{'app':'web-canary','x':'1'}");
+    assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, json_at(canary, "metadata",
+                                                                             "annotations", NULL))),
+                        "{'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+                        "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
+    fixture_end(&f);
+}
+
+/* The apex Service as it is, and what is planned about it ("" for nothing). */
+static const struct {
+    const char *name, *service, *patch;
+} apex_cases[] = {
+    {"nothing differs",
+     "{'spec':{'clusterIP':'10.0.0.1','selector':{'app':'podinfo-primary'},'ports':[{'name':'http',"
+     "'port':80,'targetPort':9898,'protocol':'TCP','nodePort':31000}]}}",
+     ""},
+    {"foreign selector, foreign keys stay",
+     "{'metadata':{'labels':{'mine':'1'}},'spec':{'selector':{'app':'podinfo','tier':'web'},"
+     "'ports':[{'name':'http','port':80,'targetPort':9898,'protocol':'TCP'}]}}",
+     "{'spec':{'selector':{'app':'podinfo-primary','tier':null}}}"},
+    {"another port; node ports of the same number stay",
+     "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'x','port':81},{'name':'old',"
+     "'port':80,'targetPort':1,'protocol':'TCP','nodePort':31000,'appProtocol':'tcp'}]}}",
+     "{'spec':{'ports':[{'name':'http','nodePort':31000,'port':80,'protocol':'TCP','targetPort':"
+     "9898}]}}"},
+    {"owned: labels and annotations are put right, others stay",
+     "{'metadata':{'labels':{'app':'wrong','mine':'1'},'ownerReferences':[{'kind':'Canary','name':"
+     "'podinfo','controller':true}],'annotations':{'theirs':'1',"
+     "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+     "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}},'spec':{'selector':{'app':"
+     "'podinfo-primary'},'ports':[{'name':'http','port':80,'targetPort':9898,'protocol':'TCP'}]}}",
+     "{'metadata':{'labels':{'app':'podinfo'}}}"},
+    {"owned: what is unmanaged keeps its live value",
+     "{'metadata':{'labels':{'app':'podinfo','free':'live'},'ownerReferences':[{'kind':'Canary',"
+     "'name':'podinfo','controller':true}],'annotations':{"
+     "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+     "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}},'spec':{'selector':{'app':"
+     "'podinfo-primary'},'ports':[{'name':'http','port':80,'targetPort':9898,'protocol':'TCP'}]}}",
+     ""},
+};
+
+static void test_apex_is_laid_over(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(apex_cases) / sizeof(apex_cases[0]); i++) {
+        struct fixture f = fixture_new(
+            strstr(apex_cases[i].name, "unmanaged")
+                ? "{'spec':{'service':{'apex':{'labels':{'free':'given'}},'unmanagedMetadata':{"
+                  "'labels':['free']}}}}"
+                : NULL);
+        fixture_put(&f, "services/podinfo", apex_cases[i].service);
+        assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &pods)), VERDICT_GO);
+        const char *want =
+            *apex_cases[i].patch
+                ? arena_printf(f.arena, "patch services test/podinfo %s\nagain never\n",
+                               apex_cases[i].patch)
+                : "again never\n";
+        assert_string_equal(fixture_quoted(&f, plan_print(f.tick)), want);
+        fixture_end(&f);
+    }
+}
+
+static void test_discovered_ports_in_any_order(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct service_pods more = pods;
+
+    (void)state;
+    more.ports =
+        fixture_json(f.arena, "[{'name':'m','protocol':'TCP','port':9090,'targetPort':9090}]");
+    fixture_put(&f, "services/podinfo",
+                "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'m','port':9090,"
+                "'targetPort':9090,'protocol':'TCP'},{'name':'http','port':80,'targetPort':9898,"
+                "'protocol':'TCP'}]}}");
+    assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &more)), VERDICT_GO);
+    assert_string_equal(plan_print(f.tick), "again never\n");
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sides_are_created),
+        cmocka_unit_test(test_apex_is_laid_over),
+        cmocka_unit_test(test_discovered_ports_in_any_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

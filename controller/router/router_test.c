@@ -1,0 +1,66 @@
+#include "router/router.h"
+
+#include <stdio.h>
+
+#include "metric/family.h"
+#include "tick/fixture_test.h"
+
+static void test_every_row_is_whole(void **state)
+{
+    (void)state;
+    assert_non_null(router_table[0]);
+    for (size_t i = 0; router_table[i]; i++) {
+        const struct router *router = router_table[i];
+        assert_non_null(router->providers[0]);
+        assert_non_null(router->resources[0]);
+        assert_true(*router->about);
+        assert_non_null(router->check);
+        assert_non_null(router->reconcile);
+        assert_non_null(router->get);
+        assert_non_null(router->settled);
+        assert_non_null(router->set);
+        assert_non_null(metric_family_find(router->metric_family));
+        for (size_t p = 0; router->providers[p]; p++)
+            assert_ptr_equal(router_find(router->providers[p]), router);
+    }
+}
+
+static void test_names(void **state)
+{
+    static const struct {
+        const char *provider, *version; /* of the last resource; NULL: not served */
+    } cases[] = {
+        {"kubernetes", "v1"},
+        {"gatewayapi:v1", "v1"},
+        {"gatewayapi:v1.2", "v1"},
+        {"gatewayapi:v1beta1", "v1beta1"},
+        {"gatewayapi", NULL},
+        {"istio", NULL},
+        {"", NULL},
+        {NULL, NULL},
+        {"kubernetes:service", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct router *router = router_find(cases[i].provider);
+        if (!cases[i].version) {
+            assert_null(router);
+            continue;
+        }
+        assert_non_null(router);
+        size_t last = 0;
+        while (router->resources[last + 1])
+            last++;
+        assert_string_equal(router->resources[last]->version, cases[i].version);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_row_is_whole),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,88 @@
+#include "tick/edit.h"
+
+#include "tick/fixture_test.h"
+
+static void test_overlay(void **state)
+{
+    static const struct {
+        const char *live, *wanted, *out;
+    } cases[] = {
+        {"{}", "{'a':1}", "{'a':1}"},
+        {"{'a':1,'b':2}", "{'a':3}", "{'a':3,'b':2}"},
+        {"{'a':1,'b':2}", "{'a':null}", "{'b':2}"},
+        {"{'a':{'x':1,'y':2}}", "{'a':{'x':3}}", "{'a':{'x':3,'y':2}}"},
+        {"{'a':'text'}", "{'a':{'x':3,'y':null}}", "{'a':{'x':3}}"},
+        {"{'a':[{'x':1,'y':2}]}", "{'a':[{'x':3}]}", "{'a':[{'x':3,'y':2}]}"},
+        {"{'a':[{'x':1},{'y':2}]}", "{'a':[{'x':3,'z':null}]}", "{'a':[{'x':3}]}"},
+        {"{'a':[1,2]}", "{'a':[3,4]}", "{'a':[3,4]}"},
+        {"{'a':[]}", "{'a':[]}", "{'a':[]}"},
+    };
+    struct fixture f = fixture_new(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *live = fixture_json(f.arena, cases[i].live);
+        const char *before = json_text(f.arena, live);
+        struct json_object *out =
+            edit_overlay(f.arena, live, fixture_json(f.arena, cases[i].wanted));
+        assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, out)), cases[i].out);
+        assert_string_equal(json_text(f.arena, live), before);
+    }
+    fixture_end(&f);
+}
+
+static void test_metadata(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct json_object *map =
+        fixture_json(f.arena, "{'keep/a':'1','other':'2','kustomize.toolkit.fluxcd.io/name':'3'}");
+
+    (void)state;
+    f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true, "u");
+    assert_string_equal(
+        fixture_quoted(&f, json_text_sorted(f.arena, edit_without_toolkit(f.arena, map))),
+        "{'keep/a':'1','other':'2'}");
+    assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, edit_included(f.tick, map))),
+                        "{'keep/a':'1'}");
+    assert_int_equal(json_object_object_length(edit_included(f.tick, NULL)), 0);
+    assert_string_equal(
+        fixture_quoted(&f, json_text_sorted(f.arena, edit_new(f.tick, &kube_services, "a"))),
+        "{'apiVersion':'v1','kind':'Service','metadata':{'name':'a','namespace':'test',"
+        "'ownerReferences':[{'apiVersion':'flagger.app/v1beta1','blockOwnerDeletion':true,"
+        "'controller':true,'kind':'Canary','name':'podinfo','uid':'c-1'}]}}");
+    fixture_end(&f);
+}
+
+static void test_ownership(void **state)
+{
+    static const struct {
+        const char *owners;
+        bool owned;
+    } cases[] = {
+        {"[]", false},
+        {"[{'kind':'Canary','name':'podinfo','controller':true}]", true},
+        {"[{'kind':'Canary','name':'podinfo'}]", false},
+        {"[{'kind':'Canary','name':'other','controller':true}]", false},
+        {"[{'kind':'App','name':'podinfo','controller':true}]", false},
+    };
+    struct fixture f = fixture_new(NULL);
+
+    (void)state;
+    f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true, "u");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *object =
+            arena_printf(f.arena, "{'metadata':{'ownerReferences':%s}}", cases[i].owners);
+        assert_int_equal(edit_is_owned(f.tick, fixture_json(f.arena, object)), cases[i].owned);
+    }
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overlay),
+        cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_ownership),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* For the tests of the variants: a tick over one Canary, and objects that answer its needs. JSON
+ * with single quotes. */
+#ifndef TICK_FIXTURE_TEST_H
+#define TICK_FIXTURE_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tick/tick.h"
+
+struct fixture {
+    struct arena *arena;
+    struct canary canary;
+    struct settings settings;
+    struct tick *tick;
+    struct json_object *objects; /* "services/podinfo" */
+};
+
+__attribute__((unused)) static struct json_object *fixture_json(struct arena *arena,
+                                                                const char *quoted)
+{
+    char *text = arena_strdup(arena, quoted);
+    struct json_object *object = NULL;
+    struct errinfo ei;
+
+    for (char *at = text; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    if (json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei) != ERR_OK)
+        fail_msg("%s in %s", ei.text, text);
+    return object;
+}
+
+/* The Canary test/podinfo on a Deployment, changed by patch (may be NULL). */
+__attribute__((unused)) static struct fixture fixture_new(const char *patch)
+{
+    static const char *const labels[] = {"app", "name", NULL};
+    static const char *const prefixes[] = {"keep/", NULL};
+    struct fixture f = {.arena = arena_new()};
+    struct json_object *object = fixture_json(
+        f.arena, "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'podinfo',"
+                 "'namespace':'test','uid':'c-1'},'spec':{'provider':'kubernetes','targetRef':{"
+                 "'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'},'service':{"
+                 "'port':80,'targetPort':9898},'analysis':{'interval':'1m','threshold':1,"
+                 "'iterations':1}}}");
+    struct errinfo ei;
+
+    if (patch)
+        object = json_merge(f.arena, object, fixture_json(f.arena, patch));
+    if (canary_view(f.arena, object, &f.canary, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    f.settings = (struct settings){.mesh_provider = "kubernetes",
+                                   .selector_labels = labels,
+                                   .include_label_prefixes = prefixes,
+                                   .config_tracking = true};
+    f.objects = json_own(f.arena, json_object_new_object());
+    return f;
+}
+
+__attribute__((unused)) static void fixture_put(struct fixture *f, const char *key,
+                                                const char *quoted)
+{
+    struct json_object *object = fixture_json(f->arena, quoted);
+
+    json_set_str(json_sub(object, "metadata"), "name", strchr(key, '/') + 1);
+    json_set_str(json_sub(object, "metadata"), "namespace", "test");
+    json_set(f->objects, key, object);
+}
+
+/* Calls `ask` until it misses nothing. The plan is that of the last call. */
+#define fixture_run(f, ask)                                                                        \
+    ({                                                                                             \
+        enum verdict fixture_verdict_;                                                             \
+        (f)->tick = tick_new((f)->arena, &(f)->canary, &(f)->settings, 1700000000000, true, "u");  \
+        do {                                                                                       \
+            fixture_answer((f));                                                                   \
+            tick_reset((f)->tick);                                                                 \
+            fixture_verdict_ = (ask);                                                              \
+        } while (fixture_verdict_ == VERDICT_NEED_FACTS);                                          \
+        fixture_verdict_;                                                                          \
+    })
+
+__attribute__((unused)) static void fixture_answer(struct fixture *f)
+{
+    for (const struct need *need = f->tick->needs; need; need = need->next) {
+        assert_int_equal(need->kind, NEED_OBJECT);
+        const char *key = arena_printf(f->arena, "%s/%s", need->resource->plural, need->name);
+        fact_object(f->tick, need, json_at(f->objects, key, NULL));
+    }
+}
+
+/* The body of the plan's effect number index, sorted text. */
+__attribute__((unused)) static const char *fixture_body(struct fixture *f, int index)
+{
+    const struct effect *effect = f->tick->plan->first;
+
+    while (effect && index-- > 0)
+        effect = effect->next;
+    assert_non_null(effect);
+    return json_text_sorted(f->arena, effect->body);
+}
+
+/* The same with single quotes, as cases write it. */
+__attribute__((unused)) static const char *fixture_quoted(struct fixture *f, const char *json)
+{
+    char *text = arena_strdup(f->arena, json);
+
+    for (char *at = text; *at; at++)
+        *at = *at == '"' ? '\'' : *at;
+    return text;
+}
+
+__attribute__((unused)) static void fixture_end(struct fixture *f)
+{
+    arena_free(f->arena);
+}
+
+#endif
