@@ -50,7 +50,8 @@ const char *primary_id(struct tick *tick, const struct target_info *info)
     char front[CONFIG_HASH_TEXT], back[CONFIG_HASH_TEXT];
 
     json_set_str(what, "hash", info->hash);
-    json_set(what, "configs", info->configs);
+    /* as text, since confighash() is over strings */
+    json_set_str(what, "configs", json_text_sorted(tick->arena, info->configs));
     confighash(tick->arena, what, front);
     json_set_str(what, "of", front);
     confighash(tick->arena, what, back);

@@ -1,0 +1,156 @@
+#include "metric/backend.h"
+#include "tick/fixture_test.h"
+
+static const struct metric_backend *prometheus(void)
+{
+    return metric_backend_find("prometheus");
+}
+
+static void test_request(void **state)
+{
+    static const struct {
+        const char *address, *query, *url;
+    } cases[] = {
+        {"http://p:9090", "up", "http://p:9090/api/v1/query?query=up"},
+        {"https://p/select/0/prometheus/", "a\n   b",
+         "https://p/select/0/prometheus/api/v1/query?query=a+b"},
+        {"http://p", "a{b=\"c\"} * 100", "http://p/api/v1/query?query=a%7Bb%3D%22c%22%7D+%2A+100"},
+        {"p:9090", "up", NULL},
+        {"", "up", NULL},
+        {NULL, "up", NULL},
+    };
+    struct arena *arena = arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct metric_question question = {.address = cases[i].address, .query = cases[i].query};
+        struct http_request request;
+        struct errinfo ei;
+        enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
+        assert_int_equal(err, cases[i].url ? ERR_OK : ERR_INVALID);
+        if (!cases[i].url)
+            continue;
+        assert_string_equal(request.url, cases[i].url);
+        assert_int_equal(request.timeout_ms, 5000);
+        assert_null(request.headers[0].name);
+        assert_null(request.tls);
+    }
+    arena_free(arena);
+}
+
+static void test_credentials_and_headers(void **state)
+{
+    static const struct {
+        const char *secret, *authorization; /* NULL: refused */
+    } cases[] = {
+        {"{'data':{'token':'c2VzYW1l'}}", "Bearer sesame"},
+        {"{'data':{'token':'c2VzYW1l','username':'dQ==','password':'cA=='}}", "Bearer sesame"},
+        {"{'data':{'username':'dQ==','password':'cA=='}}", "Basic dTpw"},
+        {"{'data':{'username':'dQ=='}}", NULL},
+        {"{'data':{'token':'***'}}", NULL},
+        {"{}", NULL},
+    };
+    struct arena *arena = arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct metric_question question = {
+            .address = "http://p",
+            .query = "up",
+            .spec =
+                fixture_json(arena, "{'insecureSkipVerify':true,'headers':{'X-Org':['a','b']}}"),
+            .secret = fixture_json(arena, cases[i].secret),
+        };
+        struct http_request request;
+        struct errinfo ei;
+        enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
+        assert_int_equal(err, cases[i].authorization ? ERR_OK : ERR_INVALID);
+        if (err != ERR_OK)
+            continue;
+        assert_true(request.tls->insecure);
+        assert_string_equal(request.headers[0].value, "a");
+        assert_string_equal(request.headers[1].value, "b");
+        assert_string_equal(request.headers[2].name, "Authorization");
+        assert_string_equal(request.headers[2].value, cases[i].authorization);
+        assert_null(request.headers[3].name);
+    }
+    arena_free(arena);
+}
+
+static void test_answer(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        enum metric_outcome outcome;
+        double value;
+        const char *text;
+    } cases[] = {
+        {200, "{'data':{'resultType':'vector','result':[{'metric':{},'value':[1,'99.5']}]}}",
+         METRIC_VALUE, 99.5, NULL},
+        {200, "{'data':{'result':[{'value':[1,'1']},{'value':[1,'2e3']}]}}", METRIC_VALUE, 2000,
+         NULL},
+        {200, "{'data':{'resultType':'scalar','result':[1,'7']}}", METRIC_VALUE, 7, NULL},
+        {200, "{'data':{'result':[{'value':[1,'+Inf']}]}}", METRIC_VALUE, __builtin_inf(), NULL},
+        {200, "{'data':{'result':[]}}", METRIC_NO_VALUES, 0, "no values found"},
+        {200, "{'data':{'result':[{'value':[1,'NaN']}]}}", METRIC_NO_VALUES, 0, "no values found"},
+        {200, "{'data':{'result':[{'values':[[1,'1']]}]}}", METRIC_ERROR, 0,
+         "query returned multiple values"},
+        {200, "{'data':{'result':[{'value':[1,'x']}]}}", METRIC_ERROR, 0,
+         "prometheus sent \"x\", expected a number"},
+        {200, "{'data':{'result':[{'value':[1]}]}}", METRIC_ERROR, 0,
+         "prometheus sent a sample without a value"},
+        {200, "<html>", METRIC_ERROR, 0, NULL},
+        {200, "", METRIC_ERROR, 0, NULL},
+        {200, "[]", METRIC_NO_VALUES, 0, NULL},
+        {400, "bad query", METRIC_ERROR, 0, "error response: bad query"},
+        {503, "", METRIC_ERROR, 0, "error response: "},
+    };
+    struct arena *arena = arena_new();
+    const struct metric_question question = {.id = "x"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *body = arena_strdup(arena, cases[i].body);
+        for (char *at = body; *at; at++)
+            *at = *at == '\'' ? '"' : *at;
+        const struct http_result result = {
+            .status = cases[i].status, .body = body, .body_len = strlen(body)};
+        struct metric_answer answer = prometheus()->answer(arena, &question, &result);
+        assert_int_equal(answer.outcome, cases[i].outcome);
+        if (answer.outcome == METRIC_VALUE)
+            assert_true(answer.value == cases[i].value);
+        else
+            assert_non_null(answer.text);
+        if (cases[i].text)
+            assert_string_equal(answer.text, cases[i].text);
+    }
+    arena_free(arena);
+}
+
+static void test_probe(void **state)
+{
+    struct arena *arena = arena_new();
+    const struct metric_question question = {.address = "http://p"};
+    struct http_request request;
+    struct errinfo ei;
+
+    (void)state;
+    assert_int_equal(prometheus()->probe(arena, &question, 0, &request, &ei), ERR_OK);
+    assert_string_equal(request.url, "http://p/api/v1/query?query=vector%281%29");
+    assert_null(metric_backend_find("nothing"));
+    assert_null(metric_backend_find(NULL));
+    assert_string_equal(metric_backend_names(arena), "prometheus");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_credentials_and_headers),
+        cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_probe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,131 @@
+#include "metric/render.h"
+
+#include "metric/family.h"
+#include "tick/fixture_test.h"
+
+static const struct render_model model = {
+    .name = "can",
+    .namespace_ = "my-ns",
+    .target = "tar-get",
+    .service = "svc",
+    .ingress = "ing",
+    .route = "route",
+    .interval = "1m",
+};
+
+static void test_render(void **state)
+{
+    static const struct {
+        const char *query, *out; /* out NULL: an error with the text of `error` in it */
+        const char *error;
+    } cases[] = {
+        {"", "", NULL},
+        {"plain }} text", "plain }} text", NULL},
+        {"{{name}} {{ namespace }} {{ target}} {{service }}", "can my-ns tar-get svc", NULL},
+        {"{{ ingress }}/{{ route }}[{{ interval }}]", "ing/route[1m]", NULL},
+        {"{{ variables.a }}-{{ variables.b_c }}", "1-2 3", NULL},
+        {"a  {{- name -}}  b", "acanb", NULL},
+        {"a  {{-name }}", NULL, "{{ -name }}"},
+        {"{{ variables.none }}", NULL, "no entry for key \"none\""},
+        {"{{ variables }}", NULL, "\"{{ variables }}\" is not known"},
+        {"{{ Name }}", NULL, "is not known"},
+        {"{{ }}", NULL, "is not known"},
+        {"{{", NULL, "without"},
+        {"x {{ name }", NULL, "without"},
+        {"{{ if name }}x{{ end }}", NULL, "is not known"},
+    };
+    struct arena *arena = arena_new();
+    struct render_model with = model;
+
+    (void)state;
+    with.variables = fixture_json(arena, "{'a':'1','b_c':'2 3'}");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *out = NULL;
+        struct errinfo ei = {0};
+        enum err err = render_query(arena, cases[i].query, &with, &out, &ei);
+        if (cases[i].out) {
+            assert_int_equal(err, ERR_OK);
+            assert_string_equal(out, cases[i].out);
+        } else {
+            assert_int_equal(err, ERR_INVALID);
+            if (!strstr(ei.text, cases[i].error))
+                fail_msg("%s: %s", cases[i].query, ei.text);
+        }
+    }
+    arena_free(arena);
+}
+
+static void test_too_long(void **state)
+{
+    struct arena *arena = arena_new();
+    char *query = arena_alloc(arena, 70000);
+    const char *out;
+    struct errinfo ei;
+
+    (void)state;
+    memset(query, 'x', 69999);
+    assert_int_equal(render_query(arena, query, &model, &out, &ei), ERR_INVALID);
+    assert_non_null(strstr(ei.text, "longer than"));
+    arena_free(arena);
+}
+
+static void test_every_family_renders(void **state)
+{
+    struct arena *arena = arena_new();
+
+    (void)state;
+    assert_non_null(metric_family_table[0]);
+    for (size_t i = 0; metric_family_table[i]; i++) {
+        const struct metric_family *family = metric_family_table[i];
+        const char *const queries[] = {family->success_rate, family->duration};
+        struct render_model with = model;
+        with.plain_words = family->plain_words;
+        assert_ptr_equal(metric_family_find(family->name), family);
+        assert_true(family->duration_to_ms >= 1);
+        for (size_t q = 0; q < 2; q++) {
+            const char *out;
+            struct errinfo ei;
+            int depth = 0;
+            assert_int_equal(render_query(arena, queries[q], &with, &out, &ei), ERR_OK);
+            for (const char *at = out; *at; at++)
+                depth += strchr("({[", *at) ? 1 : strchr(")}]", *at) ? -1 : 0;
+            assert_int_equal(depth, 0);
+            assert_non_null(strstr(out, "[1m]"));
+            assert_null(strstr(out, "{{"));
+            if (family->plain_words)
+                assert_null(strstr(out, "my-ns"));
+        }
+    }
+    assert_null(metric_family_find("nothing"));
+    assert_null(metric_family_find(NULL));
+    arena_free(arena);
+}
+
+static void test_http_family(void **state)
+{
+    struct arena *arena = arena_new();
+    const char *out;
+    struct errinfo ei;
+
+    (void)state;
+    assert_int_equal(
+        render_query(arena, metric_family_find("http")->success_rate, &model, &out, &ei), ERR_OK);
+    assert_string_equal(
+        out, "sum( rate( http_request_duration_seconds_count{ kubernetes_namespace=\"my-ns\", "
+             "kubernetes_pod_name=~\"tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\", status!~\"5.*\" "
+             "}[1m] ) ) / sum( rate( http_request_duration_seconds_count{ "
+             "kubernetes_namespace=\"my-ns\", "
+             "kubernetes_pod_name=~\"tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\" }[1m] ) ) * 100");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_every_family_renders),
+        cmocka_unit_test(test_http_family),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

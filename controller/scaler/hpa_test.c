@@ -1,0 +1,101 @@
+#include "scaler/scaler.h"
+#include "tick/fixture_test.h"
+
+#define REF                                                                                        \
+    "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler',"    \
+    "'name':'web'%s}}}"
+#define SOURCE                                                                                     \
+    "{'metadata':{'labels':{'a':'1','keep/b':'2','x.toolkit.fluxcd.io/y':'3'}},'spec':{"           \
+    "'minReplicas':2,'maxReplicas':4,'metrics':[{'type':'Resource'}],'scaleTargetRef':{"           \
+    "'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}"
+
+static struct fixture with_hpa(const char *more)
+{
+    struct arena *arena = arena_new();
+    struct fixture f = fixture_new(arena_printf(arena, REF, more));
+
+    arena_free(arena);
+    return f;
+}
+
+static const struct scaler *hpa(void)
+{
+    return scaler_find("HorizontalPodAutoscaler");
+}
+
+static void test_create(void **state)
+{
+    struct fixture f = with_hpa(",'primaryScalerReplicas':{'minReplicas':5,'maxReplicas':9}");
+
+    (void)state;
+    fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, false)), VERDICT_GO);
+    struct json_object *body = f.tick->plan->first->body;
+    json_object_object_del(json_at(body, "metadata", NULL), "ownerReferences");
+    assert_string_equal(
+        fixture_quoted(&f, json_text_sorted(f.arena, body)),
+        "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'labels':{"
+        "'a':'1','keep/b':'2'},'name':'web-primary','namespace':'test'},'spec':{'maxReplicas':9,"
+        "'metrics':[{'type':'Resource'}],'minReplicas':5,'scaleTargetRef':{'apiVersion':'apps/v1',"
+        "'kind':'Deployment','name':'podinfo-primary'}}}");
+    fixture_end(&f);
+}
+
+static void test_update_only_when_asked(void **state)
+{
+    struct fixture f = with_hpa("");
+
+    (void)state;
+    fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
+    fixture_put(&f, "horizontalpodautoscalers/web-primary",
+                "{'metadata':{'labels':{'mine':'1'}},'spec':{'minReplicas':1,'maxReplicas':4,"
+                "'behavior':{'x':1},'scaleTargetRef':{'name':'podinfo-primary'}}}");
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, false)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, true)), VERDICT_GO);
+    assert_string_equal(
+        fixture_quoted(&f, fixture_body(&f, 0)),
+        "{'metadata':{'labels':{'keep/b':'2'}},'spec':{'behavior':null,'metrics':[{'type':"
+        "'Resource'}],'minReplicas':2}}");
+    fixture_end(&f);
+}
+
+static void test_missing(void **state)
+{
+    struct fixture f = with_hpa("");
+
+    (void)state;
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, false)), VERDICT_STOP);
+    assert_string_equal(f.tick->plan->first->text,
+                        "HorizontalPodAutoscaler web.test get query error: not found");
+    fixture_end(&f);
+}
+
+static void test_replicas_to_start_with(void **state)
+{
+    struct fixture f = with_hpa("");
+    int replicas = 0;
+
+    (void)state;
+    fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
+    assert_int_equal(fixture_run(&f, hpa()->min_replicas(f.tick, &replicas)), VERDICT_GO);
+    assert_int_equal(replicas, 2);
+    fixture_put(&f, "horizontalpodautoscalers/web", "{'spec':{'maxReplicas':4}}");
+    assert_int_equal(fixture_run(&f, hpa()->min_replicas(f.tick, &replicas)), VERDICT_GO);
+    assert_int_equal(replicas, 1);
+    assert_int_equal(fixture_run(&f, hpa()->pause_target(f.tick)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, hpa()->resume_target(f.tick)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_create),
+        cmocka_unit_test(test_update_only_when_asked),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_replicas_to_start_with),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

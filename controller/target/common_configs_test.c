@@ -1,0 +1,186 @@
+#include "target/common_configs.h"
+
+#include "tick/fixture_test.h"
+
+static const char pod[] =
+    "{'volumes':[{'configMap':{'name':'c-vol'}},{'secret':{'secretName':'s-vol'}},{'projected':{"
+    "'sources':[{'configMap':{'name':'c-proj','optional':true}},{'secret':{'name':'s-proj'}}]}}],"
+    "'containers':[{'env':[{'valueFrom':{'configMapKeyRef':{'name':'c-env','key':'k'}}},{'value':"
+    "'x'}],'envFrom':[{'secretRef':{'name':'s-from'}}]}],'initContainers':[{'envFrom':[{"
+    "'configMapRef':{'name':'c-init'}}],'env':[{'valueFrom':{'secretKeyRef':{'name':'s-env','key':"
+    "'k','optional':true}}}]}]}";
+
+static void put_all(struct fixture *f)
+{
+    static const char *const maps[] = {"c-vol", "c-proj", "c-env", "c-init"};
+    static const char *const secrets[] = {"s-vol", "s-proj", "s-from", "s-env"};
+
+    for (size_t i = 0; i < 4; i++) {
+        fixture_put(f, arena_printf(f->arena, "configmaps/%s", maps[i]), "{'data':{'a':'1'}}");
+        fixture_put(f, arena_printf(f->arena, "secrets/%s", secrets[i]),
+                    "{'type':'Opaque','data':{'a':'MQ=='}}");
+    }
+}
+
+static const char *tracked(struct fixture *f, const struct target_info *info)
+{
+    const char *out = "";
+
+    (void)f;
+    json_object_object_foreach(info->configs, key, value)
+    {
+        (void)value;
+        out = arena_printf(f->arena, "%s%s ", out, key);
+    }
+    return out;
+}
+
+static void test_every_place_that_names_a_config(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct json_object *spec = fixture_json(f.arena, pod);
+    struct target_info info = {0};
+
+    (void)state;
+    put_all(&f);
+    assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
+    assert_string_equal(tracked(&f, &info),
+                        "configmap/c-env configmap/c-init configmap/c-proj configmap/c-vol "
+                        "secret/s-env secret/s-from secret/s-proj secret/s-vol ");
+    configs_rename(f.tick, &info, spec);
+    const char *renamed = json_text(f.arena, spec);
+    static const char *const names[] = {"c-vol", "c-proj", "c-env", "c-init",
+                                        "s-vol", "s-proj", "s-env", "s-from"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_non_null(strstr(renamed, arena_printf(f.arena, "\"%s-primary\"", names[i])));
+    assert_null(strstr(renamed, "primary-primary"));
+    fixture_end(&f);
+}
+
+static void test_what_is_not_tracked(void **state)
+{
+    static const struct {
+        const char *key, *object; /* NULL: missing */
+    } cases[] = {
+        {"configmaps/c-vol",
+         "{'metadata':{'annotations':{'flagger.app/config-tracking':'disabled'}},'data':{}}"},
+        {"secrets/s-vol", "{'type':'kubernetes.io/dockerconfigjson'}"},
+        {"configmaps/c-proj", NULL},
+        {"secrets/s-env", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {0};
+        struct json_object *spec = fixture_json(f.arena, pod);
+        put_all(&f);
+        json_object_object_del(f.objects, cases[i].key);
+        if (cases[i].object)
+            fixture_put(&f, cases[i].key, cases[i].object);
+        assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
+        const char *name = strchr(cases[i].key, '/');
+        assert_null(strstr(tracked(&f, &info), name));
+        assert_int_equal(json_object_object_length(info.configs), 7);
+        configs_rename(f.tick, &info, spec);
+        assert_null(
+            strstr(json_text(f.arena, spec), arena_printf(f.arena, "%s-primary", name + 1)));
+        fixture_end(&f);
+    }
+}
+
+static void test_mandatory_and_missing(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = {0};
+
+    (void)state;
+    put_all(&f);
+    json_object_object_del(f.objects, "secrets/s-from");
+    assert_int_equal(fixture_run(&f, configs_read(f.tick, fixture_json(f.arena, pod), &info)),
+                     VERDICT_STOP);
+    assert_string_equal(plan_print(f.tick),
+                        "event Warning : secret s-from.test get query error: not found\n"
+                        "again never, stepped\n");
+    fixture_end(&f);
+}
+
+static void test_tracking_is_off(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = {0};
+
+    (void)state;
+    f.settings.config_tracking = false;
+    assert_int_equal(fixture_run(&f, configs_read(f.tick, fixture_json(f.arena, pod), &info)),
+                     VERDICT_GO);
+    assert_null(info.configs);
+    assert_null(info.config_refs);
+    fixture_end(&f);
+}
+
+/* Flagger's hash of {"a":"1"} and of no data; binaryData has a key of its own. */
+static void test_hashes(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = {0};
+    struct json_object *spec = fixture_json(
+        f.arena, "{'volumes':[{'configMap':{'name':'a'}},{'configMap':{'name':'b'}}]}");
+    char hash[CONFIG_HASH_TEXT];
+
+    (void)state;
+    fixture_put(&f, "configmaps/a", "{'data':{'a':'1'}}");
+    fixture_put(&f, "configmaps/b", "{'binaryData':{'x':'MQ=='}}");
+    assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
+    confighash(f.arena, fixture_json(f.arena, "{'a':'1'}"), hash);
+    assert_string_equal(json_str_at(info.configs, "configmap/a", NULL), hash);
+    confighash(f.arena, NULL, hash);
+    assert_string_equal(json_str_at(info.configs, "configmap/b", NULL), hash);
+    assert_non_null(json_str_at(info.configs, "configmap/b" CONFIGS_BINARY, NULL));
+    fixture_end(&f);
+}
+
+static void test_copies(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = {0};
+    struct json_object *spec = fixture_json(
+        f.arena, "{'volumes':[{'configMap':{'name':'a'}},{'secret':{'secretName':'b'}}]}");
+
+    (void)state;
+    fixture_put(&f, "configmaps/a",
+                "{'metadata':{'labels':{'keep/x':'1','other':'2'}},'data':{'a':'1'},'binaryData':{"
+                "'b':'MQ=='}}");
+    fixture_put(&f, "secrets/b", "{'type':'Opaque','data':{'k':'MQ=='}}");
+    fixture_put(&f, "secrets/b-primary",
+                "{'metadata':{'resourceVersion':'5','ownerReferences':[{'kind':'Canary','name':"
+                "'other','uid':'c-2','controller':true}]},'type':'Opaque','data':{'old':'MQ=='}}");
+    assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, configs_copy(f.tick, &info)), VERDICT_GO);
+    assert_string_equal(
+        fixture_quoted(&f, fixture_body(&f, 0)),
+        "{'apiVersion':'v1','binaryData':{'b':'MQ=='},'data':{'a':'1'},'kind':'ConfigMap',"
+        "'metadata':{'labels':{'keep/x':'1'},'name':'a-primary','namespace':'test',"
+        "'ownerReferences':[{'apiVersion':'flagger.app/v1beta1','blockOwnerDeletion':true,"
+        "'controller':true,'kind':'Canary','name':'podinfo','uid':'c-1'}]}}");
+    assert_string_equal(
+        fixture_quoted(&f, fixture_body(&f, 1)),
+        "{'data':{'k':'MQ==','old':null},'metadata':{'ownerReferences':[{'apiVersion':"
+        "'flagger.app/v1beta1','blockOwnerDeletion':true,'controller':true,'kind':'Canary','name':"
+        "'podinfo','uid':'c-1'},{'controller':false,'kind':'Canary','name':'other','uid':'c-2'}],"
+        "'resourceVersion':'5'}}");
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_place_that_names_a_config),
+        cmocka_unit_test(test_what_is_not_tracked),
+        cmocka_unit_test(test_mandatory_and_missing),
+        cmocka_unit_test(test_tracking_is_off),
+        cmocka_unit_test(test_hashes),
+        cmocka_unit_test(test_copies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

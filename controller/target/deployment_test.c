@@ -1,0 +1,236 @@
+#include "target/target.h"
+#include "tick/fixture_test.h"
+
+#define TEMPLATE(image)                                                                            \
+    "'template':{'metadata':{'labels':{'app':'podinfo'}},'spec':{'containers':[{'name':'c',"       \
+    "'image':'" image "'}]}}"
+#define TARGET                                                                                     \
+    "{'metadata':{'generation':2,'labels':{'app':'podinfo','keep/l':'1'},'annotations':{'keep/a':" \
+    "'1','b':'2','x.toolkit.fluxcd.io/"                                                            \
+    "y':'3'}},'spec':{'replicas':3,'minReadySeconds':5,'strategy':"                                \
+    "{'type':'Recreate'},'selector':{'matchLabels':{'app':'podinfo'}}," TEMPLATE("podinfo:2") "}}"
+#define PRIMARY                                                                                    \
+    "{'metadata':{'resourceVersion':'9','labels':{'app':'podinfo-primary','theirs':'1'},"          \
+    "'annotations':{'deployment.kubernetes.io/revision':'4'}},'spec':{'replicas':1,"               \
+    "'progressDeadlineSeconds':60,'selector':{'matchLabels':{'app':'podinfo-primary'}}," TEMPLATE( \
+        "podinfo:1") "}}"
+
+static const struct target *deployment(void)
+{
+    return target_find("Deployment");
+}
+
+static struct target_info read_target(struct fixture *f)
+{
+    struct target_info info = {0};
+
+    fixture_put(f, "deployments/podinfo", TARGET);
+    assert_int_equal(fixture_run(f, deployment()->read(f->tick, &info)), VERDICT_GO);
+    return info;
+}
+
+static void test_read(void **state)
+{
+    static const struct {
+        const char *object, *sentence;
+    } cases[] = {
+        {NULL, "deployment podinfo.test get query error: not found"},
+        {"{'spec':{'selector':{'matchLabels':{'x':'1'}}," TEMPLATE("a") "}}",
+         "deployment podinfo.test spec.selector.matchLabels must contain one of [app name]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {0};
+        if (cases[i].object)
+            fixture_put(&f, "deployments/podinfo", cases[i].object);
+        assert_int_equal(fixture_run(&f, deployment()->read(f.tick, &info)), VERDICT_STOP);
+        assert_string_equal(f.tick->plan->first->text, cases[i].sentence);
+        fixture_end(&f);
+    }
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = read_target(&f);
+    assert_string_equal(info.label_value, "podinfo");
+    assert_null(info.primary);
+    assert_false(info.at_zero);
+    assert_true(strlen(info.hash) > 5);
+    fixture_end(&f);
+}
+
+static void test_create_primary(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = read_target(&f);
+
+    (void)state;
+    assert_int_equal(fixture_run(&f, deployment()->ensure_primary(f.tick, &info)), VERDICT_GO);
+    struct json_object *body = f.tick->plan->first->body;
+    json_object_object_del(json_at(body, "spec", NULL), "template");
+    json_object_object_del(json_at(body, "metadata", NULL), "ownerReferences");
+    assert_string_equal(
+        fixture_quoted(&f, json_text_sorted(f.arena, body)),
+        "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'annotations':{'b':'2','keep/a':"
+        "'1'},'labels':{'app':'podinfo-primary','keep/l':'1'},'name':'podinfo-primary',"
+        "'namespace':'test'},'spec':{'minReadySeconds':5,'replicas':3,'selector':{'matchLabels':{"
+        "'app':'podinfo-primary'}},'strategy':{'type':'Recreate'}}}");
+    fixture_end(&f);
+}
+
+static void test_promote(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+
+    (void)state;
+    fixture_put(&f, "deployments/podinfo-primary", PRIMARY);
+    struct target_info info = read_target(&f);
+    assert_false(deployment()->is_promoted(f.tick, &info));
+    assert_int_equal(fixture_run(&f, deployment()->promote(f.tick, &info)), VERDICT_GO);
+    struct json_object *patch = f.tick->plan->first->body;
+    struct json_object *promoted =
+        json_merge(f.arena, json_at(f.objects, "deployments/podinfo-primary", NULL), patch);
+    json_object_object_del(json_at(patch, "spec", "template", NULL), "metadata");
+    assert_string_equal(
+        fixture_quoted(&f, json_text_sorted(f.arena, patch)),
+        "{'metadata':{'annotations':{'keep/a':'1'},'labels':{'keep/l':'1'},'resourceVersion':'9'},"
+        "'spec':{'minReadySeconds':5,'progressDeadlineSeconds':null,'replicas':3,'strategy':{"
+        "'type':'Recreate'},'template':{'spec':{'containers':[{'image':'podinfo:2','name':"
+        "'c'}]}}}}");
+    /* once more changes nothing */
+    json_set(f.objects, "deployments/podinfo-primary", promoted);
+    info = read_target(&f);
+    assert_true(deployment()->is_promoted(f.tick, &info));
+    assert_int_equal(fixture_run(&f, deployment()->promote(f.tick, &info)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+    fixture_end(&f);
+}
+
+static void test_replicas_belong_to_the_autoscaler(void **state)
+{
+    struct fixture f = fixture_new("{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
+                                   "'HorizontalPodAutoscaler','name':'podinfo'}}}");
+
+    (void)state;
+    fixture_put(&f, "deployments/podinfo-primary", PRIMARY);
+    struct target_info info = read_target(&f);
+    assert_int_equal(fixture_run(&f, deployment()->promote(f.tick, &info)), VERDICT_GO);
+    assert_null(json_at(f.tick->plan->first->body, "spec", "replicas", NULL));
+    fixture_end(&f);
+}
+
+static void test_scale(void **state)
+{
+    static const struct {
+        int target, primary, given; /* replicas */
+        const char *up, *down;      /* what is planned, "" for nothing */
+    } cases[] = {
+        {0, 4, 0, "4", ""},
+        {0, 4, 2, "2", ""},
+        {0, 0, 0, "1", ""},
+        {3, 4, 0, "", "0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {
+            .at_zero = cases[i].target == 0,
+            .primary = fixture_json(
+                f.arena, arena_printf(f.arena, "{'spec':{'replicas':%d}}", cases[i].primary)),
+        };
+        f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true, "u");
+        for (int down = 0; down < 2; down++) {
+            const char *want = down ? cases[i].down : cases[i].up;
+            tick_reset(f.tick);
+            if (down)
+                deployment()->scale_to_zero(f.tick, &info);
+            else
+                deployment()->scale_from_zero(f.tick, &info, cases[i].given);
+            assert_int_equal(f.tick->plan->count, *want ? 1 : 0);
+            if (*want)
+                assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
+                                    arena_printf(f.arena, "{'spec':{'replicas':%s}}", want));
+        }
+        fixture_end(&f);
+    }
+}
+
+/* status of the Deployment (generation 5, 4 replicas), threshold percent, and the verdict */
+static const struct {
+    const char *status;
+    int threshold;
+    enum readiness readiness;
+    const char *why;
+} ready_cases[] = {
+    {"{'observedGeneration':5,'replicas':4,'updatedReplicas':4,'availableReplicas':4}", 100, READY,
+     ""},
+    {"{'observedGeneration':4,'replicas':4,'updatedReplicas':4,'availableReplicas':4}", 100,
+     NOT_READY_YET,
+     "waiting for rollout to finish: observed deployment generation less than desired generation"},
+    {"{'observedGeneration':5,'replicas':4,'updatedReplicas':3,'availableReplicas':4}", 100,
+     NOT_READY_YET, "waiting for rollout to finish: 3 out of 4 new replicas have been updated"},
+    {"{'observedGeneration':5,'replicas':6,'updatedReplicas':4,'availableReplicas':4}", 100,
+     NOT_READY_YET, "waiting for rollout to finish: 2 old replicas are pending termination"},
+    {"{'observedGeneration':5,'replicas':4,'updatedReplicas':4,'availableReplicas':3}", 100,
+     NOT_READY_YET,
+     "waiting for rollout to finish: 3 of 4 (readyThreshold 100%) updated replicas are available"},
+    {"{'observedGeneration':5,'replicas':4,'updatedReplicas':4,'availableReplicas':3}", 75, READY,
+     ""},
+    {"{'observedGeneration':5,'replicas':4,'updatedReplicas':4,'availableReplicas':0}", 10,
+     NOT_READY_YET,
+     "waiting for rollout to finish: 0 of 1 (readyThreshold 10%) updated replicas are available"},
+    {"{'observedGeneration':5,'replicas':4,'updatedReplicas':4,'availableReplicas':4,'conditions':["
+     "{"
+     "'type':'Progressing','reason':'ProgressDeadlineExceeded'}]}",
+     100, NOT_READY_EVER, "deployment \"podinfo\" exceeded its progress deadline"},
+    /* 2023-11-14T22:13:20Z is now; the deadline is 600 s */
+    {"{'observedGeneration':5,'updatedReplicas':4,'conditions':[{'type':'Progressing','reason':'x'}"
+     ","
+     "{'type':'Available','status':'False','reason':'MinimumReplicasUnavailable','lastUpdateTime':"
+     "'2023-11-14T22:03:19Z'}]}",
+     100, NOT_READY_EVER,
+     "waiting for rollout to finish: 0 of 4 (readyThreshold 100%) updated replicas are available"},
+    {"{'observedGeneration':5,'updatedReplicas':4,'conditions':[{'type':'Progressing','reason':'x'}"
+     ","
+     "{'type':'Available','status':'False','reason':'MinimumReplicasUnavailable','lastUpdateTime':"
+     "'2023-11-14T22:03:21Z'}]}",
+     100, NOT_READY_YET,
+     "waiting for rollout to finish: 0 of 4 (readyThreshold 100%) updated replicas are available"},
+};
+
+static void test_ready(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(ready_cases) / sizeof(ready_cases[0]); i++) {
+        struct fixture f = fixture_new(NULL);
+        struct json_object *workload = fixture_json(
+            f.arena, "{'metadata':{'name':'podinfo','generation':5},'spec':{'replicas':4}}");
+        struct target_info info = {.object = workload, .primary = workload};
+        const char *why;
+
+        json_set(workload, "status", fixture_json(f.arena, ready_cases[i].status));
+        f.canary.analysis.canary_ready_threshold = ready_cases[i].threshold;
+        f.tick = tick_new(f.arena, &f.canary, &f.settings, 1700000000000, true, "u");
+        assert_int_equal(deployment()->ready(f.tick, &info, SIDE_CANARY, &why),
+                         ready_cases[i].readiness);
+        assert_string_equal(why,
+                            arena_printf(f.arena, "canary deployment podinfo.test not ready: %s",
+                                         ready_cases[i].why));
+        f.canary.analysis.primary_ready_threshold = ready_cases[i].threshold;
+        assert_int_equal(deployment()->ready(f.tick, &info, SIDE_PRIMARY, &why),
+                         ready_cases[i].readiness);
+        assert_string_equal(
+            why, arena_printf(f.arena, "podinfo-primary.test not ready: %s", ready_cases[i].why));
+        fixture_end(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_create_primary),
+        cmocka_unit_test(test_promote), cmocka_unit_test(test_replicas_belong_to_the_autoscaler),
+        cmocka_unit_test(test_scale),   cmocka_unit_test(test_ready),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
