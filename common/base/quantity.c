@@ -211,11 +211,14 @@ static bool read_decimal(const struct parts *parts, struct quantity *q)
         size_t len = parts->fraction_len;
         while (len > 0 && parts->fraction[len - 1] == '0')
             len--;
-        if (parts->whole_len + len > MAX_DIGITS)
+        size_t whole = parts->whole_len, zeros = 0;
+        for (; len == 0 && whole > MAX_DIGITS && parts->whole[whole - 1] == '0'; whole--)
+            zeros++;
+        if (whole + len > MAX_DIGITS || zeros > MAX_EXPONENT)
             return false;
-        read_digits(parts->whole, parts->whole_len, &value);
+        read_digits(parts->whole, whole, &value);
         read_digits(parts->fraction, len, &value);
-        scale = parts->exponent - (int32_t)len;
+        scale = parts->exponent - (int32_t)len + (int32_t)zeros;
         if (value > 0)
             to_nano(&value, &scale);
     }

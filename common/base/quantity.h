@@ -11,8 +11,8 @@
 /*
  * apimachinery's resource.Quantity: value * 10^scale exactly, and the format its text had.
  *
- * A struct filled by hand needs only value, scale and format. What quantity_parse() fills in addition is what the pod
- * template hash must know of apimachinery's own representation.
+ * A struct filled by hand needs only value, scale and format. What quantity_parse() fills in
+ * addition is what the pod template hash must know of apimachinery's own representation.
  */
 enum quantity_format { QUANTITY_DECIMAL_SI, QUANTITY_BINARY_SI, QUANTITY_DECIMAL_EXPONENT };
 enum { QUANTITY_TEXT = 64 };
@@ -20,13 +20,16 @@ struct quantity {
     int64_t value; /* the nearest int64 when big */
     int32_t scale;
     enum quantity_format format;
-    bool big;      /* the amount needs more than 63 bits: it is wide * 10^scale */
-    bool decimal;  /* apimachinery keeps it as an inf.Dec (scale -9 unless zero or capped), not as an int64 */
-    __int128 wide; /* what quantity_parse() read, big or not */
-    char source[QUANTITY_TEXT]; /* the text itself where apimachinery prints it back unchanged, else "" */
+    bool big;     /* the amount needs more than 63 bits: it is wide * 10^scale */
+    bool decimal; /* apimachinery keeps it as an inf.Dec (scale -9 unless zero or capped), not as an
+                     int64 */
+    __int128 wide;              /* what quantity_parse() read, big or not */
+    char source[QUANTITY_TEXT]; /* the text itself where apimachinery prints it back unchanged, else
+                                   "" */
 };
 
-/* As apimachinery reads it, except that a number without a digit and one with over 38 digits are ERR_INVALID. */
+/* As apimachinery reads it, except that a number without a digit and one with over 38 significant
+ * digits are ERR_INVALID. */
 enum err quantity_parse(const char *text, struct quantity *out, struct errinfo *ei) MUST_USE;
 /* <0, 0, >0 */
 int quantity_compare(const struct quantity *a, const struct quantity *b);
@@ -34,8 +37,8 @@ int quantity_compare(const struct quantity *a, const struct quantity *b);
 char *quantity_format(const struct quantity *q, char text[QUANTITY_TEXT]);
 
 /*
- * intstr.GetScaledValueFromIntOrPercent: an int as it is, "N%" of total rounded up or down. obj NULL gives missing.
- * ERR_INVALID for anything else.
+ * intstr.GetScaledValueFromIntOrPercent: an int as it is, "N%" of total rounded up or down. obj
+ * NULL gives missing. ERR_INVALID for anything else.
  */
 enum err intstr_scaled(struct json_object *obj, int total, bool round_up, int missing, int *out,
                        struct errinfo *ei) MUST_USE;

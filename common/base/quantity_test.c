@@ -74,6 +74,8 @@ static void text_is_apimachinerys(void **state)
         {"1000000000000000000000000", "1e24",
          QUANTITY_DECIMAL_SI}, /* older ones lost the exponent */
         {"1000E", "1e21", QUANTITY_DECIMAL_SI},
+        {"12345678901234567890123456789012345678e4", "123456789012345678901234567890123456780e3",
+         QUANTITY_DECIMAL_EXPONENT},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[QUANTITY_TEXT];
