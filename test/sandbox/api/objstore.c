@@ -5,7 +5,7 @@
 
 #include "api/objinternal.h"
 
-enum { LOG_EVENTS = 8192, UID_BUCKETS = 1024 };
+enum { LOG_EVENTS = 2048, UID_BUCKETS = 1024 };
 
 static void free_uid(struct lh_entry *entry)
 {

@@ -26,7 +26,7 @@
 
 struct objstore;
 
-/* log_events: how many events can be resumed from before they are compacted; 0: 8192. Makes the
+/* log_events: how many events can be resumed from before they are compacted; 0: 2048. Makes the
  * namespaces default and kube-system. */
 struct objstore *objstore_new(struct loop *loop, size_t log_events);
 void objstore_free(struct objstore *store); /* after the loop has ended */

@@ -1,0 +1,227 @@
+/* The API as a client sees it: who may ask, what is refused how, faults, counts. */
+#include "api/api.h"
+#include "api/tryapi.h"
+
+#define MAPS "/api/v1/namespaces/default/configmaps"
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *path, *token, *accept, *type, *body;
+        int status;
+        const char *reason;
+    } cases[] = {
+        {.method = "GET",
+         .path = "/api",
+         .token = "wrong",
+         .status = 401,
+         .reason = "Unauthorized"},
+        {.method = "GET", .path = "/version", .token = "wrong", .status = 200},
+        {.method = "GET", .path = "/healthz", .token = "", .status = 200},
+        {.method = "GET", .path = MAPS, .token = "secret-readonly", .status = 200},
+        {.method = "POST",
+         .path = MAPS,
+         .token = "secret-readonly",
+         .body = "{}",
+         .status = 403,
+         .reason = "Forbidden"},
+        {.method = "GET", .path = "/nowhere", .status = 404, .reason = "NotFound"},
+        {.method = "GET", .path = "/apis/none.io", .status = 404, .reason = "NotFound"},
+        {.method = "GET", .path = "/apis/apps/v9", .status = 404, .reason = "NotFound"},
+        {.method = "GET", .path = "/apis/apps/v9/deployments", .status = 404, .reason = "NotFound"},
+        {.method = "GET", .path = "/api/v1/things", .status = 404, .reason = "NotFound"},
+        {.method = "GET", .path = MAPS "/none", .status = 404, .reason = "NotFound"},
+        {.method = "GET", .path = MAPS "/none/status", .status = 404, .reason = "NotFound"},
+        {.method = "GET", .path = MAPS "/none/a/b", .status = 404, .reason = "NotFound"},
+        {.method = "GET", .path = "/api/v1/configmaps/none", .status = 404, .reason = "NotFound"},
+        {.method = "DELETE", .path = MAPS "/none", .status = 404, .reason = "NotFound"},
+        {.method = "POST",
+         .path = MAPS "/x",
+         .body = "{}",
+         .status = 405,
+         .reason = "MethodNotAllowed"},
+        {.method = "PUT", .path = MAPS, .body = "{}", .status = 405, .reason = "MethodNotAllowed"},
+        {.method = "POST", .path = MAPS, .body = "{", .status = 400, .reason = "BadRequest"},
+        {.method = "POST", .path = MAPS, .body = "[]", .status = 400, .reason = "BadRequest"},
+        {.method = "POST", .path = MAPS, .status = 400, .reason = "BadRequest"},
+        {.method = "POST",
+         .path = MAPS "?dryRun=Some",
+         .body = "{}",
+         .status = 400,
+         .reason = "BadRequest"},
+        {.method = "POST",
+         .path = MAPS "?fieldValidation=x",
+         .body = "{}",
+         .status = 400,
+         .reason = "BadRequest"},
+        {.method = "POST", .path = MAPS, .body = "{}", .status = 422, .reason = "Invalid"},
+        {.method = "POST",
+         .path = MAPS,
+         .body = "x",
+         .type = "application/vnd.kubernetes.protobuf",
+         .status = 415,
+         .reason = "UnsupportedMediaType"},
+        {.method = "PATCH",
+         .path = MAPS "/x",
+         .body = "{}",
+         .type = "text/plain",
+         .status = 415,
+         .reason = "UnsupportedMediaType"},
+        {.method = "PATCH",
+         .path = MAPS "/x",
+         .body = "{}",
+         .type = "application/merge-patch+json",
+         .status = 404,
+         .reason = "NotFound"},
+        {.method = "PATCH",
+         .path = MAPS "/x",
+         .body = "{}",
+         .type = "application/apply-patch+yaml",
+         .status = 422,
+         .reason = "Invalid"},
+        {.method = "GET",
+         .path = MAPS,
+         .accept = "text/html",
+         .status = 406,
+         .reason = "NotAcceptable"},
+        {.method = "GET", .path = MAPS "?labelSelector=a(", .status = 400, .reason = "BadRequest"},
+        {.method = "GET",
+         .path = MAPS "?fieldSelector=spec.x%3Dy",
+         .status = 400,
+         .reason = "BadRequest"},
+        {.method = "GET", .path = MAPS "?limit=x", .status = 400, .reason = "BadRequest"},
+        {.method = "GET", .path = MAPS "?continue=zz", .status = 400, .reason = "BadRequest"},
+        {.method = "GET",
+         .path = MAPS "?resourceVersion=999999",
+         .status = 504,
+         .reason = "Timeout"},
+        {.method = "GET",
+         .path = MAPS "?resourceVersion=1&resourceVersionMatch=Exact",
+         .status = 410,
+         .reason = "Expired"},
+        {.method = "GET",
+         .path = MAPS "?watch=true&resourceVersion=x",
+         .status = 400,
+         .reason = "BadRequest"},
+        {.method = "DELETE",
+         .path = MAPS "/x",
+         .body = "{\"propagationPolicy\":\"Sideways\"}",
+         .status = 422,
+         .reason = "Invalid"},
+        {.method = "GET",
+         .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+         .status = 405,
+         .reason = "MethodNotAllowed"},
+    };
+    struct tryapi a = tryapi_open();
+    for (size_t i = 0; i < TRY_COUNT(cases); i++) {
+        a.token = cases[i].token;
+        a.accept = cases[i].accept;
+        a.type = cases[i].type;
+        struct answer answer = ask(&a, cases[i].method, cases[i].path, cases[i].body);
+        if (answer.status != cases[i].status) {
+            fail_msg("%s %s: %d, not %d: %s", cases[i].method, cases[i].path, answer.status,
+                     cases[i].status, answer.text);
+        }
+        if (cases[i].reason) {
+            assert_string_equal(json_str_at(answer.body, "kind", NULL), "Status");
+            assert_string_equal(json_str_at(answer.body, "reason", NULL), cases[i].reason);
+            assert_int_equal(json_int_at(answer.body, 0, "code", NULL), cases[i].status);
+        }
+    }
+    tryapi_close(&a);
+}
+
+static void test_faults(void **state)
+{
+    (void)state;
+    struct tryapi a = tryapi_open();
+    ask_for(&a, 400, "POST", "/sandbox/faults", "{}");
+    ask_for(
+        &a, 200, "POST", "/sandbox/faults",
+        "{\"faults\":[{\"verb\":\"list\",\"path\":\"/configmaps\",\"status\":429,\"retryAfter\":7},"
+        "{\"path\":\"/configmaps\",\"drop\":true,\"count\":2},{\"path\":\"/"
+        "configmaps\",\"delay\":\"20ms\"}]}");
+    struct answer answer = ask(&a, "GET", MAPS, NULL);
+    assert_int_equal(answer.status, 429);
+    assert_string_equal(answer.retry_after, "7");
+    assert_string_equal(json_str_at(answer.body, "reason", NULL), "TooManyRequests");
+    answer = ask(&a, "GET", MAPS, NULL);
+    /* Dropped twice: curl tries once more by itself when a kept connection dies. */
+    assert_int_equal(answer.err, ERR_RETRY);
+    int64_t before = clock_monotonic_ms();
+    ask_for(&a, 200, "GET", MAPS, NULL);
+    assert_true(clock_monotonic_ms() - before >= 20);
+    try_same(a.t.arena, ask_for(&a, 200, "GET", "/sandbox/faults", NULL), "{\"faults\":[]}");
+    ask_for(&a, 200, "POST", "/sandbox/faults", "{\"status\":500,\"count\":99}");
+    ask_for(&a, 500, "GET", MAPS, NULL);
+    ask_for(&a, 200, "DELETE", "/sandbox/faults", NULL);
+    ask_for(&a, 200, "GET", MAPS, NULL);
+    tryapi_close(&a);
+}
+
+static void test_stats_and_requests(void **state)
+{
+    (void)state;
+    struct tryapi a = tryapi_open();
+    a.agent = "flagger-controller/1.0";
+    ask_for(&a, 200, "GET", MAPS, NULL);
+    ask_for(&a, 404, "PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/x",
+            "{\"metadata\":{\"name\":\"x\"}}");
+    struct json_object *stats = ask_for(&a, 200, "GET", "/sandbox/stats", NULL);
+    try_same(a.t.arena, json_at(stats, "agents", NULL),
+             "{\"flagger-controller/1.0\":{\"requests\":2,\"busy\":1}}");
+    struct json_object *list = ask_for(&a, 200, "GET", "/sandbox/requests?since=1", NULL);
+    struct json_object *second = json_elem(json_at(list, "requests", NULL), 0);
+    assert_string_equal(json_str_at(second, "verb", NULL), "update");
+    assert_string_equal(json_str_at(second, "resource", NULL), "leases.coordination.k8s.io");
+    assert_int_equal(json_int_at(second, 0, "status", NULL), 404);
+    stats = ask_for(&a, 200, "DELETE", "/sandbox/stats", NULL);
+    assert_int_equal(json_int_at(stats, -1, "requests", NULL), 0);
+    tryapi_close(&a);
+}
+
+static void on_hello(void *arg, struct http_conn_request *req)
+{
+    http_reply_text(req, 200, arg);
+}
+
+static void test_further_path(void **state)
+{
+    (void)state;
+    struct tryapi a = tryapi_open();
+    static char hello[] = "hello";
+    api_on_path(a.api, "GET", "/sandbox/hello", on_hello, hello);
+    assert_string_equal(ask(&a, "GET", "/sandbox/hello", NULL).text, "hello");
+    ask_for(&a, 404, "POST", "/sandbox/hello", NULL);
+    a.token = "wrong";
+    ask_for(&a, 401, "GET", "/sandbox/hello", NULL);
+    tryapi_close(&a);
+}
+
+static void test_no_directory(void **state)
+{
+    (void)state;
+    struct trystore t = try_open();
+    struct api *api = NULL;
+    struct errinfo ei = {0};
+    struct api_options options = {.http_port = -1, .directory = "/nonexistent/x"};
+    assert_int_not_equal(api_new(t.loop, t.store, &options, &api, &ei), ERR_OK);
+    assert_true(*ei.text);
+    options = (struct api_options){.https_port = -1, .directory = "/nonexistent/x"};
+    assert_int_not_equal(api_new(t.loop, t.store, &options, &api, &ei), ERR_OK);
+    try_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_stats_and_requests),
+        cmocka_unit_test(test_further_path),
+        cmocka_unit_test(test_no_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

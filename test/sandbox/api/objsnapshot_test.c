@@ -1,0 +1,63 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/trystore.h"
+#include "base/file.h"
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/objsnapshot-test-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    struct trystore a = try_open(), b = try_open();
+    const char *path = arena_printf(a.arena, "%s/state.json", directory);
+    struct errinfo ei;
+    assert_int_equal(objstore_load(b.store, path, &ei), ERR_NOT_FOUND);
+    try_create(&a, try_kind(&a, "apiextensions.k8s.io", "customresourcedefinitions"), NULL,
+               try_crd);
+    struct json_object *toy =
+        try_create(&a, try_kind(&a, "try.io", "toys"), "default",
+                   "{\"metadata\":{\"name\":\"bear\"},\"spec\":{\"size\":1}}");
+    assert_int_equal(objstore_save(a.store, path, &ei), ERR_OK);
+    if (objstore_load(b.store, path, &ei) != ERR_OK) {
+        fail_msg("%s", ei.text);
+    }
+    struct json_object *found =
+        objstore_get(b.store, try_kind(&b, "try.io", "toys"), "default", "bear");
+    assert_true(json_same(found, toy));
+    assert_int_equal(objstore_version(a.store), objstore_version(b.store));
+    try_settle(&b);
+    assert_non_null(objstore_get(b.store, try_kind(&b, "", "namespaces"), NULL, "default"));
+    assert_int_equal(objstore_count(b.store, try_kind(&b, "", "namespaces"), NULL), 2);
+    unlink(path);
+    rmdir(directory);
+    try_close(&a);
+    try_close(&b);
+}
+
+static void test_damaged(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "{", "{\"objects\":[{}]}",
+                                        "{\"objects\":[{\"apiVersion\":\"x/v1\",\"kind\":\"Y\"}]}"};
+    for (size_t i = 0; i < TRY_COUNT(texts); i++) {
+        char path[] = "/tmp/objsnapshot-test-XXXXXX";
+        int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        close(fd);
+        struct errinfo ei = {0};
+        assert_int_equal(file_write(path, texts[i], strlen(texts[i]), 0600, &ei), ERR_OK);
+        struct trystore t = try_open();
+        assert_int_equal(objstore_load(t.store, path, &ei), ERR_INVALID);
+        assert_non_null(strstr(ei.text, path));
+        try_close(&t);
+        unlink(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip),
+                                       cmocka_unit_test(test_damaged)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+#include "api/tryapi.h"
+
+static struct json_object *find(struct json_object *list, const char *name)
+{
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (strcmp(json_str_at(json_elem(list, i), "name", NULL), name) == 0) {
+            return json_elem(list, i);
+        }
+    }
+    return NULL;
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    struct tryapi a = tryapi_open();
+    struct json_object *api = ask_for(&a, 200, "GET", "/api", NULL);
+    try_same(a.t.arena, json_at(api, "versions", NULL), "[\"v1\"]");
+    struct json_object *groups = json_at(ask_for(&a, 200, "GET", "/apis", NULL), "groups", NULL);
+    struct json_object *hpa = find(groups, "autoscaling");
+    assert_int_equal(json_len(json_at(hpa, "versions", NULL)), 3);
+    assert_string_equal(json_str_at(hpa, "preferredVersion", "groupVersion", NULL),
+                        "autoscaling/v2");
+    assert_null(find(groups, "try.io"));
+    ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
+    struct json_object *group = ask_for(&a, 200, "GET", "/apis/try.io", NULL);
+    assert_string_equal(json_str_at(group, "kind", NULL), "APIGroup");
+    assert_string_equal(json_str_at(group, "preferredVersion", "version", NULL), "v1");
+    tryapi_close(&a);
+}
+
+static void test_resources(void **state)
+{
+    (void)state;
+    struct tryapi a = tryapi_open();
+    struct json_object *list = json_at(ask_for(&a, 200, "GET", "/api/v1", NULL), "resources", NULL);
+    assert_false(json_bool_at(find(list, "namespaces"), true, "namespaced", NULL));
+    assert_non_null(find(list, "pods/log"));
+    assert_non_null(find(list, "namespaces/status"));
+    assert_null(find(list, "configmaps/status"));
+    list = json_at(ask_for(&a, 200, "GET", "/apis/apps/v1", NULL), "resources", NULL);
+    struct json_object *scale = find(list, "deployments/scale");
+    assert_string_equal(json_str_at(scale, "kind", NULL), "Scale");
+    assert_string_equal(json_str_at(scale, "group", NULL), "autoscaling");
+    try_same(a.t.arena, json_at(find(list, "deployments"), "shortNames", NULL), "[\"deploy\"]");
+    ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
+    list = json_at(ask_for(&a, 200, "GET", "/apis/try.io/v1", NULL), "resources", NULL);
+    assert_non_null(find(list, "toys/scale"));
+    try_same(a.t.arena, json_at(find(list, "toys"), "categories", NULL), "[\"all\"]");
+    list = json_at(ask_for(&a, 200, "GET", "/apis/try.io/v1alpha1", NULL), "resources", NULL);
+    assert_null(find(list, "toys/scale"));
+    tryapi_close(&a);
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    struct tryapi a = tryapi_open();
+    assert_string_equal(json_str_at(ask_for(&a, 200, "GET", "/version", NULL), "major", NULL), "1");
+    assert_string_equal(ask(&a, "GET", "/readyz", NULL).text, "ok");
+    struct answer answer = ask(&a, "GET", "/openapi/v2", NULL);
+    assert_int_equal(answer.status, 200);
+    assert_string_equal(answer.text, "");
+    ask_for(&a, 404, "GET", "/openapi/v3", NULL);
+    tryapi_close(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups),
+                                       cmocka_unit_test(test_resources),
+                                       cmocka_unit_test(test_others)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
