@@ -3,86 +3,86 @@
 
 #define POD(containers) "{\"spec\":{\"containers\":" containers "}}"
 
+static const struct {
+    const char *kind, *target, *patch, *result;
+} merges[] = {
+    {"Pod", NULL, "{\"a\":{\"b\":null,\"c\":1}}", "{\"a\":{\"c\":1}}"},
+    {"Pod", "{\"a\":{\"b\":1,\"c\":2}}", "{\"a\":{\"b\":null,\"d\":3}}",
+     "{\"a\":{\"c\":2,\"d\":3}}"},
+    {"Pod", POD("[{\"name\":\"a\",\"image\":\"1\"},{\"name\":\"b\",\"image\":\"1\"}]"),
+     POD("[{\"name\":\"b\",\"image\":\"2\"},{\"name\":\"c\",\"image\":\"3\"}]"),
+     POD("[{\"name\":\"a\",\"image\":\"1\"},{\"name\":\"b\",\"image\":\"2\"},"
+         "{\"name\":\"c\",\"image\":\"3\"}]")},
+    {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"b\"}]"),
+     POD("[{\"name\":\"a\",\"$patch\":\"delete\"}]"), POD("[{\"name\":\"b\"}]")},
+    {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"b\"}]"),
+     POD("[{\"name\":\"c\"},{\"$patch\":\"replace\"}]"), POD("[{\"name\":\"c\"}]")},
+    {"Pod", POD("[{\"name\":\"a\",\"args\":[\"x\",\"y\"]}]"),
+     POD("[{\"name\":\"a\",\"args\":[\"z\"]}]"), POD("[{\"name\":\"a\",\"args\":[\"z\"]}]")},
+    {"Pod", POD("[{\"name\":\"a\",\"env\":[{\"name\":\"A\",\"value\":\"1\"}]}]"),
+     POD("[{\"name\":\"a\",\"env\":[{\"name\":\"A\",\"value\":\"2\"},{\"name\":\"B\"}]}]"),
+     POD("[{\"name\":\"a\",\"env\":[{\"name\":\"A\",\"value\":\"2\"},{\"name\":\"B\"}]}]")},
+    {"Pod", POD("[{\"name\":\"a\",\"ports\":[{\"containerPort\":80,\"name\":\"w\"}]}]"),
+     POD("[{\"name\":\"a\",\"ports\":[{\"containerPort\":80,\"protocol\":\"TCP\"}]}]"),
+     POD("[{\"name\":\"a\",\"ports\":[{\"containerPort\":80,\"name\":\"w\","
+         "\"protocol\":\"TCP\"}]}]")},
+    {"Service", "{\"spec\":{\"ports\":[{\"port\":80},{\"port\":81}]}}",
+     "{\"spec\":{\"ports\":[{\"port\":81,\"name\":\"x\"}]}}",
+     "{\"spec\":{\"ports\":[{\"port\":80},{\"port\":81,\"name\":\"x\"}]}}"},
+    {"Pod", "{\"spec\":{\"tolerations\":[{\"key\":\"a\"}]}}",
+     "{\"spec\":{\"tolerations\":[{\"key\":\"b\"}]}}",
+     "{\"spec\":{\"tolerations\":[{\"key\":\"b\"}]}}"},
+    {"Pod", "{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
+     "{\"metadata\":{\"finalizers\":[\"b\",\"c\"]}}",
+     "{\"metadata\":{\"finalizers\":[\"a\",\"b\",\"c\"]}}"},
+    {"Pod", "{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
+     "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}}",
+     "{\"metadata\":{\"finalizers\":[\"b\"]}}"},
+    {"Pod", "{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
+     "{\"metadata\":{\"$setElementOrder/finalizers\":[\"c\",\"b\"],"
+     "\"$deleteFromPrimitiveList/finalizers\":[\"a\"],\"finalizers\":[\"c\"]}}",
+     "{\"metadata\":{\"finalizers\":[\"c\",\"b\"]}}"},
+    {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"s\"},{\"name\":\"b\"}]"),
+     "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"},{\"name\":\"a\"}],"
+     "\"containers\":[{\"name\":\"b\",\"image\":\"2\"}]}}",
+     POD("[{\"name\":\"s\"},{\"name\":\"b\",\"image\":\"2\"},{\"name\":\"a\"}]")},
+    {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"s\"},{\"name\":\"b\"}]"),
+     "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"a\"},{\"name\":\"b\"},"
+     "{\"name\":\"n\"}],\"containers\":[{\"name\":\"n\"}]}}",
+     POD("[{\"name\":\"a\"},{\"name\":\"s\"},{\"name\":\"b\"},{\"name\":\"n\"}]")},
+    {"Deployment",
+     "{\"spec\":{\"strategy\":{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"maxSurge\":1}}}"
+     "}",
+     "{\"spec\":{\"strategy\":{\"$retainKeys\":[\"type\"],\"type\":\"Recreate\"}}}",
+     "{\"spec\":{\"strategy\":{\"type\":\"Recreate\"}}}"},
+    {"Pod", "{\"a\":{\"b\":1}}", "{\"a\":{\"$patch\":\"replace\",\"c\":2}}", "{\"a\":{\"c\":2}}"},
+    {"Pod", "{\"a\":{\"b\":1},\"d\":1}", "{\"a\":{\"$patch\":\"delete\"}}", "{\"d\":1}"},
+    {"Pod", "{\"a\":1}", "{\"$patch\":\"delete\"}", "{}"},
+    {"Pod", "{}", POD("[{\"name\":\"a\",\"$patch\":\"delete\"},{\"name\":\"b\"}]"),
+     POD("[{\"name\":\"b\"}]")},
+    {"Deployment", "{\"status\":{\"conditions\":[{\"type\":\"A\",\"status\":\"True\"}]}}",
+     "{\"status\":{\"conditions\":[{\"type\":\"A\",\"status\":\"False\"}]}}",
+     "{\"status\":{\"conditions\":[{\"type\":\"A\",\"status\":\"False\"}]}}"},
+    {"Deployment", "{\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"1\"}}}}",
+     "{\"spec\":{\"selector\":{\"matchLabels\":{\"b\":\"2\"}}}}",
+     "{\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"1\",\"b\":\"2\"}}}}"},
+};
+
 static void test_merge(void **state)
 {
     (void)state;
-    static const struct {
-        const char *kind, *target, *patch, *result;
-    } cases[] = {
-        {"Pod", NULL, "{\"a\":{\"b\":null,\"c\":1}}", "{\"a\":{\"c\":1}}"},
-        {"Pod", "{\"a\":{\"b\":1,\"c\":2}}", "{\"a\":{\"b\":null,\"d\":3}}",
-         "{\"a\":{\"c\":2,\"d\":3}}"},
-        {"Pod", POD("[{\"name\":\"a\",\"image\":\"1\"},{\"name\":\"b\",\"image\":\"1\"}]"),
-         POD("[{\"name\":\"b\",\"image\":\"2\"},{\"name\":\"c\",\"image\":\"3\"}]"),
-         POD("[{\"name\":\"a\",\"image\":\"1\"},{\"name\":\"b\",\"image\":\"2\"},"
-             "{\"name\":\"c\",\"image\":\"3\"}]")},
-        {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"b\"}]"),
-         POD("[{\"name\":\"a\",\"$patch\":\"delete\"}]"), POD("[{\"name\":\"b\"}]")},
-        {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"b\"}]"),
-         POD("[{\"name\":\"c\"},{\"$patch\":\"replace\"}]"), POD("[{\"name\":\"c\"}]")},
-        {"Pod", POD("[{\"name\":\"a\",\"args\":[\"x\",\"y\"]}]"),
-         POD("[{\"name\":\"a\",\"args\":[\"z\"]}]"), POD("[{\"name\":\"a\",\"args\":[\"z\"]}]")},
-        {"Pod", POD("[{\"name\":\"a\",\"env\":[{\"name\":\"A\",\"value\":\"1\"}]}]"),
-         POD("[{\"name\":\"a\",\"env\":[{\"name\":\"A\",\"value\":\"2\"},{\"name\":\"B\"}]}]"),
-         POD("[{\"name\":\"a\",\"env\":[{\"name\":\"A\",\"value\":\"2\"},{\"name\":\"B\"}]}]")},
-        {"Pod", POD("[{\"name\":\"a\",\"ports\":[{\"containerPort\":80,\"name\":\"w\"}]}]"),
-         POD("[{\"name\":\"a\",\"ports\":[{\"containerPort\":80,\"protocol\":\"TCP\"}]}]"),
-         POD("[{\"name\":\"a\",\"ports\":[{\"containerPort\":80,\"name\":\"w\","
-             "\"protocol\":\"TCP\"}]}]")},
-        {"Service", "{\"spec\":{\"ports\":[{\"port\":80},{\"port\":81}]}}",
-         "{\"spec\":{\"ports\":[{\"port\":81,\"name\":\"x\"}]}}",
-         "{\"spec\":{\"ports\":[{\"port\":80},{\"port\":81,\"name\":\"x\"}]}}"},
-        {"Pod", "{\"spec\":{\"tolerations\":[{\"key\":\"a\"}]}}",
-         "{\"spec\":{\"tolerations\":[{\"key\":\"b\"}]}}",
-         "{\"spec\":{\"tolerations\":[{\"key\":\"b\"}]}}"},
-        {"Pod", "{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
-         "{\"metadata\":{\"finalizers\":[\"b\",\"c\"]}}",
-         "{\"metadata\":{\"finalizers\":[\"a\",\"b\",\"c\"]}}"},
-        {"Pod", "{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
-         "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}}",
-         "{\"metadata\":{\"finalizers\":[\"b\"]}}"},
-        {"Pod", "{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
-         "{\"metadata\":{\"$setElementOrder/finalizers\":[\"c\",\"b\"],"
-         "\"$deleteFromPrimitiveList/finalizers\":[\"a\"],\"finalizers\":[\"c\"]}}",
-         "{\"metadata\":{\"finalizers\":[\"c\",\"b\"]}}"},
-        {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"s\"},{\"name\":\"b\"}]"),
-         "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"},{\"name\":\"a\"}],"
-         "\"containers\":[{\"name\":\"b\",\"image\":\"2\"}]}}",
-         POD("[{\"name\":\"s\"},{\"name\":\"b\",\"image\":\"2\"},{\"name\":\"a\"}]")},
-        {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"s\"},{\"name\":\"b\"}]"),
-         "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"a\"},{\"name\":\"b\"},"
-         "{\"name\":\"n\"}],\"containers\":[{\"name\":\"n\"}]}}",
-         POD("[{\"name\":\"a\"},{\"name\":\"s\"},{\"name\":\"b\"},{\"name\":\"n\"}]")},
-        {"Deployment",
-         "{\"spec\":{\"strategy\":{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"maxSurge\":1}}}"
-         "}",
-         "{\"spec\":{\"strategy\":{\"$retainKeys\":[\"type\"],\"type\":\"Recreate\"}}}",
-         "{\"spec\":{\"strategy\":{\"type\":\"Recreate\"}}}"},
-        {"Pod", "{\"a\":{\"b\":1}}", "{\"a\":{\"$patch\":\"replace\",\"c\":2}}",
-         "{\"a\":{\"c\":2}}"},
-        {"Pod", "{\"a\":{\"b\":1},\"d\":1}", "{\"a\":{\"$patch\":\"delete\"}}", "{\"d\":1}"},
-        {"Pod", "{\"a\":1}", "{\"$patch\":\"delete\"}", "{}"},
-        {"Pod", "{}", POD("[{\"name\":\"a\",\"$patch\":\"delete\"},{\"name\":\"b\"}]"),
-         POD("[{\"name\":\"b\"}]")},
-        {"Deployment", "{\"status\":{\"conditions\":[{\"type\":\"A\",\"status\":\"True\"}]}}",
-         "{\"status\":{\"conditions\":[{\"type\":\"A\",\"status\":\"False\"}]}}",
-         "{\"status\":{\"conditions\":[{\"type\":\"A\",\"status\":\"False\"}]}}"},
-        {"Deployment", "{\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"1\"}}}}",
-         "{\"spec\":{\"selector\":{\"matchLabels\":{\"b\":\"2\"}}}}",
-         "{\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"1\",\"b\":\"2\"}}}}"},
-    };
-    for (size_t i = 0; i < TRY_COUNT(cases); i++) {
+    for (size_t i = 0; i < TRY_COUNT(merges); i++) {
         struct arena *arena = arena_new();
-        struct json_object *target = try_json(arena, cases[i].target);
-        struct json_object *patch = try_json(arena, cases[i].patch);
+        struct json_object *target = try_json(arena, merges[i].target);
+        struct json_object *patch = try_json(arena, merges[i].patch);
         struct json_object *out = NULL;
         struct errinfo ei = {0};
-        if (patch_strategic(arena, typing_builtin(cases[i].kind), target, patch, &out, &ei))
-            fail_msg("%s: %s", cases[i].patch, ei.text);
-        try_same(arena, out, cases[i].result);
+        if (patch_strategic(arena, typing_builtin(merges[i].kind), target, patch, &out, &ei))
+            fail_msg("%s: %s", merges[i].patch, ei.text);
+        try_same(arena, out, merges[i].result);
         if (target)
-            try_same(arena, target, cases[i].target);
-        try_same(arena, patch, cases[i].patch);
+            try_same(arena, target, merges[i].target);
+        try_same(arena, patch, merges[i].patch);
         arena_free(arena);
     }
 }

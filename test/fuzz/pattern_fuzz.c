@@ -1,0 +1,26 @@
+/* Patterns: what RE2 calls a pattern never becomes a POSIX expression that the C library refuses or
+ * hangs on. */
+#include <assert.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "object/pattern.h"
+
+/* The first line is the pattern, the rest the text. Large repeats are legal, and slow under a
+ * sanitizer. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *arena = arena_new();
+    struct pattern *pattern = NULL;
+    struct errinfo ei = {0};
+    const char *text = arena_strndup(arena, (const char *)data, size < 256 ? size : 256);
+    const char *line = strchr(text, '\n');
+    const char *source = line ? arena_strndup(arena, text, (size_t)(line - text)) : text;
+    if (pattern_compile(source, &pattern, &ei) == ERR_OK)
+        (void)pattern_match(pattern, line ? line + 1 : "", line ? strlen(line + 1) : 0);
+    else
+        assert(ei.text[0]);
+    pattern_free(pattern);
+    arena_free(arena);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* Selectors and JSONPaths: a label selector's text reads as the same selector. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "fuzz.h"
+#include "object/jsonpath.h"
+#include "object/selector.h"
+
+static const char object[] =
+    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"},\"a\":\"1\",\"b\":[{\"c\":\"x\"},2,null]}";
+
+static void check_labels(struct arena *arena, const char *text, struct json_object *obj)
+{
+    const struct selector *selector = NULL, *again = NULL;
+    struct errinfo ei = {0};
+    if (selector_parse_labels(arena, text, &selector, &ei)) {
+        assert(ei.text[0]);
+        return;
+    }
+    const char *first = selector_text(arena, selector);
+    enum err err = selector_parse_labels(arena, first, &again, NULL);
+    assert(err == ERR_OK && strcmp(selector_text(arena, again), first) == 0);
+    assert(selector_match_labels(selector, obj) == selector_match_labels(again, obj));
+    (void)err;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *arena = arena_new();
+    struct json_object *obj = NULL;
+    const struct selector *fields = NULL;
+    struct jsonpath *path = NULL;
+    const char *text = arena_strndup(arena, (const char *)data, size);
+    enum err err = json_parse(arena, object, strlen(object), JSON_MAX_BYTES, &obj, NULL);
+    assert(err == ERR_OK);
+    (void)err;
+    check_labels(arena, text, obj);
+    if (selector_parse_fields(arena, "Pod", text, &fields, NULL) == ERR_OK)
+        (void)selector_match_fields(fields, obj);
+    if (jsonpath_compile(text, &path, NULL) == ERR_OK)
+        (void)jsonpath_find(path, arena, obj);
+    jsonpath_free(path);
+    arena_free(arena);
+    return 0;
+}
