@@ -1,9 +1,9 @@
 /*
  * Arena: memory that is freed all at once. One per tick, request, child process or test.
  *
- * Out of memory ends the process (with a line on stderr), so no allocation here returns NULL. What is not plain
- * memory (json-c references, descriptors) is handed over with arena_defer() and released, last in first out, when
- * the arena is freed or reset.
+ * Out of memory ends the process (with a line on stderr), so no allocation here returns NULL. What
+ * is not plain memory (json-c references, descriptors) is handed over with arena_defer() and
+ * released, last in first out, when the arena is freed or reset.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -16,7 +16,7 @@
 struct arena;
 
 struct arena *arena_new(void);
-void arena_free(struct arena *arena); /* runs the deferred calls; NULL is allowed */
+void arena_free(struct arena *arena);  /* runs the deferred calls; NULL is allowed */
 void arena_reset(struct arena *arena); /* as free and new, keeping the first block */
 
 /* Zeroed, aligned for any type. size 0 gives a valid unique pointer. */

@@ -1,6 +1,7 @@
 /*
- * A growing byte buffer with a maximum. Heap memory, always NUL-terminated one past len (data is "" while empty).
- * Past the maximum nothing more is stored and `truncated` stays set: check it where the content must be whole.
+ * A growing byte buffer with a maximum. Heap memory, always NUL-terminated one past len (data is ""
+ * while empty). Past the maximum nothing more is stored and `truncated` stays set: check it where
+ * the content must be whole.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -25,7 +26,8 @@ void buf_clear(struct buf *buf); /* len 0, truncated false; memory kept */
 bool buf_add(struct buf *buf, const void *data, size_t len);
 bool buf_puts(struct buf *buf, const char *text);
 bool buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* The shortest decimal that reads back as the same double; whole numbers without a point. real is finite. */
+/* The shortest decimal that reads back as the same double; whole numbers without a point. real is
+ * finite. */
 bool buf_real(struct buf *buf, double real);
 /* Removes the first len bytes. */
 void buf_consume(struct buf *buf, size_t len);

@@ -1,4 +1,5 @@
-/* Time: RFC 3339 text and the two clocks. Functions that decide take the time as an input instead. */
+/* Time: RFC 3339 text and the two clocks. Functions that decide take the time as an input instead.
+ */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

@@ -1,9 +1,10 @@
 /*
  * Errors: an enum that says what to do, and an errinfo that says what happened.
  *
- * A call that can fail returns `enum err` and takes a `struct errinfo *` which it fills when, and only when, it
- * fails. Each layer may put its context in front with err_wrap(); the top logs the text once. The text is one clear
- * sentence for a person: what, where (field path, file:line, URL), what was expected. It never holds a secret.
+ * A call that can fail returns `enum err` and takes a `struct errinfo *` which it fills when, and
+ * only when, it fails. Each layer may put its context in front with err_wrap(); the top logs the
+ * text once. The text is one clear sentence for a person: what, where (field path, file:line, URL),
+ * what was expected. It never holds a secret.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -17,7 +18,7 @@ enum err {
 #undef ERR
 };
 
-#define MUST_USE __attribute__((warn_unused_result))
+#define MUST_USE               __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
 struct errinfo {
@@ -29,7 +30,9 @@ struct errinfo {
 /* The text of err.def, e.g. "not found". */
 const char *err_name(enum err err);
 
-/* Fills *ei (which may be NULL) and returns err, so that a caller can `return err_set(ei, ERR_INVALID, ...)`. */
+/* Fills *ei (which may be NULL) and returns err, so that a caller can `return err_set(ei,
+ * ERR_INVALID, ...)`. status and retry_after_ms become 0: set them afterwards. An argument may be
+ * the old ei->text. */
 enum err err_set(struct errinfo *ei, enum err err, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Puts "<context>: " in front of ei->text and returns err unchanged. */

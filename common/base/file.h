@@ -7,10 +7,13 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* The content, NUL-terminated, owned by the arena; len may be NULL. Longer than max is ERR_INVALID. */
+/* The content, NUL-terminated, owned by the arena; len may be NULL. Longer than max is ERR_INVALID.
+ */
 enum err file_read(struct arena *arena, const char *path, size_t max, char **out, size_t *len,
                    struct errinfo *ei) MUST_USE;
-/* Writes to a temporary name beside it and renames: readers see the old or the new content, never a part. */
-enum err file_write(const char *path, const void *data, size_t len, unsigned mode, struct errinfo *ei) MUST_USE;
+/* Writes to a temporary name beside it and renames: readers see the old or the new content, never a
+ * part. */
+enum err file_write(const char *path, const void *data, size_t len, unsigned mode,
+                    struct errinfo *ei) MUST_USE;
 
 #endif

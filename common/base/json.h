@@ -1,9 +1,9 @@
 /*
  * JSON from outside, read strictly and within bounds, and reading fields with paths in the errors.
  *
- * A tree is a json-c object. json_parse() and the other functions that take an arena leave the reference with the
- * arena: the caller borrows the tree and never calls json_object_put() on it. To keep a tree longer, take a
- * reference with json_object_get().
+ * A tree is a json-c object. json_parse() and the other functions that take an arena leave the
+ * reference with the arena: the caller borrows the tree and never calls json_object_put() on it. To
+ * keep a tree longer, take a reference with json_object_get().
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -20,9 +20,10 @@
 enum { JSON_MAX_DEPTH = 64, JSON_MAX_BYTES = 16 * 1024 * 1024 };
 
 /*
- * RFC 8259 and nothing more: one value, no trailing bytes, comments, single quotes or NaN, valid UTF-8, no duplicate
- * keys, no NUL in a key, at most JSON_MAX_DEPTH deep and max bytes long. ERR_INVALID names line and column.
- * A number with a fraction or exponent, or beyond 64 bits, keeps its text when written again. *out is NULL for null.
+ * RFC 8259 and nothing more: one value, no trailing bytes, comments, single quotes or NaN, valid
+ * UTF-8, no duplicate keys, no NUL in a key, at most JSON_MAX_DEPTH deep and max bytes long.
+ * ERR_INVALID names line and column. A number with a fraction or exponent, or beyond 64 bits, keeps
+ * its text when written again. *out is NULL for null.
  */
 enum err json_parse(struct arena *arena, const char *text, size_t len, size_t max,
                     struct json_object **out, struct errinfo *ei) MUST_USE;
@@ -32,10 +33,12 @@ const char *json_text(struct arena *arena, struct json_object *obj);
 /* The same with object keys sorted bytewise: equal trees give equal text. */
 const char *json_text_sorted(struct arena *arena, struct json_object *obj);
 
-/* Appends text as a JSON string with its quotes: control characters escaped, bad UTF-8 replaced by U+FFFD. */
+/* Appends text as a JSON string with its quotes: control characters escaped, bad UTF-8 replaced by
+ * U+FFFD. */
 void json_quote(struct buf *out, const char *text, size_t len);
 
-/* Hands the caller's reference to the arena; returns obj, for `json_own(arena, json_object_new_object())`. */
+/* Hands the caller's reference to the arena; returns obj, for `json_own(arena,
+ * json_object_new_object())`. */
 struct json_object *json_own(struct arena *arena, struct json_object *obj);
 /* Deep copy owned by the arena; NULL gives NULL. */
 struct json_object *json_copy(struct arena *arena, struct json_object *obj);
@@ -43,11 +46,12 @@ struct json_object *json_copy(struct arena *arena, struct json_object *obj);
 bool json_same(struct json_object *a, struct json_object *b);
 
 /*
- * Walks object keys: json_at(obj, "spec", "targetRef", NULL). NULL when a key is missing, null, or its parent is no
- * object; obj may be NULL. Borrowed from obj.
+ * Walks object keys: json_at(obj, "spec", "targetRef", NULL). NULL when a key is missing, null, or
+ * its parent is no object; obj may be NULL. Borrowed from obj.
  */
 struct json_object *json_at(struct json_object *obj, ...) __attribute__((sentinel));
-const char *json_str_at(struct json_object *obj, ...) __attribute__((sentinel)); /* NULL unless a string without NUL */
+const char *json_str_at(struct json_object *obj, ...)
+    __attribute__((sentinel)); /* NULL unless a string without NUL */
 int64_t json_int_at(struct json_object *obj, int64_t missing, ...) __attribute__((sentinel));
 double json_num_at(struct json_object *obj, double missing, ...) __attribute__((sentinel));
 bool json_bool_at(struct json_object *obj, bool missing, ...) __attribute__((sentinel));
@@ -57,29 +61,35 @@ bool json_to_int(struct json_object *obj, int64_t *out);
 size_t json_len(struct json_object *array);
 struct json_object *json_elem(struct json_object *array, size_t index); /* NULL past the end */
 
-/* Setters that take a borrowed value: json_set() takes a reference of its own. NULL value sets JSON null. */
+/* Setters that take a borrowed value: json_set() takes a reference of its own. NULL value sets JSON
+ * null. */
 void json_set(struct json_object *obj, const char *key, struct json_object *value);
-void json_set_str(struct json_object *obj, const char *key, const char *value); /* NULL: nothing is set */
+void json_set_str(struct json_object *obj, const char *key,
+                  const char *value); /* NULL: nothing is set */
 void json_set_int(struct json_object *obj, const char *key, int64_t value);
 void json_set_bool(struct json_object *obj, const char *key, bool value);
 /* The object under key, made when it is missing or no object. Borrowed. */
 struct json_object *json_sub(struct json_object *obj, const char *key);
 
 /* RFC 7386: applies patch to a copy of target (either may be NULL), owned by the arena. */
-struct json_object *json_merge(struct arena *arena, struct json_object *target, struct json_object *patch);
-/* The RFC 7386 patch that turns from into to; NULL when they are the same. A null inside `to` cannot be expressed. */
-struct json_object *json_merge_diff(struct arena *arena, struct json_object *from, struct json_object *to);
+struct json_object *json_merge(struct arena *arena, struct json_object *target,
+                               struct json_object *patch);
+/* The RFC 7386 patch that turns from into to; NULL when they are the same. A null inside `to`
+ * cannot be expressed. */
+struct json_object *json_merge_diff(struct arena *arena, struct json_object *from,
+                                    struct json_object *to);
 
 /*
- * Strict field reading. A reader collects the first error, with the field's full path, and makes all later reads
- * no-ops, so that a decoder is a straight list of reads with one check at the end.
+ * Strict field reading. A reader collects the first error, with the field's full path, and makes
+ * all later reads no-ops, so that a decoder is a straight list of reads with one check at the end.
  *
  *     struct json_reader r = {.arena = arena};
  *     struct json_object *spec = json_read_obj(&r, root, "spec", JSON_REQUIRED);
  *     const char *name = json_read_str(&r, spec, "name", JSON_REQUIRED);
  *     if (r.err != ERR_OK) ...  r.info.text is "spec.name: expected a string, found 3"
  *
- * The path of an object is known because the reader handed it out; array elements are fetched with json_read_elem().
+ * The path of an object is known because the reader handed it out; array elements are fetched with
+ * json_read_elem().
  */
 enum json_need { JSON_OPTIONAL, JSON_REQUIRED };
 
@@ -96,17 +106,22 @@ struct json_object *json_read_array(struct json_reader *r, struct json_object *o
                                     enum json_need need);
 struct json_object *json_read_elem(struct json_reader *r, struct json_object *array, size_t index);
 /* NULL when missing. Borrowed from the tree. */
-const char *json_read_str(struct json_reader *r, struct json_object *obj, const char *key, enum json_need need);
-int64_t json_read_int(struct json_reader *r, struct json_object *obj, const char *key, int64_t min, int64_t max,
-                      int64_t missing);
-double json_read_num(struct json_reader *r, struct json_object *obj, const char *key, double missing);
+const char *json_read_str(struct json_reader *r, struct json_object *obj, const char *key,
+                          enum json_need need);
+int64_t json_read_int(struct json_reader *r, struct json_object *obj, const char *key, int64_t min,
+                      int64_t max, int64_t missing);
+double json_read_num(struct json_reader *r, struct json_object *obj, const char *key,
+                     double missing);
 bool json_read_bool(struct json_reader *r, struct json_object *obj, const char *key, bool missing);
 /* Go duration text ("1m30s") in milliseconds; missing when absent. */
-int64_t json_read_duration(struct json_reader *r, struct json_object *obj, const char *key, int64_t missing);
-/* Records an error of the caller's own about obj.key (key may be NULL): "path: text". Only the first is kept. */
-void json_reader_fail(struct json_reader *r, struct json_object *obj, const char *key, const char *fmt, ...)
-    PRINTF_LIKE(4, 5);
-/* The path of obj.key as it stands in errors, e.g. "spec.analysis.metrics[0].name"; key may be NULL. */
+int64_t json_read_duration(struct json_reader *r, struct json_object *obj, const char *key,
+                           int64_t missing);
+/* Records an error of the caller's own about obj.key (key may be NULL): "path: text". Only the
+ * first is kept. */
+void json_reader_fail(struct json_reader *r, struct json_object *obj, const char *key,
+                      const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* The path of obj.key as it stands in errors, e.g. "spec.analysis.metrics[0].name"; key may be
+ * NULL. */
 const char *json_reader_path(struct json_reader *r, struct json_object *obj, const char *key);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Log lines: one JSON object each on stderr. Keys in order: ts (RFC 3339), level, event, canary (if any), msg, then
- * the caller's fields. error = someone must act; warn = it is being retried; info = a state changed; debug = detail.
- * Never a secret, never a whole object. Control characters and bad UTF-8 in values are escaped, a value is cut at
- * LOG_MAX_VALUE bytes.
+ * Log lines: one JSON object each on stderr. Keys in order: ts (RFC 3339), level, event, canary (if
+ * any), msg, then the caller's fields. error = someone must act; warn = it is being retried; info =
+ * a state changed; debug = detail. Never a secret, never a whole object. Control characters and bad
+ * UTF-8 in values are escaped, a value is cut at LOG_MAX_VALUE bytes.
  *
- *     log_info("gate_opened", NULL, "opened by request", LOG_STR("gate", name), LOG_INT("status", 202));
+ *     log_info("gate_opened", NULL, "opened by request", LOG_STR("gate", name), LOG_INT("status",
+ * 202));
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -27,7 +28,8 @@ static inline const char *log_text(const char *text)
 #define LOG_STR(key_, value_) ((struct log_field){.key = (key_), .str = log_text(value_)})
 #define LOG_INT(key_, value_) ((struct log_field){.key = (key_), .num = (int64_t)(value_)})
 
-/* level from text: debug, info, warn, warning, error (fatal and panic count as error). False if unknown. */
+/* level from text: debug, info, warn, warning, error (fatal and panic count as error). False if
+ * unknown. */
 bool log_set_level(const char *text);
 bool log_enabled(enum log_level level);
 /* Where lines go, default 2; for tests. */
@@ -36,18 +38,18 @@ void log_set_fd(int fd);
 void log_write(enum log_level level, const char *event, const char *canary, const char *msg,
                const struct log_field *fields, int count);
 
-#define LOG_AT_(level, event, canary, msg, ...)                                                     \
-    do {                                                                                            \
-        if (log_enabled(level)) {                                                                   \
-            const struct log_field log_fields_[] = {{0}, ##__VA_ARGS__};                            \
-            log_write(level, event, canary, msg, log_fields_ + 1,                                   \
-                      (int)(sizeof(log_fields_) / sizeof(log_fields_[0])) - 1);                     \
-        }                                                                                           \
+#define LOG_AT_(level, event, canary, msg, ...)                                                    \
+    do {                                                                                           \
+        if (log_enabled(level)) {                                                                  \
+            const struct log_field log_fields_[] = {{0}, ##__VA_ARGS__};                           \
+            log_write(level, event, canary, msg, log_fields_ + 1,                                  \
+                      (int)(sizeof(log_fields_) / sizeof(log_fields_[0])) - 1);                    \
+        }                                                                                          \
     } while (0)
 /* event: snake_case name; canary: "name.namespace" or NULL; msg: one sentence. */
 #define log_debug(event, canary, msg, ...) LOG_AT_(LOG_DEBUG, event, canary, msg, ##__VA_ARGS__)
-#define log_info(event, canary, msg, ...) LOG_AT_(LOG_INFO, event, canary, msg, ##__VA_ARGS__)
-#define log_warn(event, canary, msg, ...) LOG_AT_(LOG_WARN, event, canary, msg, ##__VA_ARGS__)
+#define log_info(event, canary, msg, ...)  LOG_AT_(LOG_INFO, event, canary, msg, ##__VA_ARGS__)
+#define log_warn(event, canary, msg, ...)  LOG_AT_(LOG_WARN, event, canary, msg, ##__VA_ARGS__)
 #define log_error(event, canary, msg, ...) LOG_AT_(LOG_ERROR, event, canary, msg, ##__VA_ARGS__)
 
 #endif

@@ -1,18 +1,20 @@
 /*
- * One table of options gives a program its flags, its environment variables, its --help and its error messages.
+ * One table of options gives a program its flags, its environment variables, its --help and its
+ * error messages.
  *
  *     static struct options { int64_t port; const char *database; bool verbose; } opt;
  *     static const struct option_row rows[] = {
- *         {.name = "port", .type = OPTION_INT, .at = &opt.port, .value = "8080", .min = 0, .max = 65535,
- *          .arg = "PORT", .help = "port to listen on; 0 takes a free one"},
+ *         {.name = "port", .type = OPTION_INT, .at = &opt.port, .value = "8080", .min = 0, .max =
+ * 65535, .arg = "PORT", .help = "port to listen on; 0 takes a free one"},
  *         {.name = "database", .type = OPTION_STRING, .at = &opt.database, .env = "DATABASE_URL",
  *          .arg = "DSN", .help = "PostgreSQL connection string or URL", .secret = true},
  *         {0}};
  *
- * Flags are -name value, --name value, --name=value; a bool may stand alone, or be --name=false (Go's flag package
- * accepts the same, and Flagger's manifests rely on it). Precedence: environment over default, flag over environment,
- * unless env_wins (Flagger's SLACK_URL and its kind). An unknown flag, a missing or unfit value is one sentence on
- * stderr with the nearest known name, exit status 2.
+ * Flags are -name value, --name value, --name=value; a bool may stand alone, or be --name=false
+ * (Go's flag package accepts the same, and Flagger's manifests rely on it). Precedence: environment
+ * over default, flag over environment, unless env_wins (Flagger's SLACK_URL and its kind). An
+ * unknown flag, a missing or unfit value is one sentence on stderr with the nearest known name,
+ * exit status 2.
  */
 #ifndef BASE_OPTION_H
 #define BASE_OPTION_H
@@ -28,16 +30,17 @@ enum option_type {
     OPTION_BOOL,     /* bool */
     OPTION_DURATION, /* int64_t milliseconds, Go text */
     OPTION_NUMBER,   /* double */
-    OPTION_IGNORED,  /* takes a value when arg is set; accepted so that old manifests start, with a warning that says it has no effect (help why) */
+    OPTION_IGNORED,  /* takes a value when arg is set; accepted so that old manifests start, with a
+                        warning that says it has no effect (help why) */
 };
 
 struct option_row {
     const char *name;
-    const char *env;   /* environment variable, or NULL */
-    const char *value; /* default as text, or NULL for empty/0/false */
-    const char *arg;   /* what --help calls the value, e.g. "URL" */
-    const char *help;  /* one sentence, no full stop */
-    const char *group; /* heading in --help; rows of a group stand together */
+    const char *env;            /* environment variable, or NULL */
+    const char *value;          /* default as text, or NULL for empty/0/false */
+    const char *arg;            /* what --help calls the value, e.g. "URL" */
+    const char *help;           /* one sentence, no full stop */
+    const char *group;          /* heading in --help; rows of a group stand together */
     const char *const *choices; /* NULL-ended list of allowed strings, or NULL */
     void *at;
     int64_t min, max;
@@ -52,20 +55,25 @@ struct option_program {
     const char *synopsis; /* e.g. "[OPTION...] COMMAND [ARG...]" */
     const char *details;  /* paragraphs after the options: examples, files, signals; may be NULL */
     const struct option_row *rows; /* ends with a row without name */
-    bool takes_arguments; /* non-flag arguments are allowed */
+    bool takes_arguments;          /* non-flag arguments are allowed */
 };
 
 /*
- * Fills the variables; strings live in the arena. Prints and exits for --help (0), --version (0, "NAME VERSION")
- * and mistakes (2). Returns the index of the first non-flag argument (argc if none). "--" ends the flags.
+ * Fills the variables; strings live in the arena. Prints and exits for --help (0), --version (0,
+ * "NAME VERSION") and mistakes (2). Returns the index of the first non-flag argument (argc if
+ * none). "--" ends the flags.
  */
 int option_parse(const struct option_program *program, struct arena *arena, int argc, char **argv);
 
-/* The same without printing or exiting, for tests: ERR_INVALID with the sentence, ERR_CANCELLED for --help and
- * --version. environment is a NULL-ended list of "NAME=value", or NULL; an empty value counts as unset. */
-enum err option_read(const struct option_program *program, struct arena *arena, int argc, char **argv,
-                     char **environment, int *first_argument, struct errinfo *ei) MUST_USE;
-/* The --help text, 100 columns wide, owned by the arena; color adds SGR bold for headings and flags. */
+/* The same without printing or exiting, for tests: ERR_INVALID with the sentence, ERR_CANCELLED for
+ * --help and
+ * --version. environment is a NULL-ended list of "NAME=value", or NULL; an empty value counts as
+ * unset. */
+enum err option_read(const struct option_program *program, struct arena *arena, int argc,
+                     char **argv, char **environment, int *first_argument,
+                     struct errinfo *ei) MUST_USE;
+/* The --help text, 100 columns wide, owned by the arena; color adds SGR bold for headings and
+ * flags. */
 const char *option_help(const struct option_program *program, struct arena *arena, bool color);
 
 #endif

@@ -17,6 +17,8 @@ enum { NODE_COST = 16, SHOWN = 100 }; /* bytes that a node counts beyond its tex
 struct reader {
     struct arena *arena;
     const char *name;
+    const char *text;
+    size_t len;
     yaml_parser_t parser;
     yaml_event_t event;          /* the current one */
     struct json_object *anchors; /* by name; null is a value */
@@ -42,6 +44,21 @@ static enum err fail(struct reader *r, yaml_mark_t mark, const char *fmt, ...)
     return r->err;
 }
 
+/* Whether a tab stands at the mark, which counts lines and characters. */
+static bool is_tab(const struct reader *r, yaml_mark_t mark)
+{
+    const char *line = r->text, *end = r->text + r->len;
+    for (size_t i = 0; line && i < mark.line; i++) {
+        line = memchr(line, '\n', (size_t)(end - line));
+        line = line ? line + 1 : NULL;
+    }
+    for (size_t i = 0; line && line < end && i < mark.column; i++) {
+        size_t n = utf8_sequence(line, (size_t)(end - line));
+        line += n ? n : 1;
+    }
+    return line && line < end && *line == '\t';
+}
+
 /* libyaml says what it found wrong, and sometimes in which context. A bad byte has an offset, but
  * no line. */
 static enum err fail_syntax(struct reader *r)
@@ -55,6 +72,8 @@ static enum err fail_syntax(struct reader *r)
     }
     if (p->error == YAML_MEMORY_ERROR)
         abort();
+    if (strstr(problem, "cannot start any token") && is_tab(r, p->problem_mark))
+        return fail(r, p->problem_mark, "expected spaces for the indent, found a tab");
     if (p->context)
         return fail(r, p->problem_mark, "%s, %s", p->context, problem);
     return fail(r, p->problem_mark, "%s", problem);
@@ -350,7 +369,13 @@ enum err yaml_parse(struct arena *arena, const char *name, const char *text, siz
     if (len > max)
         return err_set(ei, ERR_INVALID, "%s: %zu bytes of YAML are more than the limit of %zu",
                        name, len, max);
-    struct reader r = {.arena = arena, .name = name, .budget = max, .max = max, .ei = ei};
+    struct reader r = {.arena = arena,
+                       .name = name,
+                       .text = text,
+                       .len = len,
+                       .budget = max,
+                       .max = max,
+                       .ei = ei};
     if (!yaml_parser_initialize(&r.parser))
         abort();
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);

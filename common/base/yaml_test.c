@@ -70,6 +70,9 @@ static void errors_name_the_place(void **state)
         {"a:\n  1: x\n  '1': y\n", "x.yaml:3:3: duplicate key \"1\""},
         {"a: [1, 2\n",
          "x.yaml:2:1: while parsing a flow sequence, did not find expected ',' or ']'"},
+        {"a:\n\tb: 1\n", "x.yaml:2:1: expected spaces for the indent, found a tab"},
+        {"\xc3\xa9: @b\n", "x.yaml:1:4: while scanning for the next token, found character that "
+                           "cannot start any token"},
         {"a: b: c\n", "x.yaml:1:5: mapping values are not allowed in this context"},
         {"a: *x\n", "x.yaml:1:4: unknown anchor \"x\", or an alias inside of what it stands for"},
         {"a: &x [*x]\n",
