@@ -11,7 +11,8 @@
 
 enum verdict accept_deletion(struct release *r)
 {
-    if (!r->canary->deleting)
+    /* Terminating without a deletion is what Flagger's finalizer may leave behind. */
+    if (!r->canary->deleting && r->phase != PHASE_Terminating && r->phase != PHASE_Terminated)
         return VERDICT_GO;
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;

@@ -60,7 +60,9 @@ enum verdict begin_release(struct release *r)
 {
     if (!is_beginning(r))
         return VERDICT_GO;
-    enum verdict verdict = gates_confirm_rollout(r);
+    enum verdict verdict = r->router->settled(r->tick);
+    if (verdict == VERDICT_GO)
+        verdict = gates_confirm_rollout(r);
     if (verdict == VERDICT_GO)
         verdict = rollback_to_primary(r);
     if (verdict == VERDICT_GO)

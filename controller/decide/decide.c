@@ -44,6 +44,8 @@ static enum verdict (*const rules[])(struct release *r) = {
     guard_threshold,      /* step 26 */
     guard_canary,         /* step 21 */
 
+    guard_routes, /* step 18: no step forward before the mesh has taken over the last one */
+
     promote_skip,   /* step 22 */
     promote_shift,  /* step 24; §8.1 */
     promote_finish, /* step 25 */

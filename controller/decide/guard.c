@@ -75,6 +75,11 @@ static bool is_next_step(const struct release *r, int told)
     return r->weights.canary == 100 && r->canary->status.iterations == r->iterations;
 }
 
+enum verdict guard_routes(struct release *r)
+{
+    return r->router->settled(r->tick);
+}
+
 enum verdict guard_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;

@@ -5,6 +5,8 @@
  * point to it, and only then the target goes to zero. (Flagger scales the target down before the
  * mesh knows the primary.)
  */
+#include <string.h>
+
 #include "decide/release.h"
 #include "router/common_services.h"
 
@@ -16,9 +18,25 @@ enum verdict initialise_begin(struct release *r)
     return r->canary->skip_analysis ? VERDICT_GO : metrics_probe(r);
 }
 
+/* The target is gone, and with it whoever had the canary's share of the traffic. */
+static enum verdict leave_lost_target(struct release *r)
+{
+    enum verdict verdict = detect_routes(r);
+
+    if (verdict == VERDICT_GO && r->weights.canary > 0) {
+        verdict = release_route(r, 0);
+        status_weight(r, 0);
+    }
+    return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_STOP;
+}
+
 enum verdict initialise_target(struct release *r)
 {
-    return r->target->read(r->tick, &r->info);
+    enum verdict verdict = r->target->read(r->tick, &r->info);
+
+    if (verdict == VERDICT_STOP && !r->info.object && !release_is_initialising(r))
+        return leave_lost_target(r);
+    return verdict;
 }
 
 static struct service_pods service_pods(const struct release *r)
@@ -34,8 +52,24 @@ enum verdict initialise_services(struct release *r)
     return services_reconcile_sides(r->tick, &pods);
 }
 
+/* Whether a primary may be made from what the target holds now: only from what was analysed. */
+static bool may_become_primary(const struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+
+    if (release_is_initialising(r) || strcmp(r->info.hash, status->last_promoted_spec) == 0)
+        return true;
+    return release_is_promoting(r) && strcmp(r->info.hash, status->last_applied_spec) == 0;
+}
+
+/* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
 enum verdict initialise_primary(struct release *r)
 {
+    if (!r->info.primary && !may_become_primary(r))
+        return plan_stop(r->tick,
+                         "%s-primary.%s is missing and %s holds a revision that was not promoted; "
+                         "restore the promoted spec and the primary is made from it",
+                         r->canary->target.name, r->canary->namespace_, release_target(r));
     return r->target->ensure_primary(r->tick, &r->info);
 }
 
@@ -44,6 +78,9 @@ enum verdict initialise_scaler(struct release *r)
     if (!r->scaler)
         return VERDICT_GO;
     enum verdict verdict = r->scaler->reconcile_primary(r->tick, false);
+    /* A scaler that went missing was told; it must not keep a running release from its rollback. */
+    if (verdict == VERDICT_STOP && !release_is_initialising(r))
+        verdict = VERDICT_GO;
     if (verdict == VERDICT_GO && release_is_initialising(r))
         verdict = r->scaler->pause_target(r->tick);
     return verdict;

@@ -67,6 +67,9 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
     status_phase(r, PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);
+    /* The primary carries neither the one revision nor the other whole: even the spec that was
+     * promoted before is a revision to release. */
+    status_text(r, "lastPromotedSpec", "");
     finish(r);
     return VERDICT_STOP;
 }

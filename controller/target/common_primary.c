@@ -117,8 +117,9 @@ static void rewrite_affinity(struct tick *tick, struct json_object *spec)
 
 struct json_object *primary_template(struct tick *tick, const struct target_info *info)
 {
+    /* overlay: without nulls (creationTimestamp), which a patch cannot express */
     struct json_object *template =
-        json_copy(tick->arena, json_at(info->object, "spec", "template", NULL));
+        edit_overlay(tick->arena, NULL, json_at(info->object, "spec", "template", NULL));
     struct json_object *metadata = json_sub(template, "metadata");
     struct json_object *labels =
         edit_without_toolkit(tick->arena, json_at(metadata, "labels", NULL));

@@ -211,7 +211,8 @@ static enum verdict deployment_promote(struct tick *tick, const struct target_in
 
     if (verdict != VERDICT_GO)
         return verdict;
-    struct json_object *to = json_copy(tick->arena, info->primary);
+    struct json_object *from = edit_overlay(tick->arena, NULL, info->primary); /* without nulls */
+    struct json_object *to = json_copy(tick->arena, from);
     struct json_object *spec = json_sub(to, "spec");
     for (int i = 0; i < COPIED; i++)
         edit_put(tick->arena, spec, copied[i], json_at(info->object, "spec", copied[i], NULL));
@@ -231,7 +232,7 @@ static enum verdict deployment_promote(struct tick *tick, const struct target_in
     if (json_object_object_length(annotations) > 0)
         json_set(metadata, "annotations",
                  edit_overlay(tick->arena, json_at(metadata, "annotations", NULL), annotations));
-    if (plan_update(tick, &kube_deployments, info->primary, to))
+    if (plan_update(tick, &kube_deployments, from, to))
         plan_why(tick, "promote %s", info->hash);
     return VERDICT_GO;
 }

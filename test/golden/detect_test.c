@@ -168,6 +168,13 @@ static void test_revision_pushed_during_the_promotion(void **state)
     world_free(w);
 }
 
+/* Another id makes new pods. */
+static const char *promoted_id(struct world *w)
+{
+    return json_str_at(world_get(w, "deployments/podinfo-primary"), "spec", "template", "metadata",
+                       "annotations", "flagger-id", NULL);
+}
+
 static void test_config_changed(void **state)
 {
     (void)state;
@@ -177,6 +184,7 @@ static void test_config_changed(void **state)
     world_initialise(w);
     assert_string_equal(
         json_str_at(world_get(w, "configmaps/settings-primary"), "data", "color", NULL), "red");
+    const char *pods = promoted_id(w);
     world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
     expect_tick(w,
                 "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
@@ -189,6 +197,25 @@ static void test_config_changed(void **state)
     world_run(w);
     assert_string_equal(
         json_str_at(world_get(w, "configmaps/settings-primary"), "data", "color", NULL), "blue");
+    assert_string_not_equal(promoted_id(w), pods);
+    world_free(w);
+}
+
+static void test_config_tracking_is_off(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    w->settings.config_tracking = false;
+    add_config(w);
+    world_initialise(w);
+    assert_null(world_get(w, "configmaps/settings-primary"));
+    assert_null(json_at(w->canary, "status", "trackedConfigs", NULL));
+    world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
+    expect_tick(w, "again never\n");
+    world_push(w, "podinfo:2");
+    world_run(w);
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
     world_free(w);
 }
 
@@ -268,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_revision_after_a_failure_is_not_swallowed),
         cmocka_unit_test(test_revision_pushed_during_the_promotion),
         cmocka_unit_test(test_config_changed),
+        cmocka_unit_test(test_config_tracking_is_off),
         cmocka_unit_test(test_config_changed_during_the_analysis),
         cmocka_unit_test(test_mandatory_config_is_missing),
         cmocka_unit_test(test_adopted_from_flagger),

@@ -176,7 +176,7 @@ static void test_failed_promotion_and_the_way_forward(void **state)
     }
     stick_primary(w);
     expect_plan(w, "patch httproutes test/podinfo weights 0/100\n"
-                   "status phase=Failed canaryWeight=100 [Promoted=False]\n"
+                   "status phase=Failed canaryWeight=100 lastPromotedSpec= [Promoted=False]\n"
                    "event Warning Promoting: Promotion of podinfo.test failed, primary not ready: "
                    "podinfo-primary.test not ready: deployment \"podinfo-primary\" exceeded its "
                    "progress deadline\n"
@@ -291,6 +291,129 @@ static void test_primary_not_ready_keeps_a_new_revision_for_later(void **state)
     world_free(w);
 }
 
+static void test_rollback_although_the_route_is_not_accepted(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    w->metrics = world_json(w, "{'metrics[0]':1}");
+    world_tick(w);
+    world_tick(w);
+    world_patch(w, "httproutes/podinfo",
+                "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},"
+                "'conditions':[{'type':'Accepted','status':'False'}]}]}}");
+    expect_tick(
+        w,
+        "patch httproutes test/podinfo weights 100/0\n"
+        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False]\n"
+        "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
+        "alert error: Failed checks threshold reached 2\n"
+        "weights 100/0\n"
+        "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+        "outcome failure completed\n"
+        "again never, stepped\n");
+    world_free(w);
+}
+
+static void test_target_that_is_deleted_loses_its_traffic(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    world_patch(w, "deployments/podinfo", NULL);
+    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "status canaryWeight=0\n"
+                   "event Warning Progressing: deployment podinfo.test get query error: not found\n"
+                   "weights 100/0\n"
+                   "again interval, stepped\n");
+    w->due = false;
+    expect_tick(w, "again interval\n");
+    world_free(w);
+}
+
+static void test_primary_that_is_deleted(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    /* made anew from the promoted spec, never from what is being analysed */
+    world_initialise(w);
+    world_patch(w, "deployments/podinfo-primary", NULL);
+    expect_tick(w, "create deployments test/podinfo-primary\n"
+                   "again now\n");
+    expect_tick(w, "again never\n");
+    world_push(w, "podinfo:2");
+    world_tick(w);
+    world_settle(w);
+    world_patch(w, "deployments/podinfo-primary", NULL);
+    expect_tick(w, "event Warning Progressing: podinfo-primary.test is missing and podinfo.test "
+                   "holds a revision that was not promoted; restore the promoted spec and the "
+                   "primary is made from it\n"
+                   "again interval, stepped\n");
+    world_push(w, "podinfo:1");
+    world_settle(w);
+    expect_tick(w, "create deployments test/podinfo-primary\n"
+                   "again now\n");
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status phase=Succeeded lastAppliedSpec=dccf7d545 [Promoted=True]\n"
+                   "weights 100/0\n"
+                   "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec "
+                   "was restored\n"
+                   "again never\n");
+    world_free(w);
+}
+
+static void test_restored_spec_after_a_failed_promotion_is_released(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2-canary-only");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Failed");
+    assert_string_equal(world_weights(w), "0/100");
+    world_push(w, "podinfo:1");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:1");
+    assert_string_equal(world_weights(w), "100/0");
+    world_free(w);
+}
+
+static void test_scaler_that_is_deleted_does_not_stop_a_rollback(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
+                                "'HorizontalPodAutoscaler','name':'podinfo'}}}");
+
+    world_put(w, "horizontalpodautoscalers/podinfo",
+              "{'metadata':{'name':'podinfo'},'spec':{'minReplicas':3,'maxReplicas':5}}");
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    w->metrics = world_json(w, "{'metrics[0]':1}");
+    for (int i = 0; i < 4; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    world_patch(w, "horizontalpodautoscalers/podinfo", NULL);
+    expect_tick(
+        w,
+        "patch httproutes test/podinfo weights 100/0\n"
+        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False]\n"
+        "event Warning Progressing: HorizontalPodAutoscaler podinfo.test get query error: not "
+        "found\n"
+        "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
+        "alert error: Failed checks threshold reached 2\n"
+        "weights 100/0\n"
+        "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+        "outcome failure completed\n"
+        "again never, stepped\n");
+    world_free(w);
+}
+
 static void test_not_due_nothing_steps(void **state)
 {
     (void)state;
@@ -316,6 +439,11 @@ int main(void)
         cmocka_unit_test(test_failed_promotion_then_failed_checks_keeps_the_canary),
         cmocka_unit_test(test_primary_fails_during_the_analysis),
         cmocka_unit_test(test_primary_not_ready_keeps_a_new_revision_for_later),
+        cmocka_unit_test(test_rollback_although_the_route_is_not_accepted),
+        cmocka_unit_test(test_target_that_is_deleted_loses_its_traffic),
+        cmocka_unit_test(test_primary_that_is_deleted),
+        cmocka_unit_test(test_restored_spec_after_a_failed_promotion_is_released),
+        cmocka_unit_test(test_scaler_that_is_deleted_does_not_stop_a_rollback),
         cmocka_unit_test(test_not_due_nothing_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
