@@ -273,7 +273,12 @@ static void on_weighed(void *arg, enum err err, const char *reply, const struct 
         applied(gateway);
         return;
     }
-    log_warn("gateway_weights", NULL, err == ERR_OK ? reply : info->text);
+    char first[200];
+    snprintf(first, sizeof(first), "%.190s",
+             err == ERR_OK ? reply + strspn(reply, " \n") : info->text);
+    log_warn("gateway_weights", NULL,
+             "HAProxy did not take the weights: its configuration is loaded anew",
+             LOG_STR("said", first));
     load_haproxy(gateway); /* the configuration says the same */
 }
 
@@ -435,7 +440,7 @@ void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *na
         char *one_line = heap_strdup(gateway->next_weights);
         for (char *p = one_line; *p; p++)
             if (*p == '\n')
-                *p = ';';
+                *p = p[1] ? ';' : '\0';
         gateway_set_state(gateway, GATEWAY_WEIGH);
         write_config(gateway);
         gateway->ctl = ctl_send(cluster->loop, path_of(gateway, gateway->arena, "stats.sock"),

@@ -160,7 +160,11 @@ static void put_edits(struct buf *out, const char *where, const struct route_edi
     }
 }
 
-/* What is replaced is the prefix that matched, which differs from match to match. */
+/*
+ * What is replaced is the prefix that matched, which differs from match to match. The path is known
+ * to begin with it, so its length is enough. "/old" with "/" is "/", "/old/x" with "/new" is
+ * "/new/x".
+ */
 static void put_prefix_rewrites(const struct haproxy_in *in, const struct route_rule *rule,
                                 struct buf *out)
 {
@@ -168,6 +172,14 @@ static void put_prefix_rewrites(const struct haproxy_in *in, const struct route_
     size_t keep = strlen(to);
     while (keep > 0 && to[keep - 1] == '/')
         keep--;
+    struct buf format;
+    buf_init(&format, 2 * ROUTE_MAX_TEXT);
+    for (size_t i = 0; i < keep; i++) { /* a reference to what matched begins with a backslash */
+        if (to[i] == '\\')
+            buf_puts(&format, "\\");
+        buf_add(&format, &to[i], 1);
+    }
+    buf_puts(&format, keep > 0 ? "\\1" : "/\\1");
     for (size_t i = 0; i < in->table->count; i++) {
         const struct route_entry *entry = &in->table->entries[i];
         if (entry->rule != rule || entry->path_test != ROUTE_PREFIX)
@@ -175,18 +187,12 @@ static void put_prefix_rewrites(const struct haproxy_in *in, const struct route_
         size_t len = strlen(entry->path);
         while (len > 0 && entry->path[len - 1] == '/')
             len--;
-        struct buf format;
-        buf_init(&format, 4 * ROUTE_MAX_TEXT);
-        buf_puts(out, "    http-request set-path ");
-        for (size_t k = 0; k < keep; k++)
-            buf_puts(&format, (char[]){to[k], to[k] == '%' ? '%' : '\0', '\0'});
-        buf_printf(&format, "%%[path,bytes(%zu)]", len);
-        put_quoted(out, format.data, false);
+        buf_printf(out, "    http-request replace-path \"^.{%zu}%s(.*)\\$\" ", len,
+                   keep > 0 ? "" : "/*");
+        put_quoted(out, format.data, true);
         buf_printf(out, " if { var(txn.match) -m int %zu }\n", i);
-        buf_fini(&format);
     }
-    /* The prefix itself, without anything behind it, may have left nothing. */
-    buf_puts(out, "    http-request set-path / if { path -m len 0 }\n");
+    buf_fini(&format);
 }
 
 static void put_rewrites(const struct route_filters *filters, struct buf *out)
