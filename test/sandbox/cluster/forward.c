@@ -37,6 +37,7 @@ struct link {
     struct link *next, *prev;
     uv_tcp_t client, server;
     uv_connect_t connect;
+    size_t at; /* the target to try next; each connection goes round on its own */
     size_t tries;
     int handles; /* not closed yet */
     bool closing;
@@ -156,7 +157,7 @@ static bool link_connect(struct link *link)
     if (!forward || link->tries >= forward->count)
         return false;
     link->tries++;
-    const struct forward_target *target = &forward->targets[forward->next++ % forward->count];
+    const struct forward_target *target = &forward->targets[link->at++ % forward->count];
     if (uv_ip4_addr(target->address, target->port, &addr) != 0)
         return false;
     uv_tcp_init(loop_uv(forward->loop), &link->server);
@@ -174,7 +175,8 @@ static void on_connection(uv_stream_t *stream, int status)
     if (status < 0)
         return;
     struct link *link = heap_alloc(sizeof(*link));
-    *link = (struct link){.forward = forward, .next = forward->links, .handles = 1};
+    *link = (struct link){
+        .forward = forward, .next = forward->links, .at = forward->next++, .handles = 1};
     uv_tcp_init(loop_uv(forward->loop), &link->client);
     link->client.data = link;
     link->up.link = link->down.link = link;

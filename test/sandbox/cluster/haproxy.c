@@ -310,6 +310,7 @@ static void put_head(const struct haproxy_in *in, struct buf *out)
         buf_printf(out, "    bind %s:80\n", in->address);
     if (in->port > 0)
         buf_printf(out, "    bind 127.0.0.1:%d\n", in->port);
+    buf_puts(out, "    http-request disable-l7-retry unless METH_GET\n");
 }
 
 void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf *out)

@@ -7,15 +7,13 @@
 
 #include "base/json.h"
 
-/* Looks up a ConfigMap or Secret: its object, or NULL. Borrowed for as long as the arena. */
-typedef struct json_object *(*podenv_lookup_fn)(void *arg, struct arena *arena, bool secret,
-                                                const char *name);
-
 struct podenv_in {
     struct json_object *pod;
     struct json_object *container;
     const char *address; /* the pod's */
-    podenv_lookup_fn lookup;
+    /* A ConfigMap or Secret of the pod's namespace, NULL if there is none; borrowed for as long as
+     * the arena. */
+    struct json_object *(*lookup)(void *arg, struct arena *arena, bool secret, const char *name);
     void *arg;
 };
 

@@ -1,0 +1,179 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cluster/haproxy.h"
+#include "cluster/mirror.h"
+
+#define DATA "test/sandbox/cluster/testdata/"
+
+static const char *resolve(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    (void)arg;
+    (void)arena;
+    (void)ns;
+    if (strcmp(name, "missing") == 0)
+        return NULL;
+    return strcmp(name, "web-canary") == 0 ? "127.96.0.3" : "127.96.0.2";
+}
+
+static void load(struct arena *arena, const char *file, struct route_table *table)
+{
+    char *text;
+    size_t len;
+    struct json_object *doc;
+    struct errinfo ei;
+    assert_int_equal(file_read(arena, file, 1 << 20, &text, &len, &ei), ERR_OK);
+    assert_int_equal(json_parse(arena, text, len, 1 << 20, &doc, &ei), ERR_OK);
+    struct json_object **routes = arena_array(arena, json_len(doc) + 1, sizeof(*routes));
+    for (size_t i = 0; i < json_len(doc); i++)
+        routes[i] = json_elem(doc, i);
+    route_table_make(arena, routes, json_len(doc), resolve, NULL, table);
+}
+
+/* UPDATE_GOLDEN=1 writes what came out instead, to be looked at and committed. */
+static void golden(struct arena *arena, const char *file, const struct buf *got)
+{
+    char *want;
+    size_t len;
+    struct errinfo ei;
+    assert_false(got->truncated);
+    if (getenv("UPDATE_GOLDEN"))
+        assert_int_equal(file_write(file, got->data, got->len, 0644, &ei), ERR_OK);
+    assert_int_equal(file_read(arena, file, 1 << 20, &want, &len, &ei), ERR_OK);
+    assert_string_equal(got->data, want);
+}
+
+static void texts(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct route_table table;
+    struct buf out;
+    load(arena, DATA "routes.json", &table);
+    for (size_t i = 0; i < table.result_count; i++)
+        assert_null(table.results[i].refused);
+    const struct haproxy_in in = {.table = &table,
+                                  .directory = "/run/sandbox",
+                                  .address = "127.96.0.1",
+                                  .port = 8080,
+                                  .mark = "change-7"};
+    buf_init(&out, HAPROXY_CONFIG_MAX);
+    haproxy_config(&in, arena, &out);
+    golden(arena, DATA "haproxy.cfg", &out);
+    buf_clear(&out);
+    assert_int_equal(mirror_config(&table, "/run/sandbox", true, arena, &out), 1);
+    golden(arena, DATA "nginx.conf", &out);
+    buf_fini(&out);
+    arena_free(arena);
+}
+
+/* The exit status; 0 as well where the program is not installed. */
+static int run(const char *const *argv)
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(errno == ENOENT ? 0 : 126);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Whatever the routes say, the real program must take it. */
+static void accepted_by_haproxy(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    char path[] = "/tmp/haproxy-test-XXXXXX";
+    int fd = mkstemp(path);
+    struct route_table table;
+    struct buf out;
+    assert_true(fd >= 0);
+    load(arena, DATA "routes.json", &table);
+    const struct haproxy_in in = {.table = &table, .directory = "/tmp", .port = 18999};
+    buf_init(&out, HAPROXY_CONFIG_MAX);
+    haproxy_config(&in, arena, &out);
+    assert_int_equal(write(fd, out.data, out.len), (ssize_t)out.len);
+    assert_int_equal(run((const char *[]){"haproxy", "-c", "-q", "-f", path, NULL}), 0);
+    buf_fini(&out);
+    close(fd);
+    unlink(path);
+    arena_free(arena);
+}
+
+static void weights(void **state)
+{
+    (void)state;
+    static const struct {
+        int given[3], want[3];
+    } cases[] = {
+        {{100, 0, 0}, {100, 0, 0}},         {{95, 5, 0}, {95, 5, 0}},
+        {{256, 1, 0}, {256, 1, 0}},         {{1000, 1, 500}, {256, 1, 128}},
+        {{1000000, 0, 1}, {256, 0, 1}},     {{0, 0, 0}, {0, 0, 0}},
+        {{257, 257, 257}, {256, 256, 256}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct route_backend backends[3] = {{.weight = cases[i].given[0]},
+                                            {.weight = cases[i].given[1]},
+                                            {.weight = cases[i].given[2]}};
+        const struct route_rule rule = {.backends = backends, .backend_count = 3};
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(haproxy_weight(&rule, k), cases[i].want[k]);
+    }
+}
+
+/* Only weights differ: the structure is the same, so no reload; anything else: it is not. */
+static void structure(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct route_table table;
+    struct buf before, after, commands;
+    load(arena, DATA "routes.json", &table);
+    struct haproxy_in in = {
+        .table = &table, .directory = "/d", .port = 1, .mark = "m", .no_weights = true};
+    buf_init(&before, HAPROXY_CONFIG_MAX);
+    buf_init(&after, HAPROXY_CONFIG_MAX);
+    buf_init(&commands, HAPROXY_CONFIG_MAX);
+    haproxy_config(&in, arena, &before);
+    table.rules[0]->backends[0].weight++;
+    in.mark = "n";
+    haproxy_config(&in, arena, &after);
+    assert_string_equal(before.data, after.data);
+    table.rules[0]->backends[0].address = "127.96.0.9:80";
+    buf_clear(&after);
+    haproxy_config(&in, arena, &after);
+    assert_string_not_equal(before.data, after.data);
+    haproxy_weights(&table, arena, &commands);
+    assert_non_null(strstr(commands.data, "set server rule."));
+    for (size_t i = 0; i < table.rules[0]->backend_count; i++) /* none left: that is another text */
+        table.rules[0]->backends[i].weight = 0;
+    buf_clear(&before);
+    haproxy_config(&in, arena, &before);
+    assert_string_not_equal(before.data, after.data);
+    buf_fini(&before);
+    buf_fini(&after);
+    buf_fini(&commands);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts),
+                                       cmocka_unit_test(accepted_by_haproxy),
+                                       cmocka_unit_test(weights), cmocka_unit_test(structure)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

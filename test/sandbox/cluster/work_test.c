@@ -1,0 +1,62 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "cluster/work.h"
+
+struct world {
+    struct loop *loop;
+    struct work *work;
+    char order[64];
+    int again;
+};
+
+static void note(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    struct world *w = arg;
+    assert_non_null(arena);
+    assert_string_equal(ns, "test");
+    strncat(w->order, name, sizeof(w->order) - strlen(w->order) - 1);
+    if (strcmp(name, "z") == 0)
+        loop_drain(w->loop);
+}
+
+static void other(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    struct world *w = arg;
+    (void)arena;
+    (void)ns;
+    strncat(w->order, "o", sizeof(w->order) - strlen(w->order) - 1);
+    if (w->again-- > 0)
+        work_add(w->work, other, w, "test", name);
+}
+
+static void keys(void **state)
+{
+    (void)state;
+    struct world w = {.loop = loop_new(1000), .again = 1};
+    w.work = work_new(w.loop);
+    work_add(w.work, note, &w, "test", "a");
+    work_add(w.work, note, &w, "test", "b");
+    work_add(w.work, note, &w, "test", "a");              /* is there already */
+    work_add(w.work, other, &w, "test", "a");             /* another key; adds itself once more */
+    work_add_after(w.work, note, &w, "test", "c", 60000); /* later... */
+    work_add_after(w.work, note, &w, "test", "c", 30);    /* ...is made sooner */
+    work_add_after(w.work, note, &w, "test", "c", 90000); /* and stays so */
+    work_add_after(w.work, note, &w, "test", "z", 60);
+    assert_string_equal(w.order, ""); /* nothing runs from within */
+    assert_int_equal(loop_run(w.loop), 0);
+    assert_string_equal(w.order, "aboocz");
+    work_free(w.work);
+    loop_free(w.loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(keys)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
