@@ -83,7 +83,7 @@ static inline struct fake_api *fake_start(void (*answer)(struct fake_api *api,
     api->loop = loop_new(5000);
     api->answer = answer;
     api->arg = arg;
-    api->tick = timer_start(api->loop, 5, 5, fake_tick, NULL);
+    api->tick = timer_start(api->loop, 1, 1, fake_tick, NULL);
     if (http_server_new(api->loop,
                         &(struct http_server_options){.address = "127.0.0.1",
                                                       .routes = routes,

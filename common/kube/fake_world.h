@@ -319,7 +319,7 @@ static const struct watch_timing world_quick = {
     .backoff_max_ms = 40,
     .missing_ms = 20,
     .margin_ms = 100,
-    .list_ms = 1500,
+    .list_ms = 250,
     .timeout_s = 1,
     .page = 3,
 };
