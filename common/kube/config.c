@@ -40,17 +40,11 @@ static const char *dir_of(struct arena *arena, const char *path)
     return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
 }
 
-static enum err read_one(struct merged *m, const char *path, struct errinfo *ei)
+static enum err add_file(struct merged *m, const char *path, struct json_object *docs,
+                         struct errinfo *ei)
 {
-    struct json_object *docs = NULL;
-    enum err err = ERR_OK;
-
-    if (m->count == MAX_FILES)
-        return err_set(ei, ERR_INVALID, "%s: more than %d kubeconfig files", m->list, MAX_FILES);
     struct config_file *file = &m->files[m->count];
-    err = yaml_parse_file(m->arena, path, MAX_FILE_BYTES, &docs, ei);
-    if (err != ERR_OK)
-        return err;
+
     if (json_len(docs) > 1)
         return err_set(ei, ERR_INVALID, "%s: expected one YAML document, found %zu", path,
                        json_len(docs));
@@ -62,6 +56,16 @@ static enum err read_one(struct merged *m, const char *path, struct errinfo *ei)
         return err_set(ei, ERR_INVALID, "%s: expected a kubeconfig, found no object", path);
     m->count++;
     return ERR_OK;
+}
+
+static enum err read_one(struct merged *m, const char *path, struct errinfo *ei)
+{
+    struct json_object *docs = NULL;
+
+    if (m->count == MAX_FILES)
+        return err_set(ei, ERR_INVALID, "%s: more than %d kubeconfig files", m->list, MAX_FILES);
+    enum err err = yaml_parse_file(m->arena, path, MAX_FILE_BYTES, &docs, ei);
+    return err != ERR_OK ? err : add_file(m, path, docs, ei);
 }
 
 /* As kubectl: a file of a longer list may be missing, a single one may not. */
@@ -241,6 +245,21 @@ static enum err load_files(struct arena *arena, const char *list,
     m->list = list;
     enum err err = read_files(m, ei);
     return err != ERR_OK ? err : fill(m, source, master, out, ei);
+}
+
+enum err config_parse(struct arena *arena, const char *path, const char *text, size_t len,
+                      const struct kube_config_source *source, struct kube_config *out,
+                      struct errinfo *ei)
+{
+    struct merged *m = ARENA_NEW(arena, struct merged);
+    struct json_object *docs = NULL;
+
+    m->arena = arena;
+    m->list = path;
+    enum err err = yaml_parse(arena, path, text, len, MAX_FILE_BYTES, &docs, ei);
+    if (err == ERR_OK)
+        err = add_file(m, path, docs, ei);
+    return err != ERR_OK ? err : fill(m, source, NULL, out, ei);
 }
 
 /* No list was given: the pod's service account, else ~/.kube/config, else only the master. */

@@ -15,6 +15,11 @@
 enum err config_in_cluster(struct arena *arena, const char *dir, struct kube_config *out,
                            struct errinfo *ei) MUST_USE;
 
+/* One kubeconfig from memory, path being what errors call it; the fuzzer comes in here. */
+enum err config_parse(struct arena *arena, const char *path, const char *text, size_t len,
+                      const struct kube_config_source *source, struct kube_config *out,
+                      struct errinfo *ei) MUST_USE;
+
 /*
  * Fills the auth part of *out from users[].user; relative paths are taken from dir. Mistakes are
  * left in the reader, with the field's path.

@@ -182,6 +182,29 @@ static void troubles_are_told_while_they_last(void **state)
     }
 }
 
+/* What is too old is listed anew at once; only when that happens again there is a pause. */
+static void the_first_410_is_not_waited_for(void **state)
+{
+    (void)state;
+    static const enum fault faults[] = {FAULT_410, FAULT_ERROR_410};
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct world *w = world_start();
+        struct log log = {0};
+        struct watch_spec spec = {
+            .resource = &kube_configmaps,
+            .timing = {.backoff_min_ms = 60000, .backoff_max_ms = 60000, .list_ms = 60000}};
+        w->fault = faults[i];
+        w->fault_at = 2;
+        world_put(w, "a");
+        log.watch = watch_new(w->api->loop, w->api->client, &spec, on_event, &log);
+        FAKE_WAIT(w->api, w->streams);
+        assert_string_equal(log.text, "+a * +a *");
+        assert_int_equal(w->lists, 2);
+        watch_free(log.watch);
+        world_stop(w);
+    }
+}
+
 /* A server that takes no watch must not be listed from again and again without a pause. */
 static void answer_bad_watch(struct fake_api *api, struct http_conn_request *req,
                              const struct fake_seen *seen)
@@ -478,6 +501,7 @@ int main(void)
         cmocka_unit_test(resumes_where_it_was),
         cmocka_unit_test(a_gap_shows_in_what_vanished),
         cmocka_unit_test(troubles_are_told_while_they_last),
+        cmocka_unit_test(the_first_410_is_not_waited_for),
         cmocka_unit_test(lists_do_not_follow_each_other_without_a_pause),
         cmocka_unit_test(a_missing_resource_is_asked_for_now_and_then),
         cmocka_unit_test(a_silent_watch_is_cut_and_resumed),
