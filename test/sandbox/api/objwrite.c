@@ -8,6 +8,7 @@
 
 #include "api/objinternal.h"
 #include "api/objname.h"
+#include "api/objtidy.h"
 #include "base/clock.h"
 #include "object/apply.h"
 #include "object/schema.h"
@@ -93,6 +94,7 @@ static enum err take_in(struct write *w, const char *ns, struct json_object *sen
         }
     }
     struct json_object *metadata = json_sub(w->obj, "metadata");
+    objtidy(w->obj, !w->kind->custom);
     const char *own = json_str_at(metadata, "namespace", NULL);
     if (!objkind_namespaced(w->kind)) {
         json_object_object_del(metadata, "namespace");
@@ -242,6 +244,22 @@ static void prune_for_storage(struct write *w)
     }
 }
 
+/* A tree that shares all other parts with obj; NULL for NULL. */
+static struct json_object *without_status(struct arena *arena, struct json_object *obj)
+{
+    if (!obj) {
+        return NULL;
+    }
+    struct json_object *out = json_own(arena, json_object_new_object());
+    json_object_object_foreach(obj, key, value)
+    {
+        if (strcmp(key, "status") != 0) {
+            json_set(out, key, value);
+        }
+    }
+    return out;
+}
+
 static void track(struct write *w, enum objsub sub)
 {
     if (w->call->tracked) {
@@ -255,7 +273,17 @@ static void track(struct write *w, enum objsub sub)
         .subresource = sub == OBJSUB_STATUS ? "status" : NULL,
         .now_ms = clock_wall_ms(),
     };
-    w->obj = apply_track_update(arena_of(w), &request, w->old, w->obj);
+    /* A plain write does not own the status, which it cannot change. */
+    struct json_object *status = json_at(w->obj, "status", NULL);
+    bool apart = sub == OBJSUB_NONE && status && (w->version->flags & OBJKIND_STATUS);
+    if (!apart) {
+        w->obj = apply_track_update(arena_of(w), &request, w->old, w->obj);
+        return;
+    }
+    json_own(arena_of(w), json_object_get(status));
+    json_object_object_del(w->obj, "status");
+    w->obj = apply_track_update(arena_of(w), &request, without_status(arena_of(w), w->old), w->obj);
+    json_set(w->obj, "status", status);
 }
 
 static void make_service_account(struct objstore *store, const char *ns)

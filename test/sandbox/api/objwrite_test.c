@@ -176,6 +176,30 @@ static void test_dry_run(void **state)
     try_close(&t);
 }
 
+/* kubectl apply sends "annotations": {} and, from Go, "creationTimestamp": null: neither is a
+ * change. */
+static void test_nothing_said(void **state)
+{
+    (void)state;
+    struct trystore t = try_open();
+    const struct objkind *kind = try_kind(&t, "apps", "deployments");
+    struct json_object *first = try_create(&t, kind, "default", try_deployment), *second;
+    struct json_object *again = json_copy(t.arena, first);
+    json_set(json_sub(again, "metadata"), "annotations", try_json(t.arena, "{}"));
+    json_set(json_sub(json_at(again, "spec", "template", NULL), "metadata"), "creationTimestamp",
+             NULL);
+    struct objcall call = try_call(&t);
+    assert_int_equal(objstore_update(t.store, &call, kind, "default", OBJSUB_NONE, again, &second),
+                     ERR_OK);
+    assert_string_equal(json_str_at(first, "metadata", "resourceVersion", NULL),
+                        json_str_at(second, "metadata", "resourceVersion", NULL));
+    struct json_object *fields =
+        json_at(json_elem(json_at(first, "metadata", "managedFields", NULL), 0), "fieldsV1", NULL);
+    assert_non_null(json_at(fields, "f:spec", NULL));
+    assert_null(json_at(fields, "f:status", NULL));
+    try_close(&t);
+}
+
 static void test_stored_trees_do_not_change(void **state)
 {
     (void)state;
@@ -192,13 +216,10 @@ static void test_stored_trees_do_not_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create_refused),
-        cmocka_unit_test(test_system_fields),
-        cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_preconditions),
-        cmocka_unit_test(test_generate_name),
-        cmocka_unit_test(test_dry_run),
-        cmocka_unit_test(test_stored_trees_do_not_change),
+        cmocka_unit_test(test_create_refused), cmocka_unit_test(test_system_fields),
+        cmocka_unit_test(test_generation),     cmocka_unit_test(test_preconditions),
+        cmocka_unit_test(test_generate_name),  cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_nothing_said),   cmocka_unit_test(test_stored_trees_do_not_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

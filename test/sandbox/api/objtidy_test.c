@@ -1,0 +1,39 @@
+#include "api/objtidy.h"
+#include "object/try.h"
+
+static void test_tidy(void **state)
+{
+    (void)state;
+    static const struct {
+        bool typed;
+        const char *obj, *wanted;
+    } cases[] = {
+        {true,
+         "{\"metadata\":{\"labels\":{},\"annotations\":null,\"finalizers\":[],\"name\":\"x\","
+         "\"managedFields\":[]}}",
+         "{\"metadata\":{\"name\":\"x\",\"managedFields\":[]}}"},
+        {true, "{\"spec\":{\"a\":null,\"b\":[{\"c\":null,\"d\":1},null],\"e\":{}}}",
+         "{\"spec\":{\"b\":[{\"d\":1},null],\"e\":{}}}"},
+        {true,
+         "{\"spec\":{\"template\":{\"metadata\":{\"creationTimestamp\":null,\"annotations\":{}}}}}",
+         "{\"spec\":{\"template\":{\"metadata\":{}}}}"},
+        {true, "{\"metadata\":7,\"spec\":{\"template\":{\"metadata\":[]}}}",
+         "{\"metadata\":7,\"spec\":{\"template\":{\"metadata\":[]}}}"},
+        {false, "{\"metadata\":{\"labels\":{}},\"spec\":{\"a\":null}}",
+         "{\"metadata\":{},\"spec\":{\"a\":null}}"},
+        {false, "{}", "{}"},
+    };
+    for (size_t i = 0; i < TRY_COUNT(cases); i++) {
+        struct arena *arena = arena_new();
+        struct json_object *obj = try_json(arena, cases[i].obj);
+        objtidy(obj, cases[i].typed);
+        try_same(arena, obj, cases[i].wanted);
+        arena_free(arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tidy)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
