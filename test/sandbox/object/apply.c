@@ -32,8 +32,11 @@ static void append(struct json_object *list, struct json_object *value)
     json_object_array_add(list, json_object_get(value));
 }
 
-/* Items of `live` keep their order; those that are applied stand in the order of `applied`, new
- * ones at the end. */
+/*
+ * What is only live keeps its place, and the applied items stand in the order of `applied`: each
+ * place of one of them takes the next, with the new ones in front of it. So applying the same again
+ * changes nothing.
+ */
 static struct json_object *merge_list(struct arena *arena, struct typing at,
                                       struct json_object *live, struct json_object *applied)
 {
@@ -42,31 +45,20 @@ static struct json_object *merge_list(struct arena *arena, struct typing at,
     if (!mine || !theirs)
         return json_copy(arena, applied);
     struct json_object *result = json_own(arena, json_object_new_array());
-    struct json_object *seen = json_own(arena, json_object_new_object());
     size_t next = 0;
-    for (size_t i = 0; i < json_len(live); i++) {
+    for (size_t i = 0; i <= json_len(live); i++) {
         struct json_object *item = json_elem(live, i);
-        const char *key = fieldset_item_key(arena, at, item);
-        if (!json_object_object_get_ex(mine, key, NULL)) {
+        bool end = i == json_len(live);
+        const char *key = end ? NULL : fieldset_item_key(arena, at, item);
+        if (!end && !json_object_object_get_ex(mine, key, NULL)) {
             append(result, json_copy(arena, item));
             continue;
         }
-        /* A place of an applied item: the next applied one that was there before goes here. */
-        for (; next < json_len(applied); next++) {
-            struct json_object *own = json_elem(applied, next), *old;
-            key = fieldset_item_key(arena, at, own);
-            if (json_object_object_get_ex(theirs, key, &old))
-                break;
+        for (bool old = false; (end || !old) && next < json_len(applied); next++) {
+            struct json_object *own = json_elem(applied, next), *before = NULL;
+            old = json_object_object_get_ex(theirs, fieldset_item_key(arena, at, own), &before);
+            append(result, merge(arena, typing_item(at), before, own));
         }
-        struct json_object *old = NULL;
-        json_object_object_get_ex(theirs, key, &old);
-        append(result, merge(arena, typing_item(at), old, json_elem(applied, next++)));
-        json_set_bool(seen, key, true);
-    }
-    for (size_t i = 0; i < json_len(applied); i++) {
-        struct json_object *own = json_elem(applied, i);
-        if (!json_object_object_get_ex(seen, fieldset_item_key(arena, at, own), NULL))
-            append(result, merge(arena, typing_item(at), NULL, own));
     }
     return result;
 }

@@ -130,7 +130,7 @@ struct json_object *fieldset_without_server(struct arena *arena, struct json_obj
         "f:name",       "f:namespace",     "f:creationTimestamp", "f:selfLink",          "f:uid",
         "f:generation", "f:managedFields", "f:resourceVersion",   "f:deletionTimestamp",
     };
-    struct json_object *server = new_node(arena);
+    struct json_object *server = member(arena); /* the object as a whole has no owner */
     struct json_object *metadata = member(arena);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         json_set(metadata, names[i], member(arena));
