@@ -1,16 +1,18 @@
 /*
- * Calls to the Kubernetes API: one function for every verb, with rate limit, retries of what is safe, and Status
- * errors turned into enum err.
+ * Calls to the Kubernetes API: one function for every verb, with rate limit, retries of what is
+ * safe, and Status errors turned into enum err.
  *
- *   404 -> NOT_FOUND, 409 -> CONFLICT, 401 (after one refresh of the credentials) and 403 -> DENIED,
- *   400, 405, 415, 422 -> INVALID, 410 -> CONFLICT with status 410, 408, 429, 5xx and no answer -> RETRY.
+ *   404 -> NOT_FOUND, 409 -> CONFLICT, 401 (after one refresh of the credentials) and 403 ->
+ * DENIED, 400, 405, 415, 422 -> INVALID, 410 -> CONFLICT with status 410, 408, 429, 5xx and no
+ * answer -> RETRY.
  *
- * GETs are repeated up to 3 times on RETRY with back-off and jitter, Retry-After honoured (bounded by the timeout);
- * 429 and a request that certainly was not sent are repeated for every verb; other writes are never repeated here,
- * since they may have happened. The client-side limit is a token bucket; watches and leases pass it by.
+ * GETs are repeated up to 3 times on RETRY with back-off and jitter, Retry-After honoured (bounded
+ * by the timeout); 429 and a request that certainly was not sent are repeated for every verb; other
+ * writes are never repeated here, since they may have happened. The client-side limit is a token
+ * bucket; watches and leases pass it by.
  *
- * A verb that needs a name is refused without one (a DELETE with an empty name would mean all), as are names that would
- * change the path.
+ * A verb that needs a name is refused without one (a DELETE with an empty name would mean all), as
+ * are names that would change the path.
  */
 #ifndef KUBE_CLIENT_H
 #define KUBE_CLIENT_H
@@ -39,17 +41,19 @@ struct kube_request {
     const struct kube_resource *resource;
     const char *namespace_; /* NULL: cluster scope, or all namespaces for a list */
     const char *name;
-    const char *sub;   /* "status", "scale" or NULL */
-    const char *query; /* "limit=500&labelSelector=..." already encoded, or NULL */
+    const char *sub;          /* "status", "scale" or NULL */
+    const char *query;        /* "limit=500&labelSelector=..." already encoded, or NULL */
     struct json_object *body; /* borrowed until kube_send() returns */
-    int64_t timeout_ms;       /* from the first sending on, repetitions and credentials included; 0: 15 s */
-    bool metadata_only;       /* GET, LIST: PartialObjectMetadata */
-    bool no_limit;            /* passes the client-side rate limit by (leases) */
-    const char *raw_path;     /* instead of resource & co: e.g. "/version", with query if any */
+    int64_t
+        timeout_ms; /* from the first sending on, repetitions and credentials included; 0: 15 s */
+    bool metadata_only;   /* GET, LIST: PartialObjectMetadata */
+    bool no_limit;        /* passes the client-side rate limit by (leases) */
+    const char *raw_path; /* instead of resource & co: e.g. "/version", with query if any */
     /*
-     * A stream, that is a LIST with "watch=1" in its query: each piece of a 2xx answer is handed to on_data(arg) as it
-     * comes, false ends the call with ERR_CANCELLED. Never repeated here but for a 401, not rate-limited;
-     * timeout_ms 0 then means none, and no byte for idle_timeout_ms (0: no limit) ends it with ERR_RETRY.
+     * A stream, that is a LIST with "watch=1" in its query: each piece of a 2xx answer is handed to
+     * on_data(arg) as it comes, false ends the call with ERR_CANCELLED. Never repeated here but for
+     * a 401, not rate-limited; timeout_ms 0 then means none, and no byte for idle_timeout_ms (0: no
+     * limit) ends it with ERR_RETRY.
      */
     bool (*on_data)(void *arg, const char *data, size_t len);
     int64_t idle_timeout_ms;
@@ -57,7 +61,8 @@ struct kube_request {
 
 struct kube_result {
     enum err err;
-    const struct errinfo *info; /* 'PATCH deployments test/podinfo: conflict: the object has been modified' */
+    const struct errinfo
+        *info; /* 'PATCH deployments test/podinfo: conflict: the object has been modified' */
     int status;
     struct json_object *body; /* NULL on errors without one; borrowed, valid inside done */
     struct arena *arena;      /* of this call, freed after done */
@@ -65,23 +70,26 @@ struct kube_result {
 typedef void (*kube_done_fn)(void *arg, const struct kube_result *result);
 
 struct kube_client_options {
-    double qps;  /* 0: 100 */
-    int burst;   /* 0: 250 */
+    double qps; /* 0: 100 */
+    int burst;  /* 0: 250 */
     const char *user_agent;
 };
 
 /*
- * The config's strings must outlive the client. Calls with no_limit have connections of their own, so that they never
- * wait for other calls; http serves all others and must outlive the client as well.
+ * The config's strings must outlive the client. Calls with no_limit have connections of their own,
+ * so that they never wait for other calls; http serves all others and must outlive the client as
+ * well.
  */
-struct kube_client *kube_client_new(struct loop *loop, struct http_client *http, const struct kube_config *config,
+struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
+                                    const struct kube_config *config,
                                     const struct kube_client_options *options);
-/* Cancels; done callbacks are called. Free what stands on it (watches, stores, leases, recorders) first. */
+/* Cancels; done callbacks are called. Free what stands on it (watches, stores, leases, recorders)
+ * first. */
 void kube_client_free(struct kube_client *client);
 
 /* done: exactly once, never before kube_send() has returned, also on cancel. */
-struct kube_call *kube_send(struct kube_client *client, const struct kube_request *request, kube_done_fn done,
-                            void *arg);
+struct kube_call *kube_send(struct kube_client *client, const struct kube_request *request,
+                            kube_done_fn done, void *arg);
 void kube_cancel(struct kube_call *call);
 /* Requests sent so far, by kind, for /metrics and the benches. */
 uint64_t kube_client_requests(const struct kube_client *client);

@@ -1,10 +1,11 @@
 /*
  * How to reach a Kubernetes API server: kubeconfig files or the pod's service account.
  *
- * KUBECONFIG may list several files, merged as kubectl does (first one wins per name; current-context from the first
- * that sets it). Certificates and keys inline (base64) or by path, relative to their file. Tokens, token files (read
- * again when they change, at most once a minute), basic, and exec plugins (client.authentication.k8s.io/v1 and v1beta1;
- * the answer is kept until its expirationTimestamp or a 401).
+ * KUBECONFIG may list several files, merged as kubectl does (first one wins per name;
+ * current-context from the first that sets it). Certificates and keys inline (base64) or by path,
+ * relative to their file. Tokens, token files (read again when they change, at most once a minute),
+ * basic, and exec plugins (client.authentication.k8s.io/v1 and v1beta1; the answer is kept until
+ * its expirationTimestamp or a 401).
  */
 #ifndef KUBE_CONFIG_H
 #define KUBE_CONFIG_H
@@ -15,14 +16,20 @@
 #include "base/err.h"
 #include "net/client.h"
 
-enum kube_auth { KUBE_AUTH_NONE, KUBE_AUTH_TOKEN, KUBE_AUTH_TOKEN_FILE, KUBE_AUTH_BASIC, KUBE_AUTH_EXEC };
+enum kube_auth {
+    KUBE_AUTH_NONE,
+    KUBE_AUTH_TOKEN,
+    KUBE_AUTH_TOKEN_FILE,
+    KUBE_AUTH_BASIC,
+    KUBE_AUTH_EXEC
+};
 
 struct kube_config {
-    const char *server;    /* "https://host:port[/prefix]", no trailing slash */
+    const char *server;     /* "https://host:port[/prefix]", no trailing slash */
     const char *namespace_; /* the context's, "default" if none */
-    const char *context;   /* name, "" in a cluster */
-    struct http_tls tls;   /* also a client certificate, which may stand beside any auth */
-    const char *proxy;     /* proxy-url or NULL */
+    const char *context;    /* name, "" in a cluster */
+    struct http_tls tls;    /* also a client certificate, which may stand beside any auth */
+    const char *proxy;      /* proxy-url or NULL */
     enum kube_auth auth;
     const char *token;
     const char *token_file;
@@ -37,14 +44,14 @@ struct kube_config {
 };
 
 struct kube_config_source {
-    const char *kubeconfig; /* --kubeconfig: one path or a KUBECONFIG-style list; NULL or "": $KUBECONFIG, then the
-                             * pod's service account, then ~/.kube/config */
+    const char *kubeconfig; /* --kubeconfig: one path or a KUBECONFIG-style list; NULL or "":
+                             * $KUBECONFIG, then the pod's service account, then ~/.kube/config */
     const char *context;    /* NULL: current-context */
     const char *master;     /* overrides the server; NULL or "": none */
 };
 
 /* Everything in *out lives in the arena. The error names the file and the field. */
-enum err kube_config_load(struct arena *arena, const struct kube_config_source *source, struct kube_config *out,
-                          struct errinfo *ei) MUST_USE;
+enum err kube_config_load(struct arena *arena, const struct kube_config_source *source,
+                          struct kube_config *out, struct errinfo *ei) MUST_USE;
 
 #endif

@@ -15,14 +15,16 @@ struct kube_resource {
 };
 
 /* The resources that several parts name; variants define their own beside their code. */
-extern const struct kube_resource kube_deployments, kube_daemonsets, kube_services, kube_configmaps, kube_secrets,
-    kube_events, kube_hpas, kube_leases, kube_pods, kube_ingresses, kube_crds, kube_namespaces;
+extern const struct kube_resource kube_deployments, kube_daemonsets, kube_services, kube_configmaps,
+    kube_secrets, kube_events, kube_hpas, kube_leases, kube_pods, kube_ingresses, kube_crds,
+    kube_namespaces;
 
 /* "apps/v1", or "v1" for the core group; owned by the arena. */
 const char *kube_api_version(struct arena *arena, const struct kube_resource *resource);
-/* "/apis/apps/v1/namespaces/NS/deployments[/NAME][/SUB]"; namespace NULL: all; name, sub may be NULL. */
-const char *kube_path(struct arena *arena, const struct kube_resource *resource, const char *namespace_,
-                      const char *name, const char *sub);
+/* "/apis/apps/v1/namespaces/NS/deployments[/NAME][/SUB]"; namespace NULL: all; name, sub may be
+ * NULL. */
+const char *kube_path(struct arena *arena, const struct kube_resource *resource,
+                      const char *namespace_, const char *name, const char *sub);
 /* True when both name the same group, version and plural. */
 bool kube_resource_same(const struct kube_resource *a, const struct kube_resource *b);
 

@@ -1,6 +1,6 @@
 /*
- * A watched set of small digests, by namespace and name. The owner's digest function turns each object into a heap
- * block; the tree is never kept. One callback tells of each change.
+ * A watched set of small digests, by namespace and name. The owner's digest function turns each
+ * object into a heap block; the tree is never kept. One callback tells of each change.
  */
 #ifndef KUBE_STORE_H
 #define KUBE_STORE_H
@@ -20,24 +20,28 @@ struct digest {
 struct store_spec {
     struct watch_spec watch;
     /*
-     * A heap block of at least struct digest, zeroed where unused (NULL: plain struct digest). The store fills in the
-     * digest part afterwards.
+     * A heap block of at least struct digest, zeroed where unused (NULL: plain struct digest). The
+     * store fills in the digest part afterwards.
      */
     struct digest *(*make)(struct json_object *object);
-    void (*free_extra)(struct digest *digest); /* frees what make() put behind the digest; may be NULL */
+    /* Frees what make() put behind the digest; may be NULL. */
+    void (*free_extra)(struct digest *digest);
     /* before NULL: new; after NULL: gone. Both NULL: synced. */
     void (*changed)(void *arg, const struct digest *before, const struct digest *after);
     void *arg;
 };
 
 struct store;
-struct store *store_new(struct loop *loop, struct kube_client *client, const struct store_spec *spec);
+struct store *store_new(struct loop *loop, struct kube_client *client,
+                        const struct store_spec *spec);
 void store_free(struct store *store);
-const struct digest *store_get(const struct store *store, const char *namespace_, const char *name); /* NULL: none */
+const struct digest *store_get(const struct store *store, const char *namespace_,
+                               const char *name); /* NULL: none */
 size_t store_count(const struct store *store);
 bool store_synced(const struct store *store);
 const char *store_trouble(const struct store *store);
 /* Calls fn for each digest, in no order; fn must not change the store. */
-void store_each(const struct store *store, void (*fn)(void *arg, const struct digest *digest), void *arg);
+void store_each(const struct store *store, void (*fn)(void *arg, const struct digest *digest),
+                void *arg);
 
 #endif

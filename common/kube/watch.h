@@ -1,10 +1,12 @@
 /*
- * List + watch of one resource, as a state machine that never gives up: LISTING (pages of 500) -> WATCHING -> ...
+ * List + watch of one resource, as a state machine that never gives up: LISTING (pages of 500) ->
+ * WATCHING -> ...
  *
- * Bookmarks are asked for; an ended or broken watch resumes from the last resourceVersion; 410 (as status or as ERROR
- * event) lists again; errors wait with back-off and jitter (0.5 s to 30 s), Retry-After honoured. A watch that brings
- * no byte for its time-out plus a margin is cut and resumed. At most four watches of a client list at once. Each item is handed over as a tree that is dropped after
- * the callback: the owner keeps a digest, see kube/store.h.
+ * Bookmarks are asked for; an ended or broken watch resumes from the last resourceVersion; 410 (as
+ * status or as ERROR event) lists again; errors wait with back-off and jitter (0.5 s to 30 s),
+ * Retry-After honoured. A watch that brings no byte for its time-out plus a margin is cut and
+ * resumed. At most four watches of a client list at once. Each item is handed over as a tree that
+ * is dropped after the callback: the owner keeps a digest, see kube/store.h.
  */
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H
@@ -24,7 +26,8 @@ struct watch_timing {
 
 enum watch_event {
     WATCH_PUT,    /* the object exists with this content (listed, added or modified) */
-    WATCH_GONE,   /* the object was deleted; after a relist also for what vanished meanwhile: only metadata then */
+    WATCH_GONE,   /* the object was deleted; after a relist also for what vanished meanwhile: only
+                     metadata then */
     WATCH_SYNCED, /* a list has been handed over whole; object NULL */
 };
 
@@ -34,7 +37,8 @@ struct watch_spec {
     const char *label_selector; /* NULL: none */
     const char *field_selector;
     bool metadata_only; /* PartialObjectMetadata */
-    /* A 404 of the whole resource (its CRD is not installed) is reported once and retried every minute. */
+    /* A 404 of the whole resource (its CRD is not installed) is reported once and retried every
+     * minute. */
     struct watch_timing timing;
 };
 
@@ -42,11 +46,12 @@ typedef void (*watch_fn)(void *arg, enum watch_event event, struct json_object *
 
 struct watch;
 /*
- * The spec's strings are copied. fn is never called before watch_new() has returned, nor after watch_free(), which fn
- * itself may call. An object that was deleted and made again between two looks is reported GONE, then PUT.
+ * The spec's strings are copied. fn is never called before watch_new() has returned, nor after
+ * watch_free(), which fn itself may call. An object that was deleted and made again between two
+ * looks is reported GONE, then PUT.
  */
-struct watch *watch_new(struct loop *loop, struct kube_client *client, const struct watch_spec *spec, watch_fn fn,
-                        void *arg);
+struct watch *watch_new(struct loop *loop, struct kube_client *client,
+                        const struct watch_spec *spec, watch_fn fn, void *arg);
 void watch_free(struct watch *watch);
 bool watch_synced(const struct watch *watch);
 /* "LIST deployments: text" of the failure it is waiting after, NULL while all is well. */

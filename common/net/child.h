@@ -1,13 +1,15 @@
 /*
  * Child processes, supervised so that nothing is left behind.
  *
- * Each command runs under a small supervisor (this same executable, re-executed as argv[1] == CHILD_SUPERVISOR) that
- * is a subreaper, has the parent-death signal set and holds one end of a pipe to us. The command gets a process group
- * of its own. When the command ends, is stopped, or we die in any way (also kill -9), the supervisor ends every
- * process that descends from it, those that called setsid included, with TERM, then KILL after the grace period.
+ * Each command runs under a small supervisor (this same executable, re-executed as argv[1] ==
+ * CHILD_SUPERVISOR) that is a subreaper, has the parent-death signal set and holds one end of a
+ * pipe to us. The command gets a process group of its own. When the command ends, is stopped, or we
+ * die in any way (also kill -9), the supervisor ends every process that descends from it, those
+ * that called setsid included, with TERM, then KILL after the grace period.
  *
- * done is called exactly once, when the command has ended, all its descendants are gone and its output was read to the
- * end (or cut off after the grace period), and never before child_spawn() has returned.
+ * done is called exactly once, when the command has ended, all its descendants are gone and its
+ * output was read to the end (or cut off after the grace period), and never before child_spawn()
+ * has returned.
  */
 #ifndef NET_CHILD_H
 #define NET_CHILD_H
@@ -27,37 +29,41 @@ void child_main(int argc, char **argv);
 struct child;
 
 struct child_result {
-    enum err err;         /* ERR_OK: it ran; otherwise it could not be started (info says why) */
+    enum err err; /* ERR_OK: it ran; otherwise it could not be started (info says why) */
     const struct errinfo *info;
-    int exit_status;      /* 0..255; -1 when ended by a signal */
-    int signal;           /* 0 when it exited */
-    bool timed_out;       /* timeout_ms passed */
-    bool stopped;         /* child_stop() was called */
-    const char *output;   /* stdout and stderr as they came, the first max_output bytes; NUL-terminated */
+    int exit_status; /* 0..255; -1 when ended by a signal */
+    int signal;      /* 0 when it exited */
+    bool timed_out;  /* timeout_ms passed */
+    bool stopped;    /* child_stop() was called */
+    const char
+        *output; /* stdout and stderr as they came, the first max_output bytes; NUL-terminated */
     size_t output_len;
-    size_t output_total;  /* bytes that came in all */
+    size_t output_total; /* bytes that came in all */
     int64_t elapsed_ms;
 };
 typedef void (*child_done_fn)(void *arg, const struct child_result *result);
 
 struct child_spec {
-    const char *const *argv;       /* NULL-ended; argv[0] is looked up in PATH */
-    const char *const *env;        /* NULL-ended "K=V"; NULL: ours */
-    const char *cwd;               /* NULL: ours */
-    int64_t timeout_ms;            /* 0: none */
-    int64_t grace_ms;              /* between TERM and KILL, 0: 5 s */
-    size_t max_output;             /* 0: 64 KiB; the rest is read and thrown away */
-    bool inherit_output;           /* stdout and stderr are ours; nothing is captured */
-    bool inherit_stderr;           /* stderr is ours, only stdout is captured (a plugin that answers on stdout) */
+    const char *const *argv; /* NULL-ended; argv[0] is looked up in PATH */
+    const char *const *env;  /* NULL-ended "K=V"; NULL: ours */
+    const char *cwd;         /* NULL: ours */
+    int64_t timeout_ms;      /* 0: none */
+    int64_t grace_ms;        /* between TERM and KILL, 0: 5 s */
+    size_t max_output;       /* 0: 64 KiB; the rest is read and thrown away */
+    bool inherit_output;     /* stdout and stderr are ours; nothing is captured */
+    bool inherit_stderr;     /* stderr is ours, only stdout is captured (a plugin that answers on
+                                stdout) */
     /* Called with each piece of output as it comes; may be NULL. */
     void (*on_output)(void *arg, const char *data, size_t len);
 };
 
 /* Never fails at once: what goes wrong is reported through done. */
-struct child *child_spawn(struct loop *loop, const struct child_spec *spec, child_done_fn done, void *arg);
+struct child *child_spawn(struct loop *loop, const struct child_spec *spec, child_done_fn done,
+                          void *arg);
 /* TERM to everything, KILL after the grace period; done follows. Idempotent. */
 void child_stop(struct child *child);
-/* Sends a signal to the command's process group, e.g. SIGHUP for a reload; nothing once child_stop() was called. */
+/* Sends a signal to the command's process group, e.g. SIGHUP for a reload; nothing once
+ * child_stop() was called. */
 void child_signal(struct child *child, int signum);
 /* The command's process id, 0 until it runs. */
 int child_pid(const struct child *child);

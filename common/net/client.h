@@ -1,9 +1,11 @@
 /*
- * HTTP client on curl's multi interface: keep-alive pools, caps, time-outs, cancel, size limits, TLS, proxies.
+ * HTTP client on curl's multi interface: keep-alive pools, caps, time-outs, cancel, size limits,
+ * TLS, proxies.
  *
- * http_send() starts a call. Its `done` is called exactly once, never before http_send() has returned, also after
- * http_cancel() (with ERR_CANCELLED) and when the client is freed. The request struct and everything it points to may
- * go when http_send() returns; the result is valid only inside `done`.
+ * http_send() starts a call. Its `done` is called exactly once, never before http_send() has
+ * returned, also after http_cancel() (with ERR_CANCELLED) and when the client is freed. The request
+ * struct and everything it points to may go when http_send() returns; the result is valid only
+ * inside `done`.
  */
 #ifndef NET_CLIENT_H
 #define NET_CLIENT_H
@@ -24,11 +26,12 @@ struct http_header {
     const char *value;
 };
 
-/* How to trust and be trusted. Paths or PEM text; NULL means not set. Equal contents share connections. */
+/* How to trust and be trusted. Paths or PEM text; NULL means not set. Equal contents share
+ * connections. */
 struct http_tls {
-    const char *ca_pem;      /* instead of the system's certificates */
+    const char *ca_pem; /* instead of the system's certificates */
     const char *ca_file;
-    const char *cert_pem;    /* client certificate and key */
+    const char *cert_pem; /* client certificate and key */
     const char *key_pem;
     const char *cert_file;
     const char *key_file;
@@ -52,23 +55,25 @@ struct http_request {
     size_t max_body;            /* 0: HTTP_MAX_BODY; a longer reply is ERR_INVALID */
     int max_redirects;          /* 0: a redirect is a normal reply; http(s) only */
     /*
-     * Stream: called with each piece of a 2xx body as it comes; the body is then not kept in the result. Returning
-     * false ends the call with ERR_CANCELLED.
+     * Stream: called with each piece of a 2xx body as it comes; the body is then not kept in the
+     * result. Returning false ends the call with ERR_CANCELLED.
      */
     bool (*on_data)(void *arg, const char *data, size_t len);
 };
 
 struct http_result {
-    enum err err; /* ERR_OK: a reply came, with any status. ERR_RETRY: none came, or not whole. ERR_INVALID: bad URL,
-                   * too long. ERR_DENIED: TLS verification failed. ERR_CANCELLED. */
-    const struct errinfo *info; /* "GET http://x/y: connection refused"; no credentials of the URL */
+    enum err err; /* ERR_OK: a reply came, with any status. ERR_RETRY: none came, or not whole.
+                   * ERR_INVALID: bad URL, too long. ERR_DENIED: TLS verification failed.
+                   * ERR_CANCELLED. */
+    const struct errinfo
+        *info; /* "GET http://x/y: connection refused"; no credentials of the URL */
     int status;
     const char *body; /* NUL-terminated */
     size_t body_len;
     int64_t elapsed_ms;
-    int64_t retry_after_ms; /* Retry-After in either form, 0 if none */
+    int64_t retry_after_ms;   /* Retry-After in either form, 0 if none */
     const char *content_type; /* "" if none */
-    bool sent; /* false: the request certainly never reached the server */
+    bool sent;                /* false: the request certainly never reached the server */
 };
 /* Value of a response header, case-insensitive, NULL if absent. Only inside done. */
 const char *http_result_header(const struct http_result *result, const char *name);
@@ -76,19 +81,21 @@ const char *http_result_header(const struct http_result *result, const char *nam
 typedef void (*http_done_fn)(void *arg, const struct http_result *result);
 
 struct http_client_options {
-    int max_per_host;  /* connections, 0: 8 */
-    int max_total;     /* 0: 256 */
+    int max_per_host; /* connections, 0: 8 */
+    int max_total;    /* 0: 256 */
     const char *user_agent;
 };
 
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options);
-/* Cancels what is under way (done is called) and closes the pools. Call it before the loop ends: its handles keep the
- * loop alive only while calls are under way. Called from inside a callback it takes effect when that returns. */
+/* Cancels what is under way (done is called) and closes the pools. Call it before the loop ends:
+ * its handles keep the loop alive only while calls are under way. Called from inside a callback it
+ * takes effect when that returns. */
 void http_client_free(struct http_client *client);
 
-struct http_call *http_send(struct http_client *client, const struct http_request *request, http_done_fn done,
-                            void *arg);
-/* done follows from the loop with ERR_CANCELLED, not inside http_cancel(). May be called again until then. */
+struct http_call *http_send(struct http_client *client, const struct http_request *request,
+                            http_done_fn done, void *arg);
+/* done follows from the loop with ERR_CANCELLED, not inside http_cancel(). May be called again
+ * until then. */
 void http_cancel(struct http_call *call);
 /* Calls under way. */
 size_t http_client_active(const struct http_client *client);

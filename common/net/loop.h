@@ -1,10 +1,11 @@
 /*
  * The event loop of a daemon: one libuv loop, and an orderly end.
  *
- * SIGTERM or SIGINT starts the drain: every on_drain callback is called once, in the order they were added; each part
- * stops taking new work and closes its handles when its work is done. When no handle is left, loop_run() returns 0.
- * When the drain deadline passes, or a second signal comes, loop_run() logs what is left and returns 1. SIGPIPE is
- * ignored. Nothing in the program may block this loop.
+ * SIGTERM or SIGINT starts the drain: every on_drain callback is called once, in the order they
+ * were added; each part stops taking new work and closes its handles when its work is done. When no
+ * handle is left, loop_run() returns 0. When the drain deadline passes, or a second signal comes,
+ * loop_run() logs what is left and returns 1. SIGPIPE is ignored. Nothing in the program may block
+ * this loop.
  */
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
@@ -28,13 +29,15 @@ void loop_on_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 void loop_off_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 
 /*
- * A one-shot or repeating timer on the heap, so that its owner may go at any time. fn is never called after
- * timer_stop(). timer_stop(NULL) is allowed. after_ms 0 is the next turn of the loop, in the order of the calls; a
- * chain of such timers does not keep the loop from its other work.
+ * A one-shot or repeating timer on the heap, so that its owner may go at any time. fn is never
+ * called after timer_stop(). timer_stop(NULL) is allowed. after_ms 0 is the next turn of the loop,
+ * in the order of the calls; a chain of such timers does not keep the loop from its other work.
  */
 struct timer;
 typedef void (*timer_fn)(void *arg);
-struct timer *timer_start(struct loop *loop, int64_t after_ms, int64_t repeat_ms, timer_fn fn, void *arg);
-void timer_stop(struct timer *timer); /* also frees; a one-shot timer frees itself after fn returned */
+struct timer *timer_start(struct loop *loop, int64_t after_ms, int64_t repeat_ms, timer_fn fn,
+                          void *arg);
+/* Also frees; a one-shot timer frees itself after fn returned. */
+void timer_stop(struct timer *timer);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * HTTP server on h2o (HTTP/1.1; TLS and mutual TLS optional): routes, limits, metrics, health, graceful stop.
+ * HTTP server on h2o (HTTP/1.1; TLS and mutual TLS optional): routes, limits, metrics, health,
+ * graceful stop.
  *
- * A handler gets a request and answers now or later with exactly one http_reply() or http_stream_start(). After
- * http_reply() the request must not be touched. When the client goes away first (it closes its side of the connection),
- * on_gone is called once from the loop and the request must not be touched any more; a reply that is never
- * given is closed with 500 when the server stops. /healthz, /readyz and /metrics are answered by the server itself.
+ * A handler gets a request and answers now or later with exactly one http_reply() or
+ * http_stream_start(). After http_reply() the request must not be touched. When the client goes
+ * away first (it closes its side of the connection), on_gone is called once from the loop and the
+ * request must not be touched any more; a reply that is never given is closed with 500 when the
+ * server stops. /healthz, /readyz and /metrics are answered by the server itself.
  */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
@@ -24,29 +26,33 @@ typedef void (*http_handler_fn)(void *arg, struct http_conn_request *req);
 
 struct http_route {
     const char *method; /* NULL: any */
-    const char *path;   /* exact; ends with "/" + "*" for a prefix ("/apis/" "*"); first match in the table wins */
+    const char *path; /* exact; ends with "/" + "*" for a prefix ("/apis/" "*"); first match in the
+                         table wins */
     http_handler_fn fn;
 };
 
 struct http_server_options {
-    const char *address; /* "127.0.0.1", "0.0.0.0" (default), "unix:/path" */
-    int port;            /* 0: a free one, see http_server_port() */
+    const char *address;             /* "127.0.0.1", "0.0.0.0" (default), "unix:/path" */
+    int port;                        /* 0: a free one, see http_server_port() */
     const struct http_route *routes; /* ended by path NULL */
-    void *arg;           /* given to handlers and to ready */
-    size_t max_body;     /* 0: 1 MiB; more is answered 413 */
-    int64_t request_timeout_ms; /* headers, body and keep-alive idle; 0: 30 s */
-    int max_connections; /* 0: 1024; further clients wait in the listen queue */
-    const char *tls_cert_file, *tls_key_file, *tls_client_ca_file; /* client CA: mutual TLS required */
+    void *arg;                       /* given to handlers and to ready */
+    size_t max_body;                 /* 0: 1 MiB; more is answered 413 */
+    int64_t request_timeout_ms;      /* headers, body and keep-alive idle; 0: 30 s */
+    int max_connections;             /* 0: 1024; further clients wait in the listen queue */
+    const char *tls_cert_file, *tls_key_file,
+        *tls_client_ca_file;  /* client CA: mutual TLS required */
     bool (*ready)(void *arg); /* /readyz: 200 or 503; NULL: ready while not draining */
-    const char *name;    /* metric prefix, e.g. "flagger_gate": {name}_http_requests_total{path,method,code},
-                          * {name}_http_request_duration_seconds{path}; path is the route's, never the client's.
-                          * NULL: none kept */
-    bool no_builtin;     /* leaves /healthz, /readyz and /metrics to the routes */
+    const char
+        *name; /* metric prefix, e.g. "flagger_gate": {name}_http_requests_total{path,method,code},
+                * {name}_http_request_duration_seconds{path}; path is the route's, never the
+                * client's. NULL: none kept */
+    bool no_builtin; /* leaves /healthz, /readyz and /metrics to the routes */
 };
 
-/* Listens at once; ERR_INVALID (bad address, files) or ERR_DENIED/ERR_CONFLICT (port) with one sentence. */
-enum err http_server_new(struct loop *loop, const struct http_server_options *options, struct http_server **out,
-                         struct errinfo *ei) MUST_USE;
+/* Listens at once; ERR_INVALID (bad address, files) or ERR_DENIED/ERR_CONFLICT (port) with one
+ * sentence. */
+enum err http_server_new(struct loop *loop, const struct http_server_options *options,
+                         struct http_server **out, struct errinfo *ei) MUST_USE;
 int http_server_port(const struct http_server *server);
 /* Stops listening, closes idle connections, lets requests finish; called by itself on drain. */
 void http_server_stop(struct http_server *server);
@@ -55,34 +61,39 @@ void http_server_free(struct http_server *server); /* after the loop has ended *
 /* What was asked. Texts are NUL-terminated and live as long as the request. */
 struct arena *http_req_arena(struct http_conn_request *req); /* freed with the request */
 const char *http_req_method(const struct http_conn_request *req);
-const char *http_req_path(const struct http_conn_request *req);   /* decoded? no: as sent, without the query */
-const char *http_req_query(const struct http_conn_request *req);  /* after '?', "" if none */
+const char *
+http_req_path(const struct http_conn_request *req); /* decoded? no: as sent, without the query */
+const char *http_req_query(const struct http_conn_request *req); /* after '?', "" if none */
 /* Value of a query parameter, percent-decoded, NULL if absent; the first one wins. */
 const char *http_req_param(struct http_conn_request *req, const char *name);
 const char *http_req_header(struct http_conn_request *req, const char *name); /* NULL if absent */
-const char *http_req_body(const struct http_conn_request *req, size_t *len); /* "" if none */
-const char *http_req_peer(struct http_conn_request *req); /* "127.0.0.1:1234" */
+const char *http_req_body(const struct http_conn_request *req, size_t *len);  /* "" if none */
+const char *http_req_peer(struct http_conn_request *req);                     /* "127.0.0.1:1234" */
 void http_req_on_gone(struct http_conn_request *req, void (*fn)(void *arg), void *arg);
 
 /* Body is copied. content_type NULL with an empty body sends none. */
-void http_reply(struct http_conn_request *req, int status, const char *content_type, const void *body, size_t len);
+void http_reply(struct http_conn_request *req, int status, const char *content_type,
+                const void *body, size_t len);
 void http_reply_text(struct http_conn_request *req, int status, const char *text); /* text/plain */
 void http_reply_json(struct http_conn_request *req, int status, const char *json);
-void http_reply_error(struct http_conn_request *req, int status, const char *text); /* {"error": text} */
+void http_reply_error(struct http_conn_request *req, int status,
+                      const char *text); /* {"error": text} */
 /* An extra response header, before the reply. Copied. */
 void http_reply_header(struct http_conn_request *req, const char *name, const char *value);
 
-/* Closes the connection without an answer, as a failing network does; for tests. From the loop, not inside the handler;
- * on_gone is not called. */
+/* Closes the connection without an answer, as a failing network does; for tests. From the loop, not
+ * inside the handler; on_gone is not called. */
 void http_req_drop(struct http_conn_request *req);
 
 /*
- * A streamed reply (watches, server-sent events), chunked. Pieces are queued up to max_queue bytes (0: 1 MiB): a
- * client that is slower is cut off and on_gone is called. http_stream_end() finishes it; after that, and after
- * on_gone, req must not be touched.
+ * A streamed reply (watches, server-sent events), chunked. Pieces are queued up to max_queue bytes
+ * (0: 1 MiB): a client that is slower is cut off and on_gone is called. http_stream_end() finishes
+ * it; after that, and after on_gone, req must not be touched.
  */
-void http_stream_start(struct http_conn_request *req, int status, const char *content_type, size_t max_queue);
-bool http_stream_send(struct http_conn_request *req, const void *data, size_t len); /* false: it was cut off */
+void http_stream_start(struct http_conn_request *req, int status, const char *content_type,
+                       size_t max_queue);
+bool http_stream_send(struct http_conn_request *req, const void *data,
+                      size_t len); /* false: it was cut off */
 void http_stream_end(struct http_conn_request *req);
 
 #endif
