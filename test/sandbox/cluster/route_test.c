@@ -104,7 +104,8 @@ static void refused(void **state)
          "weight"},
         {"{\"rules\":[{\"backendRefs\":[{\"kind\":\"Bucket\",\"name\":\"web\",\"port\":80}]}]}",
          "only Services"},
-        {"{\"rules\":[{\"filters\":[{\"type\":\"CORS\"}]}]}", "spec.rules[0].filters[0].type CORS"},
+        {"{\"rules\":[{\"filters\":[{\"type\":\"ExtensionRef\"}]}]}",
+         "spec.rules[0].filters[0].type ExtensionRef"},
         {"{\"rules\":[{\"filters\":[{\"type\":\"RequestHeaderModifier\",\"requestHeaderModifier\":{"
          "\"set\":[{\"name\":\"a b\",\"value\":\"x\"}]}}]}]}",
          "header name"},
