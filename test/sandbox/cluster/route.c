@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "cluster/meta.h"
 #include "cluster/routefilter.h"
+#include "cluster/routeregex.h"
 
 /* One route being read. */
 struct reading {
@@ -142,6 +143,8 @@ static enum err read_fields(struct reading *r, struct json_object *list, const c
         if (field->test == ROUTE_PREFIX || !routefilter_name_ok(field->name) ||
             !routefilter_text_ok(field->value))
             return bad(ei, path, "expected name, value and type Exact or RegularExpression");
+        if (field->test == ROUTE_REGEX && !routeregex_ok(field->value))
+            return bad(ei, path, "value: expected a regular expression as RE2 knows it");
     }
     return ERR_OK;
 }
@@ -169,6 +172,8 @@ static enum err read_match(struct reading *r, struct json_object *match, const c
         return err;
     if (!routefilter_text_ok(out->path) || (out->path_test != ROUTE_REGEX && out->path[0] != '/'))
         return bad(ei, path, "path.value: expected an absolute path");
+    if (out->path_test == ROUTE_REGEX && !routeregex_ok(out->path))
+        return bad(ei, path, "path.value: expected a regular expression as RE2 knows it");
     if (out->method && !routefilter_name_ok(out->method))
         return bad(ei, path, "method: expected an HTTP method");
     return ERR_OK;

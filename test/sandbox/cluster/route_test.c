@@ -115,6 +115,12 @@ static void refused(void **state)
         {"{\"rules\":[{\"matches\":[{\"path\":{\"value\":\"nope\"}}]}]}", "absolute path"},
         {"{\"rules\":[{\"matches\":[{\"headers\":[{\"name\":\"x\",\"value\":\"\\n\"}]}]}]}",
          "spec.rules[0].matches[0].headers"},
+        {"{\"rules\":[{\"matches\":[{\"headers\":[{\"name\":\"x\",\"type\":\"RegularExpression\","
+         "\"value\":\"(\"}]}]}]}",
+         "regular expression"},
+        {"{\"rules\":[{\"matches\":[{\"path\":{\"type\":\"RegularExpression\",\"value\":\"*\"}}]}]"
+         "}",
+         "regular expression"},
         {"{\"rules\":[{\"timeouts\":{\"request\":\"soon\"}}]}", "spec.rules[0].timeouts.request"},
         {"{\"hostnames\":[\"a b\"],\"rules\":[{" BACKEND "}]}", "host names"},
         {"{\"rules\":[{\"filters\":[{\"type\":\"RequestMirror\",\"requestMirror\":{\"percent\":101,"
