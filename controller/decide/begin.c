@@ -32,7 +32,7 @@ enum verdict begin_primary(struct release *r)
     return VERDICT_GO;
 }
 
-static enum verdict scale_up(struct release *r)
+enum verdict begin_scale_up(struct release *r)
 {
     enum verdict verdict = VERDICT_GO;
     int replicas = 0;
@@ -66,7 +66,7 @@ enum verdict begin_release(struct release *r)
     if (verdict == VERDICT_GO)
         verdict = rollback_to_primary(r);
     if (verdict == VERDICT_GO)
-        verdict = scale_up(r);
+        verdict = begin_scale_up(r);
     if (verdict != VERDICT_GO)
         return verdict;
 

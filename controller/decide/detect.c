@@ -117,13 +117,30 @@ static enum verdict cancel(struct release *r)
     return VERDICT_STOP;
 }
 
+/*
+ * Pods that run have read the configs they started with: with other configs, what they show is not
+ * what would be promoted. So they go first, and the restart comes when they are gone. (Flagger
+ * analyses the old pods.)
+ */
+static bool must_stop_pods(const struct release *r)
+{
+    return is_applied_hash(r) && configs_changed(r) && !r->info.stopped && r->weights.canary == 0;
+}
+
 static enum verdict restart(struct release *r)
 {
     enum verdict verdict = rollback_to_primary(r);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    r->target->scale_from_zero(r->tick, &r->info, 0);
+    if (must_stop_pods(r)) {
+        r->target->scale_to_zero(r->tick, &r->info);
+        status_weight(r, 0);
+        return VERDICT_STOP;
+    }
+    verdict = begin_scale_up(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);

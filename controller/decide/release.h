@@ -115,6 +115,8 @@ enum verdict bluegreen_advance(struct release *r);
  * ------------------------------------------------------------------------------ */
 /* target or tracked configs differ from what was applied last; step 15. */
 bool detect_changed(struct release *r);
+/* The target gets its replicas, as many as its scaler or the primary say. */
+enum verdict begin_scale_up(struct release *r);
 /* The weight after `weight`, at most the maximum. */
 int canary_next_weight(const struct release *r, int weight);
 /* Copies the target onto the primary and enters Promoting. */

@@ -42,6 +42,7 @@ static enum verdict deployment_read(struct tick *tick, struct target_info *out)
     if (spechash_pod_template(tick->arena, template, out->hash, &ei) != ERR_OK)
         return plan_stop(tick, "deployment %s.%s spec.template: %s", name, namespace_, ei.text);
     out->at_zero = json_int_at(out->object, 1, "spec", "replicas", NULL) == 0;
+    out->stopped = out->at_zero && json_int_at(out->object, 0, "status", "replicas", NULL) == 0;
     if (tick->canary->service.port_discovery)
         out->ports = primary_ports(tick, json_at(template, "spec", NULL));
     return configs_read(tick, json_at(template, "spec", NULL), out);

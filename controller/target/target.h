@@ -22,6 +22,7 @@ struct target_info {
     struct json_object
         *ports; /* discovered Service ports, array of {name, protocol, port, targetPort} or NULL */
     bool at_zero; /* the target is scaled to zero */
+    bool stopped; /* at zero, and its pods are gone */
 };
 
 enum side { SIDE_PRIMARY, SIDE_CANARY };

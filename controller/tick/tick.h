@@ -81,14 +81,12 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
  * request is made of; everything must be the same whenever it is asked for again in this tick.
  */
 struct metric_question {
-    const char *id;      /* unique within the tick: "metrics[0]", "probe" */
-    const char *backend; /* "prometheus" */
-    const char *address; /* base URL */
-    const char
-        *query; /* rendered; NULL: only asks whether the backend answers (metric_backend.probe) */
-    int64_t interval_ms; /* CANARY_UNSET if none */
-    struct json_object
-        *spec; /* MetricTemplate's spec.provider, NULL for builtin and inline metrics */
+    const char *id;             /* unique within the tick: "metrics[0]", "probe" */
+    const char *backend;        /* "prometheus" */
+    const char *address;        /* base URL */
+    const char *query;          /* rendered; NULL: does the backend answer at all (its probe)? */
+    int64_t interval_ms;        /* CANARY_UNSET if none */
+    struct json_object *spec;   /* MetricTemplate's spec.provider, NULL for other metrics */
     struct json_object *secret; /* the Secret object, NULL if none */
 };
 enum metric_outcome { METRIC_VALUE, METRIC_NO_VALUES, METRIC_ERROR };

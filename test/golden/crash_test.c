@@ -18,6 +18,7 @@ struct story {
     const char *image;        /* the new revision, NULL: only the initialisation */
     const char *metrics;      /* what the metrics say */
     const char *meanwhile;    /* pushed when the weight is first above zero */
+    const char *config;       /* patched into the ConfigMap at the same moment */
     const char *later_canary; /* patched into the Canary at the same moment */
     const char *rollback;     /* hooks that ask for a rollback from that moment */
     const char *phase;        /* where it ends */
@@ -76,6 +77,11 @@ static const struct story stories[] = {
      .meanwhile = "podinfo:1",
      .phase = "Succeeded",
      .primary = "podinfo:1"},
+    {.name = "another config in the middle",
+     .image = "podinfo:2",
+     .config = "{'data':{'color':'blue'}}",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
     {.name = "cancelled in the middle",
      .image = "podinfo:2",
      .meanwhile = "podinfo:1",
@@ -160,6 +166,8 @@ static struct world *run_story(const struct story *story, int crash_at)
         pushed = true;
         if (story->meanwhile)
             world_push(w, story->meanwhile);
+        if (story->config)
+            world_patch(w, "configmaps/settings", story->config);
         if (story->later_canary)
             world_patch_canary(w, story->later_canary);
         if (story->rollback)

@@ -235,9 +235,15 @@ static void test_config_changed_during_the_analysis(void **state)
                    "again interval, stepped\n");
     world_tick(w);
     world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
+    /* the pods that have read the old one go first */
+    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status canaryWeight=0\n"
+                   "weights 100/0\n"
+                   "again interval\n");
     expect_tick(
-        w, "patch httproutes test/podinfo weights 100/0\n"
-           "status canaryWeight=0 trackedConfigs={\"configmap/settings\":\"f234cb93c08ad64e\"}\n"
+        w, "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
+           "status trackedConfigs={\"configmap/settings\":\"f234cb93c08ad64e\"}\n"
            "weights 100/0\n"
            "event Normal Progressing: New revision detected! Restarting analysis for podinfo.test\n"
            "again interval, stepped\n");
