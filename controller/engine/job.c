@@ -28,10 +28,9 @@ struct job {
     bool woken;       /* again, after this run */
     struct deps *deps;
     struct timer *timer;
-    int64_t next_due;        /* monotonic: the next step may run from then on */
-    bool cadence_known;      /* next_due holds what the status told at the first tick */
-    int failures;            /* in a row */
-    int64_t told_generation; /* whose mistake has been told already */
+    int64_t next_due;   /* monotonic: the next step may run from then on */
+    bool cadence_known; /* next_due holds what the status told at the first tick */
+    int failures;       /* in a row */
     /* of the run under way */
     struct arena *arena;
     struct canary canary;
@@ -68,8 +67,7 @@ struct job *job_new(const struct job_owner *owner, const char *namespace_, const
     *job = (struct job){.owner = owner,
                         .namespace_ = heap_strdup(namespace_),
                         .name = heap_strdup(name),
-                        .label = heap_printf("%s.%s", name, namespace_),
-                        .told_generation = -1};
+                        .label = heap_printf("%s.%s", name, namespace_)};
     job->deps = deps_new(owner->index, job);
     gauges_total(namespace_, 1);
     return job;
@@ -319,23 +317,32 @@ static char *new_uuid(struct arena *arena)
         b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-/* A spec that cannot be read is told once per generation, and touched no further until it changes.
+/*
+ * A spec that cannot be read is told once: the condition Accepted=False remembers the sentence. It
+ * is touched no further until it changes.
  */
 static void tell_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
 {
-    int64_t generation = json_int_at(tree, 0, "metadata", "generation", NULL);
-    if (generation != job->told_generation) {
-        struct canary canary = {.name = job->name,
-                                .namespace_ = job->namespace_,
-                                .uid = json_str_at(tree, "metadata", "uid", NULL),
-                                .resource_version =
-                                    json_str_at(tree, "metadata", "resourceVersion", NULL)};
-        perform_event(job->owner->context, &canary, PHASE_NONE, "Warning", info->text,
-                      clock_wall_ms());
-        job->told_generation = generation;
+    int64_t now = clock_wall_ms();
+    struct json_object *patch = accept_refusal(job->arena, tree, info->text, now);
+    if (!patch) {
+        job->phase = PHASE_NONE;
+        end_run(job, -1);
+        return;
     }
-    job->phase = PHASE_NONE;
-    end_run(job, -1);
+    job->canary =
+        (struct canary){.name = job->name,
+                        .namespace_ = job->namespace_,
+                        .uid = json_str_at(tree, "metadata", "uid", NULL),
+                        .resource_version = json_str_at(tree, "metadata", "resourceVersion", NULL),
+                        .target = {.kind = "", .name = ""},
+                        .generation = -1};
+    job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings, now, true,
+                         new_uuid(job->arena));
+    plan_status(job->tick, patch);
+    plan_event(job->tick, "Warning", PHASE_NONE, "%s", info->text);
+    job_set_state(job, JOB_GATHERING);
+    perform_plan(job);
 }
 
 /*
