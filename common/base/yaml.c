@@ -266,7 +266,7 @@ static enum err read_mapping(struct reader *r, struct json_object *obj)
                 break;
             continue;
         }
-        const char *key;
+        const char *key = NULL;
         struct json_object *value = NULL;
         if (read_key(r, obj, &key) != ERR_OK || next(r) != ERR_OK || read_node(r, &value) != ERR_OK)
             break;
