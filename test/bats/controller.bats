@@ -2,7 +2,7 @@
 
 setup() {
     load ../lib/daemon
-    CONTROLLER=$FLAGGER_BUILD/controller/flagger-controller
+    CONTROLLER=$FLAGGER_BUILD/flagger-controller
 }
 
 teardown() {

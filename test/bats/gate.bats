@@ -14,7 +14,7 @@ teardown_file() {
 setup() {
     load ../lib/daemon
     load ../lib/postgres
-    GATE=$FLAGGER_BUILD/gate/flagger-gate
+    GATE=$FLAGGER_BUILD/flagger-gate
     PODINFO='{"name":"podinfo","namespace":"test"}'
 }
 

@@ -2,7 +2,7 @@
 
 setup() {
     load ../lib/daemon
-    LOADTESTER=$FLAGGER_BUILD/loadtester/flagger-loadtester
+    LOADTESTER=$FLAGGER_BUILD/flagger-loadtester
 }
 
 teardown() {
