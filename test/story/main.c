@@ -107,17 +107,21 @@ static const struct option_program program = {
 enum { REFRESH_MS = 500 };
 
 static struct release releases[] = {
-    {.version = "2.0.0",
+    {.tag = "2.0.0",
+     .version = "2.0.0",
      .title = "Version 2 waits at the gate, is let through, and is promoted",
      .outcome = PHASE_Succeeded,
      .gated = true},
-    {.version = "3.0.0-errors50",
+    {.tag = "3.0.0-errors50",
+     .version = "3.0.0",
      .title = "Version 3 answers every second request with 5xx and is rolled back",
      .outcome = PHASE_Failed},
-    {.version = "4.0.0-slow800ms",
+    {.tag = "4.0.0-slow800ms",
+     .version = "4.0.0",
      .title = "Version 4 takes 800 ms an answer and is rolled back",
      .outcome = PHASE_Failed},
-    {.version = "5.0.0",
+    {.tag = "5.0.0",
+     .version = "5.0.0",
      .title = "Epilogue: version 5 is good and is promoted",
      .outcome = PHASE_Succeeded},
 };
@@ -132,11 +136,24 @@ struct stage {
     struct screen screen;
     struct story *story;
     struct timer *refresh;
+    struct timer *line; /* a line of the table is due */
 };
+
+/* A status and its events come together: one line for what came within that time. */
+enum { LINE_MS = 150 };
+
+static void on_line(void *arg)
+{
+    struct stage *stage = arg;
+    stage->line = NULL;
+    screen_step(&stage->screen);
+}
 
 static void on_changed(void *arg)
 {
     struct stage *stage = arg;
+    if (!stage->line)
+        stage->line = timer_start(stage->loop, LINE_MS, 0, on_line, stage);
     if (stage->story)
         story_changed(stage->story);
 }
@@ -158,6 +175,10 @@ static void on_drain(void *arg)
     struct stage *stage = arg;
     timer_stop(stage->refresh);
     stage->refresh = NULL;
+    if (stage->line)
+        screen_step(&stage->screen);
+    timer_stop(stage->line);
+    stage->line = NULL;
     traffic_stop(stage->traffic);
     observe_stop(stage->observe);
     kube_client_free(stage->kube);

@@ -48,9 +48,11 @@ static void on_event(void *arg, enum watch_event event, struct json_object *obje
         observe->listed = true;
     if (event != WATCH_PUT)
         return;
+    const char *kind = json_str_at(object, "involvedObject", "kind", NULL);
     const char *about = json_str_at(object, "involvedObject", "name", NULL);
     const char *message = json_str_at(object, "message", NULL);
-    if (!about || strcmp(about, observe->name) != 0 || !message)
+    if (!kind || strcmp(kind, "Canary") != 0 || !about || strcmp(about, observe->name) != 0 ||
+        !message)
         return;
     snprintf(observe->last_event, sizeof(observe->last_event), "%s", message);
     observe->n_events++;

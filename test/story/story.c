@@ -12,7 +12,7 @@
  */
 enum {
     AT_THE_GATE_MS = 3000,
-    SETTLE_MS = 2000,
+    SETTLE_MS = 3000,
     INIT_DEADLINE_MS = 90000,
     COMMAND_TIMEOUT_MS = 20000
 };
@@ -160,13 +160,22 @@ static void end_idle(void *arg)
     ask_count(story);
 }
 
-static void begin_idle(struct story *story)
+static void begin_idle(void *arg)
+{
+    struct story *story = arg;
+    traffic_start(story->options.traffic);
+    story->timer = timer_start(story->options.loop, story->options.idle_ms, 0, end_idle, story);
+    ask_count(story);
+}
+
+/* The gateway takes up the route, and what the initialisation still has to say is said, before
+ * users come. */
+static void initialized(struct story *story)
 {
     timer_stop(story->deadline);
     story->deadline = NULL;
     story_set_state(story, STORY_IDLE);
-    story->timer = timer_start(story->options.loop, story->options.idle_ms, 0, end_idle, story);
-    ask_count(story);
+    story->timer = timer_start(story->options.loop, SETTLE_MS, 0, begin_idle, story);
 }
 
 /* --- releases
@@ -185,10 +194,10 @@ static void start_release(void *arg)
     o->screen->version = release->version;
     screen_title(o->screen, "%s", release->title);
     screen_note(o->screen, "$ kubectl -n %s set image deployment/%s %s=%s:%s", o->namespace_,
-                o->canary, o->container, o->image, release->version);
+                o->canary, o->container, o->image, release->tag);
     story_set_state(story, STORY_STARTING);
     char *target = heap_printf("deployment/%s", o->canary);
-    char *image = heap_printf("%s=%s:%s", o->container, o->image, release->version);
+    char *image = heap_printf("%s=%s:%s", o->container, o->image, release->tag);
     const char *const argv[] = {"kubectl", "--kubeconfig", o->kubeconfig, "-n",  o->namespace_,
                                 "set",     "image",        target,        image, NULL};
     run_command(story, argv);
@@ -222,9 +231,8 @@ void story_changed(struct story *story)
     struct step step = observe_now(story->options.observe);
     if (story->state == STORY_DONE)
         return;
-    screen_step(story->options.screen);
     if (story->state == STORY_INITIALIZING && step.phase == PHASE_Initialized) {
-        begin_idle(story);
+        initialized(story);
         return;
     }
     if (story->state != STORY_RUNNING && story->state != STORY_STARTING)

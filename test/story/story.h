@@ -11,7 +11,8 @@
 #include "story/traffic.h"
 
 struct release {
-    const char *version; /* image tag, and what the app says it is */
+    const char *tag;     /* of the image */
+    const char *version; /* what the app then says it is */
     const char *title;
     enum phase outcome; /* Succeeded or Failed */
     bool gated;         /* waits at the gate, which is opened with curl */

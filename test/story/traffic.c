@@ -107,14 +107,14 @@ struct traffic *traffic_new(struct loop *loop, struct http_client *http, const c
                             const char *host, int rate)
 {
     struct traffic *traffic = heap_alloc(sizeof(*traffic));
-    *traffic = (struct traffic){.loop = loop,
-                                .http = http,
-                                .url = url,
-                                .host = host,
-                                .rate = rate,
-                                .began_ms = clock_monotonic_ms()};
-    traffic->timer = timer_start(loop, TICK_MS, TICK_MS, on_tick, traffic);
+    *traffic = (struct traffic){.loop = loop, .http = http, .url = url, .host = host, .rate = rate};
     return traffic;
+}
+
+void traffic_start(struct traffic *traffic)
+{
+    traffic->began_ms = clock_monotonic_ms();
+    traffic->timer = timer_start(traffic->loop, TICK_MS, TICK_MS, on_tick, traffic);
 }
 
 void traffic_stop(struct traffic *traffic)

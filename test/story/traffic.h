@@ -17,9 +17,10 @@ struct sample {
 };
 
 struct traffic;
-/* Sends `rate` requests a second to url with the Host header, for ever. Strings are borrowed. */
+/* Will send `rate` requests a second to url with the Host header. Strings are borrowed. */
 struct traffic *traffic_new(struct loop *loop, struct http_client *http, const char *url,
                             const char *host, int rate);
+void traffic_start(struct traffic *traffic);
 /* No more requests; what is under way still ends. */
 void traffic_stop(struct traffic *traffic);
 void traffic_free(struct traffic *traffic);
