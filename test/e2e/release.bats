@@ -90,7 +90,7 @@ kill_during() {
 @test "kill -9 of the controller: the release goes on" { kill_during flagger-controller 2.0.1; }
 @test "kill -9 of the load tester: the release goes on" { kill_during flagger-loadtester 2.0.2; }
 @test "kill -9 of the gate: the release goes on" { kill_during flagger-gate 2.0.3; }
-@test "kill -9 of PostgreSQL: the release goes on" { kill_during 'bin/postgres -D' 2.0.4; }
+@test "kill -9 of PostgreSQL: the release goes on" { kill_during postgres 2.0.4; }
 
 @test "kill -9 of the proxy: the release goes on" {
     release 2.0.5

@@ -18,10 +18,17 @@ stage_end() {
     FLAGGER_DEMO_DIR=$(cat "$BATS_FILE_TMPDIR/stage") "$BATS_TEST_DIRNAME/../demo" --stop
 }
 
-# The process of one of ours that runs on this stage, by a part of its command line.
-stage_pid() { pgrep -f "$1.*${FLAGGER_DEMO_DIR}|$1" | while read -r pid; do
-    grep -qs "FLAGGER_DEMO_DIR=$FLAGGER_DEMO_DIR" <(tr '\0' '\n' <"/proc/$pid/environ") && echo "$pid"
-done | head -n 1; }
+# The process that runs the program NAME on this stage.
+stage_pid() {
+    local pid program
+    for pid in $(pgrep -f "$1"); do
+        program=$(head -z -n 1 "/proc/$pid/cmdline" 2>/dev/null | tr -d '\0') || continue
+        [ "${program##*/}" = "$1" ] || continue
+        tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "FLAGGER_DEMO_DIR=$FLAGGER_DEMO_DIR" && echo "$pid" && return 0
+    done
+    echo "no $1 runs" >&2
+    return 1
+}
 
 phase() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'; }
 phase_is() { [ "$(phase)" = "$1" ]; }
