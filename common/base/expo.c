@@ -217,12 +217,12 @@ void expo_observe_(struct expo_metric *metric, double value, const char *const *
     sample->count++;
 }
 
-void expo_forget_(struct expo_metric *metric, const char *const *values)
+static void forget(struct expo_metric *metric, struct expo_sample *sample)
 {
-    struct expo_sample *sample = find(metric, values);
-    if (!sample)
-        return;
-    *find_slot(metric, values, sample->hash) = sample->chain;
+    struct expo_sample **slot = &registry.table[sample->hash & (registry.size - 1)];
+    while (*slot != sample)
+        slot = &(*slot)->chain;
+    *slot = sample->chain;
     sample->prev->next = sample->next;
     sample->next->prev = sample->prev;
     if (metric->samples == sample)
@@ -230,6 +230,24 @@ void expo_forget_(struct expo_metric *metric, const char *const *values)
     registry.used--;
     metric->count--;
     sample_free(sample);
+}
+
+void expo_forget_(struct expo_metric *metric, const char *const *values)
+{
+    struct expo_sample *sample = find(metric, values);
+    if (sample)
+        forget(metric, sample);
+}
+
+void expo_forget_all_(struct expo_metric *metric, const char *const *values)
+{
+    struct expo_sample *sample = metric->samples;
+    for (uint32_t left = metric->count; left > 0; left--) {
+        struct expo_sample *next = sample->next;
+        if (has_labels(sample, values))
+            forget(metric, sample);
+        sample = next;
+    }
 }
 
 double expo_value_(struct expo_metric *metric, const char *const *values)

@@ -42,6 +42,9 @@ void expo_set_(struct expo_metric *metric, double value, const char *const *valu
 void expo_observe_(struct expo_metric *metric, double value,
                    const char *const *values);                            /* histogram */
 void expo_forget_(struct expo_metric *metric, const char *const *values); /* drops the sample */
+/* Drops every sample whose first labels have these values: fewer than there are labels may be
+ * given. */
+void expo_forget_all_(struct expo_metric *metric, const char *const *values);
 double expo_value_(struct expo_metric *metric,
                    const char *const *values); /* counter, gauge; histogram: count */
 #define EXPO_VALUES_(...)                ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
@@ -49,6 +52,7 @@ double expo_value_(struct expo_metric *metric,
 #define expo_set(metric, value, ...)     expo_set_((metric), (value), EXPO_VALUES_(__VA_ARGS__))
 #define expo_observe(metric, value, ...) expo_observe_((metric), (value), EXPO_VALUES_(__VA_ARGS__))
 #define expo_forget(metric, ...)         expo_forget_((metric), EXPO_VALUES_(__VA_ARGS__))
+#define expo_forget_all(metric, ...)     expo_forget_all_((metric), EXPO_VALUES_(__VA_ARGS__))
 #define expo_value(metric, ...)          expo_value_((metric), EXPO_VALUES_(__VA_ARGS__))
 
 /* Shows a metric with no labels as 0 before its first use. */

@@ -169,6 +169,23 @@ static void many_samples_come_and_go(void **state)
     arena_free(arena);
 }
 
+static void samples_go_by_their_first_labels(void **state)
+{
+    (void)state;
+    static struct expo_metric checks = {
+        .name = "test_checks", .help = "h", .type = EXPO_GAUGE, .labels = {"name", "check"}};
+    expo_forget_all(&checks, "a");
+    expo_set(&checks, 1, "a", "x");
+    expo_set(&checks, 2, "b", "x");
+    expo_set(&checks, 3, "a", "y");
+    expo_forget_all(&checks, "a");
+    assert_int_equal(checks.count, 1);
+    assert_true(expo_value(&checks, "b", "x") == 2);
+    expo_forget_all(&checks, "b", "x");
+    assert_int_equal(checks.count, 0);
+    assert_null(checks.samples);
+}
+
 static void reset_forgets_all(void **state)
 {
     (void)state;
@@ -192,6 +209,7 @@ int main(void)
         cmocka_unit_test_teardown(histograms_are_cumulative, forget_all),
         cmocka_unit_test_teardown(odd_values_are_escaped, forget_all),
         cmocka_unit_test_teardown(samples_have_a_maximum, forget_all),
+        cmocka_unit_test_teardown(samples_go_by_their_first_labels, forget_all),
         cmocka_unit_test_teardown(values_are_told_apart_by_their_bounds, forget_all),
         cmocka_unit_test_teardown(many_samples_come_and_go, forget_all),
         cmocka_unit_test_teardown(reset_forgets_all, forget_all),

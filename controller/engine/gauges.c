@@ -62,6 +62,9 @@ void gauges_forget(const char *name, const char *target, const char *namespace_)
     expo_forget(&weight, target, namespace_);
     expo_forget(&weight, primary, namespace_);
     expo_forget(&duration, name, namespace_);
+    expo_forget_all(&analysis, name, namespace_);
+    expo_forget_all(&successes, name, namespace_);
+    expo_forget_all(&failures, name, namespace_);
 }
 
 void gauges_status(const struct canary *canary, enum phase phase)
