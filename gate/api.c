@@ -124,7 +124,10 @@ static void on_set(void *arg, enum err err, const struct errinfo *info, bool ope
     }
     if (waiting->req) {
         if (err != ERR_OK)
-            reply_error(waiting->req, 503, info->text);
+            reply_error(waiting->req, 503,
+                        arena_printf(http_req_arena(waiting->req),
+                                     "%s; whether the gate has changed is not known, ask again",
+                                     info->text));
         else
             http_reply(waiting->req, 202, NULL, "", 0);
     }

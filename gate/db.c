@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "gate/resolve.h"
 
 enum { FIRST_WAIT_MS = 100, MAX_WAIT_MS = 2000, CHECK_MS = 500 };
 
@@ -26,6 +27,7 @@ struct db {
     struct loop *loop;
     const char *dsn, *schema_sql;
     enum db_state state;
+    struct resolve *resolve; /* the first part of CONNECTING */
     PGconn *conn;
     uv_poll_t *poll; /* on the heap: it outlives the connection until its close callback */
     int poll_fd;
@@ -88,7 +90,12 @@ static void poll_for(struct db *db, int events)
         db->poll = heap_alloc(sizeof(*db->poll));
         db->poll_fd = fd;
         int failed = uv_poll_init(loop_uv(db->loop), db->poll, fd);
-        assert(!failed);
+        if (failed) {
+            free(db->poll);
+            db->poll = NULL;
+            lose(db, uv_strerror(failed));
+            return;
+        }
         db->poll->data = db;
     }
     uv_poll_start(db->poll, events, on_poll);
@@ -134,6 +141,8 @@ static void on_refuse(void *arg)
     struct db *db = arg;
     struct errinfo info = db->trouble;
     struct query *list = db->refused;
+    if (!info.text[0]) /* it has come back meanwhile */
+        err_set(&info, ERR_RETRY, "the database was not connected, ask again");
     db->refuse_timer = NULL;
     db->refused = NULL;
     while (list) {
@@ -255,6 +264,8 @@ static void lose(struct db *db, const char *why)
         log_warn("database_lost", NULL, info.text, LOG_INT("retry_ms", db->wait_ms));
     db->trouble = info;
     poll_stop(db);
+    resolve_cancel(db->resolve);
+    db->resolve = NULL;
     PQfinish(db->conn);
     db->conn = NULL;
     db_set_state(db, DB_DOWN);
@@ -355,17 +366,33 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     }
 }
 
-static void connect_now(void *arg)
+static void on_resolved(void *arg, enum err err, const struct errinfo *info,
+                        const struct resolved *resolved)
 {
     struct db *db = arg;
-    db->retry = NULL;
-    db_set_state(db, DB_CONNECTING);
-    db->conn = PQconnectStart(db->dsn);
+    db->resolve = NULL;
+    if (err != ERR_OK) {
+        lose(db, info->text);
+        return;
+    }
+    /* What follows dbname, which is the whole connection string, overrides it. */
+    const char *const keys[] = {"dbname", resolved->host ? "host" : NULL, "hostaddr", "port", NULL};
+    const char *const values[] = {db->dsn, resolved->host, resolved->hostaddr, resolved->port,
+                                  NULL};
+    db->conn = PQconnectStartParams(keys, values, 1);
     if (!db->conn || PQstatus(db->conn) == CONNECTION_BAD) {
         lose(db, db->conn ? PQerrorMessage(db->conn) : "out of memory");
         return;
     }
     poll_for(db, UV_WRITABLE);
+}
+
+static void connect_now(void *arg)
+{
+    struct db *db = arg;
+    db->retry = NULL;
+    db_set_state(db, DB_CONNECTING);
+    db->resolve = resolve_start(db->loop, db->dsn, on_resolved, db);
 }
 
 /* Gives up on a connection that does not answer. */
@@ -398,6 +425,8 @@ void db_close(struct db *db)
     db->retry = NULL;
     db->check = NULL;
     poll_stop(db);
+    resolve_cancel(db->resolve);
+    db->resolve = NULL;
     PQfinish(db->conn);
     db->conn = NULL;
     db_set_state(db, DB_DOWN);

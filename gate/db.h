@@ -29,8 +29,9 @@ struct db;
  * once, never before db_query() has returned. */
 typedef void (*db_done_fn)(void *arg, enum err err, const struct errinfo *info, PGresult *result);
 
-/* dsn: libpq connection string or URL. schema_sql: run in one transaction on every new connection,
- * so it must be idempotent; both are borrowed. Begins to connect. */
+/* dsn: libpq connection string or URL that resolve_check() has passed. schema_sql: run in one
+ * transaction on every new connection, so it must be idempotent; both are borrowed. Begins to
+ * connect. */
 struct db *db_new(struct loop *loop, const char *dsn, const char *schema_sql);
 /* For a shutdown: queries in flight and later ones fail, nothing keeps the loop alive any more. */
 void db_close(struct db *db);

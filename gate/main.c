@@ -4,6 +4,7 @@
 #include "base/option.h"
 #include "gate/api.h"
 #include "gate/gates.h"
+#include "gate/resolve.h"
 
 static struct {
     const char *address, *database, *log_level;
@@ -85,6 +86,11 @@ static bool is_ready(void *arg)
 static int run(void)
 {
     struct errinfo info = {0};
+    const char *database = opt.database ? opt.database : "";
+    if (resolve_check(database, &info) != ERR_OK) {
+        log_error("start_failed", NULL, info.text);
+        return 2;
+    }
     struct loop *loop = loop_new(10000);
     struct gate_api api = {0};
     struct http_server *server = NULL;
@@ -99,7 +105,7 @@ static int run(void)
     if (http_server_new(loop, &options, &server, &info) != ERR_OK) {
         log_error("start_failed", NULL, info.text);
     } else {
-        api.db = db_new(loop, opt.database ? opt.database : "", gates_schema);
+        api.db = db_new(loop, database, gates_schema);
         loop_on_drain(loop, on_drain, &api);
         log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
                  LOG_INT("port", http_server_port(server)));

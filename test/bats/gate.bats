@@ -146,6 +146,21 @@ gate_start() {
     daemon_stop
 }
 
+@test "a connection string that cannot be read ends it with one sentence without the password" {
+    run "$GATE" --database 'gate:hush@db.test/gates'
+    [ "$status" -eq 2 ]
+    [[ $output == *"connection string"* ]]
+    [[ $output != *hush* ]]
+}
+
+@test "a host name is resolved, an unknown one is told and never open" {
+    daemon_start "$GATE" --database 'host=no-such-host.invalid dbname=gates'
+    eventually 10 grep -q 'no-such-host.invalid' "$DAEMON_LOG"
+    answers 503 POST /gate/check "$PODINFO"
+    answers 503 POST /gate/open "$PODINFO"
+    daemon_stop
+}
+
 @test "--help teaches and a wrong option is one sentence" {
     run "$GATE" --help
     [ "$status" -eq 0 ]
