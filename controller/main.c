@@ -14,7 +14,7 @@
 
 static struct {
     const char *kubeconfig, *master, *namespace_, *log_level, *mesh_provider, *metrics_server;
-    const char *selector_labels, *include_label_prefix, *cluster_name, *event_webhook;
+    const char *selector_labels, *include_label_prefix, *event_webhook;
     const char *leader_election_namespace, *address;
     double qps;
     int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval;
@@ -148,10 +148,9 @@ static const struct option_row rows[] = {
          "accepted for Flagger's manifests; has no effect in this version: no ingress router yet"},
     {.group = "Notifications",
      .name = "cluster-name",
-     .type = OPTION_STRING,
-     .at = &opt.cluster_name,
+     .type = OPTION_IGNORED,
      .arg = "NAME",
-     .help = "name of this cluster in alerts"},
+     .help = NOT_YET},
     {.group = "Notifications",
      .name = "event-webhook",
      .type = OPTION_STRING,
@@ -299,7 +298,7 @@ static struct settings read_settings(struct arena *arena)
         .metrics_server = opt.metrics_server,
         .selector_labels = split(arena, opt.selector_labels),
         .include_label_prefixes = split(arena, opt.include_label_prefix),
-        .cluster_name = opt.cluster_name ? opt.cluster_name : "",
+        .cluster_name = "",
         .config_tracking = opt.config_tracking,
         .no_cross_namespace_refs = opt.no_cross_namespace_refs,
         .min_analysis_interval_ms = opt.min_analysis_interval,

@@ -257,3 +257,44 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
         if (is_news(dep, before, after, idle))
             fn(dep->deps->owner);
 }
+
+/* The namespace and name of a key that begins with the resource's prefix; false for other keys. */
+static bool split_key(char *key, const char *prefix, char **namespace_, char **name)
+{
+    size_t len = strlen(prefix);
+    if (strncmp(key, prefix, len) != 0)
+        return false;
+    *namespace_ = key + len;
+    char *slash = strchr(*namespace_, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    *name = slash + 1;
+    return true;
+}
+
+void deps_index_listed(struct deps_index *index, const struct watchset *watches,
+                       const struct kube_resource *resource, void (*fn)(void *owner))
+{
+    char prefix[KEY_MAX], key[KEY_MAX];
+    snprintf(prefix, sizeof(prefix), "%s/%s/", resource->group, resource->plural);
+    struct lh_entry *entry;
+    lh_foreach(index->by_key, entry)
+    {
+        struct dep *dep = (struct dep *)lh_entry_v(entry);
+        const struct seen *seen = NULL;
+        char *namespace_, *name;
+        snprintf(key, sizeof(key), "%s", dep->key);
+        if (!split_key(key, prefix, &namespace_, &name) ||
+            !watchset_look(watches, resource, namespace_, name, &seen) || seen)
+            continue;
+        for (; dep; dep = dep->next_sharer) {
+            if (!dep->version || !*dep->version)
+                continue;
+            drop_tree(dep);
+            free(dep->previous);
+            dep->previous = NULL;
+            fn(dep->deps->owner);
+        }
+    }
+}

@@ -22,6 +22,13 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
                         const struct seen *before, const struct seen *after,
                         bool (*idle)(void *owner), void (*fn)(void *owner));
 
+/*
+ * The resource has been listed whole. Calls fn(owner) for each canary that has read or written an
+ * object which is not there: it went before the watch had shown it, so that no event tells of it.
+ */
+void deps_index_listed(struct deps_index *index, const struct watchset *watches,
+                       const struct kube_resource *resource, void (*fn)(void *owner));
+
 struct deps *deps_new(struct deps_index *index, void *owner);
 void deps_free(struct deps *deps);
 

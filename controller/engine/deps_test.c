@@ -228,6 +228,34 @@ static void sharers_are_told_each_and_may_leave_in_any_order(void **state)
     assert_int_equal(others[2].woken, 2);
 }
 
+static void what_is_not_in_a_list_is_news_for_who_has_seen_it(void **state)
+{
+    static const struct kube_resource others = {
+        .group = "example.org", .version = "v1", .plural = "others", .kind = "Other"};
+    struct fixture *f = *state;
+    struct json_object *tree = NULL;
+    deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
+    deps_index_listed(f->index, NULL, &others, wake);
+    assert_int_equal(f->woken, 0);
+    show("5");
+    deps_index_listed(f->index, NULL, &things, wake);
+    assert_int_equal(f->woken, 0);
+    show(NULL);
+    deps_index_listed(f->index, NULL, &things, wake);
+    assert_int_equal(f->woken, 1);
+    /* Made by us, gone again before a broken watch could show it. */
+    deps_read(f->deps, &things, "ns", "a", NULL);
+    deps_wrote(f->deps, &things, "ns", "a", thing(f->arena, "7"));
+    assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
+    deps_index_listed(f->index, NULL, &things, wake);
+    assert_int_equal(f->woken, 2);
+    assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
+    /* Never there: no news. */
+    deps_read(f->deps, &things, "ns", "a", NULL);
+    deps_index_listed(f->index, NULL, &things, wake);
+    assert_int_equal(f->woken, 2);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -243,6 +271,7 @@ int main(void)
         CASE(deletion_is_news),
         CASE(what_a_tick_did_not_use_is_no_dependency_any_more),
         CASE(an_idle_end_drops_trees_and_keeps_versions),
+        CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it),
         CASE(sharers_are_told_each_and_may_leave_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

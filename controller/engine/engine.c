@@ -8,6 +8,7 @@
 #include "engine/gauges.h"
 #include "engine/job.h"
 #include "engine/outbox.h"
+#include "engine/targets.h"
 #include "engine/watchset.h"
 
 /* A job and its place in the queue of those that want to run. */
@@ -21,6 +22,7 @@ struct engine {
     struct engine_context context;
     struct job_owner owner;
     struct deps_index *index;
+    struct targets *targets;
     struct lh_table *cares; /* "namespace/name" -> struct care; owns the keys */
     struct care *first, **last;
     struct timer *pump_timer;
@@ -159,6 +161,10 @@ static void on_change(void *arg, const struct kube_resource *resource, const str
                       const struct seen *after)
 {
     struct engine *engine = arg;
+    if (!before && !after) {
+        deps_index_listed(engine->index, engine->context.watches, resource, owner_wake);
+        return;
+    }
     if (resource == &engine_canaries && after && !before)
         take_care(engine, &after->digest);
     deps_index_changed(engine->index, resource, before, after, owner_idle, owner_wake);
@@ -188,9 +194,11 @@ struct engine *engine_new(const struct engine_options *options)
     };
     engine->last = &engine->first;
     engine->index = deps_index_new();
+    engine->targets = targets_new();
     engine->cares = lh_kchar_table_new(64, free_key);
     engine->owner = (struct job_owner){.context = &engine->context,
                                        .index = engine->index,
+                                       .targets = engine->targets,
                                        .retry_ceiling_ms = options->retry_ceiling_ms,
                                        .wants = on_wants,
                                        .ended = on_ended,
@@ -219,6 +227,7 @@ void engine_free(struct engine *engine)
     }
     lh_table_free(engine->cares);
     deps_index_free(engine->index);
+    targets_free(engine->targets);
     outbox_free(engine->context.outbox);
     event_recorder_free(engine->context.events);
     free(engine);
@@ -240,5 +249,5 @@ void engine_lead(struct engine *engine, bool leads)
 
 bool engine_ready(const struct engine *engine)
 {
-    return watchset_synced(engine->context.watches);
+    return watchset_synced(engine->context.watches, &engine_canaries);
 }

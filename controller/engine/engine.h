@@ -28,7 +28,8 @@ struct engine *engine_new(const struct engine_options *options);
 void engine_free(struct engine *engine);
 /* Leadership was gained or lost. */
 void engine_lead(struct engine *engine, bool leads);
-/* True when all watches have been listed once: the controller knows what there is. */
+/* True when the Canaries have been listed: the controller knows what there is to do. Resources that
+ * are not installed do not count, objects of them are read when a rule asks. */
 bool engine_ready(const struct engine *engine);
 
 #endif

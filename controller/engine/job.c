@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
@@ -11,10 +12,17 @@
 #include "engine/gather.h"
 #include "engine/gauges.h"
 #include "engine/perform.h"
+#include "engine/targets.h"
+#include "kube/backoff.h"
 
 /* A run that asks more often than this has rules that never have enough; ended, logged, tried again
  * later. */
-enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 5, FIRST_RETRY_MS = 500, UUID_TEXT = 37 };
+enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 5, FIRST_RETRY_MS = 500 };
+/* AGAIN_NOW so often in a row means that something undoes what the rules write. */
+enum { MAX_AGAIN_NOW = 10 };
+/* Events wake a canary at most so often in so long: an object that changes without end, or somebody
+ * who fights over a route, must not keep the controller busy. */
+enum { BURST_RUNS = 50, BURST_MS = 10000 };
 
 enum job_state { JOB_IDLE, JOB_QUEUED, JOB_READING, JOB_GATHERING, JOB_PERFORMING };
 
@@ -23,11 +31,16 @@ struct job {
     char *namespace_, *name;
     char *label;  /* "name.namespace", for the log */
     char *target; /* targetRef.name once known, for the gauges */
+    char *claim;  /* its place among all targets, see engine/targets.h */
     enum job_state state;
     enum phase phase; /* after the last run */
     bool woken;       /* again, after this run */
     struct deps *deps;
     struct timer *timer;
+    int64_t timer_at; /* monotonic: when it fires */
+    int64_t burst_since;
+    int burst_runs;     /* that events asked for since then */
+    int again_now;      /* in a row */
     int64_t next_due;   /* monotonic: the next step may run from then on */
     bool cadence_known; /* next_due holds what the status told at the first tick */
     int failures;       /* in a row */
@@ -93,6 +106,7 @@ void job_free(struct job *job)
     drop_run(job);
     timer_stop(job->timer);
     deps_free(job->deps);
+    targets_release(job->owner->targets, job->claim, job->label);
     gauges_total(job->namespace_, -1);
     if (job->target)
         gauges_forget(job->name, job->target, job->namespace_);
@@ -100,6 +114,7 @@ void job_free(struct job *job)
     free(job->name);
     free(job->label);
     free(job->target);
+    free(job->claim);
     free(job);
 }
 
@@ -123,12 +138,8 @@ bool job_idle(const struct job *job)
     return job->state == JOB_IDLE && resting(job->phase);
 }
 
-void job_wake(struct job *job)
+static void ask_to_run(struct job *job)
 {
-    if (job->state != JOB_IDLE) {
-        job->woken = job->state != JOB_QUEUED;
-        return;
-    }
     job_set_state(job, JOB_QUEUED);
     timer_stop(job->timer);
     job->timer = NULL;
@@ -139,7 +150,42 @@ static void on_timer(void *arg)
 {
     struct job *job = arg;
     job->timer = NULL;
-    job_wake(job);
+    ask_to_run(job);
+}
+
+/* Runs after so long, or when it would have run anyway. */
+static void run_after(struct job *job, int64_t ms)
+{
+    int64_t at = clock_monotonic_ms() + ms;
+    if (job->timer && job->timer_at <= at)
+        return;
+    timer_stop(job->timer);
+    job->timer = timer_start(job->owner->context->loop, ms, 0, on_timer, job);
+    job->timer_at = at;
+}
+
+void job_wake(struct job *job)
+{
+    if (job->state != JOB_IDLE) {
+        job->woken = job->state != JOB_QUEUED;
+        return;
+    }
+    int64_t now = clock_monotonic_ms();
+    if (now - job->burst_since >= BURST_MS) {
+        job->burst_since = now;
+        job->burst_runs = 0;
+    }
+    if (job->burst_runs < BURST_RUNS) {
+        job->burst_runs++;
+        ask_to_run(job);
+        return;
+    }
+    if (job->burst_runs == BURST_RUNS) {
+        job->burst_runs++;
+        log_warn("canary_restless", job->label,
+                 "something that this canary depends on changes all the time; it waits a little");
+    }
+    run_after(job, job->burst_since + BURST_MS - now);
 }
 
 /* Ends the run; wakes again after `ms`, or not by itself when ms is negative. */
@@ -150,11 +196,11 @@ static void end_run(struct job *job, int64_t ms)
     drop_run(job);
     job_set_state(job, JOB_IDLE);
     job->owner->ended(job->owner->arg, job);
+    if (ms >= 0)
+        run_after(job, ms);
     if (job->woken) {
         job->woken = false;
         job_wake(job);
-    } else if (ms >= 0) {
-        job->timer = timer_start(job->owner->context->loop, ms, 0, on_timer, job);
     }
 }
 
@@ -169,7 +215,7 @@ static int64_t retry_ms(struct job *job)
     if (wait > job->owner->retry_ceiling_ms)
         wait = job->owner->retry_ceiling_ms;
     job->failures++;
-    return wait + random() % (wait / 4 + 1);
+    return wait + backoff_random(wait / 4 + 1);
 }
 
 /* The run cannot go on; the release holds as it stands, and everything is derived anew on the next
@@ -180,9 +226,10 @@ static void fail_run(struct job *job, enum err err, const struct errinfo *info)
     deps_forget_trees(job->deps);
     log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),
              LOG_INT("retry_ms", wait));
-    if (job->tick && err != ERR_CANCELLED)
-        perform_event(job->owner->context, &job->canary, job->canary.status.phase, "Warning",
-                      info->text, job->tick->now_ms);
+    struct engine_context *context = job->owner->context;
+    if (job->tick && err != ERR_CANCELLED && context->may_write(context->may_write_arg))
+        perform_event(context, &job->canary, job->canary.status.phase, "Warning", info->text,
+                      job->tick->now_ms);
     end_run(job, wait);
 }
 
@@ -229,9 +276,14 @@ static void plan_done(struct job *job)
         gauges_tick_seconds(&job->canary, (double)(now - job->began) / 1000);
     }
     int64_t wait = -1;
-    if (plan->again == AGAIN_NOW) {
+    job->again_now = plan->again == AGAIN_NOW ? job->again_now + 1 : 0;
+    if (plan->again == AGAIN_NOW && job->again_now <= MAX_AGAIN_NOW) {
         wait = 0;
-    } else if (plan->again == AGAIN_INTERVAL) {
+    } else if (plan->again != AGAIN_NEVER) {
+        if (job->again_now > MAX_AGAIN_NOW)
+            log_warn("canary_restless", job->label,
+                     "something undoes what the rules write; trying again after the interval",
+                     LOG_INT("times", job->again_now));
         int64_t at = job->next_due > now ? job->next_due : job->began + interval;
         wait = at > now ? at - now : 0;
     }
@@ -250,10 +302,15 @@ static void on_performed(void *arg, enum err err, const struct errinfo *info)
         fail_run(job, err, info);
 }
 
+static void refused(struct job *job)
+{
+    struct errinfo info = {0};
+    fail_run(job, err_set(&info, ERR_CANCELLED, "this replica is not the leader"), &info);
+}
+
 static void perform_plan(struct job *job)
 {
     job_set_state(job, JOB_PERFORMING);
-    struct errinfo info = {0};
     switch (perform_start(job->owner->context, job->deps, job->tick, on_performed, job,
                           &job->perform)) {
     case PERFORM_PENDING:
@@ -262,7 +319,7 @@ static void perform_plan(struct job *job)
         plan_done(job);
         return;
     case PERFORM_REFUSED:
-        fail_run(job, err_set(&info, ERR_CANCELLED, "this replica is not the leader"), &info);
+        refused(job);
         return;
     }
 }
@@ -282,6 +339,7 @@ static void on_gathered(void *arg, enum err err, const struct errinfo *info)
 
 static void decide_round(struct job *job)
 {
+    struct engine_context *context = job->owner->context;
     for (;;) {
         tick_reset(job->tick);
         if (decide(job->tick) != VERDICT_NEED_FACTS) {
@@ -296,7 +354,12 @@ static void decide_round(struct job *job)
                      &info);
             return;
         }
-        job->gather = gather_start(job->owner->context, job->deps, job->tick, on_gathered, job);
+        /* Webhooks act: whoever leads now calls them. */
+        if (!context->may_write(context->may_write_arg)) {
+            refused(job);
+            return;
+        }
+        job->gather = gather_start(context, job->deps, job->tick, on_gathered, job);
         if (job->gather)
             return;
     }
@@ -336,13 +399,20 @@ static void tell_mistake(struct job *job, struct json_object *tree, const struct
                         .uid = json_str_at(tree, "metadata", "uid", NULL),
                         .resource_version = json_str_at(tree, "metadata", "resourceVersion", NULL),
                         .target = {.kind = "", .name = ""},
-                        .generation = -1};
+                        .generation = json_int_at(tree, 0, "metadata", "generation", NULL)};
     job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings, now, true,
                          new_uuid(job->arena));
     plan_status(job->tick, patch);
     plan_event(job->tick, "Warning", PHASE_NONE, "%s", info->text);
     job_set_state(job, JOB_GATHERING);
     perform_plan(job);
+}
+
+static int64_t interval_ms(const struct job *job)
+{
+    int64_t floor = job->owner->context->settings->min_analysis_interval_ms;
+    int64_t interval = job->canary.analysis.interval_ms;
+    return interval > floor ? interval : floor;
 }
 
 /*
@@ -352,10 +422,8 @@ static void tell_mistake(struct job *job, struct json_object *tree, const struct
 static void learn_cadence(struct job *job)
 {
     const char *since = job->canary.status.last_transition_time;
-    int64_t floor = job->owner->context->settings->min_analysis_interval_ms;
-    int64_t interval = job->canary.analysis.interval_ms;
+    int64_t interval = interval_ms(job);
     int64_t last;
-    interval = interval > floor ? interval : floor;
     job->cadence_known = true;
     if (!since || clock_parse(since, &last, NULL) != ERR_OK)
         return;
@@ -368,7 +436,39 @@ static bool is_due(struct job *job)
 {
     if (!job->cadence_known)
         learn_cadence(job);
+    /* An interval that was shortened counts at once. */
+    int64_t latest = clock_monotonic_ms() + interval_ms(job);
+    if (job->next_due > latest)
+        job->next_due = latest;
     return clock_monotonic_ms() >= job->next_due || resting(job->canary.status.phase);
+}
+
+/* Notes the target; tells when another Canary releases it as well. */
+static void claim_target(struct job *job)
+{
+    const struct canary *canary = &job->canary;
+    const char *claim = arena_printf(job->arena, "%s/%s/%s", job->namespace_, canary->target.kind,
+                                     canary->target.name);
+    if (job->claim && strcmp(job->claim, claim) == 0)
+        return;
+    if (job->target)
+        gauges_forget(job->name, job->target, job->namespace_);
+    targets_release(job->owner->targets, job->claim, job->label);
+    free(job->claim);
+    free(job->target);
+    job->claim = heap_strdup(claim);
+    job->target = heap_strdup(canary->target.name);
+    const char *other = targets_claim(job->owner->targets, claim, job->label);
+    if (!other)
+        return;
+    log_error("target_shared", job->label, "another canary has the same target",
+              LOG_STR("target", claim), LOG_STR("other", other));
+    perform_event(job->owner->context, canary, canary->status.phase, "Warning",
+                  arena_printf(job->arena,
+                               "spec.targetRef: %s %s is released by Canary %s already; two "
+                               "Canaries of one target undo each other's work, delete one of them",
+                               canary->target.kind, canary->target.name, other),
+                  clock_wall_ms());
 }
 
 static void start_tick(struct job *job, struct json_object *tree)
@@ -380,8 +480,7 @@ static void start_tick(struct job *job, struct json_object *tree)
         tell_mistake(job, tree, &info);
         return;
     }
-    if (!job->target)
-        job->target = heap_strdup(job->canary.target.name);
+    claim_target(job);
     job_set_state(job, JOB_GATHERING);
     if (job->tick && generation == job->canary.generation) {
         /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */

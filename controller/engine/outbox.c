@@ -25,6 +25,7 @@ struct lane {
 struct outbox {
     struct engine_context *context;
     struct lane *lanes;
+    int count; /* letters in all lanes */
 };
 
 static void send_first(struct lane *lane);
@@ -43,6 +44,7 @@ static void drop_first(struct lane *lane)
     if (!lane->first)
         lane->last = &lane->first;
     lane->count--;
+    lane->outbox->count--;
     arena_free(letter->arena);
 }
 
@@ -110,6 +112,7 @@ static void make_room(struct lane *lane)
     if (!oldest->next)
         lane->last = &lane->first->next;
     lane->count--;
+    lane->outbox->count--;
     arena_free(oldest->arena);
     log_error("event_dropped", lane->canary,
               "too many events wait for a webhook that does not take them");
@@ -118,6 +121,12 @@ static void make_room(struct lane *lane)
 static void post(struct outbox *outbox, const struct canary *canary,
                  const struct canary_webhook *webhook, struct json_object *facts, enum phase phase)
 {
+    if (outbox->count >= OUTBOX_MAX) {
+        log_error("event_dropped", canary->name,
+                  "too many events of all canaries wait for webhooks that do not take them",
+                  LOG_STR("hook", webhook->name));
+        return;
+    }
     struct arena *arena = arena_new();
     struct letter *letter = ARENA_NEW(arena, struct letter);
     /* The hook's own metadata does not overwrite what the event says. */
@@ -142,6 +151,7 @@ static void post(struct outbox *outbox, const struct canary *canary,
     *lane->last = letter;
     lane->last = &letter->next;
     lane->count++;
+    outbox->count++;
     if (!lane->call)
         send_first(lane);
 }

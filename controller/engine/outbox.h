@@ -4,14 +4,15 @@
  *
  * Messages of one Canary leave in order, one at a time; an endpoint that is slow or down holds up
  * nobody else. At most OUTBOX_MAX_PER_CANARY wait per Canary, the oldest is dropped with a log
- * line. Failures are logged only (contract/statemachine.md §12).
+ * line; at most OUTBOX_MAX wait in all, further ones are dropped. Failures are logged only
+ * (contract/statemachine.md §12).
  */
 #ifndef ENGINE_OUTBOX_H
 #define ENGINE_OUTBOX_H
 
 #include "engine/context.h"
 
-enum { OUTBOX_MAX_PER_CANARY = 256 };
+enum { OUTBOX_MAX_PER_CANARY = 256, OUTBOX_MAX = 4096 };
 
 struct outbox;
 struct outbox *outbox_new(struct engine_context *context);

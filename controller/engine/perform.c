@@ -104,7 +104,10 @@ static void on_written(void *arg, const struct kube_result *result)
     gauges_effect(effect_name(effect->kind), "ok");
     if (effect->kind == EFFECT_STATUS) {
         const struct canary *canary = perform->tick->canary;
-        deps_wrote(perform->deps, &engine_canaries, canary->namespace_, canary->name, result->body);
+        /* A spec that changed since it was read came with this answer: its event must stay news. */
+        if (json_int_at(result->body, 0, "metadata", "generation", NULL) == canary->generation)
+            deps_wrote(perform->deps, &engine_canaries, canary->namespace_, canary->name,
+                       result->body);
         note_phase(perform);
     } else {
         const char *name =
@@ -237,9 +240,10 @@ static bool is_write(enum effect_kind kind)
 static enum perform_state run_on(struct perform *perform)
 {
     for (; perform->effect; perform->effect = perform->effect->next) {
+        /* Who does not lead tells nothing either: whoever leads now does. */
+        if (!perform->context->may_write(perform->context->may_write_arg))
+            return PERFORM_REFUSED;
         if (is_write(perform->effect->kind)) {
-            if (!perform->context->may_write(perform->context->may_write_arg))
-                return PERFORM_REFUSED;
             write_effect(perform);
             return PERFORM_PENDING;
         }

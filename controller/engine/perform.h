@@ -1,5 +1,5 @@
 /*
- * Carries out a plan: its effects one at a time, in order. Every write asks for leadership first
+ * Carries out a plan: its effects one at a time, in order. Every effect asks for leadership first
  * and stops the plan when it fails; what the API answers is remembered in deps, so that our own
  * writes wake nobody.
  */
@@ -17,7 +17,7 @@ typedef void (*perform_done_fn)(void *arg, enum err err, const struct errinfo *i
 enum perform_state {
     PERFORM_DONE,    /* the whole plan was done at once; done is not called */
     PERFORM_PENDING, /* done will be called */
-    PERFORM_REFUSED, /* not the leader: the first write was not made; done is not called */
+    PERFORM_REFUSED, /* not the leader: nothing was waited for; done is not called */
 };
 
 /* The tick must outlive it. *out is set when PENDING. */

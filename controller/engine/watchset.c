@@ -68,8 +68,6 @@ static struct digest *make_metadata_seen(struct json_object *object)
 static void on_changed(void *arg, const struct digest *before, const struct digest *after)
 {
     struct entry *entry = arg;
-    if (!before && !after)
-        return;
     entry->set->fn(entry->set->arg, entry->resource, (const struct seen *)before,
                    (const struct seen *)after);
 }
@@ -130,14 +128,16 @@ bool watchset_look(const struct watchset *set, const struct kube_resource *resou
     struct entry *entry = find(set, resource);
     if (!entry || !store_synced(entry->store) || store_trouble(entry->store))
         return false;
+    /* What lies in a namespace that is not watched is not known to be absent. */
+    if (set->namespace_ && !resource->cluster_scoped &&
+        (!namespace_ || strcmp(namespace_, set->namespace_) != 0))
+        return false;
     *out = (const struct seen *)store_get(entry->store, namespace_, name);
     return true;
 }
 
-bool watchset_synced(const struct watchset *set)
+bool watchset_synced(const struct watchset *set, const struct kube_resource *resource)
 {
-    for (struct entry *entry = set->entries; entry; entry = entry->next)
-        if (!store_synced(entry->store))
-            return false;
-    return true;
+    struct entry *entry = find(set, resource);
+    return entry && store_synced(entry->store);
 }

@@ -16,7 +16,8 @@ struct seen {
 };
 
 struct watchset;
-/* before NULL: new; after NULL: gone. */
+/* before NULL: new; after NULL: gone; both NULL: the resource has been listed whole, again perhaps.
+ */
 typedef void (*watchset_fn)(void *arg, const struct kube_resource *resource,
                             const struct seen *before, const struct seen *after);
 
@@ -27,11 +28,12 @@ void watchset_free(struct watchset *set);
 /* Begins to watch the resource unless that has begun already. The resource must have static
  * lifetime. */
 void watchset_add(struct watchset *set, const struct kube_resource *resource);
-/* True when the resource is watched and listed whole; *out is then the object's digest or NULL when
- * there is none. */
+/* True when the resource is watched there and listed whole; *out is then the object's digest or
+ * NULL when there is none. */
 bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
                    const char *namespace_, const char *name, const struct seen **out);
-/* True when everything that is watched has been listed. */
-bool watchset_synced(const struct watchset *set);
+/* True when the resource is watched and has been listed: a resource that is not installed never is.
+ */
+bool watchset_synced(const struct watchset *set, const struct kube_resource *resource);
 
 #endif

@@ -1,0 +1,65 @@
+/* The engine when each of its requests fails once, and when it is ended at each of them. */
+#include "engine/fixture_test.h"
+
+static enum verdict rule_everything(struct fixture *f, struct tick *tick)
+{
+    struct json_object *thing;
+    const struct hook_answer *answer;
+    if (!need_object(tick, &things, "test", "a", &thing) ||
+        !need_hook(tick, 0, PHASE_Progressing, &answer))
+        return VERDICT_NEED_FACTS;
+    plan_a_status(f, tick);
+    plan_event(tick, "Normal", PHASE_Progressing, "done");
+    tick->plan->again = answer->passed ? AGAIN_NEVER : AGAIN_NOW;
+    return VERDICT_STOP;
+}
+
+/* Each write of the status raises the version. */
+static void end_when_done(void *arg)
+{
+    struct fixture *f = arg;
+    if (f->version > 10)
+        loop_drain(f->loop);
+}
+
+enum { TORTURED_REQUESTS = 9 };
+
+static void torture(void **state, int fail_at, int status, int drain_at)
+{
+    tear_down_idle(state);
+    assert_int_equal(set_up(state), 0);
+    struct fixture *f = *state;
+    f->rule = rule_everything;
+    f->stop_after = 0;
+    f->fail_at = fail_at;
+    f->fail_status = status;
+    f->drain_at = drain_at;
+    if (!drain_at)
+        f->ticker = timer_start(f->loop, 50, 50, end_when_done, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    if (!drain_at)
+        assert_true(noted(f, "write status") >= 1);
+}
+
+static void a_failure_at_each_request_only_delays(void **state)
+{
+    static const int statuses[] = {403, 409, 500};
+    for (int n = 1; n <= TORTURED_REQUESTS; n++)
+        torture(state, n, statuses[n % 3], 0);
+}
+
+static void an_end_at_each_request_leaves_nothing(void **state)
+{
+    for (int n = 1; n <= TORTURED_REQUESTS; n++)
+        torture(state, 0, 0, n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_failure_at_each_request_only_delays),
+        CASE(an_end_at_each_request_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,413 @@
+/*
+ * For the tests of the engine: a small API server with rules of the test in place of decide/.
+ * Included by one file of each program.
+ */
+#ifndef ENGINE_FIXTURE_TEST_H
+#define ENGINE_FIXTURE_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "decide/decide.h"
+#include "engine/engine.h"
+#include "net/server.h"
+
+#define MAYBE_UNUSED __attribute__((unused))
+
+enum { MAX_LOG = 64, WATCHDOG_MS = 8000 };
+
+struct fixture {
+    struct loop *loop;
+    struct http_client *http;
+    struct kube_client *kube;
+    struct http_server *server;
+    struct engine *engine;
+    struct arena *arena;
+    struct timer *watchdog, *ticker;
+    struct settings settings;
+    struct kube_config config;
+    /* the cluster */
+    int version; /* resourceVersion of everything */
+    bool gone;
+    const char *interval; /* spec.analysis.interval */
+    struct http_conn_request *watches[8];
+    int n_watches;
+    int fail_reads, fail_writes; /* the next so many answer with the status */
+    int fail_status;
+    int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0: none */
+    int requests;
+    bool twin;      /* a second Canary, with the same target */
+    bool no_things; /* their resource is not installed */
+    bool ask_ready;
+    bool late_list; /* things are listed after one was read, which is gone by then */
+    struct http_conn_request *held;
+    /* what happened */
+    char *log[MAX_LOG];
+    int logged;
+    int decided, hooks;
+    enum verdict (*rule)(struct fixture *f, struct tick *tick);
+    int stop_after; /* decisions after which the loop ends */
+    bool leads;
+    bool timed_out;
+};
+
+static struct fixture *now; /* decide() has no argument of ours */
+
+static void note(struct fixture *f, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    if (f->logged < MAX_LOG)
+        f->log[f->logged++] = arena_vprintf(f->arena, fmt, args);
+    va_end(args);
+}
+
+static MAYBE_UNUSED int noted(const struct fixture *f, const char *text)
+{
+    int count = 0;
+    for (int i = 0; i < f->logged; i++)
+        count += strcmp(f->log[i], text) == 0;
+    return count;
+}
+
+/* Was an event recorded that has this in it? */
+static MAYBE_UNUSED bool told(const struct fixture *f, const char *text)
+{
+    for (int i = 0; i < f->logged; i++)
+        if (strncmp(f->log[i], "event ", 6) == 0 && strstr(f->log[i], text))
+            return true;
+    return false;
+}
+
+enum verdict decide(struct tick *tick)
+{
+    struct fixture *f = now;
+    enum verdict verdict = f->rule(f, tick);
+    if (verdict != VERDICT_NEED_FACTS) {
+        f->decided++;
+        if (f->decided == f->stop_after)
+            timer_start(f->loop, 200, 0, (timer_fn)loop_drain, f->loop);
+    }
+    return verdict;
+}
+
+/* --- the API server
+ * ----------------------------------------------------------------------------------------- */
+
+static const char *named_canary_text(struct fixture *f, const char *name)
+{
+    return arena_printf(f->arena,
+                        "{\"apiVersion\":\"flagger.app/"
+                        "v1beta1\",\"kind\":\"Canary\",\"metadata\":{\"name\":\"%s\","
+                        "\"namespace\":\"test\",\"uid\":\"u\",\"generation\":1,\"resourceVersion\":"
+                        "\"%d\"},\"spec\":{"
+                        "\"provider\":\"kubernetes\",\"targetRef\":{\"apiVersion\":\"apps/"
+                        "v1\",\"kind\":\"Deployment\","
+                        "\"name\":\"podinfo\"},\"service\":{\"port\":80},\"analysis\":{"
+                        "\"interval\":\"%s\",\"threshold\":1,"
+                        "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
+                        "127.0.0.1:%d/hook\"}]}},"
+                        "\"status\":{\"phase\":\"Progressing\"}}",
+                        name, f->version, f->interval, http_server_port(f->server));
+}
+
+static const char *canary_text(struct fixture *f)
+{
+    return named_canary_text(f, "podinfo");
+}
+
+static void on_watch_gone(void *arg)
+{
+    struct http_conn_request **slot = arg;
+    *slot = NULL;
+}
+
+static void reply_list(struct fixture *f, struct http_conn_request *req, const char *item)
+{
+    if (http_req_param(req, "watch")) {
+        struct http_conn_request **slot = &f->watches[f->n_watches++ % 8];
+        *slot = req;
+        http_req_on_gone(req, on_watch_gone, slot);
+        http_stream_start(req, 200, "application/json", 0);
+        return;
+    }
+    http_reply_json(
+        req, 200,
+        arena_printf(
+            f->arena,
+            "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"%d\"},"
+            "\"items\":[%s]}",
+            f->version, item));
+}
+
+static const char not_found[] = "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404}";
+
+/* Torture: counts the request; true when it has been answered with a failure. */
+static bool tortured(struct fixture *f, struct http_conn_request *req)
+{
+    f->requests++;
+    if (f->requests == f->drain_at)
+        loop_drain(f->loop);
+    if (f->requests != f->fail_at)
+        return false;
+    http_reply_json(
+        req, f->fail_status,
+        arena_printf(f->arena,
+                     "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"tortured\","
+                     "\"code\":%d}",
+                     f->fail_status));
+    return true;
+}
+
+static void get_canaries(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    if (tortured(f, req))
+        return;
+    const char *twin = f->twin ? arena_printf(f->arena, ",%s", named_canary_text(f, "twin")) : "";
+    reply_list(f, req, f->gone ? "" : arena_printf(f->arena, "%s%s", canary_text(f), twin));
+}
+
+static void on_held_gone(void *arg)
+{
+    ((struct fixture *)arg)->held = NULL;
+}
+
+static void get_things(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    if (tortured(f, req))
+        return;
+    if (f->no_things) {
+        http_reply_json(req, 404, not_found);
+    } else if (f->late_list && !noted(f, "read thing")) {
+        f->held = req;
+        http_req_on_gone(req, on_held_gone, f);
+    } else {
+        reply_list(f, req, "");
+    }
+}
+
+static bool fails(struct fixture *f, int *left, struct http_conn_request *req)
+{
+    if (*left == 0)
+        return false;
+    (*left)--;
+    http_reply_json(
+        req, f->fail_status,
+        arena_printf(
+            f->arena,
+            "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"as the test asked\","
+            "\"code\":%d}",
+            f->fail_status));
+    return true;
+}
+
+static void get_canary(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    note(f, "read canary");
+    if (tortured(f, req) || fails(f, &f->fail_reads, req))
+        return;
+    if (f->gone)
+        http_reply_json(req, 404, not_found);
+    else
+        http_reply_json(req, 200, named_canary_text(f, strrchr(http_req_path(req), '/') + 1));
+}
+
+static void patch_status(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    note(f, "write status");
+    if (tortured(f, req) || fails(f, &f->fail_writes, req))
+        return;
+    f->version++;
+    http_reply_json(req, 200, canary_text(f));
+}
+
+static void get_thing(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    note(f, "read thing");
+    if (tortured(f, req))
+        return;
+    if (!f->late_list || noted(f, "read thing") > 1) {
+        http_reply_json(req, 404, not_found);
+        return;
+    }
+    http_reply_json(req, 200,
+                    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"test\",\"uid\":\"t\","
+                    "\"resourceVersion\":\"5\"}}");
+    if (f->held)
+        reply_list(f, f->held, "");
+    f->held = NULL;
+}
+
+static void post_event(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    size_t len;
+    const char *body = http_req_body(req, &len);
+    struct json_object *event = NULL;
+    if (tortured(f, req))
+        return;
+    if (json_parse(f->arena, body, len, 65536, &event, NULL) == ERR_OK)
+        note(f, "event %s", json_str_at(event, "message", NULL));
+    http_reply(req, 201, "application/json", body, len);
+}
+
+static void post_hook(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    f->hooks++;
+    if (!tortured(f, req))
+        http_reply_text(req, 200, "good");
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/apis/flagger.app/v1beta1/canaries", get_canaries},
+    {"GET", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo", get_canary},
+    {"GET", "/apis/flagger.app/v1beta1/namespaces/test/canaries/twin", get_canary},
+    {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo/status", patch_status},
+    {"GET", "/apis/example.org/v1/things", get_things},
+    {"GET", "/apis/example.org/v1/namespaces/test/things/a", get_thing},
+    {"POST", "/api/v1/namespaces/test/events", post_event},
+    {"POST", "/hook", post_hook},
+    {NULL, NULL, NULL},
+};
+
+/* One line to every watch of the canaries. */
+static MAYBE_UNUSED void tell_watch(struct fixture *f, const char *type)
+{
+    const char *line =
+        arena_printf(f->arena, "{\"type\":\"%s\",\"object\":%s}\n", type, canary_text(f));
+    for (int i = 0; i < 8; i++)
+        if (f->watches[i])
+            http_stream_send(f->watches[i], line, strlen(line));
+}
+
+static MAYBE_UNUSED const struct kube_resource things = {
+    .group = "example.org", .version = "v1", .plural = "things", .kind = "Thing"};
+
+static enum verdict rule_rest(struct fixture *f, struct tick *tick)
+{
+    (void)f;
+    tick->plan->again = AGAIN_NEVER;
+    return VERDICT_STOP;
+}
+
+static MAYBE_UNUSED void plan_a_status(struct fixture *f, struct tick *tick)
+{
+    struct json_object *patch = json_own(f->arena, json_object_new_object());
+    json_set_str(json_sub(patch, "status"), "phase", "Progressing");
+    plan_status(tick, patch);
+}
+
+/* --- set-up
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static void on_watchdog(void *arg)
+{
+    struct fixture *f = arg;
+    f->watchdog = NULL;
+    f->timed_out = true;
+    loop_drain(f->loop);
+}
+
+static void on_drain(void *arg)
+{
+    struct fixture *f = arg;
+    timer_stop(f->watchdog);
+    f->watchdog = NULL;
+    timer_stop(f->ticker);
+    f->ticker = NULL;
+    if (f->ask_ready && engine_ready(f->engine))
+        note(f, "ready");
+    engine_free(f->engine);
+    f->engine = NULL;
+    kube_client_free(f->kube);
+    http_client_free(f->http);
+    for (int i = 0; i < 8; i++)
+        if (f->watches[i])
+            http_stream_end(f->watches[i]);
+    if (f->held)
+        http_reply_json(f->held, 503, "{}");
+}
+
+static bool is_leader(void *arg)
+{
+    return ((struct fixture *)arg)->leads;
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    static const char *const none[] = {NULL};
+    fixture = (struct fixture){.loop = loop_new(5000),
+                               .arena = arena_new(),
+                               .version = 10,
+                               .interval = "1s",
+                               .rule = rule_rest,
+                               .stop_after = 1};
+    struct fixture *f = now = &fixture;
+    struct errinfo info;
+    struct http_server_options options = {.address = "127.0.0.1", .routes = routes, .arg = f};
+    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
+    f->config = (struct kube_config){
+        .server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server)),
+        .namespace_ = "default"};
+    f->settings = (struct settings){.mesh_provider = "kubernetes",
+                                    .metrics_server = "",
+                                    .selector_labels = none,
+                                    .include_label_prefixes = none,
+                                    .cluster_name = ""};
+    f->http = http_client_new(f->loop, NULL);
+    f->kube = kube_client_new(f->loop, f->http, &f->config, &(struct kube_client_options){0});
+    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
+    loop_on_drain(f->loop, on_drain, f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    http_server_free(f->server);
+    loop_free(f->loop);
+    arena_free(f->arena);
+    return 0;
+}
+
+/* Ends a fixture that was not used: set_up() has opened handles. */
+static MAYBE_UNUSED void tear_down_idle(void **state)
+{
+    struct fixture *f = *state;
+    loop_drain(f->loop);
+    loop_run(f->loop);
+    tear_down(state);
+}
+
+static void run_engine(struct fixture *f, bool elects)
+{
+    f->engine = engine_new(&(struct engine_options){.loop = f->loop,
+                                                    .kube = f->kube,
+                                                    .http = f->http,
+                                                    .settings = &f->settings,
+                                                    .max_runs = 4,
+                                                    .retry_ceiling_ms = 1000,
+                                                    .is_leader = elects ? is_leader : NULL,
+                                                    .arg = f});
+    assert_int_equal(loop_run(f->loop), 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+#endif
