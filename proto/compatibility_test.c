@@ -29,7 +29,7 @@ static size_t split_row(char *line, char *cells[], size_t max)
 
 static void check_row(size_t number, char *line)
 {
-    char *cells[3];
+    char *cells[3] = {NULL};
     if (split_row(line, cells, 3) != 3)
         fail_msg("%s:%zu: a row has three cells", path, number);
     for (size_t i = 0; i < 2; i++) {

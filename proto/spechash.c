@@ -332,8 +332,8 @@ static enum err dump(struct arena *arena, const char *type, struct json_object *
 static enum err hash_of(struct arena *arena, const char *type, struct json_object *obj,
                         char hash[SPECHASH_TEXT], struct errinfo *ei)
 {
-    const char *text;
-    size_t len;
+    const char *text = "";
+    size_t len = 0;
     enum err err = dump(arena, type, obj, &text, &len, ei);
     hash[0] = '\0';
     if (err == ERR_OK)

@@ -51,7 +51,7 @@ static void put_cpu(struct buf *out)
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
         put(out, "process_cpu_seconds_total", "counter",
             "Total user and system CPU time spent in seconds.",
-            (double)used.tv_sec + (double)(used.tv_nsec / 1000000) / 1000);
+            (double)used.tv_sec + (double)used.tv_nsec / 1e9);
 }
 
 static void put_descriptors(struct buf *out)

@@ -375,8 +375,8 @@ static enum err parse_object(struct parser *p, struct json_object *obj)
 
 static enum err parse_value(struct parser *p, struct json_object **out)
 {
-    const char *text;
-    size_t len;
+    const char *text = NULL;
+    size_t len = 0;
     switch (p->at < p->end ? *p->at : '\0') {
     case '{':
         *out = json_object_new_object();

@@ -12,7 +12,7 @@ struct server {
     int version;
     const char *cut_off; /* the user agent whose requests hang */
     int fault_at;        /* the number of the request that meets the fault; 0: none */
-    enum { FAULT_500, FAULT_429, FAULT_403, FAULT_CUT, FAULT_LOST_ANSWER, FAULT_COUNT } fault;
+    enum fault { FAULT_500, FAULT_429, FAULT_403, FAULT_CUT, FAULT_LOST_ANSWER, FAULT_COUNT } fault;
     int creates, patches, gets;
 };
 
@@ -336,7 +336,7 @@ static void a_lease_that_is_deleted_is_made_anew(void **state)
 static void every_request_may_fail(void **state)
 {
     (void)state;
-    for (int fault = 0; fault < FAULT_COUNT; fault++) {
+    for (enum fault fault = 0; fault < FAULT_COUNT; fault++) {
         for (int n = 1; n <= 6; n++) {
             struct fixture f = {.server = {.fault = fault, .fault_at = n}};
             start(&f);

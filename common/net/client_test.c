@@ -248,7 +248,7 @@ static void test_odd_answers(void **state)
         snprintf(url, sizeof(url), "http://127.0.0.1:%d/", ntohs(addr.sin_port));
         exchange(&f, (struct http_request){.url = url}, &a);
         if (a.err != cases[i].err || !strstr(a.info, cases[i].info) ||
-            strcmp(a.body, cases[i].body))
+            strcmp(a.body, cases[i].body) != 0)
             fail_msg("case %zu: %d \"%s\" \"%s\"", i, a.err, a.info, a.body);
         uv_close((uv_handle_t *)&s.listener, NULL);
         for (int turn = 0; turn < 5; turn++)

@@ -100,7 +100,7 @@ __attribute__((unused)) static const char *fixture_body(struct fixture *f, int i
     while (effect && index-- > 0)
         effect = effect->next;
     assert_non_null(effect);
-    return json_text_sorted(f->arena, effect->body);
+    return effect ? json_text_sorted(f->arena, effect->body) : NULL;
 }
 
 /* The same with single quotes, as cases write it. */

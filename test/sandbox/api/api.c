@@ -172,7 +172,7 @@ static void serve_resource(struct restreq *req)
     };
     bool one = req->verb == REST_GET || req->verb == REST_UPDATE || req->verb == REST_PATCH ||
                req->verb == REST_DELETE;
-    if (!req->version || (req->path.ns && !objkind_namespaced(req->kind))) {
+    if (!req->kind || !req->version || (req->path.ns && !objkind_namespaced(req->kind))) {
         not_found(req);
     } else if (one && objkind_namespaced(req->kind) && !req->path.ns) {
         not_found(req);

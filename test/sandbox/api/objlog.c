@@ -124,7 +124,7 @@ void objlog_add(struct objlog *log, enum objevent_type type, struct objset *set,
 static void tell_state_of(struct objwatch *watch, struct objset *set, struct arena *arena)
 {
     size_t count = set->count;
-    struct json_object **items = arena_array(arena, count, sizeof(*items));
+    struct json_object **items = arena_array(arena, count, sizeof(struct json_object *));
     for (size_t i = 0; i < count; i++) {
         items[i] = json_own(arena, json_object_get(set->records[i]->obj));
     }

@@ -115,11 +115,10 @@ bool objname_is_qualified(const char *text)
     if (len == 0 || len > SUBDOMAIN_MAX) {
         return false;
     }
-    char prefix[SUBDOMAIN_MAX + 1];
+    char prefix[SUBDOMAIN_MAX + 1] = "";
     for (size_t i = 0; i < len; i++) {
         prefix[i] = (char)tolower((unsigned char)text[i]);
     }
-    prefix[len] = '\0';
     return is_subdomain(prefix) && is_word(slash + 1, strlen(slash + 1));
 }
 

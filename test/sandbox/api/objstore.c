@@ -131,7 +131,7 @@ size_t objstore_list(struct objstore *store, struct arena *arena, const struct o
     struct objset *set = objset_of_kind(store, kind);
     size_t begin, end;
     objset_range(set, ns, &begin, &end);
-    *items = arena_array(arena, end - begin, sizeof(**items));
+    *items = arena_array(arena, end - begin, sizeof(struct json_object *));
     for (size_t i = begin; i < end; i++) {
         (*items)[i - begin] = json_own(arena, json_object_get(set->records[i]->obj));
     }

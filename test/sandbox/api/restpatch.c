@@ -89,7 +89,7 @@ static void patch_existing(struct restreq *req, enum patch_type type, struct jso
     }
     bool scale = req->path.sub && strcmp(req->path.sub, "scale") == 0;
     struct json_object *base = objstore_as_version(req->arena, req->kind, old, req->version->name);
-    struct json_object *patched, *stored;
+    struct json_object *patched = NULL, *stored;
     if (!apply_patch(req, type, scale ? restscale_of(req, base) : base, patch, &patched)) {
         return;
     }

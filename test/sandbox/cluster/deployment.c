@@ -62,7 +62,7 @@ static void find_sets(struct run *run)
         else
             run->old[run->rollout.old_count++] = items[i];
     }
-    qsort(run->old, run->rollout.old_count, sizeof(run->old[0]), by_revision);
+    qsort(run->old, run->rollout.old_count, sizeof(struct json_object *), by_revision);
 }
 
 static struct rollout_set numbers_of(struct json_object *set)

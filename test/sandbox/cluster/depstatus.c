@@ -103,7 +103,7 @@ static void put_progressing(struct arena *arena, const struct depstatus_in *in,
         /* A pod of a finished rollout is down, or it is being scaled: that is no rollout. */
         put_condition(arena, in, list, type, "True", reason, "", false);
         return;
-    } else if (!before || done_before || progressed(in)) {
+    } else if (!reason || done_before || progressed(in)) {
         put_condition(arena, in, list, type, "True", "ReplicaSetUpdated",
                       arena_printf(arena, "%s is progressing.", set), true);
     } else {

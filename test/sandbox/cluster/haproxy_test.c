@@ -35,7 +35,8 @@ static void load(struct arena *arena, const char *file, struct route_table *tabl
     struct errinfo ei;
     assert_int_equal(file_read(arena, file, 1 << 20, &text, &len, &ei), ERR_OK);
     assert_int_equal(json_parse(arena, text, len, 1 << 20, &doc, &ei), ERR_OK);
-    struct json_object **routes = arena_array(arena, json_len(doc) + 1, sizeof(*routes));
+    struct json_object **routes =
+        arena_array(arena, json_len(doc) + 1, sizeof(struct json_object *));
     for (size_t i = 0; i < json_len(doc); i++)
         routes[i] = json_elem(doc, i);
     route_table_make(arena, routes, json_len(doc), resolve, NULL, table);

@@ -37,7 +37,7 @@ void podset_list(struct cluster *cluster, struct arena *arena, const char *ns,
     struct json_object **all;
     size_t count = context_list(cluster, arena, KIND_POD, ns, &all);
 
-    *out = (struct podset){.pods = arena_array(arena, count + 1, sizeof(*all))};
+    *out = (struct podset){.pods = arena_array(arena, count + 1, sizeof(struct json_object *))};
     for (size_t i = 0; i < count; i++) {
         if (!meta_owned_by(all[i], owner_uid) || meta_deleting(all[i]) || ended(all[i]))
             continue;
@@ -64,7 +64,7 @@ static int delete_order(const void *a, const void *b)
 
 void podset_order(struct podset *set)
 {
-    qsort(set->pods, set->count, sizeof(set->pods[0]), delete_order);
+    qsort(set->pods, set->count, sizeof(struct json_object *), delete_order);
 }
 
 const char *podset_node(struct arena *arena, int index)

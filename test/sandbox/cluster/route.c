@@ -325,10 +325,10 @@ static size_t count_rules(struct json_object **routes, size_t count)
 void route_table_make(struct arena *arena, struct json_object **routes, size_t count,
                       route_resolve_fn resolve, void *arg, struct route_table *out)
 {
-    struct json_object **sorted = arena_array(arena, count + 1, sizeof(*sorted));
+    struct json_object **sorted = arena_array(arena, count + 1, sizeof(struct json_object *));
     for (size_t i = 0; i < count; i++)
         sorted[i] = routes[i];
-    qsort(sorted, count, sizeof(*sorted), by_age);
+    qsort(sorted, count, sizeof(struct json_object *), by_age);
     *out = (struct route_table){
         .entries = arena_array(arena, ROUTE_MAX_ENTRIES, sizeof(struct route_entry)),
         .rules = arena_array(arena, count_rules(routes, count) + 1, sizeof(struct route_rule *)),

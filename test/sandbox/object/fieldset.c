@@ -95,11 +95,12 @@ struct json_object *fieldset_minus(struct arena *arena, struct json_object *a,
     struct json_object *node = new_node(arena);
     json_object_object_foreach(a, key, value)
     {
-        struct json_object *left = value;
-        if (is_dot(key))
-            left = child(b, ".") ? NULL : value;
-        else
-            left = fieldset_minus(arena, value, child(b, key));
+        struct json_object *other = child(b, key);
+        struct json_object *left = NULL;
+        if (!is_dot(key))
+            left = fieldset_minus(arena, value, other);
+        else if (!other)
+            left = value;
         if (left)
             json_set(node, key, left);
     }

@@ -370,13 +370,15 @@ struct jsonpath_result jsonpath_find(const struct jsonpath *path, struct arena *
                                      struct json_object *obj)
 {
     /* A step that picks one value makes no more values than there were. */
-    struct jsonpath_result now = {.values = arena_array(arena, 1, sizeof(obj)), .count = 1};
+    struct jsonpath_result now = {.values = arena_array(arena, 1, sizeof(struct json_object *)),
+                                  .count = 1};
     now.values[0] = obj;
     for (size_t i = 0; i < path->count && now.count > 0; i++) {
         const struct step *step = &path->steps[i];
         size_t room =
             step->kind == STEP_FIELD || step->kind == STEP_INDEX ? now.count : JSONPATH_MAX_RESULTS;
-        struct jsonpath_result next = {.values = arena_array(arena, room, sizeof(obj))};
+        struct jsonpath_result next = {.values =
+                                           arena_array(arena, room, sizeof(struct json_object *))};
         for (size_t k = 0; k < now.count; k++)
             take_step(step, arena, now.values[k], &next);
         now = next;

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -359,6 +360,7 @@ enum err schema_compile(struct json_object *open_api, struct schema **out, struc
     struct compiler c = {.arena = arena_new(), .ei = ei};
     struct schema *schema = NULL;
     enum err err = compile_node(&c, open_api, STRUCTURAL, 0, &schema);
+    assert(err || schema);
     if (!err && schema->type != SCHEMA_OBJECT && !schema->preserve)
         err = err_set(ei, ERR_INVALID, "type: must be object at the root");
     if (err) {

@@ -386,7 +386,7 @@ const char *selector_text(struct arena *arena, const struct selector *selector)
     const struct term *sorted[SELECTOR_MAX_TERMS];
     for (size_t i = 0; i < selector->count; i++)
         sorted[i] = &selector->terms[i];
-    qsort(sorted, selector->count, sizeof(*sorted), by_key);
+    qsort(sorted, selector->count, sizeof(struct term *), by_key);
     struct buf out;
     buf_init(&out, 4 * SELECTOR_MAX_BYTES);
     for (size_t i = 0; i < selector->count; i++) {
