@@ -15,10 +15,8 @@ static struct config_ref *add_ref(struct tick *tick, struct config_ref **list,
     if (*list && strcmp((*list)->key, key) == 0)
         return *list;
     struct config_ref *ref = ARENA_NEW(tick->arena, struct config_ref);
-    *ref = (struct config_ref){.next = *list,
-                               .resource = resource,
-                               .key = key,
-                               .name = arena_strdup(tick->arena, name)};
+    *ref = (struct config_ref){
+        .next = *list, .resource = resource, .key = key, .name = arena_strdup(tick->arena, name)};
     *list = ref;
     return ref;
 }
