@@ -43,6 +43,8 @@ struct task {
     int64_t started_ms, elapsed_ms; /* wall clock; elapsed once it has ended */
     struct child *child;            /* NULL: it has ended */
     struct waiter *waiters;
+    int n_waiters;
+    uint64_t ended;    /* the how-manieth that ended */
     const char *error; /* of task_result */
     int exit_status, signal;
 };
@@ -52,7 +54,7 @@ struct runner {
     int64_t timeout_ms;
     struct task *tasks; /* newest first */
     int n_running, n_kept;
-    uint64_t last_id;
+    uint64_t last_id, n_ended;
     bool stopped;
 };
 
@@ -83,12 +85,13 @@ void runner_free(struct runner *runner)
     free(runner);
 }
 
-/* The oldest that ended goes when there are too many. */
+/* The one that ended first goes when there are too many: a long load test has begun before many
+ * short checks, and its end is news all the same. */
 static void forget_oldest(struct runner *runner)
 {
     struct task **oldest = NULL;
     for (struct task **link = &runner->tasks; *link; link = &(*link)->next)
-        if (!(*link)->child)
+        if (!(*link)->child && (!oldest || (*link)->ended < (*oldest)->ended))
             oldest = link;
     assert(oldest);
     struct task *task = *oldest;
@@ -119,7 +122,7 @@ static const char *describe(struct task *task, const struct child_result *result
 
 static void log_end(const struct task *task, const struct child_result *result)
 {
-    const char *output = task->command.log_output ? result->output : "";
+    const char *output = task->command.log_output && result->output ? result->output : "";
     if (task->error)
         log_error("task_failed", task->canary, task->error, LOG_STR("type", task->type->name),
                   LOG_STR("command", task->command.text), LOG_STR("output", output),
@@ -135,6 +138,7 @@ static void on_done(void *arg, const struct child_result *result)
     struct task *task = arg;
     struct runner *runner = task->runner;
     task->child = NULL;
+    task->ended = ++runner->n_ended;
     task->elapsed_ms = result->elapsed_ms;
     task->exit_status = result->exit_status;
     task->signal = result->signal;
@@ -175,6 +179,7 @@ static void add_waiter(struct task *task, runner_done_fn done, void *arg)
     struct waiter *waiter = ARENA_NEW(task->arena, struct waiter);
     *waiter = (struct waiter){.next = task->waiters, .done = done, .arg = arg};
     task->waiters = waiter;
+    task->n_waiters++;
 }
 
 static const char *const *copy_argv(struct arena *arena, const char *const *argv)
@@ -216,6 +221,8 @@ enum runner_start runner_start(struct runner *runner, const struct task_type *ty
         return RUNNER_STOPPED;
     struct task *same = find_running(runner, type, canary, command->text);
     if (same) {
+        if (join && same->n_waiters >= RUNNER_MAX_WAITERS)
+            return RUNNER_FULL;
         if (join)
             add_waiter(same, done, arg);
         return RUNNER_RUNS_ALREADY;

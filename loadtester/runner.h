@@ -1,6 +1,6 @@
 /*
  * Runs tasks as supervised children: the same task of the same Canary is one task while it runs,
- * each has the global time-out, and the last RUNNER_KEPT that ended are kept with their exit
+ * each has the global time-out, and the RUNNER_KEPT that ended last are kept with their exit
  * status.
  */
 #ifndef LOADTESTER_RUNNER_H
@@ -10,7 +10,12 @@
 #include "loadtester/task.h"
 #include "net/child.h"
 
-enum { RUNNER_KEPT = 256, RUNNER_MAX_RUNNING = 256, RUNNER_MAX_OUTPUT = 64 * 1024 };
+enum {
+    RUNNER_KEPT = 256,
+    RUNNER_MAX_RUNNING = 256,
+    RUNNER_MAX_WAITERS = 256, /* of one task, those included that have gone */
+    RUNNER_MAX_OUTPUT = 64 * 1024
+};
 
 struct runner;
 

@@ -1,0 +1,174 @@
+/* The load tester's routes, over real connections: who waits, who goes, who is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/expo.h"
+#include "base/log.h"
+#include "loadtester/api.h"
+#include "net/client.h"
+
+enum { WATCHDOG_MS = 30000 };
+
+struct fixture {
+    struct loop *loop;
+    struct http_server *server;
+    struct http_client *client;
+    struct tester_api api;
+    struct arena *arena;
+    struct timer *watchdog;
+    bool timed_out;
+    int answers;
+    int status; /* of the last answer; 0: none came */
+    char body[256], retry_after[16];
+};
+
+static void on_watchdog(void *arg)
+{
+    struct fixture *f = arg;
+    f->watchdog = NULL;
+    f->timed_out = true;
+    loop_drain(f->loop);
+}
+
+static void on_drain(void *arg)
+{
+    struct fixture *f = arg;
+    timer_stop(f->watchdog);
+    f->watchdog = NULL;
+    runner_stop(f->api.runner);
+    http_client_free(f->client);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){.loop = loop_new(20000), .arena = arena_new()};
+    struct fixture *f = &fixture;
+    struct errinfo info = {0};
+    log_set_level("error");
+    f->api.runner = runner_new(f->loop, 30000);
+    struct http_server_options options = {
+        .address = "127.0.0.1", .routes = tester_routes, .arg = &f->api};
+    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
+    f->client = http_client_new(f->loop, NULL);
+    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
+    loop_on_drain(f->loop, on_drain, f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    loop_drain(f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_false(f->timed_out);
+    http_server_free(f->server);
+    loop_free(f->loop);
+    runner_free(f->api.runner);
+    arena_free(f->arena);
+    expo_reset();
+    return 0;
+}
+
+#define RUN_UNTIL(f, condition)                                                                    \
+    do {                                                                                           \
+        while (!(condition) && !(f)->timed_out)                                                    \
+            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
+        assert_false((f)->timed_out);                                                              \
+    } while (0)
+
+static void on_answer(void *arg, const struct http_result *result)
+{
+    struct fixture *f = arg;
+    const char *retry = result->err == ERR_OK ? http_result_header(result, "retry-after") : NULL;
+    f->answers++;
+    f->status = result->err == ERR_OK ? result->status : 0;
+    snprintf(f->body, sizeof(f->body), "%s", result->body ? result->body : "");
+    snprintf(f->retry_after, sizeof(f->retry_after), "%s", retry ? retry : "");
+}
+
+static struct http_call *post(struct fixture *f, const char *type, const char *command)
+{
+    const char *body = arena_printf(f->arena,
+                                    "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":{\"type\":"
+                                    "\"%s\",\"cmd\":\"%s\",\"returnCmdOutput\":\"true\"}}",
+                                    type, command);
+    struct http_request request = {
+        .method = "POST",
+        .url = arena_printf(f->arena, "http://127.0.0.1:%d/", http_server_port(f->server)),
+        .body = body,
+        .body_len = strlen(body),
+        .proxy = "",
+        .timeout_ms = 20000};
+    return http_send(f->client, &request, on_answer, f);
+}
+
+static bool has(struct fixture *f, const char *what)
+{
+    return strstr(runner_list(f->api.runner, f->arena), what) != NULL;
+}
+
+static void a_client_that_goes_leaves_the_task_and_the_next_one_is_served(void **state)
+{
+    struct fixture *f = *state;
+    struct http_call *call = post(f, "bash", "sleep 0.5; echo one");
+    RUN_UNTIL(f, has(f, "running"));
+    http_cancel(call);
+    RUN_UNTIL(f, f->answers == 1);
+    assert_int_equal(f->status, 0);
+    /* The second waits for the same end. */
+    post(f, "bash", "sleep 0.5; echo one");
+    RUN_UNTIL(f, f->answers == 2);
+    assert_int_equal(f->status, 200);
+    assert_string_equal(f->body, "one\n");
+    assert_true(has(f, "succeeded"));
+}
+
+static void a_client_that_waits_is_told_of_the_shutdown(void **state)
+{
+    struct fixture *f = *state;
+    post(f, "bash", "sleep 60");
+    RUN_UNTIL(f, has(f, "running"));
+    runner_stop(f->api.runner);
+    RUN_UNTIL(f, f->answers == 1);
+    assert_int_equal(f->status, 500);
+    assert_non_null(strstr(f->body, "shuts down"));
+    post(f, "cmd", "true");
+    RUN_UNTIL(f, f->answers == 2);
+    assert_int_equal(f->status, 503);
+}
+
+static void too_many_tasks_are_refused_with_a_time(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < RUNNER_MAX_RUNNING; i++)
+        post(f, "cmd", arena_printf(f->arena, "sleep 6%d", i));
+    RUN_UNTIL(f, f->answers == RUNNER_MAX_RUNNING);
+    assert_int_equal(f->status, 202);
+    static const char *const types[] = {"cmd", "bash"};
+    for (int i = 0; i < 2; i++) {
+        post(f, types[i], "sleep 700");
+        RUN_UNTIL(f, f->answers == RUNNER_MAX_RUNNING + 1 + i);
+        assert_int_equal(f->status, 429);
+        assert_string_equal(f->retry_after, "10");
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    child_main(argc, argv);
+    const struct CMUnitTest tests[] = {
+        CASE(a_client_that_goes_leaves_the_task_and_the_next_one_is_served),
+        CASE(a_client_that_waits_is_told_of_the_shutdown),
+        CASE(too_many_tasks_are_refused_with_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

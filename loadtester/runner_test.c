@@ -1,0 +1,261 @@
+/* runner: real children, up to its limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/expo.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "loadtester/runner.h"
+
+enum { WATCHDOG_MS = 60000 };
+
+struct fixture {
+    struct loop *loop;
+    struct runner *runner;
+    struct arena *arena;
+    struct timer *watchdog;
+    bool timed_out;
+    int ended;
+    char text[128], error[128], output[128];
+};
+
+static const struct task_type quick = {.name = "quick", .blocking = true};
+static const struct task_type other = {.name = "other"};
+
+static void on_watchdog(void *arg)
+{
+    struct fixture *f = arg;
+    f->watchdog = NULL;
+    f->timed_out = true;
+    loop_drain(f->loop);
+}
+
+static void on_drain(void *arg)
+{
+    struct fixture *f = arg;
+    timer_stop(f->watchdog);
+    f->watchdog = NULL;
+    runner_stop(f->runner);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){.loop = loop_new(20000), .arena = arena_new()};
+    struct fixture *f = &fixture;
+    log_set_level("error");
+    f->runner = runner_new(f->loop, 30000);
+    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
+    loop_on_drain(f->loop, on_drain, f);
+    *state = f;
+    return 0;
+}
+
+/* Ends what still runs; nothing may be left. */
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    loop_drain(f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_false(f->timed_out);
+    loop_free(f->loop);
+    runner_free(f->runner);
+    arena_free(f->arena);
+    expo_reset();
+    return 0;
+}
+
+#define RUN_UNTIL(f, condition)                                                                    \
+    do {                                                                                           \
+        while (!(condition) && !(f)->timed_out)                                                    \
+            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
+        assert_false((f)->timed_out);                                                              \
+    } while (0)
+
+static void on_ended(void *arg, const struct task_result *result)
+{
+    struct fixture *f = arg;
+    f->ended++;
+    snprintf(f->text, sizeof(f->text), "%s", result->text);
+    snprintf(f->error, sizeof(f->error), "%s", result->error ? result->error : "");
+    snprintf(f->output, sizeof(f->output), "%s", result->output);
+}
+
+static enum runner_start start(struct fixture *f, const struct task_type *type, const char *canary,
+                               const char *command)
+{
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    struct task_command task = {.argv = argv, .text = command};
+    int before = f->ended;
+    enum runner_start started = runner_start(f->runner, type, canary, &task, true, on_ended, f);
+    assert_int_equal(f->ended, before); /* never before it has returned */
+    return started;
+}
+
+static struct json_object *list(struct fixture *f)
+{
+    struct json_object *all = NULL;
+    const char *text = runner_list(f->runner, f->arena);
+    assert_int_equal(json_parse(f->arena, text, strlen(text), strlen(text) + 1, &all, NULL),
+                     ERR_OK);
+    return all;
+}
+
+static const char *state_of(struct fixture *f, const char *command)
+{
+    struct json_object *all = list(f);
+    for (size_t i = 0; i < json_len(all); i++)
+        if (strcmp(json_str_at(json_elem(all, i), "command", NULL), command) == 0)
+            return json_str_at(json_elem(all, i), "state", NULL);
+    return "";
+}
+
+static int open_files(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    assert_non_null(dir);
+    int count = 0;
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void an_end_tells_how(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *command, *error, *output, *state;
+    } cases[] = {
+        {"echo fine", "", "fine\n", "succeeded"},
+        {"echo oops; exit 3", "exit status 3", "oops\n", "failed"},
+        {"kill -9 $$", "signal 9", "", "failed"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(start(f, &quick, "a.b", cases[i].command), RUNNER_STARTED);
+        assert_string_equal(state_of(f, cases[i].command), "running");
+        RUN_UNTIL(f, f->ended == (int)i + 1);
+        assert_string_equal(f->text, cases[i].command);
+        assert_string_equal(f->error, cases[i].error);
+        assert_string_equal(f->output, cases[i].output);
+        assert_string_equal(state_of(f, cases[i].command), cases[i].state);
+    }
+}
+
+static void a_program_that_is_not_there_is_told(void **state)
+{
+    struct fixture *f = *state;
+    const char *const argv[] = {"/no/such/program", NULL};
+    struct task_command task = {.argv = argv, .text = "x", .log_output = true};
+    assert_int_equal(runner_start(f->runner, &quick, "a.b", &task, false, on_ended, f),
+                     RUNNER_STARTED);
+    RUN_UNTIL(f, f->ended == 1);
+    assert_true(strlen(f->error) > 0);
+    assert_string_equal(state_of(f, "x"), "failed");
+}
+
+static void the_same_task_is_one_and_all_wait_for_its_end(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(start(f, &quick, "a.b", "sleep 0.2"), RUNNER_STARTED);
+    assert_int_equal(start(f, &quick, "a.b", "sleep 0.2"), RUNNER_RUNS_ALREADY);
+    assert_int_equal(start(f, &quick, "c.b", "sleep 0.2"), RUNNER_STARTED);
+    assert_int_equal(start(f, &other, "a.b", "sleep 0.2"), RUNNER_STARTED);
+    assert_int_equal(json_len(list(f)), 3);
+    RUN_UNTIL(f, f->ended == 4);
+    /* One that has ended may start again. */
+    assert_int_equal(start(f, &quick, "a.b", "sleep 0.2"), RUNNER_STARTED);
+}
+
+static void waiters_have_a_maximum(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(start(f, &quick, "a.b", "sleep 60"), RUNNER_STARTED);
+    for (int i = 1; i < RUNNER_MAX_WAITERS; i++)
+        assert_int_equal(start(f, &quick, "a.b", "sleep 60"), RUNNER_RUNS_ALREADY);
+    assert_int_equal(start(f, &quick, "a.b", "sleep 60"), RUNNER_FULL);
+    runner_stop(f->runner);
+    RUN_UNTIL(f, f->ended == RUNNER_MAX_WAITERS);
+    assert_string_equal(f->error, "stopped, the load tester shuts down");
+    assert_int_equal(start(f, &quick, "a.b", "true"), RUNNER_STOPPED);
+}
+
+static void running_tasks_have_a_maximum(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < RUNNER_MAX_RUNNING; i++)
+        assert_int_equal(start(f, &quick, "a.b", arena_printf(f->arena, "sleep 6%d", i)),
+                         RUNNER_STARTED);
+    assert_int_equal(start(f, &quick, "a.b", "sleep 600"), RUNNER_FULL);
+    assert_int_equal(start(f, &quick, "a.b", "sleep 60"), RUNNER_RUNS_ALREADY);
+    runner_stop(f->runner);
+    RUN_UNTIL(f, f->ended == RUNNER_MAX_RUNNING + 1);
+}
+
+static void a_task_that_ran_long_is_kept_longest(void **state)
+{
+    struct fixture *f = *state;
+    char gate[] = "/tmp/runner_test.XXXXXX";
+    assert_true(mkstemp(gate) >= 0);
+    const char *slow = arena_printf(f->arena, "while [ -e %s ]; do sleep 0.05; done; exit 5", gate);
+    assert_int_equal(start(f, &quick, "a.b", slow), RUNNER_STARTED);
+    for (int i = 0; i < RUNNER_KEPT + 10; i++) {
+        assert_int_equal(start(f, &quick, "a.b", arena_printf(f->arena, "true %d", i)),
+                         RUNNER_STARTED);
+        RUN_UNTIL(f, f->ended == i + 1);
+    }
+    assert_int_equal(remove(gate), 0);
+    RUN_UNTIL(f, f->ended == RUNNER_KEPT + 11);
+    assert_string_equal(f->error, "exit status 5");
+    assert_string_equal(state_of(f, slow), "failed");
+    assert_string_equal(state_of(f, "true 0"), "");
+    assert_string_equal(state_of(f, "true 265"), "succeeded");
+    assert_int_equal(json_len(list(f)), RUNNER_KEPT);
+}
+
+/* What Flagger's load tests are: the same tasks asked for at every step of every release. */
+static void ten_thousand_requests_leave_nothing(void **state)
+{
+    struct fixture *f = *state;
+    enum { REQUESTS = 10000, DISTINCT = 100 };
+    int before = open_files(), started = 0;
+    for (int i = 0; i < REQUESTS; i++) {
+        const char *command = arena_printf(f->arena, "true %d", i % DISTINCT);
+        const char *const argv[] = {"true", NULL};
+        struct task_command task = {.argv = argv, .text = command};
+        enum runner_start answer =
+            runner_start(f->runner, &other, "a.b", &task, false, on_ended, f);
+        assert_true(answer == RUNNER_STARTED || answer == RUNNER_RUNS_ALREADY);
+        started += answer == RUNNER_STARTED;
+        if (i % 1000 == 999)
+            RUN_UNTIL(f, f->ended == started);
+    }
+    assert_true(started >= DISTINCT && started <= 10 * DISTINCT);
+    assert_in_range(json_len(list(f)), DISTINCT, RUNNER_KEPT);
+    /* Two for the loop's own use at the first child. */
+    assert_in_range(open_files(), before, before + 2);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    child_main(argc, argv);
+    const struct CMUnitTest tests[] = {
+        CASE(an_end_tells_how),
+        CASE(a_program_that_is_not_there_is_told),
+        CASE(the_same_task_is_one_and_all_wait_for_its_end),
+        CASE(waiters_have_a_maximum),
+        CASE(running_tasks_have_a_maximum),
+        CASE(a_task_that_ran_long_is_kept_longest),
+        CASE(ten_thousand_requests_leave_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
