@@ -35,6 +35,7 @@ struct db {
     int64_t wait_ms, since_ms; /* back-off; when this state began */
     struct query *first, **last;
     int in_flight;
+    int silent; /* connections that were never answered */
     /* Answered without a database: their callbacks wait for the loop. */
     struct query *refused;
     struct timer *refuse_timer;
@@ -392,7 +393,7 @@ static void connect_now(void *arg)
     struct db *db = arg;
     db->retry = NULL;
     db_set_state(db, DB_CONNECTING);
-    db->resolve = resolve_start(db->loop, db->dsn, on_resolved, db);
+    db->resolve = resolve_start(db->loop, db->dsn, db->silent, on_resolved, db);
 }
 
 /* Gives up on a connection that does not answer. */
@@ -401,9 +402,10 @@ static void on_check(void *arg)
     struct db *db = arg;
     int64_t now = clock_monotonic_ms();
     bool connecting = db->state == DB_CONNECTING || db->state == DB_PREPARING;
-    if (connecting && now - db->since_ms > DB_CONNECT_TIMEOUT_MS)
+    if (connecting && now - db->since_ms > DB_CONNECT_TIMEOUT_MS) {
+        db->silent = (db->silent + 1) % 1000; /* the next of several hosts has its turn */
         lose(db, "no answer while connecting");
-    else if (db->first && now - db->first->sent_at > DB_QUERY_TIMEOUT_MS)
+    } else if (db->first && now - db->first->sent_at > DB_QUERY_TIMEOUT_MS)
         lose(db, "no answer to a query");
 }
 

@@ -15,8 +15,8 @@ struct resolve {
     const char *hosts[MAX_HOSTS];
     const char *ports[MAX_HOSTS];
     int n_hosts, at; /* the host that is being resolved */
-    struct resolved out;
-    int n_out;
+    struct resolved out[MAX_HOSTS * MAX_ADDRESSES];
+    int n_out, first;
     struct errinfo trouble; /* of the last name that could not be resolved */
     struct timer *timer;
     uv_getaddrinfo_t request;
@@ -72,8 +72,7 @@ static bool is_name(const char *host)
     return *host && *host != '/' && *host != '@' && !is_address(host);
 }
 
-/* Reads hosts and ports as libpq will; false when there is no name among them that is ours to
- * resolve. */
+/* Reads hosts and ports as libpq will; false when it can do without us: one socket or address. */
 static bool read_hosts(struct resolve *resolve, const char *dsn)
 {
     PQconninfoOption *given = PQconninfoParse(dsn, NULL);
@@ -83,7 +82,7 @@ static bool read_hosts(struct resolve *resolve, const char *dsn)
     port = port ? port : option(defaults, "port");
     bool ours = host && !option(given, "hostaddr") && !option(defaults, "hostaddr") &&
                 !option(given, "service") && !getenv("PGSERVICE");
-    bool names = false;
+    bool needed = false;
     if (ours) {
         resolve->n_hosts = split(resolve->arena, host, resolve->hosts);
         int n_ports = split(resolve->arena, port ? port : "", resolve->ports);
@@ -91,25 +90,33 @@ static bool read_hosts(struct resolve *resolve, const char *dsn)
         for (int i = 1; n_ports == 1 && i < resolve->n_hosts; i++)
             resolve->ports[i] = resolve->ports[0];
         ours = n_ports == 1 || n_ports == resolve->n_hosts;
-        for (int i = 0; i < resolve->n_hosts; i++)
-            names |= is_name(resolve->hosts[i]);
+        needed = resolve->n_hosts > 1 || is_name(resolve->hosts[0]);
     }
     PQconninfoFree(given);
     PQconninfoFree(defaults);
-    return ours && names;
-}
-
-static const char *listed(struct resolve *resolve, const char *list, const char *item)
-{
-    return resolve->n_out ? arena_printf(resolve->arena, "%s,%s", list, item) : item;
+    return ours && needed;
 }
 
 static void put(struct resolve *resolve, const char *address)
 {
-    resolve->out.host = listed(resolve, resolve->out.host, resolve->hosts[resolve->at]);
-    resolve->out.port = listed(resolve, resolve->out.port, resolve->ports[resolve->at]);
-    resolve->out.hostaddr = listed(resolve, resolve->out.hostaddr, address);
-    resolve->n_out++;
+    resolve->out[resolve->n_out++] = (struct resolved){.host = resolve->hosts[resolve->at],
+                                                       .port = resolve->ports[resolve->at],
+                                                       .hostaddr = address};
+}
+
+/* The lists, from the first address that is wanted on and round. */
+static struct resolved joined(struct resolve *resolve)
+{
+    struct arena *arena = resolve->arena;
+    struct resolved all = {0};
+    for (int i = 0; i < resolve->n_out; i++) {
+        const struct resolved *one = &resolve->out[(resolve->first + i) % resolve->n_out];
+        all.host = i ? arena_printf(arena, "%s,%s", all.host, one->host) : one->host;
+        all.port = i ? arena_printf(arena, "%s,%s", all.port, one->port) : one->port;
+        all.hostaddr =
+            i ? arena_printf(arena, "%s,%s", all.hostaddr, one->hostaddr) : one->hostaddr;
+    }
+    return all;
 }
 
 static void resolve_free(struct resolve *resolve)
@@ -120,10 +127,11 @@ static void resolve_free(struct resolve *resolve)
 
 static void finish(struct resolve *resolve)
 {
+    struct resolved all = joined(resolve);
     if (resolve->fn && resolve->n_hosts && !resolve->n_out)
         resolve->fn(resolve->arg, ERR_RETRY, &resolve->trouble, NULL);
     else if (resolve->fn)
-        resolve->fn(resolve->arg, ERR_OK, &resolve->trouble, &resolve->out);
+        resolve->fn(resolve->arg, ERR_OK, &resolve->trouble, &all);
     resolve_free(resolve);
 }
 
@@ -177,10 +185,12 @@ static void begin(void *arg)
     resolve_next(resolve);
 }
 
-struct resolve *resolve_start(struct loop *loop, const char *dsn, resolve_fn fn, void *arg)
+struct resolve *resolve_start(struct loop *loop, const char *dsn, int first, resolve_fn fn,
+                              void *arg)
 {
     struct resolve *resolve = heap_alloc(sizeof(*resolve));
-    *resolve = (struct resolve){.arena = arena_new(), .loop = loop, .fn = fn, .arg = arg};
+    *resolve =
+        (struct resolve){.arena = arena_new(), .loop = loop, .first = first, .fn = fn, .arg = arg};
     if (!read_hosts(resolve, dsn))
         resolve->n_hosts = 0;
     resolve->timer = timer_start(loop, 0, 0, begin, resolve);

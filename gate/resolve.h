@@ -15,7 +15,7 @@
 struct resolve;
 
 /* What stands in for the connection string's own; comma-separated lists of the same length. All
- * NULL: nothing to replace (sockets, addresses, a service file). */
+ * NULL: nothing to replace (one socket or address, a service file). */
 struct resolved {
     const char *host, *hostaddr, *port;
 };
@@ -25,8 +25,12 @@ struct resolved {
 typedef void (*resolve_fn)(void *arg, enum err err, const struct errinfo *info,
                            const struct resolved *resolved);
 
-/* The dsn must have passed resolve_check(). */
-struct resolve *resolve_start(struct loop *loop, const char *dsn, resolve_fn fn, void *arg);
+/*
+ * The dsn must have passed resolve_check(). first: the address to begin with, counted over all of
+ * them and round again; libpq does not leave one that is silent by itself.
+ */
+struct resolve *resolve_start(struct loop *loop, const char *dsn, int first, resolve_fn fn,
+                              void *arg);
 void resolve_cancel(struct resolve *resolve); /* NULL is allowed */
 
 /* ERR_INVALID when libpq cannot read the connection string; the sentence shows nothing of it. */

@@ -34,16 +34,21 @@ static void on_done(void *arg, enum err err, const struct errinfo *info,
     keep(outcome->port, resolved ? resolved->port : NULL);
 }
 
-static struct outcome resolve(const char *dsn)
+static struct outcome resolve_from(const char *dsn, int first)
 {
     struct loop *loop = loop_new(5000);
     struct outcome outcome = {0};
-    resolve_start(loop, dsn, on_done, &outcome);
+    resolve_start(loop, dsn, first, on_done, &outcome);
     assert_int_equal(outcome.calls, 0);
     loop_run(loop);
     loop_free(loop);
     assert_int_equal(outcome.calls, 1);
     return outcome;
+}
+
+static struct outcome resolve(const char *dsn)
+{
+    return resolve_from(dsn, 0);
 }
 
 static void what_has_no_name_is_left_to_libpq(void **state)
@@ -53,7 +58,6 @@ static void what_has_no_name_is_left_to_libpq(void **state)
         "",
         "host=/run/postgresql dbname=x",
         "host=127.0.0.1 port=5432",
-        "postgresql://127.0.0.1,[::1]/x",
         "host=localhost hostaddr=127.0.0.1",
         "host=localhost service=main",
         "host=localhost,other port=1,2,3",
@@ -83,6 +87,21 @@ static void lists_keep_their_order_and_length(void **state)
     assert_int_equal(strncmp(outcome.host, "/tmp,10.1.2.3,localhost", 23), 0);
     assert_int_equal(strncmp(outcome.hostaddr, ",10.1.2.3,", 10), 0);
     assert_int_equal(strncmp(outcome.port, "1,2,3", 5), 0);
+}
+
+static void the_address_to_begin_with_is_chosen(void **state)
+{
+    (void)state;
+    static const char *const hosts[] = {"10.0.0.1,/tmp,10.0.0.3", "/tmp,10.0.0.3,10.0.0.1",
+                                        "10.0.0.3,10.0.0.1,/tmp", "10.0.0.1,/tmp,10.0.0.3"};
+    static const char *const addresses[] = {"10.0.0.1,,10.0.0.3", ",10.0.0.3,10.0.0.1",
+                                            "10.0.0.3,10.0.0.1,", "10.0.0.1,,10.0.0.3"};
+    for (int i = 0; i < 4; i++) {
+        struct outcome outcome = resolve_from("host=10.0.0.1,/tmp,10.0.0.3 port=5", i);
+        assert_string_equal(outcome.host, hosts[i]);
+        assert_string_equal(outcome.hostaddr, addresses[i]);
+        assert_string_equal(outcome.port, "5,5,5");
+    }
 }
 
 static void the_environment_is_heard(void **state)
@@ -117,8 +136,9 @@ static void a_cancelled_one_is_silent(void **state)
     (void)state;
     struct loop *loop = loop_new(5000);
     struct outcome outcome = {0};
-    resolve_cancel(resolve_start(loop, "host=localhost", on_done, &outcome));
-    struct resolve *under_way = resolve_start(loop, "host=no-such-host.invalid", on_done, &outcome);
+    resolve_cancel(resolve_start(loop, "host=localhost", 0, on_done, &outcome));
+    struct resolve *under_way =
+        resolve_start(loop, "host=no-such-host.invalid", 0, on_done, &outcome);
     timer_start(loop, 0, 0, cancel_later, under_way); /* after its own first step */
     loop_run(loop);
     loop_free(loop);
@@ -144,6 +164,7 @@ int main(void)
         cmocka_unit_test(what_has_no_name_is_left_to_libpq),
         cmocka_unit_test(a_name_is_resolved_and_kept),
         cmocka_unit_test(lists_keep_their_order_and_length),
+        cmocka_unit_test(the_address_to_begin_with_is_chosen),
         cmocka_unit_test(the_environment_is_heard),
         cmocka_unit_test(an_unknown_name_is_told),
         cmocka_unit_test(a_cancelled_one_is_silent),
