@@ -50,7 +50,7 @@ setup() {
 @test "every Canary, MetricTemplate and AlertProvider of the field is accepted" {
     shared=$BATS_TEST_DIRNAME/../../../shared/manifests
     [ -d "$shared" ] || skip "the collection of manifests is not here"
-    for namespace in flagger-system istio-system prod staging apps flagger; do
+    sed -n 's/^  namespace: *//p' "$shared"/*.yaml | tr -d \" | sort -u | while read -r namespace; do
         kubectl create namespace "$namespace" >/dev/null 2>&1 || true
     done
     for file in "$shared"/*.yaml; do
