@@ -143,7 +143,7 @@ struct json_object *accept_refusal(struct arena *arena, struct json_object *obje
 {
     const struct canary unread = {.status.json = json_at(object, "status", NULL)};
     const struct settings settings = {0};
-    struct tick *tick = tick_new(arena, &unread, &settings, now_ms, true, NULL);
+    struct tick *tick = tick_new(arena, &unread, &settings, now_ms, true);
     struct release release = {.tick = tick, .canary = &unread};
 
     if (!status_tell(&release, "Accepted", "InvalidSpec", sentence))

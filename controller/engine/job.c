@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -368,18 +367,6 @@ static void decide_round(struct job *job)
 /* --- the Canary itself
  * -------------------------------------------------------------------------------------- */
 
-static char *new_uuid(struct arena *arena)
-{
-    unsigned char b[16];
-    if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
-        abort(); /* Linux never refuses so few bytes once it is up */
-    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
-    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-    return arena_printf(
-        arena, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-        b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-}
-
 /*
  * A spec that cannot be read is told once: the condition Accepted=False remembers the sentence. It
  * is touched no further until it changes.
@@ -400,8 +387,7 @@ static void tell_mistake(struct job *job, struct json_object *tree, const struct
                         .resource_version = json_str_at(tree, "metadata", "resourceVersion", NULL),
                         .target = {.kind = "", .name = ""},
                         .generation = json_int_at(tree, 0, "metadata", "generation", NULL)};
-    job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings, now, true,
-                         new_uuid(job->arena));
+    job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings, now, true);
     plan_status(job->tick, patch);
     plan_event(job->tick, "Warning", PHASE_NONE, "%s", info->text);
     job_set_state(job, JOB_GATHERING);
@@ -487,8 +473,8 @@ static void start_tick(struct job *job, struct json_object *tree)
         facts_forget_objects(job->tick);
     } else {
         bool due = is_due(job);
-        job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings,
-                             clock_wall_ms(), due, new_uuid(job->arena));
+        job->tick =
+            tick_new(job->arena, &job->canary, job->owner->context->settings, clock_wall_ms(), due);
     }
     decide_round(job);
 }

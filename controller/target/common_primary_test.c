@@ -7,7 +7,7 @@ static struct target_info info_of(struct fixture *f, const char *deployment)
 {
     struct target_info info = {.object = fixture_json(f->arena, deployment), .hash = "abc"};
 
-    f->tick = tick_new(f->arena, &f->canary, &f->settings, 0, true, "u");
+    f->tick = tick_new(f->arena, &f->canary, &f->settings, 0, true);
     info.configs = edit_object(f->arena);
     assert_true(primary_selector(f->tick, info.object, &info));
     return info;
@@ -94,7 +94,7 @@ static void test_ports(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(cases[i].patch);
         const char *text = "";
-        f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true, "u");
+        f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
         struct json_object *ports = primary_ports(f.tick, fixture_json(f.arena, spec));
         for (size_t p = 0; p < json_len(ports); p++)
             text = arena_printf(f.arena, "%s%s %d ", text,

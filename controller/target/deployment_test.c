@@ -138,7 +138,7 @@ static void test_scale(void **state)
             .primary = fixture_json(
                 f.arena, arena_printf(f.arena, "{'spec':{'replicas':%d}}", cases[i].primary)),
         };
-        f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true, "u");
+        f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
         for (int down = 0; down < 2; down++) {
             const char *want = down ? cases[i].down : cases[i].up;
             tick_reset(f.tick);
@@ -210,7 +210,7 @@ static void test_ready(void **state)
 
         json_set(workload, "status", fixture_json(f.arena, ready_cases[i].status));
         f.canary.analysis.canary_ready_threshold = ready_cases[i].threshold;
-        f.tick = tick_new(f.arena, &f.canary, &f.settings, 1700000000000, true, "u");
+        f.tick = tick_new(f.arena, &f.canary, &f.settings, 1700000000000, true);
         assert_int_equal(deployment()->ready(f.tick, &info, SIDE_CANARY, &why),
                          ready_cases[i].readiness);
         assert_string_equal(why,

@@ -38,7 +38,7 @@ static void test_metadata(void **state)
         fixture_json(f.arena, "{'keep/a':'1','other':'2','kustomize.toolkit.fluxcd.io/name':'3'}");
 
     (void)state;
-    f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true, "u");
+    f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, edit_without_toolkit(f.arena, map))),
         "{'keep/a':'1','other':'2'}");
@@ -68,7 +68,7 @@ static void test_ownership(void **state)
     struct fixture f = fixture_new(NULL);
 
     (void)state;
-    f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true, "u");
+    f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *object =
             arena_printf(f.arena, "{'metadata':{'ownerReferences':%s}}", cases[i].owners);

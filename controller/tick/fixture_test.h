@@ -74,7 +74,7 @@ __attribute__((unused)) static void fixture_put(struct fixture *f, const char *k
 #define fixture_run(f, ask)                                                                        \
     ({                                                                                             \
         enum verdict fixture_verdict_;                                                             \
-        (f)->tick = tick_new((f)->arena, &(f)->canary, &(f)->settings, 1700000000000, true, "u");  \
+        (f)->tick = tick_new((f)->arena, &(f)->canary, &(f)->settings, 1700000000000, true);       \
         do {                                                                                       \
             fixture_answer((f));                                                                   \
             tick_reset((f)->tick);                                                                 \

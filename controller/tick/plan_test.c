@@ -46,7 +46,7 @@ static struct json_object *parse(struct arena *arena, const char *text)
 static void test_every_kind_of_effect_in_order(void **state)
 {
     struct arena *arena = *state;
-    struct tick *tick = tick_new(arena, &canary, &settings, 0, true, "uuid");
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
 
     plan_create(tick, &services, "test", parse(arena, "{\"metadata\":{\"name\":\"a\"}}"));
     plan_patch(tick, &deployments, "test", "b", parse(arena, "{\"spec\":{\"replicas\":0}}"));
@@ -79,7 +79,7 @@ static void test_every_kind_of_effect_in_order(void **state)
 static void test_update_patches_only_what_differs(void **state)
 {
     struct arena *arena = *state;
-    struct tick *tick = tick_new(arena, &canary, &settings, 0, true, "uuid");
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct json_object *from =
         parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\","
                      "\"resourceVersion\":\"7\",\"labels\":{\"x\":\"1\"}},\"spec\":{\"n\":1}}");

@@ -14,15 +14,13 @@ struct fact {
 };
 
 struct tick *tick_new(struct arena *arena, const struct canary *canary,
-                      const struct settings *settings, int64_t now_ms, bool due,
-                      const char *fresh_uuid)
+                      const struct settings *settings, int64_t now_ms, bool due)
 {
     struct tick *tick = ARENA_NEW(arena, struct tick);
 
     *tick = (struct tick){
         .arena = arena,
         .now_ms = now_ms,
-        .fresh_uuid = fresh_uuid,
         .canary = canary,
         .settings = settings,
         .provider = canary->provider ? canary->provider : settings->mesh_provider,

@@ -40,8 +40,7 @@ enum verdict {
 
 struct tick {
     struct arena *arena;
-    int64_t now_ms;         /* wall clock */
-    const char *fresh_uuid; /* a new random UUIDv4, for whoever needs one this tick */
+    int64_t now_ms; /* wall clock */
     const struct canary *canary;
     const struct settings *settings;
     const char *provider; /* canary->provider or the settings' */
@@ -61,8 +60,7 @@ struct tick {
 
 /* canary and settings must outlive the tick; the plan starts empty. Lives in the arena. */
 struct tick *tick_new(struct arena *arena, const struct canary *canary,
-                      const struct settings *settings, int64_t now_ms, bool due,
-                      const char *fresh_uuid);
+                      const struct settings *settings, int64_t now_ms, bool due);
 /* Empties needs and plan, keeps facts: before each further decide(). */
 void tick_reset(struct tick *tick);
 /* analysis.interval, not below the settings' floor. */
@@ -172,8 +170,8 @@ struct effect {
 enum again {
     AGAIN_NEVER,    /* only when something it depends on changes */
     AGAIN_INTERVAL, /* one analysis interval after this tick began */
-    AGAIN_NOW,      /* as soon as the effects are done, on what was written; after ten in a row the
-                     * engine waits for      the interval, since something then undoes what the rules
+    AGAIN_NOW,      /* as soon as the effects are done, on what was written; after ten in a row
+                     * the engine waits for the interval: something then undoes what the rules
                      * write */
 };
 

@@ -39,14 +39,14 @@ static int teardown(void **state)
 static void test_defaults(void **state)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 5, true, "uuid");
+    struct tick *tick = tick_new(*state, &canary, &settings, 5, true);
 
     assert_string_equal(tick->provider, "istio");
     assert_string_equal(tick->kind, "Deployment");
     assert_int_equal(tick_interval_ms(tick), 60000);
     canary.analysis.interval_ms = 1000;
     canary.provider = "gatewayapi:v1";
-    tick = tick_new(*state, &canary, &settings, 5, true, "uuid");
+    tick = tick_new(*state, &canary, &settings, 5, true);
     assert_int_equal(tick_interval_ms(tick), 10000);
     assert_string_equal(tick->provider, "gatewayapi:v1");
 }
@@ -54,7 +54,7 @@ static void test_defaults(void **state)
 static void test_object_is_asked_for_once_and_kept(void **state)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true, "uuid");
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
     struct json_object *object = json_own(*state, json_object_new_object());
     struct json_object *found = object;
 
@@ -83,7 +83,7 @@ static void test_object_is_asked_for_once_and_kept(void **state)
 static void test_conflict_forgets_objects_only(void **state)
 {
     struct canary canary = make_canary();
-    struct tick *tick = tick_new(*state, &canary, &settings, 0, true, "uuid");
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
     struct metric_question question = {.id = "metrics[0]", .backend = "prometheus"};
     const struct metric_answer *answer;
     const struct hook_answer *hook;

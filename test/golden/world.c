@@ -353,8 +353,7 @@ const char *world_tick(struct world *world)
 
     if (canary_view(arena, json_copy(arena, world->canary), &canary, &ei) != ERR_OK)
         fail_msg("canary_view: %s", ei.text);
-    struct tick *tick =
-        tick_new(arena, &canary, &world->settings, world->now_ms, world->due, "uuid");
+    struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, world->due);
     world->asked = json_own(world->arena, json_object_new_array());
     for (int round = 0;; round++) {
         if (round == 50)
