@@ -21,9 +21,6 @@ static struct {
     bool leader_election, config_tracking, no_cross_namespace_refs;
 } opt;
 
-static const char *const log_levels[] = {"debug", "info",  "warn",  "warning",
-                                         "error", "fatal", "panic", NULL};
-
 #define NOT_YET                                                                                    \
     "accepted for Flagger's manifests; has no effect in this version: alerts are written to the "  \
     "log"
@@ -216,7 +213,7 @@ static const struct option_row rows[] = {
      .type = OPTION_STRING,
      .at = &opt.log_level,
      .value = "info",
-     .choices = log_levels,
+     .choices = log_level_names,
      .arg = "LEVEL",
      .help = "least severe level that is logged"},
     {.group = "Process",

@@ -11,9 +11,6 @@ static struct {
     int64_t port;
 } opt;
 
-static const char *const log_levels[] = {"debug", "info",  "warn",  "warning",
-                                         "error", "fatal", "panic", NULL};
-
 static const struct option_row rows[] = {
     {.name = "port",
      .type = OPTION_INT,
@@ -41,7 +38,7 @@ static const struct option_row rows[] = {
      .type = OPTION_STRING,
      .at = &opt.log_level,
      .value = "info",
-     .choices = log_levels,
+     .choices = log_level_names,
      .arg = "LEVEL",
      .help = "least severe level that is logged"},
     {0}};

@@ -9,9 +9,6 @@ static struct {
     int64_t port, timeout;
 } opt;
 
-static const char *const log_levels[] = {"debug", "info",  "warn",  "warning",
-                                         "error", "fatal", "panic", NULL};
-
 #define NO_ZAP "accepted for Flagger's manifests; has no effect: the log is always JSON lines"
 
 static const struct option_row rows[] = {
@@ -45,7 +42,7 @@ static const struct option_row rows[] = {
      .type = OPTION_STRING,
      .at = &opt.log_level,
      .value = "info",
-     .choices = log_levels,
+     .choices = log_level_names,
      .arg = "LEVEL",
      .help = "least severe level that is logged"},
     {.name = "zap-replace-globals", .type = OPTION_IGNORED, .help = NO_ZAP},

@@ -23,18 +23,16 @@ static const char *const level_names[] = {
     [LOG_ERROR] = "error",
 };
 
+const char *const log_level_names[] = {"debug", "info",  "warn",  "warning",
+                                       "error", "fatal", "panic", NULL};
+
 bool log_set_level(const char *text)
 {
-    static const struct {
-        const char *name;
-        enum log_level level;
-    } known[] = {
-        {"debug", LOG_DEBUG}, {"info", LOG_INFO},   {"warn", LOG_WARN},   {"warning", LOG_WARN},
-        {"error", LOG_ERROR}, {"fatal", LOG_ERROR}, {"panic", LOG_ERROR},
-    };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strcasecmp(text, known[i].name) == 0) {
-            least = known[i].level;
+    static const enum log_level levels[] = {LOG_DEBUG, LOG_INFO,  LOG_WARN, LOG_WARN,
+                                            LOG_ERROR, LOG_ERROR, LOG_ERROR};
+    for (size_t i = 0; log_level_names[i]; i++) {
+        if (strcasecmp(text, log_level_names[i]) == 0) {
+            least = levels[i];
             return true;
         }
     }

@@ -28,6 +28,8 @@ static inline const char *log_text(const char *text)
 #define LOG_STR(key_, value_) ((struct log_field){.key = (key_), .str = log_text(value_)})
 #define LOG_INT(key_, value_) ((struct log_field){.key = (key_), .num = (int64_t)(value_)})
 
+/* What log_set_level() takes, NULL-ended: the choices of a --log-level option. */
+extern const char *const log_level_names[];
 /* level from text: debug, info, warn, warning, error (fatal and panic count as error). False if
  * unknown. */
 bool log_set_level(const char *text);
