@@ -1,0 +1,125 @@
+/*
+ * The tables of variants against the CRDs: what is served may be written in a spec, and the
+ * schema's name for it is the table's. (The schema knows more: what is not served yet is refused by
+ * accept.c, by name.)
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <regex.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "metric/backend.h"
+#include "router/router.h"
+#include "scaler/scaler.h"
+#include "target/target.h"
+
+enum { MAX_CRD = 1024 * 1024 };
+
+/* The schema of spec in the storage version of a CRD. */
+static struct json_object *spec_schema(struct arena *arena, const char *path)
+{
+    struct json_object *docs = NULL;
+    struct errinfo info;
+    if (yaml_parse_file(arena, path, MAX_CRD, &docs, &info) != ERR_OK)
+        fail_msg("%s", info.text);
+    struct json_object *versions = json_at(json_elem(docs, 0), "spec", "versions", NULL);
+    for (size_t i = 0; i < json_len(versions); i++) {
+        struct json_object *version = json_elem(versions, i);
+        if (json_bool_at(version, false, "storage", NULL))
+            return json_at(version, "schema", "openAPIV3Schema", "properties", "spec", "properties",
+                           NULL);
+    }
+    fail_msg("%s has no storage version", path);
+    return NULL;
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+    regex_t regex;
+    assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+    bool found = regexec(&regex, text, 0, NULL, 0) == 0;
+    regfree(&regex);
+    return found;
+}
+
+/* Is the text allowed by a schema's enum or pattern, in any of its alternatives? */
+static bool allows(struct json_object *schema, const char *text)
+{
+    struct json_object *values = json_at(schema, "enum", NULL);
+    for (size_t i = 0; i < json_len(values); i++)
+        if (strcmp(json_object_get_string(json_elem(values, i)), text) == 0)
+            return true;
+    const char *pattern = json_str_at(schema, "pattern", NULL);
+    if (pattern && matches(pattern, text))
+        return true;
+    struct json_object *any = json_at(schema, "anyOf", NULL);
+    for (size_t i = 0; i < json_len(any); i++)
+        if (allows(json_elem(any, i), text))
+            return true;
+    return false;
+}
+
+static void must_allow(struct json_object *schema, const char *what, const char *text)
+{
+    assert_non_null(schema);
+    if (!allows(schema, text))
+        fail_msg("%s: the schema does not allow %s, which is served", what, text);
+}
+
+static void routers_may_be_named(void **state)
+{
+    struct json_object *spec = spec_schema(*state, "proto/crd/canaries.yaml");
+    for (const struct router *const *router = router_table; *router; router++) {
+        for (const char *const *name = (*router)->providers; *name; name++) {
+            if (!strchr(*name, '*'))
+                must_allow(json_at(spec, "provider", NULL), "provider", *name);
+        }
+    }
+    assert_false(allows(json_at(spec, "provider", NULL), "no-such-mesh"));
+}
+
+static void targets_and_scalers_may_be_named(void **state)
+{
+    struct json_object *spec = spec_schema(*state, "proto/crd/canaries.yaml");
+    for (const struct target *const *target = target_table; *target; target++)
+        must_allow(json_at(spec, "targetRef", "properties", "kind", NULL), "targetRef.kind",
+                   (*target)->kind);
+    for (const struct scaler *const *scaler = scaler_table; *scaler; scaler++)
+        must_allow(json_at(spec, "autoscalerRef", "properties", "kind", NULL), "autoscalerRef.kind",
+                   (*scaler)->kind);
+}
+
+static void metric_backends_may_be_named(void **state)
+{
+    struct json_object *spec = spec_schema(*state, "proto/crd/metrictemplates.yaml");
+    for (const struct metric_backend *const *backend = metric_backend_table; *backend; backend++)
+        must_allow(json_at(spec, "provider", "properties", "type", NULL), "provider.type",
+                   (*backend)->type);
+}
+
+static int set_up(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(routers_may_be_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(targets_and_scalers_may_be_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(metric_backends_may_be_named, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
