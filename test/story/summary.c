@@ -9,10 +9,10 @@
 
 /*
  * A step's share is measured between its status write and the next one. The route is patched a
- * moment before the status, and requests under way were sent before: so much is left out at both
- * ends.
+ * moment before the status, and on a busy machine we hear of the status late: so much is left out
+ * at both ends.
  */
-enum { MARGIN_MS = 400, MIN_REQUESTS = 50 };
+enum { MARGIN_AFTER_MS = 400, MARGIN_BEFORE_MS = 800, MIN_REQUESTS = 50 };
 
 struct share {
     int asked;
@@ -28,8 +28,8 @@ static bool measure(const struct story_options *options, const struct release *r
     const struct step *steps = observe_steps(options->observe, &count);
     if (steps[at].phase != PHASE_Progressing || steps[at].weight == 0 || at >= release->last_step)
         return false;
-    struct traffic_view view = traffic_look(options->traffic, steps[at].at_ms + MARGIN_MS,
-                                            steps[at + 1].at_ms - MARGIN_MS, release->version);
+    struct traffic_view view = traffic_look(options->traffic, steps[at].at_ms + MARGIN_AFTER_MS,
+                                            steps[at + 1].at_ms - MARGIN_BEFORE_MS, release->version);
     if (view.requests < MIN_REQUESTS)
         return false;
     *out = (struct share){.asked = steps[at].weight,
