@@ -171,8 +171,10 @@ EOF
     eventually 10 grep -q ADDED "$DIR/watch"
     kubectl -n test wait canary/shown --for=condition=promoted --timeout=20s >"$DIR/waited" &
     waiter=$!
-    kubectl -n test patch canary shown --subresource status --type merge \
-        -p '{"status":{"phase":"Succeeded","canaryWeight":0,"failedChecks":0,"iterations":0,"conditions":[{"type":"Promoted","status":"True","reason":"Succeeded","message":"done","lastTransitionTime":"2026-01-01T00:00:00Z","lastUpdateTime":"2026-01-01T00:00:00Z"}]}}'
+    # Not with kubectl patch --subresource, which Debian's kubectl does not have.
+    curl -sS -f -o /dev/null -X PATCH -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/merge-patch+json' \
+        "$URL/apis/flagger.app/v1beta1/namespaces/test/canaries/shown/status" \
+        -d '{"status":{"phase":"Succeeded","canaryWeight":0,"failedChecks":0,"iterations":0,"conditions":[{"type":"Promoted","status":"True","reason":"Succeeded","message":"done","lastTransitionTime":"2026-01-01T00:00:00Z","lastUpdateTime":"2026-01-01T00:00:00Z"}]}}'
     wait $waiter
     eventually 10 grep -q 'MODIFIED *shown *Succeeded' "$DIR/watch"
     kill %1

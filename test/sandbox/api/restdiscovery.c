@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/rest.h"
+#include "api/restopenapi.h"
 
 struct listing {
     struct restreq *req;
@@ -226,10 +227,7 @@ bool restdiscovery(struct restreq *req)
     } else if (strcmp(path->full, "/apis") == 0) {
         groups(req);
     } else if (strcmp(path->full, "/openapi/v2") == 0) {
-        /* kubectl needs the answer but not its content: an empty document knows no kinds, so it
-         * does not validate on its side, and asks the server with fieldValidation instead. */
-        restreply_done(req, 200);
-        http_reply(req->http, 200, "application/octet-stream", "", 0);
+        restopenapi(req);
     } else if (path->group && !path->version) {
         one_group(req);
     } else if (path->group && !path->plural) {

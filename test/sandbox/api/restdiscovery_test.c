@@ -58,9 +58,7 @@ static void test_others(void **state)
     struct tryapi a = tryapi_open();
     assert_string_equal(json_str_at(ask_for(&a, 200, "GET", "/version", NULL), "major", NULL), "1");
     assert_string_equal(ask(&a, "GET", "/readyz", NULL).text, "ok");
-    struct answer answer = ask(&a, "GET", "/openapi/v2", NULL);
-    assert_int_equal(answer.status, 200);
-    assert_string_equal(answer.text, "");
+    assert_int_equal(ask(&a, "GET", "/openapi/v2", NULL).status, 200);
     ask_for(&a, 404, "GET", "/openapi/v3", NULL);
     tryapi_close(&a);
 }
