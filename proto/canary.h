@@ -56,7 +56,8 @@ struct canary_metric {
     struct json_object *variables;  /* templateVariables or NULL */
     bool has_threshold;             /* `threshold` is given */
     double threshold;
-    bool has_min, has_max; /* thresholdRange */
+    bool has_range;        /* thresholdRange is given, and then `threshold` says nothing */
+    bool has_min, has_max; /* of thresholdRange */
     double min, max;
 };
 

@@ -38,6 +38,7 @@ static void read_metric(struct json_reader *r, struct json_object *json, struct 
     struct json_object *range = json_read_obj(r, json, "thresholdRange", JSON_OPTIONAL);
     if (range == NULL)
         return;
+    out->has_range = true;
     out->min = read_bound(r, range, "min", &out->has_min);
     out->max = read_bound(r, range, "max", &out->has_max);
     if (out->has_min && out->has_max && out->min > out->max)

@@ -23,6 +23,7 @@ static void test_metrics(void **state)
     assert_string_equal(a.metrics[0].interval, "1m");
     assert_int_equal(a.metrics[0].interval_ms, 60000);
     assert_true(a.metrics[0].has_threshold && a.metrics[0].threshold == 99);
+    assert_true(a.metrics[1].has_range && !a.metrics[0].has_range);
     assert_false(a.metrics[0].has_min || a.metrics[0].has_max);
     assert_null(a.metrics[0].template_ref.name);
     assert_null(a.metrics[1].interval);

@@ -26,6 +26,14 @@ static const char *refuse_provider(struct release *r)
         return arena_printf(
             r->tick->arena, "%s: \"%s\" is not served by this version, which has %s", field,
             r->tick->provider ? r->tick->provider : "", router_names(r->tick->arena));
+    /* The routes of the other provider are out of reach: going on would scale down who they feed.
+     */
+    if (!r->router->weighted && r->canary->status.canary_weight > 0 &&
+        (release_is_analysing(r) || release_is_promoting(r)))
+        return arena_printf(r->tick->arena,
+                            "%s: changed to %s while another provider routes %d %% of the traffic "
+                            "to the canary; put it back until the release is over",
+                            field, r->tick->provider, r->canary->status.canary_weight);
     return r->router->check(r->tick->arena, r->canary);
 }
 

@@ -27,7 +27,8 @@ enum verdict canary_advance(struct release *r)
     enum verdict verdict = VERDICT_GO;
 
     assert(r->strategy == STRATEGY_CANARY);
-    if (r->phase != PHASE_WaitingPromotion)
+    /* also while it waits for the promotion, when the maximum was raised meanwhile */
+    if (r->phase != PHASE_WaitingPromotion || weight < r->canary->analysis.max_weight)
         verdict = gates_confirm_traffic_increase(r);
     if (verdict != VERDICT_GO)
         return verdict;

@@ -62,6 +62,33 @@ bool detect_changed(struct release *r)
 }
 
 /*
+ * The primary holds the last revision that was promoted, and does not just run into what failed:
+ * the traffic that a rollback had to leave with the canary, because the primary was not ready then,
+ * may go back.
+ */
+static enum verdict repair_left_traffic(struct release *r)
+{
+    const char *why;
+    bool same;
+    enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (!*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed) ||
+        r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+        return VERDICT_STOP;
+    verdict = release_route(r, 0);
+    if (verdict == VERDICT_GO && r->scaler)
+        verdict = r->scaler->pause_target(r->tick);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    r->target->scale_to_zero(r->tick, &r->info);
+    status_weight(r, 0);
+    release_say(r, "Routing all traffic to primary, it is ready again");
+    return VERDICT_STOP;
+}
+
+/*
  * Nothing is under way, so that routes which somebody else has changed go back: with the target at
  * zero a weight on it is lost traffic. After a failed promotion the canary serves, and a weight
  * moved by a person is taken over.
@@ -70,6 +97,8 @@ static enum verdict repair_idle_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;
 
+    if (release_canary_serves_all(r) && told == r->weights.canary)
+        return repair_left_traffic(r);
     if (!r->router->weighted || r->weights.canary == told)
         return VERDICT_STOP;
     if (told == 0)
@@ -78,12 +107,38 @@ static enum verdict repair_idle_weights(struct release *r)
     return VERDICT_STOP;
 }
 
+/*
+ * The hash is another one, and yet the primary runs just this: the status was written by a Flagger
+ * whose hash was another, or somebody promoted by hand. There is nothing to release.
+ */
+static enum verdict adopt(struct release *r, bool *adopted)
+{
+    enum verdict verdict = VERDICT_GO;
+
+    *adopted = false;
+    if (r->phase == PHASE_Initialized || r->phase == PHASE_Succeeded)
+        verdict = r->target->compare(r->tick, &r->info, adopted);
+    if (verdict != VERDICT_GO || !*adopted)
+        return verdict;
+    status_sync(r);
+    status_text(r, "lastPromotedSpec", r->info.hash);
+    return VERDICT_GO;
+}
+
 enum verdict detect_idle(struct release *r)
 {
-    if (release_is_idle(r) && !detect_changed(r))
+    bool adopted;
+
+    if (!release_is_idle(r))
+        return VERDICT_GO;
+    if (!detect_changed(r))
         return repair_idle_weights(r);
-    if (release_is_idle(r))
-        release_again(r, AGAIN_INTERVAL);
+    enum verdict verdict = adopt(r, &adopted);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (adopted)
+        return repair_idle_weights(r);
+    release_again(r, AGAIN_INTERVAL);
     return VERDICT_GO;
 }
 
@@ -107,11 +162,16 @@ static enum verdict cancel(struct release *r)
 
     if (verdict != VERDICT_GO)
         return verdict;
+    if (r->weights.canary == 0 && r->scaler)
+        verdict = r->scaler->pause_target(r->tick);
+    if (verdict != VERDICT_GO)
+        return verdict;
     if (r->weights.canary == 0)
         r->target->scale_to_zero(r->tick, &r->info);
     status_phase(r, promoted ? PHASE_Succeeded : PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);
+    status_untell(r, "Approved");
     status_sync(r);
     release_say(r, "Release of %s cancelled, its previous spec was restored", release_target(r));
     return VERDICT_STOP;
@@ -120,11 +180,14 @@ static enum verdict cancel(struct release *r)
 /*
  * Pods that run have read the configs they started with: with other configs, what they show is not
  * what would be promoted. So they go first, and the restart comes when they are gone. (Flagger
- * analyses the old pods.)
+ * analyses the old pods.) Until then the status names no revision: the configs may change back, and
+ * a target at zero must not be taken for the end of a rollback.
  */
 static bool must_stop_pods(const struct release *r)
 {
-    return is_applied_hash(r) && configs_changed(r) && !r->info.stopped && r->weights.canary == 0;
+    bool same_pods = is_applied_hash(r) || !*r->canary->status.last_applied_spec;
+
+    return same_pods && !r->info.stopped && r->weights.canary == 0;
 }
 
 static enum verdict restart(struct release *r)
@@ -136,6 +199,7 @@ static enum verdict restart(struct release *r)
     if (must_stop_pods(r)) {
         r->target->scale_to_zero(r->tick, &r->info);
         status_weight(r, 0);
+        status_text(r, "lastAppliedSpec", "");
         return VERDICT_STOP;
     }
     verdict = begin_scale_up(r);
@@ -144,6 +208,7 @@ static enum verdict restart(struct release *r)
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);
+    status_untell(r, "Approved");
     status_sync(r);
     release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
     r->tick->plan->stepped = true;

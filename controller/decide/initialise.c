@@ -9,6 +9,7 @@
 
 #include "decide/release.h"
 #include "router/common_services.h"
+#include "target/common_configs.h"
 
 enum verdict initialise_begin(struct release *r)
 {
@@ -52,20 +53,37 @@ enum verdict initialise_services(struct release *r)
     return services_reconcile_sides(r->tick, &pods);
 }
 
-/* Whether a primary may be made from what the target holds now: only from what was analysed. */
-static bool may_become_primary(const struct release *r)
+/*
+ * Whether a primary may be made from what the target holds now: only from what was analysed. The
+ * same spec with other configs is another revision; what was promoted is then known from the copies
+ * of the configs, or from a status that has seen no other revision since.
+ */
+static enum verdict may_become_primary(struct release *r, bool *may)
 {
     const struct canary_status *status = &r->canary->status;
+    bool promoted = strcmp(r->info.hash, status->last_promoted_spec) == 0;
 
-    if (release_is_initialising(r) || strcmp(r->info.hash, status->last_promoted_spec) == 0)
-        return true;
-    return release_is_promoting(r) && strcmp(r->info.hash, status->last_applied_spec) == 0;
+    *may = true;
+    if (release_is_initialising(r))
+        return VERDICT_GO;
+    if (promoted && !detect_changed(r) &&
+        (r->phase == PHASE_Initialized || r->phase == PHASE_Succeeded))
+        return VERDICT_GO;
+    if (release_is_promoting(r) && strcmp(r->info.hash, status->last_applied_spec) == 0)
+        return VERDICT_GO;
+    *may = false;
+    return promoted ? configs_compare(r->tick, &r->info, may) : VERDICT_GO;
 }
 
 /* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
 enum verdict initialise_primary(struct release *r)
 {
-    if (!r->info.primary && !may_become_primary(r))
+    bool may = true;
+    enum verdict verdict = r->info.primary ? VERDICT_GO : may_become_primary(r, &may);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (!may)
         return plan_stop(r->tick,
                          "%s-primary.%s is missing and %s holds a revision that was not promoted; "
                          "restore the promoted spec and the primary is made from it",
@@ -145,18 +163,22 @@ enum verdict initialise_finish(struct release *r)
         verdict = release_route(r, 0);
         return verdict == VERDICT_GO ? initialise_settle(r) : verdict;
     }
+    bool is_same = r->target->is_promoted(r->tick, &r->info);
+    if (!is_same)
+        verdict = r->target->compare(r->tick, &r->info, &is_same);
+    if (verdict != VERDICT_GO)
+        return verdict;
 
     r->target->scale_to_zero(r->tick, &r->info);
     status_phase(r, PHASE_Initialized);
     status_int(r, "canaryWeight", 0);
     status_reset(r);
-    if (r->target->is_promoted(r->tick, &r->info)) {
+    if (is_same) {
         status_sync(r);
         status_text(r, "lastPromotedSpec", r->info.hash);
     } else {
-        /* The target changed while the primary started, or the primary is older than this Canary:
-         * what it has is no revision that was ever promoted, so that the next tick takes it for a
-         * new one. */
+        /* The target changed while the primary started, or the primary is older than this Canary
+         * and runs something else: the next tick takes the target for a new revision. */
         status_text(r, "lastAppliedSpec", "");
         status_text(r, "lastPromotedSpec", "");
     }

@@ -118,7 +118,7 @@ static enum verdict out_of_bounds(struct release *r, const struct shown *shown, 
 static enum verdict compare(struct release *r, const struct canary_metric *metric, double value)
 {
     const struct shown shown = shown_as(metric);
-    bool range = metric->has_min || metric->has_max;
+    bool range = metric->has_range; /* an empty one lets every value pass: it is only recorded */
     bool min = range ? metric->has_min : shown.threshold_is_min;
     bool max = range ? metric->has_max : !shown.threshold_is_min;
     double least = range ? metric->min : metric->threshold;

@@ -108,11 +108,21 @@ static enum verdict finalise(struct release *r)
     return VERDICT_STOP;
 }
 
+/* A canary that fails, or has turned into a revision that nobody has analysed, gives up its share
+ * at once: the primary is ready. */
+static bool may_keep_a_share(struct release *r)
+{
+    const char *why;
+
+    return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
+           r->target->ready(r->tick, &r->info, SIDE_CANARY, &why) == READY;
+}
+
 /* The next weight follows from the status, so that a step that was routed before a crash is not
  * made twice. */
 enum verdict promote_shift(struct release *r)
 {
-    int step = r->canary->analysis.step_weight_promotion;
+    int step = may_keep_a_share(r) ? r->canary->analysis.step_weight_promotion : 0;
     int left = r->weights.canary;
 
     if (r->phase != PHASE_Promoting)

@@ -166,6 +166,10 @@ enum verdict httproute_reconcile(struct tick *tick, const struct httproute_versi
     if (!need_route(tick, version, &live))
         return VERDICT_NEED_FACTS;
     struct weights weights = read_weights(tick->canary, live);
+    /* A route that lost its split while the canary serves everything gets it back at once: the
+     * primary may be broken. */
+    if (!weighted_rule(tick->canary, live) && tick->canary->status.canary_weight == 100)
+        weights = (struct weights){.canary = 100};
     struct json_object *wanted = wanted_route(tick, version, &weights);
     if (live) {
         if (plan_update(tick, version->resource, live, edit_overlay(tick->arena, live, wanted)))

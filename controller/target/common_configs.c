@@ -175,10 +175,13 @@ static void own_copy(struct tick *tick, struct json_object *metadata)
     json_set(metadata, "ownerReferences", owners);
 }
 
+/* What of a config its primary copy holds. */
+static const char *const parts[] = {"data", "binaryData", "type"};
+enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
+
 static void copy_ref(struct tick *tick, const struct config_ref *ref, const char *name,
                      struct json_object *live)
 {
-    static const char *const parts[] = {"data", "binaryData", "type"};
     struct json_object *to =
         live ? json_copy(tick->arena, live) : edit_new(tick, ref->resource, name);
     struct json_object *metadata = json_sub(to, "metadata");
@@ -189,7 +192,7 @@ static void copy_ref(struct tick *tick, const struct config_ref *ref, const char
         json_set(metadata, "labels",
                  edit_overlay(tick->arena, json_at(metadata, "labels", NULL), labels));
     own_copy(tick, metadata);
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+    for (int i = 0; i < PARTS; i++)
         edit_put(tick->arena, to, parts[i], json_at(ref->object, parts[i], NULL));
     if (live)
         plan_update(tick, ref->resource, live, to);
@@ -212,6 +215,27 @@ enum verdict configs_copy(struct tick *tick, const struct target_info *info)
             else if (pass == 1)
                 copy_ref(tick, ref, name, live);
         }
+    }
+    return known ? VERDICT_GO : VERDICT_NEED_FACTS;
+}
+
+enum verdict configs_compare(struct tick *tick, const struct target_info *info, bool *same)
+{
+    bool known = true;
+
+    *same = true;
+    for (const struct config_ref *ref = info->config_refs; ref; ref = ref->next) {
+        const char *name = arena_printf(tick->arena, "%s-primary", ref->name);
+        struct json_object *copy;
+        if (!ref->tracked)
+            continue;
+        if (!need_object(tick, ref->resource, tick->canary->namespace_, name, &copy)) {
+            known = false;
+            continue;
+        }
+        for (int i = 0; i < PARTS; i++)
+            *same = *same && copy &&
+                    json_same(json_at(copy, parts[i], NULL), json_at(ref->object, parts[i], NULL));
     }
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }

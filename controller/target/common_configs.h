@@ -22,6 +22,8 @@ enum verdict configs_read(struct tick *tick, struct json_object *pod_spec,
                           struct target_info *info);
 /* Creates or updates `NAME-primary` of each tracked config. */
 enum verdict configs_copy(struct tick *tick, const struct target_info *info);
+/* *same: the primary copy of each tracked config holds what the config holds now. */
+enum verdict configs_compare(struct tick *tick, const struct target_info *info, bool *same);
 /* Renames the tracked configs in pod_spec (a tree of the caller's own) to their primary copies. */
 void configs_rename(struct tick *tick, const struct target_info *info,
                     struct json_object *pod_spec);

@@ -172,6 +172,41 @@ static void test_copies(void **state)
     fixture_end(&f);
 }
 
+static void test_compares_the_copies(void **state)
+{
+    static const struct {
+        const char *key, *object; /* NULL: missing */
+        bool same;
+    } cases[] = {
+        {"configmaps/a-primary", "{'data':{'a':'1'},'binaryData':{'b':'MQ=='}}", true},
+        {"configmaps/a-primary", "{'data':{'a':'1'}}", false},
+        {"configmaps/a-primary", "{'data':{'a':'2'},'binaryData':{'b':'MQ=='}}", false},
+        {"configmaps/a-primary", NULL, false},
+        {"secrets/s-primary", "{'type':'kubernetes.io/tls','data':{'k':'MQ=='}}", false},
+        {"secrets/s-primary", NULL, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {0};
+        struct json_object *spec = fixture_json(
+            f.arena, "{'volumes':[{'configMap':{'name':'a'}},{'secret':{'secretName':'s'}}]}");
+        bool same;
+        fixture_put(&f, "configmaps/a", "{'data':{'a':'1'},'binaryData':{'b':'MQ=='}}");
+        fixture_put(&f, "secrets/s", "{'type':'Opaque','data':{'k':'MQ=='}}");
+        fixture_put(&f, "configmaps/a-primary", "{'data':{'a':'1'},'binaryData':{'b':'MQ=='}}");
+        fixture_put(&f, "secrets/s-primary", "{'type':'Opaque','data':{'k':'MQ=='}}");
+        json_object_object_del(f.objects, cases[i].key);
+        if (cases[i].object)
+            fixture_put(&f, cases[i].key, cases[i].object);
+        assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
+        assert_int_equal(fixture_run(&f, configs_compare(f.tick, &info, &same)), VERDICT_GO);
+        assert_int_equal(same, cases[i].same);
+        fixture_end(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_tracking_is_off),
         cmocka_unit_test(test_hashes),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_compares_the_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

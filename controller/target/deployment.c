@@ -246,6 +246,20 @@ static bool deployment_is_promoted(struct tick *tick, const struct target_info *
     return live && strcmp(live, primary_id(tick, info)) == 0;
 }
 
+static enum verdict deployment_compare(struct tick *tick, const struct target_info *info,
+                                       bool *same)
+{
+    struct json_object *wanted = primary_template(tick, info);
+    struct json_object *live = /* without nulls, as the other one */
+        edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", "template", NULL));
+    enum verdict verdict = configs_compare(tick, info, same);
+
+    json_object_object_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
+    json_object_object_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
+    *same = *same && json_same(wanted, live);
+    return verdict;
+}
+
 const struct target target_deployment = {
     .kind = "Deployment",
     .resource = &kube_deployments,
@@ -256,4 +270,5 @@ const struct target target_deployment = {
     .scale_from_zero = deployment_scale_from_zero,
     .promote = deployment_promote,
     .is_promoted = deployment_is_promoted,
+    .compare = deployment_compare,
 };

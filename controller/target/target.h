@@ -55,6 +55,9 @@ struct target {
     /* The primary (which must exist) says that it carries just this revision: template and configs.
      */
     bool (*is_promoted)(struct tick *tick, const struct target_info *info);
+    /* *same: the primary (which must exist) runs just what a promotion would give it now, whoever
+     * put it there: template and configs, but for its `flagger-id`. */
+    enum verdict (*compare)(struct tick *tick, const struct target_info *info, bool *same);
 };
 
 extern const struct target *const target_table[];

@@ -238,12 +238,13 @@ static void test_config_changed_during_the_analysis(void **state)
     /* the pods that have read the old one go first */
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
                    "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status canaryWeight=0\n"
+                   "status canaryWeight=0 lastAppliedSpec=\n"
                    "weights 100/0\n"
                    "again interval\n");
     expect_tick(
         w, "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
-           "status trackedConfigs={\"configmap/settings\":\"f234cb93c08ad64e\"}\n"
+           "status lastAppliedSpec=6c7d8c464d "
+           "trackedConfigs={\"configmap/settings\":\"f234cb93c08ad64e\"}\n"
            "weights 100/0\n"
            "event Normal Progressing: New revision detected! Restarting analysis for podinfo.test\n"
            "again interval, stepped\n");
@@ -291,6 +292,102 @@ static void test_adopted_from_flagger(void **state)
     world_free(w);
 }
 
+/* The hash that another version of Flagger took of the same spec. */
+static struct world *taken_over(const char *phase)
+{
+    struct world *w = world_new(NULL);
+
+    add_config(w);
+    w->analysed = "podinfo:1 podinfo:2";
+    world_initialise(w);
+    world_patch_canary(
+        w, arena_printf(w->arena,
+                        "{'status':{'phase':'%s','lastAppliedSpec':'aaaa','lastPromotedSpec':"
+                        "'aaaa'}}",
+                        phase));
+    world_patch(w, "deployments/podinfo-primary",
+                "{'spec':{'template':{'metadata':{'annotations':{'flagger-id':'x'}}}}}");
+    world_settle(w);
+    return w;
+}
+
+static void test_another_hash_of_what_the_primary_runs_is_adopted(void **state)
+{
+    (void)state;
+    struct world *w = taken_over("Succeeded");
+
+    expect_tick(w, "status lastAppliedSpec=78cfc4f887 lastPromotedSpec=78cfc4f887\n"
+                   "again never\n");
+    expect_tick(w, "again never\n");
+    assert_string_equal(w->told, "");
+    /* and from then on a revision is one */
+    world_push(w, "podinfo:2");
+    world_run(w);
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
+    world_free(w);
+}
+
+static void test_another_hash_is_not_adopted_when_something_differs(void **state)
+{
+    static const struct {
+        const char *phase, *key, *patch;
+    } cases[] = {
+        {"Failed", "deployments/podinfo", "{}"},
+        {"Succeeded", "configmaps/settings", "{'data':{'color':'blue'}}"},
+        {"Succeeded", "configmaps/settings-primary", NULL},
+        {"Initialized", "deployments/podinfo",
+         "{'spec':{'template':{'metadata':{'labels':{'more':'1'}}}}}"},
+        {"Succeeded", "deployments/podinfo-primary",
+         "{'spec':{'template':{'spec':{'terminationGracePeriodSeconds':5}}}}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = taken_over(cases[i].phase);
+        world_patch(w, cases[i].key, cases[i].patch);
+        world_settle(w);
+        world_tick(w);
+        if (strcmp(world_phase(w), "Progressing") != 0)
+            fail_msg("case %zu is in phase %s", i, world_phase(w));
+        world_free(w);
+    }
+}
+
+/* A Canary that is deleted and made again: the primary of the old one serves. */
+static void test_a_new_canary_adopts_a_primary_that_runs_the_same(void **state)
+{
+    (void)state;
+    struct world *w = taken_over("Succeeded");
+
+    world_patch_canary(w, "{'metadata':{'uid':'c-2'},'status':null}");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_null(strstr(w->told, "New revision"));
+    world_free(w);
+}
+
+static void test_config_that_changes_back_while_its_pods_stop(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    add_config(w);
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    world_tick(w);
+    world_settle(w);
+    world_tick(w);
+    world_settle(w);
+    world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
+    world_tick(w);
+    /* the target is at zero now, which is not the end of a rollback */
+    world_patch(w, "configmaps/settings", "{'data':{'color':'red'}}");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +402,10 @@ int main(void)
         cmocka_unit_test(test_config_changed_during_the_analysis),
         cmocka_unit_test(test_mandatory_config_is_missing),
         cmocka_unit_test(test_adopted_from_flagger),
+        cmocka_unit_test(test_another_hash_of_what_the_primary_runs_is_adopted),
+        cmocka_unit_test(test_another_hash_is_not_adopted_when_something_differs),
+        cmocka_unit_test(test_a_new_canary_adopts_a_primary_that_runs_the_same),
+        cmocka_unit_test(test_config_that_changes_back_while_its_pods_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -360,6 +360,36 @@ static void test_promotion_gate_of_blue_green(void **state)
     world_free(w);
 }
 
+/* A maximum that is raised while the promotion waits: more traffic needs its own approval. */
+static void test_traffic_gate_is_asked_while_waiting_for_the_promotion(void **state)
+{
+    (void)state;
+    struct world *w =
+        world_new("{'spec':{'analysis':{'webhooks':[{'name':'promote','type':'confirm-promotion',"
+                  "'url':'http://x'},{'name':'more','type':'confirm-traffic-increase','url':"
+                  "'http://x'}]}}}");
+
+    world_initialise(w);
+    w->closed = "promote";
+    world_push(w, "podinfo:2");
+    for (int i = 0; i < 20 && strcmp(world_phase(w), "WaitingPromotion") != 0; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    assert_string_equal(world_weights(w), "50/50");
+    w->closed = "promote more";
+    world_patch_canary(w, "{'spec':{'analysis':{'maxWeight':80}}}");
+    for (int i = 0; i < 3; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    assert_string_equal(world_weights(w), "50/50");
+    w->closed = "promote";
+    world_tick(w);
+    assert_string_equal(world_weights(w), "30/70");
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_rollback_hook),
         cmocka_unit_test(test_post_rollout_after_success),
         cmocka_unit_test(test_promotion_gate_of_blue_green),
+        cmocka_unit_test(test_traffic_gate_is_asked_while_waiting_for_the_promotion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ static void test_halts(void **state)
         {"{'name':'request-duration','thresholdRange':{'min':500.9},'interval':'1m'}",
          "{'metrics[0]':0.4}",
          "Warning Progressing: Halt podinfo.test advancement request duration 400ms < 500ms"},
+        {"{'name':'recorded','thresholdRange':{},'query':'up'}", "{'metrics[0]':5}", NULL},
         {"{'name':'request-duration','threshold':500,'interval':'1m'}", "{'metrics[0]':61}",
          "Warning Progressing: Halt podinfo.test advancement request duration 1m1s > 500ms"},
         {"{'name':'errors','query':'x','thresholdRange':{'max':1.5}}", "{'metrics[0]':2}",

@@ -425,6 +425,123 @@ static void test_not_due_nothing_steps(void **state)
     world_free(w);
 }
 
+/* Blue/green with all traffic on the canary, whose checks begin to fail while one of the primary's
+ * pods is away. */
+static struct world *left_with_the_canary(void)
+{
+    struct world *w = world_new("{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,"
+                                "'iterations':2,'threshold':1}}}");
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    for (int i = 0; i < 20 && world_status_int(w, "canaryWeight") != 100; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    assert_string_equal(world_weights(w), "0/100");
+    w->metrics = world_json(w, "{'metrics[0]':1}");
+    for (int i = 0; i < 2; i++) {
+        world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':1}}");
+        world_tick(w);
+    }
+    assert_string_equal(world_phase(w), "Failed");
+    assert_string_equal(world_weights(w), "0/100");
+    return w;
+}
+
+static void test_traffic_left_with_a_failed_canary_goes_back(void **state)
+{
+    (void)state;
+    struct world *w = left_with_the_canary();
+
+    expect_plan(w, "again never\n");
+    world_settle(w);
+    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status canaryWeight=0\n"
+                   "weights 100/0\n"
+                   "event Normal Failed: Routing all traffic to primary, it is ready again\n"
+                   "again never\n");
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+static void test_route_that_is_made_again_spares_a_broken_primary(void **state)
+{
+    (void)state;
+    struct world *w = left_with_the_canary();
+
+    world_patch(w, "httproutes/podinfo", NULL);
+    expect_plan(w, "create httproutes test/podinfo weights 0/100\nagain now\n");
+    expect_plan(w, "again never\n");
+    world_put(w, "httproutes/podinfo",
+              "{'metadata':{'name':'podinfo'},'spec':{'rules':[{'backendRefs':[{'name':'podinfo',"
+              "'port':9898}]}]}}");
+    world_tick(w);
+    assert_string_equal(world_weights(w), "0/100");
+    world_free(w);
+}
+
+static void test_route_that_is_deleted_in_the_middle_gets_its_weight_back(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    world_patch(w, "httproutes/podinfo", NULL);
+    world_tick(w);
+    assert_string_equal(world_weights(w), "100/0");
+    expect_tick(w, "patch httproutes test/podinfo weights 80/20\n"
+                   "weights 80/20\n"
+                   "again interval, stepped\n");
+    world_free(w);
+}
+
+static void test_provider_that_changes_in_the_middle_holds(void **state)
+{
+    (void)state;
+    struct world *w = analysing();
+
+    world_patch_canary(w, "{'spec':{'provider':'kubernetes'}}");
+    expect_tick(
+        w, "status [Promoted=Unknown Accepted=False]\n"
+           "event Warning Progressing: spec.provider: changed to kubernetes while another provider "
+           "routes 20 % of the traffic to the canary; put it back until the release is over\n"
+           "again never\n");
+    expect_tick(w, "again never\n");
+    world_patch_canary(w, "{'spec':{'provider':'gatewayapi:v1'}}");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    world_free(w);
+}
+
+/* The same spec with another config failed: it must not become the primary by a deletion. */
+static void test_primary_that_is_deleted_is_not_made_with_failed_configs(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_put(w, "configmaps/settings",
+              "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings'},"
+              "'data':{'color':'red'}}");
+    world_patch(w, "deployments/podinfo",
+                "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{"
+                "'name':'settings'}}]}}}}");
+    world_settle(w);
+    world_initialise(w);
+    world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
+    w->metrics = world_json(w, "{'metrics[0]':1}");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Failed");
+    world_patch(w, "deployments/podinfo-primary", NULL);
+    world_tick(w);
+    assert_null(world_get(w, "deployments/podinfo-primary"));
+    assert_non_null(strstr(w->told, "podinfo-primary.test is missing"));
+    world_patch(w, "configmaps/settings", "{'data':{'color':'red'}}");
+    world_tick(w);
+    assert_non_null(world_get(w, "deployments/podinfo-primary"));
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +562,11 @@ int main(void)
         cmocka_unit_test(test_restored_spec_after_a_failed_promotion_is_released),
         cmocka_unit_test(test_scaler_that_is_deleted_does_not_stop_a_rollback),
         cmocka_unit_test(test_not_due_nothing_steps),
+        cmocka_unit_test(test_traffic_left_with_a_failed_canary_goes_back),
+        cmocka_unit_test(test_route_that_is_made_again_spares_a_broken_primary),
+        cmocka_unit_test(test_route_that_is_deleted_in_the_middle_gets_its_weight_back),
+        cmocka_unit_test(test_provider_that_changes_in_the_middle_holds),
+        cmocka_unit_test(test_primary_that_is_deleted_is_not_made_with_failed_configs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -316,7 +316,7 @@ static void apply(struct world *world, const struct effect *effect)
         const char *applied = json_str_at(effect->body, "status", "lastAppliedSpec", NULL);
         world->canary = json_merge(world->arena, world->canary, effect->body);
         stamp(world, world->canary);
-        if (applied)
+        if (applied && *applied)
             world->analysed =
                 arena_printf(world->arena, "%s %s", world->analysed, world_image(world, "podinfo"));
     } else if (is_write(effect)) {
