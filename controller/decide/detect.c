@@ -62,9 +62,9 @@ bool detect_changed(struct release *r)
 }
 
 /*
- * The primary holds the last revision that was promoted, and does not just run into what failed:
- * the traffic that a rollback had to leave with the canary, because the primary was not ready then,
- * may go back.
+ * A rollback had to leave all traffic with the canary, because the primary was not ready then. Now
+ * it is, and the traffic goes back; unless the primary carries the very revision that failed, or
+ * was left half promoted (lastPromotedSpec is empty).
  */
 static enum verdict repair_left_traffic(struct release *r)
 {
