@@ -79,7 +79,7 @@ kill_during() {
     eventually 30 weight_above 20
     pid=$(stage_pid "$1")
     [ -n "$pid" ]
-    kill -KILL "$pid"
+    as_root kill -KILL "$pid"
     eventually 60 phase_is Succeeded
     serves "$2"
     failed=$(client_failed)
@@ -95,7 +95,7 @@ kill_during() {
 @test "kill -9 of the proxy: the release goes on" {
     release 2.0.5
     eventually 30 weight_above 20
-    kill -KILL "$(stage_pid haproxy)"
+    as_root kill -KILL "$(stage_pid haproxy)"
     eventually 60 phase_is Succeeded
     eventually 5 serves 2.0.5
 }
@@ -104,7 +104,7 @@ kill_during() {
     before=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}')
     release 3.0.0-errors50
     eventually 30 weight_above 20
-    kill -KILL "$(stage_pid flagger-controller)"
+    as_root kill -KILL "$(stage_pid flagger-controller)"
     eventually 60 phase_is Failed
     after=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}')
     [ "$before" = "$after" ]

@@ -18,13 +18,18 @@ stage_end() {
     FLAGGER_DEMO_DIR=$(cat "$BATS_FILE_TMPDIR/stage") "$BATS_TEST_DIRNAME/../demo" --stop
 }
 
+# The stage's processes are root's.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
 # The process that runs the program NAME on this stage.
 stage_pid() {
     local pid program
     for pid in $(pgrep -f "$1"); do
         program=$(head -z -n 1 "/proc/$pid/cmdline" 2>/dev/null | tr -d '\0') || continue
         [ "${program##*/}" = "$1" ] || continue
-        tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "FLAGGER_DEMO_DIR=$FLAGGER_DEMO_DIR" && echo "$pid" && return 0
+        as_root cat "/proc/$pid/environ" | tr '\0' '\n' | grep -qx "FLAGGER_DEMO_DIR=$FLAGGER_DEMO_DIR" && echo "$pid" && return 0
     done
     echo "no $1 runs" >&2
     return 1
