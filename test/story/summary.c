@@ -28,8 +28,9 @@ static bool measure(const struct story_options *options, const struct release *r
     const struct step *steps = observe_steps(options->observe, &count);
     if (steps[at].phase != PHASE_Progressing || steps[at].weight == 0 || at >= release->last_step)
         return false;
-    struct traffic_view view = traffic_look(options->traffic, steps[at].at_ms + MARGIN_AFTER_MS,
-                                            steps[at + 1].at_ms - MARGIN_BEFORE_MS, release->version);
+    struct traffic_view view =
+        traffic_look(options->traffic, steps[at].at_ms + MARGIN_AFTER_MS,
+                     steps[at + 1].at_ms - MARGIN_BEFORE_MS, release->version);
     if (view.requests < MIN_REQUESTS)
         return false;
     *out = (struct share){.asked = steps[at].weight,
