@@ -10,7 +10,7 @@ static bool is_beginning(const struct release *r)
 /* Flagger does not hear the rollback hook here. What is turned down is not offered again. */
 enum verdict begin_waiting(struct release *r)
 {
-    if (r->phase != PHASE_Waiting || r->canary->skip_analysis)
+    if (r->phase != PHASE_Waiting)
         return VERDICT_GO;
     enum verdict verdict = gates_rollback(r);
     return verdict == VERDICT_STOP ? rollback_run(r, true) : verdict;

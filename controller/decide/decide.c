@@ -3,10 +3,10 @@
  *
  * Where this deviates from Flagger on purpose: change detection and repair run on every watch
  * event, the rest once an interval; traffic is moved before anything is scaled down; a threshold
- * that is reached and a rollback hook are heard before the canary's readiness, and in every phase;
- * a revision is marked as seen only when its analysis begins or its rollback is done; what is
- * promoted is the revision that was analysed, or the analysis starts again. proto/COMPATIBILITY.md
- * has them all with their reasons.
+ * that is reached and a rollback hook are heard before anyone's readiness, wherever a release
+ * waits; a revision is marked as seen only when its analysis begins or its rollback is done; what
+ * is promoted is the revision that was analysed, or the analysis starts again.
+ * proto/COMPATIBILITY.md has them all with their reasons.
  */
 #include "decide/decide.h"
 
@@ -39,9 +39,9 @@ static enum verdict (*const rules[])(struct release *r) = {
     begin_primary, /* step 17 */
     begin_release, /* step 19: gates, scale up; always ends the tick */
 
-    guard_primary,        /* steps 17, 18; §7 */
     guard_rollback_hooks, /* step 23 */
     guard_threshold,      /* step 26 */
+    guard_primary,        /* steps 17, 18; §7 */
     guard_canary,         /* step 21 */
 
     guard_routes, /* step 18: no step forward before the mesh has taken over the last one */

@@ -18,9 +18,14 @@ enum verdict guard_primary(struct release *r)
     if (release_is_promoting(r))
         return rollback_failed_promotion(r, why);
     release_warn(r, "%s", why);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
     return rollback_run(r, false);
 }
 
+/*
+ * Also while the primary, the canary, a gate or the mesh is waited for. Not while promoting: the
+ * primary has the new revision then, and there is no other to go back to.
+ */
 enum verdict guard_rollback_hooks(struct release *r)
 {
     if (!release_is_analysing(r) || r->canary->skip_analysis)

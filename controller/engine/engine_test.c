@@ -94,6 +94,22 @@ static void a_failed_write_is_told_and_derived_anew(void **state)
     assert_true(told(f, "as the test asked"));
 }
 
+static void a_failure_that_lasts_is_told_once(void **state)
+{
+    struct fixture *f = *state;
+    int told_times = 0;
+    f->rule = rule_write_status;
+    f->fail_writes = 3;
+    f->fail_status = 403;
+    f->stop_after = 4;
+    run_engine(f, false);
+    assert_int_equal(noted(f, "write status"), 4);
+    for (int i = 0; i < f->logged; i++)
+        told_times +=
+            strncmp(f->log[i], "event ", 6) == 0 && strstr(f->log[i], "as the test asked");
+    assert_int_equal(told_times, 1);
+}
+
 static void an_unreachable_api_holds_and_goes_on(void **state)
 {
     struct fixture *f = *state;
@@ -302,6 +318,7 @@ int main(void)
         CASE(our_own_status_write_does_not_wake_it),
         CASE(a_conflict_decides_again_and_calls_no_hook_twice),
         CASE(a_failed_write_is_told_and_derived_anew),
+        CASE(a_failure_that_lasts_is_told_once),
         CASE(an_unreachable_api_holds_and_goes_on),
         CASE(what_is_absent_is_asked_once),
         CASE(steps_come_once_an_interval),

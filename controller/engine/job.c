@@ -22,6 +22,7 @@ enum { MAX_AGAIN_NOW = 10 };
 /* Events wake a canary at most so often in so long: an object that changes without end, or somebody
  * who fights over a route, must not keep the controller busy. */
 enum { BURST_RUNS = 50, BURST_MS = 10000 };
+enum { FAILURE_PAUSE_MS = 5 * 60 * 1000 };
 
 enum job_state { JOB_IDLE, JOB_QUEUED, JOB_READING, JOB_GATHERING, JOB_PERFORMING };
 
@@ -43,6 +44,8 @@ struct job {
     int64_t next_due;   /* monotonic: the next step may run from then on */
     bool cadence_known; /* next_due holds what the status told at the first tick */
     int failures;       /* in a row */
+    char *failed_text;  /* the last of them that was told, NULL: none since a run succeeded */
+    int64_t failed_at;  /* monotonic: when it was */
     /* of the run under way */
     struct arena *arena;
     struct canary canary;
@@ -114,6 +117,7 @@ void job_free(struct job *job)
     free(job->label);
     free(job->target);
     free(job->claim);
+    free(job->failed_text);
     free(job);
 }
 
@@ -217,6 +221,29 @@ static int64_t retry_ms(struct job *job)
     return wait + backoff_random(wait / 4 + 1);
 }
 
+/* Told once while it lasts. A sentence that keeps changing is told once in FAILURE_PAUSE_MS. */
+static bool is_news(struct job *job, const char *text)
+{
+    int64_t now = clock_monotonic_ms();
+    if (job->failed_text &&
+        (strcmp(job->failed_text, text) == 0 || now - job->failed_at < FAILURE_PAUSE_MS))
+        return false;
+    free(job->failed_text);
+    job->failed_text = heap_strdup(text);
+    job->failed_at = now;
+    return true;
+}
+
+static void forget_failures(struct job *job)
+{
+    if (job->failures > 0)
+        log_info("tick_recovered", job->label, "the release goes on after failures",
+                 LOG_INT("failures", job->failures));
+    job->failures = 0;
+    free(job->failed_text);
+    job->failed_text = NULL;
+}
+
 /* The run cannot go on; the release holds as it stands, and everything is derived anew on the next
  * try. */
 static void fail_run(struct job *job, enum err err, const struct errinfo *info)
@@ -226,7 +253,8 @@ static void fail_run(struct job *job, enum err err, const struct errinfo *info)
     log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),
              LOG_INT("retry_ms", wait));
     struct engine_context *context = job->owner->context;
-    if (job->tick && err != ERR_CANCELLED && context->may_write(context->may_write_arg))
+    if (job->tick && err != ERR_CANCELLED && context->may_write(context->may_write_arg) &&
+        is_news(job, info->text))
         perform_event(context, &job->canary, job->canary.status.phase, "Warning", info->text,
                       job->tick->now_ms);
     end_run(job, wait);
@@ -268,7 +296,7 @@ static void plan_done(struct job *job)
     const struct plan *plan = job->tick->plan;
     int64_t now = clock_monotonic_ms();
     int64_t interval = tick_interval_ms(job->tick);
-    job->failures = 0;
+    forget_failures(job);
     job->phase = phase_after(job);
     if (plan->stepped) {
         job->next_due = job->began + interval;

@@ -263,6 +263,8 @@ static void test_primary_fails_during_the_analysis(void **state)
                    "status phase=Failed canaryWeight=0 [Promoted=False]\n"
                    "event Warning Progressing: podinfo-primary.test not ready: deployment "
                    "\"podinfo-primary\" exceeded its progress deadline\n"
+                   "alert error: Progress deadline exceeded podinfo-primary.test not ready: "
+                   "deployment \"podinfo-primary\" exceeded its progress deadline\n"
                    "weights 100/0\n"
                    "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
                    "outcome failure completed\n"

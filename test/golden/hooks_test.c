@@ -1,0 +1,222 @@
+/* Where a release waits, the rollback hook and the threshold are heard; what each hook is sent. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+#define HOOKS                                                                                      \
+    "{'spec':{'analysis':{'webhooks':["                                                            \
+    "{'name':'may-start','type':'confirm-rollout','url':'http://x'},"                              \
+    "{'name':'before','type':'pre-rollout','url':'http://x'},"                                     \
+    "{'name':'load','url':'http://x'},"                                                            \
+    "{'name':'more','type':'confirm-traffic-increase','url':'http://x'},"                          \
+    "{'name':'may-promote','type':'confirm-promotion','url':'http://x'},"                          \
+    "{'name':'after','type':'post-rollout','url':'http://x'},"                                     \
+    "{'name':'told','type':'event','url':'http://x'},"                                             \
+    "{'name':'back','type':'rollback','url':'http://x'}]}}}"
+
+static void settled_tick(struct world *w)
+{
+    world_tick(w);
+    world_settle(w);
+}
+
+/* A revision whose analysis has begun; its first checks are done when weight is 20. */
+static struct world *begun(const char *image, int weight)
+{
+    struct world *w = world_new(HOOKS);
+
+    world_initialise(w);
+    world_push(w, image);
+    settled_tick(w);
+    if (weight > 0)
+        settled_tick(w);
+    assert_int_equal(world_status_int(w, "canaryWeight"), weight);
+    return w;
+}
+
+/* One tick ends the release by its rollback hook. */
+static void expect_hook_heard(struct world *w)
+{
+    w->open = "back";
+    const char *plan = world_tick(w);
+    if (!strstr(plan, "Rolling back podinfo.test manual webhook invoked\n"
+                      "alert warn: Rolling back manual webhook invoked\n"))
+        fail_msg("the rollback hook was not heard:\n%s", plan);
+    assert_string_equal(world_phase(w), "Failed");
+    assert_string_equal(world_weights(w), "100/0");
+    world_free(w);
+}
+
+static void test_rollback_hook_while_waiting_with_skip_analysis(void **state)
+{
+    (void)state;
+    struct world *w = world_new(HOOKS);
+
+    world_patch_canary(w, "{'spec':{'skipAnalysis':true}}");
+    world_initialise(w);
+    w->closed = "may-start";
+    world_push(w, "podinfo:2");
+    settled_tick(w);
+    assert_string_equal(world_phase(w), "Waiting");
+    expect_hook_heard(w);
+}
+
+static void test_rollback_hook_while_the_canary_is_not_ready(void **state)
+{
+    (void)state;
+    expect_hook_heard(begun("podinfo:2-slow", 0));
+}
+
+static void test_rollback_hook_while_the_primary_is_not_ready(void **state)
+{
+    (void)state;
+    struct world *w = begun("podinfo:2", 20);
+
+    world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':0}}");
+    expect_hook_heard(w);
+}
+
+static void test_rollback_hook_at_a_closed_traffic_gate(void **state)
+{
+    (void)state;
+    struct world *w = begun("podinfo:2", 20);
+
+    w->closed = "more";
+    settled_tick(w);
+    assert_string_equal(world_phase(w), "Progressing");
+    expect_hook_heard(w);
+}
+
+static void test_rollback_hook_while_waiting_for_the_promotion(void **state)
+{
+    (void)state;
+    struct world *w = begun("podinfo:2", 20);
+
+    w->closed = "may-promote";
+    for (int i = 0; i < 3; i++)
+        settled_tick(w);
+    assert_string_equal(world_phase(w), "WaitingPromotion");
+    expect_hook_heard(w);
+}
+
+/* The primary has the new revision: there is none to go back to. */
+static void test_rollback_hook_is_not_asked_while_promoting(void **state)
+{
+    (void)state;
+    struct world *w = begun("podinfo:2", 20);
+
+    while (strcmp(world_phase(w), "Promoting") != 0)
+        settled_tick(w);
+    w->open = "back";
+    world_tick(w);
+    assert_int_equal(json_len(w->asked), 0);
+    assert_string_equal(world_phase(w), "Finalising");
+    world_free(w);
+}
+
+/* Flagger's #1801: the checks go on while a gate for more traffic is closed, and end the release.
+ */
+static void test_threshold_at_a_closed_traffic_gate(void **state)
+{
+    (void)state;
+    struct world *w = begun("podinfo:2", 20);
+
+    w->closed = "more";
+    settled_tick(w);
+    w->closed = "more load";
+    settled_tick(w);
+    settled_tick(w);
+    assert_int_equal(world_status_int(w, "failedChecks"), 2);
+    expect_tick(
+        w,
+        "patch httproutes test/podinfo weights 100/0\n"
+        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False]\n"
+        "event Normal Progressing: Rollback hook back not signaling a rollback\n"
+        "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
+        "alert error: Failed checks threshold reached 2\n"
+        "weights 100/0\n"
+        "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+        "outcome failure completed\n"
+        "hook after Failed\n"
+        "again never, stepped\n");
+    world_free(w);
+}
+
+static void test_threshold_while_the_primary_is_not_ready(void **state)
+{
+    (void)state;
+    struct world *w = begun("podinfo:2", 20);
+
+    w->closed = "load";
+    settled_tick(w);
+    world_tick(w);
+    world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':0}}");
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Failed");
+    world_free(w);
+}
+
+/* A primary that breaks for good in the middle of an analysis is not silent. */
+static void test_rollback_for_a_broken_primary_is_alerted(void **state)
+{
+    (void)state;
+    struct world *w = begun("podinfo:2", 20);
+
+    world_patch(w, "deployments/podinfo-primary",
+                "{'status':{'availableReplicas':0,'conditions':[{'type':'Progressing','status':"
+                "'False','reason':'ProgressDeadlineExceeded'}]}}");
+    const char *plan = world_tick(w);
+    assert_non_null(strstr(plan, "alert error: Progress deadline exceeded podinfo-primary.test not "
+                                 "ready"));
+    assert_string_equal(world_phase(w), "Failed");
+    world_free(w);
+}
+
+/* Each hook in its place, with the phase that it is sent. */
+static void test_what_each_hook_is_sent(void **state)
+{
+    (void)state;
+    struct world *w = world_new(HOOKS);
+    static const char *const asked[] = {
+        "[\"may-start Initialized\"]",
+        "[\"back Progressing\",\"before Progressing\",\"more Progressing\"]",
+        "[\"back Progressing\",\"load Progressing\",\"more Progressing\"]",
+        "[\"back Progressing\",\"load Progressing\",\"more Progressing\"]",
+        "[\"back Progressing\",\"load Progressing\",\"more Progressing\","
+        "\"may-promote Progressing\"]",
+        "[]",
+        "[]",
+    };
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        settled_tick(w);
+        assert_string_equal(json_text_sorted(w->arena, w->asked), asked[i]);
+    }
+    assert_string_equal(world_phase(w), "Succeeded");
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rollback_hook_while_waiting_with_skip_analysis),
+        cmocka_unit_test(test_rollback_hook_while_the_canary_is_not_ready),
+        cmocka_unit_test(test_rollback_hook_while_the_primary_is_not_ready),
+        cmocka_unit_test(test_rollback_hook_at_a_closed_traffic_gate),
+        cmocka_unit_test(test_rollback_hook_while_waiting_for_the_promotion),
+        cmocka_unit_test(test_rollback_hook_is_not_asked_while_promoting),
+        cmocka_unit_test(test_threshold_at_a_closed_traffic_gate),
+        cmocka_unit_test(test_threshold_while_the_primary_is_not_ready),
+        cmocka_unit_test(test_rollback_for_a_broken_primary_is_alerted),
+        cmocka_unit_test(test_what_each_hook_is_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
