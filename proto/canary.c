@@ -84,6 +84,13 @@ static int between(int64_t value, int min, int max)
     return value < min ? min : value > max ? max : (int)value;
 }
 
+/* Without primaryCookieName Flagger writes "=VALUE", which is no cookie. */
+static const char *read_cookie(struct json_object *status, const char *key)
+{
+    const char *text = json_str_at(status, key, NULL);
+    return text != NULL && text[0] != '=' && strchr(text, '=') != NULL ? text : NULL;
+}
+
 /* The status is written by controllers, not by people: what is odd in it is put right, never an
  * error. */
 static void read_status(struct json_object *object, struct canary_status *out)
@@ -101,6 +108,9 @@ static void read_status(struct json_object *object, struct canary_status *out)
         .last_promoted_spec = or_else(json_str_at(status, "lastPromotedSpec", NULL), ""),
         .tracked_configs = json_object_is_type(tracked, json_type_object) ? tracked : NULL,
         .last_transition_time = or_else(json_str_at(status, "lastTransitionTime", NULL), ""),
+        .affinity_cookie = read_cookie(status, "sessionAffinityCookie"),
+        .primary_affinity_cookie = read_cookie(status, "primarySessionAffinityCookie"),
+        .previous_affinity_cookie = read_cookie(status, "previousSessionAffinityCookie"),
     };
 }
 

@@ -87,6 +87,16 @@ struct canary_alert {
     struct canary_ref provider;
 };
 
+/* spec.analysis.sessionAffinity; cookie_name is NULL when there is none. */
+struct canary_affinity {
+    const char *cookie_name;
+    const char *primary_cookie_name; /* NULL: clients of the primary are not held */
+    int64_t max_age_s;               /* of the canary's cookie, 86400 */
+    const char *domain, *path;       /* attributes of both, NULL if none */
+    const char *same_site;           /* "Strict", "Lax", "None" or NULL */
+    bool secure, http_only, partitioned;
+};
+
 struct canary_analysis {
     struct json_object *json; /* NULL: no analysis at all, which means skipAnalysis */
     int64_t interval_ms;      /* 60 s when absent; the floor is the caller's */
@@ -103,7 +113,7 @@ struct canary_analysis {
     int primary_ready_threshold; /* percent, 100 */
     int canary_ready_threshold;  /* percent, 100 */
     struct json_object *match;   /* non-empty array or NULL */
-    struct json_object *session_affinity;
+    struct canary_affinity affinity;
     struct canary_metric *metrics;
     int n_metrics;
     struct canary_webhook *webhooks;
@@ -122,6 +132,8 @@ struct canary_status {
     const char *last_promoted_spec;      /* "" if none */
     struct json_object *tracked_configs; /* NULL: nil */
     const char *last_transition_time;
+    /* cookies of session affinity as "NAME=VALUE", NULL if none */
+    const char *affinity_cookie, *primary_affinity_cookie, *previous_affinity_cookie;
     struct json_object *json; /* NULL if there is no status */
 };
 

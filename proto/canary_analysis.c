@@ -9,7 +9,7 @@
 
 #include "proto/canary_parts.h"
 
-enum { DEFAULT_INTERVAL_MS = 60 * 1000, FULL_WEIGHT = 100 };
+enum { DEFAULT_INTERVAL_MS = 60 * 1000, FULL_WEIGHT = 100, DEFAULT_MAX_AGE_S = 24 * 60 * 60 };
 
 static void read_step_weights(struct json_reader *r, struct json_object *json,
                               struct canary_analysis *out)
@@ -66,17 +66,49 @@ static struct json_object *read_match(struct json_reader *r, struct json_object 
     return json_len(match) > 0 ? match : NULL;
 }
 
-static struct json_object *read_session_affinity(struct json_reader *r, struct json_object *json)
+/* RFC 6265: the name of a cookie is a token, the value of an attribute has no semicolon and nothing
+ * that ends a header. */
+static const char *read_cookie_text(struct json_reader *r, struct json_object *obj, const char *key,
+                                    enum json_need need, const char *forbidden)
 {
+    const char *text = canary_read_name(r, obj, key, need);
+    for (const char *at = text; at != NULL && *at != '\0'; at++) {
+        if ((unsigned char)*at < 0x21 || (unsigned char)*at > 0x7e || strchr(forbidden, *at)) {
+            json_reader_fail(r, obj, key, "expected a text that a cookie can carry, found \"%s\"",
+                             text);
+            return NULL;
+        }
+    }
+    return text;
+}
+
+static void read_affinity(struct json_reader *r, struct json_object *json,
+                          struct canary_affinity *out)
+{
+    static const char separators[] = "()<>@,;:\\\"/[]?={}", end[] = ";";
+    static const int64_t max_age_s = INT64_C(100) * 365 * 24 * 3600;
     struct json_object *affinity = json_read_obj(r, json, "sessionAffinity", JSON_OPTIONAL);
     if (affinity == NULL)
-        return NULL;
-    const char *cookie = canary_read_name(r, affinity, "cookieName", JSON_REQUIRED);
-    const char *primary = canary_read_name(r, affinity, "primaryCookieName", JSON_OPTIONAL);
+        return;
+    const char *cookie = read_cookie_text(r, affinity, "cookieName", JSON_REQUIRED, separators);
+    const char *primary =
+        read_cookie_text(r, affinity, "primaryCookieName", JSON_OPTIONAL, separators);
     if (cookie != NULL && primary != NULL && strcmp(cookie, primary) == 0)
         json_reader_fail(r, affinity, "primaryCookieName",
                          "expected another name than cookieName, found \"%s\" twice", primary);
-    return affinity;
+    *out = (struct canary_affinity){
+        .cookie_name = cookie,
+        .primary_cookie_name = primary,
+        .max_age_s = json_read_int(r, affinity, "maxAge", 0, max_age_s, DEFAULT_MAX_AGE_S),
+        .domain = read_cookie_text(r, affinity, "domain", JSON_OPTIONAL, end),
+        .path = read_cookie_text(r, affinity, "path", JSON_OPTIONAL, end),
+        .same_site = read_cookie_text(r, affinity, "sameSite", JSON_OPTIONAL, end),
+        .secure = json_read_bool(r, affinity, "secure", false),
+        .http_only = json_read_bool(r, affinity, "httpOnly", false),
+        .partitioned = json_read_bool(r, affinity, "partitioned", false),
+    };
+    if (out->max_age_s == 0)
+        out->max_age_s = DEFAULT_MAX_AGE_S;
 }
 
 static int effective_max_weight(const struct canary_analysis *analysis)
@@ -118,7 +150,7 @@ void canary_read_analysis(struct json_reader *r, struct json_object *json, bool 
     out->mirror = json_read_bool(r, json, "mirror", false);
     read_weights(r, json, out);
     out->match = read_match(r, json);
-    out->session_affinity = read_session_affinity(r, json);
+    read_affinity(r, json, &out->affinity);
     canary_read_metrics(r, json, out);
     canary_read_webhooks(r, json, out);
     canary_read_alerts(r, json, out);

@@ -23,7 +23,7 @@ static void test_defaults(void **state)
     assert_int_equal(a.primary_ready_threshold, 100);
     assert_int_equal(a.canary_ready_threshold, 100);
     assert_null(a.match);
-    assert_null(a.session_affinity);
+    assert_null(a.affinity.cookie_name);
     assert_int_equal(a.n_metrics + a.n_webhooks + a.n_alerts, 0);
     arena_free(arena);
 }
@@ -55,7 +55,8 @@ static void test_everything(void **state)
     assert_int_equal(a.primary_ready_threshold, 90);
     assert_int_equal(a.canary_ready_threshold, 0);
     assert_int_equal(json_len(a.match), 1);
-    assert_non_null(a.session_affinity);
+    assert_string_equal(a.affinity.cookie_name, "c");
+    assert_string_equal(a.affinity.primary_cookie_name, "p");
     arena_free(arena);
 }
 

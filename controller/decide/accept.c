@@ -59,7 +59,7 @@ static const char *refuse_analysis(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
 
-    if (analysis->match && !r->router->matches)
+    if (analysis->match && r->router->weighted && !r->router->matches)
         return arena_printf(
             r->tick->arena,
             "spec.analysis.match: A/B testing is not served with provider %s by this "
@@ -71,7 +71,7 @@ static const char *refuse_analysis(struct release *r)
             "spec.analysis.mirror: mirroring is not served with provider %s by this "
             "version",
             r->tick->provider);
-    if (analysis->session_affinity && !r->router->session_affinity)
+    if (analysis->affinity.cookie_name && !r->router->session_affinity)
         return arena_printf(r->tick->arena,
                             "spec.analysis.sessionAffinity: not served with provider %s by this "
                             "version",

@@ -10,7 +10,7 @@ static enum verdict fail(struct release *r)
 
 static bool is_first_step(const struct release *r)
 {
-    return r->weights.canary == 0 && r->canary->status.iterations == 0 &&
+    return r->weights.canary == 0 && r->canary->status.iterations == 0 && !r->weights.mirrored &&
            r->phase != PHASE_WaitingPromotion;
 }
 

@@ -49,6 +49,9 @@ enum verdict begin_scale_up(struct release *r)
 /* Step 30, told once a release: Flagger tells it every tick. */
 static void tell_strategy(struct release *r)
 {
+    if (r->canary->analysis.match && !r->router->weighted)
+        release_warn(r, "A/B testing is not supported when using the %s provider",
+                     r->tick->provider);
     if (r->router->weighted || r->canary->analysis.iterations > 0)
         return;
     release_warn(r, "Progressive traffic is not supported when using the %s provider",

@@ -1,12 +1,17 @@
 /*
- * Blue/green (contract/statemachine.md §4.3): n checks beside the live traffic, then one with all
- * traffic on the canary where the router can do that, then the promotion. status.iterations counts
- * the checks done.
+ * Blue/green (contract/statemachine.md §4.3): n checks beside the live traffic, of which the canary
+ * gets a copy with `mirror`, then one with all traffic on the canary where the router can do that,
+ * then the promotion. status.iterations counts the checks done.
  */
 #include "decide/release.h"
 
 static enum verdict iterate(struct release *r, int done)
 {
+    bool mirrors = r->canary->analysis.mirror && r->weights.canary == 0;
+    enum verdict verdict = mirrors ? release_mirror(r) : VERDICT_GO;
+
+    if (verdict != VERDICT_GO)
+        return verdict;
     status_phase(r, PHASE_Progressing);
     status_int(r, "iterations", done + 1);
     release_say(r, "Advance %s canary iteration %d/%d", release_canary(r), done + 1, r->iterations);
@@ -15,6 +20,7 @@ static enum verdict iterate(struct release *r, int done)
 
 static enum verdict route_all(struct release *r, int done)
 {
+    bool mirrored = r->weights.mirrored;
     enum verdict verdict = release_route(r, 100);
 
     if (verdict != VERDICT_GO)
@@ -24,7 +30,9 @@ static enum verdict route_all(struct release *r, int done)
     if (!r->router->weighted)
         return VERDICT_STOP;
     status_weight(r, 100);
-    release_say(r, "Routing all traffic to canary");
+    release_say(r, "%s",
+                mirrored ? "Stop traffic mirroring and route all traffic to canary"
+                         : "Routing all traffic to canary");
     return VERDICT_STOP;
 }
 

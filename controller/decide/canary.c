@@ -1,4 +1,8 @@
-/* Progressive traffic (contract/statemachine.md §4.1). */
+/*
+ * Progressive traffic (contract/statemachine.md §4.1). With `mirror` the first step is one at
+ * weight 0 that sends the canary a copy of the primary's requests. Nothing but the route says that
+ * it was made, so that it cannot be told and not done, nor done twice.
+ */
 #include <assert.h>
 
 #include "decide/release.h"
@@ -27,8 +31,10 @@ enum verdict canary_advance(struct release *r)
     enum verdict verdict = VERDICT_GO;
 
     assert(r->strategy == STRATEGY_CANARY);
-    /* also while it waits for the promotion, when the maximum was raised meanwhile */
-    if (r->phase != PHASE_WaitingPromotion || weight < r->canary->analysis.max_weight)
+    /* also while it waits for the promotion, when the maximum was raised meanwhile; from the mirror
+     * step to the first weight it is the same increase that was asked for before */
+    if ((r->phase != PHASE_WaitingPromotion || weight < r->canary->analysis.max_weight) &&
+        !r->weights.mirrored)
         verdict = gates_confirm_traffic_increase(r);
     if (verdict != VERDICT_GO)
         return verdict;
@@ -36,8 +42,9 @@ enum verdict canary_advance(struct release *r)
         verdict = gates_confirm_promotion(r);
         return verdict == VERDICT_GO ? promote_begin(r) : verdict;
     }
-    int next = canary_next_weight(r, weight);
-    verdict = release_route(r, next);
+    bool mirrors = r->canary->analysis.mirror && weight == 0 && !r->weights.mirrored;
+    int next = mirrors ? 0 : canary_next_weight(r, weight);
+    verdict = mirrors ? release_mirror(r) : release_route(r, next);
     if (verdict != VERDICT_GO)
         return verdict;
     status_phase(r, PHASE_Progressing);

@@ -53,6 +53,7 @@ static enum verdict (*const rules[])(struct release *r) = {
     guard_weights,     /* routes and status say the same, before a step is made from them */
     analysis_start,    /* step 28 */
     analysis_check,    /* step 29 */
+    abtest_advance,    /* step 31; §4.2 */
     bluegreen_advance, /* step 31; §4.3 */
     canary_advance,    /* step 31; §4.1 */
 };

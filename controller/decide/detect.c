@@ -99,7 +99,7 @@ static enum verdict repair_idle_weights(struct release *r)
 
     if (release_canary_serves_all(r) && told == r->weights.canary)
         return repair_left_traffic(r);
-    if (!r->router->weighted || r->weights.canary == told)
+    if (!r->router->weighted || (r->weights.canary == told && !r->weights.mirrored))
         return VERDICT_STOP;
     if (told == 0)
         return release_route(r, 0) == VERDICT_NEED_FACTS ? VERDICT_NEED_FACTS : VERDICT_STOP;

@@ -77,7 +77,11 @@ static bool is_next_step(const struct release *r, int told)
 {
     if (r->strategy == STRATEGY_CANARY)
         return r->weights.canary == canary_next_weight(r, told);
-    return r->weights.canary == 100 && r->canary->status.iterations == r->iterations;
+    /* an A/B test routes all that is matched at every iteration, and Flagger's status does not say
+     * so */
+    if (r->strategy == STRATEGY_AB_TESTING)
+        return r->weights.canary == 100;
+    return r->weights.canary == 100 && r->canary->status.iterations >= r->iterations;
 }
 
 enum verdict guard_routes(struct release *r)
@@ -94,7 +98,7 @@ enum verdict guard_weights(struct release *r)
     /* Flagger's status says 0 while it waits for the promotion. */
     if (is_next_step(r, told) || r->phase == PHASE_WaitingPromotion) {
         status_weight(r, r->weights.canary);
-        if (r->strategy != STRATEGY_CANARY && r->weights.canary == 100)
+        if (r->strategy == STRATEGY_BLUE_GREEN && r->weights.canary == 100)
             status_int(r, "iterations", r->iterations + 1);
         return VERDICT_STOP;
     }

@@ -63,17 +63,41 @@ bool release_is_promoting(const struct release *r)
 
 bool release_canary_serves_all(const struct release *r)
 {
-    return r->router->weighted && r->weights.canary == 100;
+    return r->router->weighted && r->weights.canary == 100 && !r->weights.matched;
 }
 
-enum verdict release_route(struct release *r, int canary)
+/* Plans what differs from what is routed, and remembers it. */
+static enum verdict route(struct release *r, struct weights weights)
 {
-    const struct weights weights = {.primary = 100 - canary, .canary = canary};
-
-    if (!r->router->weighted || r->weights.canary == canary)
+    if (!r->router->weighted ||
+        (r->weights.canary == weights.canary && r->weights.mirrored == weights.mirrored &&
+         (r->weights.matched == weights.matched || weights.canary == 0)))
         return VERDICT_GO;
+    weights.cookies = affinity_cookies(r, weights.canary);
     enum verdict verdict = r->router->set(r->tick, &weights);
     if (verdict == VERDICT_GO)
         r->weights = weights;
     return verdict;
+}
+
+/* Whoever serves everything keeps it, matched or not: the primary may be broken then. */
+enum verdict release_route(struct release *r, int canary)
+{
+    bool keeps_all = canary == 100 && release_canary_serves_all(r);
+
+    return route(r, (struct weights){.primary = 100 - canary,
+                                     .canary = canary,
+                                     .matched = r->canary->analysis.match && !keeps_all});
+}
+
+enum verdict release_route_everything(struct release *r)
+{
+    return route(r, (struct weights){.canary = 100});
+}
+
+enum verdict release_mirror(struct release *r)
+{
+    return route(r, (struct weights){.primary = 100,
+                                     .mirrored = true,
+                                     .matched = r->canary->analysis.match != NULL});
 }

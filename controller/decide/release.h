@@ -25,7 +25,7 @@ struct release {
     enum phase phase;       /* status.phase, or what this tick makes of it */
     enum strategy
         strategy;   /* what is really run: blue/green where the router cannot split traffic */
-    int iterations; /* of blue/green, with the default of step 30 */
+    int iterations; /* of blue/green and A/B, with the default of step 30 */
     struct json_object *status; /* fields of the status patch of this tick, NULL: none yet */
     enum again again;
     bool again_given;
@@ -43,13 +43,29 @@ bool release_is_initialising(const struct release *r); /* no phase yet, or Initi
 bool release_is_idle(const struct release *r);         /* Initialized, Succeeded, Failed */
 bool release_is_analysing(const struct release *r);    /* Progressing, WaitingPromotion */
 bool release_is_promoting(const struct release *r);    /* Promoting, Finalising */
-/* The canary has all the traffic: after a failed promotion, or at the end of an analysis up to 100
- * %. */
+/* The canary has all the traffic, and not only all that is matched: after a failed promotion, or at
+ * the end of an analysis up to 100 %. */
 bool release_canary_serves_all(const struct release *r);
 
-/* Plans the weights and remembers them in r->weights; nothing where the router cannot split
- * traffic. */
+/*
+ * These plan what is routed and remember it in r->weights; they plan nothing where the router
+ * cannot split traffic, or where just this is routed.
+ *
+ * release_route(): the canary's percent of the requests, of the matched ones where the analysis
+ * matches; mirroring ends. release_route_everything(): all requests to the canary, matched or not.
+ * release_mirror(): the primary serves, the canary gets a copy.
+ */
 enum verdict release_route(struct release *r, int canary);
+enum verdict release_route_everything(struct release *r);
+enum verdict release_mirror(struct release *r);
+
+/* --- affinity.c
+ * -------------------------------------------------------------------------------------------------
+ */
+/* The cookies that go with this share of the canary. */
+struct cookies affinity_cookies(struct release *r, int canary);
+/* The status names the cookies of what is routed. */
+void affinity_status(struct release *r);
 
 /* --- status.c: one patch per tick, §11
  * ------------------------------------------------------------------- */
@@ -57,7 +73,7 @@ void status_phase(struct release *r, enum phase phase); /* and its Promoted cond
 void status_int(struct release *r, const char *key, int value);
 void status_text(struct release *r, const char *key, const char *value);
 void status_weight(struct release *r,
-                   int canary); /* canaryWeight, and the gauges when it changes */
+                   int canary); /* canaryWeight, the cookies, and the gauges when it changes */
 void status_sync(
     struct release *r); /* lastAppliedSpec and trackedConfigs are those of the target now */
 void status_reset(struct release *r); /* failedChecks and iterations are 0 */
@@ -110,6 +126,7 @@ enum verdict analysis_start(struct release *r);
 enum verdict analysis_check(struct release *r);
 enum verdict canary_advance(struct release *r);
 enum verdict bluegreen_advance(struct release *r);
+enum verdict abtest_advance(struct release *r);
 
 /* --- what several rules use
  * ------------------------------------------------------------------------------ */

@@ -61,7 +61,7 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
     plan_alert(r->tick, "error", false, "Promotion failed, primary not ready: %s", why);
     /* Traffic goes only to who is ready or serves: with neither side ready nothing moves. */
     if (!r->info.at_zero && r->target->ready(r->tick, &r->info, SIDE_CANARY, &canary_why) == READY)
-        verdict = release_route(r, 100);
+        verdict = release_route_everything(r);
     if (verdict != VERDICT_GO)
         return verdict;
     status_phase(r, PHASE_Failed);

@@ -98,6 +98,7 @@ void status_text(struct release *r, const char *key, const char *value)
 void status_weight(struct release *r, int canary)
 {
     status_int(r, "canaryWeight", canary);
+    affinity_status(r);
     plan_weights(r->tick, 100 - canary, canary);
 }
 

@@ -8,10 +8,25 @@
 
 #include "tick/tick.h"
 
+/*
+ * Session affinity, each "NAME=VALUE" without attributes, NULL: none. The rules make them
+ * (decide/affinity.c); a router writes them into its routes, with the attributes that
+ * spec.analysis.sessionAffinity gives, and reads them back.
+ */
+struct cookies {
+    const char *canary;   /* given to who reaches the canary, and leads there again */
+    const char *primary;  /* the same for the primary; only while both sides have a share */
+    const char *previous; /* of a release that is over: taken back from who still sends it */
+};
+
+/* What is routed. The canary's share is of all requests, or of those that are matched. */
 struct weights {
     int primary; /* percent; primary + canary is 100 */
     int canary;
-    bool mirrored;
+    bool mirrored; /* the canary gets a copy of the primary's requests; canary is 0 then */
+    bool matched;  /* only requests that spec.analysis.match names are split, the others all go to
+                    * the primary; false when every request is split */
+    struct cookies cookies; /* canary only with a share above 0, previous only with 0 */
 };
 
 struct router {
@@ -22,19 +37,21 @@ struct router {
         *resources;            /* NULL-ended: what it reads and writes, for watches and RBAC */
     const char *metric_family; /* of the built-in queries: "http" */
     bool weighted; /* shifts traffic by percent; false: only all or nothing (iterations) */
-    bool matches;  /* A/B testing */
-    bool mirrors;
-    bool session_affinity;
+    bool matches;  /* A/B testing: set() knows weights.matched */
+    bool mirrors;  /* set() knows weights.mirrored, and get() reports it; the share to copy is
+                    * spec.analysis.mirrorWeight, all if 0 */
+    bool session_affinity; /* set() knows weights.cookies, and get() reports them */
     /* What the variant asks of a spec: NULL, or one sentence with the field's path. */
     const char *(*check)(struct arena *arena, const struct canary *canary);
-    /* The objects are there and as the spec says, weights kept. Plans what differs. */
+    /* The objects are there and as the spec says; weights, mirroring and cookies are kept as they
+     * are routed. Plans what differs. */
     enum verdict (*reconcile)(struct tick *tick);
-    /* What is routed now. */
+    /* What is routed now, all fields. */
     enum verdict (*get)(struct tick *tick, struct weights *out);
     /* GO when the mesh has taken over the routes as they are written; otherwise it was told with
      * plan_stop(). */
     enum verdict (*settled)(struct tick *tick);
-    /* Plans nothing when the weights are routed already. */
+    /* Plans nothing when just this is routed already. */
     enum verdict (*set)(struct tick *tick, const struct weights *weights);
 };
 

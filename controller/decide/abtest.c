@@ -1,0 +1,27 @@
+/*
+ * A/B testing (contract/statemachine.md §4.2): the requests that spec.analysis.match names go to
+ * the canary from the first iteration on, all others to the primary; after n iterations comes the
+ * promotion. status.iterations counts those done.
+ */
+#include "decide/release.h"
+
+enum verdict abtest_advance(struct release *r)
+{
+    int done = r->canary->status.iterations > 0 ? r->canary->status.iterations : 0;
+
+    if (r->strategy != STRATEGY_AB_TESTING)
+        return VERDICT_GO;
+    /* Flagger waits for the very number, for ever when it was lowered meanwhile. */
+    if (done >= r->iterations) {
+        enum verdict gate = gates_confirm_promotion(r);
+        return gate == VERDICT_GO ? promote_begin(r) : gate;
+    }
+    enum verdict verdict = release_route(r, 100);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    status_weight(r, 100);
+    status_int(r, "iterations", done + 1);
+    release_say(r, "Advance %s canary iteration %d/%d", release_canary(r), done + 1, r->iterations);
+    return VERDICT_STOP;
+}
