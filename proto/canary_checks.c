@@ -101,6 +101,39 @@ static int64_t read_timeout(struct json_reader *r, struct json_object *json)
     return ms;
 }
 
+static bool is_gate(enum hook_type type)
+{
+    return type == HOOK_CONFIRM_ROLLOUT || type == HOOK_CONFIRM_TRAFFIC_INCREASE ||
+           type == HOOK_CONFIRM_PROMOTION;
+}
+
+/* How long a gate may stay closed, and what happens then. Nothing waits for the other hooks. */
+static void read_deadline(struct json_reader *r, struct json_object *json,
+                          struct canary_webhook *out)
+{
+    const char *text = canary_read_name(r, json, "deadline", JSON_OPTIONAL);
+    const char *then = canary_read_name(r, json, "onDeadline", JSON_OPTIONAL);
+
+    if ((text != NULL || then != NULL) && !is_gate(out->type)) {
+        json_reader_fail(r, json, text != NULL ? "deadline" : "onDeadline",
+                         "expected on a webhook of type confirm-rollout, "
+                         "confirm-traffic-increase or confirm-promotion only, found on one of "
+                         "type %s",
+                         hook_type_name(out->type));
+        return;
+    }
+    if (then != NULL && text == NULL) {
+        json_reader_fail(r, json, "onDeadline", "expected with a deadline, found none");
+        return;
+    }
+    out->deadline_ms = text != NULL ? json_read_duration(r, json, "deadline", 0) : 0;
+    if (text != NULL && r->err == ERR_OK && out->deadline_ms <= 0)
+        json_reader_fail(r, json, "deadline", "expected a duration above 0s, found \"%s\"", text);
+    out->approve_at_deadline = then != NULL && strcmp(then, "approve") == 0;
+    if (then != NULL && !out->approve_at_deadline && strcmp(then, "rollback") != 0)
+        json_reader_fail(r, json, "onDeadline", "expected approve or rollback, found \"%s\"", then);
+}
+
 static void read_webhook(struct json_reader *r, struct json_object *json,
                          struct canary_webhook *out)
 {
@@ -112,6 +145,7 @@ static void read_webhook(struct json_reader *r, struct json_object *json,
     out->retries = canary_read_int(r, json, "retries", 0, INT_MAX, 0);
     out->mute_alert = json_read_bool(r, json, "muteAlert", false);
     out->disable_tls = json_read_bool(r, json, "disableTLS", false);
+    read_deadline(r, json, out);
 }
 
 void canary_read_webhooks(struct json_reader *r, struct json_object *analysis,

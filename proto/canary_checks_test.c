@@ -68,6 +68,29 @@ static void test_webhooks(void **state)
     arena_free(arena);
 }
 
+static void test_deadlines(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        view(arena, "{\"webhooks\":["
+                    "{\"name\":\"a\",\"type\":\"confirm-rollout\",\"url\":\"http://x\"},"
+                    "{\"name\":\"b\",\"type\":\"confirm-promotion\",\"url\":\"http://x\","
+                    "\"deadline\":\"30m\"},"
+                    "{\"name\":\"c\",\"type\":\"confirm-traffic-increase\",\"url\":\"http://x\","
+                    "\"deadline\":\"1h30m\",\"onDeadline\":\"approve\"},"
+                    "{\"name\":\"d\",\"type\":\"confirm-rollout\",\"url\":\"http://x\","
+                    "\"deadline\":\"1s\",\"onDeadline\":\"rollback\"}]}");
+    assert_int_equal(a.webhooks[0].deadline_ms, 0);
+    assert_int_equal(a.webhooks[1].deadline_ms, 30 * 60 * 1000);
+    assert_false(a.webhooks[1].approve_at_deadline);
+    assert_int_equal(a.webhooks[2].deadline_ms, 90 * 60 * 1000);
+    assert_true(a.webhooks[2].approve_at_deadline);
+    assert_int_equal(a.webhooks[3].deadline_ms, 1000);
+    assert_false(a.webhooks[3].approve_at_deadline);
+    arena_free(arena);
+}
+
 static void test_every_hook_type(void **state)
 {
     (void)state;
@@ -178,6 +201,21 @@ static void test_mistakes_in_webhooks(void **state)
         HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"before\"",
              ".type: expected one of rollout, pre-rollout, post-rollout, confirm-rollout, "
              "confirm-promotion, confirm-traffic-increase, rollback, event, found \"before\""),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"rollback\",\"deadline\":\"1h\"",
+             ".deadline: expected on a webhook of type confirm-rollout, confirm-traffic-increase "
+             "or confirm-promotion only, found on one of type rollback"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"onDeadline\":\"approve\"",
+             ".onDeadline: expected on a webhook of type confirm-rollout, confirm-traffic-increase "
+             "or confirm-promotion only, found on one of type rollout"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"confirm-rollout\","
+             "\"onDeadline\":\"approve\"",
+             ".onDeadline: expected with a deadline, found none"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"confirm-rollout\","
+             "\"deadline\":\"0s\"",
+             ".deadline: expected a duration above 0s, found \"0s\""),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"confirm-rollout\","
+             "\"deadline\":\"1h\",\"onDeadline\":\"wait\"",
+             ".onDeadline: expected approve or rollback, found \"wait\""),
         HOOK("\"name\":\"b\",\"url\":\"http://x\",\"timeout\":\"0s\"",
              ".timeout: expected a duration above 0s, found \"0s\""),
         HOOK("\"name\":\"b\",\"url\":\"http://x\",\"retries\":-1",
@@ -211,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_webhooks),
+        cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_every_hook_type),
         cmocka_unit_test(test_alerts),
         cmocka_unit_test(test_mistakes_in_metrics),

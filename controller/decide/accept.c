@@ -141,6 +141,8 @@ enum verdict accept_suspend(struct release *r)
     }
     if (status_tell(r, "Suspended", "Suspended", text))
         release_say(r, "%s", text);
+    /* No deadline of a gate runs out meanwhile. */
+    status_untell(r, "Approved");
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;
 }

@@ -1,6 +1,11 @@
 /* Webhooks that decide (contract/statemachine.md §8.2, §12): asked in list order, one that refuses
  * ends the list. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
 #include "decide/release.h"
+#include "proto/spechash.h"
 
 enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
                        const char *passed_text, const struct canary_webhook **closed,
@@ -24,71 +29,209 @@ enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
     return VERDICT_GO;
 }
 
-static void alert_waiting(struct release *r, const struct canary_webhook *hook, const char *text)
+/* --- the three gates
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * The condition Approved=False is the memory of a gate that waits: what was told, and since when.
+ * The traffic gate has it always, the others, which have a phase to wait in, when the hook has a
+ * deadline. (Flagger, which knows no deadlines, warns of the traffic gate and alerts on every
+ * tick.)
+ */
+static const char condition[] = "Approved";
+
+/* A wait that began so much later than now was written with a clock that was wrong. */
+enum { CLOCK_SLACK_MS = 60 * 1000 };
+
+struct gate {
+    enum hook_type type;
+    const char *passed; /* how events call it */
+    const char *waits;  /* for what */
+    const char *alert;
+    const char *reason; /* of the condition */
+    enum phase phase;   /* in which it waits; NONE: it has none of its own */
+};
+
+static const struct gate start_gate = {
+    .type = HOOK_CONFIRM_ROLLOUT,
+    .passed = "Confirm-rollout",
+    .waits = "approval",
+    .alert = "Canary is waiting for approval.",
+    .reason = "WaitingForRollout",
+    .phase = PHASE_Waiting,
+};
+static const struct gate traffic_gate = {
+    .type = HOOK_CONFIRM_TRAFFIC_INCREASE,
+    .passed = "Confirm-traffic-increase",
+    .waits = "traffic increase approval",
+    .alert = "Canary traffic increase is waiting for approval.",
+    .reason = "WaitingForTrafficIncrease",
+    .phase = PHASE_NONE,
+};
+static const struct gate promotion_gate = {
+    .type = HOOK_CONFIRM_PROMOTION,
+    .passed = "Confirm-promotion",
+    .waits = "promotion approval",
+    .alert = "Canary promotion is waiting for approval.",
+    .reason = "WaitingForPromotion",
+    .phase = PHASE_WaitingPromotion,
+};
+
+/* Which revision a wait is for: one that is pushed meanwhile has its own time. Only before the
+ * start can it be another than the one that is analysed. */
+static const char *waiting_revision(struct release *r, const struct gate *gate)
 {
-    if (!hook->mute_alert)
-        plan_alert(r->tick, "warn", false, "%s", text);
+    char checksum[SPECHASH_TEXT];
+
+    if (gate->type != HOOK_CONFIRM_ROLLOUT)
+        return "";
+    spechash_checksum(r->tick->arena, r->info.configs, r->info.hash, checksum);
+    return arena_printf(r->tick->arena, " (revision %s)", checksum);
+}
+
+/* False: the gate has not waited before this tick, and *since is now. */
+static bool waits_since(struct release *r, const struct gate *gate, int64_t *since)
+{
+    const char *message;
+
+    if (status_since(r, condition, gate->reason, since, &message) &&
+        *since <= r->tick->now_ms + CLOCK_SLACK_MS && strstr(message, waiting_revision(r, gate)))
+        return true;
+    *since = r->tick->now_ms / 1000 * 1000; /* as the condition will say */
+    return false;
+}
+
+static bool is_past_deadline(struct release *r, const struct gate *gate,
+                             const struct canary_webhook *hook)
+{
+    int64_t since;
+
+    return hook->deadline_ms > 0 && waits_since(r, gate, &since) &&
+           r->tick->now_ms - since >= hook->deadline_ms;
+}
+
+static const char *deadline_text(struct release *r, const struct canary_webhook *hook)
+{
+    char text[DURATION_TEXT];
+
+    return arena_strdup(r->tick->arena, duration_format(hook->deadline_ms * 1000000, text));
+}
+
+/* What is told while it waits; Flagger's words where there is no deadline. */
+static const char *waiting_text(struct release *r, const struct gate *gate,
+                                const struct canary_webhook *hook, int64_t since)
+{
+    const char *text = arena_printf(r->tick->arena, "Halt %s advancement waiting for %s %s",
+                                    release_canary(r), gate->waits, hook->name);
+    char until[CLOCK_TEXT];
+
+    if (hook->deadline_ms == 0)
+        return text;
+    return arena_printf(r->tick->arena, "%s until %s, then %s", text,
+                        clock_rfc3339(since + hook->deadline_ms, until),
+                        hook->approve_at_deadline ? "it goes on" : "rollback");
+}
+
+/* GO: every hook of the gate agreed, or was let pass by its deadline. STOP: *closed did not. */
+static enum verdict ask_gate(struct release *r, const struct gate *gate, enum phase phase,
+                             const struct canary_webhook **closed, bool *by_deadline)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    const struct hook_answer *answer;
+
+    *by_deadline = false;
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        const struct canary_webhook *hook = &analysis->webhooks[i];
+        if (hook->type != gate->type)
+            continue;
+        if (!need_hook(r->tick, i, phase, &answer))
+            return VERDICT_NEED_FACTS;
+        if (answer->passed) {
+            release_say(r, "%s check %s passed", gate->passed, hook->name);
+        } else if (hook->approve_at_deadline && is_past_deadline(r, gate, hook)) {
+            release_say(r, "%s check %s was not answered within %s, going on", gate->passed,
+                        hook->name, deadline_text(r, hook));
+            *by_deadline = true;
+        } else {
+            *closed = hook;
+            return VERDICT_STOP;
+        }
+    }
+    return VERDICT_GO;
+}
+
+/* A revision that is turned down before its start is not offered again. */
+static enum verdict expire(struct release *r, const struct gate *gate,
+                           const struct canary_webhook *hook)
+{
+    release_warn(r, "Rolling back %s %s check %s was not approved within %s", release_canary(r),
+                 hook_type_name(hook->type), hook->name, deadline_text(r, hook));
+    plan_alert(r->tick, "warn", false, "Rolling back, %s check %s was not approved within %s",
+               hook_type_name(hook->type), hook->name, deadline_text(r, hook));
+    return rollback_run(r, gate->type == HOOK_CONFIRM_ROLLOUT);
+}
+
+/* Told when it begins to wait, and told again when what was told does not hold any more; the alert
+ * is for the beginning only. */
+static enum verdict wait_at(struct release *r, const struct gate *gate,
+                            const struct canary_webhook *hook)
+{
+    int64_t since;
+    bool waited = waits_since(r, gate, &since);
+    bool enters = gate->phase != PHASE_NONE && r->phase != gate->phase;
+    bool told = false;
+
+    if (is_past_deadline(r, gate, hook))
+        return expire(r, gate, hook);
+    const char *text = waiting_text(r, gate, hook, since);
+    bool remembers = gate->phase == PHASE_NONE || hook->deadline_ms > 0;
+    if (!remembers || !waited)
+        status_untell(r, condition);
+    if (remembers)
+        told = status_tell(r, condition, gate->reason,
+                           arena_printf(r->tick->arena, "%s%s", text, waiting_revision(r, gate)));
+    if (enters)
+        status_phase(r, gate->phase);
+    if (enters || told)
+        release_warn(r, "%s", text);
+    if ((enters || (told && !waited)) && !hook->mute_alert)
+        plan_alert(r->tick, "warn", false, "%s", gate->alert);
+    return VERDICT_STOP;
+}
+
+static enum verdict confirm(struct release *r, const struct gate *gate, enum phase phase)
+{
+    const struct canary_webhook *closed;
+    bool by_deadline;
+    enum verdict verdict = ask_gate(r, gate, phase, &closed, &by_deadline);
+
+    if (verdict == VERDICT_STOP)
+        return wait_at(r, gate, closed);
+    /* Blue/green asks for the promotion twice: what a deadline has let pass is not waited for
+     * again. promote_begin() forgets it. */
+    if (verdict == VERDICT_GO && !(by_deadline && gate->type == HOOK_CONFIRM_PROMOTION))
+        status_untell(r, condition);
+    return verdict;
 }
 
 enum verdict gates_confirm_rollout(struct release *r)
 {
-    const struct canary_webhook *hook;
-    const struct hook_answer *answer;
-    enum verdict verdict = gates_ask(r, HOOK_CONFIRM_ROLLOUT, r->canary->status.phase,
-                                     "Confirm-rollout", &hook, &answer);
-
-    if (verdict != VERDICT_STOP)
-        return verdict;
-    if (r->phase != PHASE_Waiting) {
-        status_phase(r, PHASE_Waiting);
-        release_warn(r, "Halt %s advancement waiting for approval %s", release_canary(r),
-                     hook->name);
-        alert_waiting(r, hook, "Canary is waiting for approval.");
-    }
-    return VERDICT_STOP;
+    return confirm(r, &start_gate, r->canary->status.phase);
 }
 
-/* Flagger warns and alerts on every tick; here the condition Approved remembers that it was told.
- */
 enum verdict gates_confirm_traffic_increase(struct release *r)
 {
-    static const char condition[] = "Approved";
-    const struct canary_webhook *hook;
-    const struct hook_answer *answer;
-    enum verdict verdict = gates_ask(r, HOOK_CONFIRM_TRAFFIC_INCREASE, PHASE_Progressing,
-                                     "Confirm-traffic-increase", &hook, &answer);
-
-    if (verdict == VERDICT_GO)
-        status_untell(r, condition);
-    if (verdict != VERDICT_STOP)
-        return verdict;
-    const char *text =
-        arena_printf(r->tick->arena, "Halt %s advancement waiting for traffic increase approval %s",
-                     release_canary(r), hook->name);
-    if (status_tell(r, condition, "WaitingForTrafficIncrease", text)) {
-        release_warn(r, "%s", text);
-        alert_waiting(r, hook, "Canary traffic increase is waiting for approval.");
-    }
-    return VERDICT_STOP;
+    return confirm(r, &traffic_gate, PHASE_Progressing);
 }
 
 enum verdict gates_confirm_promotion(struct release *r)
 {
-    const struct canary_webhook *hook;
-    const struct hook_answer *answer;
-    enum verdict verdict = gates_ask(r, HOOK_CONFIRM_PROMOTION, PHASE_Progressing,
-                                     "Confirm-promotion", &hook, &answer);
-
-    if (verdict != VERDICT_STOP)
-        return verdict;
-    if (r->phase != PHASE_WaitingPromotion) {
-        status_phase(r, PHASE_WaitingPromotion);
-        release_warn(r, "Halt %s advancement waiting for promotion approval %s", release_canary(r),
-                     hook->name);
-        alert_waiting(r, hook, "Canary promotion is waiting for approval.");
-    }
-    return VERDICT_STOP;
+    return confirm(r, &promotion_gate, PHASE_Progressing);
 }
+
+/* --- the others
+ * ------------------------------------------------------------------------------------------------
+ */
 
 enum verdict gates_rollback(struct release *r)
 {

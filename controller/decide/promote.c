@@ -24,6 +24,7 @@ enum verdict promote_begin(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     status_phase(r, PHASE_Promoting);
+    status_untell(r, "Approved");
     status_int(r, "canaryWeight", r->weights.canary);
     status_int(r, "iterations", r->canary->status.iterations);
     return VERDICT_STOP;

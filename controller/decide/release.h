@@ -80,6 +80,9 @@ void status_reset(struct release *r); /* failedChecks and iterations are 0 */
 /* A condition beside Promoted. Returns false when it says the same already. */
 bool status_tell(struct release *r, const char *type, const char *reason, const char *message);
 bool status_has(struct release *r, const char *type); /* the Canary came with it */
+/* The Canary came with it for this reason: since when, and with which message. */
+bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
+                  const char **message);
 void status_untell(struct release *r, const char *type);
 /* Plans the patch when something differs; after every other rule. */
 void status_write(struct release *r);
@@ -149,10 +152,13 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why);
 /* The informing hooks at the end of a release. */
 void gates_post_rollout(struct release *r, enum phase phase);
 
-/* GO: every hook of the type agreed (or there is none). STOP: one did not, and *closed is it. */
+/* For checks. GO: every hook of the type agreed (or there is none). STOP: one did not, and *closed
+ * is it. */
 enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
                        const char *passed_text, const struct canary_webhook **closed,
                        const struct hook_answer **answer);
+/* STOP: one of the gate's hooks is closed, which was told once; or its deadline has ended the
+ * release. */
 enum verdict gates_confirm_rollout(struct release *r);
 enum verdict gates_confirm_traffic_increase(struct release *r);
 enum verdict gates_confirm_promotion(struct release *r);

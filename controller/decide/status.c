@@ -139,6 +139,21 @@ bool status_has(struct release *r, const char *type)
     return condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index) != NULL;
 }
 
+bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
+                  const char **message)
+{
+    size_t index;
+    struct json_object *found =
+        condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index);
+    const char *time = json_str_at(found, "lastTransitionTime", NULL);
+
+    if (!has_text(found, "reason", reason) || !time || clock_parse(time, since, NULL) != ERR_OK)
+        return false;
+    *message = json_str_at(found, "message", NULL);
+    *message = *message ? *message : "";
+    return true;
+}
+
 void status_untell(struct release *r, const char *type)
 {
     size_t index;

@@ -21,6 +21,7 @@ struct story {
     const char *config;       /* patched into the ConfigMap at the same moment */
     const char *later_canary; /* patched into the Canary at the same moment */
     const char *rollback;     /* hooks that ask for a rollback from that moment */
+    const char *closed;       /* gates, from the first moment on */
     const char *phase;        /* where it ends */
     const char *primary;      /* and with which image on the primary */
     const char *weights;      /* NULL: 100/0 */
@@ -57,6 +58,32 @@ static const struct story stories[] = {
      .rollback = "back",
      .phase = "Failed",
      .primary = "podinfo:1"},
+    {.name = "start that nobody approves",
+     .canary = "{'spec':{'analysis':{'webhooks':[{'name':'start','type':'confirm-rollout',"
+               "'url':'http://x','deadline':'5m'}]}}}",
+     .image = "podinfo:2",
+     .closed = "start",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "promotion that nobody approves",
+     .canary = "{'spec':{'analysis':{'webhooks':[{'name':'promote','type':'confirm-promotion',"
+               "'url':'http://x','deadline':'5m'}]}}}",
+     .image = "podinfo:2",
+     .closed = "promote",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "gates that open by themselves",
+     .canary = "{'spec':{'analysis':{'webhooks':["
+               "{'name':'start','type':'confirm-rollout','url':'http://x','deadline':'2m',"
+               "'onDeadline':'approve'},"
+               "{'name':'more','type':'confirm-traffic-increase','url':'http://x','deadline':'2m',"
+               "'onDeadline':'approve'},"
+               "{'name':'promote','type':'confirm-promotion','url':'http://x','deadline':'2m',"
+               "'onDeadline':'approve'}]}}}",
+     .image = "podinfo:2",
+     .closed = "start more promote",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
     {.name = "skip the analysis",
      .canary = "{'spec':{'skipAnalysis':true}}",
      .image = "podinfo:2",
@@ -153,6 +180,8 @@ static struct world *run_story(const struct story *story, int crash_at)
     world_initialise(w);
     w->crash_at = crash_at;
     world_push(w, story->image);
+    if (story->closed)
+        w->closed = story->closed;
     if (story->metrics)
         w->metrics = world_json(w, story->metrics);
     for (int i = 0; i < 80; i++) {
@@ -189,7 +218,7 @@ static void test_every_crash_ends_the_same(void **state)
         assert_string_equal(world_image(calm, "podinfo-primary"), story->primary);
         assert_string_equal(world_weights(calm), story->weights ? story->weights : "100/0");
         assert_int_equal(world_status_int(calm, "canaryWeight"), story->weights ? 100 : 0);
-        assert_true(calm->effects > 2);
+        assert_true(calm->effects > 1);
         for (int crash = 0; crash < calm->effects; crash++) {
             struct world *w = run_story(story, crash);
             if (strcmp(world_state(w), world_state(calm)) != 0)

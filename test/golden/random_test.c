@@ -128,6 +128,18 @@ static void event(struct noise *n)
     }
 }
 
+/* In every second story the gates have a deadline, which goes on or rolls back. */
+static void give_deadlines(struct world *w, unsigned seed)
+{
+    struct json_object *hooks = json_at(w->canary, "spec", "analysis", "webhooks", NULL);
+
+    for (size_t i = 0; seed % 2 == 1 && i < 3; i++) {
+        json_set_str(json_elem(hooks, i), "deadline", "5m");
+        json_set_str(json_elem(hooks, i), "onDeadline",
+                     (seed + i) % 4 < 2 ? "approve" : "rollback");
+    }
+}
+
 static struct world *start(unsigned seed)
 {
     static const char *const kinds[] = {
@@ -139,6 +151,7 @@ static struct world *start(unsigned seed)
         "'promote','type':'confirm-promotion','url':'http://x'},{'name':'back','type':'rollback',"
         "'url':'http://x'}]}}}");
 
+    give_deadlines(w, seed);
     world_put(w, "configmaps/settings",
               "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings'},"
               "'data':{'color':'red'}}");
