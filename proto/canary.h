@@ -46,6 +46,13 @@ struct canary_service {
     struct json_object *hosts;          /* array or NULL */
 };
 
+/* What a metric that says nothing, or a metric server that fails, means for the step. */
+enum canary_policy {
+    POLICY_FAIL, /* a failed check, as in Flagger */
+    POLICY_HOLD, /* the step waits, at most spec.progressDeadlineSeconds; then as above */
+    POLICY_PASS, /* nothing */
+};
+
 struct canary_metric {
     const char *name;
     int64_t interval_ms;  /* CANARY_UNSET: none given ("1m" for builtin and inline metrics is the
@@ -59,6 +66,7 @@ struct canary_metric {
     bool has_range;        /* thresholdRange is given, and then `threshold` says nothing */
     bool has_min, has_max; /* of thresholdRange */
     double min, max;
+    enum canary_policy no_data; /* FAIL */
 };
 
 /* The empty type is HOOK_ROLLOUT. */
@@ -118,6 +126,7 @@ struct canary_analysis {
     struct canary_affinity affinity;
     struct canary_metric *metrics;
     int n_metrics;
+    enum canary_policy on_metric_error; /* FAIL or HOLD; FAIL */
     struct canary_webhook *webhooks;
     int n_webhooks;
     struct canary_alert *alerts;

@@ -19,6 +19,22 @@ const char *hook_type_name(enum hook_type type)
     return hook_names[type];
 }
 
+/* "fail", "hold" or, where it may be, "pass". */
+static enum canary_policy read_policy(struct json_reader *r, struct json_object *json,
+                                      const char *key, bool may_pass)
+{
+    const char *text = canary_read_name(r, json, key, JSON_OPTIONAL);
+    if (text == NULL || strcmp(text, "fail") == 0)
+        return POLICY_FAIL;
+    if (strcmp(text, "hold") == 0)
+        return POLICY_HOLD;
+    if (may_pass && strcmp(text, "pass") == 0)
+        return POLICY_PASS;
+    json_reader_fail(r, json, key, "expected %s, found \"%s\"",
+                     may_pass ? "fail, hold or pass" : "fail or hold", text);
+    return POLICY_FAIL;
+}
+
 static double read_bound(struct json_reader *r, struct json_object *obj, const char *key, bool *has)
 {
     *has = json_at(obj, key, NULL) != NULL;
@@ -35,6 +51,7 @@ static void read_metric(struct json_reader *r, struct json_object *json, struct 
     out->template_ref = canary_read_ref(r, json, "templateRef", JSON_OPTIONAL);
     out->variables = canary_read_map(r, json, "templateVariables");
     out->threshold = read_bound(r, json, "threshold", &out->has_threshold);
+    out->no_data = read_policy(r, json, "noData", true);
     struct json_object *range = json_read_obj(r, json, "thresholdRange", JSON_OPTIONAL);
     if (range == NULL)
         return;
@@ -51,6 +68,7 @@ void canary_read_metrics(struct json_reader *r, struct json_object *analysis,
 {
     struct json_object *array = json_read_array(r, analysis, "metrics", JSON_OPTIONAL);
     size_t n = json_len(array);
+    out->on_metric_error = read_policy(r, analysis, "onMetricError", false);
     out->metrics = arena_array(r->arena, n, sizeof *out->metrics);
     for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
         struct json_object *json = canary_read_element(r, array, i);

@@ -40,6 +40,23 @@ static void test_metrics(void **state)
     arena_free(arena);
 }
 
+static void test_policies(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        view(arena, "{\"onMetricError\":\"hold\",\"metrics\":[{\"name\":\"a\"},"
+                    "{\"name\":\"b\",\"noData\":\"fail\"},{\"name\":\"c\",\"noData\":\"hold\"},"
+                    "{\"name\":\"d\",\"noData\":\"pass\"}]}");
+    assert_int_equal(a.on_metric_error, POLICY_HOLD);
+    assert_int_equal(a.metrics[0].no_data, POLICY_FAIL);
+    assert_int_equal(a.metrics[1].no_data, POLICY_FAIL);
+    assert_int_equal(a.metrics[2].no_data, POLICY_HOLD);
+    assert_int_equal(a.metrics[3].no_data, POLICY_PASS);
+    assert_int_equal(view(arena, "{}").on_metric_error, POLICY_FAIL);
+    arena_free(arena);
+}
+
 static void test_webhooks(void **state)
 {
     (void)state;
@@ -175,6 +192,10 @@ static void test_mistakes_in_metrics(void **state)
                ".thresholdRange.max: expected a number, found an array"),
         METRIC("\"name\":\"a\",\"thresholdRange\":{\"min\":2,\"max\":1.5}",
                ".thresholdRange: expected min not above max, found min 2 and max 1.5"),
+        {"{\"spec\":{\"analysis\":{\"onMetricError\":\"pass\"}}}",
+         "spec.analysis.onMetricError: expected fail or hold, found \"pass\""},
+        METRIC("\"name\":\"a\",\"noData\":\"wait\"",
+               ".noData: expected fail, hold or pass, found \"wait\""),
         METRIC("\"name\":\"a\",\"query\":{}", ".query: expected a string, found an object"),
         METRIC("\"name\":\"a\",\"templateRef\":{}",
                ".templateRef.name: required: expected a string"),
@@ -248,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_policies),
         cmocka_unit_test(test_webhooks),
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_every_hook_type),

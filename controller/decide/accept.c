@@ -141,8 +141,8 @@ enum verdict accept_suspend(struct release *r)
     }
     if (status_tell(r, "Suspended", "Suspended", text))
         release_say(r, "%s", text);
-    /* No deadline of a gate runs out meanwhile. */
-    status_untell(r, "Approved");
+    /* No deadline runs out meanwhile. */
+    status_forget_waits(r);
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;
 }

@@ -22,7 +22,7 @@ enum verdict analysis_start(struct release *r)
     if (!is_first_step(r))
         return VERDICT_GO;
     /* not again after a failed check, nor while the traffic gate is closed */
-    if (r->canary->status.failed_checks == 0 && !status_has(r, "Approved"))
+    if (r->canary->status.failed_checks == 0 && !status_has(r, CONDITION_APPROVED))
         release_say(r, "Starting canary analysis for %s", release_target(r));
     enum verdict verdict =
         gates_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);
@@ -46,5 +46,7 @@ enum verdict analysis_check(struct release *r)
                      hook->name, answer->text);
     else if (verdict == VERDICT_GO)
         verdict = metrics_check(r);
-    return verdict == VERDICT_STOP ? fail(r) : verdict;
+    if (verdict == VERDICT_STOP)
+        return fail(r);
+    return verdict == VERDICT_GO && r->held ? VERDICT_STOP : verdict;
 }

@@ -171,7 +171,7 @@ static enum verdict cancel(struct release *r)
     status_phase(r, promoted ? PHASE_Succeeded : PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);
-    status_untell(r, "Approved");
+    status_forget_waits(r);
     status_sync(r);
     release_say(r, "Release of %s cancelled, its previous spec was restored", release_target(r));
     return VERDICT_STOP;
@@ -208,7 +208,7 @@ static enum verdict restart(struct release *r)
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);
-    status_untell(r, "Approved");
+    status_forget_waits(r);
     status_sync(r);
     release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
     r->tick->plan->stepped = true;

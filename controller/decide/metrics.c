@@ -1,6 +1,8 @@
 /*
  * The metrics of an analysis (contract/metrics.md §2): first the built-in and inline ones in list
- * order, then those of MetricTemplates. The first that fails ends the list; it is told here.
+ * order, then those of MetricTemplates. The first that fails ends the list; it is told here. One
+ * that says nothing may hold the step instead (onMetricError, noData): the others are asked all the
+ * same.
  */
 #include <ctype.h>
 #include <math.h>
@@ -141,28 +143,26 @@ static enum verdict compare(struct release *r, const struct canary_metric *metri
 static enum verdict no_values(struct release *r, const struct canary_metric *metric,
                               const char *text)
 {
-    if (is_inline(metric) && !is_builtin(metric)) {
-        release_warn(r, "Halt advancement no values found for metric: %s", metric->name);
-        return VERDICT_STOP;
-    }
+    if (is_inline(metric) && !is_builtin(metric))
+        return metrics_unmeasured(r, metric->no_data,
+                                  "Halt advancement no values found for metric: %s", metric->name);
     const char *detail = is_success_rate(metric)
                              ? arena_printf(r->tick->arena, ": running query failed: %s", text)
                              : "";
-    release_warn(r,
-                 "Halt advancement no values found for %s metric %s probably %s is not receiving "
-                 "traffic%s",
-                 r->tick->provider, metric->name, release_target(r), detail);
-    return VERDICT_STOP;
+    return metrics_unmeasured(
+        r, metric->no_data,
+        "Halt advancement no values found for %s metric %s probably %s is not "
+        "receiving traffic%s",
+        r->tick->provider, metric->name, release_target(r), detail);
 }
 
 static enum verdict query_failed(struct release *r, const struct canary_metric *metric,
-                                 const char *text)
+                                 enum canary_policy policy, const char *text)
 {
     if (is_builtin(metric))
-        release_warn(r, "Prometheus query failed: running query failed: %s", text);
-    else
-        release_warn(r, "Prometheus query failed for %s: %s", metric->name, text);
-    return VERDICT_STOP;
+        return metrics_unmeasured(r, policy, "Prometheus query failed: running query failed: %s",
+                                  text);
+    return metrics_unmeasured(r, policy, "Prometheus query failed for %s: %s", metric->name, text);
 }
 
 static const char *query_template(const struct canary_metric *metric,
@@ -191,13 +191,13 @@ static enum verdict check_builtin(struct release *r, int index)
 
     model.plain_words = family->plain_words && is_builtin(metric);
     if (render_query(arena, query_template(metric, family), &model, &question.query, &ei) != ERR_OK)
-        return query_failed(r, metric, ei.text);
+        return query_failed(r, metric, POLICY_FAIL, ei.text); /* no waiting mends a query */
     if (!need_metric(r->tick, &question, &answer))
         return VERDICT_NEED_FACTS;
     if (answer->outcome == METRIC_NO_VALUES)
         return no_values(r, metric, answer->text);
     if (answer->outcome == METRIC_ERROR)
-        return query_failed(r, metric, answer->text);
+        return query_failed(r, metric, r->canary->analysis.on_metric_error, answer->text);
     if (!is_duration(metric)) {
         plan_metric(r->tick, metric->name, answer->value);
         return compare(r, metric, answer->value);
@@ -290,11 +290,11 @@ static enum verdict check_template(struct release *r, int index)
         return compare(r, metric, answer->value);
     }
     if (answer->outcome == METRIC_NO_VALUES)
-        release_warn(r, "Halt advancement no values found for custom metric: %s: %s", metric->name,
-                     answer->text);
-    else
-        release_warn(r, "Metric query failed for %s: %s", metric->name, answer->text);
-    return VERDICT_STOP;
+        return metrics_unmeasured(r, metric->no_data,
+                                  "Halt advancement no values found for custom metric: %s: %s",
+                                  metric->name, answer->text);
+    return metrics_unmeasured(r, r->canary->analysis.on_metric_error,
+                              "Metric query failed for %s: %s", metric->name, answer->text);
 }
 
 enum verdict metrics_check(struct release *r)
@@ -315,6 +315,8 @@ enum verdict metrics_check(struct release *r)
             verdict = VERDICT_STOP;
         }
     }
+    if (verdict == VERDICT_GO && !r->held)
+        metrics_measured(r);
     return verdict;
 }
 

@@ -24,7 +24,7 @@ enum verdict promote_begin(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     status_phase(r, PHASE_Promoting);
-    status_untell(r, "Approved");
+    status_forget_waits(r);
     status_int(r, "canaryWeight", r->weights.canary);
     status_int(r, "iterations", r->canary->status.iterations);
     return VERDICT_STOP;
@@ -64,7 +64,7 @@ static enum verdict succeed(struct release *r)
     status_weight(r, 0);
     status_reset(r);
     status_text(r, "lastPromotedSpec", r->canary->status.last_applied_spec);
-    status_untell(r, "Approved");
+    status_forget_waits(r);
     plan_outcome(r->tick, true, skipped ? "skipped" : "completed");
     gates_post_rollout(r, PHASE_Succeeded);
     if (skipped) {

@@ -26,6 +26,7 @@ struct release {
     enum strategy
         strategy;   /* what is really run: blue/green where the router cannot split traffic */
     int iterations; /* of blue/green and A/B, with the default of step 30 */
+    bool held;      /* a metric says nothing, and the step waits for it */
     struct json_object *status; /* fields of the status patch of this tick, NULL: none yet */
     enum again again;
     bool again_given;
@@ -77,10 +78,20 @@ void status_weight(struct release *r,
 void status_sync(
     struct release *r); /* lastAppliedSpec and trackedConfigs are those of the target now */
 void status_reset(struct release *r); /* failedChecks and iterations are 0 */
+/*
+ * What a release waits for, and since when: for an approval, for metrics. They are conditions, so
+ * that a deadline survives a restart and nothing is told twice.
+ */
+#define CONDITION_APPROVED "Approved"
+#define CONDITION_MEASURED "Measured"
+void status_forget_waits(struct release *r);
 /* A condition beside Promoted. Returns false when it says the same already. */
 bool status_tell(struct release *r, const char *type, const char *reason, const char *message);
 bool status_has(struct release *r, const char *type); /* the Canary came with it */
-/* The Canary came with it for this reason: since when, and with which message. */
+/*
+ * The Canary came with it for this reason: since when, and with which message. Not when it began
+ * more than a minute from now, by a clock that was wrong: the wait then begins anew.
+ */
 bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
                   const char **message);
 void status_untell(struct release *r, const char *type);
@@ -165,9 +176,14 @@ enum verdict gates_confirm_promotion(struct release *r);
 /* GO: nobody asks for a rollback. STOP: somebody does, and it was told. */
 enum verdict gates_rollback(struct release *r);
 
-/* Step 7, and the metrics of step 29: STOP means that a check failed and was told. */
+/* Step 7, and the metrics of step 29: STOP means that a check failed and was told. GO with r->held:
+ * none failed, but not all could be asked. */
 enum verdict metrics_probe(struct release *r);
 enum verdict metrics_check(struct release *r);
+/* unmeasured.c. The sentence says what is missing. GO: nothing is counted; STOP: a check failed. */
+enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+void metrics_measured(struct release *r); /* all have spoken: a hold is over */
 /* A sentence when a MetricTemplate asks for what is not there. */
 enum verdict metrics_refusal(struct release *r, const char **sentence);
 

@@ -40,7 +40,7 @@ enum verdict rollback_run(struct release *r, bool consume)
     status_phase(r, PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);
-    status_untell(r, "Approved");
+    status_forget_waits(r);
     if (consume)
         status_sync(r);
     if (r->weights.canary == 0)

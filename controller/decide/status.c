@@ -139,6 +139,9 @@ bool status_has(struct release *r, const char *type)
     return condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index) != NULL;
 }
 
+/* A wait that began so much later than now was written with a clock that was wrong. */
+enum { CLOCK_SLACK_MS = 60 * 1000 };
+
 bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
                   const char **message)
 {
@@ -147,7 +150,8 @@ bool status_since(const struct release *r, const char *type, const char *reason,
         condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index);
     const char *time = json_str_at(found, "lastTransitionTime", NULL);
 
-    if (!has_text(found, "reason", reason) || !time || clock_parse(time, since, NULL) != ERR_OK)
+    if (!has_text(found, "reason", reason) || !time || clock_parse(time, since, NULL) != ERR_OK ||
+        *since > r->tick->now_ms + CLOCK_SLACK_MS)
         return false;
     *message = json_str_at(found, "message", NULL);
     *message = *message ? *message : "";
@@ -163,6 +167,12 @@ void status_untell(struct release *r, const char *type)
     struct json_object *list = conditions(r);
     if (condition_of(list, type, &index))
         json_object_array_del_idx(list, index, 1);
+}
+
+void status_forget_waits(struct release *r)
+{
+    status_untell(r, CONDITION_APPROVED);
+    status_untell(r, CONDITION_MEASURED);
 }
 
 void status_write(struct release *r)

@@ -22,7 +22,7 @@ enum { MAX_AGAIN_NOW = 10 };
 /* Events wake a canary at most so often in so long: an object that changes without end, or somebody
  * who fights over a route, must not keep the controller busy. */
 enum { BURST_RUNS = 50, BURST_MS = 10000 };
-enum { FAILURE_PAUSE_MS = 5 * 60 * 1000 };
+enum { FAILURE_PAUSE_MS = 5 * 60 * 1000, FAILURES_TOLD = 3 };
 
 enum job_state { JOB_IDLE, JOB_QUEUED, JOB_READING, JOB_GATHERING, JOB_PERFORMING };
 
@@ -234,11 +234,20 @@ static bool is_news(struct job *job, const char *text)
     return true;
 }
 
+/* An event during an outage of the API may be lost with it: one that has lasted is told afterwards.
+ */
 static void forget_failures(struct job *job)
 {
+    struct engine_context *context = job->owner->context;
     if (job->failures > 0)
         log_info("tick_recovered", job->label, "the release goes on after failures",
                  LOG_INT("failures", job->failures));
+    if (job->failures >= FAILURES_TOLD && job->failed_text &&
+        context->may_write(context->may_write_arg))
+        perform_event(context, &job->canary, job->canary.status.phase, "Normal",
+                      arena_printf(job->arena, "Going on after %d failed tries: %s", job->failures,
+                                   job->failed_text),
+                      job->tick->now_ms);
     job->failures = 0;
     free(job->failed_text);
     job->failed_text = NULL;

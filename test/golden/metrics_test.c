@@ -123,6 +123,137 @@ static void test_halts(void **state)
     }
 }
 
+#define HOLD_ERRORS "{'spec':{'analysis':{'onMetricError':'hold'}}}"
+#define RATE        "'name':'request-success-rate','thresholdRange':{'min':99},'interval':'1m'"
+#define TIME        "'name':'request-duration','thresholdRange':{'max':500},'interval':'1m'"
+
+static const char *minutes_later(struct world *w, int minutes, const char *answers)
+{
+    w->now_ms += (int64_t)minutes * 60000;
+    w->metrics = world_json(w, answers);
+    return world_tick(w);
+}
+
+/* An outage of the metric server: told once, nothing counted, and over when it answers. */
+static void test_an_outage_holds(void **state)
+{
+    (void)state;
+    struct world *w = analysing("{" RATE "}");
+
+    world_patch_canary(w, HOLD_ERRORS);
+    w->metrics = world_json(w, "{'metrics[0]':'connection refused'}");
+    expect_tick(w, "status [Promoted=Unknown Measured=False]\n"
+                   "event Warning Progressing: Prometheus query failed: running query failed: "
+                   "connection refused; held until 2023-11-14T22:23:20Z, then it counts as failed\n"
+                   "again interval, stepped\n");
+    /* whatever the error says meanwhile */
+    assert_string_equal(minutes_later(w, 9, "{'metrics[0]':'timed out'}"),
+                        "again interval, stepped\n");
+    w->metrics = world_json(w, "{}");
+    expect_tick(w, "patch httproutes test/podinfo weights 60/40\n"
+                   "status canaryWeight=40 [Promoted=Unknown]\n"
+                   "metric request-success-rate 100\n"
+                   "event Normal Progressing: The metrics of podinfo.test are there again\n"
+                   "weights 60/40\n"
+                   "event Normal Progressing: Advance podinfo.test canary weight 40\n"
+                   "again interval, stepped\n");
+    /* the next outage has its own time */
+    assert_non_null(strstr(minutes_later(w, 9, "{'metrics[0]':'timed out'}"),
+                           "held until 2023-11-14T22:41:20Z"));
+    world_free(w);
+}
+
+/* A hold has an end: then the checks fail, and the threshold rolls back. */
+static void test_an_outage_that_does_not_end(void **state)
+{
+    (void)state;
+    static const char down[] = "{'metrics[0]':'connection refused'}";
+    struct world *w = analysing("{" RATE "}");
+
+    world_patch_canary(w, HOLD_ERRORS);
+    world_patch_canary(w, "{'spec':{'progressDeadlineSeconds':120}}");
+    minutes_later(w, 1, down);
+    minutes_later(w, 1, down);
+    assert_int_equal(world_status_int(w, "failedChecks"), 0);
+    assert_string_equal(minutes_later(w, 1, down),
+                        "status failedChecks=1\n"
+                        "event Warning Progressing: Prometheus query failed: running query "
+                        "failed: connection refused; held for 2m0s, now it counts as failed\n"
+                        "again interval, stepped\n");
+    minutes_later(w, 1, down);
+    minutes_later(w, 1, down);
+    assert_string_equal(world_phase(w), "Failed");
+    assert_null(strstr(world_state(w), "Measured"));
+    world_free(w);
+}
+
+/* A metric that is bad fails the step, whatever another one does not say; the hold goes on. */
+static void test_a_bad_metric_is_heard_during_an_outage(void **state)
+{
+    (void)state;
+    struct world *w = analysing("{" RATE "},{" TIME "}");
+
+    world_patch_canary(w, HOLD_ERRORS);
+    minutes_later(w, 1, "{'metrics[0]':'connection refused'}");
+    const char *plan = minutes_later(w, 1, "{'metrics[0]':'connection refused','metrics[1]':9}");
+    assert_non_null(strstr(plan, "request duration 9s > 500ms"));
+    assert_null(strstr(plan, "connection refused"));
+    assert_int_equal(world_status_int(w, "failedChecks"), 1);
+    /* the order does not matter: the one that is bad ends the list, and the clock goes on */
+    minutes_later(w, 8, "{'metrics[0]':1}");
+    assert_int_equal(world_status_int(w, "failedChecks"), 2);
+    assert_non_null(strstr(world_state(w), "Measured"));
+    world_free(w);
+}
+
+static void test_no_data(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *policy; /* of the metric */
+        const char *told;   /* NULL: the weight advances */
+        int failed;
+    } cases[] = {
+        {"", "running query failed: no values found\n", 1},
+        {",'noData':'fail'", "running query failed: no values found\n", 1},
+        {",'noData':'hold'", "no values found; held until ", 0},
+        {",'noData':'pass'", NULL, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = analysing("{" RATE "}");
+        world_patch_canary(w, arena_printf(w->arena,
+                                           "{'spec':{'analysis':{'metrics':[{" RATE "%s}]}}}",
+                                           cases[i].policy));
+        const char *plan = minutes_later(w, 1, "{'metrics[0]':null}");
+        assert_int_equal(world_status_int(w, "failedChecks"), cases[i].failed);
+        assert_string_equal(world_weights(w), cases[i].told ? "80/20" : "60/40");
+        if (cases[i].told)
+            assert_non_null(strstr(plan, cases[i].told));
+        /* an error of the server is another thing */
+        world_push(w, "podinfo:3");
+        for (int tick = 0; tick < 2; tick++) {
+            minutes_later(w, 1, "{}");
+            world_settle(w);
+        }
+        minutes_later(w, 1, "{'metrics[0]':'refused'}");
+        assert_int_equal(world_status_int(w, "failedChecks"), 1);
+        world_free(w);
+    }
+}
+
+/* A query that cannot be made is a mistake, no outage. */
+static void test_a_mistake_is_not_held(void **state)
+{
+    (void)state;
+    struct world *w = analysing("{'name':'errors','query':'{{ variables.none }}','threshold':1}");
+
+    world_patch_canary(w, HOLD_ERRORS);
+    minutes_later(w, 1, "{}");
+    assert_int_equal(world_status_int(w, "failedChecks"), 1);
+    world_free(w);
+}
+
 static void test_probe_says_what_is_not_there(void **state)
 {
     (void)state;
@@ -143,6 +274,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_halts),
+        cmocka_unit_test(test_an_outage_holds),
+        cmocka_unit_test(test_an_outage_that_does_not_end),
+        cmocka_unit_test(test_a_bad_metric_is_heard_during_an_outage),
+        cmocka_unit_test(test_no_data),
+        cmocka_unit_test(test_a_mistake_is_not_held),
         cmocka_unit_test(test_probe_says_what_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,8 @@ static void edit_canary(struct noise *n)
         "{'spec':{'analysis':{'threshold':1}}}",
         "{'spec':{'analysis':{'threshold':3}}}",
         "{'spec':{'analysis':{'stepWeightPromotion':40}}}",
+        "{'spec':{'analysis':{'onMetricError':'hold'}}}",
+        "{'spec':{'analysis':{'onMetricError':null}}}",
         "{'spec':{'service':{'hosts':['a.example']}}}",
     };
     const char *edit = edits[pick(n, sizeof(edits) / sizeof(edits[0]))];
@@ -82,11 +84,12 @@ static void disturb(struct noise *n)
 static void switch_something(struct noise *n)
 {
     static const char *const closed[] = {"", "start", "more", "promote", "start more promote"};
-    static const char *const metrics[] = {"{}", "{}", "{'metrics[0]':1}", "{'metrics[1]':null}"};
+    static const char *const metrics[] = {"{}", "{}", "{'metrics[0]':1}", "{'metrics[1]':null}",
+                                          "{'metrics[0]':'connection refused'}"};
     static const char *const open[] = {"", "", "back"};
 
     n->world->closed = closed[pick(n, 5)];
-    n->world->metrics = world_json(n->world, metrics[pick(n, 4)]);
+    n->world->metrics = world_json(n->world, metrics[pick(n, 5)]);
     n->world->open = open[pick(n, 3)];
     note(n,
          arena_printf(n->world->arena, "closed '%s' open '%s'", n->world->closed, n->world->open));

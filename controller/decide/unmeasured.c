@@ -1,0 +1,65 @@
+/*
+ * What it means for a step that a metric says nothing (onMetricError, noData): a failed check as in
+ * Flagger, nothing, or that the step waits for it, with an end.
+ */
+#include "base/clock.h"
+#include "base/duration.h"
+#include "decide/release.h"
+
+static const char held[] = "Held";
+
+/*
+ * The step waits, which is told once: the condition remembers it, and when it began. GO: nothing is
+ * counted. STOP: it has lasted too long, and is told and counted as a failed check from now on.
+ */
+static enum verdict hold(struct release *r, const char *sentence)
+{
+    int64_t bound = (int64_t)r->canary->progress_deadline_s * 1000, since;
+    char text[CLOCK_TEXT], lasted[DURATION_TEXT];
+    const char *message;
+    bool waited = status_since(r, CONDITION_MEASURED, held, &since, &message);
+
+    if (waited && r->tick->now_ms - since >= bound) {
+        r->held = true;
+        release_warn(r, "%s; held for %s, now it counts as failed", sentence,
+                     duration_format(bound * 1000000, lasted));
+        return VERDICT_STOP;
+    }
+    if (!waited && !r->held) {
+        const char *told =
+            arena_printf(r->tick->arena, "%s; held until %s, then it counts as failed", sentence,
+                         clock_rfc3339(r->tick->now_ms / 1000 * 1000 + bound, text));
+        status_untell(r, CONDITION_MEASURED);
+        (void)status_tell(r, CONDITION_MEASURED, held, told);
+        release_warn(r, "%s", told);
+    }
+    r->held = true;
+    return VERDICT_GO;
+}
+
+enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    const char *sentence = arena_vprintf(r->tick->arena, fmt, args);
+    va_end(args);
+    switch (policy) {
+    case POLICY_PASS:
+        return VERDICT_GO;
+    case POLICY_HOLD:
+        return hold(r, sentence);
+    case POLICY_FAIL:
+        break;
+    }
+    release_warn(r, "%s", sentence);
+    return VERDICT_STOP;
+}
+
+void metrics_measured(struct release *r)
+{
+    if (!status_has(r, CONDITION_MEASURED))
+        return;
+    status_untell(r, CONDITION_MEASURED);
+    release_say(r, "The metrics of %s are there again", release_target(r));
+}
