@@ -20,6 +20,8 @@ const struct kube_resource kube_hpas = {.group = "autoscaling",
                                         .version = "v2",
                                         .plural = "horizontalpodautoscalers",
                                         .kind = "HorizontalPodAutoscaler"};
+const struct kube_resource kube_scaledobjects = {
+    .group = "keda.sh", .version = "v1alpha1", .plural = "scaledobjects", .kind = "ScaledObject"};
 const struct kube_resource kube_leases = {
     .group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};
 const struct kube_resource kube_pods = {

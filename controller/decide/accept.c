@@ -50,6 +50,11 @@ static const char *refuse_kinds(struct release *r)
             r->tick->arena,
             "spec.autoscalerRef.kind: %s is not served by this version, which has %s",
             canary->autoscaler.kind, scaler_names(r->tick->arena));
+    if (r->scaler && *canary->autoscaler.api_version &&
+        !scaler_is_of(r->scaler, canary->autoscaler.api_version))
+        return arena_printf(r->tick->arena,
+                            "spec.autoscalerRef.apiVersion: expected %s for a %s, found \"%s\"",
+                            r->scaler->expected, r->scaler->kind, canary->autoscaler.api_version);
     if (canary->revert_on_deletion)
         return "spec.revertOnDeletion: not served by this version";
     return NULL;

@@ -89,6 +89,18 @@ static enum verdict repair_left_traffic(struct release *r)
 }
 
 /*
+ * A scaler that was made anew, or resumed by somebody, starts the target that nobody needs. (After
+ * a failed promotion, when lastPromotedSpec is empty, it is left running.)
+ */
+static enum verdict repair_idle_scaler(struct release *r)
+{
+    if (!r->scaler || r->weights.canary > 0 || !*r->canary->status.last_promoted_spec)
+        return VERDICT_STOP;
+    enum verdict verdict = r->scaler->pause_target(r->tick);
+    return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_STOP;
+}
+
+/*
  * Nothing is under way, so that routes which somebody else has changed go back: with the target at
  * zero a weight on it is lost traffic. After a failed promotion the canary serves, and a weight
  * moved by a person is taken over.
@@ -100,7 +112,7 @@ static enum verdict repair_idle_weights(struct release *r)
     if (release_canary_serves_all(r) && told == r->weights.canary)
         return repair_left_traffic(r);
     if (!r->router->weighted || (r->weights.canary == told && !r->weights.mirrored))
-        return VERDICT_STOP;
+        return repair_idle_scaler(r);
     if (told == 0)
         return release_route(r, 0) == VERDICT_NEED_FACTS ? VERDICT_NEED_FACTS : VERDICT_STOP;
     status_weight(r, r->weights.canary);
@@ -197,6 +209,9 @@ static enum verdict restart(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     if (must_stop_pods(r)) {
+        verdict = r->scaler ? r->scaler->pause_target(r->tick) : VERDICT_GO;
+        if (verdict != VERDICT_GO)
+            return verdict;
         r->target->scale_to_zero(r->tick, &r->info);
         status_weight(r, 0);
         status_text(r, "lastAppliedSpec", "");

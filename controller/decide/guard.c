@@ -47,6 +47,34 @@ enum verdict guard_threshold(struct release *r)
     return rollback_run(r, false);
 }
 
+/*
+ * At zero: a rollback was cut off before its status was written. Or an autoscaler that may go down
+ * to zero has done so for want of load: then its share goes to who is there, it is started again,
+ * and the analysis with it. That counts as a failed check, so that it comes to an end. (Flagger
+ * goes on sending traffic to nobody.)
+ */
+static enum verdict leave_zero(struct release *r)
+{
+    bool paused = true;
+    enum verdict verdict = r->scaler ? r->scaler->is_paused(r->tick, &paused) : VERDICT_GO;
+
+    if (verdict == VERDICT_GO && paused)
+        return rollback_run(r, false);
+    if (verdict == VERDICT_GO)
+        verdict = release_route(r, 0);
+    if (verdict == VERDICT_GO)
+        verdict = begin_scale_up(r);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_phase(r, PHASE_Progressing);
+    status_weight(r, 0);
+    status_int(r, "iterations", 0);
+    status_int(r, "failedChecks", r->canary->status.failed_checks + 1);
+    release_warn(r, "Halt %s advancement %s was scaled to zero by its %s, starting it again",
+                 release_canary(r), release_target(r), r->scaler->kind);
+    return VERDICT_STOP;
+}
+
 /* While promoting, the primary has been found ready: what becomes of the canary no longer matters.
  */
 enum verdict guard_canary(struct release *r)
@@ -55,9 +83,8 @@ enum verdict guard_canary(struct release *r)
 
     if (!release_is_analysing(r))
         return VERDICT_GO;
-    /* A rollback was cut off before its status was written. */
     if (r->info.at_zero)
-        return rollback_run(r, false);
+        return leave_zero(r);
     switch (r->target->ready(r->tick, &r->info, SIDE_CANARY, &why)) {
     case READY:
         return VERDICT_GO;

@@ -91,17 +91,18 @@ enum verdict initialise_primary(struct release *r)
     return r->target->ensure_primary(r->tick, &r->info);
 }
 
+/*
+ * The primary's copy follows the source at any time. (Flagger: only with the next promotion.) The
+ * target's own scaler is not paused before the traffic is gone from it: KEDA takes its pods at once
+ * then.
+ */
 enum verdict initialise_scaler(struct release *r)
 {
     if (!r->scaler)
         return VERDICT_GO;
-    enum verdict verdict = r->scaler->reconcile_primary(r->tick, false);
+    enum verdict verdict = r->scaler->reconcile_primary(r->tick, 0);
     /* A scaler that went missing was told; it must not keep a running release from its rollback. */
-    if (verdict == VERDICT_STOP && !release_is_initialising(r))
-        verdict = VERDICT_GO;
-    if (verdict == VERDICT_GO && release_is_initialising(r))
-        verdict = r->scaler->pause_target(r->tick);
-    return verdict;
+    return verdict == VERDICT_STOP && !release_is_initialising(r) ? VERDICT_GO : verdict;
 }
 
 static bool has_writes(const struct plan *plan)
@@ -166,6 +167,8 @@ enum verdict initialise_finish(struct release *r)
     bool is_same = r->target->is_promoted(r->tick, &r->info);
     if (!is_same)
         verdict = r->target->compare(r->tick, &r->info, &is_same);
+    if (verdict == VERDICT_GO && r->scaler)
+        verdict = r->scaler->pause_target(r->tick);
     if (verdict != VERDICT_GO)
         return verdict;
 

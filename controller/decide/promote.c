@@ -44,11 +44,6 @@ enum verdict promote_resume(struct release *r)
     return verdict;
 }
 
-static enum verdict update_scaler(struct release *r)
-{
-    return r->scaler ? r->scaler->reconcile_primary(r->tick, true) : VERDICT_GO;
-}
-
 /* The end of every release that succeeds: traffic is on the primary, the target goes to zero. */
 static enum verdict succeed(struct release *r)
 {
@@ -96,8 +91,6 @@ enum verdict promote_skip(struct release *r)
     enum verdict verdict = release_route(r, 0);
     if (verdict == VERDICT_GO)
         verdict = copy_to_primary(r);
-    if (verdict == VERDICT_GO)
-        verdict = update_scaler(r);
     return verdict == VERDICT_GO ? succeed(r) : verdict;
 }
 
@@ -128,15 +121,12 @@ enum verdict promote_shift(struct release *r)
 
     if (r->phase != PHASE_Promoting)
         return VERDICT_GO;
-    enum verdict verdict = update_scaler(r);
-    if (verdict != VERDICT_GO)
-        return verdict;
     if (!r->router->weighted || left == 0)
         return finalise(r);
     if (r->canary->status.canary_weight > 0)
         left = r->canary->status.canary_weight;
     left = step > 0 && left > step ? left - step : 0;
-    verdict = release_route(r, left);
+    enum verdict verdict = release_route(r, left);
     if (verdict != VERDICT_GO)
         return verdict;
     if (step > 0)

@@ -29,7 +29,7 @@ static void test_create(void **state)
 
     (void)state;
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, false)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
     struct json_object *body = f.tick->plan->first->body;
     json_object_object_del(json_at(body, "metadata", NULL), "ownerReferences");
     assert_string_equal(
@@ -41,7 +41,7 @@ static void test_create(void **state)
     fixture_end(&f);
 }
 
-static void test_update_only_when_asked(void **state)
+static void test_update(void **state)
 {
     struct fixture f = with_hpa("");
 
@@ -49,14 +49,63 @@ static void test_update_only_when_asked(void **state)
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
     fixture_put(&f, "horizontalpodautoscalers/web-primary",
                 "{'metadata':{'labels':{'mine':'1'}},'spec':{'minReplicas':1,'maxReplicas':4,"
-                "'behavior':{'x':1},'scaleTargetRef':{'name':'podinfo-primary'}}}");
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, false)), VERDICT_GO);
-    assert_int_equal(f.tick->plan->count, 0);
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, true)), VERDICT_GO);
+                "'behavior':{'x':1},'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment',"
+                "'name':'podinfo-primary'}}}");
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
     assert_string_equal(
         fixture_quoted(&f, fixture_body(&f, 0)),
         "{'metadata':{'labels':{'keep/b':'2'}},'spec':{'behavior':null,'metrics':[{'type':"
         "'Resource'}],'minReplicas':2}}");
+    fixture_end(&f);
+}
+
+/* Flagger finds an annotated HPA changed at every tick of a promotion, and loses what it wrote. */
+static void test_metadata_is_copied_once(void **state)
+{
+    struct fixture f = with_hpa("");
+
+    (void)state;
+    fixture_put(&f, "horizontalpodautoscalers/web",
+                "{'metadata':{'annotations':{'keep/c':'4','other':'5'},'labels':{'a':'1'}},"
+                "'spec':{'maxReplicas':4,'scaleTargetRef':{'name':'podinfo'}}}");
+    fixture_put(&f, "horizontalpodautoscalers/web-primary",
+                "{'metadata':{'annotations':{'mine':'1'}},'spec':{'maxReplicas':4,"
+                "'scaleTargetRef':{'name':'podinfo-primary'}}}");
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
+    assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
+                        "{'metadata':{'annotations':{'keep/c':'4'}}}");
+    fixture_put(&f, "horizontalpodautoscalers/web-primary",
+                "{'metadata':{'annotations':{'mine':'1','keep/c':'4'}},'spec':{'maxReplicas':4,"
+                "'scaleTargetRef':{'name':'podinfo-primary'}}}");
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+    fixture_end(&f);
+}
+
+static void test_floor(void **state)
+{
+    static const struct {
+        int floor;
+        const char *patch;
+    } cases[] = {
+        {0, "{'metadata':{},'spec':{'minReplicas':2}}"},
+        {2, "{'metadata':{},'spec':{'minReplicas':2}}"},
+        {3, "{'metadata':{},'spec':{'minReplicas':3}}"},
+        {9, "{'metadata':{},'spec':{'minReplicas':4}}"}, /* no more than the maximum */
+    };
+    struct fixture f = with_hpa("");
+
+    (void)state;
+    fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
+    fixture_put(&f, "horizontalpodautoscalers/web-primary",
+                "{'metadata':{'labels':{'keep/b':'2'}},'spec':{'minReplicas':1,'maxReplicas':4,"
+                "'metrics':[{'type':'Resource'}],'scaleTargetRef':{'apiVersion':'apps/v1',"
+                "'kind':'Deployment','name':'podinfo-primary'}}}");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, cases[i].floor)),
+                         VERDICT_GO);
+        assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), cases[i].patch);
+    }
     fixture_end(&f);
 }
 
@@ -65,7 +114,7 @@ static void test_missing(void **state)
     struct fixture f = with_hpa("");
 
     (void)state;
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, false)), VERDICT_STOP);
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_STOP);
     assert_string_equal(f.tick->plan->first->text,
                         "HorizontalPodAutoscaler web.test get query error: not found");
     fixture_end(&f);
@@ -83,6 +132,8 @@ static void test_replicas_to_start_with(void **state)
     fixture_put(&f, "horizontalpodautoscalers/web", "{'spec':{'maxReplicas':4}}");
     assert_int_equal(fixture_run(&f, hpa()->min_replicas(f.tick, &replicas)), VERDICT_GO);
     assert_int_equal(replicas, 1);
+    assert_int_equal(fixture_run(&f, hpa()->primary_max(f.tick, &replicas)), VERDICT_GO);
+    assert_int_equal(replicas, 4);
     assert_int_equal(fixture_run(&f, hpa()->pause_target(f.tick)), VERDICT_GO);
     assert_int_equal(fixture_run(&f, hpa()->resume_target(f.tick)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
@@ -93,7 +144,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_create),
-        cmocka_unit_test(test_update_only_when_asked),
+        cmocka_unit_test(test_update),
+        cmocka_unit_test(test_metadata_is_copied_once),
+        cmocka_unit_test(test_floor),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_replicas_to_start_with),
     };

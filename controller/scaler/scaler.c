@@ -19,3 +19,10 @@ const char *scaler_names(struct arena *arena)
         all = arena_printf(arena, "%s%s%s", all, *all ? ", " : "", scaler_table[i]->kind);
     return all;
 }
+
+bool scaler_is_of(const struct scaler *scaler, const char *api_version)
+{
+    size_t len = strlen(scaler->group);
+
+    return api_version && strncmp(api_version, scaler->group, len) == 0 && api_version[len] == '/';
+}

@@ -6,18 +6,32 @@
 
 struct scaler {
     const char *kind;
+    const char *group;    /* of autoscalerRef.apiVersion; whatever its version, */
+    const char *expected; /* this is what is read and written: "autoscaling/v2" */
     const struct kube_resource *resource;
-    /* The primary's copy exists; update: and equals the source but for the names. */
-    enum verdict (*reconcile_primary)(struct tick *tick, bool update);
+    /*
+     * The primary's copy exists and equals the source but for the names, what spec.autoscalerRef
+     * overrides, and the floor: while it is above 0 the primary keeps at least so many replicas,
+     * though never more than its maximum. A source that is missing is told with plan_stop().
+     */
+    enum verdict (*reconcile_primary)(struct tick *tick, int floor);
+    /* The target's own scaler leaves it at zero; or minds it again. Nothing when the scaler is
+     * missing. */
     enum verdict (*pause_target)(struct tick *tick);
     enum verdict (*resume_target)(struct tick *tick);
-    /* Replicas to start the canary with, 0 when it has no opinion. */
+    /* A target at zero stays there: nobody but a person or this controller has put it there. */
+    enum verdict (*is_paused)(struct tick *tick, bool *out);
+    /* Replicas to start the canary with, at least 1. */
     enum verdict (*min_replicas)(struct tick *tick, int *out);
+    /* The most that the primary may have; 0 where the scaler is missing. */
+    enum verdict (*primary_max)(struct tick *tick, int *out);
 };
 
 extern const struct scaler *const scaler_table[];
 const struct scaler *scaler_find(const char *kind);
 /* "HorizontalPodAutoscaler", for errors; owned by the arena. */
 const char *scaler_names(struct arena *arena);
+/* True when autoscalerRef.apiVersion is of the scaler's group, in any version. */
+bool scaler_is_of(const struct scaler *scaler, const char *api_version);
 
 #endif

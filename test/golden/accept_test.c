@@ -49,10 +49,13 @@ static void test_refusals(void **state)
          "gatewayapi:v1beta1*, kubernetes"},
         {"{'spec':{'targetRef':{'kind':'DaemonSet'}}}",
          "spec.targetRef.kind: DaemonSet is not served by this version, which has Deployment"},
-        {"{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/"
-         "v1alpha1','kind':'ScaledObject','name':'x'}}}",
-         "spec.autoscalerRef.kind: ScaledObject is not served by this version, which has "
-         "HorizontalPodAutoscaler"},
+        {"{'spec':{'autoscalerRef':{'apiVersion':'x/v1','kind':'Scaler','name':'x'}}}",
+         "spec.autoscalerRef.kind: Scaler is not served by this version, which has "
+         "HorizontalPodAutoscaler, ScaledObject"},
+        {"{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':'ScaledObject',"
+         "'name':'x'}}}",
+         "spec.autoscalerRef.apiVersion: expected keda.sh/v1alpha1 for a ScaledObject, found "
+         "\"autoscaling/v2\""},
         {"{'spec':{'revertOnDeletion':true}}", "spec.revertOnDeletion: not served by this version"},
         {"{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'"
          "headers':{'x':{'exact':'1'}}}]}}}",

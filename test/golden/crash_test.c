@@ -28,6 +28,10 @@ struct story {
     bool bare;                /* without ConfigMap */
 };
 
+#define KEDA                                                                                       \
+    "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject',"             \
+    "'name':'podinfo'}}}"
+
 static const struct story stories[] = {
     {.name = "initialise", .phase = "Initialized", .primary = "podinfo:1"},
     {.name = "promote", .image = "podinfo:2", .phase = "Succeeded", .primary = "podinfo:2"},
@@ -148,6 +152,43 @@ static const struct story stories[] = {
      .image = "podinfo:2",
      .phase = "Succeeded",
      .primary = "podinfo:2"},
+    {.name = "KEDA, initialise", .canary = KEDA, .phase = "Initialized", .primary = "podinfo:1"},
+    {.name = "KEDA, promote",
+     .canary = KEDA,
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "KEDA, failed checks",
+     .canary = KEDA,
+     .image = "podinfo:2",
+     .metrics = "{'metrics[0]':80}",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "KEDA, another revision in the middle",
+     .canary = KEDA,
+     .image = "podinfo:2",
+     .meanwhile = "podinfo:3",
+     .phase = "Succeeded",
+     .primary = "podinfo:3"},
+    {.name = "KEDA, another config in the middle",
+     .canary = KEDA,
+     .image = "podinfo:2",
+     .config = "{'data':{'color':'blue'}}",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "KEDA, cancelled in the middle",
+     .canary = KEDA,
+     .image = "podinfo:2",
+     .meanwhile = "podinfo:1",
+     .bare = true,
+     .phase = "Succeeded",
+     .primary = "podinfo:1"},
+    {.name = "KEDA, primary that does not take the promotion",
+     .canary = KEDA,
+     .image = "podinfo:2-canary-only",
+     .phase = "Failed",
+     .primary = "podinfo:2-canary-only",
+     .weights = "0/100"},
 };
 
 static void add_objects(struct world *w)
@@ -164,6 +205,14 @@ static void add_objects(struct world *w)
                 "'name':'settings'}}]}}}}");
 }
 
+static void add_keda(struct world *w)
+{
+    world_put(w, "scaledobjects/podinfo",
+              "{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','metadata':{'name':'podinfo'"
+              "},'spec':{'minReplicaCount':2,'scaleTargetRef':{'name':'podinfo'},'triggers':[{"
+              "'type':'prometheus','metadata':{'query':'x{app=podinfo}'}}]}}");
+}
+
 static bool has_traffic(struct world *w)
 {
     return world_status_int(w, "canaryWeight") > 0 ||
@@ -176,6 +225,8 @@ static struct world *run_story(const struct story *story, int crash_at)
     struct world *w = world_new(story->canary);
     bool pushed = false;
 
+    if (story->canary && strstr(story->canary, "ScaledObject"))
+        add_keda(w);
     if (!story->bare)
         add_objects(w);
     if (!story->image)

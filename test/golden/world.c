@@ -173,8 +173,27 @@ static struct json_object *rollout_status(struct world *world, const char *key,
                      stuck ? "ProgressDeadlineExceeded" : "NewReplicaSetAvailable"));
 }
 
+/* KEDA, where the cluster has a ScaledObject podinfo: a target that is paused goes to zero, another
+ * one does not stay there. */
+static void run_keda(struct world *world)
+{
+    struct json_object *scaler = world_get(world, "scaledobjects/podinfo");
+    const char *paused =
+        json_str_at(scaler, "metadata", "annotations", "autoscaling.keda.sh/paused-replicas", NULL);
+    struct json_object *target = world_get(world, "deployments/podinfo");
+    int64_t replicas = json_int_at(target, 1, "spec", "replicas", NULL);
+    int64_t least = json_int_at(scaler, 0, "spec", "minReplicaCount", NULL);
+
+    if (scaler && target && paused && replicas > 0)
+        world_patch(world, "deployments/podinfo", "{'spec':{'replicas':0}}");
+    else if (scaler && target && !paused && replicas < least)
+        world_patch(world, "deployments/podinfo",
+                    arena_printf(world->arena, "{'spec':{'replicas':%d}}", (int)least));
+}
+
 void world_settle(struct world *world)
 {
+    run_keda(world);
     json_object_object_foreach(world->objects, key, object)
     {
         if (strncmp(key, "deployments/", strlen("deployments/")) == 0)
@@ -258,6 +277,23 @@ const char *world_weights(struct world *world)
     return arena_printf(world->arena, "%d/%d", primary, canary);
 }
 
+/* A paused ScaledObject takes the pods of its workload. */
+static void check_keda(struct world *world, int canary, bool primary_selected)
+{
+    static const char *const pauses[] = {"autoscaling.keda.sh/paused-replicas",
+                                         "autoscaling.keda.sh/paused"};
+
+    for (int i = 0; i < 2; i++) {
+        if (json_at(world_get(world, "scaledobjects/podinfo-primary"), "metadata", "annotations",
+                    pauses[i], NULL))
+            fail_msg("the primary's ScaledObject is paused");
+    }
+    if (json_at(world_get(world, "scaledobjects/podinfo"), "metadata", "annotations", pauses[0],
+                NULL) &&
+        (canary > 0 || !primary_selected))
+        fail_msg("the target's ScaledObject is paused while the target serves");
+}
+
 static void check_safety(struct world *world, const struct effect *effect)
 {
     struct json_object *target = world_get(world, "deployments/podinfo");
@@ -268,6 +304,7 @@ static void check_safety(struct world *world, const struct effect *effect)
     int primary;
     int canary = canary_weight(world, &primary);
 
+    check_keda(world, canary, selected && strcmp(selected, "podinfo-primary") == 0);
     if (primary + canary != 100)
         fail_msg("weights %d/%d do not add up", primary, canary);
     if (canary > 0 && at_zero)

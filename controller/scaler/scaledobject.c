@@ -1,0 +1,176 @@
+/*
+ * KEDA ScaledObject (contract/objects.md §1.6). KEDA scales from and to zero by itself, so that a
+ * target which shall stay at zero must be paused there, before it is scaled down and after its
+ * traffic is gone: KEDA takes its pods at once. The primary's copy is never paused, whoever paused
+ * the source or the copy.
+ */
+#include <string.h>
+
+#include "scaler/common_copy.h"
+#include "scaler/common_query.h"
+#include "tick/edit.h"
+
+#define PAUSED_REPLICAS "autoscaling.keda.sh/paused-replicas"
+
+static const struct scaler_bounds bounds = {
+    .min = "minReplicaCount", .max = "maxReplicaCount", .default_max = 100};
+
+/* Annotations that keep a workload from growing. (paused-scale-in does not.) */
+static const char *const pauses[] = {PAUSED_REPLICAS, "autoscaling.keda.sh/paused",
+                                     "autoscaling.keda.sh/paused-scale-out"};
+/* A label that KEDA sets to the object's own name. */
+#define OWN_NAME "scaledobject.keda.sh/name"
+
+static void rewrite_triggers(struct tick *tick, struct json_object *triggers)
+{
+    struct json_object *queries =
+        json_at(tick->canary->autoscaler_json, "primaryScalerQueries", NULL);
+
+    for (size_t i = 0; i < json_len(triggers); i++) {
+        struct json_object *metadata = json_at(json_elem(triggers, i), "metadata", NULL);
+        const char *name = json_str_at(json_elem(triggers, i), "name", NULL);
+        const char *given = name ? json_str_at(queries, name, NULL) : NULL;
+        const char *query = json_str_at(metadata, "query", NULL);
+        if (given && metadata)
+            json_set_str(metadata, "query", given);
+        else if (query)
+            json_set_str(metadata, "query",
+                         query_for_primary(tick->arena, query, tick->canary->target.name));
+    }
+}
+
+/* Everything of the source, also what this version has never heard of. */
+static struct json_object *spec_for_primary(struct tick *tick, struct json_object *source,
+                                            int floor)
+{
+    /* overlay: without nulls, which a patch cannot express */
+    struct json_object *spec = edit_overlay(tick->arena, NULL, json_at(source, "spec", NULL));
+    struct json_object *hpa = json_at(spec, "advanced", "horizontalPodAutoscalerConfig", NULL);
+    const char *hpa_name = json_str_at(hpa, "name", NULL);
+
+    json_set_str(json_sub(spec, "scaleTargetRef"), "name",
+                 arena_printf(tick->arena, "%s-primary", tick->canary->target.name));
+    rewrite_triggers(tick, json_at(spec, "triggers", NULL));
+    if (hpa_name && *hpa_name)
+        json_set_str(hpa, "name", arena_printf(tick->arena, "%s-primary", hpa_name));
+    scaler_copy_bounds(tick, &bounds, source, spec, floor);
+    /* KEDA goes down to this number, below the least one, where no trigger is active. */
+    if (floor > 0)
+        json_object_object_del(spec, "idleReplicaCount");
+    return spec;
+}
+
+static void unpause(struct json_object *to)
+{
+    struct json_object *annotations = json_at(to, "metadata", "annotations", NULL);
+
+    for (size_t i = 0; annotations && i < sizeof(pauses) / sizeof(pauses[0]); i++)
+        json_object_object_del(annotations, pauses[i]);
+}
+
+/* The label with the copy's own name is KEDA's: as it is, or none yet. */
+static void keep_own_name(struct json_object *to, struct json_object *live)
+{
+    const char *name = json_str_at(live, "metadata", "labels", OWN_NAME, NULL);
+    struct json_object *labels = json_at(to, "metadata", "labels", NULL);
+
+    if (name)
+        json_set_str(labels, OWN_NAME, name);
+    else if (labels)
+        json_object_object_del(labels, OWN_NAME);
+}
+
+static enum verdict scaledobject_reconcile_primary(struct tick *tick, int floor)
+{
+    struct scaler_copy copy;
+    enum verdict verdict = scaler_copy_read(tick, &kube_scaledobjects, &copy);
+    struct json_object *to;
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (!copy.source)
+        return plan_stop(tick, "Keda ScaledObject %s.%s get query error: not found",
+                         tick->canary->autoscaler.name, tick->canary->namespace_);
+    if (copy.live) {
+        to = json_copy(tick->arena, copy.live);
+        scaler_copy_metadata(tick, &copy, to);
+    } else {
+        to = scaler_copy_new(tick, &copy);
+        json_set(json_sub(to, "metadata"), "annotations",
+                 edit_without_toolkit(tick->arena,
+                                      json_at(copy.source, "metadata", "annotations", NULL)));
+    }
+    unpause(to);
+    keep_own_name(to, copy.live);
+    json_set(to, "spec", spec_for_primary(tick, copy.source, floor));
+    scaler_copy_write(tick, &copy, to);
+    return VERDICT_GO;
+}
+
+/* paused NULL: not paused any more. */
+static enum verdict annotate_target(struct tick *tick, const char *paused)
+{
+    struct json_object *source;
+    enum verdict verdict = scaler_source(tick, &kube_scaledobjects, &source);
+
+    if (verdict != VERDICT_GO || !source)
+        return verdict;
+    struct json_object *to = json_copy(tick->arena, source);
+    if (paused)
+        json_set_str(json_sub(json_sub(to, "metadata"), "annotations"), PAUSED_REPLICAS, paused);
+    else if (json_at(to, "metadata", "annotations", NULL))
+        json_object_object_del(json_at(to, "metadata", "annotations", NULL), PAUSED_REPLICAS);
+    plan_update(tick, &kube_scaledobjects, source, to);
+    return VERDICT_GO;
+}
+
+static enum verdict scaledobject_pause_target(struct tick *tick)
+{
+    return annotate_target(tick, "0");
+}
+
+static enum verdict scaledobject_resume_target(struct tick *tick)
+{
+    return annotate_target(tick, NULL);
+}
+
+static enum verdict scaledobject_is_paused(struct tick *tick, bool *out)
+{
+    struct json_object *source;
+    enum verdict verdict = scaler_source(tick, &kube_scaledobjects, &source);
+    const char *paused = json_str_at(source, "metadata", "annotations", PAUSED_REPLICAS, NULL);
+
+    *out = !source || (paused && strcmp(paused, "0") == 0);
+    return verdict;
+}
+
+static enum verdict scaledobject_min_replicas(struct tick *tick, int *out)
+{
+    struct json_object *source;
+    enum verdict verdict = scaler_source(tick, &kube_scaledobjects, &source);
+
+    *out = scaler_start(&bounds, source);
+    return verdict;
+}
+
+static enum verdict scaledobject_primary_max(struct tick *tick, int *out)
+{
+    struct json_object *source;
+    enum verdict verdict = scaler_source(tick, &kube_scaledobjects, &source);
+
+    *out = source ? scaler_copy_max(tick, &bounds, source) : 0;
+    return verdict;
+}
+
+const struct scaler scaler_scaledobject = {
+    .kind = "ScaledObject",
+    .group = "keda.sh",
+    .expected = "keda.sh/v1alpha1",
+    .resource = &kube_scaledobjects,
+    .reconcile_primary = scaledobject_reconcile_primary,
+    .pause_target = scaledobject_pause_target,
+    .resume_target = scaledobject_resume_target,
+    .is_paused = scaledobject_is_paused,
+    .min_replicas = scaledobject_min_replicas,
+    .primary_max = scaledobject_primary_max,
+};

@@ -1,0 +1,218 @@
+#include "scaler/scaler.h"
+#include "tick/fixture_test.h"
+
+#define REF                                                                                        \
+    "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject',"             \
+    "'name':'web'%s}}}"
+#define SPEC                                                                                       \
+    "'minReplicaCount':2,'maxReplicaCount':5,'idleReplicaCount':0,'initialCooldownPeriod':7,"      \
+    "'advanced':{'horizontalPodAutoscalerConfig':{'name':'web-hpa'},'scalingModifiers':{"          \
+    "'formula':'a+b'}}"
+#define SOURCE                                                                                     \
+    "{'metadata':{'labels':{'a':'1','keep/b':'2','scaledobject.keda.sh/name':'web'},"              \
+    "'annotations':{'autoscaling.keda.sh/paused-replicas':'0','autoscaling.keda.sh/paused':"       \
+    "'true','scaledobject.keda.sh/transfer-hpa-ownership':'true','keep/c':'3'}},'spec':{" SPEC     \
+    ",'scaleTargetRef':{'name':'podinfo','envSourceContainerName':'app'},'triggers':[{'type':"     \
+    "'prometheus','name':'load','useCachedMetrics':true,'metadata':{'threshold':'5','query':"      \
+    "'sum(x{app=~|podinfo-.*|})'}},{'type':'cpu','metadata':{'value':'50'}}]}}"
+/* The copy that is made of it. */
+#define COPY(labels, annotations, spec, query)                                                     \
+    "{'metadata':{'annotations':{" annotations "},'labels':{" labels "},"                          \
+    "'name':'web-primary','namespace':'test'},'spec':{" spec ",'scaleTargetRef':{"                 \
+    "'envSourceContainerName':'app','name':'podinfo-primary'},'triggers':[{'metadata':{'query':"   \
+    "'" query "','threshold':'5'},'name':'load','type':'prometheus','useCachedMetrics':true},{"    \
+    "'metadata':{'value':'50'},'type':'cpu'}]}}"
+#define COPY_SPEC(min, max)                                                                        \
+    "'advanced':{'horizontalPodAutoscalerConfig':{'name':'web-hpa-primary'},'scalingModifiers':{"  \
+    "'formula':'a+b'}},'idleReplicaCount':0,'initialCooldownPeriod':7,'maxReplicaCount':" max      \
+    ",'minReplicaCount':" min
+#define REWRITTEN "sum(x{app=~|podinfo-primary-.*|})"
+
+static struct fixture with_keda(const char *more)
+{
+    struct arena *arena = arena_new();
+    struct fixture f = fixture_new(arena_printf(arena, REF, more));
+
+    arena_free(arena);
+    return f;
+}
+
+static const struct scaler *keda(void)
+{
+    return scaler_find("ScaledObject");
+}
+
+static void expect_create(const char *ref, const char *expected)
+{
+    struct fixture f = with_keda(ref);
+
+    fixture_put(&f, "scaledobjects/web", SOURCE);
+    assert_int_equal(fixture_run(&f, keda()->reconcile_primary(f.tick, 0)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->first->kind, EFFECT_CREATE);
+    struct json_object *body = f.tick->plan->first->body;
+    assert_non_null(json_at(body, "metadata", "ownerReferences", NULL));
+    json_object_object_del(json_at(body, "metadata", NULL), "ownerReferences");
+    json_object_object_del(body, "apiVersion");
+    json_object_object_del(body, "kind");
+    assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, body)), expected);
+    fixture_end(&f);
+}
+
+static void test_create(void **state)
+{
+    (void)state;
+    expect_create("", COPY("'a':'1','keep/b':'2'",
+                           "'keep/c':'3','scaledobject.keda.sh/transfer-hpa-ownership':'true'",
+                           COPY_SPEC("2", "5"), REWRITTEN));
+    expect_create(",'primaryScalerReplicas':{'minReplicas':4,'maxReplicas':9}",
+                  COPY("'a':'1','keep/b':'2'",
+                       "'keep/c':'3','scaledobject.keda.sh/transfer-hpa-ownership':'true'",
+                       COPY_SPEC("4", "9"), REWRITTEN));
+    expect_create(",'primaryScalerQueries':{'load':'sum(y)'}",
+                  COPY("'a':'1','keep/b':'2'",
+                       "'keep/c':'3','scaledobject.keda.sh/transfer-hpa-ownership':'true'",
+                       COPY_SPEC("2", "5"), "sum(y)"));
+    expect_create(",'primaryScalerQueries':{'other':'sum(y)'}",
+                  COPY("'a':'1','keep/b':'2'",
+                       "'keep/c':'3','scaledobject.keda.sh/transfer-hpa-ownership':'true'",
+                       COPY_SPEC("2", "5"), REWRITTEN));
+}
+
+/* What the one patch (or none, "") makes of the copy. */
+static void expect_update(const char *live, int floor, const char *patch)
+{
+    struct fixture f = with_keda("");
+
+    fixture_put(&f, "scaledobjects/web", SOURCE);
+    fixture_put(&f, "scaledobjects/web-primary", live);
+    assert_int_equal(fixture_run(&f, keda()->reconcile_primary(f.tick, floor)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, *patch ? 1 : 0);
+    if (*patch)
+        assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), patch);
+    fixture_end(&f);
+}
+
+static void test_update(void **state)
+{
+    (void)state;
+    expect_update(COPY("'scaledobject.keda.sh/name':'web-primary','keep/b':'2'", "'keep/c':'3'",
+                       COPY_SPEC("2", "5"), REWRITTEN),
+                  0, "");
+    expect_update(COPY("'mine':'1'", "'mine':'2'", COPY_SPEC("1", "5") ",'fallback':{'replicas':1}",
+                       REWRITTEN),
+                  0,
+                  "{'metadata':{'annotations':{'keep/c':'3'},'labels':{'keep/b':'2'}},'spec':{"
+                  "'fallback':null,'minReplicaCount':2}}");
+}
+
+static void test_the_primary_is_never_paused(void **state)
+{
+    (void)state;
+    expect_update(COPY("'keep/b':'2'",
+                       "'keep/c':'3','autoscaling.keda.sh/paused-replicas':'0',"
+                       "'autoscaling.keda.sh/paused-scale-out':'true',"
+                       "'autoscaling.keda.sh/paused-scale-in':'true',"
+                       "'autoscaling.keda.sh/paused':'true'",
+                       COPY_SPEC("2", "5"), REWRITTEN),
+                  0,
+                  "{'metadata':{'annotations':{'autoscaling.keda.sh/paused':null,"
+                  "'autoscaling.keda.sh/paused-replicas':null,"
+                  "'autoscaling.keda.sh/paused-scale-out':null}}}");
+}
+
+static void test_floor(void **state)
+{
+    (void)state;
+    expect_update(COPY("'keep/b':'2'", "'keep/c':'3'", COPY_SPEC("2", "5"), REWRITTEN), 4,
+                  "{'metadata':{},'spec':{'idleReplicaCount':null,'minReplicaCount':4}}");
+    expect_update(COPY("'keep/b':'2'", "'keep/c':'3'", COPY_SPEC("2", "5"), REWRITTEN), 40,
+                  "{'metadata':{},'spec':{'idleReplicaCount':null,'minReplicaCount':5}}");
+}
+
+static void test_pause_and_resume(void **state)
+{
+    struct fixture f = with_keda("");
+    bool paused = false;
+
+    (void)state;
+    fixture_put(&f, "scaledobjects/web",
+                "{'metadata':{'annotations':{'mine':'1'}},'spec':{'new':'kept'}}");
+    assert_int_equal(fixture_run(&f, keda()->is_paused(f.tick, &paused)), VERDICT_GO);
+    assert_false(paused);
+    assert_int_equal(fixture_run(&f, keda()->pause_target(f.tick)), VERDICT_GO);
+    assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
+                        "{'metadata':{'annotations':{'autoscaling.keda.sh/paused-replicas':'0'}}}");
+    assert_int_equal(fixture_run(&f, keda()->resume_target(f.tick)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+    /* one that has no annotations at all */
+    fixture_put(&f, "scaledobjects/web", "{'spec':{}}");
+    assert_int_equal(fixture_run(&f, keda()->resume_target(f.tick)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+
+    fixture_put(&f, "scaledobjects/web", SOURCE);
+    assert_int_equal(fixture_run(&f, keda()->is_paused(f.tick, &paused)), VERDICT_GO);
+    assert_true(paused);
+    assert_int_equal(fixture_run(&f, keda()->pause_target(f.tick)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+    assert_int_equal(fixture_run(&f, keda()->resume_target(f.tick)), VERDICT_GO);
+    assert_string_equal(
+        fixture_quoted(&f, fixture_body(&f, 0)),
+        "{'metadata':{'annotations':{'autoscaling.keda.sh/paused-replicas':null}}}");
+    fixture_end(&f);
+}
+
+static void test_missing(void **state)
+{
+    struct fixture f = with_keda("");
+    bool paused = false;
+
+    (void)state;
+    assert_int_equal(fixture_run(&f, keda()->reconcile_primary(f.tick, 0)), VERDICT_STOP);
+    assert_string_equal(f.tick->plan->first->text,
+                        "Keda ScaledObject web.test get query error: not found");
+    /* it must keep nothing from being scaled down */
+    assert_int_equal(fixture_run(&f, keda()->pause_target(f.tick)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, keda()->resume_target(f.tick)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, keda()->is_paused(f.tick, &paused)), VERDICT_GO);
+    assert_int_equal(f.tick->plan->count, 0);
+    assert_true(paused);
+    fixture_end(&f);
+}
+
+static void test_replicas(void **state)
+{
+    static const struct {
+        const char *source;
+        int start, max;
+    } cases[] = {
+        {"{'spec':{}}", 1, 100},
+        {"{'spec':{'minReplicaCount':0,'maxReplicaCount':3}}", 1, 3},
+        {"{'spec':{'minReplicaCount':4,'maxReplicaCount':8}}", 4, 8},
+    };
+    struct fixture f = with_keda("");
+    int replicas = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fixture_put(&f, "scaledobjects/web", cases[i].source);
+        assert_int_equal(fixture_run(&f, keda()->min_replicas(f.tick, &replicas)), VERDICT_GO);
+        assert_int_equal(replicas, cases[i].start);
+        assert_int_equal(fixture_run(&f, keda()->primary_max(f.tick, &replicas)), VERDICT_GO);
+        assert_int_equal(replicas, cases[i].max);
+    }
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_create),
+        cmocka_unit_test(test_update),
+        cmocka_unit_test(test_the_primary_is_never_paused),
+        cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_pause_and_resume),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_replicas),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
