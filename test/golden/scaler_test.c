@@ -232,7 +232,7 @@ static void test_keda_scales_the_canary_to_zero(void **state)
     world_settle(w);
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
                    "patch deployments test/podinfo {\"spec\":{\"replicas\":1}}\n"
-                   "status phase=Progressing canaryWeight=0 failedChecks=1\n"
+                   "status canaryWeight=0 failedChecks=1\n"
                    "weights 100/0\n"
                    "event Warning Progressing: Halt podinfo.test advancement podinfo.test was "
                    "scaled to zero by its ScaledObject, starting it again\n"
