@@ -67,7 +67,7 @@ static void read_spec(struct json_reader *r, struct json_object *spec, struct ca
         canary_read_int(r, spec, "progressDeadlineSeconds", 0, INT_MAX, DEFAULT_DEADLINE_S);
     out->skip_analysis = json_read_bool(r, spec, "skipAnalysis", false);
     out->suspend = json_read_bool(r, spec, "suspend", false);
-    out->revert_on_deletion = json_read_bool(r, spec, "revertOnDeletion", false);
+    out->revert_on_deletion = json_read_bool(r, spec, "revertOnDeletion", true);
     canary_read_service(r, spec, out);
 
     struct json_object *analysis = json_read_obj(r, spec, "analysis", JSON_OPTIONAL);

@@ -169,6 +169,8 @@ struct canary {
     int progress_deadline_s;             /* 600 */
     bool skip_analysis;                  /* also when there is no analysis */
     bool suspend;
+    /* False only where the spec says so; Flagger takes an absent one for false
+     * (proto/COMPATIBILITY.md). */
     bool revert_on_deletion;
     struct canary_service service;
     struct canary_analysis analysis;

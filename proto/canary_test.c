@@ -16,6 +16,7 @@ static void test_the_least_a_canary_needs(void **state)
     assert_string_equal(c.api_version, "flagger.app/v1beta1");
     assert_int_equal(c.generation, 0);
     assert_false(c.deleting);
+    assert_true(c.revert_on_deletion); /* absent is not false */
     assert_null(c.provider);
     assert_null(c.metrics_server);
     assert_string_equal(c.target.name, "t");
@@ -54,7 +55,7 @@ static void test_everything_at_the_top(void **state)
         "\"routeRef\":{\"apiVersion\":\"apisix.apache.org/"
         "v2\",\"kind\":\"ApisixRoute\",\"name\":\"r\"},"
         "\"progressDeadlineSeconds\":60.0,\"skipAnalysis\":true,\"suspend\":true,"
-        "\"revertOnDeletion\":true}}");
+        "\"revertOnDeletion\":false}}");
     assert_string_equal(c.api_version, "flagger.app/v1alpha3");
     assert_string_equal(c.uid, "u");
     assert_string_equal(c.resource_version, "7");
@@ -68,7 +69,8 @@ static void test_everything_at_the_top(void **state)
     assert_string_equal(c.ingress.name, "i");
     assert_string_equal(c.route.kind, "ApisixRoute");
     assert_int_equal(c.progress_deadline_s, 60);
-    assert_true(c.skip_analysis && c.suspend && c.revert_on_deletion);
+    assert_true(c.skip_analysis && c.suspend);
+    assert_false(c.revert_on_deletion);
     arena_free(arena);
 }
 

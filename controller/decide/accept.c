@@ -1,22 +1,12 @@
 /*
- * What is not worked on: a Canary that is being deleted, one whose spec cannot be done, one that is
- * suspended. A refusal comes before anything is touched and is told once: the condition
- * Accepted=False remembers the sentence.
+ * What is not worked on: a Canary whose spec cannot be done, one that is suspended. A refusal comes
+ * before anything is touched and is told once: the condition Accepted=False remembers the sentence.
  */
 #include <string.h>
 
 #include "base/clock.h"
 #include "decide/release.h"
 #include "tick/edit.h"
-
-enum verdict accept_deletion(struct release *r)
-{
-    /* Terminating without a deletion is what Flagger's finalizer may leave behind. */
-    if (!r->canary->deleting && r->phase != PHASE_Terminating && r->phase != PHASE_Terminated)
-        return VERDICT_GO;
-    release_again(r, AGAIN_NEVER);
-    return VERDICT_STOP;
-}
 
 static const char *refuse_provider(struct release *r)
 {
@@ -55,8 +45,6 @@ static const char *refuse_kinds(struct release *r)
         return arena_printf(r->tick->arena,
                             "spec.autoscalerRef.apiVersion: expected %s for a %s, found \"%s\"",
                             r->scaler->expected, r->scaler->kind, canary->autoscaler.api_version);
-    if (canary->revert_on_deletion)
-        return "spec.revertOnDeletion: not served by this version";
     return NULL;
 }
 

@@ -13,9 +13,10 @@
 #include "decide/release.h"
 
 static enum verdict (*const rules[])(struct release *r) = {
-    accept_deletion, /* being deleted: hands off */
-    accept_spec,     /* §1.1: what cannot be done is refused before anything is touched */
-    accept_suspend,  /* step 2 */
+    revert_canary,    /* §9: being deleted: the target gets everything back, or hands off */
+    accept_spec,      /* §1.1: what cannot be done is refused before anything is touched */
+    revert_finalizer, /* from now on a deletion waits for revert_canary */
+    accept_suspend,   /* step 2 */
 
     initialise_begin,    /* step 7: a new Canary; do its metric servers answer? */
     initialise_target,   /* steps 3 to 5: target, primary, hash, tracked configs */

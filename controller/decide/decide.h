@@ -18,4 +18,16 @@ enum verdict decide(struct tick *tick);
 struct json_object *accept_refusal(struct arena *arena, struct json_object *object,
                                    const char *sentence, int64_t now_ms);
 
+/*
+ * canary_view(), but a Canary that is being deleted need not have an analysis that can be read:
+ * *out has none then.
+ */
+enum err revert_view(struct arena *arena, struct json_object *object, struct canary *out,
+                     struct errinfo *ei) MUST_USE;
+/*
+ * For one that revert_view() could not read: true, and the plan lets it go, when it is being
+ * deleted and waits for us. (tick's canary need not be more than its name.)
+ */
+bool revert_unread(struct tick *tick, struct json_object *object, const char *sentence);
+
 #endif

@@ -105,23 +105,13 @@ enum verdict initialise_scaler(struct release *r)
     return verdict == VERDICT_STOP && !release_is_initialising(r) ? VERDICT_GO : verdict;
 }
 
-static bool has_writes(const struct plan *plan)
-{
-    for (const struct effect *effect = plan->first; effect; effect = effect->next) {
-        if (effect->kind == EFFECT_CREATE || effect->kind == EFFECT_PATCH ||
-            effect->kind == EFFECT_DELETE)
-            return true;
-    }
-    return false;
-}
-
 enum verdict initialise_wait(struct release *r)
 {
     const char *why;
 
     if (!release_is_initialising(r))
         return VERDICT_GO;
-    if (has_writes(r->tick->plan))
+    if (release_has_writes(r))
         return initialise_settle(r);
     /* Also with skipAnalysis, and also when waiting is pointless: until a person helps, the target
      * serves. */
@@ -144,7 +134,7 @@ enum verdict initialise_routes(struct release *r)
 
 enum verdict initialise_settle(struct release *r)
 {
-    if (!has_writes(r->tick->plan))
+    if (!release_has_writes(r))
         return VERDICT_GO;
     release_again(r, AGAIN_NOW);
     return VERDICT_STOP;

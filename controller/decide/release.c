@@ -25,6 +25,16 @@ void release_warn(struct release *r, const char *fmt, ...)
     va_end(args);
 }
 
+bool release_has_writes(const struct release *r)
+{
+    for (const struct effect *effect = r->tick->plan->first; effect; effect = effect->next) {
+        if (effect->kind == EFFECT_CREATE || effect->kind == EFFECT_PATCH ||
+            effect->kind == EFFECT_DELETE)
+            return true;
+    }
+    return false;
+}
+
 void release_again(struct release *r, enum again again)
 {
     r->again = again;

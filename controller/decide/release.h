@@ -35,6 +35,8 @@ struct release {
 /* Normal or Warning event that carries the phase which this tick leads to. */
 void release_say(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void release_warn(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* This tick's plan writes objects. */
+bool release_has_writes(const struct release *r);
 /* When to decide again, instead of what the phase says. */
 void release_again(struct release *r, enum again again);
 /* "podinfo.test": Canary and target with their namespace. */
@@ -95,13 +97,19 @@ bool status_has(struct release *r, const char *type); /* the Canary came with it
 bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
                   const char **message);
 void status_untell(struct release *r, const char *type);
+/* The same with a status of its own: "True", "False", "Unknown". */
+bool status_condition(struct release *r, const char *type, const char *status, const char *reason,
+                      const char *message);
+/* Since when the condition that the Canary came with is True (ms, wall clock); -1: it is not. */
+int64_t status_true_since(struct release *r, const char *type);
 /* Plans the patch when something differs; after every other rule. */
 void status_write(struct release *r);
 
 /* --- the rules, in the order of decide.c
  * ----------------------------------------------------------------- */
-enum verdict accept_deletion(struct release *r);
+enum verdict revert_canary(struct release *r);
 enum verdict accept_spec(struct release *r);
+enum verdict revert_finalizer(struct release *r);
 enum verdict accept_suspend(struct release *r);
 
 enum verdict initialise_begin(struct release *r);

@@ -21,7 +21,4 @@ struct engine_context {
     void *may_write_arg;
 };
 
-/* flagger.app/v1beta1 canaries: the one resource the engine itself knows. */
-extern const struct kube_resource engine_canaries;
-
 #endif

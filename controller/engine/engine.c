@@ -165,10 +165,10 @@ static void on_change(void *arg, const struct kube_resource *resource, const str
         deps_index_listed(engine->index, engine->context.watches, resource, owner_wake);
         return;
     }
-    if (resource == &engine_canaries && after && !before)
+    if (resource == &tick_canaries && after && !before)
         take_care(engine, &after->digest);
     deps_index_changed(engine->index, resource, before, after, owner_idle, owner_wake);
-    if (resource == &engine_canaries && !after)
+    if (resource == &tick_canaries && !after)
         end_care(engine, &before->digest);
 }
 
@@ -207,7 +207,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->context.outbox = outbox_new(&engine->context);
     engine->context.watches =
         watchset_new(options->loop, options->kube, options->namespace_, on_change, engine);
-    watchset_add(engine->context.watches, &engine_canaries);
+    watchset_add(engine->context.watches, &tick_canaries);
     gauges_info(FLAGGER_VERSION, options->settings->mesh_provider);
     return engine;
 }
@@ -249,5 +249,5 @@ void engine_lead(struct engine *engine, bool leads)
 
 bool engine_ready(const struct engine *engine)
 {
-    return watchset_synced(engine->context.watches, &engine_canaries);
+    return watchset_synced(engine->context.watches, &tick_canaries);
 }

@@ -332,7 +332,7 @@ static void on_performed(void *arg, enum err err, const struct errinfo *info)
     job->perform = NULL;
     if (err == ERR_OK)
         plan_done(job);
-    else if (err == ERR_CONFLICT)
+    else if (err == ERR_CONFLICT || err == ERR_NOT_FOUND) /* changed, or gone, since it was read */
         run_again(job, info);
     else
         fail_run(job, err, info);
@@ -411,12 +411,6 @@ static void decide_round(struct job *job)
 static void tell_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
 {
     int64_t now = clock_wall_ms();
-    struct json_object *patch = accept_refusal(job->arena, tree, info->text, now);
-    if (!patch) {
-        job->phase = PHASE_NONE;
-        end_run(job, -1);
-        return;
-    }
     job->canary =
         (struct canary){.name = job->name,
                         .namespace_ = job->namespace_,
@@ -425,17 +419,23 @@ static void tell_mistake(struct job *job, struct json_object *tree, const struct
                         .target = {.kind = "", .name = ""},
                         .generation = json_int_at(tree, 0, "metadata", "generation", NULL)};
     job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings, now, true);
-    plan_status(job->tick, patch);
-    plan_event(job->tick, "Warning", PHASE_NONE, "%s", info->text);
+    if (!revert_unread(job->tick, tree, info->text)) {
+        struct json_object *patch = accept_refusal(job->arena, tree, info->text, now);
+        if (!patch) {
+            job->phase = PHASE_NONE;
+            end_run(job, -1);
+            return;
+        }
+        plan_status(job->tick, patch);
+        plan_event(job->tick, "Warning", PHASE_NONE, "%s", info->text);
+    }
     job_set_state(job, JOB_GATHERING);
     perform_plan(job);
 }
 
 static int64_t interval_ms(const struct job *job)
 {
-    int64_t floor = job->owner->context->settings->min_analysis_interval_ms;
-    int64_t interval = job->canary.analysis.interval_ms;
-    return interval > floor ? interval : floor;
+    return tick_canary_interval_ms(&job->canary, job->owner->context->settings);
 }
 
 /*
@@ -498,7 +498,7 @@ static void start_tick(struct job *job, struct json_object *tree)
 {
     struct errinfo info = {0};
     int64_t generation = job->tick ? job->canary.generation : -1;
-    enum err err = canary_view(job->arena, tree, &job->canary, &info);
+    enum err err = revert_view(job->arena, tree, &job->canary, &info);
     if (err != ERR_OK) {
         tell_mistake(job, tree, &info);
         return;
@@ -524,7 +524,7 @@ static void on_canary(void *arg, enum err err, struct json_object *tree, const s
         fail_run(job, err, info);
         return;
     }
-    deps_read(job->deps, &engine_canaries, job->namespace_, job->name, tree);
+    deps_read(job->deps, &tick_canaries, job->namespace_, job->name, tree);
     if (!tree) {
         end_run(job, -1); /* deleted; the watch will say so and end the job */
         return;
@@ -536,14 +536,13 @@ static void read_canary(struct job *job)
 {
     struct json_object *tree = NULL;
     struct engine_context *context = job->owner->context;
-    if (deps_known(job->deps, context->watches, &engine_canaries, job->namespace_, job->name,
+    if (deps_known(job->deps, context->watches, &tick_canaries, job->namespace_, job->name,
                    &tree) &&
         tree) {
         start_tick(job, json_own(job->arena, json_object_get(tree)));
         return;
     }
-    job->read =
-        read_one_start(context, &engine_canaries, job->namespace_, job->name, on_canary, job);
+    job->read = read_one_start(context, &tick_canaries, job->namespace_, job->name, on_canary, job);
 }
 
 void job_run(struct job *job)

@@ -10,9 +10,6 @@
 #include "engine/hook_call.h"
 #include "engine/outbox.h"
 
-const struct kube_resource engine_canaries = {
-    .group = "flagger.app", .version = "v1beta1", .plural = "canaries", .kind = "Canary"};
-
 struct perform {
     struct engine_context *context;
     struct deps *deps;
@@ -106,7 +103,7 @@ static void on_written(void *arg, const struct kube_result *result)
         const struct canary *canary = perform->tick->canary;
         /* A spec that changed since it was read came with this answer: its event must stay news. */
         if (json_int_at(result->body, 0, "metadata", "generation", NULL) == canary->generation)
-            deps_wrote(perform->deps, &engine_canaries, canary->namespace_, canary->name,
+            deps_wrote(perform->deps, &tick_canaries, canary->namespace_, canary->name,
                        result->body);
         note_phase(perform);
     } else {
@@ -137,7 +134,7 @@ static void write_effect(struct perform *perform)
         break;
     case EFFECT_STATUS:
         request.verb = KUBE_MERGE_PATCH;
-        request.resource = &engine_canaries;
+        request.resource = &tick_canaries;
         request.namespace_ = canary->namespace_;
         request.name = canary->name;
         request.sub = "status";

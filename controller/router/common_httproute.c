@@ -66,7 +66,7 @@ static struct weights read_weights(const struct canary *canary, struct json_obje
     return (struct weights){.primary = 100 - share, .canary = share};
 }
 
-static struct json_object *backend(struct tick *tick, const char *name, int weight)
+struct json_object *httproute_backend(struct tick *tick, const char *name, int weight)
 {
     struct json_object *ref = edit_object(tick->arena);
 
@@ -76,25 +76,6 @@ static struct json_object *backend(struct tick *tick, const char *name, int weig
     json_set_int(ref, "port", tick->canary->service.port);
     json_set_int(ref, "weight", weight);
     return ref;
-}
-
-/* NULL, which removes it from a live route, unless the spec gives one. */
-static struct json_object *given_text(struct tick *tick, const char *key)
-{
-    const char *text = json_str_at(tick->canary->service.json, key, NULL);
-
-    return text && *text ? json_own(tick->arena, json_object_new_string(text)) : NULL;
-}
-
-static struct json_object *timeouts(struct tick *tick)
-{
-    struct json_object *request = given_text(tick, "timeout");
-    struct json_object *backend_request = given_text(tick, "backendTimeout");
-    struct json_object *out = edit_object(tick->arena);
-
-    json_set(out, "request", request);
-    json_set(out, "backendRequest", backend_request);
-    return request || backend_request ? out : NULL;
 }
 
 static struct json_object *wanted_rule(struct tick *tick, const struct httproute_version *version,
@@ -108,11 +89,11 @@ static struct json_object *wanted_rule(struct tick *tick, const struct httproute
     json_set(rule, "matches", httproute_matches(tick->arena, service, &why));
     json_set(rule, "filters", httproute_filters(tick->arena, service, version->rich));
     if (version->rich)
-        json_set(rule, "timeouts", timeouts(tick));
-    json_object_array_add(backends,
-                          json_object_get(backend(tick, service->primary_name, weights->primary)));
-    json_object_array_add(backends,
-                          json_object_get(backend(tick, service->canary_name, weights->canary)));
+        json_set(rule, "timeouts", httproute_timeouts(tick->arena, service));
+    json_object_array_add(backends, json_object_get(httproute_backend(tick, service->primary_name,
+                                                                      weights->primary)));
+    json_object_array_add(
+        backends, json_object_get(httproute_backend(tick, service->canary_name, weights->canary)));
     json_set(rule, "backendRefs", backends);
     return rule;
 }
@@ -134,13 +115,10 @@ static struct json_object *wanted_parents(struct tick *tick)
     return out;
 }
 
-/* The route as the spec wants it, weights kept: to be laid over the live one. */
-static struct json_object *wanted_route(struct tick *tick, const struct httproute_version *version,
-                                        const struct weights *weights)
+struct json_object *httproute_frame(struct tick *tick)
 {
     struct json_object *route = edit_object(tick->arena);
     struct json_object *metadata = json_sub(route, "metadata");
-    struct json_object *rules = edit_array(tick->arena);
     struct json_object *apex = tick->canary->service.apex;
     struct json_object *hosts = tick->canary->service.hosts;
     struct json_object *annotations =
@@ -151,11 +129,21 @@ static struct json_object *wanted_route(struct tick *tick, const struct httprout
     if (json_at(apex, "labels", NULL))
         json_set(metadata, "labels",
                  edit_without_toolkit(tick->arena, json_at(apex, "labels", NULL)));
-    json_object_array_add(rules, json_object_get(wanted_rule(tick, version, weights)));
     struct json_object *spec = json_sub(route, "spec");
     json_set(spec, "parentRefs", wanted_parents(tick));
     json_set(spec, "hostnames", json_len(hosts) > 0 ? hosts : NULL);
-    json_set(spec, "rules", rules);
+    return route;
+}
+
+/* The route as the spec wants it, weights kept: to be laid over the live one. */
+static struct json_object *wanted_route(struct tick *tick, const struct httproute_version *version,
+                                        const struct weights *weights)
+{
+    struct json_object *route = httproute_frame(tick);
+    struct json_object *rules = edit_array(tick->arena);
+
+    json_object_array_add(rules, json_object_get(wanted_rule(tick, version, weights)));
+    json_set(json_sub(route, "spec"), "rules", rules);
     return route;
 }
 

@@ -1,6 +1,6 @@
-/* Matches and filters of the weighted rule, translated from spec.service. Explicit nulls remove
- * what a live rule has and the spec no longer gives; edit_overlay() drops them where there is
- * nothing to remove. */
+/* Matches, filters and timeouts of the weighted rule, translated from spec.service. Explicit nulls
+ * remove what a live rule has and the spec no longer gives; edit_overlay() drops them where there
+ * is nothing to remove. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,4 +226,24 @@ struct json_object *httproute_filters(struct arena *arena, const struct canary_s
     if (rich)
         cors_filter(arena, filters, json_at(service->json, "corsPolicy", NULL));
     return json_len(filters) > 0 ? filters : NULL;
+}
+
+/* NULL, which removes it from a live route, unless the spec gives one. */
+static struct json_object *given_text(struct arena *arena, const struct canary_service *service,
+                                      const char *key)
+{
+    const char *text = json_str_at(service->json, key, NULL);
+
+    return text && *text ? json_own(arena, json_object_new_string(text)) : NULL;
+}
+
+struct json_object *httproute_timeouts(struct arena *arena, const struct canary_service *service)
+{
+    struct json_object *request = given_text(arena, service, "timeout");
+    struct json_object *backend_request = given_text(arena, service, "backendTimeout");
+    struct json_object *out = edit_object(arena);
+
+    json_set(out, "request", request);
+    json_set(out, "backendRequest", backend_request);
+    return request || backend_request ? out : NULL;
 }

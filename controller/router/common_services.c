@@ -77,8 +77,8 @@ static struct json_object *wanted_annotations(struct tick *tick, const struct wa
     return annotations;
 }
 
-static void create_service(struct tick *tick, const struct service_pods *pods,
-                           const struct wanted *wanted)
+static struct json_object *new_service(struct tick *tick, const struct service_pods *pods,
+                                       const struct wanted *wanted)
 {
     const struct canary_service *service = &tick->canary->service;
     struct json_object *object = edit_new(tick, &kube_services, wanted->name);
@@ -93,6 +93,12 @@ static void create_service(struct tick *tick, const struct service_pods *pods,
     json_set_str(spec, "trafficDistribution", service->traffic_distribution);
     json_set_str(json_sub(spec, "selector"), pods->label, wanted->selects);
     json_set(spec, "ports", merge_ports(tick, pods, NULL));
+    return object;
+}
+
+static void create_service(struct tick *tick, const struct service_pods *pods,
+                           const struct wanted *wanted, struct json_object *object)
+{
     plan_create(tick, &kube_services, tick->canary->namespace_, object);
     plan_why(tick, "-> %s=%s", pods->label, wanted->selects);
 }
@@ -137,7 +143,7 @@ static void reconcile(struct tick *tick, const struct service_pods *pods,
     if (live)
         update_service(tick, pods, wanted, live);
     else
-        create_service(tick, pods, wanted);
+        create_service(tick, pods, wanted, new_service(tick, pods, wanted));
 }
 
 enum verdict services_reconcile_sides(struct tick *tick, const struct service_pods *pods)
@@ -177,5 +183,78 @@ enum verdict services_reconcile_apex(struct tick *tick, const struct service_pod
     if (!need_object(tick, &kube_services, tick->canary->namespace_, apex.name, &live))
         return VERDICT_NEED_FACTS;
     reconcile(tick, pods, &apex, live);
+    return VERDICT_GO;
+}
+
+/* Every pod of the template is selected. */
+static bool selects(struct json_object *selector, struct json_object *template)
+{
+    struct json_object *labels = json_at(template, "metadata", "labels", NULL);
+
+    if (!json_object_is_type(selector, json_type_object) ||
+        json_object_object_length(selector) == 0)
+        return false;
+    json_object_object_foreach(selector, key, value)
+    {
+        struct json_object *label = json_at(labels, key, NULL);
+        if (!label || !json_same(label, value))
+            return false;
+    }
+    return true;
+}
+
+/* The selector with which kubectl applied the Service; NULL: it did not, or what it says is of no
+ * use. */
+static struct json_object *applied_selector(struct tick *tick, struct json_object *live)
+{
+    const char *text = json_str_at(live, "metadata", "annotations",
+                                   "kubectl.kubernetes.io/last-applied-configuration", NULL);
+    struct json_object *applied;
+    struct errinfo ei;
+
+    if (!text ||
+        json_parse(tick->arena, text, strlen(text), JSON_MAX_BYTES, &applied, &ei) != ERR_OK)
+        return NULL;
+    return json_at(applied, "spec", "selector", NULL);
+}
+
+enum verdict services_revert_apex(struct tick *tick, const struct service_pods *pods,
+                                  struct json_object *template, bool anew)
+{
+    const struct canary_service *service = &tick->canary->service;
+    const struct wanted apex = {
+        .name = service->name, .selects = pods->value, .metadata = service->apex};
+    struct json_object *live;
+
+    if (!need_object(tick, &kube_services, tick->canary->namespace_, apex.name, &live))
+        return VERDICT_NEED_FACTS;
+    if (!live) {
+        if (anew && service->port > 0)
+            create_service(tick, pods, &apex,
+                           edit_released(tick, new_service(tick, pods, &apex), true));
+        return VERDICT_GO;
+    }
+    struct json_object *to = json_copy(tick->arena, live);
+    struct json_object *selector = applied_selector(tick, live);
+    if (edit_is_owned(tick, live) || !selects(selector, template)) {
+        selector = edit_object(tick->arena);
+        json_set_str(selector, pods->label, apex.selects);
+    }
+    json_set(json_sub(to, "spec"), "selector", selector);
+    if (plan_update(tick, &kube_services, live, to))
+        plan_why(tick, "-> %s", json_text_sorted(tick->arena, selector));
+    return VERDICT_GO;
+}
+
+enum verdict services_disown_apex(struct tick *tick)
+{
+    struct json_object *live;
+
+    if (!need_object(tick, &kube_services, tick->canary->namespace_, tick->canary->service.name,
+                     &live))
+        return VERDICT_NEED_FACTS;
+    if (live && edit_is_owned(tick, live) &&
+        plan_update(tick, &kube_services, live, edit_released(tick, live, true)))
+        plan_why(tick, "outlives the canary");
     return VERDICT_GO;
 }

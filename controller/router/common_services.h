@@ -18,4 +18,14 @@ enum verdict services_reconcile_sides(struct tick *tick, const struct service_po
  * ports only. */
 enum verdict services_reconcile_apex(struct tick *tick, const struct service_pods *pods);
 
+/*
+ * The Canary is being deleted: the apex Service selects the target's pods, whose template is given.
+ * A Service that was there before the Canary gets the selector of its kubectl annotation back where
+ * that selects them. `anew`: a missing one is made again, without owner.
+ */
+enum verdict services_revert_apex(struct tick *tick, const struct service_pods *pods,
+                                  struct json_object *template, bool anew);
+/* The apex Service outlives the Canary. */
+enum verdict services_disown_apex(struct tick *tick);
+
 #endif

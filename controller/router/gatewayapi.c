@@ -27,6 +27,16 @@ static enum verdict gatewayapi_set(struct tick *tick, const struct weights *weig
     return httproute_set(tick, &version, weights);
 }
 
+static enum verdict gatewayapi_revert(struct tick *tick, bool anew)
+{
+    return httproute_revert(tick, &version, anew);
+}
+
+static enum verdict gatewayapi_disown(struct tick *tick)
+{
+    return httproute_disown(tick, &version);
+}
+
 static const char *const providers[] = {"gatewayapi:v1*", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &httproutes, NULL};
 
@@ -41,4 +51,6 @@ const struct router router_gatewayapi = {
     .get = gatewayapi_get,
     .settled = gatewayapi_settled,
     .set = gatewayapi_set,
+    .revert = gatewayapi_revert,
+    .disown = gatewayapi_disown,
 };

@@ -27,6 +27,16 @@ static enum verdict gatewayapi_v1beta1_set(struct tick *tick, const struct weigh
     return httproute_set(tick, &version, weights);
 }
 
+static enum verdict gatewayapi_v1beta1_revert(struct tick *tick, bool anew)
+{
+    return httproute_revert(tick, &version, anew);
+}
+
+static enum verdict gatewayapi_v1beta1_disown(struct tick *tick)
+{
+    return httproute_disown(tick, &version);
+}
+
 static const char *const providers[] = {"gatewayapi:v1beta1*", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &httproutes, NULL};
 
@@ -41,4 +51,6 @@ const struct router router_gatewayapi_v1beta1 = {
     .get = gatewayapi_v1beta1_get,
     .settled = gatewayapi_v1beta1_settled,
     .set = gatewayapi_v1beta1_set,
+    .revert = gatewayapi_v1beta1_revert,
+    .disown = gatewayapi_v1beta1_disown,
 };

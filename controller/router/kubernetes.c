@@ -30,6 +30,14 @@ static enum verdict kubernetes_set(struct tick *tick, const struct weights *weig
     return VERDICT_GO;
 }
 
+/* The apex Service is all there is. */
+static enum verdict kubernetes_revert(struct tick *tick, bool anew)
+{
+    (void)tick;
+    (void)anew;
+    return VERDICT_GO;
+}
+
 static const char *const providers[] = {"kubernetes", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, NULL};
 
@@ -43,4 +51,6 @@ const struct router router_kubernetes = {
     .get = kubernetes_get,
     .settled = kubernetes_go,
     .set = kubernetes_set,
+    .revert = kubernetes_revert,
+    .disown = kubernetes_go,
 };

@@ -53,6 +53,19 @@ struct router {
     enum verdict (*settled)(struct tick *tick);
     /* Plans nothing when just this is routed already. */
     enum verdict (*set)(struct tick *tick, const struct weights *weights);
+    /*
+     * The Canary is being deleted, and the target is ready to carry everything: the mesh sends all
+     * traffic to the apex Service alone, as the spec's service says and without anything of the
+     * analysis. Nothing may refer to `-primary` and `-canary` any more, which go with the Canary.
+     * An object that was there before the Canary gets back what it said then, where that is known.
+     * `anew`: what we made and is gone is made again, without owner; otherwise what is missing
+     * stays missing. Plans nothing where it is so already. GO or NEED_FACTS.
+     */
+    enum verdict (*revert)(struct tick *tick, bool anew);
+    /* The last word before the Canary goes: what must outlive it does not refer to it any more
+     * (edit_released()), and what it leaves in objects of others is taken away. GO or NEED_FACTS.
+     */
+    enum verdict (*disown)(struct tick *tick);
 };
 
 extern const struct router *const router_table[];

@@ -19,6 +19,8 @@ static void test_every_row_is_whole(void **state)
         assert_non_null(router->get);
         assert_non_null(router->settled);
         assert_non_null(router->set);
+        assert_non_null(router->revert);
+        assert_non_null(router->disown);
         assert_non_null(metric_family_find(router->metric_family));
         for (size_t p = 0; router->providers[p]; p++)
             assert_ptr_equal(router_find(router->providers[p]), router);

@@ -21,16 +21,45 @@ static const char *labels_text(struct tick *tick)
     return text;
 }
 
+static bool need_both(struct tick *tick, struct target_info *out)
+{
+    const char *namespace_ = tick->canary->namespace_;
+    bool known =
+        need_object(tick, &kube_deployments, namespace_, tick->canary->target.name, &out->object);
+
+    return need_object(tick, &kube_deployments, namespace_, primary_name(tick), &out->primary) &&
+           known;
+}
+
+static void describe(struct tick *tick, struct target_info *out)
+{
+    out->at_zero = json_int_at(out->object, 1, "spec", "replicas", NULL) == 0;
+    out->stopped = out->at_zero && json_int_at(out->object, 0, "status", "replicas", NULL) == 0;
+    if (tick->canary->service.port_discovery)
+        out->ports = primary_ports(tick, json_at(out->object, "spec", "template", "spec", NULL));
+}
+
+static enum verdict deployment_find(struct tick *tick, struct target_info *out)
+{
+    if (!need_both(tick, out))
+        return VERDICT_NEED_FACTS;
+    if (json_at(out->object, "metadata", "deletionTimestamp", NULL))
+        out->object = NULL;
+    if (json_at(out->primary, "metadata", "deletionTimestamp", NULL))
+        out->primary = NULL;
+    if (!out->object || !primary_selector(tick, out->object, out))
+        return VERDICT_GO;
+    describe(tick, out);
+    return VERDICT_GO;
+}
+
 static enum verdict deployment_read(struct tick *tick, struct target_info *out)
 {
     const char *namespace_ = tick->canary->namespace_;
     const char *name = tick->canary->target.name;
     struct errinfo ei;
-    bool known = need_object(tick, &kube_deployments, namespace_, name, &out->object);
 
-    known = need_object(tick, &kube_deployments, namespace_, primary_name(tick), &out->primary) &&
-            known;
-    if (!known)
+    if (!need_both(tick, out))
         return VERDICT_NEED_FACTS;
     if (!out->object)
         return plan_stop(tick, "deployment %s.%s get query error: not found", name, namespace_);
@@ -41,10 +70,7 @@ static enum verdict deployment_read(struct tick *tick, struct target_info *out)
     struct json_object *template = json_at(out->object, "spec", "template", NULL);
     if (spechash_pod_template(tick->arena, template, out->hash, &ei) != ERR_OK)
         return plan_stop(tick, "deployment %s.%s spec.template: %s", name, namespace_, ei.text);
-    out->at_zero = json_int_at(out->object, 1, "spec", "replicas", NULL) == 0;
-    out->stopped = out->at_zero && json_int_at(out->object, 0, "status", "replicas", NULL) == 0;
-    if (tick->canary->service.port_discovery)
-        out->ports = primary_ports(tick, json_at(template, "spec", NULL));
+    describe(tick, out);
     return configs_read(tick, json_at(template, "spec", NULL), out);
 }
 
@@ -206,6 +232,24 @@ static void deployment_scale_from_zero(struct tick *tick, const struct target_in
         plan_replicas(tick, replicas > 0 ? replicas : primary > 0 ? primary : 1);
 }
 
+static bool deployment_serves(const struct target_info *info, enum side side)
+{
+    struct json_object *deployment = side == SIDE_PRIMARY ? info->primary : info->object;
+
+    return json_int_at(deployment, 0, "status", "availableReplicas", NULL) > 0;
+}
+
+static void deployment_restore(struct tick *tick, const struct target_info *info, int replicas)
+{
+    int64_t least = info->primary    ? json_int_at(info->primary, 1, "spec", "replicas", NULL)
+                    : !info->at_zero ? 0
+                    : replicas > 0   ? replicas
+                                     : 1;
+
+    if (json_int_at(info->object, 1, "spec", "replicas", NULL) < least)
+        plan_replicas(tick, least);
+}
+
 static enum verdict deployment_promote(struct tick *tick, const struct target_info *info)
 {
     enum verdict verdict = configs_copy(tick, info);
@@ -263,6 +307,7 @@ static enum verdict deployment_compare(struct tick *tick, const struct target_in
 const struct target target_deployment = {
     .kind = "Deployment",
     .resource = &kube_deployments,
+    .find = deployment_find,
     .read = deployment_read,
     .ensure_primary = deployment_ensure_primary,
     .ready = deployment_ready,
@@ -271,4 +316,6 @@ const struct target target_deployment = {
     .promote = deployment_promote,
     .is_promoted = deployment_is_promoted,
     .compare = deployment_compare,
+    .serves = deployment_serves,
+    .restore = deployment_restore,
 };

@@ -35,6 +35,9 @@ enum readiness {
 struct target {
     const char *kind;
     const struct kube_resource *resource;
+    /* Reads target and primary and no more: nothing is told, what is missing is NULL. (A target
+     * that is itself being deleted is missing.) Neither hash nor configs are known then. */
+    enum verdict (*find)(struct tick *tick, struct target_info *out);
     /* Reads target, primary and tracked configs. What is missing is told with plan_stop(). */
     enum verdict (*read)(struct tick *tick, struct target_info *out);
     /* Creates the primary if it is missing (with the primary copies of tracked configs). */
@@ -58,6 +61,17 @@ struct target {
     /* *same: the primary (which must exist) runs just what a promotion would give it now, whoever
      * put it there: template and configs, but for its `flagger-id`. */
     enum verdict (*compare)(struct tick *tick, const struct target_info *info, bool *same);
+
+    /* --- for a Canary that is being deleted (decide/revert.c), on what find() gave --- */
+
+    /* Some of its pods answer: they would be missed. (The primary must exist.) */
+    bool (*serves)(const struct target_info *info, enum side side);
+    /*
+     * What lets the target carry everything again: at least as much as the primary has; without a
+     * primary, when at zero, `replicas` or one. Takes nothing away, and plans nothing where it is
+     * so.
+     */
+    void (*restore)(struct tick *tick, const struct target_info *info, int replicas);
 };
 
 extern const struct target *const target_table[];

@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+/* What tells GitOps tools to leave an object alone, when it says "disabled". */
+static const char *const disowned[] = {"kustomize.toolkit.fluxcd.io/reconcile",
+                                       "helm.toolkit.fluxcd.io/driftDetection"};
+enum { DISOWNED = sizeof(disowned) / sizeof(disowned[0]) };
+
 struct json_object *edit_object(struct arena *arena)
 {
     return json_own(arena, json_object_new_object());
@@ -108,6 +113,47 @@ bool edit_is_owned(struct tick *tick, struct json_object *object)
     return false;
 }
 
+/* By any version of the API, and also when the Canary was made anew under its name. */
+static bool refers_to_canary(struct tick *tick, struct json_object *owner)
+{
+    const char *kind = json_str_at(owner, "kind", NULL);
+    const char *name = json_str_at(owner, "name", NULL);
+    const char *version = json_str_at(owner, "apiVersion", NULL);
+
+    return kind && name && version && strcmp(kind, "Canary") == 0 &&
+           strcmp(name, tick->canary->name) == 0 && strncmp(version, "flagger.app/", 12) == 0;
+}
+
+static void drop_empty(struct json_object *metadata, const char *key)
+{
+    struct json_object *value = json_at(metadata, key, NULL);
+
+    if ((json_object_is_type(value, json_type_array) && json_len(value) == 0) ||
+        (json_object_is_type(value, json_type_object) && json_object_object_length(value) == 0))
+        json_object_object_del(metadata, key);
+}
+
+struct json_object *edit_released(struct tick *tick, struct json_object *live, bool managed)
+{
+    struct json_object *copy = json_copy(tick->arena, live);
+    struct json_object *metadata = json_sub(copy, "metadata");
+    struct json_object *owners = json_at(metadata, "ownerReferences", NULL);
+    struct json_object *annotations = json_at(metadata, "annotations", NULL);
+
+    for (size_t i = json_len(owners); i > 0; i--) {
+        if (refers_to_canary(tick, json_elem(owners, i - 1)))
+            json_object_array_del_idx(owners, i - 1, 1);
+    }
+    drop_empty(metadata, "ownerReferences");
+    for (int i = 0; managed && annotations && i < DISOWNED; i++) {
+        const char *value = json_str_at(annotations, disowned[i], NULL);
+        if (value && strcmp(value, "disabled") == 0)
+            json_object_object_del(annotations, disowned[i]);
+    }
+    drop_empty(metadata, "annotations");
+    return copy;
+}
+
 static bool is_toolkit_key(const char *key)
 {
     return strstr(key, "toolkit.fluxcd.io") != NULL;
@@ -153,6 +199,6 @@ struct json_object *edit_included(struct tick *tick, struct json_object *map)
 
 void edit_disown_toolkit(struct json_object *annotations)
 {
-    json_set_str(annotations, "kustomize.toolkit.fluxcd.io/reconcile", "disabled");
-    json_set_str(annotations, "helm.toolkit.fluxcd.io/driftDetection", "disabled");
+    for (int i = 0; i < DISOWNED; i++)
+        json_set_str(annotations, disowned[i], "disabled");
 }

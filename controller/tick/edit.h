@@ -32,6 +32,10 @@ struct json_object *edit_owner_reference(struct tick *tick);
 /* Its controller is this Canary. */
 bool edit_is_owned(struct tick *tick, struct json_object *object);
 
+/* What outlives the Canary: a copy of an object without the reference to it, and, `managed`,
+ * without what edit_disown_toolkit() added. */
+struct json_object *edit_released(struct tick *tick, struct json_object *live, bool managed);
+
 /* Copies of labels or annotations (object or NULL gives an empty one). */
 struct json_object *edit_without_toolkit(struct arena *arena, struct json_object *map);
 /* Only keys with one of the prefixes of -include-label-prefix. */

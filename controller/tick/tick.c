@@ -3,6 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
+const struct kube_resource tick_canaries = {
+    .group = "flagger.app", .version = "v1beta1", .plural = "canaries", .kind = "Canary"};
+
 /* What was found out in this tick, by the key of the need that asked for it. */
 struct fact {
     struct fact *next;
@@ -38,12 +41,17 @@ void tick_reset(struct tick *tick)
     tick->plan->last = &tick->plan->first;
 }
 
+int64_t tick_canary_interval_ms(const struct canary *canary, const struct settings *settings)
+{
+    int64_t least = settings->min_analysis_interval_ms;
+
+    return canary->deleting || canary->analysis.interval_ms < least ? least
+                                                                    : canary->analysis.interval_ms;
+}
+
 int64_t tick_interval_ms(const struct tick *tick)
 {
-    int64_t interval = tick->canary->analysis.interval_ms;
-    int64_t least = tick->settings->min_analysis_interval_ms;
-
-    return interval < least ? least : interval;
+    return tick_canary_interval_ms(tick->canary, tick->settings);
 }
 
 static struct fact *find_fact(const struct tick *tick, const char *key)

@@ -20,6 +20,10 @@
 
 struct http_result;
 
+/* flagger.app/v1beta1 canaries: effects on the Canary itself but for its status, which has a kind
+ * of effect of its own. */
+extern const struct kube_resource tick_canaries;
+
 /* The controller's options that rules read. */
 struct settings {
     const char *mesh_provider;                 /* "istio" */
@@ -63,7 +67,9 @@ struct tick *tick_new(struct arena *arena, const struct canary *canary,
                       const struct settings *settings, int64_t now_ms, bool due);
 /* Empties needs and plan, keeps facts: before each further decide(). */
 void tick_reset(struct tick *tick);
-/* analysis.interval, not below the settings' floor. */
+/* How often a Canary is looked at: analysis.interval, not below the settings' floor; the floor
+ * itself when it is being deleted, for a person waits. */
+int64_t tick_canary_interval_ms(const struct canary *canary, const struct settings *settings);
 int64_t tick_interval_ms(const struct tick *tick);
 
 /* --- facts

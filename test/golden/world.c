@@ -14,7 +14,8 @@ enum { INTERVAL_MS = 60000, MAX_TICKS = 60 };
 
 static const char base_canary[] =
     "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'podinfo',"
-    "'namespace':'test','uid':'c-1','resourceVersion':'1','generation':1},'spec':{"
+    "'namespace':'test','uid':'c-1','resourceVersion':'1','generation':1,'finalizers':["
+    "'finalizer.flagger.app']},'spec':{"
     "'provider':'gatewayapi:v1',"
     "'targetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'},"
     "'service':{'port':9898,'gatewayRefs':[{'name':'gateway','namespace':'infra'}]},"
@@ -294,6 +295,47 @@ static void check_keda(struct world *world, int canary, bool primary_selected)
         fail_msg("the target's ScaledObject is paused while the target serves");
 }
 
+/* Some pod answers behind the Service. */
+static bool is_served(struct world *world, const char *service)
+{
+    struct json_object *object =
+        world_get(world, arena_printf(world->arena, "services/%s", service));
+    const char *selected = json_str_at(object, "spec", "selector", "app", NULL);
+
+    return selected &&
+           json_int_at(world_get(world, arena_printf(world->arena, "deployments/%s", selected)), 0,
+                       "status", "availableReplicas", NULL) > 0;
+}
+
+/*
+ * A Canary that is being deleted, or is gone: as long as any pod answers, so does the apex Service
+ * that was written, and everything to which the route sends traffic that was written.
+ */
+static void check_deletion(struct world *world, const struct effect *effect)
+{
+    const char *written = effect->resource ? effect->resource->plural : "";
+    bool apex = world->gone || strcmp(written, "services") == 0;
+    bool route = world->gone || strcmp(written, "httproutes") == 0;
+    struct json_object *rules =
+        json_at(world_get(world, "httproutes/podinfo"), "spec", "rules", NULL);
+    bool any = json_int_at(world_get(world, "deployments/podinfo"), 0, "status",
+                           "availableReplicas", NULL) > 0 ||
+               json_int_at(world_get(world, "deployments/podinfo-primary"), 0, "status",
+                           "availableReplicas", NULL) > 0;
+
+    if (apex && any && world_get(world, "services/podinfo") && !is_served(world, "podinfo"))
+        fail_msg("nobody answers at the apex Service");
+    for (size_t i = 0; route && any && i < json_len(rules); i++) {
+        struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
+        for (size_t j = 0; j < json_len(backends); j++) {
+            const char *name = json_str_at(json_elem(backends, j), "name", NULL);
+            if (json_int_at(json_elem(backends, j), 1, "weight", NULL) > 0 &&
+                !is_served(world, name))
+                fail_msg("nobody answers at %s, which has traffic", name);
+        }
+    }
+}
+
 static void check_safety(struct world *world, const struct effect *effect)
 {
     struct json_object *target = world_get(world, "deployments/podinfo");
@@ -304,7 +346,13 @@ static void check_safety(struct world *world, const struct effect *effect)
     int primary;
     int canary = canary_weight(world, &primary);
 
+    if (world->safety_off)
+        return;
     check_keda(world, canary, selected && strcmp(selected, "podinfo-primary") == 0);
+    if (json_at(world->canary, "metadata", "deletionTimestamp", NULL)) {
+        check_deletion(world, effect);
+        return;
+    }
     if (primary + canary != 100)
         fail_msg("weights %d/%d do not add up", primary, canary);
     if (canary > 0 && at_zero)
@@ -327,6 +375,48 @@ static bool is_write(const struct effect *effect)
            effect->kind == EFFECT_DELETE || effect->kind == EFFECT_STATUS;
 }
 
+/* The garbage collector: what belongs to the Canary and to nobody else. */
+static void collect(struct world *world)
+{
+    struct json_object *left = json_own(world->arena, json_object_new_object());
+
+    json_object_object_foreach(world->objects, key, object)
+    {
+        struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+        const char *uid = json_str_at(json_elem(owners, 0), "uid", NULL);
+        if (!uid || strcmp(uid, "c-1") != 0)
+            json_set(left, key, object);
+    }
+    world->objects = left;
+}
+
+static void merge_canary(struct world *world, struct json_object *patch)
+{
+    const char *expected = json_str_at(patch, "metadata", "resourceVersion", NULL);
+    const char *version = json_str_at(world->canary, "metadata", "resourceVersion", NULL);
+
+    if (world->gone)
+        fail_msg("the Canary is written after it has gone");
+    if (expected && strcmp(expected, version) != 0)
+        fail_msg("the Canary is patched at version %s, it has %s", expected, version);
+    world->canary = json_merge(world->arena, world->canary, patch);
+    stamp(world, world->canary);
+    if (json_at(world->canary, "metadata", "deletionTimestamp", NULL) &&
+        !json_at(world->canary, "metadata", "finalizers", NULL)) {
+        world->gone = true;
+        collect(world);
+    }
+}
+
+void world_delete(struct world *world)
+{
+    char now[CLOCK_TEXT];
+
+    world_patch_canary(world, arena_printf(world->arena, "{'metadata':{'deletionTimestamp':'%s'}}",
+                                           clock_rfc3339(world->now_ms, now)));
+    merge_canary(world, world_json(world, "{}"));
+}
+
 static void write_object(struct world *world, const struct effect *effect)
 {
     const char *key = arena_printf(world->arena, "%s/%s", effect->resource->plural, effect->name);
@@ -334,6 +424,10 @@ static void write_object(struct world *world, const struct effect *effect)
     const char *expected = json_str_at(effect->body, "metadata", "resourceVersion", NULL);
     const char *version = json_str_at(live, "metadata", "resourceVersion", NULL);
 
+    if (strcmp(effect->resource->plural, "canaries") == 0) {
+        merge_canary(world, effect->body);
+        return;
+    }
     if (effect->kind == EFFECT_DELETE) {
         json_object_object_del(world->objects, key);
         return;
@@ -351,8 +445,7 @@ static void apply(struct world *world, const struct effect *effect)
 {
     if (effect->kind == EFFECT_STATUS) {
         const char *applied = json_str_at(effect->body, "status", "lastAppliedSpec", NULL);
-        world->canary = json_merge(world->arena, world->canary, effect->body);
-        stamp(world, world->canary);
+        merge_canary(world, effect->body);
         if (applied && *applied)
             world->analysed =
                 arena_printf(world->arena, "%s %s", world->analysed, world_image(world, "podinfo"));
@@ -388,8 +481,13 @@ const char *world_tick(struct world *world)
     struct canary canary;
     struct errinfo ei;
 
-    if (canary_view(arena, json_copy(arena, world->canary), &canary, &ei) != ERR_OK)
-        fail_msg("canary_view: %s", ei.text);
+    if (world->gone) {
+        arena_free(arena);
+        world->again = AGAIN_NEVER;
+        return "again never\n";
+    }
+    if (revert_view(arena, json_copy(arena, world->canary), &canary, &ei) != ERR_OK)
+        fail_msg("revert_view: %s", ei.text);
     struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, world->due);
     world->asked = json_own(world->arena, json_object_new_array());
     for (int round = 0;; round++) {

@@ -26,6 +26,8 @@ struct world {
     int effects;          /* writes applied so far */
     int crash_at;         /* the tick is cut off before this write; -1: never */
     bool crashed;         /* in the last tick */
+    bool safety_off;      /* the safety rules are not checked */
+    bool gone;            /* the Canary was deleted, and what it owned */
     enum again again;     /* of the last tick */
     const char *told;     /* events, alerts, outcomes of all ticks, one per line */
     const char *analysed; /* images whose analysis has begun, space-separated */
@@ -41,6 +43,8 @@ void world_patch_canary(struct world *world, const char *patch);
 void world_patch(struct world *world, const char *key, const char *patch);
 void world_put(struct world *world, const char *key, const char *object);
 struct json_object *world_get(struct world *world, const char *key);
+/* kubectl delete: the Canary goes at once, or when its last finalizer does. */
+void world_delete(struct world *world);
 void world_push(struct world *world, const char *image); /* a new revision of the target */
 
 /* One tick with all of its plan (or up to the crash). Returns what was planned, as plan_print(). */

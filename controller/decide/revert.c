@@ -1,0 +1,313 @@
+/*
+ * A Canary that is being deleted (contract/statemachine.md §9). Our finalizer keeps it until the
+ * target serves by itself again, so that nothing is lost when the garbage collector then takes the
+ * primary, the Services and the routes:
+ *
+ *   the target gets its replicas back -> it is ready -> the apex Service selects it, the routes
+ *   point to the apex Service -> that has become known everywhere -> what must outlive the Canary
+ *   loses its owner -> the finalizer goes.
+ *
+ * Each tick finds out anew how far that is, so that it may be cut off anywhere. As long as the
+ * target is not ready and the primary serves, nothing moves. What the target holds is what serves
+ * afterwards: only the primary has the revision that was promoted before.
+ *
+ * Flagger sets the finalizer only where revertOnDeletion is true, and without it leaves the target
+ * at zero and takes everything else away; it lets the collector have the apex Service and the
+ * routes in either case. proto/COMPATIBILITY.md
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "decide/release.h"
+#include "router/common_services.h"
+#include "tick/edit.h"
+
+#define FINALIZER "finalizer.flagger.app"
+#define CONDITION "Reverted"
+
+/* --- the finalizer
+ * ---------------------------------------------------------------------------------------------- */
+
+static struct json_object *finalizers(struct json_object *canary)
+{
+    return json_at(canary, "metadata", "finalizers", NULL);
+}
+
+static bool has_finalizer(struct json_object *canary)
+{
+    struct json_object *list = finalizers(canary);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *name = json_object_get_string(json_elem(list, i));
+        if (name && strcmp(name, FINALIZER) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void plan_finalizer(struct tick *tick, struct json_object *canary, bool wanted)
+{
+    struct json_object *to = json_copy(tick->arena, canary);
+    struct json_object *metadata = json_sub(to, "metadata");
+    struct json_object *list = edit_array(tick->arena);
+
+    for (size_t i = 0; i < json_len(finalizers(canary)); i++) {
+        struct json_object *one = json_elem(finalizers(canary), i);
+        const char *name = json_object_get_string(one);
+        if (!name || strcmp(name, FINALIZER) != 0)
+            json_object_array_add(list, json_object_get(one));
+    }
+    if (wanted)
+        json_object_array_add(list, json_object_new_string(FINALIZER));
+    if (json_len(list) > 0)
+        json_set(metadata, "finalizers", list);
+    else
+        json_object_object_del(metadata, "finalizers");
+    if (plan_update(tick, &tick_canaries, canary, to))
+        plan_why(tick, wanted ? "with finalizer" : "without finalizer");
+}
+
+enum verdict revert_finalizer(struct release *r)
+{
+    bool wanted = r->canary->revert_on_deletion;
+
+    if (has_finalizer(r->canary->json) != wanted)
+        plan_finalizer(r->tick, r->canary->json, wanted);
+    return VERDICT_GO;
+}
+
+/* The last plan of this Canary: no status after it, there may be nobody left who has one. */
+static enum verdict let_canary_go(struct release *r)
+{
+    r->status = NULL;
+    plan_finalizer(r->tick, r->canary->json, false);
+    release_say(r, "Terminated canary %s", release_canary(r));
+    release_again(r, AGAIN_NEVER);
+    return VERDICT_STOP;
+}
+
+/* --- the target
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static enum verdict wait(struct release *r)
+{
+    release_again(r, AGAIN_INTERVAL);
+    return VERDICT_STOP;
+}
+
+/* The target does not hold what was promoted, or may not. */
+static bool is_unproven(const struct release *r)
+{
+    return release_is_analysing(r) || r->phase == PHASE_Waiting || r->phase == PHASE_Failed;
+}
+
+static void tell_beginning(struct release *r)
+{
+    bool unproven = is_unproven(r);
+
+    if (r->phase == PHASE_Terminating)
+        return;
+    status_phase(r, PHASE_Terminating);
+    release_say(r, "Terminating canary %s", release_canary(r));
+    if (unproven)
+        release_warn(r, "%s serves what it holds from now on, a revision that was not promoted",
+                     release_target(r));
+}
+
+/* The deadline counts from the deletion. */
+static bool is_late(const struct release *r)
+{
+    const char *since = json_str_at(r->canary->json, "metadata", "deletionTimestamp", NULL);
+    int64_t since_ms;
+
+    return !since || clock_parse(since, &since_ms, NULL) != ERR_OK ||
+           since_ms + r->canary->progress_deadline_s * (int64_t)1000 <= r->tick->now_ms;
+}
+
+/* A scaler that is gone (STOP) was told; it keeps nothing from being reverted. Nor does one that
+ * goes on taking replicas away, after the deadline. */
+static enum verdict restore_target(struct release *r)
+{
+    enum verdict verdict = VERDICT_GO;
+    int replicas = 0;
+
+    if (r->scaler)
+        verdict = r->scaler->resume_target(r->tick);
+    if (r->scaler && verdict == VERDICT_GO)
+        verdict = r->scaler->min_replicas(r->tick, &replicas);
+    if (verdict == VERDICT_NEED_FACTS)
+        return verdict;
+    if (r->info.at_zero || !is_late(r))
+        r->target->restore(r->tick, &r->info, replicas);
+    return VERDICT_GO;
+}
+
+/* Who serves goes on serving. Nobody is waited for in vain: with no primary that would be missed,
+ * there is nothing to protect. */
+static enum verdict wait_for_target(struct release *r)
+{
+    const char *why;
+    enum readiness readiness = r->target->ready(r->tick, &r->info, SIDE_CANARY, &why);
+    bool missed = r->info.primary && r->target->serves(&r->info, SIDE_PRIMARY);
+    bool ready = readiness == READY && !release_has_writes(r) && !(r->info.at_zero && missed);
+    bool hopeless = readiness == NOT_READY_EVER || is_late(r);
+
+    if (ready || !r->info.primary || (hopeless && !missed))
+        return VERDICT_GO;
+    if (!hopeless)
+        return wait(r);
+    if (status_condition(
+            r, CONDITION, "False", "TargetNotReady",
+            arena_printf(r->tick->arena,
+                         "%s is not ready to serve by itself; %s-primary.%s goes on serving. Mend "
+                         "the target, or remove the finalizer " FINALIZER
+                         " and lose the primary with the Canary",
+                         release_target(r), r->canary->target.name, r->canary->namespace_)))
+        release_warn(r, "Termination of %s waits for its target: %s", release_canary(r), why);
+    return wait(r);
+}
+
+/* --- the traffic
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* What an invalid spec asks of the mesh cannot be done; its routes are left as they are. */
+static const char *why_no_routes(struct release *r)
+{
+    if (!r->router)
+        return arena_printf(r->tick->arena, "provider \"%s\" is not served by this version",
+                            r->tick->provider ? r->tick->provider : "");
+    return r->router->check(r->tick->arena, r->canary);
+}
+
+static enum verdict revert_traffic(struct release *r)
+{
+    struct service_pods pods = {
+        .label = r->info.label, .value = r->info.label_value, .ports = r->info.ports};
+    struct json_object *template = json_at(r->info.object, "spec", "template", NULL);
+    /* Initialised once: routes and apex Service were there. */
+    bool anew = json_at(r->canary->status.json, "lastAppliedSpec", NULL) != NULL;
+    enum verdict verdict = services_revert_apex(r->tick, &pods, template, anew);
+
+    if (verdict == VERDICT_GO && !why_no_routes(r))
+        verdict = r->router->revert(r->tick, anew);
+    if (verdict != VERDICT_GO || !release_has_writes(r))
+        return verdict;
+    if (status_true_since(r, CONDITION) >= 0)
+        status_condition(r, CONDITION, "False", "Reverting",
+                         "Something undoes what the target needs to serve by itself.");
+    if (!is_late(r))
+        return wait(r);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
+/*
+ * The primary goes with the Canary. Before that, who routes must have heard of the target: the mesh
+ * says so itself; of the nodes, which learn the apex Service's endpoints in their own time, nobody
+ * can know, and they get as long as one interval.
+ */
+static enum verdict settle(struct release *r)
+{
+    int64_t since = status_true_since(r, CONDITION);
+    enum verdict verdict = why_no_routes(r) ? VERDICT_GO : r->router->settled(r->tick);
+
+    if (verdict == VERDICT_NEED_FACTS)
+        return verdict;
+    if (is_late(r))
+        return VERDICT_GO;
+    if (verdict == VERDICT_STOP)
+        return wait(r);
+    if (since < 0)
+        status_condition(r, CONDITION, "True", "TargetServes",
+                         arena_printf(r->tick->arena, "%s serves by itself.", release_target(r)));
+    if (since < 0 || r->tick->now_ms - since < tick_interval_ms(r->tick))
+        return wait(r);
+    return VERDICT_GO;
+}
+
+static enum verdict disown(struct release *r)
+{
+    const char *why = why_no_routes(r);
+    enum verdict verdict = services_disown_apex(r->tick);
+
+    if (verdict == VERDICT_GO && !why)
+        verdict = r->router->disown(r->tick);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (why)
+        release_warn(r, "the routes of %s are left as they are: %s", release_canary(r), why);
+    if (r->canary->autoscaler.name && !r->scaler)
+        release_warn(r, "%s %s.%s is left as it is: its kind is not served by this version",
+                     r->canary->autoscaler.kind, r->canary->autoscaler.name, r->canary->namespace_);
+    return let_canary_go(r);
+}
+
+static enum verdict revert(struct release *r)
+{
+    static enum verdict (*const steps[])(struct release *) = {restore_target, wait_for_target,
+                                                              revert_traffic, settle, disown};
+    enum verdict verdict = r->target->find(r->tick, &r->info);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    /* With the target gone there is nobody to serve; one without a selector label was never taken
+     * into care. */
+    if (!r->info.object || !r->info.label)
+        return let_canary_go(r);
+    tell_beginning(r);
+    for (size_t i = 0; verdict == VERDICT_GO && i < sizeof(steps) / sizeof(steps[0]); i++)
+        verdict = steps[i](r);
+    return verdict;
+}
+
+/* --- a spec that cannot be read
+ * --------------------------------------------------------------------------------- */
+
+enum err revert_view(struct arena *arena, struct json_object *object, struct canary *out,
+                     struct errinfo *ei)
+{
+    enum err err = canary_view(arena, object, out, ei);
+
+    if (err != ERR_INVALID || !json_at(object, "metadata", "deletionTimestamp", NULL))
+        return err;
+    struct json_object *copy = json_copy(arena, object);
+    json_object_object_del(json_at(copy, "spec", NULL), "analysis");
+    json_object_object_del(json_at(copy, "spec", NULL), "canaryAnalysis");
+    struct errinfo ignored;
+    return canary_view(arena, copy, out, &ignored) == ERR_OK ? ERR_OK
+                                                             : canary_view(arena, object, out, ei);
+}
+
+bool revert_unread(struct tick *tick, struct json_object *object, const char *sentence)
+{
+    if (!json_at(object, "metadata", "deletionTimestamp", NULL) || !has_finalizer(object))
+        return false;
+    plan_finalizer(tick, object, false);
+    plan_event(tick, "Warning", PHASE_NONE,
+               "the target and the routes are left as they are, the spec cannot be read: %s",
+               sentence);
+    return true;
+}
+
+/* --- the rule
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+enum verdict revert_canary(struct release *r)
+{
+    /* Terminating without a deletion is what Flagger's finalizer may leave behind. */
+    if (!r->canary->deleting && r->phase != PHASE_Terminating && r->phase != PHASE_Terminated)
+        return VERDICT_GO;
+    release_again(r, AGAIN_NEVER);
+    if (!r->canary->deleting || !has_finalizer(r->canary->json))
+        return VERDICT_STOP;
+    if (!r->canary->revert_on_deletion)
+        return let_canary_go(r);
+    if (r->target)
+        return revert(r);
+    release_warn(r, "%s %s is left as it is: its kind is not served by this version",
+                 r->canary->target.kind, release_target(r));
+    return let_canary_go(r);
+}

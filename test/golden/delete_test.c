@@ -1,0 +1,615 @@
+/*
+ * Canaries that are deleted: in each phase, after each single write of a release, and cut off
+ * before each single write of the reversion. The world checks after each write that whoever gets
+ * traffic answers; at the end the app must serve by itself and nothing refer to what has gone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+enum { MAX_TICKS = 40, INTERVAL_MS = 60000 };
+
+#define NO_FINALIZER "{'metadata':{'finalizers':null}}"
+#define KUBERNETES   "{'spec':{'provider':'kubernetes'}}"
+
+static int64_t replicas(struct world *w, const char *deployment)
+{
+    return json_int_at(world_get(w, arena_printf(w->arena, "deployments/%s", deployment)), -1,
+                       "spec", "replicas", NULL);
+}
+
+static const char *apex_selects(struct world *w)
+{
+    return json_str_at(world_get(w, "services/podinfo"), "spec", "selector", "app", NULL);
+}
+
+/* One step of time: a tick, then whatever the cluster does. */
+static void step(struct world *w)
+{
+    world_tick(w);
+    w->now_ms += w->again == AGAIN_NOW ? 0 : INTERVAL_MS;
+    world_settle(w);
+}
+
+static void run_until_gone(struct world *w)
+{
+    for (int i = 0; i < MAX_TICKS && !w->gone; i++)
+        step(w);
+    if (!w->gone)
+        fail_msg("the Canary is still there, phase %s, told:\n%s", world_phase(w), w->told);
+}
+
+/* Nothing is left that refers to the Canary or to what went with it. */
+static void assert_serves_alone(struct world *w, bool routed)
+{
+    struct json_object *route = world_get(w, "httproutes/podinfo");
+    struct json_object *rules = json_at(route, "spec", "rules", NULL);
+
+    assert_true(w->gone);
+    assert_true(replicas(w, "podinfo") >= 1);
+    json_object_object_foreach(w->objects, key, object)
+    {
+        if (json_at(object, "metadata", "ownerReferences", NULL) || strstr(key, "-primary") ||
+            strstr(key, "-canary"))
+            fail_msg("%s is left: %s", key, json_text_sorted(w->arena, object));
+    }
+    if (world_get(w, "services/podinfo"))
+        assert_string_equal(apex_selects(w), "podinfo");
+    if (!routed)
+        return;
+    assert_int_equal(json_len(rules), 1);
+    assert_string_equal(
+        json_text_sorted(w->arena, json_at(json_elem(rules, 0), "backendRefs", NULL)),
+        "[{\"group\":\"\",\"kind\":\"Service\",\"name\":\"podinfo\",\"port\":9898,"
+        "\"weight\":100}]");
+}
+
+/* --- the finalizer
+ * ---------------------------------------------------------------------------------------------- */
+
+static void test_finalizer_comes_first(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NO_FINALIZER);
+
+    expect_tick(w, "patch canaries test/podinfo with finalizer\n"
+                   "create services test/podinfo-canary -> app=podinfo\n"
+                   "create services test/podinfo-primary -> app=podinfo-primary\n"
+                   "create deployments test/podinfo-primary\n"
+                   "status phase=Initializing [Promoted=Unknown]\n"
+                   "event Normal Initializing: all the metrics providers are available!\n"
+                   "again now\n");
+    world_free(w);
+}
+
+static void test_finalizer_of_a_canary_taken_over(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_patch_canary(w, "{'metadata':{'finalizers':['theirs']},'spec':{'suspend':true}}");
+    expect_tick(w, "patch canaries test/podinfo with finalizer\n"
+                   "status [Promoted=True Suspended=True]\n"
+                   "event Normal Initialized: skipping canary run as object is suspended\n"
+                   "again never\n");
+    assert_string_equal(
+        json_text_sorted(w->arena, json_at(w->canary, "metadata", "finalizers", NULL)),
+        "[\"theirs\",\"finalizer.flagger.app\"]");
+    world_patch_canary(w, "{'spec':{'revertOnDeletion':false}}");
+    expect_tick(w, "patch canaries test/podinfo without finalizer\nagain never\n");
+    expect_tick(w, "again never\n");
+    assert_string_equal(
+        json_text_sorted(w->arena, json_at(w->canary, "metadata", "finalizers", NULL)),
+        "[\"theirs\"]");
+    world_free(w);
+}
+
+static void test_no_finalizer_for_what_is_refused(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'metadata':{'finalizers':null},'spec':{'provider':'linkerd'}}");
+
+    world_tick(w);
+    assert_null(json_at(w->canary, "metadata", "finalizers", NULL));
+    world_free(w);
+}
+
+/* --- one deletion, plan by plan
+ * --------------------------------------------------------------------------------- */
+
+#define SWITCH                                                                                     \
+    "patch services test/podinfo -> {\"app\":\"podinfo\"}\n"                                       \
+    "patch httproutes test/podinfo -> podinfo\n"                                                   \
+    "again interval\n"
+#define SETTLED                                                                                    \
+    "status [Promoted=Unknown Reverted=True]\n"                                                    \
+    "again interval\n"
+#define LET_GO                                                                                     \
+    "patch services test/podinfo outlives the canary\n"                                            \
+    "patch httproutes test/podinfo outlives the canary\n"                                          \
+    "patch canaries test/podinfo without finalizer\n"                                              \
+    "event Normal Terminating: Terminated canary podinfo.test\n"                                   \
+    "again never\n"
+
+static void test_step_by_step(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_delete(w);
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
+                   "status phase=Terminating [Promoted=Unknown]\n"
+                   "event Normal Terminating: Terminating canary podinfo.test\n"
+                   "again interval\n");
+    assert_string_equal(apex_selects(w), "podinfo-primary");
+    expect_tick(w, SWITCH);
+    expect_tick(w, SETTLED);
+    expect_tick(w, "again interval\n"); /* not yet known everywhere */
+    assert_non_null(world_get(w, "deployments/podinfo-primary"));
+    w->now_ms += 10000;
+    expect_tick(w, LET_GO);
+    assert_serves_alone(w, true);
+    assert_int_equal(replicas(w, "podinfo"), 2);
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+static void test_suspended(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_patch_canary(w, "{'spec':{'suspend':true}}");
+    world_delete(w);
+    run_until_gone(w);
+    assert_serves_alone(w, true);
+    world_free(w);
+}
+
+static void test_never_begun(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_delete(w);
+    run_until_gone(w);
+    assert_int_equal(replicas(w, "podinfo"), 2);
+    assert_null(world_get(w, "services/podinfo"));
+    assert_null(world_get(w, "httproutes/podinfo"));
+    world_free(w);
+}
+
+static void test_explicit_false(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_patch_canary(w, "{'spec':{'revertOnDeletion':false}}");
+    world_patch_canary(w, "{'metadata':{'deletionTimestamp':'2023-11-14T22:13:20Z'}}");
+    const char *text = world_tick(w);
+    assert_string_equal(text, "patch canaries test/podinfo without finalizer\n"
+                              "event Normal Initialized: Terminated canary podinfo.test\n"
+                              "again never\n");
+    assert_int_equal(replicas(w, "podinfo"), 0);
+    world_free(w);
+}
+
+/* --- the target
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static void test_the_primary_serves_until_the_target_is_ready(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'progressDeadlineSeconds':120}}");
+
+    world_initialise(w);
+    world_patch_canary(w, "{'status':{'phase':'Failed'}}");
+    world_push(w, "podinfo:2-slow");
+    world_delete(w);
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
+                   "status phase=Terminating [Promoted=Unknown]\n"
+                   "event Normal Terminating: Terminating canary podinfo.test\n"
+                   "event Warning Terminating: podinfo.test serves what it holds from now on, a "
+                   "revision that was not promoted\n"
+                   "again interval\n");
+    expect_tick(w, "again interval\n");
+    w->now_ms += 120000;
+    expect_tick(w,
+                "status [Promoted=Unknown Reverted=False]\n"
+                "event Warning Terminating: Termination of podinfo.test waits for its target: "
+                "canary deployment podinfo.test not ready: waiting for rollout to finish: 0 of 2 "
+                "(readyThreshold 100%) updated replicas are available\n"
+                "again interval\n");
+    w->now_ms += 120000;
+    expect_tick(w, "again interval\n"); /* told once */
+    assert_string_equal(apex_selects(w), "podinfo-primary");
+    assert_string_equal(world_weights(w), "100/0");
+    world_push(w, "podinfo:3");
+    world_settle(w);
+    run_until_gone(w);
+    assert_serves_alone(w, true);
+    world_free(w);
+}
+
+static void test_a_target_that_never_gets_ready(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2-stuck");
+    world_delete(w);
+    step(w);
+    step(w);
+    step(w);
+    assert_non_null(strstr(w->told, "waits for its target: canary deployment podinfo.test not "
+                                    "ready: deployment \"podinfo\" exceeded its progress"));
+    assert_string_equal(apex_selects(w), "podinfo-primary");
+    /* a person who wants it gone says so */
+    world_patch_canary(w, "{'spec':{'revertOnDeletion':false}}");
+    step(w);
+    assert_true(w->gone);
+    world_free(w);
+}
+
+/* Nobody serves: there is nothing to wait for. */
+static void test_both_sides_are_down(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2-stuck");
+    world_patch(w, "deployments/podinfo-primary",
+                "{'spec':{'template':{'spec':{'containers':[{'image':'podinfo:1-stuck'}]}}}}");
+    world_settle(w);
+    world_delete(w);
+    run_until_gone(w);
+    assert_serves_alone(w, true);
+    world_free(w);
+}
+
+static void test_the_target_is_gone(void **state)
+{
+    (void)state;
+    static const char *const patches[] = {
+        NULL, "{'metadata':{'deletionTimestamp':'2023-11-14T22:13:20Z'}}"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct world *w = world_new(NULL);
+        world_initialise(w);
+        world_patch(w, "deployments/podinfo", patches[i]);
+        world_delete(w);
+        assert_string_equal(world_tick(w),
+                            "patch canaries test/podinfo without finalizer\n"
+                            "event Normal Initialized: Terminated canary podinfo.test\n"
+                            "again never\n");
+        assert_null(world_get(w, "services/podinfo"));
+        world_free(w);
+    }
+}
+
+/* --foreground: the collector takes what the Canary owns before anybody is asked. */
+static void test_everything_else_is_gone(void **state)
+{
+    (void)state;
+    static const char *const gone[] = {"deployments/podinfo-primary", "services/podinfo",
+                                       "services/podinfo-primary", "services/podinfo-canary",
+                                       "httproutes/podinfo"};
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+        world_patch(w, gone[i], NULL);
+    world_delete(w);
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":1}}\n"
+                   "create services test/podinfo -> app=podinfo\n"
+                   "create httproutes test/podinfo -> podinfo\n"
+                   "status phase=Terminating [Promoted=Unknown]\n"
+                   "event Normal Terminating: Terminating canary podinfo.test\n"
+                   "again interval\n");
+    run_until_gone(w);
+    assert_serves_alone(w, true);
+    assert_null(json_at(world_get(w, "httproutes/podinfo"), "metadata", "annotations", NULL));
+    world_free(w);
+}
+
+static void test_replicas(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *primary, *target;
+        int64_t left;
+    } cases[] = {
+        {"{'spec':{'replicas':7}}", "{'spec':{'replicas':0}}", 7},
+        {"{'spec':{'replicas':7}}", "{'spec':{'replicas':3}}", 7},
+        {"{'spec':{'replicas':2}}", "{'spec':{'replicas':5}}", 5},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = world_new(NULL);
+        world_initialise(w);
+        world_patch(w, "deployments/podinfo-primary", cases[i].primary);
+        world_patch(w, "deployments/podinfo", cases[i].target);
+        world_settle(w);
+        world_delete(w);
+        run_until_gone(w);
+        assert_int_equal(replicas(w, "podinfo"), cases[i].left);
+        world_free(w);
+    }
+}
+
+/* Whoever takes the target's replicas away again and again does not hold the Canary for ever. */
+static void test_somebody_undoes_it(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'progressDeadlineSeconds':300}}");
+
+    world_initialise(w);
+    world_delete(w);
+    for (int i = 0; i < MAX_TICKS && !w->gone; i++) {
+        step(w);
+        if (!w->gone)
+            world_patch(w, "deployments/podinfo", "{'spec':{'replicas':1}}");
+        world_settle(w);
+    }
+    assert_serves_alone(w, true);
+    world_free(w);
+}
+
+/* --- a foreign Service, and specs that nobody can follow
+ * ------------------------------------------------------------ */
+
+static void test_the_selector_that_kubectl_applied(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *annotation, *selector;
+    } cases[] = {
+        {"{\"spec\":{\"selector\":{\"tier\":\"web\"}}}", "{\"tier\":\"web\"}"},
+        {"{\"spec\":{\"selector\":{\"tier\":\"db\"}}}", "{\"app\":\"podinfo\"}"},
+        {"not JSON", "{\"app\":\"podinfo\"}"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = world_new(KUBERNETES);
+        world_patch(w, "deployments/podinfo",
+                    "{'spec':{'template':{'metadata':{'labels':{'tier':'web'}}}}}");
+        world_put(w, "services/podinfo",
+                  "{'metadata':{'name':'podinfo'},'spec':{'selector':{'tier':'web'},"
+                  "'ports':[{'name':'http','port':9898,'targetPort':9898,'protocol':'TCP'}]}}");
+        struct json_object *annotations =
+            json_sub(json_at(world_get(w, "services/podinfo"), "metadata", NULL), "annotations");
+        json_set_str(annotations, "kubectl.kubernetes.io/last-applied-configuration",
+                     cases[i].annotation);
+        world_initialise(w);
+        assert_string_equal(apex_selects(w), "podinfo-primary");
+        w->safety_off = true; /* the world reads one label only */
+        world_delete(w);
+        for (int t = 0; t < 3; t++)
+            step(w);
+        assert_string_equal(json_text_sorted(w->arena, json_at(world_get(w, "services/podinfo"),
+                                                               "spec", "selector", NULL)),
+                            cases[i].selector);
+        world_free(w);
+    }
+}
+
+static void test_a_spec_that_cannot_be_followed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *patch, *told;
+        bool served; /* as far as the target and the apex Service go */
+    } cases[] = {
+        {"{'spec':{'provider':'linkerd'}}",
+         "the routes of podinfo.test are left as they are: provider \"linkerd\" is not served by "
+         "this version",
+         true},
+        {"{'spec':{'service':{'gatewayRefs':null}}}",
+         "the routes of podinfo.test are left as they are: spec.service.gatewayRefs: must be",
+         true},
+        {"{'spec':{'targetRef':{'kind':'Unknown'}}}",
+         "Unknown podinfo.test is left as it is: its kind is not served by this version", false},
+        {"{'spec':{'autoscalerRef':{'apiVersion':'x/v1','kind':'Unknown','name':'x'}}}",
+         "Unknown x.test is left as it is: its kind is not served by this version", true},
+        {"{'spec':{'analysis':{'stepWeights':[30,20],'stepWeight':null}}}", "Terminated", true},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = world_new(NULL);
+        world_initialise(w);
+        w->safety_off = true; /* of routes that nobody can change */
+        world_patch_canary(w, cases[i].patch);
+        world_delete(w);
+        run_until_gone(w);
+        if (!strstr(w->told, cases[i].told))
+            fail_msg("told\n%s\nand not\n%s", w->told, cases[i].told);
+        assert_int_equal(replicas(w, "podinfo"), cases[i].served ? 2 : 0);
+        if (cases[i].served)
+            assert_string_equal(apex_selects(w), "podinfo");
+        world_free(w);
+    }
+}
+
+static void test_a_spec_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'targetRef':null},'metadata':{'deletionTimestamp':"
+                                "'2023-11-14T22:13:20Z'}}");
+    struct canary canary;
+    struct errinfo ei;
+
+    assert_int_equal(revert_view(w->arena, w->canary, &canary, &ei), ERR_INVALID);
+    assert_non_null(strstr(ei.text, "spec.targetRef"));
+    canary = (struct canary){.name = "podinfo", .namespace_ = "test", .target.kind = ""};
+    struct tick *tick = tick_new(w->arena, &canary, &w->settings, w->now_ms, true);
+    assert_true(revert_unread(tick, w->canary, ei.text));
+    assert_string_equal(
+        plan_print(tick),
+        arena_printf(w->arena,
+                     "patch canaries test/podinfo without finalizer\n"
+                     "event Warning : the target and the routes are left as they are, the spec "
+                     "cannot be read: %s\nagain never\n",
+                     ei.text));
+    world_patch_canary(w, "{'metadata':{'deletionTimestamp':null}}");
+    assert_false(revert_unread(tick, w->canary, ei.text));
+    world_free(w);
+}
+
+/* --- in each phase, after each write, cut off before each write
+ * ----------------------------------------------------- */
+
+struct story {
+    const char *name;
+    const char *canary;  /* patch of the Canary */
+    const char *image;   /* the new revision, NULL: deleted while it is initialised */
+    const char *metrics; /* what the metrics say */
+    const char *closed;  /* gates */
+    bool bare;           /* the kubernetes provider: no route */
+};
+
+#define GATED                                                                                      \
+    "{'spec':{'analysis':{'webhooks':[{'name':'start','type':'confirm-rollout','url':'http://x'}," \
+    "{'name':'promote','type':'confirm-promotion','url':'http://x'}]}}}"
+
+static const struct story stories[] = {
+    {.name = "initialise"},
+    {.name = "initialise without a mesh", .canary = KUBERNETES, .bare = true},
+    {.name = "promote", .image = "podinfo:2"},
+    {.name = "promote in steps",
+     .canary = "{'spec':{'analysis':{'stepWeightPromotion':20}}}",
+     .image = "podinfo:2"},
+    {.name = "roll back", .image = "podinfo:2", .metrics = "{'metrics[0]':80}"},
+    {.name = "wait for the start", .canary = GATED, .image = "podinfo:2", .closed = "start"},
+    {.name = "wait for the promotion", .canary = GATED, .image = "podinfo:2", .closed = "promote"},
+    {.name = "a primary that does not take the promotion", .image = "podinfo:2-canary-only"},
+    {.name = "blue/green",
+     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3}}}",
+     .image = "podinfo:2"},
+    {.name = "blue/green without a mesh", .canary = KUBERNETES, .image = "podinfo:2", .bare = true},
+    {.name = "with an HPA",
+     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2',"
+               "'kind':'HorizontalPodAutoscaler','name':'podinfo'}}}",
+     .image = "podinfo:2"},
+};
+
+static void note_phase(struct json_object *phases, struct world *w)
+{
+    const char *phase = world_phase(w);
+
+    json_set_bool(phases, *phase ? phase : "none", true);
+}
+
+/* The story up to just before write number `until` (-1: to its end, and *writes is how many). */
+static struct world *begin_story(const struct story *story, int until, int *writes)
+{
+    struct world *w = world_new(story->canary);
+
+    world_put(w, "horizontalpodautoscalers/podinfo",
+              "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{"
+              "'name':'podinfo'},'spec':{'minReplicas':2,'maxReplicas':5,'scaleTargetRef':{"
+              "'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}");
+    if (story->image) {
+        world_initialise(w);
+        world_push(w, story->image);
+    }
+    if (story->metrics)
+        w->metrics = world_json(w, story->metrics);
+    w->closed = story->closed ? story->closed : "";
+    w->crash_at = until;
+    for (int i = 0; i < MAX_TICKS; i++) {
+        const char *text = world_tick(w);
+        if (w->crashed || (w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0))
+            break;
+        w->now_ms += w->again == AGAIN_NOW ? 0 : INTERVAL_MS;
+        world_settle(w);
+    }
+    *writes = w->effects;
+    w->crash_at = -1;
+    return w;
+}
+
+/* Deletes it there; the reversion is cut off before its write number `crash`. Returns how many it
+ * has. */
+static int end_story(const struct story *story, struct world *w, int crash)
+{
+    bool was_routed = world_get(w, "httproutes/podinfo") != NULL;
+
+    world_settle(w);
+    w->effects = 0;
+    w->crash_at = crash;
+    world_delete(w);
+    run_until_gone(w);
+    assert_serves_alone(w, was_routed && !story->bare);
+    if (was_routed)
+        assert_non_null(world_get(w, "httproutes/podinfo"));
+    int writes = w->effects;
+    world_free(w);
+    return writes;
+}
+
+static void test_deleted_after_each_write(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct json_object *phases = json_own(arena, json_object_new_object());
+    static const char *const wanted[] = {
+        "none",      "Initializing", "Initialized", "Waiting", "Progressing", "WaitingPromotion",
+        "Promoting", "Finalising",   "Succeeded",   "Failed"};
+    int deletions = 0;
+
+    for (size_t s = 0; s < sizeof(stories) / sizeof(stories[0]); s++) {
+        int all, writes, ignored;
+        world_free(begin_story(&stories[s], -1, &all));
+        for (int until = 0; until <= all; until++) {
+            struct world *w = begin_story(&stories[s], until < all ? until : -1, &ignored);
+            note_phase(phases, w);
+            writes = end_story(&stories[s], w, -1);
+            for (int crash = 0; crash < writes; crash++, deletions++)
+                end_story(&stories[s], begin_story(&stories[s], until < all ? until : -1, &ignored),
+                          crash);
+        }
+    }
+    print_message("%d deletions that were cut off\n", deletions);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        if (!json_at(phases, wanted[i], NULL))
+            fail_msg("no story was deleted in phase %s", wanted[i]);
+    }
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_finalizer_comes_first),
+        cmocka_unit_test(test_finalizer_of_a_canary_taken_over),
+        cmocka_unit_test(test_no_finalizer_for_what_is_refused),
+        cmocka_unit_test(test_step_by_step),
+        cmocka_unit_test(test_suspended),
+        cmocka_unit_test(test_never_begun),
+        cmocka_unit_test(test_explicit_false),
+        cmocka_unit_test(test_the_primary_serves_until_the_target_is_ready),
+        cmocka_unit_test(test_a_target_that_never_gets_ready),
+        cmocka_unit_test(test_both_sides_are_down),
+        cmocka_unit_test(test_the_target_is_gone),
+        cmocka_unit_test(test_everything_else_is_gone),
+        cmocka_unit_test(test_replicas),
+        cmocka_unit_test(test_somebody_undoes_it),
+        cmocka_unit_test(test_the_selector_that_kubectl_applied),
+        cmocka_unit_test(test_a_spec_that_cannot_be_followed),
+        cmocka_unit_test(test_a_spec_that_cannot_be_read),
+        cmocka_unit_test(test_deleted_after_each_write),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
