@@ -267,14 +267,28 @@ static void act_on_fault(void *arg)
     }
 }
 
+static bool find_fault(struct restreq *req, struct apifault *out)
+{
+    struct api *api = req->api;
+    const char *verb = restverb_name(req->verb);
+    if (strncmp(req->path.full, "/sandbox/", 9) == 0) {
+        return false;
+    }
+    if (req->path.resource && api->on_request &&
+        !api->on_request(api->on_request_arg, verb, req->http)) {
+        *out = (struct apifault){.drop = true};
+        return true;
+    }
+    return apifaults_take(api->faults, req->method, verb, req->path.full,
+                          http_req_header(req->http, "user-agent"), out);
+}
+
 /* True when a fault takes the request over. */
 static bool is_faulty(struct restreq *req)
 {
     struct faulty *faulty = ARENA_NEW(req->arena, struct faulty);
     faulty->req = req;
-    if (strncmp(req->path.full, "/sandbox/", 9) == 0 ||
-        !apifaults_take(req->api->faults, req->method, restverb_name(req->verb), req->path.full,
-                        http_req_header(req->http, "user-agent"), &faulty->fault)) {
+    if (!find_fault(req, &faulty->fault)) {
         return false;
     }
     http_req_on_gone(req->http, on_faulty_gone, faulty);
@@ -466,6 +480,12 @@ void api_on_pod_log(struct api *api, api_pod_log_fn fn, void *arg)
 {
     api->pod_log = fn;
     api->pod_log_arg = arg;
+}
+
+void api_on_request(struct api *api, api_request_fn fn, void *arg)
+{
+    api->on_request = fn;
+    api->on_request_arg = arg;
 }
 
 void api_on_path(struct api *api, const char *method, const char *path, http_handler_fn fn,

@@ -61,6 +61,14 @@ void api_on_pod_log(struct api *api, api_pod_log_fn fn, void *arg);
 void api_on_path(struct api *api, const char *method, const char *path, http_handler_fn fn,
                  void *arg);
 
+/*
+ * Told of each request to a resource before it is served, for tests that take the cluster's or a
+ * client's part at that moment. False: it is not served, and its connection is closed without an
+ * answer. verb is of the list above; fn MUST NOT answer the request.
+ */
+typedef bool (*api_request_fn)(void *arg, const char *verb, struct http_conn_request *req);
+void api_on_request(struct api *api, api_request_fn fn, void *arg);
+
 /* What was asked so far, as GET /sandbox/stats tells it; owned by the arena. */
 struct json_object *api_counts(const struct api *api, struct arena *arena);
 

@@ -214,14 +214,36 @@ static void test_no_directory(void **state)
     try_close(&t);
 }
 
+static bool refuse_creates(void *arg, const char *verb, struct http_conn_request *req)
+{
+    (void)req;
+    *(int *)arg += 1;
+    return strcmp(verb, "create") != 0;
+}
+
+/* Who listens hears of each request to a resource before it is served, and may have it dropped. */
+static void test_on_request(void **state)
+{
+    struct tryapi a = tryapi_open();
+    int heard = 0;
+    (void)state;
+    api_on_request(a.api, refuse_creates, &heard);
+    assert_int_equal(ask(&a, "GET", MAPS, NULL).status, 200);
+    assert_int_equal(heard, 1);
+    assert_int_equal(ask(&a, "GET", "/sandbox/stats", NULL).status, 200);
+    assert_int_equal(heard, 1);
+    assert_int_not_equal(ask(&a, "POST", MAPS, "{\"metadata\":{\"name\":\"x\"}}").err, ERR_OK);
+    assert_true(heard >= 2); /* a client may try a connection that was closed once more */
+    assert_int_equal(ask(&a, "GET", MAPS "/x", NULL).status, 404);
+    tryapi_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_stats_and_requests),
-        cmocka_unit_test(test_further_path),
-        cmocka_unit_test(test_no_directory),
+        cmocka_unit_test(test_on_request),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_faults),       cmocka_unit_test(test_stats_and_requests),
+        cmocka_unit_test(test_further_path), cmocka_unit_test(test_no_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,8 @@ struct api {
     struct apipath *paths;
     api_pod_log_fn pod_log;
     void *pod_log_arg;
+    api_request_fn on_request;
+    void *on_request_arg;
 };
 
 /* ---- restreply.c ---- */

@@ -1,0 +1,191 @@
+#include "kill/scenario.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char base_target[] =
+    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'podinfo','namespace':'test',"
+    "'labels':{'app':'podinfo'}},'spec':{'replicas':2,'selector':{'matchLabels':{'app':'podinfo'}},"
+    "'template':{'metadata':{'labels':{'app':'podinfo'}},'spec':{'containers':[{'name':'podinfo',"
+    "'image':'podinfo:1','ports':[{'containerPort':9898,'name':'http'}],'envFrom':[{'configMapRef':"
+    "{'name':'podinfo-config'}}]}]}}}}";
+
+static const char base_config[] =
+    "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'podinfo-config',"
+    "'namespace':'test'},'data':{'color':'blue'}}";
+
+static const char base_canary[] =
+    "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'podinfo',"
+    "'namespace':'test'},'spec':{'provider':'gatewayapi:v1',"
+    "'targetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'},"
+    "'service':{'port':9898,'gatewayRefs':[{'name':'gateway','namespace':'infra'}]},"
+    "'analysis':{'interval':'20ms','threshold':2,'stepWeight':20,'maxWeight':40,'metrics':["
+    "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'1m'}]}}}";
+
+#define HPA                                                                                        \
+    "[{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':"         \
+    "'podinfo','namespace':'test'},'spec':{'scaleTargetRef':{'apiVersion':'apps/v1','kind':"       \
+    "'Deployment','name':'podinfo'},'minReplicas':2,'maxReplicas':4,'metrics':[{'type':"           \
+    "'Resource','resource':{'name':'cpu','target':{'type':'Utilization','averageUtilization':"     \
+    "99}}}]}}]"
+#define HOOK(name, type)                                                                           \
+    "{'name':'" name "','type':'" type "','url':'http://127.0.0.1:1/hook/" name "'}"
+#define DEPLOYMENT "apps", "deployments", "podinfo"
+#define CANARY     "flagger.app", "canaries", "podinfo"
+#define CONFIG     "", "configmaps", "podinfo-config"
+#define IMAGE(version)                                                                             \
+    "{'spec':{'template':{'spec':{'containers':[{'name':'podinfo','image':'podinfo:" version       \
+    "','ports':[{'containerPort':9898,'name':'http'}],'envFrom':[{'configMapRef':{'name':"         \
+    "'podinfo-config'}}]}]}}}}"
+#define NEW_IMAGE                                                                                  \
+    {                                                                                              \
+        DEPLOYMENT, IMAGE("2")                                                                     \
+    }
+
+const struct scenario scenarios[] = {
+    {.name = "initialisation", .phase = "Initialized", .image = "podinfo:1"},
+    {.name = "canary promoted",
+     .change = {NEW_IMAGE},
+     .calls = true,
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "canary rolled back",
+     .change = {NEW_IMAGE},
+     .bad_from = 40,
+     .calls = true,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "canary with gates and hooks",
+     .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("start", "confirm-rollout") "," HOOK(
+         "smoke",
+         "pr"
+         "e-"
+         "ro"
+         "ll"
+         "ou"
+         "t") "," HOOK("load",
+                       "rollout") "," HOOK("more",
+                                           "confirm-traffic-increase") "," HOOK("promote",
+                                                                                "confirm-"
+                                                                                "promotion") "," HOOK("back",
+                                                                                                      "rollback") "," HOOK("bye",
+                                                                                                                           "post-rollout") "]}}}",
+     .change = {NEW_IMAGE},
+     .calls = true,
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "canary rolled back by its hook",
+     .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("back", "rollback") "]}}}",
+     .change = {NEW_IMAGE},
+     .back_from = 20,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "canary that never gets ready",
+     .change = {{DEPLOYMENT, IMAGE("2-stuck")}},
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "step weights, promoted in steps",
+     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[1,30,100],"
+               "'stepWeightPromotion':50}}}",
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "HPA and configs",
+     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
+               "'HorizontalPodAutoscaler','name':'podinfo'}}}",
+     .objects = HPA,
+     .change = {NEW_IMAGE, {CONFIG, "{'data':{'color':'green'}}"}},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "HPA and configs, rolled back",
+     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
+               "'HorizontalPodAutoscaler','name':'podinfo'}}}",
+     .objects = HPA,
+     .change = {NEW_IMAGE, {CONFIG, "{'data':{'color':'green'}}"}},
+     .bad_from = 20,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "blue/green through a gateway",
+     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2}}}",
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "blue/green through a gateway, rolled back",
+     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2}}}",
+     .change = {NEW_IMAGE},
+     .bad_from = 1,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "blue/green of Services only",
+     .canary = "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null},'analysis':{"
+               "'stepWeight':null,'maxWeight':null,'iterations':2}}}",
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "blue/green of Services only, rolled back",
+     .canary = "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null},'analysis':{"
+               "'stepWeight':null,'maxWeight':null,'iterations':2,'webhooks':[" HOOK(
+                   "back", "rollback") "]}}}",
+     .change = {NEW_IMAGE},
+     .back_from = 1,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "analysis skipped",
+     .canary = "{'spec':{'skipAnalysis':true}}",
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "analysis skipped in the middle",
+     .change = {NEW_IMAGE},
+     .meanwhile = {{CANARY, "{'spec':{'skipAnalysis':true}}"}},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "another revision in the middle",
+     .change = {NEW_IMAGE},
+     .meanwhile = {{DEPLOYMENT, IMAGE("3")}},
+     .phase = "Succeeded",
+     .image = "podinfo:3"},
+    {.name = "the old revision again in the middle",
+     .change = {NEW_IMAGE},
+     .meanwhile = {{DEPLOYMENT, IMAGE("1")}},
+     .phase = "Succeeded",
+     .image = "podinfo:1"},
+    {.name = "canary promoted, with leader election",
+     .change = {NEW_IMAGE},
+     .elects = true,
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {0}};
+
+struct json_object *scenario_json(struct arena *arena, const char *quoted)
+{
+    char *text = arena_strdup(arena, quoted);
+    struct json_object *object = NULL;
+    struct errinfo ei;
+
+    for (char *at = text; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    if (json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei) != ERR_OK) {
+        fprintf(stderr, "%s in %s\n", ei.text, text);
+        exit(2);
+    }
+    return object;
+}
+
+struct json_object *scenario_objects(struct arena *arena, const struct scenario *scenario)
+{
+    struct json_object *list = json_own(arena, json_object_new_array());
+    struct json_object *canary = scenario_json(arena, base_canary);
+    struct json_object *more = scenario->objects ? scenario_json(arena, scenario->objects) : NULL;
+    const char *target = scenario->target ? scenario->target : base_target;
+
+    if (scenario->canary)
+        canary = json_merge(arena, canary, scenario_json(arena, scenario->canary));
+    json_object_array_add(list, json_object_get(scenario_json(arena, base_config)));
+    json_object_array_add(list, json_object_get(scenario_json(arena, target)));
+    for (size_t i = 0; i < json_len(more); i++)
+        json_object_array_add(list, json_object_get(json_elem(more, i)));
+    json_object_array_add(list, json_object_get(canary));
+    return list;
+}

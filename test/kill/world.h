@@ -1,0 +1,39 @@
+/*
+ * One cluster with one real controller: an API server, the actors, a Prometheus and webhooks in
+ * this process, the controller in a process of its own, which is killed at one chosen write and
+ * started again. Ends when the release has ended, or when it takes too long.
+ *
+ * A world is alone in its process: it has the loop, and leaves by itself (run.h).
+ */
+#ifndef KILL_WORLD_H
+#define KILL_WORLD_H
+
+#include "kill/scenario.h"
+
+/* A request of the controller: the number-th with this key. */
+struct kill_point {
+    const char *key; /* "patch canaries/podinfo/status", "create event Advance ...", "ask metric" */
+    int number;      /* from 1 on */
+    bool applied;    /* it is applied before the controller dies, though never answered */
+};
+
+struct world_options {
+    const struct scenario *scenario;
+    const char *controller; /* program */
+    const char *crds;       /* directory with the CRDs of flagger.app */
+    const char *directory;  /* for files; must exist */
+    const char *snapshot;
+    bool prepare; /* makes the snapshot: all that is there when the release begins. Otherwise begins
+                     with it. */
+    const struct kill_point *point; /* NULL: undisturbed */
+    const char *expected;           /* outcome to wait for; NULL: any with the scenario's phase */
+};
+
+/*
+ * What happened, owned by the arena: {"trouble": sentence, or absent when the release has ended as
+ * it should, "killed": bool, "outcome": text, "milliseconds": n, "writes": [{"key", "number",
+ * "what", "call": true for metrics and webhooks}]}.
+ */
+struct json_object *world_run(struct arena *arena, const struct world_options *options);
+
+#endif
