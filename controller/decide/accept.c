@@ -32,9 +32,11 @@ static const char *refuse_kinds(struct release *r)
     const struct canary *canary = r->canary;
 
     if (!r->target)
+        return target_refusal(r->tick->arena, canary->target.kind);
+    if (canary->autoscaler.name && !r->target->has_replicas)
         return arena_printf(r->tick->arena,
-                            "spec.targetRef.kind: %s is not served by this version, which has %s",
-                            canary->target.kind, target_names(r->tick->arena));
+                            "spec.autoscalerRef: a %s has no replicas to scale; remove it",
+                            canary->target.kind);
     if (canary->autoscaler.name && !r->scaler)
         return arena_printf(
             r->tick->arena,

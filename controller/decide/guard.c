@@ -1,13 +1,24 @@
 /* Steps 17, 21, 23, 26 of a running release: what ends it early, or makes it wait. */
 #include "decide/release.h"
 
+static enum readiness look_at(struct release *r, enum side side, const char **why)
+{
+    enum readiness readiness = r->target->ready(r->tick, &r->info, side, why);
+
+    if (readiness == READY)
+        status_untell(r, side_condition(side));
+    else if (r->target->deadline_by_condition)
+        status_tell(r, side_condition(side), "Waiting", *why);
+    return readiness;
+}
+
 enum verdict guard_primary(struct release *r)
 {
     const char *why;
 
     if (release_is_analysing(r) && (r->canary->skip_analysis || release_canary_serves_all(r)))
         return VERDICT_GO;
-    switch (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why)) {
+    switch (look_at(r, SIDE_PRIMARY, &why)) {
     case READY:
         return VERDICT_GO;
     case NOT_READY_YET:
@@ -85,7 +96,7 @@ enum verdict guard_canary(struct release *r)
         return VERDICT_GO;
     if (r->info.at_zero)
         return leave_zero(r);
-    switch (r->target->ready(r->tick, &r->info, SIDE_CANARY, &why)) {
+    switch (look_at(r, SIDE_CANARY, &why)) {
     case READY:
         return VERDICT_GO;
     case NOT_READY_YET:

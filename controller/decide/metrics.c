@@ -190,6 +190,8 @@ static enum verdict check_builtin(struct release *r, int index)
     struct errinfo ei;
 
     model.plain_words = family->plain_words && is_builtin(metric);
+    if (is_builtin(metric))
+        model.pods = arena_printf(arena, "%s%s", r->canary->target.name, r->target->pod_suffix);
     if (render_query(arena, query_template(metric, family), &model, &question.query, &ei) != ERR_OK)
         return query_failed(r, metric, POLICY_FAIL, ei.text); /* no waiting mends a query */
     if (!need_metric(r->tick, &question, &answer))

@@ -124,6 +124,8 @@ void status_reset(struct release *r)
 {
     status_int(r, "failedChecks", 0);
     status_int(r, "iterations", 0);
+    status_untell(r, side_condition(SIDE_PRIMARY));
+    status_untell(r, side_condition(SIDE_CANARY));
 }
 
 bool status_tell(struct release *r, const char *type, const char *reason, const char *message)

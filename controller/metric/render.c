@@ -53,7 +53,7 @@ static const char *function_value(struct arena *arena, const struct render_model
         const char *value = functions[i].value ? functions[i].value : "";
         return model->plain_words && functions[i].word ? plain_word(arena, value) : value;
     }
-    return NULL;
+    return strcmp(what, "pods") == 0 ? model->pods : NULL;
 }
 
 static enum err render_action(struct arena *arena, const struct render_model *model,

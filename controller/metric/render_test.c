@@ -13,6 +13,8 @@ static const struct render_model model = {
     .interval = "1m",
 };
 
+static const char pods[] = "tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)"; /* of a Deployment */
+
 static void test_render(void **state)
 {
     static const struct {
@@ -29,6 +31,7 @@ static void test_render(void **state)
         {"{{ variables.none }}", NULL, "no entry for key \"none\""},
         {"{{ variables }}", NULL, "\"{{ variables }}\" is not known"},
         {"{{ Name }}", NULL, "is not known"},
+        {"{{ pods }}", NULL, "is not known"}, /* of the families only */
         {"{{ }}", NULL, "is not known"},
         {"{{", NULL, "without"},
         {"x {{ name }", NULL, "without"},
@@ -80,6 +83,7 @@ static void test_every_family_renders(void **state)
         const char *const queries[] = {family->success_rate, family->duration};
         struct render_model with = model;
         with.plain_words = family->plain_words;
+        with.pods = pods;
         assert_ptr_equal(metric_family_find(family->name), family);
         assert_true(family->duration_to_ms >= 1);
         for (size_t q = 0; q < 2; q++) {
@@ -104,12 +108,14 @@ static void test_every_family_renders(void **state)
 static void test_http_family(void **state)
 {
     struct arena *arena = arena_new();
+    struct render_model with = model;
     const char *out;
     struct errinfo ei;
 
     (void)state;
+    with.pods = pods;
     assert_int_equal(
-        render_query(arena, metric_family_find("http")->success_rate, &model, &out, &ei), ERR_OK);
+        render_query(arena, metric_family_find("http")->success_rate, &with, &out, &ei), ERR_OK);
     assert_string_equal(
         out, "sum( rate( http_request_duration_seconds_count{ kubernetes_namespace=\"my-ns\", "
              "kubernetes_pod_name=~\"tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\", status!~\"5.*\" "

@@ -97,7 +97,7 @@ static void rewrite_selector(struct tick *tick, struct json_object *selector)
     }
 }
 
-static void rewrite_affinity(struct tick *tick, struct json_object *spec)
+void primary_rewrite_affinity(struct tick *tick, struct json_object *spec)
 {
     struct json_object *spread = json_at(spec, "topologySpreadConstraints", NULL);
     struct json_object *anti = json_at(spec, "affinity", "podAntiAffinity", NULL);
@@ -117,9 +117,7 @@ static void rewrite_affinity(struct tick *tick, struct json_object *spec)
 
 struct json_object *primary_template(struct tick *tick, const struct target_info *info)
 {
-    /* overlay: without nulls (creationTimestamp), which a patch cannot express */
-    struct json_object *template =
-        edit_overlay(tick->arena, NULL, json_at(info->object, "spec", "template", NULL));
+    struct json_object *template = json_copy(tick->arena, info->template);
     struct json_object *metadata = json_sub(template, "metadata");
     struct json_object *labels =
         edit_without_toolkit(tick->arena, json_at(metadata, "labels", NULL));
@@ -130,9 +128,7 @@ struct json_object *primary_template(struct tick *tick, const struct target_info
     json_set_str(annotations, PRIMARY_ID, primary_id(tick, info));
     json_set(metadata, "labels", labels);
     json_set(metadata, "annotations", annotations);
-    struct json_object *spec = json_sub(template, "spec");
-    configs_rename(tick, info, spec);
-    rewrite_affinity(tick, spec);
+    configs_rename(tick, info, json_sub(template, "spec"));
     return template;
 }
 

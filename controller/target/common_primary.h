@@ -9,8 +9,11 @@
 const char *primary_name(struct tick *tick);
 /* The value of the selector label in the primary. */
 const char *primary_label_value(struct tick *tick, const struct target_info *info);
-/* The pod template: labels, `flagger-id`, configs and affinity rewritten. */
+/* The pod template: labels, `flagger-id` and configs rewritten. */
 struct json_object *primary_template(struct tick *tick, const struct target_info *info);
+/* Anti-affinity and spread that name the target name the primary instead, in a tree of the caller's
+ * own. */
+void primary_rewrite_affinity(struct tick *tick, struct json_object *pod_spec);
 /* The annotation that says which revision the primary carries; it follows from info's hash and
  * configs. */
 #define PRIMARY_ID "flagger-id"

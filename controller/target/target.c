@@ -11,11 +11,36 @@ const struct target *target_find(const char *kind)
     return NULL;
 }
 
-const char *target_names(struct arena *arena)
+/* What people may try, and why a copy of it cannot be released (proto/COMPATIBILITY.md says more).
+ */
+static const struct {
+    const char *kind, *why;
+} refused[] = {
+    {"StatefulSet",
+     "a StatefulSet cannot be released beside itself: its pods have names and volumes of their "
+     "own, "
+     "which a second set would not share, so that the canary would serve other data than the "
+     "primary; release its stateless callers with a Canary, and the set itself by "
+     "updateStrategy.rollingUpdate.partition"},
+    {"ReplicaSet", "a ReplicaSet belongs to its Deployment; name that"},
+    {"Pod", "a single Pod cannot be rolled out; name the Deployment or DaemonSet that makes it"},
+};
+
+const char *target_refusal(struct arena *arena, const char *kind)
 {
     const char *all = "";
 
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (strcmp(refused[i].kind, kind) == 0)
+            return arena_printf(arena, "spec.targetRef.kind: %s", refused[i].why);
+    }
     for (size_t i = 0; target_table[i]; i++)
         all = arena_printf(arena, "%s%s%s", all, *all ? ", " : "", target_table[i]->kind);
-    return all;
+    return arena_printf(
+        arena, "spec.targetRef.kind: %s is not served by this version, which has %s", kind, all);
+}
+
+const char *side_condition(enum side side)
+{
+    return side == SIDE_PRIMARY ? "PrimaryReady" : "CanaryReady";
 }

@@ -11,11 +11,13 @@ struct config_ref; /* target/common_configs.h */
 
 /* What of the target the other rules need. Lives in the tick's arena. */
 struct target_info {
-    struct json_object *object;  /* the target, as read */
-    struct json_object *primary; /* NULL: not created yet */
-    const char *label;           /* selector label, e.g. "app" */
-    const char *label_value;     /* its value in the target, e.g. "podinfo" */
-    char hash[SPECHASH_TEXT];    /* of the live pod template */
+    struct json_object *object;   /* the target, as read */
+    struct json_object *primary;  /* NULL: not created yet */
+    struct json_object *template; /* its pod template as it is released, without nulls; NULL: the
+                                   * kind has none */
+    const char *label;            /* selector label, e.g. "app" */
+    const char *label_value;      /* its value in the target, e.g. "podinfo" */
+    char hash[SPECHASH_TEXT];     /* of the live pod template */
     struct json_object
         *configs; /* as status.trackedConfigs: "configmap/NAME" to hash; NULL: tracking is off */
     const struct config_ref *config_refs;
@@ -32,9 +34,17 @@ enum readiness {
     NOT_READY_EVER
 }; /* EVER: waiting on is pointless (deadline passed) */
 
+/* The condition of the Canary that says since when a release has waited for this side:
+ * "PrimaryReady". */
+const char *side_condition(enum side side);
+
 struct target {
     const char *kind;
     const struct kube_resource *resource;
+    const char *pod_suffix; /* regular expression of what its pods' names have behind its own */
+    bool has_replicas;      /* an autoscaler may scale it */
+    /* Its own status does not tell since when it waits: the rules keep side_condition(). */
+    bool deadline_by_condition;
     /* Reads target and primary and no more: nothing is told, what is missing is NULL. (A target
      * that is itself being deleted is missing.) Neither hash nor configs are known then. */
     enum verdict (*find)(struct tick *tick, struct target_info *out);
@@ -76,7 +86,7 @@ struct target {
 
 extern const struct target *const target_table[];
 const struct target *target_find(const char *kind);
-/* "Deployment", for errors; owned by the arena. */
-const char *target_names(struct arena *arena);
+/* Why a kind without a row is not released: one sentence, owned by the arena. */
+const char *target_refusal(struct arena *arena, const char *kind);
 
 #endif

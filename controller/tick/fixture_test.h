@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "tick/tick.h"
 
 struct fixture {
@@ -111,6 +112,33 @@ __attribute__((unused)) static const char *fixture_quoted(struct fixture *f, con
     for (char *at = text; *at; at++)
         *at = *at == '"' ? '\'' : *at;
     return text;
+}
+
+/* The object of a golden vector of proto/testdata, and its hash as Flagger computes it. */
+__attribute__((unused)) static struct json_object *
+fixture_vector(struct fixture *f, const char *name, const char **hash)
+{
+    static const char path[] = "proto/testdata/hash_vectors.json";
+    struct json_object *vectors = NULL, *out = NULL;
+    struct errinfo ei;
+    char *text;
+    size_t len;
+
+    if (file_read(f->arena, path, 4 * 1024 * 1024, &text, &len, &ei) != ERR_OK ||
+        json_parse(f->arena, text, len, 4 * 1024 * 1024, &vectors, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    for (size_t i = 0; i < json_len(vectors); i++) {
+        struct json_object *vector = json_elem(vectors, i);
+        const char *input = json_str_at(vector, "input", NULL);
+        if (strcmp(json_str_at(vector, "name", NULL), name) != 0)
+            continue;
+        *hash = json_str_at(vector, "hash", NULL);
+        if (json_parse(f->arena, input, strlen(input), JSON_MAX_BYTES, &out, &ei) != ERR_OK)
+            fail_msg("%s", ei.text);
+        return out;
+    }
+    fail_msg("%s has no vector %s", path, name);
+    return NULL;
 }
 
 __attribute__((unused)) static void fixture_end(struct fixture *f)

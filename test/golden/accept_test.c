@@ -48,8 +48,17 @@ static void test_refusals(void **state)
         {"{'spec':{'provider':'linkerd'}}",
          "spec.provider: \"linkerd\" is not served by this version, which has gatewayapi:v1*, "
          "gatewayapi:v1beta1*, kubernetes"},
-        {"{'spec':{'targetRef':{'kind':'DaemonSet'}}}",
-         "spec.targetRef.kind: DaemonSet is not served by this version, which has Deployment"},
+        {"{'spec':{'targetRef':{'kind':'StatefulSet'}}}",
+         "spec.targetRef.kind: a StatefulSet cannot be released beside itself: its pods have names "
+         "and volumes of their own, which a second set would not share, so that the canary would "
+         "serve other data than the primary; release its stateless callers with a Canary, and the "
+         "set itself by updateStrategy.rollingUpdate.partition"},
+        {"{'spec':{'targetRef':{'kind':'DaemonSet'},'autoscalerRef':{'apiVersion':"
+         "'autoscaling/v2','kind':'HorizontalPodAutoscaler','name':'podinfo'}}}",
+         "spec.autoscalerRef: a DaemonSet has no replicas to scale; remove it"},
+        {"{'spec':{'targetRef':{'kind':'Rollout'}}}",
+         "spec.targetRef.kind: Rollout is not served by this version, which has DaemonSet, "
+         "Deployment"},
         {"{'spec':{'autoscalerRef':{'apiVersion':'x/v1','kind':'Scaler','name':'x'}}}",
          "spec.autoscalerRef.kind: Scaler is not served by this version, which has "
          "HorizontalPodAutoscaler, ScaledObject"},

@@ -31,6 +31,7 @@ struct story {
 #define KEDA                                                                                       \
     "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject',"             \
     "'name':'podinfo'}}}"
+#define DAEMONSET "{'spec':{'targetRef':{'kind':'DaemonSet'}}}"
 
 static const struct story stories[] = {
     {.name = "initialise", .phase = "Initialized", .primary = "podinfo:1"},
@@ -146,6 +147,45 @@ static const struct story stories[] = {
      .metrics = "{'metrics[1]':9}",
      .phase = "Failed",
      .primary = "podinfo:1"},
+    {.name = "DaemonSet",
+     .canary = DAEMONSET,
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "DaemonSet, failed checks",
+     .canary = DAEMONSET,
+     .image = "podinfo:2",
+     .metrics = "{'metrics[0]':80}",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "DaemonSet that never gets ready",
+     .canary = DAEMONSET,
+     .image = "podinfo:2-stuck",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "DaemonSet, another revision in the middle",
+     .canary = DAEMONSET,
+     .image = "podinfo:2",
+     .meanwhile = "podinfo:3",
+     .phase = "Succeeded",
+     .primary = "podinfo:3"},
+    {.name = "DaemonSet, another config in the middle",
+     .canary = DAEMONSET,
+     .image = "podinfo:2",
+     .config = "{'data':{'color':'blue'}}",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "DaemonSet, primary that does not take the promotion",
+     .canary = DAEMONSET,
+     .image = "podinfo:2-canary-only",
+     .phase = "Failed",
+     .primary = "podinfo:2-canary-only",
+     .weights = "0/100"},
+    {.name = "DaemonSet on Services",
+     .canary = "{'spec':{'provider':'kubernetes','targetRef':{'kind':'DaemonSet'}}}",
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
     {.name = "with a ConfigMap and an HPA",
      .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2',"
                "'kind':'HorizontalPodAutoscaler','name':'podinfo'}}}",
@@ -200,7 +240,7 @@ static void add_objects(struct world *w)
               "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{"
               "'name':'podinfo'},'spec':{'minReplicas':3,'maxReplicas':5,'scaleTargetRef':{"
               "'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}");
-    world_patch(w, "deployments/podinfo",
+    world_patch(w, world_key(w, "podinfo"),
                 "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{"
                 "'name':'settings'}}]}}}}");
 }

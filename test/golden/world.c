@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "router/router.h"
+#include "world_kind.h"
 
 enum { INTERVAL_MS = 60000, MAX_TICKS = 60 };
 
@@ -22,13 +23,6 @@ static const char base_canary[] =
     "'analysis':{'interval':'1m','threshold':2,'stepWeight':20,'maxWeight':50,'metrics':["
     "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'1m'},"
     "{'name':'request-duration','thresholdRange':{'max':500},'interval':'30s'}]}}}";
-
-static const char base_target[] =
-    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'podinfo','namespace':'test',"
-    "'uid':'d-1','generation':1,'labels':{'app':'podinfo'}},'spec':{'replicas':2,"
-    "'selector':{'matchLabels':{'app':'podinfo'}},'template':{'metadata':{'labels':{'app':"
-    "'podinfo'}},'spec':{'containers':[{'name':'podinfo','image':'podinfo:1','ports':[{"
-    "'containerPort':9898,'name':'http','protocol':'TCP'}]}]}}}}";
 
 static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
 
@@ -72,7 +66,7 @@ struct world *world_new(const char *patch)
     world->canary = world_json(world, base_canary);
     if (patch)
         world_patch_canary(world, patch);
-    world_put(world, "deployments/podinfo", base_target);
+    world_put(world, world_key(world, "podinfo"), world_kind_of(world)->target);
     world_settle(world);
     return world;
 }
@@ -129,50 +123,25 @@ void world_patch(struct world *world, const char *key, const char *patch)
         json_object_object_del(world->objects, key);
 }
 
-void world_push(struct world *world, const char *image)
+const char *world_key(struct world *world, const char *name)
 {
-    world_patch(world, "deployments/podinfo",
-                arena_printf(world->arena,
-                             "{'spec':{'template':{'spec':{'containers':[{'name':'podinfo',"
-                             "'image':'%s','ports':[{'containerPort':9898,'name':'http',"
-                             "'protocol':'TCP'}]}]}}}}",
-                             image));
+    return arena_printf(world->arena, "%s/%s", world_kind_of(world)->plural, name);
 }
 
-const char *world_image(struct world *world, const char *deployment)
+void world_push(struct world *world, const char *image)
 {
-    struct json_object *object =
-        world_get(world, arena_printf(world->arena, "deployments/%s", deployment));
-    struct json_object *containers =
-        json_at(object, "spec", "template", "spec", "containers", NULL);
-    const char *image = json_str_at(json_elem(containers, 0), "image", NULL);
+    world_patch(world, world_key(world, "podinfo"), world_kind_of(world)->push(world, image));
+}
+
+const char *world_image(struct world *world, const char *name)
+{
+    const char *image = world_kind_of(world)->image(world_get(world, world_key(world, name)));
 
     return image ? image : "";
 }
 
-/* --- the Deployment controller
+/* --- the controllers of the cluster
  * --------------------------------------------------------------------------- */
-
-static struct json_object *rollout_status(struct world *world, const char *key,
-                                          struct json_object *deployment)
-{
-    const char *image = world_image(world, key + strlen("deployments/"));
-    long long replicas = json_int_at(deployment, 1, "spec", "replicas", NULL);
-    bool is_primary = strcmp(key, "deployments/podinfo-primary") == 0;
-    bool stuck =
-        replicas > 0 && (strstr(image, "stuck") || (is_primary && strstr(image, "canary-only")));
-    bool slow = strstr(image, "slow") && replicas > 0;
-
-    return world_json(
-        world,
-        arena_printf(world->arena,
-                     "{'status':{'observedGeneration':%lld,'replicas':%lld,"
-                     "'updatedReplicas':%lld,'availableReplicas':%lld,'conditions':[{"
-                     "'type':'Progressing','status':'%s','reason':'%s'}]}}",
-                     (long long)json_int_at(deployment, 0, "metadata", "generation", NULL),
-                     replicas, replicas, stuck || slow ? 0LL : replicas, stuck ? "False" : "True",
-                     stuck ? "ProgressDeadlineExceeded" : "NewReplicaSetAvailable"));
-}
 
 /* KEDA, where the cluster has a ScaledObject podinfo: a target that is paused goes to zero, another
  * one does not stay there. */
@@ -194,11 +163,18 @@ static void run_keda(struct world *world)
 
 void world_settle(struct world *world)
 {
+    const struct world_kind *kind = world_kind_of(world);
+    size_t len = strlen(kind->plural);
+
     run_keda(world);
     json_object_object_foreach(world->objects, key, object)
     {
-        if (strncmp(key, "deployments/", strlen("deployments/")) == 0)
-            merge_object(world, key, rollout_status(world, key, object));
+        if (strncmp(key, kind->plural, len) != 0 || key[len] != '/')
+            continue;
+        const char *image = world_image(world, key + len + 1);
+        bool is_primary = strcmp(key + len, "/podinfo-primary") == 0;
+        bool stuck = strstr(image, "stuck") || (is_primary && strstr(image, "canary-only"));
+        merge_object(world, key, kind->settle(world, object, stuck, strstr(image, "slow")));
     }
 }
 
@@ -223,6 +199,7 @@ static struct metric_answer answer_metric(struct world *world,
 {
     struct json_object *value = NULL;
 
+    world->query = question->query ? arena_strdup(world->arena, question->query) : "";
     if (json_object_object_get_ex(world->metrics, question->id, &value)) {
         if (!value)
             return (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
@@ -302,9 +279,7 @@ static bool is_served(struct world *world, const char *service)
         world_get(world, arena_printf(world->arena, "services/%s", service));
     const char *selected = json_str_at(object, "spec", "selector", "app", NULL);
 
-    return selected &&
-           json_int_at(world_get(world, arena_printf(world->arena, "deployments/%s", selected)), 0,
-                       "status", "availableReplicas", NULL) > 0;
+    return selected && world_kind_of(world)->serves(world_get(world, world_key(world, selected)));
 }
 
 /*
@@ -318,10 +293,9 @@ static void check_deletion(struct world *world, const struct effect *effect)
     bool route = world->gone || strcmp(written, "httproutes") == 0;
     struct json_object *rules =
         json_at(world_get(world, "httproutes/podinfo"), "spec", "rules", NULL);
-    bool any = json_int_at(world_get(world, "deployments/podinfo"), 0, "status",
-                           "availableReplicas", NULL) > 0 ||
-               json_int_at(world_get(world, "deployments/podinfo-primary"), 0, "status",
-                           "availableReplicas", NULL) > 0;
+    const struct world_kind *kind = world_kind_of(world);
+    bool any = kind->serves(world_get(world, world_key(world, "podinfo"))) ||
+               kind->serves(world_get(world, world_key(world, "podinfo-primary")));
 
     if (apex && any && world_get(world, "services/podinfo") && !is_served(world, "podinfo"))
         fail_msg("nobody answers at the apex Service");
@@ -338,11 +312,12 @@ static void check_deletion(struct world *world, const struct effect *effect)
 
 static void check_safety(struct world *world, const struct effect *effect)
 {
-    struct json_object *target = world_get(world, "deployments/podinfo");
+    const struct world_kind *kind = world_kind_of(world);
+    struct json_object *target = world_get(world, world_key(world, "podinfo"));
     struct json_object *apex = world_get(world, "services/podinfo");
     const char *selected = json_str_at(apex, "spec", "selector", "app", NULL);
-    bool at_zero = json_int_at(target, 1, "spec", "replicas", NULL) == 0;
-    bool serves = json_int_at(target, 0, "status", "availableReplicas", NULL) > 0;
+    bool at_zero = kind->at_zero(target);
+    bool serves = kind->serves(target);
     int primary;
     int canary = canary_weight(world, &primary);
 

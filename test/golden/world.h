@@ -1,5 +1,5 @@
 /*
- * A cluster in memory for golden cases: objects by name, a Deployment controller that is done at
+ * A cluster in memory for golden cases: objects by name, workload controllers that are done at
  * once, metrics and webhooks that answer what a case tells them to. A tick gathers facts, decides
  * and applies the plan's effects; after each effect the safety rules of a release are checked.
  *
@@ -29,12 +29,13 @@ struct world {
     bool safety_off;      /* the safety rules are not checked */
     bool gone;            /* the Canary was deleted, and what it owned */
     enum again again;     /* of the last tick */
+    const char *query;    /* the last one that a metric server was asked */
     const char *told;     /* events, alerts, outcomes of all ticks, one per line */
     const char *analysed; /* images whose analysis has begun, space-separated */
 };
 
-/* podinfo in namespace test with two replicas, HTTPRoute gateway, stepWeight 10 to 50, threshold 2.
- * `patch` changes the Canary. */
+/* podinfo in namespace test, of the kind that targetRef says, HTTPRoute gateway, stepWeight 10 to
+ * 50, threshold 2. `patch` changes the Canary. */
 struct world *world_new(const char *patch);
 void world_free(struct world *world);
 struct json_object *world_json(struct world *world, const char *quoted);
@@ -61,7 +62,9 @@ const char *world_phase(struct world *world);
 int world_status_int(struct world *world, const char *key);
 /* "90/10" of the HTTPRoute */
 const char *world_weights(struct world *world);
-const char *world_image(struct world *world, const char *deployment);
+/* "deployments/podinfo-primary", of the target's kind */
+const char *world_key(struct world *world, const char *name);
+const char *world_image(struct world *world, const char *name);
 /* The whole state without versions and times: equal texts are equal clusters. */
 const char *world_state(struct world *world);
 

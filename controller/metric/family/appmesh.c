@@ -3,15 +3,13 @@
 
 const struct metric_family metric_family_appmesh = {
     .name = "appmesh",
-    .success_rate = "sum( rate( envoy_cluster_upstream_rq{ kubernetes_namespace=\"{{ "
-                    "namespace }}\", kubernetes_pod_name=~\"{{ target "
-                    "}}-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\", envoy_response_code!~\"5.*\" }[{{ "
-                    "interval }}] ) ) / sum( rate( envoy_cluster_upstream_rq{ "
-                    "kubernetes_namespace=\"{{ namespace }}\", kubernetes_pod_name=~\"{{ "
-                    "target }}-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\" }[{{ interval }}] ) ) * 100",
-    .duration = "histogram_quantile( 0.99, sum( rate( "
-                "envoy_cluster_upstream_rq_time_bucket{ kubernetes_namespace=\"{{ "
-                "namespace }}\", kubernetes_pod_name=~\"{{ target "
-                "}}-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\" }[{{ interval }}] ) ) by (le) )",
+    .success_rate =
+        "sum( rate( envoy_cluster_upstream_rq{ kubernetes_namespace=\"{{ namespace }}\", "
+        "kubernetes_pod_name=~\"{{ pods }}\", envoy_response_code!~\"5.*\" }[{{ interval }}] ) ) / "
+        "sum( rate( envoy_cluster_upstream_rq{ kubernetes_namespace=\"{{ namespace }}\", "
+        "kubernetes_pod_name=~\"{{ pods }}\" }[{{ interval }}] ) ) * 100",
+    .duration = "histogram_quantile( 0.99, sum( rate( envoy_cluster_upstream_rq_time_bucket{ "
+                "kubernetes_namespace=\"{{ namespace }}\", kubernetes_pod_name=~\"{{ pods }}\" "
+                "}[{{ interval }}] ) ) by (le) )",
     .duration_to_ms = 1,
 };

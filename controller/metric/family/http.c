@@ -3,15 +3,13 @@
 
 const struct metric_family metric_family_http = {
     .name = "http",
-    .success_rate = "sum( rate( http_request_duration_seconds_count{ "
-                    "kubernetes_namespace=\"{{ namespace }}\", kubernetes_pod_name=~\"{{ "
-                    "target }}-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\", status!~\"5.*\" }[{{ interval "
-                    "}}] ) ) / sum( rate( http_request_duration_seconds_count{ "
-                    "kubernetes_namespace=\"{{ namespace }}\", kubernetes_pod_name=~\"{{ "
-                    "target }}-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\" }[{{ interval }}] ) ) * 100",
-    .duration = "histogram_quantile( 0.99, sum( rate( "
-                "http_request_duration_seconds_bucket{ kubernetes_namespace=\"{{ "
-                "namespace }}\", kubernetes_pod_name=~\"{{ target "
-                "}}-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\" }[{{ interval }}] ) ) by (le) )",
+    .success_rate =
+        "sum( rate( http_request_duration_seconds_count{ kubernetes_namespace=\"{{ namespace }}\", "
+        "kubernetes_pod_name=~\"{{ pods }}\", status!~\"5.*\" }[{{ interval }}] ) ) / sum( rate( "
+        "http_request_duration_seconds_count{ kubernetes_namespace=\"{{ namespace }}\", "
+        "kubernetes_pod_name=~\"{{ pods }}\" }[{{ interval }}] ) ) * 100",
+    .duration = "histogram_quantile( 0.99, sum( rate( http_request_duration_seconds_bucket{ "
+                "kubernetes_namespace=\"{{ namespace }}\", kubernetes_pod_name=~\"{{ pods }}\" "
+                "}[{{ interval }}] ) ) by (le) )",
     .duration_to_ms = 1000,
 };

@@ -1,0 +1,219 @@
+#include "target/common_workload.h"
+
+#include <string.h>
+
+#include "target/common_configs.h"
+#include "target/common_primary.h"
+#include "tick/edit.h"
+
+static const char *labels_text(struct tick *tick)
+{
+    const char *text = "";
+
+    for (const char *const *label = tick->settings->selector_labels; label && *label; label++)
+        text = arena_printf(tick->arena, "%s%s%s", text, *text ? " " : "", *label);
+    return text;
+}
+
+/* The pod template as it is released. */
+static struct json_object *released(struct tick *tick, const struct workload *kind,
+                                    struct json_object *object)
+{
+    /* overlay: without nulls (creationTimestamp), which a patch cannot express */
+    struct json_object *template =
+        edit_overlay(tick->arena, NULL, json_at(object, "spec", "template", NULL));
+    struct json_object *nodes = json_at(template, "spec", "nodeSelector", NULL);
+
+    if (!kind->zero_selector || !json_object_is_type(nodes, json_type_object))
+        return template;
+    json_object_object_del(nodes, kind->zero_selector);
+    if (json_object_object_length(nodes) == 0)
+        json_object_object_del(json_at(template, "spec", NULL), "nodeSelector");
+    return template;
+}
+
+/* Flagger hashes a kind that is scaled by its node selector with an empty one where there is none:
+ * so the hash is the same before and after. */
+static enum err hash(struct tick *tick, const struct workload *kind, struct target_info *out,
+                     struct errinfo *ei)
+{
+    struct json_object *template = out->template;
+
+    if (kind->zero_selector) {
+        template = json_copy(tick->arena, template);
+        json_sub(json_sub(template, "spec"), "nodeSelector");
+    }
+    return spechash_pod_template(tick->arena, template, out->hash, ei);
+}
+
+static bool need_both(struct tick *tick, const struct workload *kind, struct target_info *out)
+{
+    const char *namespace_ = tick->canary->namespace_;
+    bool known =
+        need_object(tick, kind->resource, namespace_, tick->canary->target.name, &out->object);
+
+    return need_object(tick, kind->resource, namespace_, primary_name(tick), &out->primary) &&
+           known;
+}
+
+/* What follows from the target alone. */
+static void describe(struct tick *tick, const struct workload *kind, struct target_info *out)
+{
+    out->template = released(tick, kind, out->object);
+    if (tick->canary->service.port_discovery)
+        out->ports = primary_ports(tick, json_at(out->template, "spec", NULL));
+}
+
+enum verdict workload_find(struct tick *tick, const struct workload *kind, struct target_info *out)
+{
+    if (!need_both(tick, kind, out))
+        return VERDICT_NEED_FACTS;
+    if (json_at(out->object, "metadata", "deletionTimestamp", NULL))
+        out->object = NULL;
+    if (json_at(out->primary, "metadata", "deletionTimestamp", NULL))
+        out->primary = NULL;
+    if (out->object && primary_selector(tick, out->object, out))
+        describe(tick, kind, out);
+    return VERDICT_GO;
+}
+
+enum verdict workload_read(struct tick *tick, const struct workload *kind, struct target_info *out)
+{
+    const char *namespace_ = tick->canary->namespace_;
+    const char *name = tick->canary->target.name;
+    struct errinfo ei;
+
+    if (!need_both(tick, kind, out))
+        return VERDICT_NEED_FACTS;
+    if (!out->object)
+        return plan_stop(tick, "%s %s.%s get query error: not found", kind->word, name, namespace_);
+    if (!primary_selector(tick, out->object, out))
+        return plan_stop(tick, "%s %s.%s spec.selector.matchLabels must contain one of [%s]",
+                         kind->word, name, namespace_, labels_text(tick));
+    describe(tick, kind, out);
+    if (hash(tick, kind, out, &ei) != ERR_OK)
+        return plan_stop(tick, "%s %s.%s spec.template: %s", kind->word, name, namespace_, ei.text);
+    return configs_read(tick, json_at(out->template, "spec", NULL), out);
+}
+
+static struct json_object *template_of(struct tick *tick, const struct workload *kind,
+                                       const struct target_info *info)
+{
+    struct json_object *template = primary_template(tick, info);
+
+    if (kind->rewrite)
+        kind->rewrite(tick, json_sub(template, "spec"));
+    return template;
+}
+
+static void copy_fields(struct tick *tick, const struct workload *kind,
+                        const struct target_info *info, struct json_object *spec)
+{
+    for (const char *const *field = kind->copied; *field; field++)
+        edit_put(tick->arena, spec, *field, json_at(info->object, "spec", *field, NULL));
+}
+
+enum verdict workload_new_primary(struct tick *tick, const struct workload *kind,
+                                  const struct target_info *info, struct json_object **out)
+{
+    struct json_object *annotations = json_at(info->object, "metadata", "annotations", NULL);
+    struct json_object *matching = edit_object(tick->arena);
+    enum verdict verdict = configs_copy(tick, info);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    *out = edit_new(tick, kind->resource, primary_name(tick));
+    struct json_object *metadata = json_sub(*out, "metadata");
+    json_set(metadata, "labels", primary_labels(tick, info));
+    json_set(metadata, "annotations", edit_without_toolkit(tick->arena, annotations));
+    struct json_object *spec = json_sub(*out, "spec");
+    copy_fields(tick, kind, info, spec);
+    json_set_str(matching, info->label, primary_label_value(tick, info));
+    json_set(json_sub(spec, "selector"), "matchLabels", matching);
+    json_set(spec, "template", template_of(tick, kind, info));
+    return VERDICT_GO;
+}
+
+enum verdict workload_promoted(struct tick *tick, const struct workload *kind,
+                               const struct target_info *info, struct json_object **from,
+                               struct json_object **to)
+{
+    enum verdict verdict = configs_copy(tick, info);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    *from = edit_overlay(tick->arena, NULL, info->primary); /* without nulls */
+    *to = json_copy(tick->arena, *from);
+    struct json_object *spec = json_sub(*to, "spec");
+    copy_fields(tick, kind, info, spec);
+    json_set(spec, "template", template_of(tick, kind, info));
+
+    /* Flagger drops every annotation and label that is not included; what others wrote stays here.
+     */
+    struct json_object *metadata = json_sub(*to, "metadata");
+    struct json_object *annotations =
+        edit_included(tick, json_at(info->object, "metadata", "annotations", NULL));
+    json_object_object_del(annotations, kind->bookkeeping);
+    json_set(
+        metadata, "labels",
+        edit_overlay(tick->arena, json_at(metadata, "labels", NULL), primary_labels(tick, info)));
+    if (json_object_object_length(annotations) > 0)
+        json_set(metadata, "annotations",
+                 edit_overlay(tick->arena, json_at(metadata, "annotations", NULL), annotations));
+    return VERDICT_GO;
+}
+
+void workload_plan_promotion(struct tick *tick, const struct workload *kind,
+                             const struct target_info *info, struct json_object *from,
+                             struct json_object *to)
+{
+    if (plan_update(tick, kind->resource, from, to))
+        plan_why(tick, "promote %s", info->hash);
+}
+
+bool workload_is_promoted(struct tick *tick, const struct target_info *info)
+{
+    const char *live =
+        json_str_at(info->primary, "spec", "template", "metadata", "annotations", PRIMARY_ID, NULL);
+
+    return live && strcmp(live, primary_id(tick, info)) == 0;
+}
+
+enum verdict workload_compare(struct tick *tick, const struct workload *kind,
+                              const struct target_info *info, bool *same)
+{
+    struct json_object *wanted = template_of(tick, kind, info);
+    struct json_object *live = /* without nulls, as the other one */
+        edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", "template", NULL));
+    enum verdict verdict = configs_compare(tick, info, same);
+
+    json_object_object_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
+    json_object_object_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
+    *same = *same && json_same(wanted, live);
+    return verdict;
+}
+
+struct json_object *workload_condition(struct json_object *object, const char *type)
+{
+    struct json_object *conditions = json_at(object, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *found = json_str_at(json_elem(conditions, i), "type", NULL);
+        if (found && strcmp(found, type) == 0)
+            return json_elem(conditions, i);
+    }
+    return NULL;
+}
+
+bool workload_is_unobserved(struct json_object *object)
+{
+    return json_int_at(object, 0, "metadata", "generation", NULL) >
+           json_int_at(object, 0, "status", "observedGeneration", NULL);
+}
+
+int64_t workload_least(int64_t pods, int threshold)
+{
+    int64_t least = pods * threshold / 100;
+
+    return least < 1 && pods > 0 ? 1 : least;
+}

@@ -1,0 +1,235 @@
+/*
+ * The DaemonSet target (contract/objects.md §1.2, statemachine.md §5, §10). It has no replicas: a
+ * node selector that fits no node keeps all its pods away.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "target/common_primary.h"
+#include "target/common_workload.h"
+#include "target/target.h"
+#include "tick/edit.h"
+
+#define ZERO_SELECTOR "flagger.app/scale-to-zero"
+
+static const char *const copied[] = {"minReadySeconds", "revisionHistoryLimit", "updateStrategy",
+                                     NULL};
+static const struct workload kind = {
+    .resource = &kube_daemonsets,
+    .word = "daemonset",
+    .copied = copied,
+    .bookkeeping = "deprecated.daemonset.template.generation",
+    .zero_selector = ZERO_SELECTOR,
+};
+
+static bool is_at_zero(struct json_object *daemonset)
+{
+    return json_at(daemonset, "spec", "template", "spec", "nodeSelector", ZERO_SELECTOR, NULL);
+}
+
+/* At zero, and the cluster has seen it and ended all pods. */
+static bool is_stopped(struct json_object *daemonset)
+{
+    return is_at_zero(daemonset) && !workload_is_unobserved(daemonset) &&
+           json_int_at(daemonset, 0, "status", "currentNumberScheduled", NULL) == 0 &&
+           json_int_at(daemonset, 0, "status", "numberMisscheduled", NULL) == 0;
+}
+
+static void measure(struct target_info *out)
+{
+    out->at_zero = is_at_zero(out->object);
+    out->stopped = is_stopped(out->object);
+}
+
+static enum verdict daemonset_find(struct tick *tick, struct target_info *out)
+{
+    enum verdict verdict = workload_find(tick, &kind, out);
+
+    measure(out);
+    return verdict;
+}
+
+static enum verdict daemonset_read(struct tick *tick, struct target_info *out)
+{
+    enum verdict verdict = workload_read(tick, &kind, out);
+
+    measure(out);
+    return verdict;
+}
+
+/* Adds the node selector, or takes it away. */
+static void plan_selector(struct tick *tick, struct json_object *from, bool zero)
+{
+    struct json_object *to = json_copy(tick->arena, from);
+    struct json_object *spec = json_sub(json_sub(json_sub(to, "spec"), "template"), "spec");
+
+    if (zero)
+        json_set_str(json_sub(spec, "nodeSelector"), ZERO_SELECTOR, "true");
+    else
+        json_object_object_del(json_sub(spec, "nodeSelector"), ZERO_SELECTOR);
+    plan_update(tick, &kube_daemonsets, from, to);
+}
+
+/* Its update strategy when it is not the one that replaces pods; NULL: it is. */
+static const char *other_strategy(struct json_object *daemonset)
+{
+    const char *type = json_str_at(daemonset, "spec", "updateStrategy", "type", NULL);
+
+    return type && *type && strcmp(type, "RollingUpdate") != 0 ? type : NULL;
+}
+
+/* What runs already goes on to its end: a rollback must stay possible. */
+static bool is_running(enum phase phase)
+{
+    return phase == PHASE_Progressing || phase == PHASE_WaitingPromotion ||
+           phase == PHASE_Promoting || phase == PHASE_Finalising;
+}
+
+static enum verdict daemonset_ensure_primary(struct tick *tick, const struct target_info *info)
+{
+    const char *strategy = other_strategy(info->object);
+    struct json_object *primary;
+
+    if (strategy && !is_running(tick->canary->status.phase))
+        return plan_stop(tick, "daemonset %s.%s must have RollingUpdate strategy but have %s",
+                         tick->canary->target.name, tick->canary->namespace_, strategy);
+    /* Flagger copies the selector where the target is at zero already: a primary without pods. */
+    if (info->primary) {
+        if (is_at_zero(info->primary))
+            plan_selector(tick, info->primary, false);
+        return VERDICT_GO;
+    }
+    enum verdict verdict = workload_new_primary(tick, &kind, info, &primary);
+    if (verdict == VERDICT_GO)
+        plan_create(tick, &kube_daemonsets, tick->canary->namespace_, primary);
+    return verdict;
+}
+
+/* What the rollout still waits for, NULL when it is complete. */
+static const char *rollout_waits_for(struct tick *tick, struct json_object *daemonset,
+                                     int threshold)
+{
+    int64_t wanted = json_int_at(daemonset, 0, "status", "desiredNumberScheduled", NULL);
+    int64_t updated = json_int_at(daemonset, 0, "status", "updatedNumberScheduled", NULL);
+    int64_t available = json_int_at(daemonset, 0, "status", "numberAvailable", NULL);
+    int64_t least = workload_least(wanted, threshold);
+
+    if (workload_is_unobserved(daemonset))
+        return "waiting for rollout to finish: observed daemonset generation less than desired "
+               "generation";
+    if (wanted == 0)
+        return "waiting for rollout to finish: no node is there for its pods";
+    if (updated < wanted)
+        return arena_printf(tick->arena,
+                            "waiting for rollout to finish: %lld out of %lld new pods have been "
+                            "updated",
+                            (long long)updated, (long long)wanted);
+    if (available < least)
+        return arena_printf(tick->arena,
+                            "waiting for rollout to finish: %lld of %lld (readyThreshold %d%%) "
+                            "updated pods are available",
+                            (long long)available, (long long)least, threshold);
+    return NULL;
+}
+
+/*
+ * Too long, by the condition in which the rules keep since when they have waited for this side.
+ * (Flagger counts from the last change of the Canary's status: a node that joins while a gate has
+ * been closed for long would end the release at once.)
+ */
+static bool is_overdue(struct tick *tick, enum side side)
+{
+    struct json_object *waiting = workload_condition(tick->canary->json, side_condition(side));
+    const char *since = json_str_at(waiting, "lastTransitionTime", NULL);
+    int64_t since_ms;
+    struct errinfo ei;
+
+    if (!since || clock_parse(since, &since_ms, &ei) != ERR_OK)
+        return false;
+    return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
+}
+
+static enum readiness daemonset_ready(struct tick *tick, const struct target_info *info,
+                                      enum side side, const char **why)
+{
+    const struct canary_analysis *analysis = &tick->canary->analysis;
+    bool is_primary = side == SIDE_PRIMARY;
+    struct json_object *daemonset = is_primary ? info->primary : info->object;
+    int threshold =
+        is_primary ? analysis->primary_ready_threshold : analysis->canary_ready_threshold;
+    const char *waits = rollout_waits_for(tick, daemonset, threshold);
+    bool overdue = waits && !workload_is_unobserved(daemonset) && is_overdue(tick, side);
+
+    if (overdue)
+        waits = arena_printf(tick->arena, "exceeded its progressDeadlineSeconds: %d",
+                             tick->canary->progress_deadline_s);
+    *why = arena_printf(tick->arena, "%s daemonset %s.%s not ready: %s",
+                        is_primary ? "primary" : "canary",
+                        is_primary ? primary_name(tick) : tick->canary->target.name,
+                        tick->canary->namespace_, waits ? waits : "");
+    return !waits ? READY : overdue ? NOT_READY_EVER : NOT_READY_YET;
+}
+
+static void daemonset_scale_to_zero(struct tick *tick, const struct target_info *info)
+{
+    if (!info->at_zero)
+        plan_selector(tick, info->object, true);
+}
+
+static void daemonset_scale_from_zero(struct tick *tick, const struct target_info *info,
+                                      int replicas)
+{
+    (void)replicas;
+    if (info->at_zero)
+        plan_selector(tick, info->object, false);
+}
+
+static bool daemonset_serves(const struct target_info *info, enum side side)
+{
+    struct json_object *daemonset = side == SIDE_PRIMARY ? info->primary : info->object;
+
+    return json_int_at(daemonset, 0, "status", "numberAvailable", NULL) > 0;
+}
+
+static void daemonset_restore(struct tick *tick, const struct target_info *info, int replicas)
+{
+    daemonset_scale_from_zero(tick, info, replicas);
+}
+
+static enum verdict daemonset_promote(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *from, *to;
+    enum verdict verdict = workload_promoted(tick, &kind, info, &from, &to);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    /* With another strategy the primary would keep its old pods. */
+    if (other_strategy(info->object))
+        edit_put(tick->arena, json_sub(to, "spec"), "updateStrategy",
+                 json_at(from, "spec", "updateStrategy", NULL));
+    workload_plan_promotion(tick, &kind, info, from, to);
+    return VERDICT_GO;
+}
+
+static enum verdict daemonset_compare(struct tick *tick, const struct target_info *info, bool *same)
+{
+    return workload_compare(tick, &kind, info, same);
+}
+
+const struct target target_daemonset = {
+    .kind = "DaemonSet",
+    .resource = &kube_daemonsets,
+    .pod_suffix = "-[0-9a-zA-Z]+",
+    .deadline_by_condition = true,
+    .find = daemonset_find,
+    .read = daemonset_read,
+    .ensure_primary = daemonset_ensure_primary,
+    .ready = daemonset_ready,
+    .scale_to_zero = daemonset_scale_to_zero,
+    .scale_from_zero = daemonset_scale_from_zero,
+    .promote = daemonset_promote,
+    .is_promoted = workload_is_promoted,
+    .compare = daemonset_compare,
+    .serves = daemonset_serves,
+    .restore = daemonset_restore,
+};

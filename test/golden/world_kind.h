@@ -1,0 +1,27 @@
+/* What of the simulated cluster depends on the kind of the target: its objects, and how the cluster
+ * keeps their status. */
+#ifndef GOLDEN_WORLD_KIND_H
+#define GOLDEN_WORLD_KIND_H
+
+#include "world.h"
+
+struct world_kind {
+    const char *kind;
+    const char *plural; /* "deployments" */
+    const char *target; /* the target at revision podinfo:1; JSON with single quotes */
+    /* The patch that makes it another revision. */
+    const char *(*push)(struct world *world, const char *image);
+    /* Its image; NULL when it has none. */
+    const char *(*image)(struct json_object *object);
+    bool (*at_zero)(struct json_object *object);
+    bool (*serves)(struct json_object *object);
+    /* What the cluster patches in when it has caught up with `object`. stuck: its pods never get
+     * ready; slow: not yet. */
+    struct json_object *(*settle)(struct world *world, struct json_object *object, bool stuck,
+                                  bool slow);
+};
+
+/* That of the Canary's targetRef; a Deployment where this world knows no better. */
+const struct world_kind *world_kind_of(struct world *world);
+
+#endif
