@@ -50,26 +50,26 @@ static const char *refuse_kinds(struct release *r)
     return NULL;
 }
 
+/* Plain Services make a blue/green release of an A/B test, as in Flagger; begin.c says so. */
 static const char *refuse_analysis(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
+    struct arena *arena = r->tick->arena;
 
     if (analysis->match && r->router->weighted && !r->router->matches)
-        return arena_printf(
-            r->tick->arena,
-            "spec.analysis.match: A/B testing is not served with provider %s by this "
-            "version",
-            r->tick->provider);
+        return arena_printf(arena,
+                            "spec.analysis.match: A/B testing is not possible with provider %s",
+                            r->tick->provider);
     if (analysis->mirror && !r->router->mirrors)
-        return arena_printf(
-            r->tick->arena,
-            "spec.analysis.mirror: mirroring is not served with provider %s by this "
-            "version",
-            r->tick->provider);
+        return arena_printf(arena,
+                            "spec.analysis.mirror: mirroring is not possible with provider %s",
+                            r->tick->provider);
+    if (analysis->mirror && r->strategy == STRATEGY_AB_TESTING)
+        return "spec.analysis.mirror: an A/B test routes its requests to the canary at once and "
+               "has "
+               "none to copy; leave out mirror or match";
     if (analysis->affinity.cookie_name && !r->router->session_affinity)
-        return arena_printf(r->tick->arena,
-                            "spec.analysis.sessionAffinity: not served with provider %s by this "
-                            "version",
+        return arena_printf(arena, "spec.analysis.sessionAffinity: not possible with provider %s",
                             r->tick->provider);
     if (analysis->n_alerts > 0)
         return "spec.analysis.alerts: AlertProviders are not served by this version";

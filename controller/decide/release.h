@@ -74,7 +74,7 @@ void affinity_status(struct release *r);
  * ------------------------------------------------------------------- */
 void status_phase(struct release *r, enum phase phase); /* and its Promoted condition */
 void status_int(struct release *r, const char *key, int value);
-void status_text(struct release *r, const char *key, const char *value);
+void status_text(struct release *r, const char *key, const char *value); /* NULL: none */
 void status_weight(struct release *r,
                    int canary); /* canaryWeight, the cookies, and the gauges when it changes */
 void status_sync(

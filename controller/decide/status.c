@@ -92,6 +92,7 @@ void status_int(struct release *r, const char *key, int value)
 
 void status_text(struct release *r, const char *key, const char *value)
 {
+    json_set(fields(r), key, NULL);
     json_set_str(fields(r), key, value);
 }
 

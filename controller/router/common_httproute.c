@@ -13,6 +13,8 @@ const char *httproute_check(struct arena *arena, const struct canary *canary)
     if (canary->service.port <= 0)
         return "spec.service.port: expected a port number";
     httproute_matches(arena, &canary->service, &why);
+    if (!why && canary->analysis.match)
+        httproute_test_matches(arena, canary, &why);
     return why;
 }
 
@@ -21,81 +23,6 @@ static bool need_route(struct tick *tick, const struct httproute_version *versio
 {
     return need_object(tick, version->resource, tick->canary->namespace_,
                        tick->canary->service.name, out);
-}
-
-static struct json_object *backend_named(struct json_object *rule, const char *name)
-{
-    struct json_object *backends = json_at(rule, "backendRefs", NULL);
-
-    for (size_t i = 0; i < json_len(backends); i++) {
-        const char *found = json_str_at(json_elem(backends, i), "name", NULL);
-        if (found && strcmp(found, name) == 0)
-            return json_elem(backends, i);
-    }
-    return NULL;
-}
-
-/* The rule that splits traffic: it has both Services as backends. NULL: there is none. */
-static struct json_object *weighted_rule(const struct canary *canary, struct json_object *route)
-{
-    struct json_object *rules = json_at(route, "spec", "rules", NULL);
-
-    for (size_t i = 0; i < json_len(rules); i++) {
-        struct json_object *rule = json_elem(rules, i);
-        if (backend_named(rule, canary->service.primary_name) &&
-            backend_named(rule, canary->service.canary_name))
-            return rule;
-    }
-    return NULL;
-}
-
-/* What the route splits; all to the primary when it says nothing usable. */
-static struct weights read_weights(const struct canary *canary, struct json_object *route)
-{
-    struct json_object *rule = weighted_rule(canary, route);
-    int64_t primary =
-        json_int_at(backend_named(rule, canary->service.primary_name), 1, "weight", NULL);
-    int64_t other =
-        json_int_at(backend_named(rule, canary->service.canary_name), 1, "weight", NULL);
-
-    if (!rule || primary < 0 || other < 0 || primary > 1000000 || other > 1000000 ||
-        primary + other == 0)
-        return (struct weights){.primary = 100};
-    /* Somebody else's numbers need not add up to 100. */
-    int share = (int)((other * 100 + (primary + other) / 2) / (primary + other));
-    return (struct weights){.primary = 100 - share, .canary = share};
-}
-
-struct json_object *httproute_backend(struct tick *tick, const char *name, int weight)
-{
-    struct json_object *ref = edit_object(tick->arena);
-
-    json_set_str(ref, "group", "");
-    json_set_str(ref, "kind", "Service");
-    json_set_str(ref, "name", name);
-    json_set_int(ref, "port", tick->canary->service.port);
-    json_set_int(ref, "weight", weight);
-    return ref;
-}
-
-static struct json_object *wanted_rule(struct tick *tick, const struct httproute_version *version,
-                                       const struct weights *weights)
-{
-    const struct canary_service *service = &tick->canary->service;
-    struct json_object *rule = edit_object(tick->arena);
-    struct json_object *backends = edit_array(tick->arena);
-    const char *why;
-
-    json_set(rule, "matches", httproute_matches(tick->arena, service, &why));
-    json_set(rule, "filters", httproute_filters(tick->arena, service, version->rich));
-    if (version->rich)
-        json_set(rule, "timeouts", httproute_timeouts(tick->arena, service));
-    json_object_array_add(backends, json_object_get(httproute_backend(tick, service->primary_name,
-                                                                      weights->primary)));
-    json_object_array_add(
-        backends, json_object_get(httproute_backend(tick, service->canary_name, weights->canary)));
-    json_set(rule, "backendRefs", backends);
-    return rule;
 }
 
 static struct json_object *wanted_parents(struct tick *tick)
@@ -135,16 +62,56 @@ struct json_object *httproute_frame(struct tick *tick)
     return route;
 }
 
-/* The route as the spec wants it, weights kept: to be laid over the live one. */
+/* `live`, or a new route, as the spec wants it. */
 static struct json_object *wanted_route(struct tick *tick, const struct httproute_version *version,
-                                        const struct weights *weights)
+                                        const struct weights *weights, struct json_object *live)
 {
-    struct json_object *route = httproute_frame(tick);
-    struct json_object *rules = edit_array(tick->arena);
+    struct json_object *base =
+        live ? live : edit_new(tick, version->resource, tick->canary->service.name);
+    struct json_object *route = edit_overlay(tick->arena, base, httproute_frame(tick));
 
-    json_object_array_add(rules, json_object_get(wanted_rule(tick, version, weights)));
-    json_set(json_sub(route, "spec"), "rules", rules);
+    /* rule by rule they are laid over the live ones already */
+    json_set(json_sub(route, "spec"), "rules",
+             httproute_wanted_rules(tick, version, weights, live));
     return route;
+}
+
+/* "weights 90/10", and what else is routed */
+static const char *describe(struct tick *tick, const struct weights *weights)
+{
+    return arena_printf(tick->arena, "weights %d/%d%s%s", weights->primary, weights->canary,
+                        weights->mirrored ? " mirrored" : "",
+                        weights->matched ? " of the matched" : "");
+}
+
+/*
+ * What is routed now and is to stay. A route that lost its split while the canary serves everything
+ * gets it back at once: the primary may be broken. Cookies that are missing are those of the
+ * status.
+ */
+static struct weights kept_weights(struct tick *tick, struct json_object *live)
+{
+    const struct canary *canary = tick->canary;
+    const struct canary_status *status = &canary->status;
+    struct weights weights = httproute_weights(tick->arena, canary, live);
+    struct cookies *cookies = &weights.cookies;
+    bool was_all = weights.canary == 100 && !weights.matched;
+
+    if (!httproute_rules(canary, live).split && status->canary_weight == 100) {
+        weights = (struct weights){.canary = 100};
+        was_all = status->phase == PHASE_Failed;
+    }
+    weights.matched = canary->analysis.match && !was_all;
+    if (weights.canary > 0 && !cookies->canary)
+        cookies->canary = status->affinity_cookie;
+    if (weights.canary == 0 && !cookies->previous)
+        cookies->previous =
+            status->affinity_cookie ? status->affinity_cookie : status->previous_affinity_cookie;
+    if (weights.canary > 0 && weights.canary < 100 && !cookies->primary)
+        cookies->primary = status->primary_affinity_cookie;
+    if (!canary->analysis.affinity.primary_cookie_name || weights.canary == 100)
+        cookies->primary = NULL;
+    return weights;
 }
 
 enum verdict httproute_reconcile(struct tick *tick, const struct httproute_version *version)
@@ -153,21 +120,14 @@ enum verdict httproute_reconcile(struct tick *tick, const struct httproute_versi
 
     if (!need_route(tick, version, &live))
         return VERDICT_NEED_FACTS;
-    struct weights weights = read_weights(tick->canary, live);
-    /* A route that lost its split while the canary serves everything gets it back at once: the
-     * primary may be broken. */
-    if (!weighted_rule(tick->canary, live) && tick->canary->status.canary_weight == 100)
-        weights = (struct weights){.canary = 100};
-    struct json_object *wanted = wanted_route(tick, version, &weights);
-    if (live) {
-        if (plan_update(tick, version->resource, live, edit_overlay(tick->arena, live, wanted)))
-            plan_why(tick, "as the spec says, weights %d/%d", weights.primary, weights.canary);
-        return VERDICT_GO;
+    struct weights weights = kept_weights(tick, live);
+    struct json_object *wanted = wanted_route(tick, version, &weights, live);
+    if (!live) {
+        plan_create(tick, version->resource, tick->canary->namespace_, wanted);
+        plan_why(tick, "%s", describe(tick, &weights));
+    } else if (plan_update(tick, version->resource, live, wanted)) {
+        plan_why(tick, "as the spec says, %s", describe(tick, &weights));
     }
-    struct json_object *body = edit_overlay(
-        tick->arena, edit_new(tick, version->resource, tick->canary->service.name), wanted);
-    plan_create(tick, version->resource, tick->canary->namespace_, body);
-    plan_why(tick, "weights %d/%d", weights.primary, weights.canary);
     return VERDICT_GO;
 }
 
@@ -178,7 +138,7 @@ enum verdict httproute_get(struct tick *tick, const struct httproute_version *ve
 
     if (!need_route(tick, version, &live))
         return VERDICT_NEED_FACTS;
-    *out = read_weights(tick->canary, live);
+    *out = httproute_weights(tick->arena, tick->canary, live);
     return VERDICT_GO;
 }
 
@@ -241,15 +201,11 @@ enum verdict httproute_set(struct tick *tick, const struct httproute_version *ve
 
     if (!need_route(tick, version, &live))
         return VERDICT_NEED_FACTS;
-    struct json_object *to = json_copy(tick->arena, live);
-    struct json_object *rule = weighted_rule(canary, to);
-    if (!rule)
+    if (!httproute_rules(canary, live).split)
         return plan_stop(tick, "HTTPRoute %s.%s has no rule with the backends %s and %s",
                          canary->service.name, canary->namespace_, canary->service.primary_name,
                          canary->service.canary_name);
-    json_set_int(backend_named(rule, canary->service.primary_name), "weight", weights->primary);
-    json_set_int(backend_named(rule, canary->service.canary_name), "weight", weights->canary);
-    if (plan_update(tick, version->resource, live, to))
-        plan_why(tick, "weights %d/%d", weights->primary, weights->canary);
+    if (plan_update(tick, version->resource, live, wanted_route(tick, version, weights, live)))
+        plan_why(tick, "%s", describe(tick, weights));
     return VERDICT_GO;
 }

@@ -1,8 +1,19 @@
-/* HTTPRoute of the Gateway API (contract/objects.md §3.11), for each version that is served. */
+/*
+ * HTTPRoute of the Gateway API (contract/objects.md §3.11), for each version that is served.
+ *
+ *   common_httproute.c         what a router does: check, reconcile, get, settled, set
+ *   common_httproute_read.c    what a live route says
+ *   common_httproute_rule.c    the rules that are wanted
+ *   common_httproute_match.c   ... which requests they take
+ *   common_httproute_filter.c  ... what they do to a request and its answer
+ *   common_httproute_revert.c  what is left of it when the Canary is deleted
+ */
 #ifndef ROUTER_COMMON_HTTPROUTE_H
 #define ROUTER_COMMON_HTTPROUTE_H
 
 #include "router/router.h"
+
+enum { HTTPROUTE_MAX_MATCHES = 64 }; /* of a rule, in the API */
 
 struct httproute_version {
     const struct kube_resource *resource;
@@ -16,7 +27,6 @@ enum verdict httproute_get(struct tick *tick, const struct httproute_version *ve
 enum verdict httproute_settled(struct tick *tick, const struct httproute_version *version);
 enum verdict httproute_set(struct tick *tick, const struct httproute_version *version,
                            const struct weights *weights);
-/* In common_httproute_revert.c. */
 enum verdict httproute_revert(struct tick *tick, const struct httproute_version *version,
                               bool anew);
 enum verdict httproute_disown(struct tick *tick, const struct httproute_version *version);
@@ -27,10 +37,43 @@ struct json_object *httproute_frame(struct tick *tick);
 /* A reference to the Service, weight included. */
 struct json_object *httproute_backend(struct tick *tick, const char *name, int weight);
 
-/* The rule's parts that the spec gives, in common_httproute_rule.c. NULL in *why, or what cannot be
- * expressed. */
+/* --- between the files of this variant
+ * ------------------------------------------------------------------------------ */
+
+#define HTTPROUTE_TAKE_BACK "Max-Age=-1"
+/* The share of the requests that is copied, 0: all. */
+#define HTTPROUTE_MIRROR_PERCENT(canary) ((canary)->analysis.mirror_weight % 100)
+
+/* The rules of a live route, NULL where there is none. */
+struct httproute_rules {
+    struct json_object *sticky[2]; /* those before the split */
+    struct json_object *split;     /* has both Services as backends */
+    struct json_object *rest;      /* of an A/B test: everybody else */
+};
+struct httproute_rules httproute_rules(const struct canary *canary, struct json_object *route);
+/* The requestMirror of a rule that copies to the canary, NULL if it does not. */
+struct json_object *httproute_mirror(const struct canary *canary, struct json_object *rule);
+/* What the route splits; all to the primary when it says nothing usable. */
+struct weights httproute_weights(struct arena *arena, const struct canary *canary,
+                                 struct json_object *route);
+
+/* Laid over the rules of the live route (may be NULL), so that keys of others stay. */
+struct json_object *httproute_wanted_rules(struct tick *tick,
+                                           const struct httproute_version *version,
+                                           const struct weights *weights,
+                                           struct json_object *route);
+
+/* NULL in *why, or what cannot be expressed. */
 struct json_object *httproute_matches(struct arena *arena, const struct canary_service *service,
                                       const char **why);
+/* Those of spec.analysis.match, each joined with each of the service's. */
+struct json_object *httproute_test_matches(struct arena *arena, const struct canary *canary,
+                                           const char **why);
+/* Requests that carry the cookie "NAME=VALUE". */
+struct json_object *httproute_cookie_matches(struct arena *arena,
+                                             const struct canary_service *service,
+                                             const char *cookie);
+/* NULL when there are none. */
 struct json_object *httproute_filters(struct arena *arena, const struct canary_service *service,
                                       bool rich);
 struct json_object *httproute_timeouts(struct arena *arena, const struct canary_service *service);

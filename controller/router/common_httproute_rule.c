@@ -1,249 +1,207 @@
-/* Matches, filters and timeouts of the weighted rule, translated from spec.service. Explicit nulls
- * remove what a live rule has and the spec no longer gives; edit_overlay() drops them where there
- * is nothing to remove. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/duration.h"
+/*
+ * The rules of a route, as the spec and what is to be routed want them, to be laid over the live
+ * ones. In this order, of which the Gateway API takes the first that holds where several are as
+ * special:
+ *
+ *   who has the canary's cookie              to the canary
+ *   who has the primary's cookie             to the primary
+ *   who has the last release's cookie        to the primary, and the cookie is taken back
+ *   every request, in an A/B test the matched ones     split by weight; cookies are given
+ *   in an A/B test all others                to the primary
+ */
 #include "router/common_httproute.h"
 #include "tick/edit.h"
 
-static void add(struct json_object *array, struct json_object *value)
+/* Attributes in the order of their names, as Flagger has them. */
+static const char *set_cookie(struct tick *tick, const char *cookie, const char *max_age)
 {
-    json_object_array_add(array, json_object_get(value));
+    const struct canary_affinity *affinity = &tick->canary->analysis.affinity;
+    const struct {
+        const char *name, *value;
+        bool is_set;
+    } attributes[] = {
+        {"; Domain=", affinity->domain, affinity->domain},
+        {"; HttpOnly", "", affinity->http_only},
+        {"; Partitioned", "", affinity->partitioned},
+        {"; Path=", affinity->path, affinity->path},
+        {"; SameSite=", affinity->same_site, affinity->same_site},
+        {"; Secure", "", affinity->secure},
+    };
+    const char *text = arena_printf(tick->arena, "%s; %s", cookie, max_age);
+
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+        if (attributes[i].is_set)
+            text =
+                arena_printf(tick->arena, "%s%s%s", text, attributes[i].name, attributes[i].value);
+    }
+    return text;
 }
 
-static int by_text(const void *a, const void *b)
+static const char *max_age(struct tick *tick, int64_t seconds)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return arena_printf(tick->arena, "Max-Age=%lld", (long long)seconds);
 }
 
-/* The keys of an object, sorted, so that a map always gives the same list. */
-static const char **sorted_keys(struct arena *arena, struct json_object *map, size_t *count)
+struct json_object *httproute_backend(struct tick *tick, const char *name, int weight)
 {
-    bool is_map = json_object_is_type(map, json_type_object);
-    *count = is_map ? (size_t)json_object_object_length(map) : 0;
-    const char **keys = arena_array(arena, *count + 1, sizeof *keys);
+    struct json_object *ref = edit_object(tick->arena);
+
+    json_set_str(ref, "group", "");
+    json_set_str(ref, "kind", "Service");
+    json_set_str(ref, "name", name);
+    json_set_int(ref, "port", tick->canary->service.port);
+    json_set_int(ref, "weight", weight);
+    json_set(ref, "filters", NULL);
+    return ref;
+}
+
+/* cookie NULL: the backend gives none. */
+static struct json_object *backend(struct tick *tick, const char *name, int weight,
+                                   const char *cookie, const char *age)
+{
+    struct json_object *ref = httproute_backend(tick, name, weight);
+    struct json_object *filters = edit_array(tick->arena);
+
+    if (!cookie)
+        return ref;
+    struct json_object *filter = edit_object(tick->arena);
+    struct json_object *header = edit_object(tick->arena);
+    struct json_object *added = edit_array(tick->arena);
+    json_set_str(filter, "type", "ResponseHeaderModifier");
+    json_set(json_sub(filter, "responseHeaderModifier"), "add", added);
+    json_set_str(header, "name", "Set-Cookie");
+    json_set_str(header, "value", set_cookie(tick, cookie, age));
+    edit_add(added, header);
+    edit_add(filters, filter);
+    json_set(ref, "filters", filters);
+    return ref;
+}
+
+/* A filter is laid over one of its own kind only. */
+static bool same_filters(struct json_object *live, struct json_object *wanted)
+{
+    size_t n = json_len(wanted);
+
+    for (size_t i = 0; i < n && json_len(live) == n; i++) {
+        if (!json_same(json_at(json_elem(live, i), "type", NULL),
+                       json_at(json_elem(wanted, i), "type", NULL)))
+            return false;
+    }
+    return json_len(live) == n;
+}
+
+/* One rule with what all have in common, added to rules and laid over `live` (may be NULL). */
+static void add_rule(struct tick *tick, const struct httproute_version *version,
+                     struct json_object *rules, struct json_object *live,
+                     struct json_object *matches, struct json_object *filters,
+                     struct json_object *primary, struct json_object *canary)
+{
+    struct json_object *rule = edit_object(tick->arena);
+    struct json_object *backends = edit_array(tick->arena);
+    struct json_object *base = json_copy(tick->arena, live);
+
+    if (base && !same_filters(json_at(base, "filters", NULL), filters))
+        json_object_object_del(base, "filters");
+    json_set(rule, "matches", matches);
+    json_set(rule, "filters", filters);
+    if (version->rich)
+        json_set(rule, "timeouts", httproute_timeouts(tick->arena, &tick->canary->service));
+    edit_add(backends, primary);
+    if (canary)
+        edit_add(backends, canary);
+    json_set(rule, "backendRefs", backends);
+    edit_add(rules, edit_overlay(tick->arena, base, rule));
+}
+
+static void add_sticky(struct tick *tick, const struct httproute_version *version,
+                       const struct weights *weights, const struct httproute_rules *live,
+                       struct json_object *rules)
+{
+    const struct canary_service *service = &tick->canary->service;
+    const struct cookies *cookies = &weights->cookies;
+    const struct {
+        const char *cookie;
+        int canary;
+        bool taken_back;
+    } wanted[] = {
+        {weights->canary > 0 ? cookies->canary : NULL, 100, false},
+        {weights->canary > 0 ? cookies->primary : NULL, 0, false},
+        {weights->canary == 0 ? cookies->previous : NULL, 0, true},
+    };
     size_t n = 0;
 
-    if (!is_map)
-        return keys;
-    json_object_object_foreach(map, key, value)
-    {
-        (void)value;
-        keys[n++] = key;
-    }
-    qsort(keys, n, sizeof *keys, by_text);
-    return keys;
-}
-
-/* StringMatch {exact} or {regex} by name to the Gateway API's list; NULL and *why when it is
- * something else. */
-static struct json_object *named_matches(struct arena *arena, struct json_object *map,
-                                         const char *what, const char **why)
-{
-    struct json_object *out = edit_array(arena);
-    size_t count;
-    const char **keys = sorted_keys(arena, map, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        struct json_object *match = json_at(map, keys[i], NULL);
-        const char *exact = json_str_at(match, "exact", NULL);
-        const char *regex = json_str_at(match, "regex", NULL);
-        struct json_object *one = edit_object(arena);
-        if (!(exact && *exact) && !(regex && *regex)) {
-            *why = arena_printf(arena, "%s.%s: the Gateway API matches exact or regex only", what,
-                                keys[i]);
-            return NULL;
-        }
-        json_set_str(one, "name", keys[i]);
-        json_set_str(one, "type", exact && *exact ? "Exact" : "RegularExpression");
-        json_set_str(one, "value", exact && *exact ? exact : regex);
-        add(out, one);
-    }
-    return count > 0 ? out : NULL;
-}
-
-static struct json_object *path_match(struct arena *arena, struct json_object *uri)
-{
-    static const struct {
-        const char *key, *type;
-    } kinds[] = {{"regex", "RegularExpression"}, {"exact", "Exact"}, {"prefix", "PathPrefix"}};
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const char *value = json_str_at(uri, kinds[i].key, NULL);
-        if (!value || !*value)
+    if (!tick->canary->analysis.affinity.cookie_name)
+        return;
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        const char *back = wanted[i].taken_back ? wanted[i].cookie : NULL;
+        if (!wanted[i].cookie)
             continue;
-        struct json_object *path = edit_object(arena);
-        json_set_str(path, "type", kinds[i].type);
-        json_set_str(path, "value", value);
-        return path;
+        add_rule(
+            tick, version, rules, n < 2 ? live->sticky[n] : NULL,
+            httproute_cookie_matches(tick->arena, service, wanted[i].cookie),
+            httproute_filters(tick->arena, service, version->rich),
+            backend(tick, service->primary_name, 100 - wanted[i].canary, back, HTTPROUTE_TAKE_BACK),
+            backend(tick, service->canary_name, wanted[i].canary, NULL, NULL));
+        n++;
     }
-    return NULL;
 }
 
-/* The API's own default, said explicitly: left out, it would be put back by the server and differ
- * for ever. */
-static struct json_object *any_path(struct arena *arena)
+/*
+ * A copy of the requests for the canary. An API server that does not know `percent` drops it;
+ * asking again and again would change nothing, so that a filter without it is left as it is.
+ */
+static struct json_object *mirrored_filters(struct tick *tick,
+                                            const struct httproute_version *version,
+                                            const struct weights *weights, struct json_object *live)
 {
-    struct json_object *path = edit_object(arena);
+    const struct canary_service *service = &tick->canary->service;
+    struct json_object *filters = httproute_filters(tick->arena, service, version->rich);
+    struct json_object *old = httproute_mirror(tick->canary, live);
+    int percent = HTTPROUTE_MIRROR_PERCENT(tick->canary);
 
-    json_set_str(path, "type", "PathPrefix");
-    json_set_str(path, "value", "/");
-    return path;
+    if (!weights->mirrored)
+        return filters;
+    if (!filters)
+        filters = edit_array(tick->arena);
+    struct json_object *filter = edit_object(tick->arena);
+    struct json_object *mirror = json_sub(filter, "requestMirror");
+    struct json_object *ref = json_sub(mirror, "backendRef");
+    json_set_str(filter, "type", "RequestMirror");
+    json_set_str(ref, "group", "");
+    json_set_str(ref, "kind", "Service");
+    json_set_str(ref, "name", service->canary_name);
+    json_set_int(ref, "port", service->port);
+    json_set(mirror, "percent", NULL);
+    if (percent > 0 && (!old || json_at(old, "percent", NULL)))
+        json_set_int(mirror, "percent", percent);
+    edit_add(filters, filter);
+    return filters;
 }
 
-static struct json_object *one_match(struct arena *arena, struct json_object *given, size_t index,
-                                     const char **why)
+struct json_object *httproute_wanted_rules(struct tick *tick,
+                                           const struct httproute_version *version,
+                                           const struct weights *weights, struct json_object *route)
 {
-    const char *at = arena_printf(arena, "spec.service.match[%zu]", index);
-    struct json_object *match = edit_object(arena);
-    struct json_object *uri = json_at(given, "uri", NULL);
-    const char *method = json_str_at(given, "method", "exact", NULL);
+    const struct canary *canary = tick->canary;
+    const struct canary_service *service = &canary->service;
+    const struct cookies *cookies = &weights->cookies;
+    struct httproute_rules live = httproute_rules(canary, route);
+    struct json_object *rules = edit_array(tick->arena);
+    const char *why;
+    bool binds = canary->analysis.affinity.cookie_name && weights->canary > 0;
 
-    struct json_object *path = path_match(arena, uri);
-    if (uri && !path)
-        *why = arena_printf(arena, "%s.uri: expected one of exact, prefix, regex", at);
-    json_set(match, "path", path ? path : any_path(arena));
-    json_set(match, "method", method ? json_own(arena, json_object_new_string(method)) : NULL);
-    if (json_at(given, "method", NULL) && !method)
-        *why = arena_printf(arena, "%s.method: the Gateway API matches exact only", at);
-    json_set(match, "headers",
-             named_matches(arena, json_at(given, "headers", NULL),
-                           arena_printf(arena, "%s.headers", at), why));
-    json_set(match, "queryParams",
-             named_matches(arena, json_at(given, "queryParams", NULL),
-                           arena_printf(arena, "%s.queryParams", at), why));
-    return match;
-}
-
-struct json_object *httproute_matches(struct arena *arena, const struct canary_service *service,
-                                      const char **why)
-{
-    struct json_object *given = json_at(service->json, "match", NULL);
-    struct json_object *out = edit_array(arena);
-
-    *why = NULL;
-    for (size_t i = 0; i < json_len(given); i++) {
-        if (json_object_object_length(json_elem(given, i)) > 0)
-            add(out, one_match(arena, json_elem(given, i), i, why));
-    }
-    if (json_len(out) == 0)
-        add(out, one_match(arena, NULL, 0, why));
-    return out;
-}
-
-static struct json_object *header_list(struct arena *arena, struct json_object *map)
-{
-    struct json_object *out = edit_array(arena);
-    size_t count;
-    const char **keys = sorted_keys(arena, map, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        struct json_object *one = edit_object(arena);
-        json_set_str(one, "name", keys[i]);
-        json_set_str(one, "value", json_str_at(map, keys[i], NULL));
-        add(out, one);
-    }
-    return count > 0 ? out : NULL;
-}
-
-static struct json_object *typed_filter(struct arena *arena, struct json_object *filters,
-                                        const char *type, const char *key)
-{
-    struct json_object *filter = edit_object(arena);
-
-    json_set_str(filter, "type", type);
-    add(filters, filter);
-    return json_sub(filter, key);
-}
-
-static void header_filter(struct arena *arena, struct json_object *filters, const char *type,
-                          const char *key, struct json_object *given)
-{
-    if (!given)
-        return;
-    struct json_object *filter = typed_filter(arena, filters, type, key);
-    json_set(filter, "add", header_list(arena, json_at(given, "add", NULL)));
-    json_set(filter, "set", header_list(arena, json_at(given, "set", NULL)));
-    json_set(filter, "remove", json_copy(arena, json_at(given, "remove", NULL)));
-}
-
-static void rewrite_filter(struct arena *arena, struct json_object *filters,
-                           struct json_object *given)
-{
-    const char *uri = json_str_at(given, "uri", NULL);
-    const char *host = json_str_at(given, "authority", NULL);
-    const char *type = json_str_at(given, "type", NULL);
-    bool prefix = type && strcmp(type, "ReplacePrefixMatch") == 0;
-
-    if (!given)
-        return;
-    struct json_object *filter = typed_filter(arena, filters, "URLRewrite", "urlRewrite");
-    json_set_str(filter, "hostname", host && *host ? host : NULL);
-    if (!uri || !*uri)
-        return;
-    struct json_object *path = json_sub(filter, "path");
-    json_set_str(path, "type", prefix ? "ReplacePrefixMatch" : "ReplaceFullPath");
-    json_set_str(path, prefix ? "replacePrefixMatch" : "replaceFullPath", uri);
-}
-
-static void cors_filter(struct arena *arena, struct json_object *filters, struct json_object *given)
-{
-    static const char *const lists[][2] = {{"allowOrigin", "allowOrigins"},
-                                           {"allowMethods", "allowMethods"},
-                                           {"allowHeaders", "allowHeaders"},
-                                           {"exposeHeaders", "exposeHeaders"}};
-    const char *age = json_str_at(given, "maxAge", NULL);
-    int64_t age_ms;
-    struct errinfo ei;
-
-    if (!given)
-        return;
-    struct json_object *cors = typed_filter(arena, filters, "CORS", "cors");
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        edit_put(arena, cors, lists[i][1], json_at(given, lists[i][0], NULL));
-    if (json_bool_at(given, false, "allowCredentials", NULL))
-        json_set_bool(cors, "allowCredentials", true);
-    if (age && duration_parse_ms(age, &age_ms, &ei) == ERR_OK)
-        json_set_int(cors, "maxAge", age_ms / 1000);
-}
-
-struct json_object *httproute_filters(struct arena *arena, const struct canary_service *service,
-                                      bool rich)
-{
-    struct json_object *filters = edit_array(arena);
-    struct json_object *mirrors = json_at(service->json, "mirror", NULL);
-
-    header_filter(arena, filters, "RequestHeaderModifier", "requestHeaderModifier",
-                  json_at(service->json, "headers", "request", NULL));
-    header_filter(arena, filters, "ResponseHeaderModifier", "responseHeaderModifier",
-                  json_at(service->json, "headers", "response", NULL));
-    rewrite_filter(arena, filters, json_at(service->json, "rewrite", NULL));
-    for (size_t i = 0; i < json_len(mirrors); i++)
-        edit_put(arena, typed_filter(arena, filters, "RequestMirror", "requestMirror"),
-                 "backendRef", json_at(json_elem(mirrors, i), "backendRef", NULL));
-    if (rich)
-        cors_filter(arena, filters, json_at(service->json, "corsPolicy", NULL));
-    return json_len(filters) > 0 ? filters : NULL;
-}
-
-/* NULL, which removes it from a live route, unless the spec gives one. */
-static struct json_object *given_text(struct arena *arena, const struct canary_service *service,
-                                      const char *key)
-{
-    const char *text = json_str_at(service->json, key, NULL);
-
-    return text && *text ? json_own(arena, json_object_new_string(text)) : NULL;
-}
-
-struct json_object *httproute_timeouts(struct arena *arena, const struct canary_service *service)
-{
-    struct json_object *request = given_text(arena, service, "timeout");
-    struct json_object *backend_request = given_text(arena, service, "backendTimeout");
-    struct json_object *out = edit_object(arena);
-
-    json_set(out, "request", request);
-    json_set(out, "backendRequest", backend_request);
-    return request || backend_request ? out : NULL;
+    add_sticky(tick, version, weights, &live, rules);
+    add_rule(tick, version, rules, live.split,
+             weights->matched ? httproute_test_matches(tick->arena, canary, &why)
+                              : httproute_matches(tick->arena, service, &why),
+             mirrored_filters(tick, version, weights, live.split),
+             backend(tick, service->primary_name, weights->primary, binds ? cookies->primary : NULL,
+                     max_age(tick, tick_interval_ms(tick) / 1000)),
+             backend(tick, service->canary_name, weights->canary, binds ? cookies->canary : NULL,
+                     max_age(tick, canary->analysis.affinity.max_age_s)));
+    if (weights->matched)
+        add_rule(tick, version, rules, live.rest, httproute_matches(tick->arena, service, &why),
+                 httproute_filters(tick->arena, service, version->rich),
+                 backend(tick, service->primary_name, 100, NULL, NULL), NULL);
+    return rules;
 }

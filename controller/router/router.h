@@ -26,6 +26,8 @@ struct weights {
     bool mirrored; /* the canary gets a copy of the primary's requests; canary is 0 then */
     bool matched;  /* only requests that spec.analysis.match names are split, the others all go to
                     * the primary; false when every request is split */
+    bool mirrors_all; /* told by get(): mirrored, but the mesh copies every request, as it does not
+                       * know the share that spec.analysis.mirrorWeight asks for */
     struct cookies cookies; /* canary only with a share above 0, previous only with 0 */
 };
 

@@ -1,5 +1,6 @@
 #include "tick/edit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What tells GitOps tools to leave an object alone, when it says "disabled". */
@@ -15,6 +16,34 @@ struct json_object *edit_object(struct arena *arena)
 struct json_object *edit_array(struct arena *arena)
 {
     return json_own(arena, json_object_new_array());
+}
+
+void edit_add(struct json_object *array, struct json_object *value)
+{
+    json_object_array_add(array, json_object_get(value));
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char **edit_keys(struct arena *arena, struct json_object *map, size_t *count)
+{
+    bool is_map = json_object_is_type(map, json_type_object);
+    *count = is_map ? (size_t)json_object_object_length(map) : 0;
+    const char **keys = arena_array(arena, *count + 1, sizeof *keys);
+    size_t n = 0;
+
+    if (!is_map)
+        return keys;
+    json_object_object_foreach(map, key, value)
+    {
+        (void)value;
+        keys[n++] = key;
+    }
+    qsort(keys, n, sizeof *keys, by_text);
+    return keys;
 }
 
 void edit_put(struct arena *arena, struct json_object *object, const char *key,

@@ -19,6 +19,11 @@ struct json_object *edit_overlay(struct arena *arena, struct json_object *live,
 /* A new object (array, ...) owned by the arena. */
 struct json_object *edit_object(struct arena *arena);
 struct json_object *edit_array(struct arena *arena);
+/* Adds a borrowed value at the end. */
+void edit_add(struct json_object *array, struct json_object *value);
+/* The keys of an object (none of another value), sorted, so that a map always gives the same list.
+ */
+const char **edit_keys(struct arena *arena, struct json_object *map, size_t *count);
 /* Sets key to a copy of value, or removes it when value is NULL. */
 void edit_put(struct arena *arena, struct json_object *object, const char *key,
               struct json_object *value);

@@ -37,6 +37,9 @@ static void test_deleting(void **state)
     world_free(w);
 }
 
+#define TEST(match)                                                                                \
+    "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2,'match':" match "}}}"
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -66,14 +69,19 @@ static void test_refusals(void **state)
          "'name':'x'}}}",
          "spec.autoscalerRef.apiVersion: expected keda.sh/v1alpha1 for a ScaledObject, found "
          "\"autoscaling/v2\""},
-        {"{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'"
-         "headers':{'x':{'exact':'1'}}}]}}}",
-         "spec.analysis.match: A/B testing is not served with provider gatewayapi:v1 by this "
-         "version"},
-        {"{'spec':{'analysis':{'mirror':true}}}", "spec.analysis.mirror: mirroring is not served "
-                                                  "with provider gatewayapi:v1 by this version"},
-        {"{'spec':{'analysis':{'sessionAffinity':{'cookieName':'x'}}}}",
-         "spec.analysis.sessionAffinity: not served with provider gatewayapi:v1 by this version"},
+        {"{'spec':{'provider':'kubernetes','analysis':{'mirror':true}}}",
+         "spec.analysis.mirror: mirroring is not possible with provider kubernetes"},
+        {"{'spec':{'provider':'kubernetes','analysis':{'sessionAffinity':{'cookieName':'x'}}}}",
+         "spec.analysis.sessionAffinity: not possible with provider kubernetes"},
+        {TEST("[{'headers':{'x':{'exact':'1'}}}],'mirror':true"),
+         "spec.analysis.mirror: an A/B test routes its requests to the canary at once and has none "
+         "to copy; leave out mirror or match"},
+        {TEST("[{'headers':{'x':{'suffix':'1'}}}]"),
+         "spec.analysis.match[0].headers.x: the Gateway API matches exact or regex only"},
+        {TEST("[{'headers':{'x':{'exact':'1'}}},{}]"),
+         "spec.analysis.match[1]: expected headers or queryParams"},
+        {TEST("[{'headers':{'x':{'exact':'1'}},'sourceLabels':{'app':'x'}}]"),
+         "spec.analysis.match[0].sourceLabels: the Gateway API cannot match labels of the client"},
         {"{'spec':{'analysis':{'alerts':[{'name':'x','severity':'info','providerRef':{'name':'x'}}]"
          "}}}",
          "spec.analysis.alerts: AlertProviders are not served by this version"},
@@ -131,10 +139,10 @@ static void test_a_refusal_in_the_middle_freezes(void **state)
     world_tick(w);
     world_settle(w);
     world_tick(w);
-    world_patch_canary(w, "{'spec':{'analysis':{'mirror':true}}}");
+    world_patch_canary(w, "{'spec':{'analysis':{'match':[{}]}}}");
     expect_tick(w, "status [Promoted=Unknown Accepted=False]\n"
-                   "event Warning Progressing: spec.analysis.mirror: mirroring is not served with "
-                   "provider gatewayapi:v1 by this version\n"
+                   "event Warning Progressing: spec.analysis.match[0]: expected headers or "
+                   "queryParams\n"
                    "again never\n");
     assert_string_equal(world_weights(w), "80/20");
     world_free(w);

@@ -1,0 +1,129 @@
+/*
+ * What a rule does to a request and its answer, translated from spec.service. Explicit nulls remove
+ * what a live rule has and the spec no longer gives.
+ */
+#include <string.h>
+
+#include "base/duration.h"
+#include "router/common_httproute.h"
+#include "tick/edit.h"
+
+static struct json_object *header_list(struct arena *arena, struct json_object *map)
+{
+    struct json_object *out = edit_array(arena);
+    size_t count;
+    const char **keys = edit_keys(arena, map, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *one = edit_object(arena);
+        json_set_str(one, "name", keys[i]);
+        json_set_str(one, "value", json_str_at(map, keys[i], NULL));
+        edit_add(out, one);
+    }
+    return count > 0 ? out : NULL;
+}
+
+static struct json_object *typed_filter(struct arena *arena, struct json_object *filters,
+                                        const char *type, const char *key)
+{
+    struct json_object *filter = edit_object(arena);
+
+    json_set_str(filter, "type", type);
+    edit_add(filters, filter);
+    return json_sub(filter, key);
+}
+
+static void header_filter(struct arena *arena, struct json_object *filters, const char *type,
+                          const char *key, struct json_object *given)
+{
+    if (!given)
+        return;
+    struct json_object *filter = typed_filter(arena, filters, type, key);
+    json_set(filter, "add", header_list(arena, json_at(given, "add", NULL)));
+    json_set(filter, "set", header_list(arena, json_at(given, "set", NULL)));
+    json_set(filter, "remove", json_copy(arena, json_at(given, "remove", NULL)));
+}
+
+static void rewrite_filter(struct arena *arena, struct json_object *filters,
+                           struct json_object *given)
+{
+    const char *uri = json_str_at(given, "uri", NULL);
+    const char *host = json_str_at(given, "authority", NULL);
+    const char *type = json_str_at(given, "type", NULL);
+    bool prefix = type && strcmp(type, "ReplacePrefixMatch") == 0;
+
+    if (!given)
+        return;
+    struct json_object *filter = typed_filter(arena, filters, "URLRewrite", "urlRewrite");
+    json_set(filter, "hostname", NULL);
+    json_set(filter, "path", NULL);
+    if (host && *host)
+        json_set_str(filter, "hostname", host);
+    if (!uri || !*uri)
+        return;
+    struct json_object *path = edit_object(arena);
+    json_set_str(path, "type", prefix ? "ReplacePrefixMatch" : "ReplaceFullPath");
+    json_set(path, prefix ? "replaceFullPath" : "replacePrefixMatch", NULL);
+    json_set_str(path, prefix ? "replacePrefixMatch" : "replaceFullPath", uri);
+    json_set(filter, "path", path);
+}
+
+static void cors_filter(struct arena *arena, struct json_object *filters, struct json_object *given)
+{
+    static const char *const lists[][2] = {{"allowOrigin", "allowOrigins"},
+                                           {"allowMethods", "allowMethods"},
+                                           {"allowHeaders", "allowHeaders"},
+                                           {"exposeHeaders", "exposeHeaders"}};
+    const char *age = json_str_at(given, "maxAge", NULL);
+    int64_t age_ms;
+    struct errinfo ei;
+
+    if (!given)
+        return;
+    struct json_object *cors = typed_filter(arena, filters, "CORS", "cors");
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        json_set(cors, lists[i][1], json_copy(arena, json_at(given, lists[i][0], NULL)));
+    if (json_bool_at(given, false, "allowCredentials", NULL))
+        json_set_bool(cors, "allowCredentials", true);
+    if (age && duration_parse_ms(age, &age_ms, &ei) == ERR_OK)
+        json_set_int(cors, "maxAge", age_ms / 1000);
+}
+
+struct json_object *httproute_filters(struct arena *arena, const struct canary_service *service,
+                                      bool rich)
+{
+    struct json_object *filters = edit_array(arena);
+    struct json_object *mirrors = json_at(service->json, "mirror", NULL);
+
+    header_filter(arena, filters, "RequestHeaderModifier", "requestHeaderModifier",
+                  json_at(service->json, "headers", "request", NULL));
+    header_filter(arena, filters, "ResponseHeaderModifier", "responseHeaderModifier",
+                  json_at(service->json, "headers", "response", NULL));
+    rewrite_filter(arena, filters, json_at(service->json, "rewrite", NULL));
+    for (size_t i = 0; i < json_len(mirrors); i++)
+        edit_put(arena, typed_filter(arena, filters, "RequestMirror", "requestMirror"),
+                 "backendRef", json_at(json_elem(mirrors, i), "backendRef", NULL));
+    if (rich)
+        cors_filter(arena, filters, json_at(service->json, "corsPolicy", NULL));
+    return json_len(filters) > 0 ? filters : NULL;
+}
+
+/* NULL, which removes it from a live route, unless the spec gives one. */
+static struct json_object *given_text(struct arena *arena, const struct canary_service *service,
+                                      const char *key)
+{
+    const char *text = json_str_at(service->json, key, NULL);
+
+    return text && *text ? json_own(arena, json_object_new_string(text)) : NULL;
+}
+
+struct json_object *httproute_timeouts(struct arena *arena, const struct canary_service *service)
+{
+    struct json_object *request = given_text(arena, service, "timeout");
+    struct json_object *backend_request = given_text(arena, service, "backendTimeout");
+    struct json_object *out = edit_object(arena);
+
+    json_set(out, "request", request);
+    json_set(out, "backendRequest", backend_request);
+    return request || backend_request ? out : NULL;
+}

@@ -1,0 +1,226 @@
+/*
+ * Which requests a rule takes, translated from spec.service.match, for A/B tests joined with
+ * spec.analysis.match, and for session affinity with a cookie. Explicit nulls remove what a live
+ * rule has and the spec no longer gives; edit_overlay() drops them where there is nothing to
+ * remove.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "router/common_httproute.h"
+#include "tick/edit.h"
+
+/* StringMatch {exact} or {regex} by name to the Gateway API's list; NULL and *why when it is
+ * something else. */
+static struct json_object *named_matches(struct arena *arena, struct json_object *map,
+                                         const char *what, const char **why)
+{
+    struct json_object *out = edit_array(arena);
+    size_t count;
+    const char **keys = edit_keys(arena, map, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *match = json_at(map, keys[i], NULL);
+        const char *exact = json_str_at(match, "exact", NULL);
+        const char *regex = json_str_at(match, "regex", NULL);
+        struct json_object *one = edit_object(arena);
+        if (!(exact && *exact) && !(regex && *regex)) {
+            *why = arena_printf(arena, "%s.%s: the Gateway API matches exact or regex only", what,
+                                keys[i]);
+            return NULL;
+        }
+        json_set_str(one, "name", keys[i]);
+        json_set_str(one, "type", exact && *exact ? "Exact" : "RegularExpression");
+        json_set_str(one, "value", exact && *exact ? exact : regex);
+        edit_add(out, one);
+    }
+    return count > 0 ? out : NULL;
+}
+
+static struct json_object *path_match(struct arena *arena, struct json_object *uri)
+{
+    static const struct {
+        const char *key, *type;
+    } kinds[] = {{"regex", "RegularExpression"}, {"exact", "Exact"}, {"prefix", "PathPrefix"}};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const char *value = json_str_at(uri, kinds[i].key, NULL);
+        if (!value || !*value)
+            continue;
+        struct json_object *path = edit_object(arena);
+        json_set_str(path, "type", kinds[i].type);
+        json_set_str(path, "value", value);
+        return path;
+    }
+    return NULL;
+}
+
+/* The API's own default, said explicitly: left out, it would be put back by the server and differ
+ * for ever. */
+static struct json_object *any_path(struct arena *arena)
+{
+    struct json_object *path = edit_object(arena);
+
+    json_set_str(path, "type", "PathPrefix");
+    json_set_str(path, "value", "/");
+    return path;
+}
+
+static struct json_object *one_match(struct arena *arena, struct json_object *given, size_t index,
+                                     const char **why)
+{
+    const char *at = arena_printf(arena, "spec.service.match[%zu]", index);
+    struct json_object *match = edit_object(arena);
+    struct json_object *uri = json_at(given, "uri", NULL);
+    const char *method = json_str_at(given, "method", "exact", NULL);
+
+    struct json_object *path = path_match(arena, uri);
+    if (uri && !path)
+        *why = arena_printf(arena, "%s.uri: expected one of exact, prefix, regex", at);
+    json_set(match, "path", path ? path : any_path(arena));
+    json_set(match, "method", method ? json_own(arena, json_object_new_string(method)) : NULL);
+    if (json_at(given, "method", NULL) && !method)
+        *why = arena_printf(arena, "%s.method: the Gateway API matches exact only", at);
+    json_set(match, "headers",
+             named_matches(arena, json_at(given, "headers", NULL),
+                           arena_printf(arena, "%s.headers", at), why));
+    json_set(match, "queryParams",
+             named_matches(arena, json_at(given, "queryParams", NULL),
+                           arena_printf(arena, "%s.queryParams", at), why));
+    return match;
+}
+
+struct json_object *httproute_matches(struct arena *arena, const struct canary_service *service,
+                                      const char **why)
+{
+    struct json_object *given = json_at(service->json, "match", NULL);
+    struct json_object *out = edit_array(arena);
+
+    *why = NULL;
+    for (size_t i = 0; i < json_len(given); i++) {
+        if (json_object_object_length(json_elem(given, i)) > 0)
+            edit_add(out, one_match(arena, json_elem(given, i), i, why));
+    }
+    if (json_len(out) == 0)
+        edit_add(out, one_match(arena, NULL, 0, why));
+    return out;
+}
+
+/* The matches of an A/B test know headers and query parameters only. */
+static struct json_object *one_test(struct arena *arena, struct json_object *given, size_t index,
+                                    const char **why)
+{
+    const char *at = arena_printf(arena, "spec.analysis.match[%zu]", index);
+    struct json_object *match = edit_object(arena);
+
+    json_set(match, "headers",
+             named_matches(arena, json_at(given, "headers", NULL),
+                           arena_printf(arena, "%s.headers", at), why));
+    json_set(match, "queryParams",
+             named_matches(arena, json_at(given, "queryParams", NULL),
+                           arena_printf(arena, "%s.queryParams", at), why));
+    if (json_at(given, "sourceLabels", NULL))
+        *why = arena_printf(
+            arena, "%s.sourceLabels: the Gateway API cannot match labels of the client", at);
+    else if (!*why && !json_at(match, "headers", NULL) && !json_at(match, "queryParams", NULL))
+        *why = arena_printf(arena, "%s: expected headers or queryParams", at);
+    return match;
+}
+
+/* A regular expression for this text and no other. */
+static const char *quoted(struct arena *arena, const char *text, size_t len)
+{
+    char *out = arena_alloc(arena, 2 * len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (strchr("\\.+*?()|[]{}^$", text[i]))
+            out[n++] = '\\';
+        out[n++] = text[i];
+    }
+    out[n] = '\0';
+    return out;
+}
+
+static struct json_object *one_cookie(struct arena *arena, const char *cookie)
+{
+    struct json_object *match = edit_object(arena);
+    struct json_object *headers = edit_array(arena);
+    struct json_object *header = edit_object(arena);
+    const char *value = strchr(cookie, '=');
+    size_t len = value ? (size_t)(value - cookie) : strlen(cookie);
+
+    json_set_str(header, "name", "Cookie");
+    json_set_str(header, "type", "RegularExpression");
+    json_set_str(header, "value",
+                 arena_printf(arena, ".*%s.*%s.*", quoted(arena, cookie, len),
+                              value ? quoted(arena, value + 1, strlen(value + 1)) : ""));
+    edit_add(headers, header);
+    json_set(match, "headers", headers);
+    return match;
+}
+
+/* Both lists; where both name the same header or parameter the first one counts, as a list may name
+ * it once. */
+static struct json_object *join_fields(struct arena *arena, struct json_object *first,
+                                       struct json_object *second)
+{
+    struct json_object *out = edit_array(arena);
+
+    for (size_t i = 0; i < json_len(first); i++)
+        edit_add(out, json_elem(first, i));
+    for (size_t i = 0; i < json_len(second); i++) {
+        const char *name = json_str_at(json_elem(second, i), "name", NULL);
+        bool is_there = false;
+        for (size_t j = 0; j < json_len(first) && !is_there; j++)
+            is_there = strcasecmp(json_str_at(json_elem(first, j), "name", NULL), name) == 0;
+        if (!is_there)
+            edit_add(out, json_elem(second, i));
+    }
+    return json_len(out) > 0 ? out : NULL;
+}
+
+/* Requests for which both hold: the special one and one of the service's. */
+static void add_joined(struct arena *arena, struct json_object *out, struct json_object *special,
+                       struct json_object *service_matches)
+{
+    static const char *const keys[] = {"headers", "queryParams"};
+
+    for (size_t i = 0; i < json_len(service_matches); i++) {
+        struct json_object *match = json_copy(arena, json_elem(service_matches, i));
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+            json_set(
+                match, keys[k],
+                join_fields(arena, json_at(special, keys[k], NULL), json_at(match, keys[k], NULL)));
+        edit_add(out, match);
+    }
+}
+
+struct json_object *httproute_test_matches(struct arena *arena, const struct canary *canary,
+                                           const char **why)
+{
+    struct json_object *service = httproute_matches(arena, &canary->service, why);
+    struct json_object *given = canary->analysis.match;
+    struct json_object *out = edit_array(arena);
+
+    for (size_t i = 0; i < json_len(given) && !*why; i++)
+        add_joined(arena, out, one_test(arena, json_elem(given, i), i, why), service);
+    if (!*why && json_len(out) > HTTPROUTE_MAX_MATCHES)
+        *why =
+            arena_printf(arena,
+                         "spec.analysis.match: with spec.service.match it makes %zu matches, the "
+                         "Gateway API takes %d of a rule",
+                         json_len(out), HTTPROUTE_MAX_MATCHES);
+    return out;
+}
+
+struct json_object *httproute_cookie_matches(struct arena *arena,
+                                             const struct canary_service *service,
+                                             const char *cookie)
+{
+    const char *why;
+    struct json_object *out = edit_array(arena);
+
+    add_joined(arena, out, one_cookie(arena, cookie), httproute_matches(arena, service, &why));
+    return out;
+}
