@@ -111,6 +111,8 @@ static void read_status(struct json_object *object, struct canary_status *out)
         .affinity_cookie = read_cookie(status, "sessionAffinityCookie"),
         .primary_affinity_cookie = read_cookie(status, "primarySessionAffinityCookie"),
         .previous_affinity_cookie = read_cookie(status, "previousSessionAffinityCookie"),
+        .provider = json_str_at(status, "provider", NULL),
+        .service_name = json_str_at(status, "serviceName", NULL),
     };
 }
 

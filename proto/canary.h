@@ -145,6 +145,10 @@ struct canary_status {
     const char *last_transition_time;
     /* cookies of session affinity as "NAME=VALUE", NULL if none */
     const char *affinity_cookie, *primary_affinity_cookie, *previous_affinity_cookie;
+    /* What the routes are made by, and for. Flagger drops both: NULL tells that it wrote the status
+     * last, and that the hashes are those of its version. */
+    const char *provider;
+    const char *service_name;
     struct json_object *json; /* NULL if there is no status */
 };
 

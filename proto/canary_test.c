@@ -108,7 +108,10 @@ static void test_status(void **state)
         arena, "{\"status\":{\"phase\":\"WaitingPromotion\",\"canaryWeight\":50,\"failedChecks\":2,"
                "\"iterations\":-1,\"lastAppliedSpec\":\"a\",\"lastPromotedSpec\":\"b\","
                "\"trackedConfigs\":{\"configmap/x\":\"1\"},"
+               "\"provider\":\"istio\",\"serviceName\":\"apex\","
                "\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}}");
+    assert_string_equal(c.status.provider, "istio");
+    assert_string_equal(c.status.service_name, "apex");
     assert_int_equal(c.status.phase, PHASE_WaitingPromotion);
     assert_int_equal(c.status.canary_weight, 50);
     assert_int_equal(c.status.failed_checks, 2);
@@ -134,6 +137,7 @@ static void test_an_odd_status_is_put_right(void **state)
     assert_int_equal(c.status.iterations, -1);
     assert_string_equal(c.status.last_applied_spec, "");
     assert_null(c.status.tracked_configs);
+    assert_null(c.status.service_name);
     arena_free(arena);
 }
 

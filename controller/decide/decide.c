@@ -29,8 +29,9 @@ static enum verdict (*const rules[])(struct release *r) = {
     initialise_settle,   /* what was repaired is read again before anything is concluded from it */
     initialise_finish,   /* steps 12, 14: only now the target may go to zero */
 
-    detect_routes, /* step 18 */
-    detect_idle,   /* steps 15, 16: nothing new, or the primary runs it already: ends here */
+    detect_routes,   /* step 18 */
+    takeover_hashes, /* a status that another version of Flagger left */
+    detect_idle,     /* steps 15, 16: nothing new, or the primary runs it already: ends here */
     detect_other_revision, /* step 20: another revision than the one analysed; or the old one again
                             */
     promote_resume,        /* a promotion that was cut off */

@@ -9,17 +9,17 @@ enum verdict detect_routes(struct release *r)
     return r->router->get(r->tick, &r->weights);
 }
 
-/* Flagger does not track binaryData: a status that does not know its hash yet says nothing about
- * it. */
-static bool is_unknown_binary(const char *key, struct json_object *tracked)
+/* Flagger does not track binaryData: a status of its own says nothing about it. */
+static bool is_unknown_binary(const struct release *r, const char *key)
 {
     size_t len = strlen(key), suffix = strlen(CONFIGS_BINARY);
 
-    return len > suffix && strcmp(key + len - suffix, CONFIGS_BINARY) == 0 &&
-           !json_at(tracked, key, NULL);
+    return takeover_is_flaggers(r) && len > suffix &&
+           strcmp(key + len - suffix, CONFIGS_BINARY) == 0 &&
+           !json_at(r->canary->status.tracked_configs, key, NULL);
 }
 
-static bool configs_changed(const struct release *r)
+bool detect_configs_changed(const struct release *r)
 {
     struct json_object *now = r->info.configs;
     struct json_object *tracked = r->canary->status.tracked_configs;
@@ -28,7 +28,7 @@ static bool configs_changed(const struct release *r)
         return false;
     json_object_object_foreach(now, key, value)
     {
-        if (!is_unknown_binary(key, tracked) && !json_same(json_at(tracked, key, NULL), value))
+        if (!is_unknown_binary(r, key) && !json_same(json_at(tracked, key, NULL), value))
             return true;
     }
     if (!json_object_is_type(tracked, json_type_object))
@@ -58,7 +58,7 @@ bool detect_changed(struct release *r)
     /* A person who puts the promoted spec back has rolled back by hand. */
     if (!is_promoted_hash(r) && !is_applied_hash(r))
         return true;
-    return configs_changed(r);
+    return detect_configs_changed(r);
 }
 
 /*
@@ -123,32 +123,52 @@ static enum verdict repair_idle_weights(struct release *r)
  * The hash is another one, and yet the primary runs just this: the status was written by a Flagger
  * whose hash was another, or somebody promoted by hand. There is nothing to release.
  */
-static enum verdict adopt(struct release *r, bool *adopted)
+static enum verdict adopt(struct release *r, bool *changed)
 {
-    enum verdict verdict = VERDICT_GO;
+    bool same;
+    enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
 
-    *adopted = false;
-    if (r->phase == PHASE_Initialized || r->phase == PHASE_Succeeded)
-        verdict = r->target->compare(r->tick, &r->info, adopted);
-    if (verdict != VERDICT_GO || !*adopted)
+    if (verdict != VERDICT_GO || !same)
         return verdict;
+    *changed = false;
     status_sync(r);
     status_text(r, "lastPromotedSpec", r->info.hash);
     return VERDICT_GO;
 }
 
+/*
+ * In Failed, the spec that was promoted before is nothing new, as long as the primary runs it. It
+ * does not when a promotion broke: Flagger's status does not tell, and calls it promoted for ever.
+ */
+static enum verdict check_restored(struct release *r, bool *changed)
+{
+    bool same;
+    enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
+
+    *changed = !same;
+    return verdict;
+}
+
+static enum verdict find_change(struct release *r, bool *changed)
+{
+    *changed = detect_changed(r);
+    if (*changed && r->phase != PHASE_Failed)
+        return adopt(r, changed);
+    if (!*changed && r->phase == PHASE_Failed && !is_applied_hash(r))
+        return check_restored(r, changed);
+    return VERDICT_GO;
+}
+
 enum verdict detect_idle(struct release *r)
 {
-    bool adopted;
+    bool changed;
 
     if (!release_is_idle(r))
         return VERDICT_GO;
-    if (!detect_changed(r))
-        return repair_idle_weights(r);
-    enum verdict verdict = adopt(r, &adopted);
+    enum verdict verdict = find_change(r, &changed);
     if (verdict != VERDICT_GO)
         return verdict;
-    if (adopted)
+    if (!changed)
         return repair_idle_weights(r);
     release_again(r, AGAIN_INTERVAL);
     return VERDICT_GO;
@@ -157,14 +177,22 @@ enum verdict detect_idle(struct release *r)
 /*
  * The promoted spec is back while another revision waits or is analysed: nothing is left to
  * release. (Flagger goes on and promotes what it has not analysed.) With tracked configs the old
- * spec may meet new configs, which is a revision of its own.
+ * spec may meet new configs, which is a revision of its own: there the primary is asked what it
+ * runs, and also where the hashes may be those of another version of Flagger. While Flagger waits
+ * after a failure, its status calls the revision that waits the one applied last.
  */
-static bool is_restored(struct release *r)
+static enum verdict find_restored(struct release *r, bool *restored)
 {
-    if (r->phase == PHASE_Waiting)
-        return !detect_changed(r);
-    bool has_configs = r->info.configs && json_object_object_length(r->info.configs) > 0;
-    return is_promoted_hash(r) && !is_applied_hash(r) && !has_configs;
+    bool waiting = r->phase == PHASE_Waiting;
+
+    *restored = false;
+    if (waiting && !takeover_is_flaggers(r)) {
+        *restored = !detect_changed(r);
+        return VERDICT_GO;
+    }
+    if (!waiting && (is_applied_hash(r) || !is_promoted_hash(r)))
+        return VERDICT_GO;
+    return r->target->compare(r->tick, &r->info, restored);
 }
 
 static enum verdict cancel(struct release *r)
@@ -232,11 +260,16 @@ static enum verdict restart(struct release *r)
 
 enum verdict detect_other_revision(struct release *r)
 {
+    bool restored;
+
     if (r->phase != PHASE_Waiting && !release_is_analysing(r))
         return VERDICT_GO;
-    if (is_restored(r))
+    enum verdict verdict = find_restored(r, &restored);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (restored)
         return cancel(r);
-    if (release_is_analysing(r) && (!is_applied_hash(r) || configs_changed(r)))
+    if (release_is_analysing(r) && (!is_applied_hash(r) || detect_configs_changed(r)))
         return restart(r);
     return VERDICT_GO;
 }

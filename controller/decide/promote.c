@@ -33,13 +33,21 @@ enum verdict promote_begin(struct release *r)
 /*
  * The primary carries the analysed revision already: the promotion was cut off before its status
  * was written, and there is no way back. (Going on with the analysis could end in a rollback to a
- * primary that has the new revision.)
+ * primary that has the new revision.) Where Flagger cut it off, the primary's id does not tell.
  */
 enum verdict promote_resume(struct release *r)
 {
-    if (!release_is_analysing(r) || !r->target->is_promoted(r->tick, &r->info))
+    enum verdict verdict = VERDICT_GO;
+    bool carried;
+
+    if (!release_is_analysing(r))
         return VERDICT_GO;
-    enum verdict verdict = promote_begin(r);
+    carried = r->target->is_promoted(r->tick, &r->info);
+    if (!carried && takeover_is_flaggers(r))
+        verdict = r->target->compare(r->tick, &r->info, &carried);
+    if (verdict != VERDICT_GO || !carried)
+        return verdict;
+    verdict = promote_begin(r);
     release_again(r, AGAIN_NOW);
     return verdict;
 }

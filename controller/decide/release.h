@@ -79,7 +79,8 @@ void status_weight(struct release *r,
                    int canary); /* canaryWeight, the cookies, and the gauges when it changes */
 void status_sync(
     struct release *r); /* lastAppliedSpec and trackedConfigs are those of the target now */
-void status_reset(struct release *r); /* failedChecks and iterations are 0 */
+void status_sync_hash(struct release *r); /* lastAppliedSpec alone */
+void status_reset(struct release *r);     /* failedChecks and iterations are 0 */
 /*
  * What a release waits for, and since when: for an approval, for metrics. They are conditions, so
  * that a deadline survives a restart and nothing is told twice.
@@ -124,6 +125,7 @@ enum verdict initialise_settle(struct release *r);
 enum verdict initialise_finish(struct release *r);
 
 enum verdict detect_routes(struct release *r);
+enum verdict takeover_hashes(struct release *r);
 enum verdict detect_idle(struct release *r);
 enum verdict detect_other_revision(struct release *r);
 enum verdict detect_due(struct release *r);
@@ -154,6 +156,9 @@ enum verdict abtest_advance(struct release *r);
  * ------------------------------------------------------------------------------ */
 /* target or tracked configs differ from what was applied last; step 15. */
 bool detect_changed(struct release *r);
+bool detect_configs_changed(const struct release *r);
+/* The status was last written by Flagger, as far as can be told. */
+bool takeover_is_flaggers(const struct release *r);
 /* The target gets its replicas, as many as its scaler or the primary say. */
 enum verdict begin_scale_up(struct release *r);
 /* The weight after `weight`, at most the maximum. */

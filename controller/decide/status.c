@@ -103,12 +103,20 @@ void status_weight(struct release *r, int canary)
     plan_weights(r->tick, 100 - canary, canary);
 }
 
+/* Our hash, and with it what the routes of this release are made by. */
+void status_sync_hash(struct release *r)
+{
+    status_text(r, "lastAppliedSpec", r->info.hash);
+    status_text(r, "provider", r->tick->provider);
+    status_text(r, "serviceName", r->canary->service.name);
+}
+
 void status_sync(struct release *r)
 {
     struct json_object *tracked = json_copy(r->tick->arena, r->info.configs);
     struct json_object *old = r->canary->status.tracked_configs;
 
-    status_text(r, "lastAppliedSpec", r->info.hash);
+    status_sync_hash(r);
     if (tracked && json_object_is_type(old, json_type_object)) {
         /* a merge patch removes a config that is no longer named only by saying so */
         json_object_object_foreach(old, key, value)
@@ -211,7 +219,9 @@ void status_write(struct release *r)
         json_merge_diff(r->tick->arena, before ? before : edit_object(r->tick->arena), after);
     if (!diff)
         return;
-    json_set_str(diff, "lastTransitionTime", clock_rfc3339(r->tick->now_ms, now));
+    /* A condition that tells something does not move the release. */
+    if (json_object_object_length(diff) > 1 || !json_at(diff, "conditions", NULL))
+        json_set_str(diff, "lastTransitionTime", clock_rfc3339(r->tick->now_ms, now));
     json_set(patch, "status", diff);
     plan_status(r->tick, patch);
 }

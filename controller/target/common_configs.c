@@ -219,6 +219,17 @@ enum verdict configs_copy(struct tick *tick, const struct target_info *info)
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }
 
+/* Flagger copies no binaryData; as long as the status is its own, that is no difference. */
+static bool holds_part(struct tick *tick, struct json_object *copy, struct json_object *source,
+                       const char *part)
+{
+    struct json_object *held = json_at(copy, part, NULL);
+
+    if (!held && strcmp(part, "binaryData") == 0 && !tick->canary->status.service_name)
+        return true;
+    return json_same(held, json_at(source, part, NULL));
+}
+
 enum verdict configs_compare(struct tick *tick, const struct target_info *info, bool *same)
 {
     bool known = true;
@@ -234,8 +245,7 @@ enum verdict configs_compare(struct tick *tick, const struct target_info *info, 
             continue;
         }
         for (int i = 0; i < PARTS; i++)
-            *same = *same && copy &&
-                    json_same(json_at(copy, parts[i], NULL), json_at(ref->object, parts[i], NULL));
+            *same = *same && copy && holds_part(tick, copy, ref->object, parts[i]);
     }
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }
@@ -257,4 +267,22 @@ static void rename_one(struct tick *tick, void *arg, const struct kube_resource 
 void configs_rename(struct tick *tick, const struct target_info *info, struct json_object *pod_spec)
 {
     visit_spec(tick, pod_spec, rename_one, (void *)info);
+}
+
+static void unname_one(struct tick *tick, void *arg, const struct kube_resource *resource,
+                       struct json_object *object, const char *key)
+{
+    static const char suffix[] = "-primary";
+    const char *name = json_str_at(object, key, NULL);
+    size_t len = strlen(name), tail = strlen(suffix);
+
+    (void)arg;
+    (void)resource;
+    if (len > tail && strcmp(name + len - tail, suffix) == 0)
+        json_set_str(object, key, arena_printf(tick->arena, "%.*s", (int)(len - tail), name));
+}
+
+void configs_unname(struct tick *tick, struct json_object *pod_spec)
+{
+    visit_spec(tick, pod_spec, unname_one, NULL);
 }

@@ -27,6 +27,8 @@ enum verdict configs_compare(struct tick *tick, const struct target_info *info, 
 /* Renames the tracked configs in pod_spec (a tree of the caller's own) to their primary copies. */
 void configs_rename(struct tick *tick, const struct target_info *info,
                     struct json_object *pod_spec);
+/* The other way round: every config named like a primary copy gets the name of what it copies. */
+void configs_unname(struct tick *tick, struct json_object *pod_spec);
 
 /* Keys that end so hold the hash of a ConfigMap's binaryData, which Flagger does not track: one
  * that a status does not have yet is no change. */

@@ -176,19 +176,21 @@ static void test_compares_the_copies(void **state)
 {
     static const struct {
         const char *key, *object; /* NULL: missing */
-        bool same;
+        bool same, same_for_flagger;
     } cases[] = {
-        {"configmaps/a-primary", "{'data':{'a':'1'},'binaryData':{'b':'MQ=='}}", true},
-        {"configmaps/a-primary", "{'data':{'a':'1'}}", false},
-        {"configmaps/a-primary", "{'data':{'a':'2'},'binaryData':{'b':'MQ=='}}", false},
-        {"configmaps/a-primary", NULL, false},
-        {"secrets/s-primary", "{'type':'kubernetes.io/tls','data':{'k':'MQ=='}}", false},
-        {"secrets/s-primary", NULL, false},
+        {"configmaps/a-primary", "{'data':{'a':'1'},'binaryData':{'b':'MQ=='}}", true, true},
+        {"configmaps/a-primary", "{'data':{'a':'1'},'binaryData':{'b':'Mg=='}}", false, false},
+        {"configmaps/a-primary", "{'data':{'a':'1'}}", false, true},
+        {"configmaps/a-primary", "{'data':{'a':'2'},'binaryData':{'b':'MQ=='}}", false, false},
+        {"configmaps/a-primary", NULL, false, false},
+        {"secrets/s-primary", "{'type':'kubernetes.io/tls','data':{'k':'MQ=='}}", false, false},
+        {"secrets/s-primary", NULL, false, false},
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = fixture_new(NULL);
+    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+        bool flagger = i % 2; /* wrote the status */
+        struct fixture f = fixture_new(flagger ? NULL : "{'status':{'serviceName':'podinfo'}}");
         struct target_info info = {0};
         struct json_object *spec = fixture_json(
             f.arena, "{'volumes':[{'configMap':{'name':'a'}},{'secret':{'secretName':'s'}}]}");
@@ -197,12 +199,12 @@ static void test_compares_the_copies(void **state)
         fixture_put(&f, "secrets/s", "{'type':'Opaque','data':{'k':'MQ=='}}");
         fixture_put(&f, "configmaps/a-primary", "{'data':{'a':'1'},'binaryData':{'b':'MQ=='}}");
         fixture_put(&f, "secrets/s-primary", "{'type':'Opaque','data':{'k':'MQ=='}}");
-        json_object_object_del(f.objects, cases[i].key);
-        if (cases[i].object)
-            fixture_put(&f, cases[i].key, cases[i].object);
+        json_object_object_del(f.objects, cases[i / 2].key);
+        if (cases[i / 2].object)
+            fixture_put(&f, cases[i / 2].key, cases[i / 2].object);
         assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
         assert_int_equal(fixture_run(&f, configs_compare(f.tick, &info, &same)), VERDICT_GO);
-        assert_int_equal(same, cases[i].same);
+        assert_int_equal(same, flagger ? cases[i / 2].same_for_flagger : cases[i / 2].same);
         fixture_end(&f);
     }
 }

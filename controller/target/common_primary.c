@@ -69,11 +69,10 @@ static bool is_selector_label(const struct settings *settings, const char *key)
     return false;
 }
 
-/* A label selector that picks the target's pods by the Deployment's name picks the primary's
- * instead. */
-static void rewrite_selector(struct tick *tick, struct json_object *selector)
+/* A label selector that picks one workload's pods by its name picks the other's instead. */
+static void rewrite_selector(struct tick *tick, struct json_object *selector, const char *from,
+                             const char *to)
 {
-    const char *target = tick->canary->target.name;
     struct json_object *expressions = json_at(selector, "matchExpressions", NULL);
     struct json_object *labels = json_at(selector, "matchLabels", NULL);
 
@@ -84,20 +83,21 @@ static void rewrite_selector(struct tick *tick, struct json_object *selector)
             continue;
         for (size_t j = 0; j < json_len(values); j++) {
             const char *value = json_object_get_string(json_elem(values, j));
-            if (!value || strcmp(value, target) != 0)
+            if (!value || strcmp(value, from) != 0)
                 continue;
-            json_object_array_put_idx(values, j, json_object_new_string(primary_name(tick)));
+            json_object_array_put_idx(values, j, json_object_new_string(to));
             break;
         }
     }
     for (const char *const *label = tick->settings->selector_labels; label && *label; label++) {
         const char *value = json_str_at(labels, *label, NULL);
-        if (value && strcmp(value, target) == 0)
-            json_set_str(labels, *label, primary_name(tick));
+        if (value && strcmp(value, from) == 0)
+            json_set_str(labels, *label, to);
     }
 }
 
-void primary_rewrite_affinity(struct tick *tick, struct json_object *spec)
+void primary_rewrite_affinity(struct tick *tick, struct json_object *spec, const char *from,
+                              const char *to)
 {
     struct json_object *spread = json_at(spec, "topologySpreadConstraints", NULL);
     struct json_object *anti = json_at(spec, "affinity", "podAntiAffinity", NULL);
@@ -107,12 +107,13 @@ void primary_rewrite_affinity(struct tick *tick, struct json_object *spec)
         json_at(anti, "requiredDuringSchedulingIgnoredDuringExecution", NULL);
 
     for (size_t i = 0; i < json_len(spread); i++)
-        rewrite_selector(tick, json_at(json_elem(spread, i), "labelSelector", NULL));
+        rewrite_selector(tick, json_at(json_elem(spread, i), "labelSelector", NULL), from, to);
     for (size_t i = 0; i < json_len(preferred); i++)
-        rewrite_selector(
-            tick, json_at(json_elem(preferred, i), "podAffinityTerm", "labelSelector", NULL));
+        rewrite_selector(tick,
+                         json_at(json_elem(preferred, i), "podAffinityTerm", "labelSelector", NULL),
+                         from, to);
     for (size_t i = 0; i < json_len(required); i++)
-        rewrite_selector(tick, json_at(json_elem(required, i), "labelSelector", NULL));
+        rewrite_selector(tick, json_at(json_elem(required, i), "labelSelector", NULL), from, to);
 }
 
 struct json_object *primary_template(struct tick *tick, const struct target_info *info)

@@ -13,7 +13,8 @@ const char *primary_label_value(struct tick *tick, const struct target_info *inf
 struct json_object *primary_template(struct tick *tick, const struct target_info *info);
 /* Anti-affinity and spread that name the target name the primary instead, in a tree of the caller's
  * own. */
-void primary_rewrite_affinity(struct tick *tick, struct json_object *pod_spec);
+void primary_rewrite_affinity(struct tick *tick, struct json_object *pod_spec, const char *from,
+                              const char *to);
 /* The annotation that says which revision the primary carries; it follows from info's hash and
  * configs. */
 #define PRIMARY_ID "flagger-id"

@@ -34,7 +34,7 @@ static void test_template(void **state)
     const char *before = json_text(f.arena, info.object);
     struct json_object *template = primary_template(f.tick, &info);
 
-    primary_rewrite_affinity(f.tick, json_sub(template, "spec"));
+    primary_rewrite_affinity(f.tick, json_sub(template, "spec"), "podinfo", "podinfo-primary");
     (void)state;
     assert_string_equal(json_str_at(template, "metadata", "annotations", PRIMARY_ID, NULL),
                         primary_id(f.tick, &info));

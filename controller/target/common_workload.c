@@ -34,16 +34,14 @@ static struct json_object *released(struct tick *tick, const struct workload *ki
 
 /* Flagger hashes a kind that is scaled by its node selector with an empty one where there is none:
  * so the hash is the same before and after. */
-static enum err hash(struct tick *tick, const struct workload *kind, struct target_info *out,
-                     struct errinfo *ei)
+enum err workload_hash(struct tick *tick, const struct workload *kind, struct json_object *template,
+                       char hash[SPECHASH_TEXT], struct errinfo *ei)
 {
-    struct json_object *template = out->template;
-
     if (kind->zero_selector) {
         template = json_copy(tick->arena, template);
         json_sub(json_sub(template, "spec"), "nodeSelector");
     }
-    return spechash_pod_template(tick->arena, template, out->hash, ei);
+    return spechash_pod_template(tick->arena, template, hash, ei);
 }
 
 static bool need_both(struct tick *tick, const struct workload *kind, struct target_info *out)
@@ -91,7 +89,7 @@ enum verdict workload_read(struct tick *tick, const struct workload *kind, struc
         return plan_stop(tick, "%s %s.%s spec.selector.matchLabels must contain one of [%s]",
                          kind->word, name, namespace_, labels_text(tick));
     describe(tick, kind, out);
-    if (hash(tick, kind, out, &ei) != ERR_OK)
+    if (workload_hash(tick, kind, out->template, out->hash, &ei) != ERR_OK)
         return plan_stop(tick, "%s %s.%s spec.template: %s", kind->word, name, namespace_, ei.text);
     return configs_read(tick, json_at(out->template, "spec", NULL), out);
 }
@@ -102,7 +100,8 @@ static struct json_object *template_of(struct tick *tick, const struct workload 
     struct json_object *template = primary_template(tick, info);
 
     if (kind->rewrite)
-        kind->rewrite(tick, json_sub(template, "spec"));
+        kind->rewrite(tick, json_sub(template, "spec"), tick->canary->target.name,
+                      primary_name(tick));
     return template;
 }
 
@@ -179,18 +178,30 @@ bool workload_is_promoted(struct tick *tick, const struct target_info *info)
     return live && strcmp(live, primary_id(tick, info)) == 0;
 }
 
+/* A restart by `kubectl rollout restart` of the primary alone is no revision. */
+static void drop_own_restart(struct json_object *live, struct json_object *wanted)
+{
+    static const char restarted[] = "kubectl.kubernetes.io/restartedAt";
+    struct json_object *annotations = json_at(live, "metadata", "annotations", NULL);
+
+    if (!json_at(wanted, "metadata", "annotations", restarted, NULL))
+        json_object_object_del(annotations, restarted);
+}
+
+/* The template first: only where it is the same, the copies of the configs are looked at. */
 enum verdict workload_compare(struct tick *tick, const struct workload *kind,
                               const struct target_info *info, bool *same)
 {
     struct json_object *wanted = template_of(tick, kind, info);
     struct json_object *live = /* without nulls, as the other one */
         edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", "template", NULL));
-    enum verdict verdict = configs_compare(tick, info, same);
 
+    json_sub(json_sub(live, "metadata"), "annotations");
     json_object_object_del(json_at(wanted, "metadata", "annotations", NULL), PRIMARY_ID);
     json_object_object_del(json_at(live, "metadata", "annotations", NULL), PRIMARY_ID);
-    *same = *same && json_same(wanted, live);
-    return verdict;
+    drop_own_restart(live, wanted);
+    *same = json_same(wanted, live);
+    return *same ? configs_compare(tick, info, same) : VERDICT_GO;
 }
 
 struct json_object *workload_condition(struct json_object *object, const char *type)

@@ -16,8 +16,10 @@ struct workload {
     /* The node selector that keeps its pods from every node, as long as the target is at zero; no
      * part of what is released. NULL: the kind has replicas. */
     const char *zero_selector;
-    /* What is rewritten in the primary's pod spec beside its configs. NULL: nothing. */
-    void (*rewrite)(struct tick *tick, struct json_object *pod_spec);
+    /* What of a pod spec, beside its configs, names the one workload and is to name the other: from
+     * target to primary, or back. NULL: nothing. */
+    void (*rewrite)(struct tick *tick, struct json_object *pod_spec, const char *from,
+                    const char *to);
 };
 
 /* As target.find and target.read, but for at_zero and stopped. */
@@ -33,6 +35,9 @@ enum verdict workload_promoted(struct tick *tick, const struct workload *kind,
 void workload_plan_promotion(struct tick *tick, const struct workload *kind,
                              const struct target_info *info, struct json_object *from,
                              struct json_object *to);
+/* The hash of a released pod template. */
+enum err workload_hash(struct tick *tick, const struct workload *kind, struct json_object *template,
+                       char hash[SPECHASH_TEXT], struct errinfo *ei) MUST_USE;
 /* As target.is_promoted and target.compare. */
 bool workload_is_promoted(struct tick *tick, const struct target_info *info);
 enum verdict workload_compare(struct tick *tick, const struct workload *kind,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "target/common_past.h"
 #include "target/common_primary.h"
 #include "target/common_workload.h"
 #include "target/target.h"
@@ -216,6 +217,11 @@ static enum verdict daemonset_compare(struct tick *tick, const struct target_inf
     return workload_compare(tick, &kind, info, same);
 }
 
+static const char *daemonset_primary_hash(struct tick *tick, const struct target_info *info)
+{
+    return past_primary_hash(tick, &kind, info);
+}
+
 const struct target target_daemonset = {
     .kind = "DaemonSet",
     .resource = &kube_daemonsets,
@@ -232,4 +238,6 @@ const struct target target_daemonset = {
     .compare = daemonset_compare,
     .serves = daemonset_serves,
     .restore = daemonset_restore,
+    .primary_hash = daemonset_primary_hash,
+    .untouched_since = past_untouched_since,
 };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "target/common_past.h"
 #include "target/common_primary.h"
 #include "target/common_workload.h"
 #include "target/target.h"
@@ -208,6 +209,11 @@ static enum verdict deployment_compare(struct tick *tick, const struct target_in
     return workload_compare(tick, &kind, info, same);
 }
 
+static const char *deployment_primary_hash(struct tick *tick, const struct target_info *info)
+{
+    return past_primary_hash(tick, &kind, info);
+}
+
 const struct target target_deployment = {
     .kind = "Deployment",
     .resource = &kube_deployments,
@@ -224,4 +230,6 @@ const struct target target_deployment = {
     .compare = deployment_compare,
     .serves = deployment_serves,
     .restore = deployment_restore,
+    .primary_hash = deployment_primary_hash,
+    .untouched_since = past_untouched_since,
 };

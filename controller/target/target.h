@@ -82,6 +82,12 @@ struct target {
      * so.
      */
     void (*restore)(struct tick *tick, const struct target_info *info, int replicas);
+    /* For a status that another version of Flagger left; NULL where the kind cannot tell.
+     * The hash of the revision that the primary (which must exist) carries, as the target had it;
+     * "" when it cannot be told. */
+    const char *(*primary_hash)(struct tick *tick, const struct target_info *info);
+    /* Nobody has written the target's revision since the wall clock's ms. False when in doubt. */
+    bool (*untouched_since)(struct tick *tick, const struct target_info *info, int64_t ms);
 };
 
 extern const struct target *const target_table[];

@@ -23,13 +23,13 @@ static void test_initialise(void **state)
                    "create httproutes test/podinfo weights 100/0\n"
                    "again now\n");
     expect_tick(
-        w,
-        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-        "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
-        "lastAppliedSpec=dccf7d545 trackedConfigs={} lastPromotedSpec=dccf7d545 [Promoted=True]\n"
-        "event Normal Initialized: Initialization done! podinfo.test\n"
-        "alert info+: New Deployment detected, initialization completed.\n"
-        "again now\n");
+        w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+           "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
+           "lastAppliedSpec=dccf7d545 provider=gatewayapi:v1 serviceName=podinfo trackedConfigs={} "
+           "lastPromotedSpec=dccf7d545 [Promoted=True]\n"
+           "event Normal Initialized: Initialization done! podinfo.test\n"
+           "alert info+: New Deployment detected, initialization completed.\n"
+           "again now\n");
     expect_tick(w, "again never\n");
     world_free(w);
 }
@@ -88,13 +88,13 @@ static void test_initialise_adopts_an_apex_service(void **state)
         w, "patch services test/podinfo {\"spec\":{\"selector\":{\"app\":\"podinfo-primary\"}}}\n"
            "again now\n");
     expect_tick(
-        w,
-        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-        "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
-        "lastAppliedSpec=dccf7d545 trackedConfigs={} lastPromotedSpec=dccf7d545 [Promoted=True]\n"
-        "event Normal Initialized: Initialization done! podinfo.test\n"
-        "alert info+: New Deployment detected, initialization completed.\n"
-        "again now\n");
+        w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+           "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
+           "lastAppliedSpec=dccf7d545 provider=kubernetes serviceName=podinfo trackedConfigs={} "
+           "lastPromotedSpec=dccf7d545 [Promoted=True]\n"
+           "event Normal Initialized: Initialization done! podinfo.test\n"
+           "alert info+: New Deployment detected, initialization completed.\n"
+           "again now\n");
     world_free(w);
 }
 
@@ -114,14 +114,13 @@ static void test_initialise_when_the_target_changed_meanwhile(void **state)
                    "event Normal Initialized: Initialization done! podinfo.test\n"
                    "alert info+: New Deployment detected, initialization completed.\n"
                    "again now\n");
-    expect_tick(
-        w,
-        "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
-        "status phase=Progressing lastAppliedSpec=597d8f496b trackedConfigs={} [Promoted=Unknown]\n"
-        "weights 100/0\n"
-        "event Normal Progressing: New revision detected! Scaling up podinfo.test\n"
-        "alert info+: New revision detected, progressing canary analysis.\n"
-        "again interval, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
+                   "status phase=Progressing lastAppliedSpec=597d8f496b provider=gatewayapi:v1 "
+                   "serviceName=podinfo trackedConfigs={} [Promoted=Unknown]\n"
+                   "weights 100/0\n"
+                   "event Normal Progressing: New revision detected! Scaling up podinfo.test\n"
+                   "alert info+: New revision detected, progressing canary analysis.\n"
+                   "again interval, stepped\n");
     world_free(w);
 }
 
