@@ -27,6 +27,7 @@
 enum {
     POLL_MS = 20,
     APPLY_LIMIT_MS = 10 * 1000, /* a reload that takes longer has failed */
+    ASK_AGAIN_MS = 300,         /* HAProxy loses a signal that comes while it takes over */
     CTL_TIMEOUT_MS = 2 * 1000,
     RESTART_MS = 20,
     PAUSE_MS = 500,
@@ -51,7 +52,7 @@ struct gateway {
     struct ctl *ctl;
     struct arena *arena; /* of the change being applied */
     struct route_table table;
-    int64_t deadline_ms;
+    int64_t deadline_ms, ask_again_ms;
     unsigned generation;
     bool dirty;  /* something changed while another change was being applied */
     bool wanted; /* HAProxy was started once: it must run */
@@ -234,6 +235,13 @@ static void failed(struct gateway *gateway, const char *why)
     context_queue_after(gateway->cluster, gateway_sync, "", "", 1000);
 }
 
+static void ask_haproxy(struct gateway *gateway)
+{
+    gateway->ask_again_ms = clock_monotonic_ms() + ASK_AGAIN_MS;
+    if (child_pid(gateway->haproxy) > 0) /* the master only: workers would end by it */
+        kill(child_pid(gateway->haproxy), SIGUSR2);
+}
+
 static void load_haproxy(struct gateway *gateway)
 {
     gateway->generation++;
@@ -242,8 +250,8 @@ static void load_haproxy(struct gateway *gateway)
     write_config(gateway);
     if (!gateway->haproxy)
         start_haproxy(gateway);
-    else if (child_pid(gateway->haproxy) > 0) /* the master only: workers would end by it */
-        kill(child_pid(gateway->haproxy), SIGUSR2);
+    else
+        ask_haproxy(gateway);
     poll_later(gateway);
 }
 
@@ -259,8 +267,11 @@ static void on_shown(void *arg, enum err err, const char *reply, const struct er
         applied(gateway);
     else if (clock_monotonic_ms() > gateway->deadline_ms)
         failed(gateway, "HAProxy did not take its configuration in time: see its messages above");
-    else
+    else {
+        if (gateway->haproxy && clock_monotonic_ms() > gateway->ask_again_ms)
+            ask_haproxy(gateway);
         poll_later(gateway);
+    }
 }
 
 static void on_weighed(void *arg, enum err err, const char *reply, const struct errinfo *info)
@@ -368,6 +379,7 @@ static void start_haproxy(struct gateway *gateway)
         .argv = argv, .grace_ms = 2000, .max_output = LAST_WORDS, .on_output = on_output};
     unlink(path_of(gateway, arena, "stats.sock"));
     gateway->wanted = true;
+    gateway->ask_again_ms = INT64_MAX; /* it reads what is there; a signal now would end it */
     gateway->haproxy = child_spawn(gateway->cluster->loop, &spec, on_haproxy_ended, gateway);
     arena_free(arena);
 }
