@@ -1,0 +1,252 @@
+# Canaries that are deleted in each phase, all on one stage and side by side, each with a client at the gateway and one
+# at its Service: no request may fail, neither then nor when the primary has gone.
+
+load ../lib/stage
+
+# NAME PHASE: which Canary is deleted in which phase; those that begin with k- use plain Services.
+APPS="initializing Initializing
+initialized Initialized
+waiting Waiting
+progressing Progressing
+promotion WaitingPromotion
+promoting Promoting
+finalising Finalising
+succeeded Succeeded
+failed Failed
+k-initialized Initialized
+k-progressing Progressing
+k-failed Failed"
+# One more, control, leaves nothing behind that serves (revertOnDeletion: false): the same clients must notice.
+
+names() { awk '{print $1}' <<<"$APPS"; }
+phase_of() { awk -v name="$1" '$1 == name {print $2}' <<<"$APPS"; }
+
+deployment() { # NAME SECONDS-UNTIL-READY
+    cat <<END
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: $1, namespace: leave, labels: {app: $1}}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: $1}}
+  template:
+    metadata: {labels: {app: $1}}
+    spec:
+      containers:
+        - name: app
+          image: demo-app:1.0.0
+          ports: [{name: http, containerPort: 9898}]
+          readinessProbe: {httpGet: {path: /readyz, port: 9898}, initialDelaySeconds: $2, periodSeconds: 1}
+END
+}
+
+own_service() { # NAME
+    cat <<END
+---
+apiVersion: v1
+kind: Service
+metadata: {name: $1, namespace: leave}
+spec:
+  selector: {app: $1}
+  ports: [{name: http, port: 80, targetPort: 9898}]
+END
+}
+
+own_route() { # NAME
+    cat <<END
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: $1, namespace: leave}
+spec:
+  hostnames: [$1.example.com]
+  parentRefs: [{name: gateway, namespace: test}]
+  rules: [{backendRefs: [{name: $1, port: 80}]}]
+END
+}
+
+canary() { # NAME ANALYSIS
+    local provider=gatewayapi:v1
+    [[ $1 != k-* ]] || provider=kubernetes
+    cat <<END
+---
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: $1, namespace: leave}
+spec:
+  provider: $provider
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: $1}
+  service:
+    port: 80
+    targetPort: 9898
+    hosts: [$1.example.com]
+    gatewayRefs: [{name: gateway, namespace: test}]
+  revertOnDeletion: $([ "$1" = control ] && echo false || echo true)
+  analysis: $2
+END
+}
+
+# A gate that nobody has opened.
+hook() { echo "webhooks: [{name: gate, type: $1, url: \"http://flagger-gate.flagger/gate/check\"}]"; }
+
+analysis_of() { # NAME
+    local steps="interval: 1s, stepWeight: 50, maxWeight: 50, threshold: 1000"
+    case $1 in
+    waiting) echo "{$steps, $(hook confirm-rollout)}" ;;
+    progressing) echo "{$steps, $(hook rollout)}" ;;
+    promotion) echo "{$steps, $(hook confirm-promotion)}" ;;
+    promoting) echo "{$steps, stepWeightPromotion: 1}" ;;
+    finalising) echo "{interval: 3s, stepWeight: 50, maxWeight: 50, threshold: 1}" ;;
+    failed) echo "{interval: 1s, stepWeight: 50, maxWeight: 50, threshold: 1, $(hook rollout)}" ;;
+    k-failed) echo "{interval: 1s, iterations: 2, threshold: 1, $(hook rollout)}" ;;
+    k-*) echo "{interval: 1s, iterations: 1000, threshold: 1000}" ;;
+    *) echo "{$steps}" ;;
+    esac
+}
+
+answers() { curl -sf -m 2 -o /dev/null -H "Host: $1.example.com" "$DEMO_GATEWAY/"; }
+
+# Two clients for the app, until clients_end.
+client() { # NAME
+    local service
+    service=$(kubectl -n leave get service "$1" -o jsonpath='{.spec.clusterIP}')
+    hey -z 300s -c 1 -q 10 -t 5 -host "$1.example.com" "$DEMO_GATEWAY/" >"$CLIENTS/$1.gateway" 2>&1 3>&- &
+    echo $! >>"$CLIENTS/pids"
+    hey -z 300s -c 1 -q 10 -t 5 -disable-keepalive "http://$service/" >"$CLIENTS/$1.service" 2>&1 3>&- &
+    echo $! >>"$CLIENTS/pids"
+}
+
+clients_end() {
+    [ -e "$CLIENTS/pids" ] || return 0
+    # shellcheck disable=SC2046
+    kill -INT $(cat "$CLIENTS/pids") 2>/dev/null || true
+    rm "$CLIENTS/pids"
+    eventually 10 clients_done
+}
+clients_done() {
+    for file in "$CLIENTS"/*.gateway "$CLIENTS"/*.service; do
+        grep -q 'Status code distribution' "$file" || return 1
+    done
+}
+
+# The Canaries and where they are: NAME PHASE WEIGHT, one a line.
+canaries() {
+    kubectl -n leave get canaries -o \
+        jsonpath='{range .items[*]}{.metadata.name} {.status.phase} {.status.canaryWeight}{"\n"}{end}'
+}
+all_in() { # PHASE NAME...
+    local now phase=$1
+    now=$(canaries)
+    shift
+    for name in "$@"; do grep -q "^$name $phase " <<<"$now" || return 1; done
+}
+
+setup_file() {
+    stage_begin
+    stage_enter
+    export CLIENTS=$BATS_FILE_TMPDIR/clients
+    mkdir "$CLIENTS"
+    kubectl create namespace leave >/dev/null
+    {
+        for name in $(names) control; do
+            case $name in
+            # What its owner had before: it is taken over, and given back.
+            initializing) deployment "$name" 5 && own_service "$name" && own_route "$name" ;;
+            k-*) deployment "$name" 0 && own_route "$name" ;;
+            *) deployment "$name" 0 ;;
+            esac
+        done
+    } | kubectl apply -f - >/dev/null
+    for name in $(names) control; do [ "$name" = initializing ] || canary "$name" "$(analysis_of "$name")"; done |
+        kubectl apply -f - >/dev/null
+    # shellcheck disable=SC2046
+    eventually 40 all_in Initialized control $(names | grep -v '^initializing$')
+    kubectl -n leave rollout status deployment/initializing --timeout=30s >/dev/null
+    for name in $(names) control; do eventually 20 answers "$name"; done
+    for name in $(names) control; do client "$name"; done
+}
+
+teardown_file() {
+    CLIENTS=$BATS_FILE_TMPDIR/clients
+    clients_end || true
+    stage_end
+}
+
+setup() {
+    stage_enter
+    export CLIENTS=$BATS_FILE_TMPDIR/clients
+}
+
+# Deletes every Canary that has come to its phase; true when all are gone.
+delete_those_there() {
+    local name phase weight now
+    now=$(canaries)
+    while read -r name phase weight; do
+        [ "$phase" = "$(phase_of "$name")" ] && [ ! -e "$CLIENTS/$name.deleted" ] || continue
+        # With traffic on the canary, where it gets any.
+        case $name in progressing | promotion | promoting) [ "$weight" -gt 0 ] || continue ;; esac
+        kubectl -n leave delete canary "$name" --wait=false >/dev/null
+        touch "$CLIENTS/$name.deleted"
+    done <<<"$now"
+    [ -z "$now" ]
+}
+
+@test "every Canary is deleted in its phase, and goes" {
+    canary initializing "$(analysis_of initializing)" | kubectl apply -f - >/dev/null
+    kubectl -n leave delete canary control >/dev/null
+    for name in waiting progressing promotion promoting finalising succeeded failed k-progressing k-failed; do
+        kubectl -n leave set image "deployment/$name" app=demo-app:2.0.0 >/dev/null
+    done
+    eventually 60 delete_those_there || { canaries && return 1; }
+}
+
+@test "the primaries, their Services and routes went with them" {
+    gone() { [ -z "$(kubectl -n leave get deployments,services,replicasets,pods -o name | grep -E -- '-(primary|canary)')" ]; }
+    eventually 30 gone
+}
+
+@test "the clients had no failed request" {
+    failed=""
+    clients_end
+    for file in "$CLIENTS"/*.gateway "$CLIENTS"/*.service; do
+        good=$(sed -n 's/^ *\[200\][[:space:]]*\([0-9]*\) responses/\1/p' "$file")
+        bad=$(sed -n '/^Status code distribution/,$p' "$file" | grep -E '^ *\[[0-9]+\]' | grep -vE '^ *\[200\].*responses' | tr -s '\n\t ' ' ' || true)
+        echo "# $(basename "$file"): ${good:-0} answered${bad:+, and $bad}" >&3
+        case $file in
+        */control.*) [ -n "$bad" ] || failed="$failed (the control did not fail)" ;;
+        *) [ "${good:-0}" -gt 50 ] && [ -z "$bad" ] || failed="$failed $(basename "$file")" ;;
+        esac
+    done
+    [ -z "$failed" ] || { echo "failed:$failed" && return 1; }
+}
+
+@test "what the apps have is theirs, and nothing keeps GitOps tools away" {
+    kubectl -n leave get services,httproutes -o json |
+        jq -e '[.items[] | select(.metadata.ownerReferences or (.metadata.annotations // {} | keys | any(test("toolkit.fluxcd.io"))))] == []'
+    for name in $(names); do
+        [ "$(kubectl -n leave get service "$name" -o jsonpath='{.spec.selector.app}')" = "$name" ]
+    done
+    kubectl -n leave get httproutes -o json | jq -e '.items | length == 12'
+    kubectl -n leave get httproutes -o json | jq -e 'all(.items[]; .spec.rules == [.spec.rules[0]] and
+        [.spec.rules[0].backendRefs[].name] == [.metadata.name])'
+    [ "$(kubectl -n leave get deployments -o json | jq '[.items[] | select(.spec.replicas >= 1)] | length')" -eq 12 ]
+}
+
+@test "kubectl delete waits until the app serves by itself, and the events say so" {
+    kubectl -n test delete canary podinfo --timeout=30s
+    [ "$(kubectl -n test get service podinfo -o jsonpath='{.spec.selector.app}')" = podinfo ]
+    serves 1.0.0
+    run kubectl -n test get events -o jsonpath='{range .items[*]}{.message}{"\n"}{end}'
+    [[ $output == *"Terminating canary podinfo.test"* ]]
+    [[ $output == *"Terminated canary podinfo.test"* ]]
+}
+
+@test "in the foreground, Service and route are made anew" {
+    deployment foreground 0 | kubectl apply -f - >/dev/null
+    canary foreground "$(analysis_of initialized)" | kubectl apply -f - >/dev/null
+    eventually 20 all_in Initialized foreground
+    kubectl -n leave delete canary foreground --cascade=foreground --timeout=30s
+    eventually 20 answers foreground
+    kubectl -n leave get service foreground -o json | jq -e '.metadata.ownerReferences == null'
+}
