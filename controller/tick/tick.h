@@ -106,6 +106,7 @@ bool need_metric(struct tick *tick, const struct metric_question *question,
 struct hook_answer {
     bool passed;      /* 2xx up to 202, or 204 (proto/COMPATIBILITY.md) */
     const char *text; /* the response body (cut), or why there was none */
+    bool unasked;     /* nothing was sent: a Secret of headersFrom is missing or wrong, see text */
 };
 bool need_hook(struct tick *tick, int webhook_index, enum phase phase,
                const struct hook_answer **out);

@@ -50,6 +50,7 @@ struct world *world_new(const char *patch)
         .metrics = json_own(arena, json_object_new_object()),
         .closed = "",
         .open = "",
+        .unasked = "",
         .told = "",
         .analysed = "podinfo:1",
         .now_ms = 1700000000000,
@@ -227,6 +228,11 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
     const struct canary_webhook *hook = &tick->canary->analysis.webhooks[need->webhook];
     bool passed = hook->type == HOOK_ROLLBACK ? names(world->open, hook->name)
                                               : !names(world->closed, hook->name);
+    if (names(world->unasked, hook->name)) {
+        fact_hook(tick, need,
+                  (struct hook_answer){.unasked = true, .text = "Secret key.test does not exist"});
+        return;
+    }
     json_object_array_add(world->asked,
                           json_object_new_string(arena_printf(world->arena, "%s %s", hook->name,
                                                               phase_name(need->phase))));

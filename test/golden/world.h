@@ -18,6 +18,7 @@ struct world {
     struct json_object *metrics; /* question id to value; a string is an error, null is no values */
     const char *closed;          /* names of webhooks that refuse, space-separated */
     const char *open;            /* names of rollback webhooks that agree; the others refuse */
+    const char *unasked;         /* names of webhooks that cannot be asked */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     struct settings settings;
     int64_t now_ms;
