@@ -68,17 +68,17 @@ bool detect_changed(struct release *r)
  */
 static enum verdict repair_left_traffic(struct release *r)
 {
-    const char *why;
     bool same;
     enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed) ||
-        r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+    if (!*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed))
         return VERDICT_STOP;
-    verdict = release_route(r, 0);
-    if (verdict == VERDICT_GO && r->scaler)
+    verdict = rollback_to_primary(r, CAPACITY_RETURN);
+    if (verdict != VERDICT_GO || r->weights.canary > 0)
+        return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
+    if (r->scaler)
         verdict = r->scaler->pause_target(r->tick);
     if (verdict != VERDICT_GO)
         return verdict;
@@ -198,7 +198,7 @@ static enum verdict find_restored(struct release *r, bool *restored)
 static enum verdict cancel(struct release *r)
 {
     bool promoted = is_promoted_hash(r);
-    enum verdict verdict = rollback_to_primary(r);
+    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
 
     if (verdict != VERDICT_GO)
         return verdict;
@@ -232,7 +232,7 @@ static bool must_stop_pods(const struct release *r)
 
 static enum verdict restart(struct release *r)
 {
-    enum verdict verdict = rollback_to_primary(r);
+    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
 
     if (verdict != VERDICT_GO)
         return verdict;

@@ -324,6 +324,8 @@ static void plan_done(struct job *job)
         int64_t at = job->next_due > now ? job->next_due : job->began + interval;
         wait = at > now ? at - now : 0;
     }
+    if (plan->wake_ms > 0 && (wait < 0 || wait > plan->wake_ms))
+        wait = plan->wake_ms;
     end_run(job, wait);
 }
 

@@ -188,7 +188,8 @@ struct plan {
     struct effect *first, **last;
     int count;
     enum again again;
-    bool stepped; /* a gate, check, weight step or shift ran: the interval starts anew */
+    int64_t wake_ms; /* and at the latest after so long; 0: as `again` says */
+    bool stepped;    /* a gate, check, weight step or shift ran: the interval starts anew */
 };
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
