@@ -7,9 +7,21 @@
 #include "base/log.h"
 #include "cluster/routestatus.h"
 
+/* A workload that gets ready. */
+struct slow {
+    struct actors *actors;
+    struct slow *next;
+    struct timer *timer;
+    const struct objkind *kind;
+    char *name;
+};
+
 struct actors {
+    struct loop *loop;
     struct objstore *store;
     struct objwatch *watch;
+    int slow_ms;
+    struct slow *slow;
 };
 
 static void write_status(struct actors *actors, struct arena *arena, const struct objkind *kind,
@@ -66,7 +78,11 @@ static struct json_object *deployment_status(struct arena *arena, struct json_ob
     struct json_object *status = json_own(arena, json_object_new_object());
     struct json_object *conditions = json_own(arena, json_object_new_array());
     int64_t replicas = json_int_at(deployment, 1, "spec", "replicas", NULL);
-    bool good = replicas == 0 || strstr(first_image(deployment), "stuck") == NULL;
+    const char *image = first_image(deployment);
+    const char *name = json_str_at(deployment, "metadata", "name", NULL);
+    bool stuck = strstr(image, "stuck") != NULL ||
+                 (strstr(image, "canary-only") && strcmp(name, "podinfo-primary") == 0);
+    bool good = replicas == 0 || !stuck;
     char text[CLOCK_TEXT];
     const char *now = clock_rfc3339(clock_wall_ms(), text);
 
@@ -118,32 +134,124 @@ static bool is_route_current(struct json_object *route)
            generation_of(route);
 }
 
+/* KEDA: a target that is paused goes to zero, another one does not stay there. */
+static void run_keda(struct actors *actors, struct arena *arena)
+{
+    const struct objkind *scalers = objstore_kind(actors->store, "keda.sh", "scaledobjects");
+    const struct objkind *deployments = objstore_kind(actors->store, "apps", "deployments");
+    struct json_object *scaler =
+        scalers ? objstore_get(actors->store, scalers, "test", "podinfo") : NULL;
+    struct json_object *target = objstore_get(actors->store, deployments, "test", "podinfo");
+    const char *paused =
+        json_str_at(scaler, "metadata", "annotations", "autoscaling.keda.sh/paused-replicas", NULL);
+    int64_t least = json_int_at(scaler, 0, "spec", "minReplicaCount", NULL);
+    int64_t replicas = json_int_at(target, 1, "spec", "replicas", NULL);
+    int64_t wanted = paused ? 0 : replicas < least ? least : replicas;
+    struct objcall call = {.arena = arena, .manager = "keda"};
+    struct json_object *patch = json_own(arena, json_object_new_object());
+
+    if (!scaler || !target || wanted == replicas)
+        return;
+    json_set_int(json_sub(patch, "spec"), "replicas", wanted);
+    if (objstore_merge(actors->store, &call, deployments, "test", "podinfo", OBJSUB_NONE, patch,
+                       NULL) != ERR_OK)
+        log_debug("keda", NULL, call.fail.message);
+}
+
+static const struct {
+    const char *kind;
+    struct json_object *(*make)(struct arena *arena, struct json_object *object);
+    bool (*is_current)(struct json_object *object);
+    bool slow;
+} works[] = {
+    {"Deployment", deployment_status, is_current, true},
+    {"DaemonSet", daemonset_status, is_current, true},
+    {"HTTPRoute", route_status, is_route_current, false},
+};
+enum { WORKS = sizeof(works) / sizeof(works[0]) };
+
+static void work_on(struct actors *actors, const struct objkind *kind, struct json_object *object)
+{
+    for (int i = 0; i < WORKS; i++) {
+        if (strcmp(works[i].kind, kind->kind) != 0 || works[i].is_current(object))
+            continue;
+        struct arena *arena = arena_new();
+        write_status(actors, arena, kind, object, works[i].make(arena, object));
+        arena_free(arena);
+    }
+}
+
+static void drop(struct slow *slow)
+{
+    struct slow **at = &slow->actors->slow;
+
+    while (*at != slow)
+        at = &(*at)->next;
+    *at = slow->next;
+    timer_stop(slow->timer);
+    free(slow->name);
+    free(slow);
+}
+
+static void on_ready(void *arg)
+{
+    struct slow *slow = arg;
+    struct actors *actors = slow->actors;
+    struct json_object *object = objstore_get(actors->store, slow->kind, "test", slow->name);
+
+    slow->timer = NULL;
+    if (object) {
+        json_object_get(object);
+        work_on(actors, slow->kind, object);
+        json_object_put(object);
+    }
+    drop(slow);
+}
+
+/* False: it is done at once. */
+static bool takes_long(struct actors *actors, const struct objkind *kind,
+                       struct json_object *object)
+{
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+    bool may = false;
+
+    for (int i = 0; i < WORKS; i++)
+        may = may || (strcmp(works[i].kind, kind->kind) == 0 && works[i].slow);
+    if (!may || actors->slow_ms == 0)
+        return false;
+    for (struct slow *slow = actors->slow; slow; slow = slow->next) {
+        if (slow->kind == kind && strcmp(slow->name, name) == 0)
+            return true; /* what it is by then is what gets ready */
+    }
+    struct slow *slow = heap_alloc(sizeof(*slow));
+    *slow = (struct slow){
+        .actors = actors, .next = actors->slow, .kind = kind, .name = heap_strdup(name)};
+    slow->timer = timer_start(actors->loop, actors->slow_ms, 0, on_ready, slow);
+    actors->slow = slow;
+    return true;
+}
+
 static void on_event(void *arg, const struct objevent *event)
 {
     struct actors *actors = arg;
-    struct json_object *(*make)(struct arena * arena, struct json_object * object) = NULL;
-    bool (*current)(struct json_object * object) = is_current;
 
     if (event->type != OBJ_ADDED && event->type != OBJ_MODIFIED)
         return;
-    if (strcmp(event->kind->kind, "Deployment") == 0)
-        make = deployment_status;
-    else if (strcmp(event->kind->kind, "DaemonSet") == 0)
-        make = daemonset_status;
-    else if (strcmp(event->kind->kind, "HTTPRoute") == 0)
-        make = route_status, current = is_route_current;
-    if (!make || current(event->object))
-        return;
-    struct arena *arena = arena_new();
-    write_status(actors, arena, event->kind, event->object, make(arena, event->object));
-    arena_free(arena);
+    if (!takes_long(actors, event->kind, event->object))
+        work_on(actors, event->kind, event->object);
+    if (strcmp(event->kind->kind, "ScaledObject") == 0 ||
+        strcmp(event->kind->kind, "Deployment") == 0) {
+        struct arena *arena = arena_new();
+        run_keda(actors, arena);
+        arena_free(arena);
+    }
 }
 
-struct actors *actors_new(struct objstore *store)
+struct actors *actors_new(struct loop *loop, struct objstore *store, int slow_ms)
 {
     struct actors *actors = heap_alloc(sizeof(*actors));
 
-    *actors = (struct actors){.store = store};
+    *actors = (struct actors){.loop = loop, .store = store, .slow_ms = slow_ms};
     actors->watch = objstore_watch(store, NULL, NULL, on_event, actors);
     return actors;
 }
@@ -153,5 +261,7 @@ void actors_free(struct actors *actors)
     if (!actors)
         return;
     objwatch_stop(actors->watch);
+    while (actors->slow)
+        drop(actors->slow);
     free(actors);
 }

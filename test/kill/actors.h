@@ -1,7 +1,8 @@
 /*
- * Who else works in the cluster, all of them done at once: the controllers of Deployments and
- * DaemonSets without pods (an image with "stuck" in its tag never gets ready and runs into its
- * deadline), and a gateway that takes each HTTPRoute over.
+ * Who else works in the cluster: the controllers of Deployments and DaemonSets without pods (an
+ * image with "stuck" in its tag never gets ready and runs into its deadline, one with "canary-only"
+ * does so as the primary), KEDA, and a gateway that takes each HTTPRoute over. All are done at
+ * once, or after a while.
  */
 #ifndef KILL_ACTORS_H
 #define KILL_ACTORS_H
@@ -10,8 +11,8 @@
 
 struct actors;
 
-/* The store must outlive them. */
-struct actors *actors_new(struct objstore *store);
+/* The loop and the store must outlive them. slow_ms: how long workloads take to get ready. */
+struct actors *actors_new(struct loop *loop, struct objstore *store, int slow_ms);
 void actors_free(struct actors *actors);
 
 #endif

@@ -36,9 +36,9 @@ static const struct option_row rows[] = {
     {.name = "crds",
      .type = OPTION_STRING,
      .at = &opt.crds,
-     .value = "proto/crd",
-     .arg = "DIR",
-     .help = "directory with the CustomResourceDefinitions of flagger.app",
+     .value = "proto/crd,test/kill/crd",
+     .arg = "DIR,...",
+     .help = "directories with CustomResourceDefinitions",
      .group = "What"},
     {.name = "scenario",
      .type = OPTION_STRING,
@@ -136,7 +136,8 @@ static bool is_hasty(const struct trial *trial)
     struct json_object *writes = json_at(trial->reference, "writes", NULL);
 
     for (size_t i = 0; i < json_len(writes); i++) {
-        if (strstr(json_str_at(json_elem(writes, i), "key", NULL), "waiting for rollout"))
+        const char *key = json_str_at(json_elem(writes, i), "key", NULL);
+        if (strstr(key, "waiting for rollout") || strstr(key, "observed generation"))
             return true;
     }
     return false;
@@ -150,7 +151,8 @@ static bool run_undisturbed(struct torture *t, bool prepare)
     bool good = true;
 
     for (size_t i = 0; i < t->count; i++) {
-        if (t->trials[i].reference && !prepare && !is_hasty(&t->trials[i]))
+        bool slow = t->trials[i].scenario->slow_ms > 0;
+        if (t->trials[i].reference && !prepare && (slow || !is_hasty(&t->trials[i])))
             continue;
         runs[count].options = options_of(&t->trials[i]);
         runs[count++].options.prepare = prepare;
@@ -235,8 +237,10 @@ static void on_killed(void *arg, const struct run *run)
                run->options.point->applied ? "after" : "before", run->options.point->key,
                run->options.point->number, right ? "right" : trouble_of(run),
                (long long)json_int_at(run->result, 0, "milliseconds", NULL));
-    if (!was_killed(run))
-        return; /* tried again */
+    if (!was_killed(run)) {
+        run_forget(t->arena, run); /* tried again */
+        return;
+    }
     if (is_call(run)) {
         trial->calls++;
         trial->calls_right += right;

@@ -67,11 +67,11 @@ static struct json_object *collect(struct arena *arena, const struct run *run, i
     return out;
 }
 
-static void remove_directory(struct arena *arena, const char *directory)
+void run_forget(struct arena *arena, const struct run *run)
 {
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        unlink(arena_printf(arena, "%s/%s", directory, files[i]));
-    rmdir(directory);
+        unlink(arena_printf(arena, "%s/%s", run->options.directory, files[i]));
+    rmdir(run->options.directory);
 }
 
 static const char *make_directory(struct arena *arena, const char *directory)
@@ -110,7 +110,7 @@ void run_all(struct arena *arena, struct run *runs, size_t count, int jobs, cons
             struct run *run = slots[i].run;
             run->result = collect(arena, run, status);
             if (!json_str_at(run->result, "trouble", NULL))
-                remove_directory(arena, run->options.directory);
+                run_forget(arena, run);
             slots[i].pid = 0;
             ended++;
             done(arg, run);

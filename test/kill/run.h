@@ -15,5 +15,7 @@ struct run {
  */
 void run_all(struct arena *arena, struct run *runs, size_t count, int jobs, const char *directory,
              void (*done)(void *arg, const struct run *run), void *arg);
+/* Removes what a run with trouble has left. */
+void run_forget(struct arena *arena, const struct run *run);
 
 #endif

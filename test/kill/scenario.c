@@ -23,15 +23,37 @@ static const char base_canary[] =
     "'analysis':{'interval':'20ms','threshold':2,'stepWeight':20,'maxWeight':40,'metrics':["
     "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'1m'}]}}}";
 
+static const char daemonset[] =
+    "{'apiVersion':'apps/v1','kind':'DaemonSet','metadata':{'name':'podinfo','namespace':'test',"
+    "'labels':{'app':'podinfo'}},'spec':{'selector':{'matchLabels':{'app':'podinfo'}},"
+    "'template':{'metadata':{'labels':{'app':'podinfo'}},'spec':{'containers':[{'name':'podinfo',"
+    "'image':'podinfo:1','ports':[{'containerPort':9898,'name':'http'}],'envFrom':[{'configMapRef':"
+    "{'name':'podinfo-config'}}]}]}}}}";
+
 #define HPA                                                                                        \
     "[{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':"         \
     "'podinfo','namespace':'test'},'spec':{'scaleTargetRef':{'apiVersion':'apps/v1','kind':"       \
     "'Deployment','name':'podinfo'},'minReplicas':2,'maxReplicas':4,'metrics':[{'type':"           \
     "'Resource','resource':{'name':'cpu','target':{'type':'Utilization','averageUtilization':"     \
     "99}}}]}}]"
+#define WITH_HPA                                                                                   \
+    "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler',"    \
+    "'name':'podinfo'}}}"
+#define KEDA                                                                                       \
+    "[{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','metadata':{'name':'podinfo',"        \
+    "'namespace':'test'},'spec':{'scaleTargetRef':{'name':'podinfo'},'minReplicaCount':2,"         \
+    "'maxReplicaCount':4,'triggers':[{'type':'cron','metadata':{'timezone':'UTC'}}]}}]"
+#define WITH_KEDA                                                                                  \
+    "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','name':"      \
+    "'podinfo'}}}"
+#define WITH_DAEMONSET "{'spec':{'targetRef':{'kind':'DaemonSet'}}}"
+#define ITERATIONS     "'stepWeight':null,'maxWeight':null,'iterations':2"
+#define AB_TEST        ITERATIONS ",'match':[{'headers':{'x-canary':{'exact':'insider'}}}]"
+#define AFFINITY       "'sessionAffinity':{'cookieName':'flagger','primaryCookieName':'flagger-primary'}"
 #define HOOK(name, type)                                                                           \
     "{'name':'" name "','type':'" type "','url':'http://127.0.0.1:1/hook/" name "'}"
 #define DEPLOYMENT "apps", "deployments", "podinfo"
+#define DAEMONSET  "apps", "daemonsets", "podinfo"
 #define CANARY     "flagger.app", "canaries", "podinfo"
 #define CONFIG     "", "configmaps", "podinfo-config"
 #define IMAGE(version)                                                                             \
@@ -92,34 +114,32 @@ const struct scenario scenarios[] = {
      .phase = "Succeeded",
      .image = "podinfo:2"},
     {.name = "HPA and configs",
-     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
-               "'HorizontalPodAutoscaler','name':'podinfo'}}}",
+     .canary = WITH_HPA,
      .objects = HPA,
      .change = {NEW_IMAGE, {CONFIG, "{'data':{'color':'green'}}"}},
      .phase = "Succeeded",
      .image = "podinfo:2"},
     {.name = "HPA and configs, rolled back",
-     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
-               "'HorizontalPodAutoscaler','name':'podinfo'}}}",
+     .canary = WITH_HPA,
      .objects = HPA,
      .change = {NEW_IMAGE, {CONFIG, "{'data':{'color':'green'}}"}},
      .bad_from = 20,
      .phase = "Failed",
      .image = "podinfo:1"},
     {.name = "blue/green through a gateway",
-     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2}}}",
+     .canary = "{'spec':{'analysis':{" ITERATIONS "}}}",
      .change = {NEW_IMAGE},
      .phase = "Succeeded",
      .image = "podinfo:2"},
     {.name = "blue/green through a gateway, rolled back",
-     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2}}}",
+     .canary = "{'spec':{'analysis':{" ITERATIONS "}}}",
      .change = {NEW_IMAGE},
      .bad_from = 1,
      .phase = "Failed",
      .image = "podinfo:1"},
     {.name = "blue/green of Services only",
      .canary = "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null},'analysis':{"
-               "'stepWeight':null,'maxWeight':null,'iterations':2}}}",
+               "" ITERATIONS "}}}",
      .change = {NEW_IMAGE},
      .phase = "Succeeded",
      .image = "podinfo:2"},
@@ -150,6 +170,111 @@ const struct scenario scenarios[] = {
      .change = {NEW_IMAGE},
      .meanwhile = {{DEPLOYMENT, IMAGE("1")}},
      .phase = "Succeeded",
+     .image = "podinfo:1"},
+    {.name = "A/B test",
+     .canary = "{'spec':{'analysis':{" AB_TEST "}}}",
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "A/B test, rolled back",
+     .canary = "{'spec':{'analysis':{" AB_TEST "}}}",
+     .change = {NEW_IMAGE},
+     .bad_from = 1,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "canary with mirroring",
+     .canary = "{'spec':{'analysis':{'mirror':true,'mirrorWeight':50}}}",
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "canary with mirroring, rolled back",
+     .canary = "{'spec':{'analysis':{'mirror':true}}}",
+     .change = {NEW_IMAGE},
+     .bad_from = 20,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "blue/green with mirroring",
+     .canary = "{'spec':{'analysis':{" ITERATIONS ",'mirror':true}}}",
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "blue/green with mirroring, rolled back",
+     .canary = "{'spec':{'analysis':{" ITERATIONS ",'mirror':true}}}",
+     .change = {NEW_IMAGE},
+     .bad_from = 1,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "session affinity",
+     .canary = "{'spec':{'analysis':{" AFFINITY "}}}",
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "session affinity, rolled back",
+     .canary = "{'spec':{'analysis':{" AFFINITY "}}}",
+     .change = {NEW_IMAGE},
+     .bad_from = 40,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "DaemonSet",
+     .canary = WITH_DAEMONSET,
+     .target = daemonset,
+     .change = {{DAEMONSET, IMAGE("2")}},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "DaemonSet, rolled back",
+     .canary = WITH_DAEMONSET,
+     .target = daemonset,
+     .change = {{DAEMONSET, IMAGE("2")}},
+     .bad_from = 40,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "KEDA",
+     .canary = WITH_KEDA,
+     .objects = KEDA,
+     .change = {NEW_IMAGE},
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "KEDA, rolled back",
+     .canary = WITH_KEDA,
+     .objects = KEDA,
+     .change = {NEW_IMAGE},
+     .bad_from = 40,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "deleted when at rest",
+     .canary = "{'spec':{'revertOnDeletion':true}}",
+     .change = {{CANARY, NULL}},
+     .phase = NULL},
+    {.name = "deleted in the middle",
+     .canary = "{'spec':{'revertOnDeletion':true}}",
+     .change = {NEW_IMAGE},
+     .meanwhile = {{CANARY, NULL}},
+     .phase = NULL},
+    {.name = "promotion that fails",
+     .change = {{DEPLOYMENT, IMAGE("2-canary-only")}},
+     .phase = "Failed",
+     .image = "podinfo:2-canary-only"},
+    {.name = "pods that take their time",
+     .change = {NEW_IMAGE},
+     .slow_ms = 60,
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "pods that take their time, rolled back",
+     .change = {NEW_IMAGE},
+     .slow_ms = 60,
+     .bad_from = 40,
+     .phase = "Failed",
+     .image = "podinfo:1"},
+    {.name = "killed twice, promoted",
+     .change = {NEW_IMAGE},
+     .twice = true,
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "killed twice, rolled back",
+     .change = {NEW_IMAGE},
+     .twice = true,
+     .bad_from = 40,
+     .phase = "Failed",
      .image = "podinfo:1"},
     {.name = "canary promoted, with leader election",
      .change = {NEW_IMAGE},

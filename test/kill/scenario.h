@@ -30,8 +30,10 @@ struct scenario {
     /* Metrics are bad, or the rollback hook agrees, when status.canaryWeight or status.iterations
      * is this; 0: never. */
     int bad_from, back_from;
-    bool elects;       /* runs with leader election */
-    bool calls;        /* killed at metric queries and webhooks too, not only at writes */
+    int slow_ms; /* workloads take so long to get ready */
+    bool twice;  /* after the kill, the next controller is killed at its first write as well */
+    bool elects; /* runs with leader election */
+    bool calls;  /* killed at metric queries and webhooks too, not only at writes */
     const char *phase; /* where it ends; NULL: the Canary is gone */
     const char *image; /* of the primary, NULL: not looked at */
 };

@@ -34,7 +34,7 @@ struct world {
     int64_t started_ms, last_ms; /* monotonic: the run began; something happened last */
     uint64_t judged_version;     /* of the store when the outcome was last looked at */
     bool listed;                 /* by the controller that runs now */
-    bool killed, meddled;
+    bool killed, killed_again, meddled;
     struct json_object *writes;
     struct json_object *events; /* name to message */
     const char *trouble, *outcome;
@@ -183,6 +183,13 @@ static void restart(void *arg)
     start_controller(w);
 }
 
+static void kill_controller(struct world *w)
+{
+    process_kill(w->pid);
+    w->pid = 0;
+    timer_start(w->loop, 0, 0, restart, w);
+}
+
 /* --- what it asks ---------------------------------------------------------------------------- */
 
 static int note(struct world *w, const char *key, const char *what, bool call)
@@ -205,15 +212,20 @@ static bool on_deed(struct world *w, const char *key, const char *what, bool cal
 {
     const struct kill_point *point = w->options->point;
 
-    if (w->killed || w->options->prepare || w->pid == 0)
+    if (w->options->prepare || w->pid == 0)
         return true;
+    if (w->killed && (call || !w->scenario->twice || w->killed_again))
+        return true;
+    if (w->killed) {
+        w->killed_again = true;
+        kill_controller(w);
+        return point->applied;
+    }
     int number = note(w, key, what, call);
     if (!point || strcmp(point->key, key) != 0 || point->number != number)
         return true;
     w->killed = true;
-    process_kill(w->pid);
-    w->pid = 0;
-    timer_start(w->loop, 0, 0, restart, w);
+    kill_controller(w);
     return point->applied;
 }
 
@@ -313,6 +325,8 @@ static bool is_phase(struct world *w, const char *phase)
 static const char *primary_image(struct world *w)
 {
     struct json_object *primary = find(w, "apps", "deployments", "podinfo-primary");
+
+    primary = primary ? primary : find(w, "apps", "daemonsets", "podinfo-primary");
     const char *image =
         json_str_at(json_elem(json_at(primary, "spec", "template", "spec", "containers", NULL), 0),
                     "image", NULL);
@@ -411,8 +425,11 @@ static enum err fill_store(struct world *w, struct errinfo *ei)
     if (!w->options->prepare)
         return objstore_load(w->store, w->options->snapshot, ei);
     err = crds_install(w->store, ei);
-    if (err == ERR_OK)
-        err = crds_load(w->store, w->options->crds, ei);
+    for (const char *at = w->options->crds; err == ERR_OK && *at;) {
+        size_t len = strcspn(at, ",");
+        err = crds_load(w->store, arena_strndup(w->arena, at, len), ei);
+        at += len + (at[len] == ',');
+    }
     if (err == ERR_OK)
         make_objects(w);
     return err;
@@ -433,7 +450,7 @@ static enum err set_up(struct world *w, struct errinfo *ei)
         return err;
     api_on_request(w->api, on_request, w);
     aim_webhooks(w);
-    w->actors = actors_new(w->store);
+    w->actors = actors_new(w->loop, w->store, w->scenario->slow_ms);
     w->watch = objstore_watch(w->store, NULL, NULL, on_event, w);
     w->poll = timer_start(w->loop, POLL_MS, POLL_MS, on_poll, w);
     if (w->options->prepare && !w->scenario->change[0].name)

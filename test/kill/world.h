@@ -20,7 +20,7 @@ struct kill_point {
 struct world_options {
     const struct scenario *scenario;
     const char *controller; /* program */
-    const char *crds;       /* directory with the CRDs of flagger.app */
+    const char *crds;       /* directories with CRDs, with commas between */
     const char *directory;  /* for files; must exist */
     const char *snapshot;
     bool prepare; /* makes the snapshot: all that is there when the release begins. Otherwise begins
