@@ -1,4 +1,5 @@
 /* Steps 15 to 20: is there anything new, and does it change what is running? */
+#include <stdio.h>
 #include <string.h>
 
 #include "decide/release.h"
@@ -61,31 +62,42 @@ bool detect_changed(struct release *r)
     return detect_configs_changed(r);
 }
 
+/* The end of a rollback that had to wait: the traffic has left the canary. */
+static enum verdict stop_left_target(struct release *r)
+{
+    enum verdict verdict = r->scaler ? r->scaler->pause_target(r->tick) : VERDICT_GO;
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    r->target->scale_to_zero(r->tick, &r->info);
+    status_weight(r, 0);
+    return VERDICT_STOP;
+}
+
 /*
  * A rollback had to leave all traffic with the canary, because the primary was not ready then. Now
- * it is, and the traffic goes back; unless the primary carries the very revision that failed, or
- * was left half promoted (lastPromotedSpec is empty).
+ * it is, and the traffic goes back; unless the canary is ready and the primary carries the very
+ * revision that failed, or was left half promoted (lastPromotedSpec is empty).
  */
 static enum verdict repair_left_traffic(struct release *r)
 {
+    const char *why;
     bool same;
     enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed))
+    bool failed = !*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed);
+    if (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY ||
+        (failed && r->target->ready(r->tick, &r->info, SIDE_CANARY, &why) == READY))
         return VERDICT_STOP;
-    verdict = rollback_to_primary(r, CAPACITY_RETURN);
-    if (verdict != VERDICT_GO || r->weights.canary > 0)
-        return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
-    if (r->scaler)
-        verdict = r->scaler->pause_target(r->tick);
+    verdict = release_route(r, 0);
     if (verdict != VERDICT_GO)
         return verdict;
-    r->target->scale_to_zero(r->tick, &r->info);
-    status_weight(r, 0);
-    release_say(r, "Routing all traffic to primary, it is ready again");
-    return VERDICT_STOP;
+    verdict = stop_left_target(r);
+    if (verdict == VERDICT_STOP)
+        release_say(r, "Routing all traffic to primary, it is ready again");
+    return verdict;
 }
 
 /*
@@ -108,6 +120,7 @@ static enum verdict repair_idle_scaler(struct release *r)
 static enum verdict repair_idle_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;
+    const char *why;
 
     if (release_canary_serves_all(r) && told == r->weights.canary)
         return repair_left_traffic(r);
@@ -115,6 +128,8 @@ static enum verdict repair_idle_weights(struct release *r)
         return repair_idle_scaler(r);
     if (told == 0)
         return release_route(r, 0) == VERDICT_NEED_FACTS ? VERDICT_NEED_FACTS : VERDICT_STOP;
+    if (r->weights.canary == 0 && r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) == READY)
+        return stop_left_target(r); /* repair_left_traffic() was cut off */
     status_weight(r, r->weights.canary);
     return VERDICT_STOP;
 }
@@ -195,13 +210,21 @@ static enum verdict find_restored(struct release *r, bool *restored)
     return r->target->compare(r->tick, &r->info, restored);
 }
 
+/* The analysed revision may come back before the end of this is written: then a target at zero must
+ * not be taken for the end of its rollback. So the status names no revision first. */
 static enum verdict cancel(struct release *r)
 {
     bool promoted = is_promoted_hash(r);
-    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
+    enum verdict verdict = rollback_to_primary(r);
 
     if (verdict != VERDICT_GO)
         return verdict;
+    if (release_is_analysing(r) && *r->canary->status.last_applied_spec) {
+        status_weight(r, r->weights.canary);
+        status_text(r, "lastAppliedSpec", "");
+        release_again(r, AGAIN_NOW);
+        return VERDICT_STOP;
+    }
     if (r->weights.canary == 0 && r->scaler)
         verdict = r->scaler->pause_target(r->tick);
     if (verdict != VERDICT_GO)
@@ -230,9 +253,23 @@ static bool must_stop_pods(const struct release *r)
     return same_pods && !r->info.stopped && r->weights.canary == 0;
 }
 
+/* The revision that was analysed before this one is on the primary: its promotion was cut off
+ * before its status was written. */
+static void note_promoted(struct release *r)
+{
+    const char *applied = r->canary->status.last_applied_spec;
+    struct target_info then = r->info;
+
+    snprintf(then.hash, sizeof(then.hash), "%s", applied);
+    if (r->canary->status.tracked_configs)
+        then.configs = r->canary->status.tracked_configs;
+    if (*applied && r->target->is_promoted(r->tick, &then))
+        status_text(r, "lastPromotedSpec", applied);
+}
+
 static enum verdict restart(struct release *r)
 {
-    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
+    enum verdict verdict = rollback_to_primary(r);
 
     if (verdict != VERDICT_GO)
         return verdict;
@@ -242,6 +279,7 @@ static enum verdict restart(struct release *r)
             return verdict;
         r->target->scale_to_zero(r->tick, &r->info);
         status_weight(r, 0);
+        note_promoted(r);
         status_text(r, "lastAppliedSpec", "");
         return VERDICT_STOP;
     }
@@ -252,6 +290,7 @@ static enum verdict restart(struct release *r)
     status_weight(r, r->weights.canary);
     status_reset(r);
     status_forget_waits(r);
+    note_promoted(r);
     status_sync(r);
     release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
     r->tick->plan->stepped = true;

@@ -11,19 +11,12 @@
  * keeps everything. (Flagger routes all traffic to the broken primary and scales the healthy canary
  * to zero.)
  */
-enum verdict rollback_to_primary(struct release *r, const char *reason)
+enum verdict rollback_to_primary(struct release *r)
 {
     const char *why;
-    bool waits = capacity_waits(r, NULL);
-    bool is_ready = r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) == READY;
 
-    if (release_canary_serves_all(r) && !waits && !is_ready)
-        return VERDICT_GO;
-    enum verdict verdict = capacity_wait(r, reason);
-    if (verdict != VERDICT_GO)
-        return verdict;
-    /* One that was asked for more is not ready as long as it has not got all of it. */
-    if (release_canary_serves_all(r) && !is_ready && !capacity_answers(r))
+    if (release_canary_serves_all(r) &&
+        r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
         return VERDICT_GO;
     return release_route(r, 0);
 }
@@ -36,7 +29,7 @@ static void finish(struct release *r)
 
 enum verdict rollback_run(struct release *r, bool consume)
 {
-    enum verdict verdict = rollback_to_primary(r, CAPACITY_ROLLBACK);
+    enum verdict verdict = rollback_to_primary(r);
 
     if (verdict == VERDICT_GO && r->weights.canary == 0 && r->scaler)
         verdict = r->scaler->pause_target(r->tick);
@@ -63,11 +56,17 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
 {
     const char *canary_why;
     enum verdict verdict = VERDICT_GO;
+    bool canary_ready =
+        !r->info.at_zero && r->target->ready(r->tick, &r->info, SIDE_CANARY, &canary_why) == READY;
 
+    /* Both have a share, and nobody to give it to: it waits for the one or the other. */
+    if (!canary_ready && r->weights.canary > 0)
+        return plan_stop(r->tick, "Promotion of %s waits, neither side is ready: %s",
+                         release_target(r), why);
     release_warn(r, "Promotion of %s failed, primary not ready: %s", release_target(r), why);
     plan_alert(r->tick, "error", false, "Promotion failed, primary not ready: %s", why);
     /* Traffic goes only to who is ready or serves: with neither side ready nothing moves. */
-    if (!r->info.at_zero && r->target->ready(r->tick, &r->info, SIDE_CANARY, &canary_why) == READY)
+    if (canary_ready)
         verdict = release_route_everything(r);
     if (verdict != VERDICT_GO)
         return verdict;

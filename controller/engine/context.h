@@ -14,7 +14,6 @@ struct engine_context {
     struct event_recorder *events;
     struct watchset *watches;
     struct outbox *outbox;
-    struct secrets *secrets;
     const struct settings *settings;
     const char *event_webhook; /* --event-webhook, NULL if none */
     /* Asked before every write: a process that is not the leader writes nothing. */

@@ -55,10 +55,13 @@ static void test_restored_spec_cancels(void **state)
     world_push(w, "podinfo:1");
     world_settle(w);
     w->due = false;
+    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "status canaryWeight=0 lastAppliedSpec=\n"
+                   "weights 100/0\n"
+                   "again now\n");
     expect_tick(w,
-                "patch httproutes test/podinfo weights 100/0\n"
                 "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                "status phase=Succeeded canaryWeight=0 lastAppliedSpec=dccf7d545 [Promoted=True]\n"
+                "status phase=Succeeded lastAppliedSpec=dccf7d545 [Promoted=True]\n"
                 "weights 100/0\n"
                 "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec was "
                 "restored\n"

@@ -357,6 +357,9 @@ static void test_primary_that_is_deleted(void **state)
     world_settle(w);
     expect_tick(w, "create deployments test/podinfo-primary\n"
                    "again now\n");
+    expect_tick(w, "status lastAppliedSpec=\n"
+                   "weights 100/0\n"
+                   "again now\n");
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status phase=Succeeded lastAppliedSpec=dccf7d545 [Promoted=True]\n"
                    "weights 100/0\n"
