@@ -1,0 +1,344 @@
+#include "ends.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How the world is from now on. */
+struct policy {
+    const char *what;
+    enum health target, primary;
+    bool only_new; /* revision 1 is always healthy */
+    uint8_t answers[QUESTIONS];
+    const char *hook; /* only for scenarios that have this type of hook; NULL: all */
+    bool may_wait;    /* for ever, when it tells why */
+};
+
+#define WELL                                                                                       \
+    {                                                                                              \
+        PASS, PASS, PASS, PASS, PASS, FAIL, PASS                                                   \
+    }
+static const struct policy policies[] = {
+    {.what = "all is well", .answers = WELL},
+    {.what = "the metrics stay bad", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, FAIL}},
+    {.what = "the metrics stay away", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, NONE}},
+    {.what = "the metric server stays away",
+     .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, ERROR}},
+    {.what = "new revisions never get ready as canary",
+     .target = HEALTH_STUCK,
+     .only_new = true,
+     .answers = WELL},
+    {.what = "new revisions never get ready as primary",
+     .primary = HEALTH_STUCK,
+     .only_new = true,
+     .answers = WELL,
+     .may_wait = true},
+    {.what = "somebody asks for a rollback",
+     .answers = {PASS, PASS, PASS, PASS, PASS, PASS, PASS},
+     .hook = "rollback"},
+    {.what = "the pre-rollout hook refuses",
+     .answers = {PASS, FAIL, PASS, PASS, PASS, FAIL, PASS},
+     .hook = "pre-rollout"},
+    {.what = "the gate of the promotion stays closed",
+     .answers = {PASS, PASS, PASS, PASS, FAIL, FAIL, PASS},
+     .hook = "confirm-promotion",
+     .may_wait = true},
+    {.what = "the gate for more traffic stays closed",
+     .answers = {PASS, PASS, PASS, FAIL, PASS, FAIL, PASS},
+     .hook = "confirm-traffic-increase",
+     .may_wait = true},
+    {.what = "the gate of the start stays closed",
+     .answers = {FAIL, PASS, PASS, PASS, PASS, FAIL, PASS},
+     .hook = "confirm-rollout",
+     .may_wait = true},
+};
+enum { POLICIES = sizeof(policies) / sizeof(policies[0]), MAX_WAY = 60 };
+
+/* A state on its way to the end, under one policy. */
+struct way {
+    uint32_t cluster;
+    struct ghost ghost;
+    uint32_t due;
+    /* --- identity ends */
+    uint32_t end; /* the cluster at the end + 1; 0: not known yet */
+    uint32_t on;  /* it is on the way that is being followed, + its place there */
+};
+
+struct ends {
+    struct search *search;
+    const struct policy *policy;
+    struct pool ways;
+};
+
+/* --- one step on the way
+ * ----------------------------------------------------------------------------------- */
+
+static void settle(struct model *model, const struct policy *policy, struct cluster *cluster,
+                   struct move *move)
+{
+    bool new_target = model_look(model, cluster, ROLE_TARGET)->revision != 1;
+    bool new_primary = model_look(model, cluster, ROLE_PRIMARY)->revision != 1;
+
+    *move = (struct move){
+        .kind = MOVE_SETTLE,
+        .outcome = (uint8_t)(policy->only_new && !new_target ? HEALTH_READY : policy->target),
+        .cut = (uint8_t)(policy->only_new && !new_primary ? HEALTH_READY : policy->primary)};
+    model_settle(model, cluster, (enum health)move->outcome, (enum health)move->cut);
+}
+
+static int pick(struct model *model, const struct policy *policy, const struct cluster *cluster,
+                bool due, struct outcome *out)
+{
+    int count;
+    const struct outcome *outcomes = ticks_outcomes(model->ticks, cluster, due, &count);
+
+    for (int i = 0; i < count; i++) {
+        bool fits = true;
+        for (int q = 0; q < QUESTIONS; q++)
+            fits = fits && (outcomes[i].answers[q] == NOT_ASKED ||
+                            outcomes[i].answers[q] == policy->answers[q]);
+        if (fits) {
+            *out = outcomes[i];
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_idle(struct model *model, const struct cluster *cluster)
+{
+    const struct canary *canary = model_canary(model, cluster);
+
+    return canary->status.phase == PHASE_Initialized || canary->status.phase == PHASE_Succeeded ||
+           canary->status.phase == PHASE_Failed;
+}
+
+enum went { ON, AT_REST, WAITING, NO_ANSWER, BROKEN };
+
+/* Settles, ticks. */
+static enum went go(struct model *model, const struct policy *policy, struct state *state,
+                    bool *due, struct move moves[2], const char **broken)
+{
+    struct outcome outcome;
+    struct state before;
+
+    settle(model, policy, &state->cluster, &moves[0]);
+    if (!model_canary(model, &state->cluster))
+        return AT_REST;
+    before = *state;
+    bool idle = is_idle(model, &state->cluster);
+    int which = pick(model, policy, &state->cluster, *due || idle, &outcome);
+    if (which < 0)
+        return NO_ANSWER;
+    moves[1] = (struct move){.kind = MOVE_TICK,
+                             .due = *due || idle,
+                             .outcome = (uint8_t)which,
+                             .cut = WHOLE,
+                             .event = NO_EVENT};
+    *broken = search_move(model, state, moves[1], NULL);
+    if (*broken)
+        return BROKEN;
+    bool same = memcmp(&before.cluster, &state->cluster, sizeof(before.cluster)) == 0;
+    if (outcome.again == AGAIN_NEVER && same)
+        return AT_REST;
+    if (outcome.again == AGAIN_INTERVAL && same && *due)
+        return WAITING;
+    *due = outcome.again == AGAIN_INTERVAL || (*due && !outcome.stepped);
+    return ON;
+}
+
+/* --- where it ends
+ * ----------------------------------------------------------------------------------------- */
+
+static const char *check_end(struct model *model, const struct policy *policy,
+                             const struct state *state, bool waits)
+{
+    const struct cluster *cluster = &state->cluster;
+    const struct canary *canary = model_canary(model, cluster);
+    int weight = model_weight(model, cluster);
+    const struct look *primary = model_look(model, cluster, ROLE_PRIMARY);
+
+    if (!canary || canary->suspend || canary->deleting)
+        return NULL;
+    if (waits)
+        return policy->may_wait ? NULL : "every run ends";
+    if (weight > 0 && weight < 100)
+        return "at the end, one side has all traffic";
+    if (weight == 100 && !model_look(model, cluster, ROLE_TARGET)->ready)
+        return "at the end, all traffic is on a healthy workload";
+    if (weight == 0 && !primary->ready && !policy->may_wait)
+        return "at the end, all traffic is on a healthy workload";
+    if (weight > 0 && primary->ready && *canary->status.last_promoted_spec &&
+        model_primary_revision(model, cluster) != model_revision(model, cluster))
+        return "at the end, a primary that is ready has the traffic";
+    if (canary->status.canary_weight != weight)
+        return "at the end, the status says the weight that is routed";
+    if (model_revision(model, cluster) != model_primary_revision(model, cluster) &&
+        state->ghost.rejected != model_revision(model, cluster) && !policy->may_wait)
+        return "no revision is swallowed";
+    return NULL;
+}
+
+/* Follows the way from a state until it meets one whose end is known. */
+static bool follow(struct ends *ends, uint32_t node, struct state state, uint32_t *end)
+{
+    struct model *model = ends->search->model;
+    struct violation *violation = &ends->search->violation;
+    uint32_t path[MAX_WAY];
+    int n = 0;
+    bool due = true;
+
+    *violation = (struct violation){.node = node};
+    for (;;) {
+        struct way identity = {.cluster = pool_put(&model->clusters, &state.cluster, NULL),
+                               .ghost = state.ghost,
+                               .due = due};
+        uint32_t number = pool_put(&ends->ways, &identity, NULL);
+        struct way *way = pool_at(&ends->ways, number);
+        if (way->end) {
+            *end = way->end;
+            break;
+        }
+        if (n == MAX_WAY || way->on) {
+            violation->rule = "every run ends";
+            return false;
+        }
+        way->on = 1;
+        path[n++] = number;
+        struct move moves[2] = {0};
+        enum went went = go(model, ends->policy, &state, &due, moves, &violation->rule);
+        for (int i = 0; i < 2 && violation->n_moves < 64; i++)
+            violation->moves[violation->n_moves++] = moves[i];
+        if (went == BROKEN)
+            return false;
+        if (went == ON)
+            continue;
+        if (went == NO_ANSWER) {
+            *end = UINT32_MAX;
+            break;
+        }
+        violation->rule = check_end(model, ends->policy, &state, went == WAITING);
+        if (violation->rule)
+            return false;
+        *end = 1 + pool_put(&model->clusters, &state.cluster, NULL);
+        break;
+    }
+    for (int i = 0; i < n; i++)
+        ((struct way *)pool_at(&ends->ways, path[i]))->end = *end;
+    return true;
+}
+
+static bool is_possible(const struct policy *policy, const struct model *model)
+{
+    unsigned world = model->scenario->world;
+    char quoted[40];
+
+    snprintf(quoted, sizeof(quoted), "'%s'", policy->hook ? policy->hook : "");
+    if (policy->hook && !(model->scenario->canary && strstr(model->scenario->canary, quoted)))
+        return false;
+    if (policy->target != HEALTH_READY && !(world & WORLD_CANARY_FAILS))
+        return false;
+    return policy->primary == HEALTH_READY || world & WORLD_PRIMARY_FAILS;
+}
+
+/* Equal for everybody who looks: the same objects, and the same said of the release. */
+static bool same_end(struct model *model, uint32_t a, uint32_t b)
+{
+    const struct cluster *one = pool_at(&model->clusters, a - 1);
+    const struct cluster *other = pool_at(&model->clusters, b - 1);
+    const struct canary *left = model_canary(model, one), *right = model_canary(model, other);
+
+    for (int place = 0; place < SLOTS; place++) {
+        if (place != model->place[ROLE_CANARY] && one->at[place] != other->at[place])
+            return false;
+    }
+    if (!left || !right)
+        return left == right;
+    return left->status.phase == right->status.phase &&
+           left->status.canary_weight == right->status.canary_weight &&
+           strcmp(left->status.last_promoted_spec, right->status.last_promoted_spec) == 0 &&
+           strcmp(left->status.last_applied_spec, right->status.last_applied_spec) == 0;
+}
+
+/* The next tick from a state, cut off before each of its writes, leads to the same end. */
+static bool follow_cuts(struct ends *ends, uint32_t node, uint32_t end)
+{
+    struct model *model = ends->search->model;
+    struct violation *violation = &ends->search->violation;
+    struct state state = search_state(ends->search, node);
+    struct move moves[2];
+    struct outcome outcome;
+
+    if (end == UINT32_MAX || !model_canary(model, &state.cluster))
+        return true;
+    settle(model, ends->policy, &state.cluster, &moves[0]);
+    int which = pick(model, ends->policy, &state.cluster, true, &outcome);
+    if (which < 0)
+        return true;
+    for (int cut = 1; cut < outcome.steps; cut++) {
+        struct state next = state;
+        uint32_t cut_end;
+        moves[1] = (struct move){.kind = MOVE_TICK,
+                                 .due = true,
+                                 .outcome = (uint8_t)which,
+                                 .cut = (uint8_t)cut,
+                                 .event = NO_EVENT};
+        const char *broken = search_move(model, &next, moves[1], NULL);
+        if (!broken && !follow(ends, node, next, &cut_end))
+            broken = violation->rule;
+        else if (!broken && cut_end != UINT32_MAX && !same_end(model, end, cut_end))
+            broken = "a tick that was cut off ends where the whole one does";
+        if (!broken)
+            continue;
+        memmove(violation->moves + 2, violation->moves, 62 * sizeof(violation->moves[0]));
+        memcpy(violation->moves, moves, sizeof(moves));
+        violation->n_moves = violation->n_moves > 62 ? 64 : violation->n_moves + 2;
+        violation->rule = broken;
+        return false;
+    }
+    return true;
+}
+
+bool ends_check(struct search *search)
+{
+    uint32_t states = search->nodes.count;
+
+    for (int p = 0; p < POLICIES; p++) {
+        struct ends ends = {.search = search, .policy = &policies[p]};
+        if (!is_possible(ends.policy, search->model))
+            continue;
+        pool_init(&ends.ways, offsetof(struct way, end), sizeof(struct way));
+        bool right = true;
+        for (uint32_t node = 0; right && node < states; node++) {
+            uint32_t end;
+            right =
+                follow(&ends, node, search_state(search, node), &end) &&
+                (search->model->scenario->world & UNEQUAL_ENDS || follow_cuts(&ends, node, end));
+        }
+        pool_fini(&ends.ways);
+        if (!right) {
+            static char text[200];
+            snprintf(text, sizeof(text), "%s (%s)", search->violation.rule, policies[p].what);
+            search->violation.rule = text;
+            return false;
+        }
+    }
+    return true;
+}
+
+struct state ends_follow(struct model *model, struct state state)
+{
+    bool due = true;
+
+    for (int i = 0; i < MAX_WAY; i++) {
+        struct move moves[2];
+        const char *broken = NULL;
+        enum went went = go(model, &policies[0], &state, &due, moves, &broken);
+        assert(went == ON || went == AT_REST);
+        if (went == AT_REST)
+            return state;
+    }
+    assert(!"the Canary is initialised in the end");
+    return state;
+}

@@ -1,0 +1,128 @@
+#include "kind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- pods of a template
+ * ------------------------------------------------------------------------------------ */
+
+static struct json_object *container(struct json_object *tree)
+{
+    return json_elem(json_at(tree, "spec", "template", "spec", "containers", NULL), 0);
+}
+
+static int template_revision(struct json_object *tree)
+{
+    const char *image = json_str_at(container(tree), "image", NULL);
+    const char *colon = image ? strchr(image, ':') : NULL;
+
+    return colon ? (int)strtol(colon + 1, NULL, 10) : 0;
+}
+
+static void template_push(struct json_object *tree, int revision)
+{
+    static const char *const images[] = {"", "podinfo:1", "podinfo:2", "podinfo:3"};
+
+    json_set_str(container(tree), "image", images[revision]);
+}
+
+static bool is_observed(struct json_object *tree)
+{
+    return json_int_at(tree, 0, "metadata", "generation", NULL) <=
+           json_int_at(tree, 0, "status", "observedGeneration", NULL);
+}
+
+static struct json_object *put_status(struct json_object *tree)
+{
+    struct json_object *status = json_object_new_object();
+
+    json_set_int(status, "observedGeneration",
+                 json_int_at(tree, 1, "metadata", "generation", NULL));
+    json_set(tree, "status", status);
+    json_object_put(status);
+    return json_at(tree, "status", NULL);
+}
+
+/* --- Deployment
+ * --------------------------------------------------------------------------------------------- */
+
+static const char deployment[] =
+    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'podinfo','namespace':'test',"
+    "'uid':'d-1','generation':1,'labels':{'app':'podinfo'}},'spec':{'replicas':1,"
+    "'selector':{'matchLabels':{'app':'podinfo'}},'template':{'metadata':{'labels':{'app':"
+    "'podinfo'}},'spec':{'containers':[{'name':'podinfo','image':'podinfo:1'}]}}}}";
+
+static const char *progress(struct json_object *tree)
+{
+    struct json_object *conditions = json_at(tree, "status", "conditions", NULL);
+    const char *reason = json_str_at(json_elem(conditions, 0), "reason", NULL);
+
+    return reason ? reason : "";
+}
+
+static int64_t replicas(struct json_object *tree)
+{
+    return json_int_at(tree, 1, "spec", "replicas", NULL);
+}
+
+static bool deployment_settle(struct json_object *tree, enum health health)
+{
+    static const char *const reasons[] = {"NewReplicaSetAvailable", "ReplicaSetUpdated",
+                                          "ProgressDeadlineExceeded"};
+    int64_t wanted = replicas(tree);
+
+    if (health != HEALTH_READY && wanted == 0)
+        return false;
+    struct json_object *status = put_status(tree);
+    struct json_object *conditions = json_object_new_array();
+    struct json_object *condition = json_object_new_object();
+    json_set_int(status, "replicas", wanted);
+    json_set_int(status, "updatedReplicas", wanted);
+    json_set_int(status, "availableReplicas", health == HEALTH_READY ? wanted : 0);
+    json_set_str(condition, "type", "Progressing");
+    json_set_str(condition, "status", health == HEALTH_STUCK ? "False" : "True");
+    json_set_str(condition, "reason", reasons[health]);
+    json_object_array_add(conditions, condition);
+    json_set(status, "conditions", conditions);
+    json_object_put(conditions);
+    return true;
+}
+
+static bool deployment_stuck(struct json_object *tree)
+{
+    return is_observed(tree) && strcmp(progress(tree), "ProgressDeadlineExceeded") == 0;
+}
+
+static bool deployment_ready(struct json_object *tree)
+{
+    return is_observed(tree) && replicas(tree) > 0 && !deployment_stuck(tree) &&
+           json_int_at(tree, 0, "status", "availableReplicas", NULL) >= replicas(tree);
+}
+
+static bool deployment_at_zero(struct json_object *tree)
+{
+    return replicas(tree) == 0;
+}
+
+static const struct kind kinds[] = {
+    {
+        .kind = "Deployment",
+        .plural = "deployments",
+        .object = deployment,
+        .revision = template_revision,
+        .push = template_push,
+        .settle = deployment_settle,
+        .ready = deployment_ready,
+        .stuck = deployment_stuck,
+        .at_zero = deployment_at_zero,
+    },
+};
+
+const struct kind *kind_find(const char *kind)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!kind || strcmp(kinds[i].kind, kind) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}

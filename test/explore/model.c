@@ -1,0 +1,429 @@
+#include "model.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct happening {
+    uint32_t event, version;
+    uint32_t place;
+    /* --- identity ends */
+    uint32_t value; /* version + 1 */
+};
+
+/* --- what happens
+ * ------------------------------------------------------------------------------------------ */
+
+static void touch(struct json_object *tree)
+{
+    struct json_object *metadata = json_sub(tree, "metadata");
+
+    json_set_int(metadata, "generation", json_int_at(metadata, 1, "generation", NULL) + 1);
+}
+
+static bool push(struct arena *arena, struct json_object *tree, const struct event *event)
+{
+    (void)arena;
+    if (event->kind->revision(tree) == event->number)
+        return false;
+    event->kind->push(tree, event->number);
+    touch(tree);
+    return true;
+}
+
+static bool settle(struct arena *arena, struct json_object *tree, const struct event *event)
+{
+    (void)arena;
+    return event->kind->settle(tree, (enum health)event->number);
+}
+
+static bool take_over(struct arena *arena, struct json_object *tree, const struct event *event)
+{
+    struct json_object *given = json_at(tree, "spec", "parentRefs", NULL);
+    struct json_object *status =
+        scenario_json(arena, "{'parents':[{'controllerName':'example.com/gateway','conditions':[{"
+                             "'type':'Accepted','status':'True'}]}]}");
+    struct json_object *parent = json_elem(json_at(status, "parents", NULL), 0);
+
+    (void)event;
+    json_set(parent, "parentRef", json_elem(given, 0));
+    json_set_int(json_elem(json_at(parent, "conditions", NULL), 0), "observedGeneration",
+                 json_int_at(tree, 1, "metadata", "generation", NULL));
+    json_set(tree, "status", status);
+    return true;
+}
+
+static bool grow_old(struct json_object *tree)
+{
+    bool any = false;
+
+    if (json_object_is_type(tree, json_type_array)) {
+        for (size_t i = 0; i < json_len(tree); i++)
+            any = grow_old(json_elem(tree, i)) || any;
+    }
+    if (!json_object_is_type(tree, json_type_object))
+        return any;
+    json_object_object_foreach(tree, key, value)
+    {
+        const char *text = json_str_at(tree, key, NULL);
+        if (text && strcmp(text, ticks_now) == 0) {
+            json_object_set_string(value, ticks_past);
+            any = true;
+        }
+        any = grow_old(value) || any;
+    }
+    return any;
+}
+
+static bool pass_time(struct arena *arena, struct json_object *tree, const struct event *event)
+{
+    (void)arena;
+    (void)event;
+    return grow_old(tree);
+}
+
+/* Handled where it is called: the object is replaced or goes. */
+static bool do_deed(struct arena *arena, struct json_object *tree, const struct event *event)
+{
+    (void)arena;
+    (void)tree;
+    (void)event;
+    return true;
+}
+
+static uint16_t deed_on(struct model *model, int place, const struct event *event, uint16_t version)
+{
+    struct arena *arena = arena_new();
+    uint16_t out = version;
+
+    if (version == ABSENT)
+        out = ABSENT;
+    else if (!event->deletes)
+        out = objects_apply(model->objects, place, version,
+                            objects_patch(model->objects, scenario_json(arena, event->patch)));
+    else if (json_len(json_at(objects_tree(model->objects, place, version), "metadata",
+                              "finalizers", NULL)) == 0)
+        out = ABSENT;
+    else
+        out = objects_apply(
+            model->objects, place, version,
+            objects_patch(model->objects, scenario_json(arena, "{'metadata':{'deletionTimestamp':"
+                                                               "'2023-11-14T22:13:20Z'}}")));
+    arena_free(arena);
+    return out;
+}
+
+static uint16_t change(struct model *model, int place, const struct event *event, uint16_t version)
+{
+    struct arena *arena = arena_new();
+    struct json_object *tree = json_copy(arena, objects_tree(model->objects, place, version));
+    uint16_t out = version;
+
+    if (event->change == do_deed)
+        out = deed_on(model, place, event, version);
+    else if (tree && event->change(arena, tree, event))
+        out = objects_put(model->objects, place, tree);
+    arena_free(arena);
+    return out;
+}
+
+static uint16_t happen_at(struct model *model, int event, int place, uint16_t version)
+{
+    struct happening identity = {
+        .event = (uint32_t)event, .version = version, .place = (uint32_t)place};
+    uint32_t number = pool_put(&model->happened, &identity, NULL);
+    struct happening *found = pool_at(&model->happened, number);
+
+    if (!found->value)
+        found->value = 1u + change(model, place, &model->events[event], version);
+    return (uint16_t)(found->value - 1);
+}
+
+bool model_happen(struct model *model, int event, struct cluster *cluster)
+{
+    const struct event *what = &model->events[event];
+    int first = what->place < 0 ? 0 : what->place;
+    int last = what->place < 0 ? objects_places(model->objects) - 1 : what->place;
+    bool any = false;
+
+    for (int place = first; place <= last; place++) {
+        uint16_t version = happen_at(model, event, place, cluster->at[place]);
+        any = any || version != cluster->at[place];
+        cluster->at[place] = version;
+    }
+    return any;
+}
+
+/* --- which events there are
+ * -------------------------------------------------------------------------------- */
+
+static void add_event(struct model *model, struct event event)
+{
+    assert(model->n_events < MAX_EVENTS);
+    model->events[model->n_events++] = event;
+}
+
+/* In the order of model.h. */
+static void add_world(struct model *model)
+{
+    static const char *const what[2][3] = {
+        {"the canary's pods get ready", "the canary's pods are not ready",
+         "the canary's pods run into their deadline"},
+        {"the primary's pods get ready", "the primary's pods are not ready",
+         "the primary's pods run into their deadline"}};
+
+    for (int side = 0; side < 2; side++) {
+        for (int health = 0; health < 3; health++)
+            add_event(model,
+                      (struct event){.what = what[side][health],
+                                     .place = model->place[side == 0 ? ROLE_TARGET : ROLE_PRIMARY],
+                                     .change = settle,
+                                     .kind = model->kind,
+                                     .number = health});
+    }
+    add_event(model, (struct event){.what = "the gateway takes over the route",
+                                    .place = model->place[ROLE_ROUTE],
+                                    .change = take_over});
+}
+
+static void add_pushes(struct model *model)
+{
+    static const char *const what[] = {"", "revision 1 is pushed", "revision 2 is pushed",
+                                       "revision 3 is pushed"};
+
+    for (int revision = 1; revision <= model->scenario->revisions; revision++)
+        add_event(model, (struct event){.what = what[revision],
+                                        .place = model->place[ROLE_TARGET],
+                                        .change = push,
+                                        .kind = model->kind,
+                                        .number = revision});
+}
+
+static void add_deeds(struct model *model)
+{
+    const struct scenario *scenario = model->scenario;
+
+    for (int i = 0; i < MAX_DEEDS && scenario->deeds[i].what; i++) {
+        const struct deed *deed = &scenario->deeds[i];
+        add_event(model, (struct event){.what = deed->what,
+                                        .place = objects_place(model->objects, deed->key),
+                                        .change = do_deed,
+                                        .patch = deed->patch,
+                                        .deletes = !deed->patch});
+    }
+    if (scenario->world & WORLD_TIME_PASSES)
+        add_event(model, (struct event){.what = "time passes, beyond every deadline",
+                                        .place = -1,
+                                        .change = pass_time});
+}
+
+static int place_of(struct model *model, const char *plural, const char *name)
+{
+    char key[100];
+
+    snprintf(key, sizeof(key), "%s/%s", plural, name);
+    return objects_place(model->objects, key);
+}
+
+struct model *model_new(const struct scenario *scenario)
+{
+    struct model *model = heap_alloc(sizeof(*model));
+    const struct kind *kind = kind_find(scenario->kind);
+
+    assert(kind);
+    *model = (struct model){.scenario = scenario, .kind = kind, .objects = objects_new()};
+    model->place[ROLE_CANARY] = place_of(model, "canaries", "podinfo");
+    model->place[ROLE_TARGET] = place_of(model, kind->plural, "podinfo");
+    model->place[ROLE_PRIMARY] = place_of(model, kind->plural, "podinfo-primary");
+    model->place[ROLE_APEX] = place_of(model, "services", "podinfo");
+    model->place[ROLE_ROUTE] = place_of(model, "httproutes", "podinfo");
+    model->place[ROLE_CONFIG] = place_of(model, "configmaps", "settings");
+    model->place[ROLE_CONFIG_COPY] = place_of(model, "configmaps", "settings-primary");
+    model->ticks = ticks_new(model->objects, model->place[ROLE_CANARY]);
+    pool_init(&model->happened, offsetof(struct happening, value), sizeof(struct happening));
+    pool_init(&model->clusters, sizeof(struct cluster), sizeof(struct cluster));
+    add_world(model);
+    add_pushes(model);
+    add_deeds(model);
+    return model;
+}
+
+void model_free(struct model *model)
+{
+    for (int i = 0; i < SLOTS; i++)
+        free(model->looks[i]);
+    pool_fini(&model->happened);
+    pool_fini(&model->clusters);
+    ticks_free(model->ticks);
+    objects_free(model->objects);
+    free(model);
+}
+
+struct cluster model_start(struct model *model)
+{
+    struct arena *arena = arena_new();
+    struct cluster cluster = {0};
+    struct objects *objects = model->objects;
+
+    cluster.at[model->place[ROLE_CANARY]] =
+        objects_put(objects, model->place[ROLE_CANARY], scenario_canary(arena, model->scenario));
+    cluster.at[model->place[ROLE_TARGET]] =
+        objects_put(objects, model->place[ROLE_TARGET], scenario_json(arena, model->kind->object));
+    for (int i = 0; i < MAX_OBJECTS && model->scenario->objects[i].key; i++) {
+        const struct given *given = &model->scenario->objects[i];
+        int place = objects_place(objects, given->key);
+        struct json_object *tree =
+            json_merge(arena, objects_tree(objects, place, cluster.at[place]),
+                       scenario_json(arena, given->object));
+        cluster.at[place] = objects_put(objects, place, tree);
+    }
+    model_happen(model, HEALTH_READY, &cluster);
+    arena_free(arena);
+    return cluster;
+}
+
+void model_settle(struct model *model, struct cluster *cluster, enum health target,
+                  enum health primary)
+{
+    /* What is at zero can only be at rest. */
+    model_happen(model, HEALTH_READY, cluster);
+    model_happen(model, (int)target, cluster);
+    model_happen(model, 3 + HEALTH_READY, cluster);
+    model_happen(model, 3 + (int)primary, cluster);
+    if (model->scenario->world & WORLD_GATEWAY_LAGS)
+        model_happen(model, EVENT_GATEWAY, cluster);
+}
+
+/* --- how it looks
+ * ------------------------------------------------------------------------------------------ */
+
+static struct json_object *backend(struct json_object *rule, const char *name)
+{
+    struct json_object *backends = json_at(rule, "backendRefs", NULL);
+
+    for (size_t i = 0; i < json_len(backends); i++) {
+        const char *found = json_str_at(json_elem(backends, i), "name", NULL);
+        if (found && strcmp(found, name) == 0)
+            return json_elem(backends, i);
+    }
+    return NULL;
+}
+
+static void look_at_route(struct look *look, struct json_object *route)
+{
+    struct json_object *rules = json_at(route, "spec", "rules", NULL);
+
+    look->adds_up = true;
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *primary = backend(json_elem(rules, i), "podinfo-primary");
+        struct json_object *canary = backend(json_elem(rules, i), "podinfo-canary");
+        if (!primary || !canary)
+            continue;
+        int64_t weight = json_int_at(canary, -1, "weight", NULL);
+        if (weight < 0 || weight + json_int_at(primary, -1, "weight", NULL) != 100)
+            look->adds_up = false;
+        else if (!look->splits || weight > look->canary_weight)
+            look->canary_weight = (int8_t)weight;
+        look->splits = true;
+    }
+    look->mirrored = strstr(json_object_to_json_string(route), "RequestMirror") != NULL;
+    look->settled = json_int_at(route, 1, "metadata", "generation", NULL) == 1;
+}
+
+static void look_at(struct model *model, struct look *look, int place, struct json_object *tree)
+{
+    const struct kind *kind = model->kind;
+
+    look->known = true;
+    if (!tree)
+        return;
+    if (place == model->place[ROLE_TARGET] || place == model->place[ROLE_PRIMARY]) {
+        look->ready = kind->ready(tree);
+        look->stuck = kind->stuck(tree);
+        look->at_zero = kind->at_zero(tree);
+        look->revision = (int8_t)kind->revision(tree);
+    } else if (place == model->place[ROLE_ROUTE]) {
+        look_at_route(look, tree);
+    } else if (place == model->place[ROLE_APEX]) {
+        const char *selected = json_str_at(tree, "spec", "selector", "app", NULL);
+        look->selects_primary = selected && strcmp(selected, "podinfo-primary") == 0;
+    } else if (place == model->place[ROLE_CONFIG] || place == model->place[ROLE_CONFIG_COPY]) {
+        const char *color = json_str_at(tree, "data", "color", NULL);
+        look->revision = color && strcmp(color, "blue") == 0 ? 4 : 0;
+    }
+}
+
+const struct look *model_look(struct model *model, const struct cluster *cluster, enum role role)
+{
+    int place = model->place[role];
+    uint16_t version = cluster->at[place];
+
+    if (version >= model->n_looks[place]) {
+        uint32_t more = 2u * version + 64;
+        model->looks[place] = heap_grow(model->looks[place], more * sizeof(struct look));
+        memset(model->looks[place] + model->n_looks[place], 0,
+               (more - model->n_looks[place]) * sizeof(struct look));
+        model->n_looks[place] = more;
+    }
+    struct look *look = &model->looks[place][version];
+    if (!look->known)
+        look_at(model, look, place, objects_tree(model->objects, place, version));
+    return look;
+}
+
+const struct canary *model_canary(struct model *model, const struct cluster *cluster)
+{
+    return ticks_canary(model->ticks, cluster->at[model->place[ROLE_CANARY]]);
+}
+
+int model_revision(struct model *model, const struct cluster *cluster)
+{
+    return model_look(model, cluster, ROLE_TARGET)->revision +
+           model_look(model, cluster, ROLE_CONFIG)->revision;
+}
+
+int model_primary_revision(struct model *model, const struct cluster *cluster)
+{
+    return model_look(model, cluster, ROLE_PRIMARY)->revision +
+           model_look(model, cluster, ROLE_CONFIG_COPY)->revision;
+}
+
+int model_weight(struct model *model, const struct cluster *cluster)
+{
+    return model_look(model, cluster, ROLE_ROUTE)->canary_weight;
+}
+
+static const char *tell_workload(struct model *model, struct arena *arena,
+                                 const struct cluster *cluster, enum role role, int config)
+{
+    const struct look *look = model_look(model, cluster, role);
+
+    if (cluster->at[model->place[role]] == ABSENT)
+        return "absent";
+    return arena_printf(arena, "%d%s %s", look->revision, config ? "'" : "",
+                        look->at_zero ? "at zero"
+                        : look->stuck ? "stuck"
+                        : look->ready ? "ready"
+                                      : "not ready");
+}
+
+const char *model_tell(struct model *model, struct arena *arena, const struct cluster *cluster)
+{
+    const struct canary *canary = model_canary(model, cluster);
+    const struct canary_status *status = canary ? &canary->status : NULL;
+    const struct look *route = model_look(model, cluster, ROLE_ROUTE);
+
+    if (!canary)
+        return "the Canary is gone";
+    return arena_printf(
+        arena,
+        "phase %s, weight %d%s%s, status says %d, failed %d, iterations %d; target %s, primary %s",
+        phase_name(status->phase), route->canary_weight, route->mirrored ? " mirrored" : "",
+        route->settled ? "" : " not taken over", status->canary_weight, status->failed_checks,
+        status->iterations,
+        tell_workload(model, arena, cluster, ROLE_TARGET,
+                      model_look(model, cluster, ROLE_CONFIG)->revision),
+        tell_workload(model, arena, cluster, ROLE_PRIMARY,
+                      model_look(model, cluster, ROLE_CONFIG_COPY)->revision));
+}

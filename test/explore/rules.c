@@ -1,0 +1,255 @@
+#include "rules.h"
+
+#include <string.h>
+
+static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
+{
+    return cluster->at[model->place[role]] == ABSENT;
+}
+
+static bool is_initialising(const struct canary *canary)
+{
+    return canary->status.phase == PHASE_NONE || canary->status.phase == PHASE_Initializing;
+}
+
+static bool is_weighted(const struct canary *canary)
+{
+    return !canary->provider || strcmp(canary->provider, "kubernetes") != 0;
+}
+
+/* --- the decision
+ * ------------------------------------------------------------------------------------------ */
+
+/* A check that counts for the promotion: it looked at enough traffic. */
+static bool check_passed(struct model *model, const struct cluster *facts,
+                         const struct outcome *outcome)
+{
+    const struct canary *canary = model_canary(model, facts);
+
+    if (outcome->answers[Q_METRIC] != PASS)
+        return false;
+    return model->scenario->passes > 0 || model_weight(model, facts) >= canary->analysis.max_weight;
+}
+
+static bool says_failed(struct model *model, const struct outcome *outcome)
+{
+    for (int i = 0; i < outcome->steps; i++) {
+        const struct step *step = ticks_step(model->ticks, outcome, i);
+        if (step->kind != EFFECT_STATUS)
+            continue;
+        const char *phase =
+            json_str_at(objects_patch_tree(model->objects, step->patch), "status", "phase", NULL);
+        if (phase && strcmp(phase, "Failed") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Why a release may fail. */
+static bool has_cause(struct model *model, const struct cluster *facts,
+                      const struct outcome *outcome, const struct ghost *ghost)
+{
+    const struct canary *canary = model_canary(model, facts);
+
+    return ghost->flags & GHOST_DOOMED || ghost->fails >= canary->analysis.threshold ||
+           outcome->answers[Q_ROLLBACK] == PASS || model_look(model, facts, ROLE_TARGET)->stuck ||
+           model_look(model, facts, ROLE_PRIMARY)->stuck ||
+           /* what failed before was put back while another waited */
+           (canary->status.phase == PHASE_Waiting &&
+            ghost->rejected == model_revision(model, facts));
+}
+
+const char *rules_decided(struct model *model, const struct cluster *facts,
+                          const struct outcome *outcome, struct ghost *ghost)
+{
+    int needed = model->scenario->passes > 0 ? model->scenario->passes : 1;
+
+    if (outcome->broken)
+        return "the rules come to a decision";
+    if (check_passed(model, facts, outcome) && ghost->passes < needed &&
+        model_revision(model, facts) == ghost->revision)
+        ghost->passes++;
+    if (!says_failed(model, outcome))
+        return NULL;
+    if (!has_cause(model, facts, outcome, ghost))
+        return "a release fails only for a reason";
+    ghost->flags |= GHOST_DOOMED;
+    return NULL;
+}
+
+/* --- traffic
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static const char *check_route(struct model *model, const struct cluster *facts,
+                               const struct cluster *before, const struct cluster *after)
+{
+    int was = model_weight(model, before), is = model_weight(model, after);
+    const struct look *target = model_look(model, facts, ROLE_TARGET);
+    const struct look *primary = model_look(model, facts, ROLE_PRIMARY);
+    const struct canary *canary = model_canary(model, facts);
+    /* a route that somebody deleted, while the canary had everything */
+    bool restored = is_absent(model, before, ROLE_ROUTE) && canary->status.canary_weight == 100;
+
+    if (!is_absent(model, after, ROLE_ROUTE) && !model_look(model, after, ROLE_ROUTE)->adds_up)
+        return "the weights of a route add up to 100";
+    if (is > was && !target->ready && !restored)
+        return "traffic goes only to a canary that is ready";
+    if (was == 100 && is < 100 && !primary->ready && !target->at_zero &&
+        !is_absent(model, facts, ROLE_TARGET))
+        return "traffic goes only to a primary that is ready, or that was serving";
+    return NULL;
+}
+
+static const char *check_apex(struct model *model, const struct cluster *facts,
+                              const struct cluster *before, const struct cluster *after)
+{
+    bool was = model_look(model, before, ROLE_APEX)->selects_primary;
+    bool is = model_look(model, after, ROLE_APEX)->selects_primary;
+
+    if (is && !was && !is_absent(model, before, ROLE_APEX) &&
+        !model_look(model, facts, ROLE_PRIMARY)->ready)
+        return "the apex Service selects the primary only once that is ready";
+    return NULL;
+}
+
+static const char *check_target(struct model *model, const struct cluster *facts,
+                                const struct cluster *before, const struct cluster *after)
+{
+    bool was = model_look(model, before, ROLE_TARGET)->at_zero;
+    bool is = model_look(model, after, ROLE_TARGET)->at_zero;
+    const struct canary *canary = model_canary(model, facts);
+
+    if (is_absent(model, after, ROLE_TARGET))
+        return "the target is never deleted";
+    if (!is || was)
+        return NULL;
+    if (model_weight(model, before) > 0 && model_weight(model, facts) > 0)
+        return "a canary that serves is never scaled down";
+    if (!model_look(model, before, ROLE_APEX)->selects_primary &&
+        !is_absent(model, before, ROLE_APEX))
+        return "the target is scaled down only once the apex Service selects the primary";
+    if (is_initialising(canary) && !model_look(model, facts, ROLE_PRIMARY)->ready)
+        return "the target is scaled down only once the primary is ready";
+    return NULL;
+}
+
+/* --- what the primary runs
+ * --------------------------------------------------------------------------------- */
+
+static bool may_run(const struct model *model, const struct canary *canary,
+                    const struct ghost *ghost, int part, int mask)
+{
+    int needed = model->scenario->passes > 0 ? model->scenario->passes : 1;
+
+    if (part == (ghost->promoted & mask))
+        return true;
+    if (part != (ghost->revision & mask))
+        return false;
+    return canary->skip_analysis ||
+           (ghost->passes >= needed && ghost->fails < canary->analysis.threshold);
+}
+
+static const char *check_primary(struct model *model, const struct cluster *facts,
+                                 const struct cluster *before, const struct cluster *after,
+                                 const struct ghost *ghost)
+{
+    const struct canary *canary = model_canary(model, facts);
+    const struct look *was = model_look(model, before, ROLE_PRIMARY);
+    const struct look *is = model_look(model, after, ROLE_PRIMARY);
+
+    if (is_absent(model, after, ROLE_PRIMARY))
+        return "the primary is never deleted";
+    if (is->at_zero && !was->at_zero)
+        return "the primary is never scaled to zero";
+    if (is->revision != was->revision && !is_initialising(canary) &&
+        !may_run(model, canary, ghost, is->revision, 3))
+        return "what is promoted is what passed its analysis";
+    return NULL;
+}
+
+static const char *check_configs(struct model *model, const struct cluster *facts,
+                                 const struct cluster *before, const struct cluster *after,
+                                 const struct ghost *ghost)
+{
+    const struct canary *canary = model_canary(model, facts);
+    int was = model_look(model, before, ROLE_CONFIG_COPY)->revision;
+    int is = model_look(model, after, ROLE_CONFIG_COPY)->revision;
+
+    if (is != was && !is_initialising(canary) && !may_run(model, canary, ghost, is, 12))
+        return "the configs that are promoted are those that passed the analysis";
+    return NULL;
+}
+
+/* --- the status
+ * -------------------------------------------------------------------------------------------- */
+
+static const char *check_status(struct model *model, const struct cluster *facts,
+                                const struct cluster *before, const struct cluster *after,
+                                const struct step *step, struct ghost *ghost)
+{
+    struct json_object *status =
+        json_at(objects_patch_tree(model->objects, step->patch), "status", NULL);
+    const char *phase = json_str_at(status, "phase", NULL);
+    const char *applied = json_str_at(status, "lastAppliedSpec", NULL);
+    const char *promoted = json_str_at(status, "lastPromotedSpec", NULL);
+    const struct canary *was = model_canary(model, before);
+    const struct canary *is = model_canary(model, after);
+    int revision = model_revision(model, facts);
+
+    if (!is)
+        return "the status can be read";
+    if (model->scenario->world & STALE_CANARY)
+        ghost->last_canary = before->at[model->place[ROLE_CANARY]];
+    if (is->status.failed_checks > was->status.failed_checks &&
+        ghost->fails < is->analysis.threshold)
+        ghost->fails++;
+    if (applied && *applied && is->status.phase == PHASE_Progressing) {
+        ghost->revision = (uint8_t)revision;
+        ghost->passes = ghost->fails = ghost->flags = 0;
+    }
+    if (phase && is->status.phase == PHASE_Failed)
+        ghost->rejected = (uint8_t)revision;
+    if (promoted && *promoted && is->status.phase == PHASE_Succeeded &&
+        model_weight(model, after) > 0)
+        return "a release that succeeds leaves all traffic on the primary";
+    if (promoted && *promoted) {
+        ghost->promoted = (uint8_t)model_primary_revision(model, after);
+        if (!model_look(model, after, ROLE_PRIMARY)->revision)
+            return "the status calls a revision promoted that the primary carries";
+    }
+    return NULL;
+}
+
+const char *rules_step(struct model *model, const struct cluster *facts,
+                       const struct cluster *before, const struct cluster *after,
+                       const struct step *step, struct ghost *ghost)
+{
+    if (step->kind == EFFECT_STATUS)
+        return check_status(model, facts, before, after, step, ghost);
+    if (step->place == model->place[ROLE_ROUTE])
+        return check_route(model, facts, before, after);
+    if (step->place == model->place[ROLE_APEX])
+        return check_apex(model, facts, before, after);
+    if (step->place == model->place[ROLE_TARGET])
+        return check_target(model, facts, before, after);
+    if (step->place == model->place[ROLE_PRIMARY])
+        return check_primary(model, facts, before, after, ghost);
+    if (step->place == model->place[ROLE_CONFIG_COPY])
+        return check_configs(model, facts, before, after, ghost);
+    return NULL;
+}
+
+const char *rules_done(struct model *model, const struct cluster *before,
+                       const struct cluster *after, const struct outcome *outcome, bool due)
+{
+    const struct canary *canary = model_canary(model, after);
+
+    (void)before;
+    if (!canary || !due || outcome->again == AGAIN_NOW || outcome->warned || canary->suspend ||
+        canary->deleting || is_initialising(canary) || !is_weighted(canary))
+        return NULL;
+    if (canary->status.canary_weight != model_weight(model, after))
+        return "the status says the weight that is routed";
+    return NULL;
+}

@@ -1,0 +1,38 @@
+/*
+ * The safety rules of a release, checked at every write of every tick. They know only the cluster
+ * before and after, what the tick had read, and a ghost: what an observer would remember of the
+ * release. They share no code with decide/.
+ */
+#ifndef EXPLORE_RULES_H
+#define EXPLORE_RULES_H
+
+#include "model.h"
+
+enum { GHOST_DOOMED = 1 /* a cause to roll back was seen */ };
+
+struct ghost {
+    uint8_t revision; /* whose analysis was begun last, 0: none */
+    uint8_t passes;   /* its checks that passed, up to what is needed */
+    uint8_t fails;    /* its checks that failed, up to the threshold */
+    uint8_t flags;
+    uint8_t rejected;     /* the revision that failed last */
+    uint8_t promoted;     /* the revision that was promoted last */
+    uint16_t last_canary; /* before the last status write, with STALE_CANARY */
+};
+
+struct state {
+    struct cluster cluster;
+    struct ghost ghost;
+};
+
+/* What a rule says that does not hold; NULL: all hold. */
+const char *rules_decided(struct model *model, const struct cluster *facts,
+                          const struct outcome *outcome, struct ghost *ghost);
+const char *rules_step(struct model *model, const struct cluster *facts,
+                       const struct cluster *before, const struct cluster *after,
+                       const struct step *step, struct ghost *ghost);
+/* At the end of a tick that nothing has disturbed. */
+const char *rules_done(struct model *model, const struct cluster *before,
+                       const struct cluster *after, const struct outcome *outcome, bool due);
+
+#endif

@@ -1,0 +1,88 @@
+/* The scenarios, one row each. */
+#include <assert.h>
+#include <string.h>
+
+#include "scenario.h"
+
+static const char base_canary[] =
+    "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'podinfo',"
+    "'namespace':'test','uid':'c-1','generation':1},'spec':{"
+    "'provider':'gatewayapi:v1',"
+    "'targetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'},"
+    "'service':{'port':9898,'gatewayRefs':[{'name':'gateway','namespace':'infra'}]},"
+    "'analysis':{'interval':'1m','threshold':2,'stepWeight':50,'maxWeight':50,'metrics':["
+    "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'1m'}]}}}";
+
+#define HOOK(name) "{'name':'" name "','type':'" name "','url':'http://x'}"
+#define BLUE_GREEN "'stepWeight':null,'maxWeight':null,'iterations':1"
+enum { FAILURES = WORLD_CANARY_FAILS | WORLD_PRIMARY_FAILS };
+
+const struct scenario scenarios[] = {
+    {.name = "initialise",
+     .revisions = 2,
+     .world = FAILURES | WORLD_GATEWAY_LAGS | FROM_SCRATCH | RACES},
+    {.name = "canary", .revisions = 3, .world = WORLD_CANARY_FAILS | RACES},
+    {.name = "canary and failing primary", .revisions = 2, .world = FAILURES},
+    {.name = "canary in steps",
+     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[10,100],"
+               "'stepWeightPromotion':50}}}",
+     .revisions = 2,
+     .world = FAILURES},
+    {.name = "canary on a slow gateway",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_GATEWAY_LAGS | RACES},
+    {.name = "gates",
+     .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("confirm-rollout") "," HOOK(
+         "confirm-traffic-increase") "," HOOK("confirm-promotion") "]}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | RACES},
+    {.name = "hooks",
+     .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("pre-rollout") "," HOOK("rollout") "," HOOK(
+         "rollback") "," HOOK("confirm-rollout") "]}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | RACES},
+    {.name = "blue/green",
+     .canary = "{'spec':{'analysis':{" BLUE_GREEN "}}}",
+     .revisions = 2,
+     .world = FAILURES,
+     .passes = 2},
+    {.name = "blue/green on Services",
+     .canary = "{'spec':{'provider':'kubernetes','analysis':{" BLUE_GREEN "}}}",
+     .revisions = 2,
+     .world = FAILURES | RACES,
+     .passes = 2},
+    {.name = "skip the analysis",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .deeds = {{"somebody skips the analysis", "canaries/podinfo",
+                "{'spec':{'skipAnalysis':true}}"},
+               {"somebody wants the analysis", "canaries/podinfo",
+                "{'spec':{'skipAnalysis':false}}"}}},
+    {.name = "suspend",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .deeds = {{"somebody suspends", "canaries/podinfo", "{'spec':{'suspend':true}}"},
+               {"somebody resumes", "canaries/podinfo", "{'spec':{'suspend':false}}"}}},
+};
+const int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
+
+struct json_object *scenario_json(struct arena *arena, const char *quoted)
+{
+    char *text = arena_strdup(arena, quoted);
+    struct json_object *object = NULL;
+    struct errinfo ei;
+
+    for (char *at = text; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    enum err err = json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei);
+    assert(err == ERR_OK);
+    return object;
+}
+
+struct json_object *scenario_canary(struct arena *arena, const struct scenario *scenario)
+{
+    struct json_object *canary = scenario_json(arena, base_canary);
+
+    return scenario->canary ? json_merge(arena, canary, scenario_json(arena, scenario->canary))
+                            : canary;
+}

@@ -1,0 +1,298 @@
+#include "search.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void search_init(struct search *search, struct model *model)
+{
+    *search = (struct search){.model = model};
+    pool_init(&search->nodes, offsetof(struct node, parent), sizeof(struct node));
+}
+
+void search_fini(struct search *search)
+{
+    pool_fini(&search->nodes);
+}
+
+struct state search_state(const struct search *search, uint32_t number)
+{
+    const struct node *node = pool_at(&search->nodes, number);
+
+    return (struct state){.cluster =
+                              *(struct cluster *)pool_at(&search->model->clusters, node->cluster),
+                          .ghost = node->ghost};
+}
+
+/* --- one move
+ * ---------------------------------------------------------------------------------------------- */
+
+enum wrote { WROTE, CONFLICT };
+
+/* As the API server would. */
+static enum wrote write_step(struct model *model, struct cluster *cluster, const struct step *step)
+{
+    uint16_t *at = &cluster->at[step->place];
+
+    if (step->kind == EFFECT_DELETE) {
+        *at = ABSENT;
+        return WROTE;
+    }
+    if ((step->kind == EFFECT_CREATE) != (*at == ABSENT) ||
+        (step->expects != ABSENT && step->expects != *at))
+        return CONFLICT;
+    *at = objects_apply(model->objects, step->place, *at, step->patch);
+    return WROTE;
+}
+
+static const char *tick(struct model *model, struct state *state, struct move move, int *went)
+{
+    struct cluster facts = state->cluster;
+    int count;
+
+    if (move.stale)
+        facts.at[model->place[ROLE_CANARY]] = state->ghost.last_canary;
+    const struct outcome outcome =
+        ticks_outcomes(model->ticks, &facts, move.due, &count)[move.outcome];
+    bool calm = !move.stale && move.event == NO_EVENT;
+    const char *broken = rules_decided(model, &facts, &outcome, &state->ghost);
+    *went = 0;
+    for (int i = 0; !broken && i < outcome.steps && i != move.cut; i++) {
+        const struct step step = *ticks_step(model->ticks, &outcome, i);
+        if (move.event != NO_EVENT && i == move.at)
+            model_happen(model, move.event, &state->cluster);
+        struct cluster before = state->cluster;
+        if (write_step(model, &state->cluster, &step) == CONFLICT)
+            return calm ? "a plan is not in conflict with itself" : NULL;
+        broken = rules_step(model, &facts, &before, &state->cluster, &step, &state->ghost);
+        (*went)++;
+    }
+    if (!broken && calm && move.cut == WHOLE)
+        broken = rules_done(model, &facts, &state->cluster, &outcome, move.due);
+    return broken;
+}
+
+const char *search_move(struct model *model, struct state *state, struct move move, int *went)
+{
+    int steps;
+
+    if (move.kind == MOVE_TICK)
+        return tick(model, state, move, went ? went : &steps);
+    if (move.kind == MOVE_EVENT)
+        model_happen(model, move.event, &state->cluster);
+    return NULL;
+}
+
+/* --- all moves
+ * --------------------------------------------------------------------------------------------- */
+
+static uint32_t put(struct search *search, const struct state *state, uint32_t parent,
+                    struct move move)
+{
+    struct node identity = {.cluster = pool_put(&search->model->clusters, &state->cluster, NULL),
+                            .ghost = state->ghost};
+    bool is_new;
+    uint32_t number = pool_put(&search->nodes, &identity, &is_new);
+
+    if (is_new) {
+        struct node *node = pool_at(&search->nodes, number);
+        node->parent = parent;
+        node->move = move;
+    }
+    return number;
+}
+
+/* True: a rule does not hold. */
+static bool try(struct search *search, uint32_t from, const struct state *state, struct move move,
+                int *went)
+{
+    struct state next = *state;
+    const char *broken = search_move(search->model, &next, move, went);
+
+    search->moves++;
+    if (broken) {
+        search->violation = (struct violation){.rule = broken, .node = from, .n_moves = 1};
+        search->violation.moves[0] = move;
+        return true;
+    }
+    put(search, &next, from, move);
+    return false;
+}
+
+static bool can_happen(const struct model *model, int event)
+{
+    unsigned world = model->scenario->world;
+    static const unsigned needs[] = {0,
+                                     WORLD_CANARY_FAILS,
+                                     WORLD_CANARY_FAILS,
+                                     0,
+                                     WORLD_PRIMARY_FAILS,
+                                     WORLD_PRIMARY_FAILS,
+                                     WORLD_GATEWAY_LAGS};
+    return event > EVENT_GATEWAY || needs[event] == 0 || world & needs[event];
+}
+
+/* Each event before each write of a tick. */
+static bool try_races(struct search *search, uint32_t from, const struct state *state,
+                      struct move move, int steps)
+{
+    const struct model *model = search->model;
+
+    for (int event = 0; event < model->n_events; event++) {
+        struct cluster cluster = state->cluster;
+        /* that pods come and go is in no conflict with a write */
+        if (event < EVENT_GATEWAY || !can_happen(model, event) ||
+            !model_happen(search->model, event, &cluster))
+            continue;
+        for (int at = 0; at < steps; at++) {
+            move.event = (uint8_t)event;
+            move.at = (uint8_t)at;
+            if (try(search, from, state, move, NULL))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool try_tick(struct search *search, uint32_t from, const struct state *state,
+                     struct move move, int steps)
+{
+    for (int cut = 0; cut < steps; cut++) {
+        move.cut = (uint8_t)cut;
+        if (try(search, from, state, move, NULL))
+            return true;
+    }
+    move.cut = WHOLE;
+    if (try(search, from, state, move, NULL))
+        return true;
+    return search->model->scenario->world & RACES && !move.stale &&
+           try_races(search, from, state, move, steps);
+}
+
+static bool try_ticks(struct search *search, uint32_t from, const struct state *state, bool stale)
+{
+    struct model *model = search->model;
+    struct cluster facts = state->cluster;
+
+    if (stale)
+        facts.at[model->place[ROLE_CANARY]] = state->ghost.last_canary;
+    for (int due = 1; due >= 0; due--) {
+        int count;
+        ticks_outcomes(model->ticks, &facts, due, &count);
+        for (int i = 0; i < count; i++) {
+            struct move move = {.kind = MOVE_TICK,
+                                .due = (uint8_t)due,
+                                .stale = stale,
+                                .outcome = (uint8_t)i,
+                                .event = NO_EVENT};
+            const struct outcome *outcomes = ticks_outcomes(model->ticks, &facts, due, &count);
+            if (try_tick(search, from, state, move, outcomes[i].steps))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool try_events(struct search *search, uint32_t from, const struct state *state)
+{
+    for (int event = 0; event < search->model->n_events; event++) {
+        struct move move = {.kind = MOVE_EVENT, .event = (uint8_t)event};
+        if (can_happen(search->model, event) && try(search, from, state, move, NULL))
+            return true;
+    }
+    return false;
+}
+
+static void show_progress(const struct search *search, uint32_t done)
+{
+    if (done % 20000 == 0 && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%s: %u of %u states \033[K", search->model->scenario->name, done,
+                search->nodes.count);
+}
+
+bool search_run(struct search *search, const struct state *start)
+{
+    struct model *model = search->model;
+
+    put(search, start, NOBODY, (struct move){.kind = MOVE_START});
+    for (uint32_t i = 0; i < search->nodes.count; i++) {
+        struct state state = search_state(search, i);
+        show_progress(search, i);
+        if (!model_canary(model, &state.cluster))
+            continue;
+        if (try_ticks(search, i, &state, false) || try_events(search, i, &state))
+            return false;
+        if (state.ghost.last_canary != ABSENT && try_ticks(search, i, &state, true))
+            return false;
+        if (search->limit && search->nodes.count > search->limit) {
+            search->violation = (struct violation){.rule = "the states have an end", .node = i};
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- in words
+ * ---------------------------------------------------------------------------------------------- */
+
+static const char *tell_move(struct model *model, struct arena *arena, const struct state *state,
+                             struct move move)
+{
+    struct cluster facts = state->cluster;
+    int count;
+
+    if (move.kind == MOVE_START)
+        return "";
+    if (move.kind == MOVE_SETTLE)
+        return "everything settles\n";
+    if (move.kind == MOVE_EVENT)
+        return arena_printf(arena, "%s\n", model->events[move.event].what);
+    if (move.stale)
+        facts.at[model->place[ROLE_CANARY]] = state->ghost.last_canary;
+    const struct outcome outcome =
+        ticks_outcomes(model->ticks, &facts, move.due, &count)[move.outcome];
+    const char *text = ticks_tell(model->ticks, arena, &facts, move.due, &outcome);
+    if (move.stale)
+        text = arena_printf(arena, "a new leader, with an old Canary: %s", text);
+    if (move.event != NO_EVENT)
+        text = arena_printf(arena, "%sbefore write %d of it: %s\n", text, move.at + 1,
+                            model->events[move.event].what);
+    if (move.cut != WHOLE)
+        text = arena_printf(arena, "%scut off before write %d of it\n", text, move.cut + 1);
+    return text;
+}
+
+static const char *tell_one(struct search *search, struct arena *arena, const char *text,
+                            int number, struct state *state, struct move move)
+{
+    text = arena_printf(arena, "%s%3d. %s", text, number,
+                        tell_move(search->model, arena, state, move));
+    if (move.kind == MOVE_SETTLE)
+        model_settle(search->model, &state->cluster, (enum health)move.outcome,
+                     (enum health)move.cut);
+    else
+        search_move(search->model, state, move, NULL);
+    return arena_printf(arena, "%s     -> %s\n", text,
+                        model_tell(search->model, arena, &state->cluster));
+}
+
+const char *search_tell(struct search *search, struct arena *arena)
+{
+    struct violation *violation = &search->violation;
+    uint32_t path[4096];
+    int n = 0;
+
+    for (uint32_t at = violation->node; at != NOBODY && n < 4096;
+         at = ((struct node *)pool_at(&search->nodes, at))->parent)
+        path[n++] = at;
+    struct state state = search_state(search, path[n - 1]);
+    const char *text =
+        arena_printf(arena, "  0. start: %s\n", model_tell(search->model, arena, &state.cluster));
+    for (int i = n - 2; i >= 0; i--) {
+        const struct node *node = pool_at(&search->nodes, path[i]);
+        text = tell_one(search, arena, text, n - 1 - i, &state, node->move);
+    }
+    for (int i = 0; i < violation->n_moves; i++)
+        text = tell_one(search, arena, text, n + i, &state, violation->moves[i]);
+    return arena_printf(arena, "%sbroken: %s\n", text, violation->rule);
+}

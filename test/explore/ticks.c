@@ -1,0 +1,407 @@
+#include "ticks.h"
+
+#include <assert.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool.h"
+
+enum { MAX_NEEDS = 32, MAX_ROUNDS = 64 };
+
+const int64_t ticks_now_ms = 1700000000000;
+const char ticks_now[] = "2023-11-14T22:13:20Z";
+const char ticks_past[] = "2023-11-01T00:00:00Z";
+
+struct asked_about {
+    uint32_t cluster;
+    uint32_t due;
+    /* --- identity ends */
+    uint32_t first, count;
+};
+
+struct known_need {
+    struct need need;
+    int place;
+};
+
+struct ticks {
+    struct objects *objects;
+    int canary;
+    struct arena *arena;   /* for ever */
+    struct arena *scratch; /* for one decide() */
+    struct settings settings;
+    struct known_need needs[MAX_NEEDS];
+    int n_needs;
+    const struct canary **canaries; /* by version */
+    uint32_t n_canaries;
+    uint8_t allowed[QUESTIONS];
+    struct pool clusters;
+    struct pool asked;
+    struct outcome *outcomes;
+    uint32_t n_outcomes, outcome_capacity;
+    struct step *steps;
+    uint32_t n_steps, step_capacity;
+    uint64_t calls;
+};
+
+static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
+
+struct ticks *ticks_new(struct objects *objects, int canary)
+{
+    struct ticks *ticks = heap_alloc(sizeof(*ticks));
+
+    *ticks = (struct ticks){.objects = objects,
+                            .canary = canary,
+                            .arena = arena_new(),
+                            .scratch = arena_new(),
+                            .settings = {.mesh_provider = "istio",
+                                         .metrics_server = "http://prometheus:9090",
+                                         .selector_labels = labels,
+                                         .cluster_name = "",
+                                         .config_tracking = true,
+                                         .min_analysis_interval_ms = 10000}};
+    memset(ticks->allowed, 0xff, sizeof(ticks->allowed));
+    pool_init(&ticks->clusters, sizeof(struct cluster), sizeof(struct cluster));
+    pool_init(&ticks->asked, offsetof(struct asked_about, first), sizeof(struct asked_about));
+    return ticks;
+}
+
+void ticks_free(struct ticks *ticks)
+{
+    pool_fini(&ticks->clusters);
+    pool_fini(&ticks->asked);
+    free(ticks->canaries);
+    free(ticks->outcomes);
+    free(ticks->steps);
+    arena_free(ticks->arena);
+    arena_free(ticks->scratch);
+    free(ticks);
+}
+
+void ticks_allow(struct ticks *ticks, const uint8_t allowed[QUESTIONS])
+{
+    memcpy(ticks->allowed, allowed, sizeof(ticks->allowed));
+}
+
+uint64_t ticks_calls(const struct ticks *ticks)
+{
+    return ticks->calls;
+}
+
+const struct canary *ticks_canary(struct ticks *ticks, uint16_t version)
+{
+    struct json_object *tree = objects_tree(ticks->objects, ticks->canary, version);
+    struct errinfo ei;
+
+    if (!tree)
+        return NULL;
+    if (version >= ticks->n_canaries) {
+        uint32_t more = 2u * version + 64;
+        ticks->canaries = heap_grow(ticks->canaries, more * sizeof(*ticks->canaries));
+        for (uint32_t i = ticks->n_canaries; i < more; i++)
+            ticks->canaries[i] = NULL;
+        ticks->n_canaries = more;
+    }
+    if (!ticks->canaries[version]) {
+        struct canary *canary = ARENA_NEW(ticks->arena, struct canary);
+        if (canary_view(ticks->arena, tree, canary, &ei) != ERR_OK)
+            return NULL;
+        ticks->canaries[version] = canary;
+    }
+    return ticks->canaries[version];
+}
+
+/* --- one decide(), with given answers
+ * ----------------------------------------------------------------------- */
+
+struct attempt {
+    const struct cluster *cluster;
+    const uint8_t *given; /* answers in the order of the questions */
+    int n_given;
+    int used;
+    enum question asks; /* the first question that no answer was given to */
+    bool wants_more;
+    bool broken;
+    uint8_t answers[QUESTIONS];
+};
+
+static sigjmp_buf broke;
+
+static void on_abort(int signal)
+{
+    siglongjmp(broke, signal);
+}
+
+static enum question question_of(const struct tick *tick, const struct need *need)
+{
+    if (need->kind == NEED_METRIC)
+        return Q_METRIC;
+    switch (tick->canary->analysis.webhooks[need->webhook].type) {
+    case HOOK_CONFIRM_ROLLOUT:
+        return Q_CONFIRM_ROLLOUT;
+    case HOOK_PRE_ROLLOUT:
+        return Q_PRE_ROLLOUT;
+    case HOOK_CONFIRM_TRAFFIC_INCREASE:
+        return Q_MORE_TRAFFIC;
+    case HOOK_CONFIRM_PROMOTION:
+        return Q_CONFIRM_PROMOTION;
+    case HOOK_ROLLBACK:
+        return Q_ROLLBACK;
+    default:
+        return Q_ROLLOUT;
+    }
+}
+
+static void answer_metric(struct tick *tick, const struct need *need, uint8_t answer)
+{
+    struct metric_answer fact = {.outcome = METRIC_VALUE, .value = answer == PASS ? 100 : 1};
+
+    if (answer == NONE)
+        fact = (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
+    if (answer == ERROR)
+        fact = (struct metric_answer){.outcome = METRIC_ERROR, .text = "connection refused"};
+    fact_metric(tick, need, fact);
+}
+
+static void answer_hook(struct tick *tick, const struct need *need, uint8_t answer)
+{
+    fact_hook(
+        tick, need,
+        (struct hook_answer){.passed = answer == PASS, .text = answer == PASS ? "OK" : "refused"});
+}
+
+static void give_object(struct ticks *ticks, const struct cluster *cluster, struct tick *tick,
+                        const struct known_need *known)
+{
+    fact_object(tick, &known->need,
+                objects_tree(ticks->objects, known->place, cluster->at[known->place]));
+}
+
+static void learn_need(struct ticks *ticks, const struct need *need)
+{
+    struct known_need *known = &ticks->needs[ticks->n_needs];
+    const char *key = arena_printf(ticks->scratch, "%s/%s", need->resource->plural, need->name);
+
+    assert(ticks->n_needs < MAX_NEEDS);
+    known->place = objects_place(ticks->objects, key);
+    known->need = (struct need){.kind = NEED_OBJECT, .key = arena_strdup(ticks->arena, need->key)};
+    ticks->n_needs++;
+}
+
+/* Answers what was asked. False: a question is left for which no answer was given. */
+static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt *attempt)
+{
+    for (const struct need *need = tick->needs; need; need = need->next) {
+        if (need->kind == NEED_OBJECT) {
+            learn_need(ticks, need);
+            give_object(ticks, attempt->cluster, tick, &ticks->needs[ticks->n_needs - 1]);
+            continue;
+        }
+        enum question question = question_of(tick, need);
+        bool probe = need->kind == NEED_METRIC && !need->metric.query;
+        if (!probe && attempt->used == attempt->n_given) {
+            attempt->asks = question;
+            attempt->wants_more = true;
+            return false;
+        }
+        uint8_t answer = probe ? PASS : attempt->given[attempt->used++];
+        if (!probe)
+            attempt->answers[question] = answer;
+        if (need->kind == NEED_METRIC)
+            answer_metric(tick, need, answer);
+        else
+            answer_hook(tick, need, answer);
+    }
+    return true;
+}
+
+static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool due)
+{
+    const struct canary *canary = ticks_canary(ticks, attempt->cluster->at[ticks->canary]);
+
+    arena_reset(ticks->scratch);
+    assert(canary);
+    struct tick *tick = tick_new(ticks->scratch, canary, &ticks->settings, ticks_now_ms, due);
+    for (int i = 0; i < ticks->n_needs; i++)
+        give_object(ticks, attempt->cluster, tick, &ticks->needs[i]);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        tick_reset(tick);
+        ticks->calls++;
+        if (decide(tick) != VERDICT_NEED_FACTS)
+            return tick;
+        if (!answer_needs(ticks, tick, attempt))
+            return tick;
+    }
+    attempt->broken = true;
+    return tick;
+}
+
+/* As decide_on(), and comes back from an assertion that fails. */
+static struct tick *decide_safely(struct ticks *ticks, struct attempt *attempt, bool due)
+{
+    struct sigaction now = {.sa_handler = on_abort, .sa_flags = SA_NODEFER}, before;
+    struct tick *tick = NULL;
+
+    sigaction(SIGABRT, &now, &before);
+    if (sigsetjmp(broke, 1) == 0)
+        tick = decide_on(ticks, attempt, due);
+    else
+        attempt->broken = true;
+    sigaction(SIGABRT, &before, NULL);
+    return tick;
+}
+
+/* --- what it left
+ * ------------------------------------------------------------------------------------------ */
+
+static bool is_write(const struct effect *effect)
+{
+    return effect->kind == EFFECT_CREATE || effect->kind == EFFECT_PATCH ||
+           effect->kind == EFFECT_DELETE || effect->kind == EFFECT_STATUS;
+}
+
+static int place_of(struct ticks *ticks, const struct effect *effect)
+{
+    if (effect->kind == EFFECT_STATUS)
+        return ticks->canary;
+    return objects_place(ticks->objects, arena_printf(ticks->scratch, "%s/%s",
+                                                      effect->resource->plural, effect->name));
+}
+
+static void add_step(struct ticks *ticks, const struct effect *effect)
+{
+    const char *expected = json_str_at(effect->body, "metadata", "resourceVersion", NULL);
+
+    if (ticks->n_steps == ticks->step_capacity) {
+        ticks->step_capacity = ticks->step_capacity ? 2 * ticks->step_capacity : 1024;
+        ticks->steps = heap_grow(ticks->steps, ticks->step_capacity * sizeof(*ticks->steps));
+    }
+    ticks->steps[ticks->n_steps++] = (struct step){
+        .kind = (uint8_t)effect->kind,
+        .place = (uint8_t)place_of(ticks, effect),
+        .expects = expected ? (uint16_t)strtol(expected, NULL, 10) : ABSENT,
+        .patch = effect->kind == EFFECT_DELETE ? 0 : objects_patch(ticks->objects, effect->body),
+    };
+}
+
+static void add_outcome(struct ticks *ticks, const struct attempt *attempt, const struct tick *tick)
+{
+    struct outcome outcome = {.first_step = ticks->n_steps, .broken = attempt->broken};
+
+    memcpy(outcome.answers, attempt->answers, sizeof(outcome.answers));
+    for (const struct effect *effect = outcome.broken ? NULL : tick->plan->first; effect;
+         effect = effect->next) {
+        if (effect->kind == EFFECT_EVENT && strcmp(effect->event_type, "Warning") == 0)
+            outcome.warned = true;
+        if (is_write(effect)) {
+            add_step(ticks, effect);
+            outcome.steps++;
+        }
+    }
+    if (!outcome.broken) {
+        outcome.again = (uint8_t)tick->plan->again;
+        outcome.stepped = tick->plan->stepped;
+    }
+    assert(outcome.steps <= MAX_STEPS);
+    if (ticks->n_outcomes == ticks->outcome_capacity) {
+        ticks->outcome_capacity = ticks->outcome_capacity ? 2 * ticks->outcome_capacity : 1024;
+        ticks->outcomes =
+            heap_grow(ticks->outcomes, ticks->outcome_capacity * sizeof(*ticks->outcomes));
+    }
+    ticks->outcomes[ticks->n_outcomes++] = outcome;
+}
+
+/* Asks with the answers given so far, and then with each answer to the next question. */
+static void ask(struct ticks *ticks, const struct cluster *cluster, bool due, uint8_t *given,
+                int n_given)
+{
+    struct attempt attempt = {.cluster = cluster, .given = given, .n_given = n_given};
+    const struct tick *tick = decide_safely(ticks, &attempt, due);
+
+    if (attempt.broken || !attempt.wants_more) {
+        add_outcome(ticks, &attempt, tick);
+        return;
+    }
+    assert(n_given < MAX_ANSWERS);
+    uint8_t last = attempt.asks == Q_METRIC ? ERROR : FAIL;
+    for (uint8_t answer = PASS; answer <= last; answer++) {
+        if (!(ticks->allowed[attempt.asks] >> answer & 1))
+            continue;
+        given[n_given] = answer;
+        ask(ticks, cluster, due, given, n_given + 1);
+    }
+}
+
+const struct outcome *ticks_outcomes(struct ticks *ticks, const struct cluster *cluster, bool due,
+                                     int *count)
+{
+    struct asked_about identity = {.cluster = pool_put(&ticks->clusters, cluster, NULL),
+                                   .due = due};
+    uint8_t given[MAX_ANSWERS];
+    bool is_new;
+    struct asked_about *asked = pool_at(&ticks->asked, pool_put(&ticks->asked, &identity, &is_new));
+
+    if (is_new) {
+        asked->first = ticks->n_outcomes;
+        ask(ticks, cluster, due, given, 0);
+        asked->count = ticks->n_outcomes - asked->first;
+    }
+    *count = (int)asked->count;
+    return ticks->outcomes + asked->first;
+}
+
+const struct step *ticks_step(const struct ticks *ticks, const struct outcome *outcome, int i)
+{
+    assert(i < outcome->steps);
+    return &ticks->steps[outcome->first_step + (uint32_t)i];
+}
+
+/* --- in words
+ * ---------------------------------------------------------------------------------------------- */
+
+static const char *const question_names[QUESTIONS] = {
+    [Q_CONFIRM_ROLLOUT] = "confirm-rollout",
+    [Q_PRE_ROLLOUT] = "pre-rollout",
+    [Q_ROLLOUT] = "rollout",
+    [Q_MORE_TRAFFIC] = "confirm-traffic-increase",
+    [Q_CONFIRM_PROMOTION] = "confirm-promotion",
+    [Q_ROLLBACK] = "rollback",
+    [Q_METRIC] = "metric",
+};
+static const char *const answer_names[] = {"not asked", "passes", "fails", "no values", "error"};
+
+/* The answers of an outcome again in the order in which they were asked for. */
+static void ask_again(struct ticks *ticks, struct attempt *attempt, bool due,
+                      const struct outcome *outcome, uint8_t *given)
+{
+    for (int n = 0;; n++) {
+        attempt->n_given = n;
+        attempt->used = 0;
+        attempt->wants_more = false;
+        if (!decide_safely(ticks, attempt, due) || !attempt->wants_more || n == MAX_ANSWERS)
+            return;
+        given[n] = outcome->answers[attempt->asks];
+    }
+}
+
+const char *ticks_tell(struct ticks *ticks, struct arena *arena, const struct cluster *cluster,
+                       bool due, const struct outcome *outcome)
+{
+    uint8_t given[MAX_ANSWERS + 1] = {0};
+    struct attempt attempt = {.cluster = cluster, .given = given};
+    const char *text = due ? "tick" : "tick that is not due";
+
+    for (int q = 0; q < QUESTIONS; q++) {
+        if (outcome->answers[q] != NOT_ASKED)
+            text = arena_printf(arena, "%s, %s %s", text, question_names[q],
+                                answer_names[outcome->answers[q]]);
+    }
+    if (outcome->broken)
+        return arena_printf(arena, "%s:\nan assertion of the rules fails\n", text);
+    ask_again(ticks, &attempt, due, outcome, given);
+    attempt.used = 0;
+    struct tick *tick = decide_safely(ticks, &attempt, due);
+    return arena_printf(arena, "%s:\n%s", text, tick ? plan_print(tick) : "");
+}
