@@ -67,7 +67,6 @@ const char *world_key(struct world *world, const char *name);
 const char *world_image(struct world *world, const char *name);
 /* Its rules, one a line: "x=insider: 0/100", "all: 80/20, podinfo-canary gives c=...". */
 const char *world_routes(struct world *world);
-const char *world_image(struct world *world, const char *deployment);
 /* The whole state without versions and times: equal texts are equal clusters. */
 const char *world_state(struct world *world);
 
