@@ -52,6 +52,7 @@ static enum verdict (*const rules[])(struct release *r) = {
     promote_shift,  /* step 24; §8.1 */
     promote_finish, /* step 25 */
 
+    guard_mirror,      /* a share that the mesh cannot copy is told */
     guard_weights,     /* routes and status say the same, before a step is made from them */
     analysis_start,    /* step 28 */
     analysis_check,    /* step 29 */

@@ -127,6 +127,24 @@ enum verdict guard_routes(struct release *r)
     return r->router->settled(r->tick);
 }
 
+/* A mesh that copies every request although a share was asked for: the condition remembers that it
+ * was told. */
+enum verdict guard_mirror(struct release *r)
+{
+    static const char condition[] = "MirrorWeight";
+    const char *text = arena_printf(
+        r->tick->arena,
+        "spec.analysis.mirrorWeight: the routes of this cluster know no share, every request is "
+        "copied instead of %d %%",
+        r->canary->analysis.mirror_weight);
+
+    if (!r->weights.mirrors_all)
+        status_untell(r, condition);
+    else if (status_tell(r, condition, "EveryRequestIsCopied", text))
+        release_warn(r, "%s", text);
+    return VERDICT_GO;
+}
+
 enum verdict guard_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;

@@ -139,6 +139,7 @@ enum verdict guard_rollback_hooks(struct release *r);
 enum verdict guard_threshold(struct release *r);
 enum verdict guard_canary(struct release *r);
 enum verdict guard_routes(struct release *r);
+enum verdict guard_mirror(struct release *r);
 enum verdict guard_weights(struct release *r);
 
 enum verdict promote_resume(struct release *r);

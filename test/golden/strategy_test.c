@@ -347,6 +347,35 @@ static void test_mirror_then_blue_green(void **state)
     world_free(w);
 }
 
+/* An API server of an older Gateway API drops the percent. */
+static void test_mirror_weight_that_is_dropped(void **state)
+{
+    (void)state;
+    struct world *w = begin("'mirrorWeight':30,'mirror':true," GREEN);
+
+    w->drops_percent = true;
+    world_push(w, "podinfo:2");
+    expect_run(w, "",
+               "New revision detected! Scaling up podinfo.test\n"
+               "New revision detected, progressing canary analysis.\n"
+               "Starting canary analysis for podinfo.test\n"
+               "Advance podinfo.test canary iteration 1/2\n"
+               "all: 100/0, 100 % copied to podinfo-canary\n"
+               "spec.analysis.mirrorWeight: the routes of this cluster know no share, every "
+               "request is copied instead of 30 %\n"
+               "Advance podinfo.test canary iteration 2/2\n"
+               "Stop traffic mirroring and route all traffic to canary\n"
+               "all: 0/100\n"
+               "Copying podinfo.test template spec to podinfo-primary.test\n"
+               "Routing all traffic to primary\n"
+               "all: 100/0\n"
+               "completed\n"
+               "Promotion completed! Scaling down podinfo.test\n"
+               "Canary analysis completed successfully, promotion finished.\n");
+    assert_null(strstr(world_state(w), "EveryRequestIsCopied"));
+    world_free(w);
+}
+
 static void test_mirror_that_shows_the_faults(void **state)
 {
     (void)state;
@@ -644,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_mirror_then_canary),
         cmocka_unit_test(test_mirror_behind_a_gate),
         cmocka_unit_test(test_mirror_then_blue_green),
+        cmocka_unit_test(test_mirror_weight_that_is_dropped),
         cmocka_unit_test(test_mirror_that_shows_the_faults),
         cmocka_unit_test(test_affinity),
         cmocka_unit_test(test_affinity_rolled_back),

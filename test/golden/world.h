@@ -20,6 +20,7 @@ struct world {
     const char *open;            /* names of rollback webhooks that agree; the others refuse */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     struct settings settings;
+    bool drops_percent; /* the API server knows no requestMirror.percent */
     int64_t now_ms;
     bool due;
     int versions;
