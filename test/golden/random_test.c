@@ -14,7 +14,10 @@
 
 #include "world.h"
 
-enum { SEEDS = 45, STEPS = 60, TOLD = 8000 };
+enum { SEEDS = 84, STEPS = 60, TOLD = 8000 };
+
+#define MATCH  "'match':[{'headers':{'x':{'exact':'1'}}}]"
+#define STICKY "'sessionAffinity':{'cookieName':'stay','primaryCookieName':'keep'}"
 
 struct noise {
     struct world *world;
@@ -63,6 +66,12 @@ static void edit_canary(struct noise *n)
         "{'spec':{'analysis':{'onMetricError':'hold'}}}",
         "{'spec':{'analysis':{'onMetricError':null}}}",
         "{'spec':{'service':{'hosts':['a.example']}}}",
+        "{'spec':{'analysis':{" MATCH ",'mirror':null}}}",
+        "{'spec':{'analysis':{'match':null}}}",
+        "{'spec':{'analysis':{'match':null,'mirror':true}}}",
+        "{'spec':{'analysis':{'mirror':null}}}",
+        "{'spec':{'analysis':{" STICKY "}}}",
+        "{'spec':{'analysis':{'sessionAffinity':null}}}",
     };
     const char *edit = edits[pick(n, sizeof(edits) / sizeof(edits[0]))];
 
@@ -146,8 +155,15 @@ static void give_deadlines(struct world *w, unsigned seed)
 static struct world *start(unsigned seed)
 {
     static const char *const kinds[] = {
-        "{}", "{'spec':{'provider':'kubernetes'}}",
-        "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3}}}"};
+        "{}",
+        "{'spec':{'provider':'kubernetes'}}",
+        "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3}}}",
+        "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3," MATCH "}}}",
+        "{'spec':{'analysis':{'mirror':true," STICKY "}}}",
+        "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3,'mirror':true}}}",
+        "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3," MATCH "," STICKY
+        "}}}",
+    };
     struct world *w = world_new(
         "{'spec':{'analysis':{'webhooks':[{'name':'start','type':'confirm-rollout','url':"
         "'http://x'},{'name':'more','type':'confirm-traffic-increase','url':'http://x'},{'name':"
@@ -161,7 +177,7 @@ static struct world *start(unsigned seed)
     world_patch(w, "deployments/podinfo",
                 "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{"
                 "'name':'settings'}}]}}}}");
-    world_patch_canary(w, kinds[seed % 3]);
+    world_patch_canary(w, kinds[seed % (sizeof(kinds) / sizeof(kinds[0]))]);
     world_settle(w);
     world_initialise(w);
     return w;
@@ -175,7 +191,9 @@ static void come_to_rest(struct noise *n)
     w->closed = w->open = "";
     w->metrics = world_json(w, "{}");
     world_patch_canary(w, "{'spec':{'suspend':false,'skipAnalysis':false,'analysis':{'stepWeight':"
-                          "20,'iterations':null,'maxWeight':50}}}");
+                          "20,'iterations':null,'maxWeight':50,'match':null,'mirror':null}}}");
+    if (strcmp(json_str_at(w->canary, "spec", "provider", NULL), "kubernetes") == 0)
+        world_patch_canary(w, "{'spec':{'analysis':{'sessionAffinity':null}}}");
     /* Against a primary that is broken no analysis ends well; none is the way out. */
     if (strchr(world_image(w, "podinfo-primary"), '-'))
         world_patch_canary(w, "{'spec':{'skipAnalysis':true}}");
@@ -193,9 +211,10 @@ static void come_to_rest(struct noise *n)
     }
     if (strcmp(world_phase(w), "Succeeded") != 0 ||
         strcmp(world_image(w, "podinfo-primary"), last) != 0 ||
-        strcmp(world_weights(w), "100/0") != 0)
-        fail_msg("phase %s, primary %s, weights %s", world_phase(w),
-                 world_image(w, "podinfo-primary"), world_weights(w));
+        strcmp(world_weights(w), "100/0") != 0 || strstr(world_routes(w), "copied") ||
+        json_at(w->canary, "status", "sessionAffinityCookie", NULL))
+        fail_msg("phase %s, primary %s, weights %s, routes\n%s", world_phase(w),
+                 world_image(w, "podinfo-primary"), world_weights(w), world_routes(w));
 }
 
 static void test_random_events(void **state)

@@ -1,0 +1,127 @@
+#include "world_routes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct json_object *route_rules(struct world *world)
+{
+    return json_at(world_get(world, "httproutes/podinfo"), "spec", "rules", NULL);
+}
+
+/* How a rule splits its requests; one without a canary gives it nothing. */
+static int rule_canary(struct json_object *rule, int *primary)
+{
+    struct json_object *backends = json_at(rule, "backendRefs", NULL);
+
+    *primary = (int)json_int_at(json_elem(backends, 0), 100, "weight", NULL);
+    return (int)json_int_at(json_elem(backends, 1), 0, "weight", NULL);
+}
+
+/* The rule that splits is the last one with two backends. */
+int world_routes_split(struct world *world, int *primary)
+{
+    struct json_object *rules = route_rules(world);
+    struct json_object *split = NULL;
+
+    for (size_t i = 0; i < json_len(rules); i++) {
+        if (json_len(json_at(json_elem(rules, i), "backendRefs", NULL)) == 2)
+            split = json_elem(rules, i);
+    }
+    return rule_canary(split, primary);
+}
+
+const char *world_weights(struct world *world)
+{
+    int primary;
+    int canary = world_routes_split(world, &primary);
+
+    return arena_printf(world->arena, "%d/%d", primary, canary);
+}
+
+/* "x=insider" or "cookie~.*c.*": one match */
+static const char *print_match(struct world *world, struct json_object *match)
+{
+    static const char *const keys[] = {"headers", "queryParams"};
+    const char *text = "";
+
+    for (size_t k = 0; k < 2; k++) {
+        struct json_object *fields = json_at(match, keys[k], NULL);
+        for (size_t i = 0; i < json_len(fields); i++) {
+            struct json_object *field = json_elem(fields, i);
+            bool regex = strcmp(json_str_at(field, "type", NULL), "Exact") != 0;
+            text = arena_printf(world->arena, "%s%s%s%s%s%s", text, *text ? " and " : "",
+                                k == 1 ? "?" : "", json_str_at(field, "name", NULL),
+                                regex ? "~" : "=", json_str_at(field, "value", NULL));
+        }
+    }
+    return *text ? text : "all";
+}
+
+static const char *print_cookies(struct world *world, struct json_object *backends)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < json_len(backends); i++) {
+        struct json_object *filters = json_at(json_elem(backends, i), "filters", NULL);
+        struct json_object *added =
+            json_at(json_elem(filters, 0), "responseHeaderModifier", "add", NULL);
+        if (filters)
+            text = arena_printf(world->arena, "%s, %s gives %s", text,
+                                json_str_at(json_elem(backends, i), "name", NULL),
+                                json_str_at(json_elem(added, 0), "value", NULL));
+    }
+    return text;
+}
+
+static const char *print_rule(struct world *world, struct json_object *rule)
+{
+    struct json_object *matches = json_at(rule, "matches", NULL);
+    struct json_object *filters = json_at(rule, "filters", NULL);
+    const char *text = print_match(world, json_elem(matches, 0));
+    int primary;
+    int canary = rule_canary(rule, &primary);
+
+    for (size_t i = 1; i < json_len(matches); i++)
+        text =
+            arena_printf(world->arena, "%s or %s", text, print_match(world, json_elem(matches, i)));
+    text = arena_printf(world->arena, "%s: %d/%d%s", text, primary, canary,
+                        print_cookies(world, json_at(rule, "backendRefs", NULL)));
+    for (size_t i = 0; i < json_len(filters); i++) {
+        struct json_object *mirror = json_at(json_elem(filters, i), "requestMirror", NULL);
+        int percent = (int)json_int_at(mirror, 100, "percent", NULL);
+        if (mirror)
+            text = arena_printf(world->arena, "%s, %d %% copied to %s", text, percent,
+                                json_str_at(mirror, "backendRef", "name", NULL));
+    }
+    return text;
+}
+
+const char *world_routes(struct world *world)
+{
+    struct json_object *rules = route_rules(world);
+    const char *text = "";
+
+    for (size_t i = 0; i < json_len(rules); i++)
+        text = arena_printf(world->arena, "%s%s\n", text, print_rule(world, json_elem(rules, i)));
+    return text;
+}
+
+/* Every rule of its own: those that hold a client by its cookie as well. */
+void world_routes_check(struct world *world, bool at_zero)
+{
+    struct json_object *rules = route_rules(world);
+    int primary, split = world_routes_split(world, &primary);
+
+    for (size_t i = 0; i < json_len(rules); i++) {
+        int canary = rule_canary(json_elem(rules, i), &primary);
+        if (primary + canary != 100)
+            fail_msg("weights %d/%d do not add up", primary, canary);
+        if (canary > 0 && at_zero)
+            fail_msg("the canary has %d %% of the traffic and no replicas", canary);
+        if (canary > 0 && split == 0)
+            fail_msg("clients are held at a canary that has no share:\n%s", world_routes(world));
+    }
+}

@@ -1,0 +1,14 @@
+/* The HTTPRoute of the simulated cluster: what it splits, and what must hold of each of its rules.
+ */
+#ifndef GOLDEN_WORLD_ROUTES_H
+#define GOLDEN_WORLD_ROUTES_H
+
+#include "world.h"
+
+/* The weights of the rule that splits; returns the canary's. */
+int world_routes_split(struct world *world, int *primary);
+/* Fails the test where a rule, also one that holds clients by their cookie, breaks a safety rule.
+ */
+void world_routes_check(struct world *world, bool at_zero);
+
+#endif
