@@ -2,6 +2,33 @@
 
 #include "cluster/haproxy.h"
 
+/*
+ * Where a request goes when HAProxy has just forgotten the rule and listens for it no more:
+ * requests that are under way then must not fail. NULL: nowhere, or the rule changes requests.
+ */
+static const char *last_resort(const struct route_rule *rule)
+{
+    const struct route_filters *filters = &rule->filters;
+
+    if (filters->host || filters->full_path || filters->prefix_path)
+        return NULL;
+    for (size_t i = 0; i < rule->backend_count; i++) {
+        if (rule->backends[i].weight > 0 && rule->backends[i].address)
+            return rule->backends[i].address;
+    }
+    return NULL;
+}
+
+static void put_upstream(const struct route_rule *rule, const char *directory, const char *key,
+                         struct buf *out)
+{
+    buf_printf(out, "    upstream rule_%s {\n        server unix:%s/r%s.sock max_fails=0;\n", key,
+               directory, key);
+    if (last_resort(rule))
+        buf_printf(out, "        server %s backup;\n", last_resort(rule));
+    buf_puts(out, "    }\n");
+}
+
 static void put_rule(const struct route_rule *rule, const char *directory, const char *key,
                      struct buf *out)
 {
@@ -9,11 +36,12 @@ static void put_rule(const struct route_rule *rule, const char *directory, const
         if (rule->mirrors[i].percent < 100)
             buf_printf(out, "    split_clients $request_id $copy_%s_%zu { %.2f%% 1; * 0; }\n", key,
                        i, rule->mirrors[i].percent);
+    put_upstream(rule, directory, key, out);
     buf_printf(out, "    server { # %s\n        listen unix:%s/m%s.sock;\n        location / {\n",
                rule->id, directory, key);
     for (size_t i = 0; i < rule->mirror_count; i++)
         buf_printf(out, "            mirror /sandbox-mirror-%zu;\n", i);
-    buf_printf(out, "            proxy_pass http://unix:%s/r%s.sock;\n        }\n", directory, key);
+    buf_printf(out, "            proxy_pass http://rule_%s;\n        }\n", key);
     for (size_t i = 0; i < rule->mirror_count; i++) {
         const struct route_mirror *mirror = &rule->mirrors[i];
         buf_printf(out, "        location = /sandbox-mirror-%zu {\n            internal;\n", i);

@@ -40,8 +40,48 @@ static void shares(void **state)
     }
 }
 
+/* A request that comes when the rule has just gone is answered by a backend of it all the same. */
+static void last_resort(void **state)
+{
+    (void)state;
+    static const struct {
+        struct route_filters filters;
+        struct route_backend backends[2];
+        const char *server; /* NULL: none */
+    } cases[] = {
+        {.backends = {{.address = "127.96.0.2:80", .weight = 1}}, .server = "127.96.0.2:80"},
+        {.backends = {{.address = "127.96.0.2:80"}, {.address = "127.96.0.3:80", .weight = 1}},
+         .server = "127.96.0.3:80"},
+        {.backends = {{.weight = 1}}},
+        {.filters = {.full_path = "/all"}, .backends = {{.address = "127.96.0.2:80", .weight = 1}}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct route_mirror mirror = {.percent = 100, .backend = {.address = "127.96.0.9:80"}};
+        struct route_backend backends[2] = {cases[i].backends[0], cases[i].backends[1]};
+        struct route_rule rule = {.id = "test.web.0",
+                                  .filters = cases[i].filters,
+                                  .backends = backends,
+                                  .backend_count = 2,
+                                  .mirrors = &mirror,
+                                  .mirror_count = 1};
+        struct route_rule *rules[] = {&rule};
+        const struct route_table table = {.rules = rules, .rule_count = 1};
+        struct buf out;
+        buf_init(&out, 1 << 20);
+        assert_int_equal(mirror_config(&table, "/d", false, arena, &out), 1);
+        const char *found = strstr(out.data, " backup;");
+        assert_int_equal(found != NULL, cases[i].server != NULL);
+        if (cases[i].server)
+            assert_non_null(
+                strstr(out.data, arena_printf(arena, "server %s backup;", cases[i].server)));
+        buf_fini(&out);
+        arena_free(arena);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares), cmocka_unit_test(last_resort)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
