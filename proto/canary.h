@@ -86,9 +86,11 @@ struct canary_webhook {
     int64_t timeout_ms;           /* above 0; 10 s when missing or shorter than two characters */
     int retries;                  /* 0 */
     bool mute_alert;
-    bool disable_tls;         /* no certificate verification */
-    int64_t deadline_ms;      /* of a confirm hook, above 0; 0: none */
-    bool approve_at_deadline; /* and then the release goes on instead of being rolled back */
+    bool disable_tls;          /* no certificate verification */
+    int64_t deadline_ms;       /* of a confirm hook, above 0; 0: none */
+    bool approve_at_deadline;  /* and then the release goes on instead of being rolled back */
+    const char **headers_from; /* n_headers_from Secrets of the Canary's namespace */
+    int n_headers_from;
 };
 
 struct canary_alert {

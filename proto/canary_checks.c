@@ -5,7 +5,7 @@
 
 #include "proto/canary_parts.h"
 
-enum { DEFAULT_TIMEOUT_MS = 10 * 1000 };
+enum { DEFAULT_TIMEOUT_MS = 10 * 1000, MAX_HEADERS_FROM = 8 };
 
 static const char *const hook_names[] = {
 #define HOOK_TYPE(id, name) [HOOK_##id] = name,
@@ -152,6 +152,33 @@ static void read_deadline(struct json_reader *r, struct json_object *json,
         json_reader_fail(r, json, "onDeadline", "expected approve or rollback, found \"%s\"", then);
 }
 
+/* As envFrom of a container: [{secretRef: {name}}]. */
+static void read_headers_from(struct json_reader *r, struct json_object *json,
+                              struct canary_webhook *out)
+{
+    struct json_object *array = json_read_array(r, json, "headersFrom", JSON_OPTIONAL);
+    size_t n = json_len(array);
+    if (n > MAX_HEADERS_FROM) {
+        json_reader_fail(r, json, "headersFrom", "expected at most %d Secrets, found %zu",
+                         (int)MAX_HEADERS_FROM, n);
+        return;
+    }
+    out->headers_from = arena_array(r->arena, n, sizeof *out->headers_from);
+    for (size_t i = 0; i < n && r->err == ERR_OK; i++) {
+        struct json_object *source = canary_read_element(r, array, i);
+        struct json_object *ref =
+            source != NULL ? json_read_obj(r, source, "secretRef", JSON_REQUIRED) : NULL;
+        if (ref == NULL)
+            return;
+        out->headers_from[i] = canary_read_name(r, ref, "name", JSON_REQUIRED);
+        /* Whoever may write Canaries here must not read the Secrets of others. */
+        if (json_at(ref, "namespace", NULL) != NULL)
+            json_reader_fail(r, ref, "namespace",
+                             "expected none, the Secret is one of the Canary's namespace");
+    }
+    out->n_headers_from = (int)n;
+}
+
 static void read_webhook(struct json_reader *r, struct json_object *json,
                          struct canary_webhook *out)
 {
@@ -164,6 +191,7 @@ static void read_webhook(struct json_reader *r, struct json_object *json,
     out->mute_alert = json_read_bool(r, json, "muteAlert", false);
     out->disable_tls = json_read_bool(r, json, "disableTLS", false);
     read_deadline(r, json, out);
+    read_headers_from(r, json, out);
 }
 
 void canary_read_webhooks(struct json_reader *r, struct json_object *analysis,

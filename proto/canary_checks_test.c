@@ -108,6 +108,21 @@ static void test_deadlines(void **state)
     arena_free(arena);
 }
 
+static void test_headers_from(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        view(arena, "{\"webhooks\":[{\"name\":\"a\",\"url\":\"http://x\"},"
+                    "{\"name\":\"b\",\"url\":\"http://x\",\"headersFrom\":["
+                    "{\"secretRef\":{\"name\":\"one\"}},{\"secretRef\":{\"name\":\"two\"}}]}]}");
+    assert_int_equal(a.webhooks[0].n_headers_from, 0);
+    assert_int_equal(a.webhooks[1].n_headers_from, 2);
+    assert_string_equal(a.webhooks[1].headers_from[0], "one");
+    assert_string_equal(a.webhooks[1].headers_from[1], "two");
+    arena_free(arena);
+}
+
 static void test_every_hook_type(void **state)
 {
     (void)state;
@@ -222,6 +237,20 @@ static void test_mistakes_in_webhooks(void **state)
         HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"before\"",
              ".type: expected one of rollout, pre-rollout, post-rollout, confirm-rollout, "
              "confirm-promotion, confirm-traffic-increase, rollback, event, found \"before\""),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"headersFrom\":{}",
+             ".headersFrom: expected an array, found an object"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"headersFrom\":[\"a\"]",
+             ".headersFrom[0]: expected an object, found \"a\""),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"headersFrom\":[{}]",
+             ".headersFrom[0].secretRef: required: expected an object"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"headersFrom\":[{\"secretRef\":{}}]",
+             ".headersFrom[0].secretRef.name: required: expected a string"),
+        HOOK("\"name\":\"b\",\"url\":\"http://"
+             "x\",\"headersFrom\":[{\"secretRef\":{\"name\":\"a\",\"namespace\":\"b\"}}]",
+             ".headersFrom[0].secretRef.namespace: expected none, the Secret is one of the "
+             "Canary's namespace"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"headersFrom\":[1,2,3,4,5,6,7,8,9]",
+             ".headersFrom: expected at most 8 Secrets, found 9"),
         HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"rollback\",\"deadline\":\"1h\"",
              ".deadline: expected on a webhook of type confirm-rollout, confirm-traffic-increase "
              "or confirm-promotion only, found on one of type rollback"),
@@ -272,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_policies),
         cmocka_unit_test(test_webhooks),
         cmocka_unit_test(test_deadlines),
+        cmocka_unit_test(test_headers_from),
         cmocka_unit_test(test_every_hook_type),
         cmocka_unit_test(test_alerts),
         cmocka_unit_test(test_mistakes_in_metrics),

@@ -229,12 +229,13 @@ static void fill_result(struct http_call *call)
     struct http_result *result = &call->result;
     long status = 0, request_size = 0;
     curl_off_t retry_after = 0;
-    char *content_type = NULL;
+    char *content_type = NULL, *redirect_url = NULL;
 
     curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &request_size);
     curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
     curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
+    curl_easy_getinfo(call->easy, CURLINFO_REDIRECT_URL, &redirect_url);
     result->info = &call->info;
     result->status = (int)status;
     result->body = call->body.data;
@@ -244,6 +245,7 @@ static void fill_result(struct http_call *call)
         result->retry_after_ms =
             (retry_after < MAX_RETRY_AFTER_S ? (int64_t)retry_after : MAX_RETRY_AFTER_S) * 1000;
     result->content_type = content_type ? content_type : "";
+    result->redirect_url = redirect_url;
     result->sent = request_size > 0;
     call->info.status = result->status;
     call->info.retry_after_ms = result->retry_after_ms;

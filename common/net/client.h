@@ -73,6 +73,7 @@ struct http_result {
     int64_t elapsed_ms;
     int64_t retry_after_ms;   /* Retry-After in either form, 0 if none */
     const char *content_type; /* "" if none */
+    const char *redirect_url; /* where a redirect that was not followed leads, absolute; or NULL */
     bool sent;                /* false: the request certainly never reached the server */
 };
 /* Value of a response header, case-insensitive, NULL if absent. Only inside done. */
@@ -100,6 +101,8 @@ void http_cancel(struct http_call *call);
 /* Calls under way. */
 size_t http_client_active(const struct http_client *client);
 
+/* Whether two http(s) URLs have scheme, host and port in common. False when one is no URL. */
+bool url_same_origin(const char *one, const char *other);
 /* Text of a URL component, percent-encoded (RFC 3986 unreserved kept), owned by the arena. */
 const char *url_encode(struct arena *arena, const char *text);
 /* application/x-www-form-urlencoded: as url_encode but space becomes '+'. */

@@ -1,5 +1,7 @@
+#include <curl/curl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "net/client.h"
 
@@ -40,4 +42,27 @@ const char *url_encode(struct arena *arena, const char *text)
 const char *url_encode_form(struct arena *arena, const char *text)
 {
     return encode(arena, text, "+");
+}
+
+static bool same_part(CURLU *one, CURLU *other, CURLUPart part)
+{
+    char *a = NULL, *b = NULL;
+    bool same = curl_url_get(one, part, &a, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                curl_url_get(other, part, &b, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                strcasecmp(a, b) == 0;
+    curl_free(a);
+    curl_free(b);
+    return same;
+}
+
+bool url_same_origin(const char *one, const char *other)
+{
+    CURLU *a = curl_url(), *b = curl_url();
+    bool same = curl_url_set(a, CURLUPART_URL, one, 0) == CURLUE_OK &&
+                curl_url_set(b, CURLUPART_URL, other, 0) == CURLUE_OK &&
+                same_part(a, b, CURLUPART_SCHEME) && same_part(a, b, CURLUPART_HOST) &&
+                same_part(a, b, CURLUPART_PORT);
+    curl_url_cleanup(a);
+    curl_url_cleanup(b);
+    return same;
 }

@@ -30,10 +30,37 @@ static void test_encoding(void **state)
     arena_free(arena);
 }
 
+static void test_same_origin(void **state)
+{
+    static const struct {
+        const char *one, *other;
+        bool same;
+    } cases[] = {
+        {"http://a/x", "http://a/y?z", true},
+        {"http://a/", "http://A:80/", true},
+        {"https://a/", "https://a:443/b", true},
+        {"http://user:word@a/", "http://a/", true},
+        {"http://a/", "https://a/", false},
+        {"http://a/", "http://b/", false},
+        {"http://a/", "http://a:8080/", false},
+        {"http://a/", "http://a.b/", false},
+        {"http://a/", "http://a@b/", false},
+        {"http://a/", "/relative", false},
+        {"http://a/", "", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(url_same_origin(cases[i].one, cases[i].other), cases[i].same);
+        assert_int_equal(url_same_origin(cases[i].other, cases[i].one), cases[i].same);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_encoding),
+        cmocka_unit_test(test_same_origin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

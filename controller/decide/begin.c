@@ -64,10 +64,11 @@ enum verdict begin_release(struct release *r)
     if (!is_beginning(r))
         return VERDICT_GO;
     enum verdict verdict = r->router->settled(r->tick);
-    if (verdict == VERDICT_GO)
+    /* the gate has let it begin when it waits for the primary */
+    if (verdict == VERDICT_GO && !capacity_waits(r, CAPACITY_BEGIN))
         verdict = gates_confirm_rollout(r);
     if (verdict == VERDICT_GO)
-        verdict = rollback_to_primary(r);
+        verdict = rollback_to_primary(r, CAPACITY_BEGIN);
     if (verdict == VERDICT_GO)
         verdict = begin_scale_up(r);
     if (verdict != VERDICT_GO)

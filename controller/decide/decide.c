@@ -31,6 +31,7 @@ static enum verdict (*const rules[])(struct release *r) = {
 
     detect_routes,   /* step 18 */
     takeover_hashes, /* a status that another version of Flagger left */
+    capacity_resume, /* a rollback or promotion that waits until the primary can carry all */
     detect_idle,     /* steps 15, 16: nothing new, or the primary runs it already: ends here */
     detect_other_revision, /* step 20: another revision than the one analysed; or the old one again
                             */

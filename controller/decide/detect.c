@@ -88,10 +88,11 @@ static enum verdict repair_left_traffic(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     bool failed = !*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed);
-    if (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY ||
-        (failed && r->target->ready(r->tick, &r->info, SIDE_CANARY, &why) == READY))
+    if (failed && r->target->ready(r->tick, &r->info, SIDE_CANARY, &why) == READY)
         return VERDICT_STOP;
-    verdict = release_route(r, 0);
+    verdict = rollback_to_primary(r, CAPACITY_RETURN);
+    if (verdict == VERDICT_GO && r->weights.canary > 0)
+        return VERDICT_STOP;
     if (verdict != VERDICT_GO)
         return verdict;
     verdict = stop_left_target(r);
@@ -215,7 +216,7 @@ static enum verdict find_restored(struct release *r, bool *restored)
 static enum verdict cancel(struct release *r)
 {
     bool promoted = is_promoted_hash(r);
-    enum verdict verdict = rollback_to_primary(r);
+    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
 
     if (verdict != VERDICT_GO)
         return verdict;
@@ -269,7 +270,7 @@ static void note_promoted(struct release *r)
 
 static enum verdict restart(struct release *r)
 {
-    enum verdict verdict = rollback_to_primary(r);
+    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
 
     if (verdict != VERDICT_GO)
         return verdict;

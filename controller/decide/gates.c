@@ -35,8 +35,8 @@ enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
 /*
  * The condition Approved=False is the memory of a gate that waits: what was told, and since when.
  * The traffic gate has it always, the others, which have a phase to wait in, when the hook has a
- * deadline. (Flagger, which knows no deadlines, warns of the traffic gate and alerts on every
- * tick.)
+ * deadline or cannot be asked. (Flagger, which knows no deadlines, warns of the traffic gate and
+ * alerts on every tick.)
  */
 static const char condition[] = CONDITION_APPROVED;
 
@@ -129,9 +129,15 @@ static const char *waiting_text(struct release *r, const struct gate *gate,
                         hook->approve_at_deadline ? "it goes on" : "rollback");
 }
 
+/* Who holds the release. */
+struct closed {
+    const struct canary_webhook *hook;
+    const char *unasked; /* why it could not even be asked, NULL: it was */
+};
+
 /* GO: every hook of the gate agreed, or was let pass by its deadline. STOP: *closed did not. */
 static enum verdict ask_gate(struct release *r, const struct gate *gate, enum phase phase,
-                             const struct canary_webhook **closed, bool *by_deadline)
+                             struct closed *closed, bool *by_deadline)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
     const struct hook_answer *answer;
@@ -150,7 +156,7 @@ static enum verdict ask_gate(struct release *r, const struct gate *gate, enum ph
                         hook->name, deadline_text(r, hook));
             *by_deadline = true;
         } else {
-            *closed = hook;
+            *closed = (struct closed){hook, answer->unasked ? answer->text : NULL};
             return VERDICT_STOP;
         }
     }
@@ -170,9 +176,9 @@ static enum verdict expire(struct release *r, const struct gate *gate,
 
 /* Told when it begins to wait, and told again when what was told does not hold any more; the alert
  * is for the beginning only. */
-static enum verdict wait_at(struct release *r, const struct gate *gate,
-                            const struct canary_webhook *hook)
+static enum verdict wait_at(struct release *r, const struct gate *gate, const struct closed *closed)
 {
+    const struct canary_webhook *hook = closed->hook;
     int64_t since;
     bool waited = waits_since(r, gate, &since);
     bool enters = gate->phase != PHASE_NONE && r->phase != gate->phase;
@@ -181,7 +187,9 @@ static enum verdict wait_at(struct release *r, const struct gate *gate,
     if (is_past_deadline(r, gate, hook))
         return expire(r, gate, hook);
     const char *text = waiting_text(r, gate, hook, since);
-    bool remembers = gate->phase == PHASE_NONE || hook->deadline_ms > 0;
+    if (closed->unasked)
+        text = arena_printf(r->tick->arena, "%s; it could not be asked: %s", text, closed->unasked);
+    bool remembers = gate->phase == PHASE_NONE || hook->deadline_ms > 0 || closed->unasked;
     if (!remembers || !waited)
         status_untell(r, condition);
     if (remembers)
@@ -198,12 +206,12 @@ static enum verdict wait_at(struct release *r, const struct gate *gate,
 
 static enum verdict confirm(struct release *r, const struct gate *gate, enum phase phase)
 {
-    const struct canary_webhook *closed;
+    struct closed closed;
     bool by_deadline;
     enum verdict verdict = ask_gate(r, gate, phase, &closed, &by_deadline);
 
     if (verdict == VERDICT_STOP)
-        return wait_at(r, gate, closed);
+        return wait_at(r, gate, &closed);
     /* Blue/green asks for the promotion twice: what a deadline has let pass is not waited for
      * again. promote_begin() forgets it. */
     if (verdict == VERDICT_GO && !(by_deadline && gate->type == HOOK_CONFIRM_PROMOTION))
@@ -241,6 +249,10 @@ enum verdict gates_rollback(struct release *r)
             continue;
         if (!need_hook(r->tick, i, r->canary->status.phase, &answer))
             return VERDICT_NEED_FACTS;
+        if (answer->unasked) {
+            release_warn(r, "Rollback hook %s could not be asked: %s", hook->name, answer->text);
+            continue;
+        }
         if (!answer->passed) {
             release_say(r, "Rollback hook %s not signaling a rollback", hook->name);
             continue;

@@ -100,7 +100,10 @@ enum verdict initialise_scaler(struct release *r)
 {
     if (!r->scaler)
         return VERDICT_GO;
-    enum verdict verdict = r->scaler->reconcile_primary(r->tick, 0);
+    int floor = capacity_floor(r);
+    enum verdict verdict = r->scaler->reconcile_primary(r->tick, floor);
+    if (verdict != VERDICT_NEED_FACTS && capacity_waits(r, NULL) && r->target->raise_primary)
+        r->target->raise_primary(r->tick, &r->info, floor);
     /* A scaler that went missing was told; it must not keep a running release from its rollback. */
     return verdict == VERDICT_STOP && !release_is_initialising(r) ? VERDICT_GO : verdict;
 }

@@ -94,9 +94,12 @@ enum verdict promote_skip(struct release *r)
 
     if (!r->canary->skip_analysis || !release_is_analysing(r))
         return VERDICT_GO;
-    if (r->weights.canary > 0 && r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+    if (r->weights.canary > 0 && !capacity_waits(r, CAPACITY_SKIP) &&
+        r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
         return promote_begin(r);
-    enum verdict verdict = release_route(r, 0);
+    enum verdict verdict = capacity_wait(r, CAPACITY_SKIP);
+    if (verdict == VERDICT_GO)
+        verdict = release_route(r, 0);
     if (verdict == VERDICT_GO)
         verdict = copy_to_primary(r);
     return verdict == VERDICT_GO ? succeed(r) : verdict;
@@ -134,7 +137,10 @@ enum verdict promote_shift(struct release *r)
     if (r->canary->status.canary_weight > 0)
         left = r->canary->status.canary_weight;
     left = step > 0 && left > step ? left - step : 0;
-    enum verdict verdict = release_route(r, left);
+    /* Step by step, an autoscaler keeps up. */
+    enum verdict verdict = step > 0 ? VERDICT_GO : capacity_wait(r, CAPACITY_PROMOTION);
+    if (verdict == VERDICT_GO)
+        verdict = release_route(r, left);
     if (verdict != VERDICT_GO)
         return verdict;
     if (step > 0)

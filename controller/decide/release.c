@@ -41,6 +41,14 @@ void release_again(struct release *r, enum again again)
     r->again_given = true;
 }
 
+void release_wake(struct release *r, int64_t ms)
+{
+    struct plan *plan = r->tick->plan;
+
+    if (plan->wake_ms == 0 || ms < plan->wake_ms)
+        plan->wake_ms = ms;
+}
+
 const char *release_canary(struct release *r)
 {
     return arena_printf(r->tick->arena, "%s.%s", r->canary->name, r->canary->namespace_);

@@ -39,6 +39,8 @@ void release_warn(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool release_has_writes(const struct release *r);
 /* When to decide again, instead of what the phase says. */
 void release_again(struct release *r, enum again again);
+/* ... and at the latest after so long, > 0; the shortest counts. */
+void release_wake(struct release *r, int64_t ms);
 /* "podinfo.test": Canary and target with their namespace. */
 const char *release_canary(struct release *r);
 const char *release_target(struct release *r);
@@ -97,6 +99,12 @@ bool status_has(struct release *r, const char *type); /* the Canary came with it
  */
 bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
                   const char **message);
+/* The Canary came with it: since when (false: it does not say), and with which message ("": none).
+ */
+bool status_time(struct release *r, const char *type, int64_t *since);
+const char *status_message(struct release *r, const char *type);
+/* The condition has become True. */
+void status_answer(struct release *r, const char *type, const char *reason, const char *message);
 void status_untell(struct release *r, const char *type);
 /* The same with a status of its own: "True", "False", "Unknown". */
 bool status_condition(struct release *r, const char *type, const char *status, const char *reason,
@@ -126,6 +134,7 @@ enum verdict initialise_finish(struct release *r);
 
 enum verdict detect_routes(struct release *r);
 enum verdict takeover_hashes(struct release *r);
+enum verdict capacity_resume(struct release *r);
 enum verdict detect_idle(struct release *r);
 enum verdict detect_other_revision(struct release *r);
 enum verdict detect_due(struct release *r);
@@ -167,8 +176,25 @@ int canary_next_weight(const struct release *r, int weight);
 /* Copies the target onto the primary and enters Promoting. */
 enum verdict promote_begin(struct release *r);
 
-/* All traffic to the primary, unless it serves nothing and is not ready: then nothing changes. */
-enum verdict rollback_to_primary(struct release *r);
+/* What all traffic goes back to the primary for: the reason of the condition PrimaryScaled. */
+#define CAPACITY_ROLLBACK  "RollingBack"
+#define CAPACITY_RESTART   "Restarting"
+#define CAPACITY_BEGIN     "Beginning"
+#define CAPACITY_PROMOTION "Promoting"
+#define CAPACITY_SKIP      "SkippingAnalysis"
+#define CAPACITY_RETURN    "PrimaryReady"
+/* GO: the primary can carry all traffic, as far as that was worth waiting for. STOP: it waits. */
+enum verdict capacity_wait(struct release *r, const char *reason);
+/* It waits for this; NULL: for anything. */
+bool capacity_waits(struct release *r, const char *reason);
+/* The replicas that the primary's scaler must not go below; 0: whatever it wants. */
+int capacity_floor(struct release *r);
+/* The primary has pods that answer, though not all that it was asked for. */
+bool capacity_answers(struct release *r);
+
+/* All traffic to the primary, once it can carry it; unless it serves nothing and is not ready: then
+ * nothing changes. */
+enum verdict rollback_to_primary(struct release *r, const char *reason);
 /* §6 from step 2 on. consume: this revision is not tried again, although its analysis has not
  * begun. */
 enum verdict rollback_run(struct release *r, bool consume);

@@ -11,12 +11,19 @@
  * keeps everything. (Flagger routes all traffic to the broken primary and scales the healthy canary
  * to zero.)
  */
-enum verdict rollback_to_primary(struct release *r)
+enum verdict rollback_to_primary(struct release *r, const char *reason)
 {
     const char *why;
+    bool waits = capacity_waits(r, NULL);
+    bool is_ready = r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) == READY;
 
-    if (release_canary_serves_all(r) &&
-        r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+    if (release_canary_serves_all(r) && !waits && !is_ready)
+        return VERDICT_GO;
+    enum verdict verdict = capacity_wait(r, reason);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    /* One that was asked for more is not ready as long as it has not got all of it. */
+    if (release_canary_serves_all(r) && !is_ready && !capacity_answers(r))
         return VERDICT_GO;
     return release_route(r, 0);
 }
@@ -29,7 +36,7 @@ static void finish(struct release *r)
 
 enum verdict rollback_run(struct release *r, bool consume)
 {
-    enum verdict verdict = rollback_to_primary(r);
+    enum verdict verdict = rollback_to_primary(r, CAPACITY_ROLLBACK);
 
     if (verdict == VERDICT_GO && r->weights.canary == 0 && r->scaler)
         verdict = r->scaler->pause_target(r->tick);

@@ -189,6 +189,31 @@ bool status_since(const struct release *r, const char *type, const char *reason,
     return true;
 }
 
+bool status_time(struct release *r, const char *type, int64_t *since)
+{
+    size_t index;
+    struct json_object *found =
+        condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index);
+    const char *time = json_str_at(found, "lastTransitionTime", NULL);
+
+    return time && clock_parse(time, since, NULL) == ERR_OK;
+}
+
+const char *status_message(struct release *r, const char *type)
+{
+    size_t index;
+    const char *message =
+        json_str_at(condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index),
+                    "message", NULL);
+
+    return message ? message : "";
+}
+
+void status_answer(struct release *r, const char *type, const char *reason, const char *message)
+{
+    put_condition(r, type, "True", reason, message);
+}
+
 void status_untell(struct release *r, const char *type)
 {
     size_t index;

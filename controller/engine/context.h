@@ -14,6 +14,7 @@ struct engine_context {
     struct event_recorder *events;
     struct watchset *watches;
     struct outbox *outbox;
+    struct secrets *secrets;
     const struct settings *settings;
     const char *event_webhook; /* --event-webhook, NULL if none */
     /* Asked before every write: a process that is not the leader writes nothing. */

@@ -8,6 +8,7 @@
 #include "engine/gauges.h"
 #include "engine/job.h"
 #include "engine/outbox.h"
+#include "engine/secrets.h"
 #include "engine/targets.h"
 #include "engine/watchset.h"
 
@@ -205,6 +206,7 @@ struct engine *engine_new(const struct engine_options *options)
                                        .arg = engine};
     engine->context.events = event_recorder_new(options->loop, options->kube, "flagger");
     engine->context.outbox = outbox_new(&engine->context);
+    engine->context.secrets = secrets_new(&engine->context);
     engine->context.watches =
         watchset_new(options->loop, options->kube, options->namespace_, on_change, engine);
     watchset_add(engine->context.watches, &tick_canaries);
@@ -229,6 +231,7 @@ void engine_free(struct engine *engine)
     deps_index_free(engine->index);
     targets_free(engine->targets);
     outbox_free(engine->context.outbox);
+    secrets_free(engine->context.secrets);
     event_recorder_free(engine->context.events);
     free(engine);
 }

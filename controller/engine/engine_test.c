@@ -168,6 +168,21 @@ static void delete_it(void *arg)
     timer_start(f->loop, 1500, 0, (timer_fn)loop_drain, f->loop);
 }
 
+/* disableTLS and a Secret: whoever answers gets it. */
+static void an_unverified_secret_is_told_once(void **state)
+{
+    struct fixture *f = *state;
+    int told_times = 0;
+    f->hook_fields = ",\"disableTLS\":true,\"headersFrom\":[{\"secretRef\":{\"name\":\"key\"}}]";
+    f->rule = rule_step_each_interval;
+    f->stop_after = 3;
+    run_engine(f, false);
+    for (int i = 0; i < f->logged; i++)
+        told_times += strncmp(f->log[i], "event ", 6) == 0 &&
+                      strstr(f->log[i], "spec.analysis.webhooks[0]: with disableTLS");
+    assert_int_equal(told_times, 1);
+}
+
 static void a_deleted_canary_ticks_no_more(void **state)
 {
     struct fixture *f = *state;
@@ -324,6 +339,7 @@ int main(void)
         CASE(what_is_absent_is_asked_once),
         CASE(steps_come_once_an_interval),
         CASE(a_change_wakes_it_without_a_step),
+        CASE(an_unverified_secret_is_told_once),
         CASE(a_deleted_canary_ticks_no_more),
         CASE(a_standby_does_nothing_until_it_leads),
         CASE(a_write_without_leadership_is_not_made),

@@ -36,7 +36,8 @@ struct fixture {
     /* the cluster */
     int version; /* resourceVersion of everything */
     bool gone;
-    const char *interval; /* spec.analysis.interval */
+    const char *interval;    /* spec.analysis.interval */
+    const char *hook_fields; /* further ones of the webhook, NULL: none */
     struct http_conn_request *watches[8];
     int n_watches;
     int fail_reads, fail_writes; /* the next so many answer with the status */
@@ -113,9 +114,10 @@ static const char *named_canary_text(struct fixture *f, const char *name)
                         "\"name\":\"podinfo\"},\"service\":{\"port\":80},\"analysis\":{"
                         "\"interval\":\"%s\",\"threshold\":1,"
                         "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
-                        "127.0.0.1:%d/hook\"}]}},"
+                        "127.0.0.1:%d/hook\"%s}]}},"
                         "\"status\":{\"phase\":\"Progressing\"}}",
-                        name, f->version, f->interval, http_server_port(f->server));
+                        name, f->version, f->interval, http_server_port(f->server),
+                        f->hook_fields ? f->hook_fields : "");
 }
 
 static const char *canary_text(struct fixture *f)

@@ -143,6 +143,7 @@ static void on_need_hook(void *arg, const struct hook_answer *answer)
     errand->hook = NULL;
     fact_hook(gather->tick, errand->need,
               (struct hook_answer){.passed = answer->passed,
+                                   .unasked = answer->unasked,
                                    .text = arena_strdup(gather->tick->arena, answer->text)});
     finish_one(gather);
 }
@@ -206,7 +207,7 @@ static void fetch_hook(struct gather *gather, const struct need *need)
     const struct canary *canary = gather->tick->canary;
     const struct canary_webhook *webhook = &canary->analysis.webhooks[need->webhook];
     struct errand *errand = errand_new(gather, need);
-    errand->hook = hook_call_start(gather->context, webhook,
+    errand->hook = hook_call_start(gather->context, canary->namespace_, webhook,
                                    hook_body(gather->tick->arena, canary, webhook, need->phase),
                                    on_need_hook, errand);
 }

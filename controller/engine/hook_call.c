@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/hook_headers.h"
+#include "engine/secrets.h"
 #include "proto/spechash.h"
 #include "proto/webhook.h"
 
@@ -11,8 +13,15 @@ enum { MAX_ANSWER = 64 * 1024, FIRST_WAIT_MS = 1000, MAX_WAIT_MS = 30000, MAX_RE
 struct hook_call {
     struct arena *arena;
     struct engine_context *context;
+    const char *namespace_;
     struct canary_webhook webhook;
     const char *body;
+    struct hook_headers headers; /* from Secrets */
+    int n_read;                  /* of webhook.headers_from, so far */
+    struct secret_read *read;
+    const char *url; /* webhook.url, or where that redirects to */
+    bool get;        /* a redirect may turn a POST into a GET */
+    int redirects;   /* of this attempt */
     hook_done_fn done;
     void *arg;
     int attempts;
@@ -22,6 +31,7 @@ struct hook_call {
 };
 
 static void send_once(void *arg);
+static void send_request(struct hook_call *call);
 
 static void hook_call_free(struct hook_call *call)
 {
@@ -63,7 +73,41 @@ static const char *answer_text(struct hook_call *call, const struct http_result 
     if (!passed && call->attempts > 1)
         text = arena_printf(call->arena, "POST %s giving up after %d attempt(s): %s",
                             call->webhook.url, call->attempts, text);
-    return text ? text : "";
+    return hook_headers_redact(&call->headers, call->arena, text ? text : "");
+}
+
+static void end(struct hook_call *call, const struct hook_answer *answer)
+{
+    call->done(call->arg, answer);
+    hook_call_free(call);
+}
+
+static bool is_redirect(const struct http_result *result)
+{
+    int status = result->status;
+    return result->err == ERR_OK && result->redirect_url &&
+           (status == 301 || status == 302 || status == 303 || status == 307 || status == 308);
+}
+
+/* Only for calls with headers from Secrets; the others leave it to the client. */
+static void follow(struct hook_call *call, const struct http_result *result)
+{
+    struct hook_answer answer = {0};
+    if (!url_same_origin(call->webhook.url, result->redirect_url))
+        answer.text = arena_printf(call->arena,
+                                   "%s redirects to another host, which the headers of headersFrom "
+                                   "are not sent to; expected the final address in url",
+                                   call->webhook.url);
+    else if (++call->redirects > MAX_REDIRECTS)
+        answer.text = arena_printf(call->arena, "%s redirects more than %d times",
+                                   call->webhook.url, (int)MAX_REDIRECTS);
+    if (answer.text) {
+        end(call, &answer);
+        return;
+    }
+    call->url = arena_strdup(call->arena, result->redirect_url);
+    call->get = call->get || result->status <= 303;
+    send_request(call);
 }
 
 static void on_reply(void *arg, const struct http_result *result)
@@ -74,6 +118,10 @@ static void on_reply(void *arg, const struct http_result *result)
         hook_call_free(call);
         return;
     }
+    if (call->headers.count > 0 && is_redirect(result)) {
+        follow(call, result);
+        return;
+    }
     bool passed = result->err == ERR_OK && passes(result->status);
     if (!passed && worth_repeating(result) && call->attempts <= call->webhook.retries) {
         log_warn("webhook_retried", NULL, "a webhook failed and is called again",
@@ -82,8 +130,26 @@ static void on_reply(void *arg, const struct http_result *result)
         return;
     }
     struct hook_answer answer = {.passed = passed, .text = answer_text(call, result, passed)};
-    call->done(call->arg, &answer);
-    hook_call_free(call);
+    end(call, &answer);
+}
+
+static void send_request(struct hook_call *call)
+{
+    struct http_header headers[HOOK_HEADERS_MAX + 2] = {{"Content-Type", "application/json"}};
+    memcpy(headers + 1, call->headers.list, sizeof(call->headers.list));
+    struct http_tls tls = {.insecure = call->webhook.disable_tls};
+    struct http_request request = {
+        .method = call->get ? "GET" : "POST",
+        .url = call->url,
+        .headers = headers,
+        .body = call->body,
+        .body_len = call->get ? 0 : strlen(call->body),
+        .tls = &tls,
+        .timeout_ms = call->webhook.timeout_ms,
+        .max_body = MAX_ANSWER,
+        .max_redirects = call->headers.count > 0 ? 0 : MAX_REDIRECTS,
+    };
+    call->http = http_send(call->context->http, &request, on_reply, call);
 }
 
 static void send_once(void *arg)
@@ -91,24 +157,93 @@ static void send_once(void *arg)
     struct hook_call *call = arg;
     call->timer = NULL;
     call->attempts++;
-    static const struct http_header headers[] = {{"Content-Type", "application/json"},
-                                                 {NULL, NULL}};
-    struct http_tls tls = {.insecure = call->webhook.disable_tls};
-    struct http_request request = {
-        .method = "POST",
-        .url = call->webhook.url,
-        .headers = headers,
-        .body = call->body,
-        .body_len = strlen(call->body),
-        .tls = &tls,
-        .timeout_ms = call->webhook.timeout_ms,
-        .max_body = MAX_ANSWER,
-        .max_redirects = MAX_REDIRECTS,
-    };
-    call->http = http_send(call->context->http, &request, on_reply, call);
+    call->redirects = 0;
+    call->get = false;
+    call->url = call->webhook.url;
+    send_request(call);
 }
 
-struct hook_call *hook_call_start(struct engine_context *context,
+/* --- headersFrom
+ * --------------------------------------------------------------------------------------------- */
+
+static const char *secret_name(const struct hook_call *call)
+{
+    return arena_printf(call->arena, "%s.%s", call->webhook.headers_from[call->n_read],
+                        call->namespace_);
+}
+
+static void tell_unasked(void *arg)
+{
+    struct hook_call *call = arg;
+    call->timer = NULL;
+    struct hook_answer answer = {.unasked = true, .text = call->body};
+    end(call, &answer);
+}
+
+/* The sentence takes the place of the body, which nobody gets. */
+static void give_up(struct hook_call *call, const char *why)
+{
+    call->body = arena_printf(call->arena, "headersFrom: %s", why);
+    call->timer = timer_start(call->context->loop, 0, 0, tell_unasked, call);
+}
+
+/* False: it cannot be used, and the call has been given up. */
+static bool add_secret(struct hook_call *call, struct json_object *secret)
+{
+    struct errinfo info;
+    if (!secret)
+        give_up(call, arena_printf(call->arena, "Secret %s does not exist", secret_name(call)));
+    else if (hook_headers_add(&call->headers, call->arena, secret_name(call), secret, &info) !=
+             ERR_OK)
+        give_up(call, info.text);
+    else
+        call->n_read++;
+    return !call->timer;
+}
+
+static void on_secret(void *arg, enum err err, struct json_object *tree,
+                      const struct errinfo *info);
+
+static void read_secrets(struct hook_call *call)
+{
+    struct secrets *secrets = call->context->secrets;
+    while (call->n_read < call->webhook.n_headers_from) {
+        const char *name = call->webhook.headers_from[call->n_read];
+        struct json_object *tree;
+        if (!secrets_look(secrets, call->namespace_, name, &tree)) {
+            call->read = secrets_read(secrets, call->namespace_, name, on_secret, call);
+            return;
+        }
+        if (!add_secret(call, tree))
+            return;
+    }
+    send_once(call);
+}
+
+static void on_secret(void *arg, enum err err, struct json_object *tree, const struct errinfo *info)
+{
+    struct hook_call *call = arg;
+    call->read = NULL;
+    if (err != ERR_OK)
+        give_up(call, arena_printf(call->arena, "Secret %s cannot be read: %s", secret_name(call),
+                                   info->text));
+    else if (add_secret(call, tree))
+        read_secrets(call);
+}
+
+struct canary_webhook hook_call_copy(struct arena *arena, const struct canary_webhook *webhook)
+{
+    struct canary_webhook copy = *webhook;
+    copy.name = arena_strdup(arena, webhook->name);
+    copy.url = arena_strdup(arena, webhook->url);
+    copy.metadata = NULL;
+    copy.headers_from = arena_array(arena, (size_t)webhook->n_headers_from, sizeof(const char *));
+    for (int i = 0; i < webhook->n_headers_from; i++)
+        copy.headers_from[i] = arena_strdup(arena, webhook->headers_from[i]);
+    return copy;
+}
+
+struct hook_call *hook_call_start(struct engine_context *context, const char *namespace_,
                                   const struct canary_webhook *webhook, const char *body,
                                   hook_done_fn done, void *arg)
 {
@@ -116,14 +251,12 @@ struct hook_call *hook_call_start(struct engine_context *context,
     struct hook_call *call = ARENA_NEW(arena, struct hook_call);
     *call = (struct hook_call){.arena = arena,
                                .context = context,
-                               .webhook = *webhook,
+                               .namespace_ = arena_strdup(arena, namespace_),
+                               .webhook = hook_call_copy(arena, webhook),
                                .body = arena_strdup(arena, body),
                                .done = done,
                                .arg = arg};
-    call->webhook.name = arena_strdup(arena, webhook->name);
-    call->webhook.url = arena_strdup(arena, webhook->url);
-    call->webhook.metadata = NULL;
-    send_once(call);
+    read_secrets(call);
     return call;
 }
 
@@ -136,6 +269,7 @@ void hook_call_cancel(struct hook_call *call)
         http_cancel(call->http);
         return;
     }
+    secrets_cancel(call->read);
     hook_call_free(call);
 }
 

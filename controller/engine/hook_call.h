@@ -5,6 +5,10 @@
  * Passing: 200, 201, 202 as Flagger, and 204. Repeated up to `retries` times: no answer (a TLS
  * verification failure or a bad URL is final), 429, and 5xx but 501; waits 1 s, 2 s, 4 s ... at
  * most 30 s, or Retry-After with 429 and 503.
+ *
+ * With headersFrom, the Secrets are read first; one that is missing or wrong is an answer that did
+ * not pass (hook_answer.unasked). What comes from a Secret goes to the host of the URL only: a
+ * redirect to another one is not followed, and is told. It is struck out of what is told.
  */
 #ifndef ENGINE_HOOK_CALL_H
 #define ENGINE_HOOK_CALL_H
@@ -16,12 +20,15 @@ struct hook_call;
  * after a cancel. */
 typedef void (*hook_done_fn)(void *arg, const struct hook_answer *answer);
 
-/* Everything is copied. body is the payload (webhook_text()). */
-struct hook_call *hook_call_start(struct engine_context *context,
+/* Everything is copied. body is the payload (webhook_text()); namespace_ is the Canary's. */
+struct hook_call *hook_call_start(struct engine_context *context, const char *namespace_,
                                   const struct canary_webhook *webhook, const char *body,
                                   hook_done_fn done, void *arg);
 /* done will not be called. */
 void hook_call_cancel(struct hook_call *call);
+
+/* What hook_call_start() needs of a webhook, in the arena: without metadata. */
+struct canary_webhook hook_call_copy(struct arena *arena, const struct canary_webhook *webhook);
 
 /* The payload of a hook in a phase. Owned by the arena. */
 const char *hook_body(struct arena *arena, const struct canary *canary,

@@ -113,7 +113,7 @@ static struct canary_webhook hook(struct fixture *f, int retries)
 static void call(struct fixture *f, int retries)
 {
     struct canary_webhook webhook = hook(f, retries);
-    hook_call_start(&f->context, &webhook, "{\"name\":\"podinfo\"}", on_answer, f);
+    hook_call_start(&f->context, "test", &webhook, "{\"name\":\"podinfo\"}", on_answer, f);
     assert_false(f->answered);
     assert_int_equal(loop_run(f->loop), 0);
     assert_true(f->answered);
@@ -196,7 +196,7 @@ static void nobody_there_is_told(void **state)
     struct fixture *f = *state;
     struct canary_webhook webhook = {
         .name = "gone", .url = "http://127.0.0.1:1/", .timeout_ms = 1000};
-    hook_call_start(&f->context, &webhook, "{}", on_answer, f);
+    hook_call_start(&f->context, "test", &webhook, "{}", on_answer, f);
     assert_int_equal(loop_run(f->loop), 0);
     assert_true(f->answered);
     assert_false(f->passed);
@@ -212,11 +212,11 @@ static void a_cancelled_call_says_nothing(void **state)
 {
     struct fixture *f = *state;
     struct canary_webhook webhook = hook(f, 5);
-    struct hook_call *first = hook_call_start(&f->context, &webhook, "{}", on_answer, f);
+    struct hook_call *first = hook_call_start(&f->context, "test", &webhook, "{}", on_answer, f);
     hook_call_cancel(first);
     /* Another is cancelled while it waits for its second attempt. */
     f->statuses[0] = 503;
-    struct hook_call *second = hook_call_start(&f->context, &webhook, "{}", on_answer, f);
+    struct hook_call *second = hook_call_start(&f->context, "test", &webhook, "{}", on_answer, f);
     struct timer *timer = timer_start(f->loop, 300, 0, cancel_now, second);
     struct timer *stop = timer_start(f->loop, 500, 0, (timer_fn)loop_drain, f->loop);
     assert_int_equal(loop_run(f->loop), 0);

@@ -39,13 +39,14 @@ struct job {
     struct timer *timer;
     int64_t timer_at; /* monotonic: when it fires */
     int64_t burst_since;
-    int burst_runs;     /* that events asked for since then */
-    int again_now;      /* in a row */
-    int64_t next_due;   /* monotonic: the next step may run from then on */
-    bool cadence_known; /* next_due holds what the status told at the first tick */
-    int failures;       /* in a row */
-    char *failed_text;  /* the last of them that was told, NULL: none since a run succeeded */
-    int64_t failed_at;  /* monotonic: when it was */
+    int burst_runs;            /* that events asked for since then */
+    int again_now;             /* in a row */
+    int64_t next_due;          /* monotonic: the next step may run from then on */
+    int64_t warned_generation; /* of the spec whose webhooks were looked at */
+    bool cadence_known;        /* next_due holds what the status told at the first tick */
+    int failures;              /* in a row */
+    char *failed_text; /* the last of them that was told, NULL: none since a run succeeded */
+    int64_t failed_at; /* monotonic: when it was */
     /* of the run under way */
     struct arena *arena;
     struct canary canary;
@@ -323,6 +324,8 @@ static void plan_done(struct job *job)
         int64_t at = job->next_due > now ? job->next_due : job->began + interval;
         wait = at > now ? at - now : 0;
     }
+    if (plan->wake_ms > 0 && (wait < 0 || wait > plan->wake_ms))
+        wait = plan->wake_ms;
     end_run(job, wait);
 }
 
@@ -494,6 +497,26 @@ static void claim_target(struct job *job)
                   clock_wall_ms());
 }
 
+/* Once a spec: a Secret goes to whoever answers where nobody verifies who that is. */
+static void warn_of_unverified_secrets(struct job *job)
+{
+    const struct canary *canary = &job->canary;
+    if (job->warned_generation == canary->generation)
+        return;
+    job->warned_generation = canary->generation;
+    for (int i = 0; i < canary->analysis.n_webhooks; i++) {
+        const struct canary_webhook *webhook = &canary->analysis.webhooks[i];
+        if (!webhook->disable_tls || webhook->n_headers_from == 0)
+            continue;
+        perform_event(job->owner->context, canary, canary->status.phase, "Warning",
+                      arena_printf(job->arena,
+                                   "spec.analysis.webhooks[%d]: with disableTLS the headers of "
+                                   "headersFrom are sent to %s without knowing who answers there",
+                                   i, webhook->url),
+                      clock_wall_ms());
+    }
+}
+
 static void start_tick(struct job *job, struct json_object *tree)
 {
     struct errinfo info = {0};
@@ -504,6 +527,7 @@ static void start_tick(struct job *job, struct json_object *tree)
         return;
     }
     claim_target(job);
+    warn_of_unverified_secrets(job);
     job_set_state(job, JOB_GATHERING);
     if (job->tick && generation == job->canary.generation) {
         /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */

@@ -8,6 +8,7 @@
 struct letter {
     struct letter *next;
     struct arena *arena;
+    const char *namespace_;
     struct canary_webhook webhook;
     const char *body;
 };
@@ -86,8 +87,8 @@ static void on_answer(void *arg, const struct hook_answer *answer)
 
 static void send_first(struct lane *lane)
 {
-    lane->call = hook_call_start(lane->outbox->context, &lane->first->webhook, lane->first->body,
-                                 on_answer, lane);
+    lane->call = hook_call_start(lane->outbox->context, lane->first->namespace_,
+                                 &lane->first->webhook, lane->first->body, on_answer, lane);
 }
 
 static struct lane *lane_get(struct outbox *outbox, const char *canary)
@@ -140,11 +141,10 @@ static void post(struct outbox *outbox, const struct canary *canary,
     }
     struct canary_webhook told = *webhook;
     told.metadata = metadata;
-    *letter = (struct letter){.arena = arena, .webhook = *webhook};
+    *letter = (struct letter){.arena = arena,
+                              .namespace_ = arena_strdup(arena, canary->namespace_),
+                              .webhook = hook_call_copy(arena, webhook)};
     letter->body = hook_body(arena, canary, &told, phase);
-    letter->webhook.name = arena_strdup(arena, webhook->name);
-    letter->webhook.url = arena_strdup(arena, webhook->url);
-    letter->webhook.metadata = NULL;
     struct lane *lane =
         lane_get(outbox, arena_printf(arena, "%s.%s", canary->name, canary->namespace_));
     make_room(lane);

@@ -186,7 +186,7 @@ static void call_hook(struct perform *perform)
     const struct canary *canary = perform->tick->canary;
     const struct canary_webhook *webhook = &canary->analysis.webhooks[perform->effect->webhook];
     perform->hook = hook_call_start(
-        perform->context, webhook,
+        perform->context, canary->namespace_, webhook,
         hook_body(perform->tick->arena, canary, webhook, perform->effect->phase), on_hook, perform);
 }
 

@@ -156,6 +156,25 @@ static void plan_replicas(struct tick *tick, int64_t replicas)
     plan_patch(tick, &kube_deployments, tick->canary->namespace_, tick->canary->target.name, patch);
 }
 
+static int deployment_available(const struct target_info *info, enum side side)
+{
+    struct json_object *deployment = side == SIDE_PRIMARY ? info->primary : info->object;
+
+    return (int)json_int_at(deployment, 0, "status", "availableReplicas", NULL);
+}
+
+static void deployment_raise_primary(struct tick *tick, const struct target_info *info,
+                                     int replicas)
+{
+    struct json_object *to = json_copy(tick->arena, info->primary);
+
+    /* as an update: an autoscaler may have asked for still more meanwhile */
+    if (!to || json_int_at(to, 1, "spec", "replicas", NULL) >= replicas)
+        return;
+    json_set_int(json_sub(to, "spec"), "replicas", replicas);
+    plan_update(tick, &kube_deployments, info->primary, to);
+}
+
 static void deployment_scale_to_zero(struct tick *tick, const struct target_info *info)
 {
     if (!info->at_zero)
@@ -223,6 +242,8 @@ const struct target target_deployment = {
     .read = deployment_read,
     .ensure_primary = deployment_ensure_primary,
     .ready = deployment_ready,
+    .available = deployment_available,
+    .raise_primary = deployment_raise_primary,
     .scale_to_zero = deployment_scale_to_zero,
     .scale_from_zero = deployment_scale_from_zero,
     .promote = deployment_promote,

@@ -56,6 +56,10 @@ struct target {
      * §5 in *why. */
     enum readiness (*ready)(struct tick *tick, const struct target_info *info, enum side side,
                             const char **why);
+    /* How many pods of a side answer. NULL, as raise_primary, where the kind has no replicas. */
+    int (*available)(const struct target_info *info, enum side side);
+    /* The primary gets at least so many replicas. */
+    void (*raise_primary)(struct tick *tick, const struct target_info *info, int replicas);
     void (*scale_to_zero)(struct tick *tick, const struct target_info *info);
     /* Nothing when it is not at zero; replicas 0: as many as the primary has. */
     void (*scale_from_zero)(struct tick *tick, const struct target_info *info, int replicas);

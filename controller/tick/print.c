@@ -106,8 +106,10 @@ const char *plan_print(struct tick *tick)
     buf_init(&buf, PRINT_MAX);
     for (const struct effect *effect = tick->plan->first; effect; effect = effect->next)
         print_effect(tick, &buf, effect);
-    buf_printf(&buf, "again %s%s\n", again[tick->plan->again],
-               tick->plan->stepped ? ", stepped" : "");
+    buf_printf(&buf, "again %s", again[tick->plan->again]);
+    if (tick->plan->wake_ms > 0 && tick->plan->again != AGAIN_NOW)
+        buf_printf(&buf, ", within %g s", (double)tick->plan->wake_ms / 1000);
+    buf_puts(&buf, tick->plan->stepped ? ", stepped\n" : "\n");
     const char *text = arena_strdup(tick->arena, buf.data);
     buf_fini(&buf);
     return text;

@@ -106,6 +106,7 @@ bool need_metric(struct tick *tick, const struct metric_question *question,
 struct hook_answer {
     bool passed;      /* 2xx up to 202, or 204 (proto/COMPATIBILITY.md) */
     const char *text; /* the response body (cut), or why there was none */
+    bool unasked;     /* nothing was sent: a Secret of headersFrom is missing or wrong, see text */
 };
 bool need_hook(struct tick *tick, int webhook_index, enum phase phase,
                const struct hook_answer **out);
@@ -187,7 +188,8 @@ struct plan {
     struct effect *first, **last;
     int count;
     enum again again;
-    bool stepped; /* a gate, check, weight step or shift ran: the interval starts anew */
+    int64_t wake_ms; /* and at the latest after so long; 0: as `again` says */
+    bool stepped;    /* a gate, check, weight step or shift ran: the interval starts anew */
 };
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,

@@ -22,12 +22,19 @@ struct story {
     const char *later_canary; /* patched into the Canary at the same moment */
     const char *rollback;     /* hooks that ask for a rollback from that moment */
     const char *closed;       /* gates, from the first moment on */
+    bool once;                /* and then no more */
     const char *phase;        /* where it ends */
     const char *primary;      /* and with which image on the primary */
     const char *weights;      /* NULL: 100/0 */
+    int load;                 /* that autoscalers follow, in pods */
+    int room;                 /* for the primary's, 0: for all */
     bool bare;                /* without ConfigMap */
 };
 
+#define HPA                                                                                        \
+    "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler',"    \
+    "'name':'podinfo'},'analysis':{'stepWeight':50,'webhooks':[{'name':'back','type':"             \
+    "'rollback','url':'http://x'}]}}}"
 #define KEDA                                                                                       \
     "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject',"             \
     "'name':'podinfo'}}}"
@@ -283,6 +290,71 @@ static const struct story stories[] = {
      .image = "podinfo:2",
      .phase = "Succeeded",
      .primary = "podinfo:2"},
+    {.name = "HPA, promote with a shrunken primary",
+     .canary = HPA,
+     .load = 8,
+     .image = "podinfo:2",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "HPA, rollback to a shrunken primary",
+     .canary = HPA,
+     .load = 8,
+     .image = "podinfo:2",
+     .rollback = "back",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "HPA, rollback hook that is heard once",
+     .canary = HPA,
+     .load = 8,
+     .image = "podinfo:2",
+     .rollback = "back",
+     .once = true,
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "HPA, rollback to a primary that has no room",
+     .canary = HPA,
+     .load = 8,
+     .room = 4,
+     .image = "podinfo:2",
+     .rollback = "back",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
+    {.name = "HPA, another revision in the middle",
+     .canary = HPA,
+     .load = 8,
+     .image = "podinfo:2",
+     .meanwhile = "podinfo:3",
+     .phase = "Succeeded",
+     .primary = "podinfo:3"},
+    {.name = "HPA, cancelled in the middle",
+     .canary = HPA,
+     .load = 8,
+     .image = "podinfo:2",
+     .meanwhile = "podinfo:1",
+     .bare = true,
+     .phase = "Succeeded",
+     .primary = "podinfo:1"},
+    {.name = "HPA, skip in the middle",
+     .canary = HPA,
+     .load = 8,
+     .image = "podinfo:2",
+     .later_canary = "{'spec':{'skipAnalysis':true}}",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "HPA, blue/green",
+     .canary = HPA,
+     .load = 8,
+     .image = "podinfo:2",
+     .later_canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3}}}",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "KEDA, rollback to a shrunken primary",
+     .canary = KEDA,
+     .load = 8,
+     .image = "podinfo:2",
+     .metrics = "{'metrics[0]':80}",
+     .phase = "Failed",
+     .primary = "podinfo:1"},
     {.name = "KEDA, initialise", .canary = KEDA, .phase = "Initialized", .primary = "podinfo:1"},
     {.name = "KEDA, promote",
      .canary = KEDA,
@@ -336,6 +408,14 @@ static void add_objects(struct world *w)
                 "'name':'settings'}}]}}}}");
 }
 
+static void add_hpa(struct world *w)
+{
+    world_put(w, "horizontalpodautoscalers/podinfo",
+              "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{"
+              "'name':'podinfo'},'spec':{'minReplicas':1,'maxReplicas':9,'scaleTargetRef':{"
+              "'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}");
+}
+
 static void add_keda(struct world *w)
 {
     world_put(w, "scaledobjects/podinfo",
@@ -360,6 +440,9 @@ static struct world *run_story(const struct story *story, int crash_at)
         add_keda(w);
     if (!story->bare)
         add_objects(w);
+    if (story->load > 0 && !strstr(story->canary, "ScaledObject"))
+        add_hpa(w);
+    w->load = story->load;
     if (!story->image)
         w->crash_at = crash_at;
     world_run(w);
@@ -378,9 +461,12 @@ static struct world *run_story(const struct story *story, int crash_at)
             break;
         w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
         world_settle(w);
+        if (pushed && story->once && !w->crashed)
+            w->open = "";
         if (pushed || !has_traffic(w))
             continue;
         pushed = true;
+        w->room = story->room;
         if (story->meanwhile)
             world_push(w, story->meanwhile);
         if (story->config)

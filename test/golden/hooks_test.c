@@ -178,6 +178,41 @@ static void test_rollback_for_a_broken_primary_is_alerted(void **state)
     world_free(w);
 }
 
+/* A Secret of headersFrom is missing: a gate is closed and says why once, a check has failed. */
+static void test_hooks_that_cannot_be_asked(void **state)
+{
+    (void)state;
+    struct world *w = world_new(HOOKS);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    w->unasked = "may-start back before load";
+    expect_tick(w, "status phase=Waiting [Promoted=Unknown Approved=False]\n"
+                   "event Warning Waiting: Halt podinfo.test advancement waiting for approval "
+                   "may-start; it could not be asked: Secret key.test does not exist\n"
+                   "alert warn: Canary is waiting for approval.\n"
+                   "again interval, stepped\n");
+    expect_tick(w, "event Warning Waiting: Rollback hook back could not be asked: Secret key.test "
+                   "does not exist\n"
+                   "again interval, stepped\n");
+    /* closed, but asked: nothing more to tell */
+    w->unasked = "before load";
+    w->closed = "may-start";
+    expect_tick(w, "status [Promoted=Unknown]\n"
+                   "event Normal Waiting: Rollback hook back not signaling a rollback\n"
+                   "again interval, stepped\n");
+    w->closed = "";
+    settled_tick(w);
+    assert_non_null(strstr(world_tick(w), "Halt podinfo.test advancement pre-rollout check before "
+                                          "failed Secret key.test does not exist\n"));
+    w->unasked = "load";
+    settled_tick(w);
+    assert_non_null(strstr(world_tick(w), "Halt podinfo.test advancement external check load "
+                                          "failed Secret key.test does not exist\n"));
+    assert_int_equal(world_status_int(w, "failedChecks"), 2);
+    world_free(w);
+}
+
 /* Each hook in its place, with the phase that it is sent. */
 static void test_what_each_hook_is_sent(void **state)
 {
@@ -216,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_threshold_at_a_closed_traffic_gate),
         cmocka_unit_test(test_threshold_while_the_primary_is_not_ready),
         cmocka_unit_test(test_rollback_for_a_broken_primary_is_alerted),
+        cmocka_unit_test(test_hooks_that_cannot_be_asked),
         cmocka_unit_test(test_what_each_hook_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,6 +152,32 @@ static void give_deadlines(struct world *w, unsigned seed)
     }
 }
 
+/* For two seeds of three, an autoscaler that follows the load. */
+static void give_scaler(struct world *w, unsigned seed)
+{
+    static const char *const refs[] = {
+        NULL,
+        "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
+        "'HorizontalPodAutoscaler','name':'podinfo'}}}",
+        "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject',"
+        "'name':'podinfo'}}}"};
+    unsigned kind = seed / 3 % 3;
+
+    if (!refs[kind])
+        return;
+    world_patch_canary(w, refs[kind]);
+    world_put(w, "horizontalpodautoscalers/podinfo",
+              "{'metadata':{'name':'podinfo'},'spec':{'minReplicas':1,'maxReplicas':9,"
+              "'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}");
+    if (kind == 2) {
+        world_patch(w, "horizontalpodautoscalers/podinfo", NULL);
+        world_put(w, "scaledobjects/podinfo",
+                  "{'metadata':{'name':'podinfo'},'spec':{'minReplicaCount':1,'maxReplicaCount':9,"
+                  "'scaleTargetRef':{'name':'podinfo'},'triggers':[]}}");
+    }
+    w->load = 8;
+}
+
 static struct world *start(unsigned seed)
 {
     static const char *const kinds[] = {
@@ -171,6 +197,7 @@ static struct world *start(unsigned seed)
         "'url':'http://x'}]}}}");
 
     give_deadlines(w, seed);
+    give_scaler(w, seed);
     world_put(w, "configmaps/settings",
               "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings'},"
               "'data':{'color':'red'}}");

@@ -152,7 +152,8 @@ static void test_keda_release(void **state)
                    "event Normal Progressing: New revision detected! Scaling up podinfo.test\n"
                    "alert info+: New revision detected, progressing canary analysis.\n"
                    "again interval, stepped\n");
-    for (int i = 0; i < 5; i++) {
+    /* from 50 % on the primary has to grow first */
+    for (int i = 0; i < 12 && strcmp(world_phase(w), "Finalising") != 0; i++) {
         world_tick(w);
         world_settle(w);
     }
@@ -160,13 +161,15 @@ static void test_keda_release(void **state)
     expect_tick(w, "patch scaledobjects test/podinfo {\"metadata\":{\"annotations\":{"
                    "\"autoscaling.keda.sh/paused-replicas\":\"0\"}}}\n"
                    "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
+                   "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True "
+                   "PrimaryScaled=True]\n"
                    "weights 100/0\n"
                    "outcome success completed\n"
                    "event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
                    "alert info: Canary analysis completed successfully, promotion finished.\n"
                    "again now, stepped\n");
-    expect_tick(w, "again never\n");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
     world_free(w);
 }
 
@@ -247,6 +250,265 @@ static void test_keda_scales_the_canary_to_zero(void **state)
     world_free(w);
 }
 
+/* --- the primary that an autoscaler has shrunk
+ * --------------------------------------------------------- */
+
+static int replicas_of(struct world *w, const char *deployment)
+{
+    struct json_object *object = world_get(w, arena_printf(w->arena, "deployments/%s", deployment));
+
+    return (int)json_int_at(object, 0, "spec", "replicas", NULL);
+}
+
+/* All traffic needs ten pods; at 50 % the primary has five of them left. */
+static struct world *half(const char *patch)
+{
+    struct world *w = world_new(HPA);
+
+    world_put(w, "horizontalpodautoscalers/podinfo",
+              "{'metadata':{'name':'podinfo'},'spec':{'minReplicas':1,'maxReplicas':12,"
+              "'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}");
+    w->load = 10;
+    world_patch_canary(w, patch);
+    world_initialise(w);
+    assert_int_equal(replicas_of(w, "podinfo-primary"), 10);
+    world_push(w, "podinfo:2");
+    for (int i = 0; i < 9 && strcmp(world_weights(w), "50/50") != 0; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    world_settle(w);
+    assert_string_equal(world_weights(w), "50/50");
+    assert_int_equal(replicas_of(w, "podinfo-primary"), 5);
+    w->now_ms += 60000;
+    return w;
+}
+
+#define HOOK                                                                                       \
+    "{'spec':{'analysis':{'webhooks':[{'name':'back','type':'rollback','url':'http://x'}]}}}"
+
+static void test_rollback_waits_for_the_primary(void **state)
+{
+    (void)state;
+    struct world *w = half(HOOK);
+
+    /* The decision first: nobody needs to say it again. */
+    w->open = "back";
+    expect_tick(w, "status [Promoted=Unknown PrimaryScaled=False]\n"
+                   "event Warning Progressing: Rollback check back passed\n"
+                   "event Warning Progressing: Rolling back podinfo.test manual webhook invoked\n"
+                   "alert warn: Rolling back manual webhook invoked\n"
+                   "event Normal Progressing: Waiting until podinfo-primary.test has 10 replicas "
+                   "for all traffic, it has 5\n"
+                   "again now, stepped\n");
+    w->open = "";
+    expect_tick(w, "patch horizontalpodautoscalers test/podinfo-primary {\"spec\":{"
+                   "\"minReplicas\":10}}\n"
+                   "patch deployments test/podinfo-primary {\"spec\":{\"replicas\":10}}\n"
+                   "again now\n");
+    assert_int_equal(replicas_of(w, "podinfo-primary"), 10);
+    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status phase=Failed canaryWeight=0 [Promoted=False PrimaryScaled=True]\n"
+                   "weights 100/0\n"
+                   "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+                   "outcome failure completed\n"
+                   "again never, within 120 s\n");
+    /* The autoscaler still measures half of the load: the floor keeps the pods. */
+    w->measured = 50;
+    world_settle(w);
+    assert_int_equal(replicas_of(w, "podinfo-primary"), 10);
+    w->now_ms += 30000;
+    expect_tick(w, "again never, within 90 s\n");
+    w->now_ms += 90000;
+    expect_tick(w, "status [Promoted=False]\nagain now\n");
+    expect_tick(w, "patch horizontalpodautoscalers test/podinfo-primary {\"spec\":{"
+                   "\"minReplicas\":1}}\n"
+                   "again now\n");
+    expect_tick(w, "again never\n");
+    assert_int_equal(replicas_of(w, "podinfo-primary"), 10);
+    world_free(w);
+}
+
+/* While it waits nothing else of the release happens, whatever wakes it. */
+static void test_rollback_does_not_wait_for_ever(void **state)
+{
+    (void)state;
+    struct world *w = half(HOOK);
+
+    w->open = "back";
+    w->room = 7;
+    world_tick(w);
+    world_tick(w);
+    world_settle(w);
+    w->now_ms += 20000;
+    expect_tick(w, "again interval, within 40 s\n");
+    w->due = false;
+    expect_tick(w, "again interval, within 40 s\n");
+    w->now_ms += 40000;
+    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status phase=Failed canaryWeight=0 [Promoted=False PrimaryScaled=True]\n"
+                   "event Warning Progressing: podinfo-primary.test has 7 of 10 replicas, routing "
+                   "all traffic to it\n"
+                   "weights 100/0\n"
+                   "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+                   "outcome failure completed\n"
+                   "again never, within 120 s\n");
+    world_free(w);
+}
+
+static void test_the_deadline_is_a_bound_as_well(void **state)
+{
+    (void)state;
+    struct world *w =
+        half("{'spec':{'progressDeadlineSeconds':15,'analysis':{'webhooks':[{'name':'back','type':"
+             "'rollback','url':'http://x'}]}}}");
+
+    w->open = "back";
+    w->room = 7;
+    world_tick(w);
+    world_tick(w);
+    world_settle(w);
+    w->now_ms += 14000;
+    expect_tick(w, "again interval, within 1 s\n");
+    /* world.c wants a minute: what it could have waited for is another Canary's deadline */
+    w->load = 0;
+    w->now_ms += 1000;
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Failed");
+    world_free(w);
+}
+
+/* Waiting for the primary would only lose the requests that the canary does not answer. */
+static void test_no_waiting_where_the_canary_does_not_answer(void **state)
+{
+    static const char *const ends[] = {
+        "{'status':{'availableReplicas':0}}",
+        "{'status':{'conditions':[{'type':'Progressing','status':'False','reason':"
+        "'ProgressDeadlineExceeded'}]}}",
+        "{'spec':{'replicas':0},'status':{'replicas':0,'updatedReplicas':0,"
+        "'availableReplicas':0}}"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct world *w = half(HOOK);
+        w->open = "back";
+        world_tick(w);
+        world_tick(w);
+        assert_string_equal(world_phase(w), "Progressing");
+        assert_string_equal(world_weights(w), "50/50");
+        w->load = 0; /* what follows is checked here */
+        world_patch(w, "deployments/podinfo", ends[i]);
+        world_patch(w, "deployments/podinfo", "{'status':{'observedGeneration':99}}");
+        world_tick(w);
+        assert_string_equal(world_phase(w), "Failed");
+        assert_string_equal(world_weights(w), "100/0");
+        world_free(w);
+    }
+}
+
+static void test_a_small_share_goes_back_at_once(void **state)
+{
+    (void)state;
+    struct world *w = half("{'spec':{'analysis':{'webhooks':[{'name':'back','type':'rollback',"
+                           "'url':'http://x'}]}}}");
+
+    world_patch_canary(w, "{'status':{'canaryWeight':9}}");
+    world_patch(w, "httproutes/podinfo",
+                "{'spec':{'rules':[{'backendRefs':[{'name':'podinfo-primary','port':9898,'weight':"
+                "91,'group':'','kind':'Service'},{'name':'podinfo-canary','port':9898,'weight':9,"
+                "'group':'','kind':'Service'}],'matches':[{'path':{'type':'PathPrefix','value':"
+                "'/'}}]}]}}");
+    w->open = "back";
+    w->routed = 9;
+    world_tick(w);
+    if (strcmp(world_phase(w), "Failed") != 0)
+        world_tick(w); /* the route was put right first */
+    assert_string_equal(world_phase(w), "Failed");
+    assert_null(strstr(w->told, "Waiting until"));
+    world_free(w);
+}
+
+static void test_another_revision_waits_as_well(void **state)
+{
+    (void)state;
+    struct world *w = half("{}");
+
+    world_push(w, "podinfo:3");
+    world_patch(w, "deployments/podinfo", "{'status':{'observedGeneration':1}}");
+    expect_tick(w, "status [Promoted=Unknown PrimaryScaled=False]\n"
+                   "event Normal Progressing: Waiting until podinfo-primary.test has 10 replicas "
+                   "for all traffic, it has 5\n"
+                   "again now\n");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:3");
+    assert_non_null(strstr(w->told, "New revision detected! Restarting analysis for podinfo.test"));
+    world_free(w);
+}
+
+static void test_promotion_waits_for_the_primary(void **state)
+{
+    (void)state;
+    struct world *w = half("{}");
+
+    w->due = true;
+    world_tick(w);
+    world_settle(w);
+    assert_string_equal(world_phase(w), "Promoting");
+    expect_tick(w, "status [Promoted=Unknown PrimaryScaled=False]\n"
+                   "event Normal Promoting: Waiting until podinfo-primary.test has 10 replicas for "
+                   "all traffic, it has 5\n"
+                   "again now, stepped\n");
+    w->due = false;
+    expect_tick(w, "patch horizontalpodautoscalers test/podinfo-primary {\"spec\":{"
+                   "\"minReplicas\":10}}\n"
+                   "patch deployments test/podinfo-primary {\"spec\":{\"replicas\":10}}\n"
+                   "again now\n");
+    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
+                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown PrimaryScaled=True]\n"
+                   "event Normal Promoting: Routing all traffic to primary\n"
+                   "weights 100/0\n"
+                   "again interval, within 120 s\n");
+    world_free(w);
+}
+
+/* A primary that breaks while it grows is a promotion that failed. */
+static void test_promotion_to_a_primary_that_breaks_meanwhile(void **state)
+{
+    (void)state;
+    struct world *w = half("{}");
+
+    world_tick(w);
+    world_settle(w);
+    world_tick(w);
+    world_tick(w);
+    world_patch(w, "deployments/podinfo-primary",
+                "{'status':{'observedGeneration':99,'availableReplicas':0,'conditions':[{'type':"
+                "'Progressing','status':'False','reason':'ProgressDeadlineExceeded'}]}}");
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Failed");
+    assert_string_equal(world_weights(w), "0/100");
+    world_free(w);
+}
+
+/* No more than the autoscaler may have. */
+static void test_the_maximum_is_enough(void **state)
+{
+    (void)state;
+    struct world *w = half(HOOK);
+
+    world_patch_canary(w, "{'spec':{'autoscalerRef':{'primaryScalerReplicas':{'maxReplicas':5}}}}");
+    world_patch(w, "horizontalpodautoscalers/podinfo", "{'spec':{'maxReplicas':5}}");
+    world_tick(w);
+    w->open = "back";
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Failed");
+    assert_null(strstr(w->told, "Waiting until"));
+    world_free(w);
+}
+
 /* What is written is a ScaledObject by KEDA's own schema. */
 static void test_the_copy_fits_the_schema(void **state)
 {
@@ -295,6 +557,15 @@ int main(void)
         cmocka_unit_test(test_keda_is_paused_again_while_idle),
         cmocka_unit_test(test_a_paused_primary_is_resumed),
         cmocka_unit_test(test_keda_scales_the_canary_to_zero),
+        cmocka_unit_test(test_rollback_waits_for_the_primary),
+        cmocka_unit_test(test_rollback_does_not_wait_for_ever),
+        cmocka_unit_test(test_the_deadline_is_a_bound_as_well),
+        cmocka_unit_test(test_no_waiting_where_the_canary_does_not_answer),
+        cmocka_unit_test(test_a_small_share_goes_back_at_once),
+        cmocka_unit_test(test_another_revision_waits_as_well),
+        cmocka_unit_test(test_promotion_waits_for_the_primary),
+        cmocka_unit_test(test_promotion_to_a_primary_that_breaks_meanwhile),
+        cmocka_unit_test(test_the_maximum_is_enough),
         cmocka_unit_test(test_the_copy_fits_the_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

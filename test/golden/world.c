@@ -11,6 +11,7 @@
 #include "router/router.h"
 #include "world_kind.h"
 #include "world_routes.h"
+#include "world_scaler.h"
 
 enum { INTERVAL_MS = 60000, MAX_TICKS = 60 };
 
@@ -51,6 +52,7 @@ struct world *world_new(const char *patch)
         .metrics = json_own(arena, json_object_new_object()),
         .closed = "",
         .open = "",
+        .unasked = "",
         .told = "",
         .analysed = "podinfo:1",
         .now_ms = 1700000000000,
@@ -144,30 +146,15 @@ const char *world_image(struct world *world, const char *name)
 /* --- the controllers of the cluster
  * --------------------------------------------------------------------------- */
 
-/* KEDA, where the cluster has a ScaledObject podinfo: a target that is paused goes to zero, another
- * one does not stay there. */
-static void run_keda(struct world *world)
-{
-    struct json_object *scaler = world_get(world, "scaledobjects/podinfo");
-    const char *paused =
-        json_str_at(scaler, "metadata", "annotations", "autoscaling.keda.sh/paused-replicas", NULL);
-    struct json_object *target = world_get(world, "deployments/podinfo");
-    int64_t replicas = json_int_at(target, 1, "spec", "replicas", NULL);
-    int64_t least = json_int_at(scaler, 0, "spec", "minReplicaCount", NULL);
-
-    if (scaler && target && paused && replicas > 0)
-        world_patch(world, "deployments/podinfo", "{'spec':{'replicas':0}}");
-    else if (scaler && target && !paused && replicas < least)
-        world_patch(world, "deployments/podinfo",
-                    arena_printf(world->arena, "{'spec':{'replicas':%d}}", (int)least));
-}
+static int canary_weight(struct world *world, int *primary);
 
 void world_settle(struct world *world)
 {
     const struct world_kind *kind = world_kind_of(world);
     size_t len = strlen(kind->plural);
+    int primary;
 
-    run_keda(world);
+    world_scale(world, canary_weight(world, &primary));
     json_object_object_foreach(world->objects, key, object)
     {
         if (strncmp(key, kind->plural, len) != 0 || key[len] != '/')
@@ -177,6 +164,7 @@ void world_settle(struct world *world)
         bool stuck = strstr(image, "stuck") || (is_primary && strstr(image, "canary-only"));
         merge_object(world, key, kind->settle(world, object, stuck, strstr(image, "slow")));
     }
+    world_limit(world);
 }
 
 /* --- facts
@@ -228,6 +216,11 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
     const struct canary_webhook *hook = &tick->canary->analysis.webhooks[need->webhook];
     bool passed = hook->type == HOOK_ROLLBACK ? names(world->open, hook->name)
                                               : !names(world->closed, hook->name);
+    if (names(world->unasked, hook->name)) {
+        fact_hook(tick, need,
+                  (struct hook_answer){.unasked = true, .text = "Secret key.test does not exist"});
+        return;
+    }
     json_object_array_add(world->asked,
                           json_object_new_string(arena_printf(world->arena, "%s %s", hook->name,
                                                               phase_name(need->phase))));
@@ -238,21 +231,6 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
 /* --- the safety rules
  * ------------------------------------------------------------------------------------- */
 
-/* A paused ScaledObject takes the pods of its workload. */
-static void check_keda(struct world *world, int canary, bool primary_selected)
-{
-    static const char *const pauses[] = {"autoscaling.keda.sh/paused-replicas",
-                                         "autoscaling.keda.sh/paused"};
-
-    for (int i = 0; i < 2; i++) {
-        if (json_at(world_get(world, "scaledobjects/podinfo-primary"), "metadata", "annotations",
-                    pauses[i], NULL))
-            fail_msg("the primary's ScaledObject is paused");
-    }
-    if (json_at(world_get(world, "scaledobjects/podinfo"), "metadata", "annotations", pauses[0],
-                NULL) &&
-        (canary > 0 || !primary_selected))
-        fail_msg("the target's ScaledObject is paused while the target serves");
 }
 
 /* Some pod answers behind the Service. */
@@ -306,7 +284,7 @@ static void check_safety(struct world *world, const struct effect *effect)
 
     if (world->safety_off)
         return;
-    check_keda(world, canary, selected && strcmp(selected, "podinfo-primary") == 0);
+    world_check_scalers(world, canary, selected && strcmp(selected, "podinfo-primary") == 0);
     if (json_at(world->canary, "metadata", "deletionTimestamp", NULL)) {
         check_deletion(world, effect);
         return;

@@ -18,19 +18,25 @@ struct world {
     struct json_object *metrics; /* question id to value; a string is an error, null is no values */
     const char *closed;          /* names of webhooks that refuse, space-separated */
     const char *open;            /* names of rollback webhooks that agree; the others refuse */
+    const char *unasked;         /* names of webhooks that cannot be asked */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     struct settings settings;
     bool drops_percent; /* the API server knows no requestMirror.percent */
     int64_t now_ms;
     bool due;
     int versions;
-    int effects;          /* writes applied so far */
-    int crash_at;         /* the tick is cut off before this write; -1: never */
-    bool crashed;         /* in the last tick */
-    bool safety_off;      /* the safety rules are not checked */
-    bool gone;            /* the Canary was deleted, and what it owned */
-    enum again again;     /* of the last tick */
-    const char *query;    /* the last one that a metric server was asked */
+    int effects;       /* writes applied so far */
+    int crash_at;      /* the tick is cut off before this write; -1: never */
+    bool crashed;      /* in the last tick */
+    bool safety_off;   /* the safety rules are not checked */
+    bool gone;         /* the Canary was deleted, and what it owned */
+    enum again again;  /* of the last tick */
+    const char *query; /* the last one that a metric server was asked */
+    /* Autoscalers of both sides, where an HPA or a ScaledObject is there: */
+    int load;             /* pods that all traffic needs; 0: nothing scales */
+    int room;             /* no more of the primary's pods get ready; 0: all do */
+    int measured;         /* the canary's weight as autoscalers know it: a settling late */
+    int routed;           /* the canary's weight before the last effect */
     const char *told;     /* events, alerts, outcomes of all ticks, one per line */
     const char *analysed; /* images whose analysis has begun, space-separated */
 };

@@ -1,0 +1,128 @@
+#include "engine/hook_headers.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/base64.h"
+
+/* A value that is so short says nothing, and would strike out half of a sentence. */
+enum { LEAST_SECRET = 4 };
+
+/* The request's own: another value would make it another request, or two. */
+static const char *const reserved[] = {
+    "Connection", "Content-Length", "Content-Type",      "Expect",  "Host", "Keep-Alive",
+    "TE",         "Trailer",        "Transfer-Encoding", "Upgrade", NULL};
+
+static bool is_reserved(const char *name)
+{
+    for (int i = 0; reserved[i]; i++)
+        if (strcasecmp(reserved[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_name(const char *text)
+{
+    static const char allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "!#$%&'*+-.^_`|~";
+    return *text && text[strspn(text, allowed)] == '\0';
+}
+
+static bool has_control(const char *value, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)value[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+static struct http_header *find(struct hook_headers *headers, const char *name)
+{
+    for (int i = 0; i < headers->count; i++)
+        if (strcasecmp(headers->list[i].name, name) == 0)
+            return &headers->list[i];
+    return NULL;
+}
+
+static enum err decode(struct arena *arena, const char *secret, const char *key,
+                       struct json_object *encoded, const char **out, struct errinfo *ei)
+{
+    char *value;
+    size_t len;
+    struct errinfo why;
+
+    if (is_reserved(key))
+        return err_set(ei, ERR_INVALID, "Secret %s: key %.80s is a header that cannot be set",
+                       secret, key);
+    if (!is_name(key))
+        return err_set(ei, ERR_INVALID, "Secret %s: key \"%.80s\" is no name of a header", secret,
+                       key);
+    if (!json_object_is_type(encoded, json_type_string) ||
+        base64_decode(arena, json_object_get_string(encoded), &value, &len, &why) != ERR_OK)
+        return err_set(ei, ERR_INVALID, "Secret %s: the value of key %.80s is not base64", secret,
+                       key);
+    if (has_control(value, len))
+        return err_set(ei, ERR_INVALID,
+                       "Secret %s: the value of key %.80s has a line break or another control "
+                       "character in it, which no header may have",
+                       secret, key);
+    *out = value;
+    return ERR_OK;
+}
+
+enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, const char *name,
+                          struct json_object *secret, struct errinfo *ei)
+{
+    struct json_object *data = json_at(secret, "data", NULL);
+
+    if (!json_object_is_type(data, json_type_object) || json_object_object_length(data) == 0)
+        return err_set(ei, ERR_INVALID, "Secret %s has no keys", name);
+    json_object_object_foreach(data, key, encoded)
+    {
+        const char *value = NULL;
+        enum err err = decode(arena, name, key, encoded, &value, ei);
+        if (err != ERR_OK)
+            return err;
+        struct http_header *header = find(headers, key);
+        if (!header && headers->count == HOOK_HEADERS_MAX)
+            return err_set(ei, ERR_INVALID, "Secret %s: more than %d headers", name,
+                           (int)HOOK_HEADERS_MAX);
+        headers->bytes += strlen(key) + strlen(value);
+        if (headers->bytes > HOOK_HEADERS_MAX_BYTES)
+            return err_set(ei, ERR_INVALID, "Secret %s: the headers are longer than %d bytes", name,
+                           (int)HOOK_HEADERS_MAX_BYTES);
+        if (!header)
+            header = &headers->list[headers->count++];
+        *header = (struct http_header){arena_strdup(arena, key), value};
+    }
+    return ERR_OK;
+}
+
+static const char *strike_out(struct arena *arena, const char *text, const char *value)
+{
+    static const char stars[] = "***";
+    size_t from = 0;
+
+    for (const char *at = strstr(text, value); at; at = strstr(text + from, value)) {
+        size_t before = (size_t)(at - text);
+        text = arena_printf(arena, "%.*s%s%s", (int)before, text, stars, at + strlen(value));
+        from = before + strlen(stars);
+    }
+    return text;
+}
+
+const char *hook_headers_redact(const struct hook_headers *headers, struct arena *arena,
+                                const char *text)
+{
+    for (int i = 0; i < headers->count; i++) {
+        const char *value = headers->list[i].value;
+        const char *token = strrchr(value, ' '); /* of "Bearer TOKEN" */
+        if (strlen(value) >= LEAST_SECRET)
+            text = strike_out(arena, text, value);
+        if (token && strlen(token + 1) >= LEAST_SECRET)
+            text = strike_out(arena, text, token + 1);
+    }
+    return text;
+}

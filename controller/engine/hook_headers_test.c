@@ -1,0 +1,152 @@
+#include "engine/hook_headers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/base64.h"
+
+/* A Secret of "key=value" pairs; the values are encoded here. */
+static struct json_object *secret(struct arena *arena, const char *const *pairs)
+{
+    struct json_object *object = json_own(arena, json_object_new_object());
+    struct json_object *data = json_sub(object, "data");
+
+    for (; *pairs; pairs++) {
+        const char *equal = strchr(*pairs, '=');
+        json_set_str(data, arena_strndup(arena, *pairs, (size_t)(equal - *pairs)),
+                     base64_encode(arena, equal + 1, strlen(equal + 1)));
+    }
+    return object;
+}
+
+static void test_keys_become_headers(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct hook_headers headers = {0};
+    struct errinfo ei;
+    static const char *const one[] = {"Authorization=Bearer abc", "X-Empty=", NULL};
+    static const char *const two[] = {"X-Team=a\tb", "authorization=Basic xyz", NULL};
+
+    assert_int_equal(hook_headers_add(&headers, arena, "one.test", secret(arena, one), &ei),
+                     ERR_OK);
+    assert_int_equal(headers.count, 2);
+    assert_string_equal(headers.list[0].name, "Authorization");
+    assert_string_equal(headers.list[0].value, "Bearer abc");
+    assert_string_equal(headers.list[1].value, "");
+    /* the later one counts */
+    assert_int_equal(hook_headers_add(&headers, arena, "two.test", secret(arena, two), &ei),
+                     ERR_OK);
+    assert_int_equal(headers.count, 3);
+    assert_string_equal(headers.list[0].value, "Basic xyz");
+    assert_string_equal(headers.list[2].value, "a\tb");
+    assert_null(headers.list[3].name);
+    arena_free(arena);
+}
+
+static void test_what_is_no_header(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *secret; /* JSON */
+        const char *told;
+    } cases[] = {
+        {"{}", "Secret s.test has no keys"},
+        {"{\"data\":{}}", "Secret s.test has no keys"},
+        {"{\"data\":[]}", "Secret s.test has no keys"},
+        {"{\"data\":{\"a b\":\"aGlkZGVu\"}}", "Secret s.test: key \"a b\" is no name of a header"},
+        {"{\"data\":{\"\":\"aGlkZGVu\"}}", "Secret s.test: key \"\" is no name of a header"},
+        {"{\"data\":{\"a:\":\"aGlkZGVu\"}}", "Secret s.test: key \"a:\" is no name of a header"},
+        {"{\"data\":{\"a\\r\\nb\":\"aGlkZGVu\"}}", "is no name of a header"},
+        {"{\"data\":{\"content-length\":\"aGlkZGVu\"}}",
+         "Secret s.test: key content-length is a header that cannot be set"},
+        {"{\"data\":{\"Host\":\"aGlkZGVu\"}}",
+         "Secret s.test: key Host is a header that cannot be set"},
+        {"{\"data\":{\"a\":\"hidden!\"}}", "Secret s.test: the value of key a is not base64"},
+        {"{\"data\":{\"a\":7}}", "Secret s.test: the value of key a is not base64"},
+        {"{\"data\":{\"a\":null}}", "Secret s.test: the value of key a is not base64"},
+        /* hidden\n, hidden\r, hid\0den, hidden\x7f */
+        {"{\"data\":{\"a\":\"aGlkZGVuCg==\"}}", "Secret s.test: the value of key a has a line"},
+        {"{\"data\":{\"a\":\"aGlkZGVuDQ==\"}}", "control character"},
+        {"{\"data\":{\"a\":\"aGlkAGRlbg==\"}}", "control character"},
+        {"{\"data\":{\"a\":\"aGlkZGVufw==\"}}", "control character"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct hook_headers headers = {0};
+        struct json_object *object;
+        struct errinfo ei;
+        assert_int_equal(
+            json_parse(arena, cases[i].secret, strlen(cases[i].secret), 4096, &object, &ei),
+            ERR_OK);
+        assert_int_equal(hook_headers_add(&headers, arena, "s.test", object, &ei), ERR_INVALID);
+        if (!strstr(ei.text, cases[i].told))
+            fail_msg("%s and not %s", ei.text, cases[i].told);
+        assert_null(strstr(ei.text, "hid"));
+        arena_free(arena);
+    }
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct errinfo ei;
+
+    for (int over = 0; over < 2; over++) {
+        struct hook_headers headers = {0};
+        struct json_object *many = json_own(arena, json_object_new_object());
+        for (int i = 0; i < HOOK_HEADERS_MAX + over; i++)
+            json_set_str(json_sub(many, "data"), arena_printf(arena, "h%d", i), "");
+        assert_int_equal(hook_headers_add(&headers, arena, "s.test", many, &ei),
+                         over ? ERR_INVALID : ERR_OK);
+        assert_null(headers.list[headers.count].name);
+    }
+    for (int over = 0; over < 2; over++) {
+        struct hook_headers headers = {0};
+        struct json_object *large = json_own(arena, json_object_new_object());
+        size_t len = HOOK_HEADERS_MAX_BYTES - 1 + (size_t)over;
+        char *value = arena_alloc(arena, len);
+        memset(value, 'x', len);
+        json_set_str(json_sub(large, "data"), "a", base64_encode(arena, value, len));
+        assert_int_equal(hook_headers_add(&headers, arena, "s.test", large, &ei),
+                         over ? ERR_INVALID : ERR_OK);
+    }
+    arena_free(arena);
+}
+
+static void test_values_are_struck_out(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct hook_headers headers = {0};
+    struct errinfo ei;
+    static const char *const pairs[] = {"Authorization=Bearer s3cret-token", "X-Key=kkkk", "X-V=1",
+                                        "X-Empty=", NULL};
+
+    assert_int_equal(hook_headers_add(&headers, arena, "s.test", secret(arena, pairs), &ei),
+                     ERR_OK);
+    assert_string_equal(hook_headers_redact(&headers, arena,
+                                            "you sent Bearer s3cret-token, that is s3cret-token, "
+                                            "kkkkkkkk and 1"),
+                        "you sent ***, that is ***, ****** and 1");
+    assert_string_equal(hook_headers_redact(&headers, arena, ""), "");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_become_headers),
+        cmocka_unit_test(test_what_is_no_header),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_values_are_struck_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

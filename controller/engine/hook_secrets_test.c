@@ -1,0 +1,504 @@
+/* Webhooks with headersFrom, against real servers: the service, another host, and the API with the
+ * Secrets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "engine/hook_call.h"
+#include "engine/outbox.h"
+#include "engine/secrets.h"
+#include "engine/watchset.h"
+#include "net/server.h"
+
+enum { WATCHDOG_MS = 8000, POLL_MS = 5 };
+
+struct fixture {
+    struct arena *arena;
+    struct loop *loop;
+    struct http_client *http;
+    struct kube_client *kube;
+    struct kube_config config;
+    struct http_server *server, *other;
+    struct engine_context context;
+    struct timer *watchdog, *poll;
+    bool timed_out;
+    /* the API */
+    int version;       /* of the Secret "key" */
+    int secret_status; /* what reading it answers */
+    int reads;
+    bool hold_reads;
+    struct http_conn_request *watch, *held;
+    /* the service */
+    int status, first_status, asked, others_asked;
+    const char *method, *authorization, *team, *content_type, *body; /* as it was asked last */
+    const char *replies;
+    /* the answer */
+    bool answered, passed, unasked;
+    const char *text;
+    void (*then)(struct fixture *f); /* NULL: the loop ends */
+    struct canary_webhook webhook;
+};
+
+static const char *copy(struct fixture *f, const char *text)
+{
+    return arena_strdup(f->arena, text ? text : "");
+}
+
+/* --- the API: a Secret "key" in namespace test
+ * --------------------------------------------------------------- */
+
+static const char *secret_text(struct fixture *f, bool whole)
+{
+    const char *token = arena_printf(f->arena, "Bearer token-%d", f->version);
+    const char *data =
+        arena_printf(f->arena, ",\"data\":{\"Authorization\":\"%s\",\"X-Team\":\"cmVk\"}",
+                     base64_encode(f->arena, token, strlen(token)));
+    return arena_printf(f->arena,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"key\","
+                        "\"namespace\":\"test\",\"uid\":\"u\",\"resourceVersion\":\"%d\"}%s}",
+                        f->version, whole ? data : "");
+}
+
+static void on_watch_gone(void *arg)
+{
+    ((struct fixture *)arg)->watch = NULL;
+}
+
+static void get_secrets(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    if (!http_req_param(req, "watch")) {
+        http_reply_json(req, 200,
+                        arena_printf(f->arena,
+                                     "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{"
+                                     "\"resourceVersion\":\"%d\"},\"items\":[%s]}",
+                                     f->version, secret_text(f, false)));
+        return;
+    }
+    f->watch = req;
+    http_req_on_gone(req, on_watch_gone, f);
+    http_stream_start(req, 200, "application/json", 0);
+}
+
+static void on_held_gone(void *arg)
+{
+    ((struct fixture *)arg)->held = NULL;
+}
+
+static void get_secret(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    f->reads++;
+    if (f->hold_reads) {
+        f->held = req;
+        http_req_on_gone(req, on_held_gone, f);
+    } else if (f->secret_status != 200) {
+        http_reply_json(req, f->secret_status,
+                        "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"as told\"}");
+    } else {
+        http_reply_json(req, 200, secret_text(f, true));
+    }
+}
+
+/* --- the service, and another host
+ * ---------------------------------------------------------------------------- */
+
+static void hook(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    size_t len;
+    const char *body = http_req_body(req, &len);
+    f->asked++;
+    f->method = copy(f, http_req_method(req));
+    f->authorization = copy(f, http_req_header(req, "authorization"));
+    f->team = copy(f, http_req_header(req, "x-team"));
+    f->content_type = copy(f, http_req_header(req, "content-type"));
+    f->body = arena_strndup(f->arena, body ? body : "", len);
+    int status = f->asked == 1 && f->first_status ? f->first_status : f->status;
+    if (f->first_status) /* at once again */
+        http_reply_header(req, "Retry-After", "1");
+    http_reply_text(req, status, f->replies);
+}
+
+static void redirect(void *arg, struct http_conn_request *req)
+{
+    const char *status = http_req_param(req, "status"), *to = http_req_param(req, "to");
+    (void)arg;
+    http_reply_header(req, "Location", to ? to : "/redirect");
+    http_reply_text(req, status ? 302 : 307, "elsewhere");
+}
+
+static void other_host(void *arg, struct http_conn_request *req)
+{
+    ((struct fixture *)arg)->others_asked++;
+    http_reply_text(req, 200, "come in");
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/api/v1/secrets", get_secrets},
+    {"GET", "/api/v1/namespaces/test/secrets/key", get_secret},
+    {NULL, "/hook", hook},
+    {NULL, "/redirect", redirect},
+    {NULL, NULL, NULL},
+};
+static const struct http_route other_routes[] = {{NULL, "/*", other_host}, {NULL, NULL, NULL}};
+
+/* --- calls
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void end(struct fixture *f)
+{
+    loop_drain(f->loop);
+}
+
+static void on_watchdog(void *arg)
+{
+    struct fixture *f = arg;
+    f->watchdog = NULL;
+    f->timed_out = true;
+    end(f);
+}
+
+static void on_drain(void *arg)
+{
+    struct fixture *f = arg;
+    timer_stop(f->watchdog);
+    timer_stop(f->poll);
+    f->watchdog = f->poll = NULL;
+    if (f->held)
+        http_reply_json(f->held, 503, "{}");
+    f->held = NULL;
+    watchset_free(f->context.watches);
+    outbox_free(f->context.outbox);
+    secrets_free(f->context.secrets);
+    kube_client_free(f->kube);
+    http_client_free(f->http);
+}
+
+static void on_watch(void *arg, const struct kube_resource *resource, const struct seen *before,
+                     const struct seen *after)
+{
+    (void)arg, (void)resource, (void)before, (void)after;
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){.loop = loop_new(5000),
+                               .arena = arena_new(),
+                               .version = 7,
+                               .secret_status = 200,
+                               .status = 200,
+                               .replies = "fine"};
+    struct fixture *f = &fixture;
+    struct errinfo info;
+    struct http_server_options options = {.address = "127.0.0.1", .routes = routes, .arg = f};
+    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
+    options.routes = other_routes;
+    assert_int_equal(http_server_new(f->loop, &options, &f->other, &info), ERR_OK);
+    f->config = (struct kube_config){
+        .server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server)),
+        .namespace_ = "default"};
+    f->http = http_client_new(f->loop, NULL);
+    f->kube = kube_client_new(f->loop, f->http, &f->config, &(struct kube_client_options){0});
+    f->context = (struct engine_context){.loop = f->loop, .http = f->http, .kube = f->kube};
+    f->context.watches = watchset_new(f->loop, f->kube, NULL, on_watch, f);
+    f->context.secrets = secrets_new(&f->context);
+    f->context.outbox = outbox_new(&f->context);
+    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
+    loop_on_drain(f->loop, on_drain, f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    http_server_free(f->server);
+    http_server_free(f->other);
+    loop_free(f->loop);
+    arena_free(f->arena);
+    return 0;
+}
+
+static void on_answer(void *arg, const struct hook_answer *answer)
+{
+    struct fixture *f = arg;
+    f->answered = true;
+    f->passed = answer->passed;
+    f->unasked = answer->unasked;
+    f->text = copy(f, answer->text);
+    if (f->then)
+        f->then(f);
+    else
+        end(f);
+}
+
+static struct hook_call *start(struct fixture *f)
+{
+    f->answered = false;
+    return hook_call_start(&f->context, "test", &f->webhook, "{\"name\":\"podinfo\"}", on_answer,
+                           f);
+}
+
+/* A webhook at the path, with the Secret's headers. */
+static void aim(struct fixture *f, const char *path, const char *secret)
+{
+    const char **names = arena_array(f->arena, 1, sizeof *names);
+    names[0] = secret;
+    f->webhook =
+        (struct canary_webhook){.name = "check",
+                                .url = arena_printf(f->arena, "%s%s", f->config.server, path),
+                                .timeout_ms = 2000,
+                                .retries = 2,
+                                .headers_from = names,
+                                .n_headers_from = 1};
+}
+
+static void call(struct fixture *f, const char *path, const char *secret)
+{
+    aim(f, path, secret);
+    start(f);
+    assert_false(f->answered);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_false(f->timed_out);
+    assert_true(f->answered);
+}
+
+/* --- cases
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void the_keys_are_sent_as_headers(void **state)
+{
+    struct fixture *f = *state;
+    call(f, "/hook", "key");
+    assert_true(f->passed && !f->unasked);
+    assert_string_equal(f->authorization, "Bearer token-7");
+    assert_string_equal(f->team, "red");
+    assert_string_equal(f->content_type, "application/json");
+    assert_string_equal(f->body, "{\"name\":\"podinfo\"}");
+}
+
+static void a_secret_that_is_missing_is_told(void **state)
+{
+    struct fixture *f = *state;
+    call(f, "/hook", "gone");
+    assert_true(!f->passed && f->unasked);
+    assert_string_equal(f->text, "headersFrom: Secret gone.test does not exist");
+    assert_int_equal(f->asked, 0);
+}
+
+static void a_secret_that_must_not_be_read_is_told(void **state)
+{
+    struct fixture *f = *state;
+    f->secret_status = 403;
+    call(f, "/hook", "key");
+    assert_true(!f->passed && f->unasked);
+    assert_non_null(strstr(f->text, "headersFrom: Secret key.test cannot be read: "));
+    assert_non_null(strstr(f->text, "as told"));
+    assert_int_equal(f->asked, 0);
+}
+
+static void a_second_attempt_has_them_too(void **state)
+{
+    struct fixture *f = *state;
+    f->first_status = 503;
+    call(f, "/hook", "key");
+    assert_true(f->passed);
+    assert_int_equal(f->asked, 2);
+    assert_string_equal(f->authorization, "Bearer token-7");
+    assert_int_equal(f->reads, 1);
+}
+
+static void what_the_service_echoes_is_struck_out(void **state)
+{
+    struct fixture *f = *state;
+    f->status = 403;
+    f->replies = "nobody knows token-7";
+    call(f, "/hook", "key");
+    assert_string_equal(f->text, "nobody knows ***");
+}
+
+static void a_redirect_on_the_same_host_is_followed(void **state)
+{
+    struct fixture *f = *state;
+    call(f, "/redirect?to=/hook", "key");
+    assert_true(f->passed);
+    assert_string_equal(f->method, "POST");
+    assert_string_equal(f->authorization, "Bearer token-7");
+    assert_string_equal(f->body, "{\"name\":\"podinfo\"}");
+}
+
+static void a_redirect_that_was_found_is_fetched(void **state)
+{
+    struct fixture *f = *state;
+    call(f, "/redirect?status=302&to=/hook", "key");
+    assert_true(f->passed);
+    assert_string_equal(f->method, "GET");
+    assert_string_equal(f->body, "");
+    assert_string_equal(f->team, "red");
+}
+
+static void a_redirect_to_another_host_gets_nothing(void **state)
+{
+    struct fixture *f = *state;
+    call(f, arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)),
+         "key");
+    assert_false(f->passed);
+    assert_non_null(strstr(f->text, "redirects to another host"));
+    assert_int_equal(f->others_asked, 0);
+}
+
+static void redirects_without_end_are_not_followed(void **state)
+{
+    struct fixture *f = *state;
+    call(f, "/redirect", "key");
+    assert_false(f->passed);
+    assert_non_null(strstr(f->text, "/redirect redirects more than 10 times"));
+}
+
+/* Whoever has no headers to lose is redirected as before. */
+static void without_headers_other_hosts_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    aim(f, arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)),
+        "key");
+    f->webhook.n_headers_from = 0;
+    start(f);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_true(f->passed);
+    assert_int_equal(f->others_asked, 1);
+}
+
+/* --- how often it is read
+ * ----------------------------------------------------------------------------------------- */
+
+static void poll_seen(void *arg);
+
+static void call_when_seen(struct fixture *f)
+{
+    f->poll = timer_start(f->loop, POLL_MS, 0, poll_seen, f);
+}
+
+static void last_call(struct fixture *f)
+{
+    /* the version has changed: read once more */
+    assert_int_equal(f->reads, 1);
+    const char *event = arena_printf(f->arena, "{\"type\":\"MODIFIED\",\"object\":%s}\n",
+                                     (f->version++, secret_text(f, false)));
+    http_stream_send(f->watch, event, strlen(event));
+    f->then = NULL;
+    call_when_seen(f);
+}
+
+static void second_call(struct fixture *f)
+{
+    f->then = last_call;
+    call_when_seen(f);
+}
+
+/* Calls when the watch shows the version that there is. */
+static void poll_seen(void *arg)
+{
+    struct fixture *f = arg;
+    const struct seen *seen;
+    f->poll = NULL;
+    const char *version = arena_printf(f->arena, "%d", f->version);
+    if (f->watch && watchset_look(f->context.watches, &kube_secrets, "test", "key", &seen) &&
+        strcmp(seen->digest.resource_version, version) == 0)
+        start(f);
+    else
+        call_when_seen(f);
+}
+
+static void it_is_read_once_per_version(void **state)
+{
+    struct fixture *f = *state;
+    f->then = second_call;
+    call(f, "/hook", "key");
+    assert_int_equal(f->asked, 3);
+    assert_int_equal(f->reads, 2);
+    assert_string_equal(f->authorization, "Bearer token-8");
+}
+
+/* --- the end of a call
+ * -------------------------------------------------------------------------------------------- */
+
+static void cancel_when_held(void *arg)
+{
+    struct hook_call **call = arg;
+    hook_call_cancel(*call);
+}
+
+static void a_call_that_waits_for_its_secret_can_be_cancelled(void **state)
+{
+    struct fixture *f = *state;
+    f->hold_reads = true;
+    aim(f, "/hook", "key");
+    struct hook_call *held = start(f);
+    struct hook_call *at_once = start(f);
+    hook_call_cancel(at_once);
+    struct timer *cancel = timer_start(f->loop, 100, 0, cancel_when_held, &held);
+    struct timer *stop = timer_start(f->loop, 200, 0, (timer_fn)loop_drain, f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+    (void)cancel, (void)stop;
+    assert_false(f->answered);
+    assert_int_equal(f->asked, 0);
+}
+
+static void poll_asked(void *arg)
+{
+    struct fixture *f = arg;
+    f->poll = NULL;
+    if (f->asked > 0)
+        end(f);
+    else
+        f->poll = timer_start(f->loop, POLL_MS, 0, poll_asked, f);
+}
+
+static void events_have_them_too(void **state)
+{
+    struct fixture *f = *state;
+    aim(f, "/hook", "key");
+    f->webhook.type = HOOK_EVENT;
+    struct canary canary = {.name = "podinfo", .namespace_ = "test"};
+    canary.status.last_applied_spec = "";
+    canary.analysis.webhooks = &f->webhook;
+    canary.analysis.n_webhooks = 1;
+    outbox_event(f->context.outbox, &canary, PHASE_Progressing, "Normal", "step 1", 1);
+    poll_asked(f);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_false(f->timed_out);
+    assert_string_equal(f->authorization, "Bearer token-7");
+    assert_non_null(strstr(f->body, "step 1"));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(the_keys_are_sent_as_headers),
+        CASE(a_secret_that_is_missing_is_told),
+        CASE(a_secret_that_must_not_be_read_is_told),
+        CASE(a_second_attempt_has_them_too),
+        CASE(what_the_service_echoes_is_struck_out),
+        CASE(a_redirect_on_the_same_host_is_followed),
+        CASE(a_redirect_that_was_found_is_fetched),
+        CASE(a_redirect_to_another_host_gets_nothing),
+        CASE(redirects_without_end_are_not_followed),
+        CASE(without_headers_other_hosts_are_fine),
+        CASE(it_is_read_once_per_version),
+        CASE(a_call_that_waits_for_its_secret_can_be_cancelled),
+        CASE(events_have_them_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

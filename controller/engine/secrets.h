@@ -1,0 +1,28 @@
+/*
+ * The Secrets that webhooks take headers from: read when one is first needed, and again only when
+ * the watch, which carries metadata only, says that its version is another. The last SECRETS_MAX
+ * are kept.
+ */
+#ifndef ENGINE_SECRETS_H
+#define ENGINE_SECRETS_H
+
+#include "engine/gather.h"
+
+enum { SECRETS_MAX = 64 };
+
+struct secrets;
+struct secrets *secrets_new(struct engine_context *context);
+void secrets_free(struct secrets *secrets); /* no read may be under way */
+
+/* True: it is known as it is now; *tree is the Secret, borrowed until the next call, or NULL when
+ * there is none. False: read it with secrets_read(). */
+bool secrets_look(struct secrets *secrets, const char *namespace_, const char *name,
+                  struct json_object **tree);
+
+/* Reads it and keeps it. done as of read_one_start(); cancel with secrets_cancel(). */
+struct secret_read;
+struct secret_read *secrets_read(struct secrets *secrets, const char *namespace_, const char *name,
+                                 read_done_fn done, void *arg);
+void secrets_cancel(struct secret_read *read);
+
+#endif

@@ -1,0 +1,134 @@
+#include "world_scaler.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+
+enum { WAIT_MS = 60000 };
+
+/* A ScaledObject podinfo: a target that is paused goes to zero, another one does not stay there. */
+static void run_keda(struct world *world)
+{
+    struct json_object *scaler = world_get(world, "scaledobjects/podinfo");
+    const char *paused =
+        json_str_at(scaler, "metadata", "annotations", "autoscaling.keda.sh/paused-replicas", NULL);
+    struct json_object *target = world_get(world, "deployments/podinfo");
+    int64_t replicas = json_int_at(target, 1, "spec", "replicas", NULL);
+    int64_t least = json_int_at(scaler, 0, "spec", "minReplicaCount", NULL);
+
+    if (scaler && target && paused && replicas > 0)
+        world_patch(world, "deployments/podinfo", "{'spec':{'replicas':0}}");
+    else if (scaler && target && !paused && replicas < least)
+        world_patch(world, "deployments/podinfo",
+                    arena_printf(world->arena, "{'spec':{'replicas':%d}}", (int)least));
+}
+
+/* The autoscaler of a workload: in proportion to its share of the load, at once in both directions.
+ * (A real one is slower to shrink; this is the worst case.) */
+static void run_autoscaler(struct world *world, const char *name, int share)
+{
+    struct json_object *hpa =
+        world_get(world, arena_printf(world->arena, "horizontalpodautoscalers/%s", name));
+    struct json_object *keda =
+        world_get(world, arena_printf(world->arena, "scaledobjects/%s", name));
+    struct json_object *spec = json_at(hpa ? hpa : keda, "spec", NULL);
+    int64_t least = json_int_at(spec, 1, hpa ? "minReplicas" : "minReplicaCount", NULL);
+    int64_t most = json_int_at(spec, 100, hpa ? "maxReplicas" : "maxReplicaCount", NULL);
+    const char *key = arena_printf(world->arena, "deployments/%s", name);
+    int64_t wanted = (world->load * (int64_t)share + 99) / 100;
+
+    if (!spec || world->load == 0 ||
+        json_int_at(world_get(world, key), 0, "spec", "replicas", NULL) == 0)
+        return;
+    wanted = wanted < least ? least : wanted > most ? most : wanted;
+    world_patch(world, key, arena_printf(world->arena, "{'spec':{'replicas':%d}}", (int)wanted));
+}
+
+void world_scale(struct world *world, int canary)
+{
+    run_autoscaler(world, "podinfo", world->measured);
+    run_autoscaler(world, "podinfo-primary", 100 - world->measured);
+    run_keda(world);
+    world->measured = canary;
+}
+
+void world_limit(struct world *world)
+{
+    static const char key[] = "deployments/podinfo-primary";
+    struct json_object *primary = world_get(world, key);
+
+    if (world->room > 0 &&
+        json_int_at(primary, 0, "status", "availableReplicas", NULL) > world->room)
+        world_patch(world, key,
+                    arena_printf(world->arena, "{'status':{'availableReplicas':%d}}", world->room));
+}
+
+/* --- the safety rules
+ * ------------------------------------------------------------------------------------- */
+
+/* A paused ScaledObject takes the pods of its workload. */
+static void check_keda(struct world *world, int canary, bool primary_selected)
+{
+    static const char *const pauses[] = {"autoscaling.keda.sh/paused-replicas",
+                                         "autoscaling.keda.sh/paused"};
+
+    for (int i = 0; i < 2; i++) {
+        if (json_at(world_get(world, "scaledobjects/podinfo-primary"), "metadata", "annotations",
+                    pauses[i], NULL))
+            fail_msg("the primary's ScaledObject is paused");
+    }
+    if (json_at(world_get(world, "scaledobjects/podinfo"), "metadata", "annotations", pauses[0],
+                NULL) &&
+        (canary > 0 || !primary_selected))
+        fail_msg("the target's ScaledObject is paused while the target serves");
+}
+
+/* True when this Canary waits for its primary, and has done so for a minute. */
+static bool has_waited(struct world *world)
+{
+    struct json_object *conditions = json_at(world->canary, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        const char *since = json_str_at(json_elem(conditions, i), "lastTransitionTime", NULL);
+        int64_t ms;
+        if (type && strcmp(type, "PrimaryScaled") == 0 && since &&
+            clock_parse(since, &ms, NULL) == ERR_OK && world->now_ms - ms >= WAIT_MS)
+            return true;
+    }
+    return false;
+}
+
+/* All traffic at once goes to who has the pods for it, if that can be waited for. (An autoscaler
+ * tolerates 10 % as well.) */
+static void check_capacity(struct world *world, int canary)
+{
+    struct json_object *primary = world_get(world, "deployments/podinfo-primary");
+    struct json_object *target = world_get(world, "deployments/podinfo");
+    struct json_object *hpa = world_get(world, "horizontalpodautoscalers/podinfo");
+    int64_t has = json_int_at(primary, 0, "status", "availableReplicas", NULL);
+    int64_t most = json_int_at(hpa, world->load, "spec", "maxReplicas", NULL);
+    int64_t needs = world->load < most ? world->load : most;
+    bool by_steps =
+        json_int_at(world->canary, 0, "spec", "analysis", "stepWeightPromotion", NULL) > 0;
+    int was = world->routed;
+
+    world->routed = canary;
+    if (world->load == 0 || canary > 0 || was < 10 || by_steps || needs * 10 <= has * 11 ||
+        json_int_at(target, 0, "status", "availableReplicas", NULL) == 0 || has_waited(world))
+        return;
+    if (!strstr(world_image(world, "podinfo"), "stuck") &&
+        !strstr(world_image(world, "podinfo-primary"), "canary-only"))
+        fail_msg("all traffic goes to %d pods, it needs %d", (int)has, (int)needs);
+}
+
+void world_check_scalers(struct world *world, int canary, bool primary_selected)
+{
+    check_capacity(world, canary);
+    check_keda(world, canary, primary_selected);
+}

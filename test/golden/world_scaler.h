@@ -1,0 +1,15 @@
+/* The autoscalers of the simulated cluster: HPAs and KEDA, for Deployments. */
+#ifndef GOLDEN_WORLD_SCALER_H
+#define GOLDEN_WORLD_SCALER_H
+
+#include "world.h"
+
+/* Before the workloads settle: they get the replicas that their scalers want. `canary` is the
+ * weight that is routed now; autoscalers will have measured it the next time. */
+void world_scale(struct world *world, int canary);
+/* After the workloads have settled: the primary gets no more pods than there is room for. */
+void world_limit(struct world *world);
+/* The safety rules about scalers, after each effect. */
+void world_check_scalers(struct world *world, int canary, bool primary_selected);
+
+#endif
