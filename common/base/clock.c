@@ -173,3 +173,16 @@ enum err clock_parse(const char *text, int64_t *wall_ms, struct errinfo *ei)
         ei, ERR_INVALID, "expected a time such as \"2026-11-20T19:15:10Z\", found \"%.*s%s\"",
         (int)(len > SHOWN ? utf8_cut(text, SHOWN) : len), text, len > SHOWN ? "..." : "");
 }
+
+enum { LEAST_STEP_MS = 60 * 1000 };
+
+void clock_steps_see(struct clock_steps *steps, int64_t wall_ms, int64_t monotonic_ms)
+{
+    bool looked = steps->wall_ms != 0 || steps->monotonic_ms != 0;
+    int64_t jump = wall_ms - steps->wall_ms - (monotonic_ms - steps->monotonic_ms);
+
+    steps->wall_ms = wall_ms;
+    steps->monotonic_ms = monotonic_ms;
+    if (looked && jump >= LEAST_STEP_MS)
+        steps->at_ms = wall_ms;
+}

@@ -10,6 +10,16 @@
 int64_t clock_wall_ms(void);      /* Unix time, milliseconds; may step */
 int64_t clock_monotonic_ms(void); /* never steps back; for time-outs */
 
+/*
+ * When the wall clock was last set forward by a minute or more, told from the monotonic one: what
+ * was written before is not as old as it seems. A suspended machine looks the same.
+ */
+struct clock_steps {
+    int64_t wall_ms, monotonic_ms; /* when it was looked at last; all 0: never yet */
+    int64_t at_ms;                 /* wall clock; 0: not since somebody began to look */
+};
+void clock_steps_see(struct clock_steps *steps, int64_t wall_ms, int64_t monotonic_ms);
+
 enum { CLOCK_TEXT = 32 };
 /* "2026-11-20T19:15:10Z" (metav1.Time). Returns text. */
 char *clock_rfc3339(int64_t wall_ms, char text[CLOCK_TEXT]);

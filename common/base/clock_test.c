@@ -101,9 +101,34 @@ static void clocks_run(void **state)
     assert_true(clock_monotonic_ms() >= before);
 }
 
+static void test_steps(void **state)
+{
+    static const struct {
+        int64_t wall, monotonic; /* as they are looked at */
+        int64_t at;              /* what is known then */
+    } cases[] = {
+        {1000000, 500, 0},
+        {1060000, 60500, 0},
+        {1179999, 120500, 0}, /* less than a minute */
+        {4779999, 180500, 4779999},
+        {4839999, 240500, 4779999},
+        {1239999, 300500, 4779999}, /* back again */
+        {1359999, 360500, 1359999}, /* just a minute */
+        {91359999, 90360500, 1359999},
+    };
+    struct clock_steps steps = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        clock_steps_see(&steps, cases[i].wall, cases[i].monotonic);
+        assert_int_equal(steps.at_ms, cases[i].at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps),
         cmocka_unit_test(times_are_read),
         cmocka_unit_test(every_day_counts),
         cmocka_unit_test(other_texts_are_refused),

@@ -94,8 +94,9 @@ void status_forget_waits(struct release *r);
 bool status_tell(struct release *r, const char *type, const char *reason, const char *message);
 bool status_has(struct release *r, const char *type); /* the Canary came with it */
 /*
- * The Canary came with it for this reason: since when, and with which message. Not when it began
- * more than a minute from now, by a clock that was wrong: the wait then begins anew.
+ * The Canary came with it for this reason: since when, and with which message. Not when the wall
+ * clock was set forward since, or the time lies more than a minute ahead: a wait then begins anew,
+ * and never ends early.
  */
 bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
                   const char **message);

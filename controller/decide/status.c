@@ -182,7 +182,7 @@ bool status_since(const struct release *r, const char *type, const char *reason,
     const char *time = json_str_at(found, "lastTransitionTime", NULL);
 
     if (!has_text(found, "reason", reason) || !time || clock_parse(time, since, NULL) != ERR_OK ||
-        *since > r->tick->now_ms + CLOCK_SLACK_MS)
+        *since > r->tick->now_ms + CLOCK_SLACK_MS || *since < r->tick->stepped_at_ms)
         return false;
     *message = json_str_at(found, "message", NULL);
     *message = *message ? *message : "";

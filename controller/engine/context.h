@@ -2,6 +2,7 @@
 #ifndef ENGINE_CONTEXT_H
 #define ENGINE_CONTEXT_H
 
+#include "base/clock.h"
 #include "kube/client.h"
 #include "kube/event.h"
 #include "net/client.h"
@@ -15,6 +16,7 @@ struct engine_context {
     struct watchset *watches;
     struct outbox *outbox;
     struct secrets *secrets;
+    struct clock_steps steps; /* of the wall clock */
     const struct settings *settings;
     const char *event_webhook; /* --event-webhook, NULL if none */
     /* Asked before every write: a process that is not the leader writes nothing. */

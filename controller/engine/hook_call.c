@@ -3,12 +3,19 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "engine/hook_headers.h"
 #include "engine/secrets.h"
 #include "proto/spechash.h"
 #include "proto/webhook.h"
 
-enum { MAX_ANSWER = 64 * 1024, FIRST_WAIT_MS = 1000, MAX_WAIT_MS = 30000, MAX_REDIRECTS = 10 };
+enum {
+    MAX_ANSWER = 1024 * 1024,
+    MAX_TOLD = 16 * 1024,
+    FIRST_WAIT_MS = 1000,
+    MAX_WAIT_MS = 30000,
+    MAX_REDIRECTS = 10
+};
 
 struct hook_call {
     struct arena *arena;
@@ -73,7 +80,9 @@ static const char *answer_text(struct hook_call *call, const struct http_result 
     if (!passed && call->attempts > 1)
         text = arena_printf(call->arena, "POST %s giving up after %d attempt(s): %s",
                             call->webhook.url, call->attempts, text);
-    return hook_headers_redact(&call->headers, call->arena, text ? text : "");
+    text = hook_headers_redact(&call->headers, call->arena, text ? text : "");
+    size_t len = strlen(text);
+    return len <= MAX_TOLD ? text : arena_strndup(call->arena, text, utf8_cut(text, MAX_TOLD));
 }
 
 static void end(struct hook_call *call, const struct hook_answer *answer)
@@ -145,6 +154,7 @@ static void send_request(struct hook_call *call)
         .body = call->body,
         .body_len = call->get ? 0 : strlen(call->body),
         .tls = &tls,
+        .proxy = call->webhook.disable_tls ? "" : NULL, /* as Flagger */
         .timeout_ms = call->webhook.timeout_ms,
         .max_body = MAX_ANSWER,
         .max_redirects = call->headers.count > 0 ? 0 : MAX_REDIRECTS,

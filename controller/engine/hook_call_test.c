@@ -191,6 +191,21 @@ static void the_last_attempt_keeps_the_body(void **state)
     assert_int_equal(f->asked, 2);
 }
 
+/* What passes does so whatever it says; what is told is cut, at a character. */
+static void a_long_answer_is_cut(void **state)
+{
+    struct fixture *f = *state;
+    enum { LONG = 300 * 1024 };
+    char *body = arena_alloc(f->arena, LONG + 1);
+    memset(body, 'x', LONG);
+    memcpy(body + 16 * 1024 - 1, "\xc3\xa9", 2);
+    body[LONG] = '\0';
+    f->body = body;
+    call(f, 0);
+    assert_true(f->passed);
+    assert_int_equal(strlen(f->text), 16 * 1024 - 1);
+}
+
 static void nobody_there_is_told(void **state)
 {
     struct fixture *f = *state;
@@ -294,6 +309,7 @@ int main(void)
         CASE(a_server_error_is_repeated_and_may_pass),
         CASE(a_server_error_is_not_repeated_without_retries),
         CASE(the_last_attempt_keeps_the_body),
+        CASE(a_long_answer_is_cut),
         CASE(nobody_there_is_told),
         CASE(a_cancelled_call_says_nothing),
         CASE(events_leave_in_order_and_carry_what_happened),

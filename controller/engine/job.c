@@ -534,8 +534,11 @@ static void start_tick(struct job *job, struct json_object *tree)
         facts_forget_objects(job->tick);
     } else {
         bool due = is_due(job);
-        job->tick =
-            tick_new(job->arena, &job->canary, job->owner->context->settings, clock_wall_ms(), due);
+        struct engine_context *context = job->owner->context;
+        int64_t now = clock_wall_ms();
+        clock_steps_see(&context->steps, now, clock_monotonic_ms());
+        job->tick = tick_new(job->arena, &job->canary, context->settings, now, due);
+        job->tick->stepped_at_ms = context->steps.at_ms;
     }
     decide_round(job);
 }

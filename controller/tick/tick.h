@@ -45,6 +45,9 @@ enum verdict {
 struct tick {
     struct arena *arena;
     int64_t now_ms; /* wall clock */
+    /* When the wall clock was last set forward: what was written down before is not as old as it
+     * seems. 0: not since this process began. */
+    int64_t stepped_at_ms;
     const struct canary *canary;
     const struct settings *settings;
     const char *provider; /* canary->provider or the settings' */

@@ -266,6 +266,23 @@ static void test_a_clock_that_was_ahead(void **state)
     world_free(w);
 }
 
+/* A clock that is set right in the middle of a wait has not waited for that: it begins anew. */
+static void test_a_clock_that_was_behind(void **state)
+{
+    (void)state;
+    struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 1);
+
+    after(w, 10);
+    w->now_ms += (int64_t)500 * MINUTE;
+    w->stepped_at_ms = w->now_ms;
+    assert_non_null(strstr(after(w, 0), "until 2023-11-15T07:14:20Z, then rollback\n"));
+    after(w, 29);
+    assert_string_equal(world_phase(w), "Waiting");
+    after(w, 1);
+    assert_string_equal(world_phase(w), "Failed");
+    world_free(w);
+}
+
 /* It counts from when it was told, not from a time when nobody knew of it. */
 static void test_a_deadline_that_is_added_later(void **state)
 {
@@ -325,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_a_newer_revision_has_its_own_time),
         cmocka_unit_test(test_nothing_runs_out_while_suspended),
         cmocka_unit_test(test_a_clock_that_was_ahead),
+        cmocka_unit_test(test_a_clock_that_was_behind),
         cmocka_unit_test(test_a_deadline_that_is_added_later),
         cmocka_unit_test(test_two_hooks_of_one_gate),
     };

@@ -408,9 +408,23 @@ static void apply(struct world *world, const struct effect *effect)
     check_safety(world, effect);
 }
 
+/* An alert in a plan that leaves the status as it is would be told again by the next tick. */
+static void check_alerts(const struct plan *plan)
+{
+    bool changes = false;
+
+    for (const struct effect *effect = plan->first; effect; effect = effect->next) {
+        changes = changes || effect->kind == EFFECT_STATUS;
+        if (effect->kind == EFFECT_ALERT && !changes)
+            fail_msg("\"%s\" is alerted without a change of the status", effect->text);
+    }
+}
+
 static void apply_plan(struct world *world, const struct plan *plan)
 {
     bool told = false;
+
+    check_alerts(plan);
 
     world->crashed = false;
     for (const struct effect *effect = plan->first; effect; effect = effect->next) {
@@ -440,6 +454,7 @@ const char *world_tick(struct world *world)
     if (revert_view(arena, json_copy(arena, world->canary), &canary, &ei) != ERR_OK)
         fail_msg("revert_view: %s", ei.text);
     struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, world->due);
+    tick->stepped_at_ms = world->stepped_at_ms;
     world->asked = json_own(world->arena, json_object_new_array());
     for (int round = 0;; round++) {
         if (round == 50)

@@ -23,6 +23,7 @@ struct world {
     struct settings settings;
     bool drops_percent; /* the API server knows no requestMirror.percent */
     int64_t now_ms;
+    int64_t stepped_at_ms; /* as in struct tick */
     bool due;
     int versions;
     int effects;       /* writes applied so far */
