@@ -215,12 +215,12 @@ static enum verdict find_restored(struct release *r, bool *restored)
  * not be taken for the end of its rollback. So the status names no revision first. */
 static enum verdict cancel(struct release *r)
 {
-    bool promoted = is_promoted_hash(r);
+    bool promoted = is_promoted_hash(r), begun = release_is_analysing(r);
     enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (release_is_analysing(r) && *r->canary->status.last_applied_spec) {
+    if (begun && *r->canary->status.last_applied_spec) {
         status_weight(r, r->weights.canary);
         status_text(r, "lastAppliedSpec", "");
         release_again(r, AGAIN_NOW);
@@ -237,6 +237,9 @@ static enum verdict cancel(struct release *r)
     status_reset(r);
     status_forget_waits(r);
     status_sync(r);
+    /* What the pre-rollout hooks set up is taken down. */
+    if (begun)
+        gates_post_rollout(r, r->phase);
     release_say(r, "Release of %s cancelled, its previous spec was restored", release_target(r));
     return VERDICT_STOP;
 }

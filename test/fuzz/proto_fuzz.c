@@ -19,6 +19,19 @@ static void check_webhook(struct arena *arena, const char *text, size_t len)
         abort();
 }
 
+static void check_hook(const struct canary_webhook *hook)
+{
+    bool gate = hook->type == HOOK_CONFIRM_ROLLOUT || hook->type == HOOK_CONFIRM_PROMOTION ||
+                hook->type == HOOK_CONFIRM_TRAFFIC_INCREASE;
+    if (!hook->name || !hook->url || hook->timeout_ms <= 0 || hook->retries < 0 ||
+        hook->deadline_ms < 0 || (hook->deadline_ms > 0 && !gate) ||
+        (hook->approve_at_deadline && hook->deadline_ms == 0))
+        abort();
+    for (int i = 0; i < hook->n_headers_from; i++)
+        if (!hook->headers_from[i] || !*hook->headers_from[i])
+            abort();
+}
+
 /* A Canary that was accepted keeps what canary.h promises. */
 static void check_canary(struct arena *arena, struct json_object *obj)
 {
@@ -33,6 +46,8 @@ static void check_canary(struct arena *arena, struct json_object *obj)
         if (analysis->step_weights[i] <= analysis->step_weights[i - 1])
             abort();
     }
+    for (int i = 0; i < analysis->n_webhooks; i++)
+        check_hook(&analysis->webhooks[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -213,6 +213,33 @@ static void test_hooks_that_cannot_be_asked(void **state)
     world_free(w);
 }
 
+/* A release that is cancelled has an end as well. */
+static void test_post_rollout_after_a_cancelled_release(void **state)
+{
+    (void)state;
+    struct world *w = begun("podinfo:2", 20);
+    const char *plans = "";
+
+    world_push(w, "podinfo:1");
+    for (int i = 0; i < 3; i++)
+        plans = arena_printf(w->arena, "%s%s", plans, world_tick(w));
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_non_null(strstr(plans, "hook after Succeeded\n"
+                                  "event Normal Succeeded: Release of podinfo.test cancelled"));
+    world_free(w);
+    /* one that waits for its start has not begun */
+    w = world_new(HOOKS);
+    world_initialise(w);
+    w->closed = "may-start";
+    world_push(w, "podinfo:2");
+    settled_tick(w);
+    world_push(w, "podinfo:1");
+    plans = world_tick(w);
+    assert_non_null(strstr(plans, "cancelled"));
+    assert_null(strstr(plans, "hook after"));
+    world_free(w);
+}
+
 /* Each hook in its place, with the phase that it is sent. */
 static void test_what_each_hook_is_sent(void **state)
 {
@@ -252,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_threshold_while_the_primary_is_not_ready),
         cmocka_unit_test(test_rollback_for_a_broken_primary_is_alerted),
         cmocka_unit_test(test_hooks_that_cannot_be_asked),
+        cmocka_unit_test(test_post_rollout_after_a_cancelled_release),
         cmocka_unit_test(test_what_each_hook_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
