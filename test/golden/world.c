@@ -230,7 +230,6 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
 
 /* --- the safety rules
  * ------------------------------------------------------------------------------------- */
-
 }
 
 /* Some pod answers behind the Service. */
