@@ -146,15 +146,13 @@ const char *world_image(struct world *world, const char *name)
 /* --- the controllers of the cluster
  * --------------------------------------------------------------------------- */
 
-static int canary_weight(struct world *world, int *primary);
-
 void world_settle(struct world *world)
 {
     const struct world_kind *kind = world_kind_of(world);
     size_t len = strlen(kind->plural);
     int primary;
 
-    world_scale(world, canary_weight(world, &primary));
+    world_scale(world, world_routes_split(world, &primary));
     json_object_object_foreach(world->objects, key, object)
     {
         if (strncmp(key, kind->plural, len) != 0 || key[len] != '/')
@@ -230,7 +228,6 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
 
 /* --- the safety rules
  * ------------------------------------------------------------------------------------- */
-}
 
 /* Some pod answers behind the Service. */
 static bool is_served(struct world *world, const char *service)
