@@ -179,6 +179,23 @@ static void own_copy(struct tick *tick, struct json_object *metadata)
 static const char *const parts[] = {"data", "binaryData", "type"};
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
+/*
+ * A patch cannot make `live` what `to` is: an immutable config keeps what it holds and stays
+ * immutable, and a Secret keeps its type. Another one takes its place then. Pods that run keep what
+ * they have read; one that starts in just that moment is tried again by its node.
+ */
+static bool must_be_replaced(struct json_object *live, struct json_object *to)
+{
+    bool holds = json_same(json_at(live, "data", NULL), json_at(to, "data", NULL)) &&
+                 json_same(json_at(live, "binaryData", NULL), json_at(to, "binaryData", NULL)) &&
+                 json_bool_at(to, false, "immutable", NULL);
+
+    if (json_at(live, "type", NULL) && json_at(to, "type", NULL) &&
+        !json_same(json_at(live, "type", NULL), json_at(to, "type", NULL)))
+        return true;
+    return json_bool_at(live, false, "immutable", NULL) && !holds;
+}
+
 static void copy_ref(struct tick *tick, const struct config_ref *ref, const char *name,
                      struct json_object *live)
 {
@@ -194,7 +211,10 @@ static void copy_ref(struct tick *tick, const struct config_ref *ref, const char
     own_copy(tick, metadata);
     for (int i = 0; i < PARTS; i++)
         edit_put(tick->arena, to, parts[i], json_at(ref->object, parts[i], NULL));
-    if (live)
+    edit_put(tick->arena, to, "immutable", json_at(ref->object, "immutable", NULL));
+    if (live && must_be_replaced(live, to))
+        plan_replace(tick, ref->resource, live, to);
+    else if (live)
         plan_update(tick, ref->resource, live, to);
     else
         plan_create(tick, ref->resource, tick->canary->namespace_, to);

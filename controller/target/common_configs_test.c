@@ -172,6 +172,72 @@ static void test_copies(void **state)
     fixture_end(&f);
 }
 
+/* What no patch can do: kind, key and the verbs that do it. */
+static void test_copies_that_cannot_be_patched(void **state)
+{
+    static const struct {
+        const char *key, *source, *copy, *verbs;
+    } cases[] = {
+        {"configmaps/a", "{'data':{'a':'2'}}", "{'immutable':true,'data':{'a':'1'}}", "DC"},
+        {"configmaps/a", "{'immutable':true,'data':{'a':'2'}}",
+         "{'immutable':true,'data':{'a':'1'}}", "DC"},
+        {"configmaps/a", "{'immutable':true,'binaryData':{'a':'MQ=='}}",
+         "{'immutable':true,'binaryData':{'a':'Mg=='}}", "DC"},
+        {"configmaps/a", "{'data':{'a':'1'}}", "{'immutable':true,'data':{'a':'1'}}", "DC"},
+        /* its labels and owners may still change */
+        {"configmaps/a", "{'immutable':true,'data':{'a':'1'}}",
+         "{'immutable':true,'data':{'a':'1'}}", "P"},
+        /* it becomes immutable with what it then holds */
+        {"configmaps/a", "{'immutable':true,'data':{'a':'2'}}", "{'data':{'a':'1'}}", "P"},
+        {"secrets/a", "{'type':'kubernetes.io/basic-auth','data':{'a':'Mg=='}}",
+         "{'type':'Opaque','data':{'a':'MQ=='}}", "DC"},
+        {"secrets/a", "{'immutable':true,'type':'Opaque','data':{'a':'Mg=='}}",
+         "{'immutable':true,'type':'Opaque','data':{'a':'MQ=='}}", "DC"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {0};
+        struct json_object *spec = fixture_json(
+            f.arena, strncmp(cases[i].key, "secrets", 7) == 0
+                         ? "{'volumes':[{'secret':{'secretName':'a'}}]}"
+                         : "{'volumes':[{'projected':{'sources':[{'serviceAccountToken':{'path':"
+                           "'t'}},{'downwardAPI':{}},{'configMap':{'name':'a'}}]}}]}");
+        const char *verbs = "";
+        fixture_put(&f, cases[i].key, cases[i].source);
+        fixture_put(&f, arena_printf(f.arena, "%s-primary", cases[i].key), cases[i].copy);
+        struct json_object *metadata =
+            json_at(f.objects, arena_printf(f.arena, "%s-primary", cases[i].key), "metadata", NULL);
+        json_set_str(metadata, "uid", "u-1");
+        json_set_str(metadata, "resourceVersion", "7");
+        json_set_str(json_sub(metadata, "annotations"), "mine", "1");
+        assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
+        assert_int_equal(fixture_run(&f, configs_copy(f.tick, &info)), VERDICT_GO);
+        const struct effect *effect = f.tick->plan->first;
+        for (; effect; effect = effect->next)
+            verbs = arena_printf(f.arena, "%s%c", verbs,
+                                 effect->kind == EFFECT_DELETE   ? 'D'
+                                 : effect->kind == EFFECT_CREATE ? 'C'
+                                                                 : 'P');
+        assert_string_equal(verbs, cases[i].verbs);
+        if (*verbs == 'D') {
+            struct json_object *fresh = f.tick->plan->first->next->body;
+            assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
+                                "{'preconditions':{'resourceVersion':'7','uid':'u-1'}}");
+            assert_null(json_at(fresh, "metadata", "uid", NULL));
+            assert_null(json_at(fresh, "metadata", "resourceVersion", NULL));
+            assert_string_equal(json_str_at(fresh, "metadata", "annotations", "mine", NULL), "1");
+            assert_non_null(json_at(fresh, "metadata", "ownerReferences", NULL));
+            assert_true(json_same(json_at(fresh, "data", NULL),
+                                  json_at(f.objects, cases[i].key, "data", NULL)));
+            assert_true(json_same(json_at(fresh, "immutable", NULL),
+                                  json_at(f.objects, cases[i].key, "immutable", NULL)));
+        }
+        fixture_end(&f);
+    }
+}
+
 static void test_compares_the_copies(void **state)
 {
     static const struct {
@@ -218,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_tracking_is_off),
         cmocka_unit_test(test_hashes),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_that_cannot_be_patched),
         cmocka_unit_test(test_compares_the_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,26 @@ void plan_delete(struct tick *tick, const struct kube_resource *resource, const 
     add_write(tick, EFFECT_DELETE, resource, namespace_, name, NULL);
 }
 
+void plan_replace(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
+                  struct json_object *to)
+{
+    static const char *const given[] = {"resourceVersion", "uid", "creationTimestamp", "generation",
+                                        "managedFields"};
+    const char *namespace_ = json_str_at(from, "metadata", "namespace", NULL);
+    const char *name = json_str_at(from, "metadata", "name", NULL);
+    struct json_object *options = json_own(tick->arena, json_object_new_object());
+    struct json_object *preconditions = json_sub(options, "preconditions");
+    struct json_object *fresh = json_copy(tick->arena, to);
+
+    json_set_str(preconditions, "uid", json_str_at(from, "metadata", "uid", NULL));
+    json_set_str(preconditions, "resourceVersion",
+                 json_str_at(from, "metadata", "resourceVersion", NULL));
+    add_write(tick, EFFECT_DELETE, resource, namespace_, name, options);
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+        json_object_object_del(json_sub(fresh, "metadata"), given[i]);
+    plan_create(tick, resource, namespace_, fresh);
+}
+
 void plan_status(struct tick *tick, struct json_object *patch)
 {
     add_effect(tick, EFFECT_STATUS)->body = patch;

@@ -203,6 +203,10 @@ bool plan_update(struct tick *tick, const struct kube_resource *resource, struct
                  struct json_object *to);
 void plan_patch(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *body);
+/* For what no patch may change (an immutable field): deletes `from`, just as it was read, and
+ * creates `to` in its place. */
+void plan_replace(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
+                  struct json_object *to);
 void plan_delete(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  const char *name);
 void plan_status(struct tick *tick, struct json_object *patch);

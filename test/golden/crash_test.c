@@ -28,6 +28,7 @@ struct story {
     const char *weights;      /* NULL: 100/0 */
     int load;                 /* that autoscalers follow, in pods */
     int room;                 /* for the primary's, 0: for all */
+    bool immutable;           /* the ConfigMap */
     bool bare;                /* without ConfigMap */
 };
 
@@ -130,6 +131,12 @@ static const struct story stories[] = {
     {.name = "another config in the middle",
      .image = "podinfo:2",
      .config = "{'data':{'color':'blue'}}",
+     .phase = "Succeeded",
+     .primary = "podinfo:2"},
+    {.name = "immutable config that is replaced in the middle",
+     .image = "podinfo:2",
+     .config = "{'data':{'color':'blue'}}",
+     .immutable = true,
      .phase = "Succeeded",
      .primary = "podinfo:2"},
     {.name = "cancelled in the middle",
@@ -440,6 +447,8 @@ static struct world *run_story(const struct story *story, int crash_at)
         add_keda(w);
     if (!story->bare)
         add_objects(w);
+    if (story->immutable)
+        world_patch(w, "configmaps/settings", "{'immutable':true}");
     if (story->load > 0 && !strstr(story->canary, "ScaledObject"))
         add_hpa(w);
     w->load = story->load;

@@ -374,6 +374,9 @@ static void write_object(struct world *world, const struct effect *effect)
         merge_canary(world, effect->body);
         return;
     }
+    if (effect->kind == EFFECT_PATCH && json_bool_at(live, false, "immutable", NULL) &&
+        (json_at(effect->body, "data", NULL) || json_at(effect->body, "binaryData", NULL)))
+        fail_msg("%s is patched although it is immutable", key);
     if (effect->kind == EFFECT_DELETE) {
         json_object_object_del(world->objects, key);
         return;
