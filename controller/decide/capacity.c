@@ -123,6 +123,9 @@ static enum verdict start_waiting(struct release *r, const char *reason)
     if (verdict != VERDICT_GO)
         return verdict;
     all = all < most ? all : most;
+    /* It still has what the last release asked for: more than its share needs. */
+    if (waits_for(r, scaled) && capacity_floor(r) < all)
+        all = capacity_floor(r);
     if (all <= has)
         return VERDICT_GO;
     status_tell(r, condition, reason, message_of(r, all));

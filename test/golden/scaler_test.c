@@ -509,6 +509,32 @@ static void test_the_maximum_is_enough(void **state)
     world_free(w);
 }
 
+/* The floor of one release does not grow with the next one. */
+static void test_the_next_rollback_asks_for_no_more(void **state)
+{
+    (void)state;
+    struct world *w = half(HOOK);
+
+    world_patch(w, "horizontalpodautoscalers/podinfo", "{'spec':{'maxReplicas':50}}");
+    w->open = "back";
+    for (int i = 0; i < 6 && strcmp(world_phase(w), "Failed") != 0; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    w->open = "";
+    world_push(w, "podinfo:3");
+    for (int i = 0; i < 9 && strcmp(world_weights(w), "50/50") != 0; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    assert_int_equal(replicas_of(w, "podinfo-primary"), 10);
+    w->open = "back";
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Failed");
+    assert_string_equal(world_weights(w), "100/0");
+    world_free(w);
+}
+
 /* What is written is a ScaledObject by KEDA's own schema. */
 static void test_the_copy_fits_the_schema(void **state)
 {
@@ -566,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_promotion_waits_for_the_primary),
         cmocka_unit_test(test_promotion_to_a_primary_that_breaks_meanwhile),
         cmocka_unit_test(test_the_maximum_is_enough),
+        cmocka_unit_test(test_the_next_rollback_asks_for_no_more),
         cmocka_unit_test(test_the_copy_fits_the_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
