@@ -213,6 +213,36 @@ static void test_hooks_that_cannot_be_asked(void **state)
     world_free(w);
 }
 
+/* muteAlert is for the alert alone, and at each of the gates. */
+static void test_muted_gates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        int ticks; /* until it is reached */
+    } gates[] = {{"confirm-rollout", 1}, {"confirm-traffic-increase", 2}, {"confirm-promotion", 5}};
+
+    for (int i = 0; i < 6; i++) {
+        const char *muted = i % 2 == 1 ? ",'muteAlert':true" : "";
+        struct world *w = world_new(NULL);
+        world_patch_canary(w, arena_printf(w->arena,
+                                           "{'spec':{'analysis':{'webhooks':[{'name':'gate','type':"
+                                           "'%s','url':'http://x'%s}]}}}",
+                                           gates[i / 2].type, muted));
+        world_initialise(w);
+        w->closed = "gate";
+        world_push(w, "podinfo:2");
+        const char *plan = "";
+        for (int tick = 0; tick < gates[i / 2].ticks; tick++) {
+            plan = world_tick(w);
+            world_settle(w);
+        }
+        assert_non_null(strstr(plan, "Halt podinfo.test advancement waiting for "));
+        assert_int_equal(strstr(plan, "alert warn: ") == NULL, i % 2);
+        world_free(w);
+    }
+}
+
 /* A release that is cancelled has an end as well. */
 static void test_post_rollout_after_a_cancelled_release(void **state)
 {
@@ -280,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_rollback_for_a_broken_primary_is_alerted),
         cmocka_unit_test(test_hooks_that_cannot_be_asked),
         cmocka_unit_test(test_post_rollout_after_a_cancelled_release),
+        cmocka_unit_test(test_muted_gates),
         cmocka_unit_test(test_what_each_hook_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
