@@ -185,10 +185,9 @@ static enum verdict revert_traffic(struct release *r)
 {
     struct service_pods pods = {
         .label = r->info.label, .value = r->info.label_value, .ports = r->info.ports};
-    struct json_object *template = json_at(r->info.object, "spec", "template", NULL);
     /* Initialised once: routes and apex Service were there. */
     bool anew = json_at(r->canary->status.json, "lastAppliedSpec", NULL) != NULL;
-    enum verdict verdict = services_revert_apex(r->tick, &pods, template, anew);
+    enum verdict verdict = services_revert_apex(r->tick, &pods, r->info.template, anew);
 
     if (verdict == VERDICT_GO && !why_no_routes(r))
         verdict = r->router->revert(r->tick, anew);
@@ -244,12 +243,26 @@ static enum verdict disown(struct release *r)
     return let_canary_go(r);
 }
 
+/*
+ * The rules of a deletion see a Canary that tests nothing any more, and whose target, which is to
+ * carry everything, is held to what is asked of a primary.
+ */
+static void end_analysis(struct release *r)
+{
+    struct canary *view = ARENA_NEW(r->tick->arena, struct canary);
+
+    *view = *r->canary;
+    view->analysis.match = NULL;
+    view->analysis.canary_ready_threshold = view->analysis.primary_ready_threshold;
+    r->canary = r->tick->canary = view;
+}
+
 static enum verdict revert(struct release *r)
 {
     static enum verdict (*const steps[])(struct release *) = {restore_target, wait_for_target,
                                                               revert_traffic, settle, disown};
+    end_analysis(r);
     enum verdict verdict = r->target->find(r->tick, &r->info);
-
     if (verdict != VERDICT_GO)
         return verdict;
     /* With the target gone there is nobody to serve; one without a selector label was never taken

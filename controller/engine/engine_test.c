@@ -317,6 +317,58 @@ static void two_canaries_of_one_target_are_told(void **state)
     assert_true(told(f, "is released by Canary"));
 }
 
+static void a_spec_that_cannot_be_read_is_told(void **state)
+{
+    struct fixture *f = *state;
+    f->interval = "soon";
+    timer_start(f->loop, 500, 0, (timer_fn)loop_drain, f->loop);
+    run_engine(f, false);
+    assert_int_equal(f->decided, 0);
+    assert_int_equal(noted(f, "write status"), 1);
+    assert_true(told(f, "spec.analysis.interval"));
+}
+
+static void a_canary_that_is_deleted_needs_no_analysis(void **state)
+{
+    struct fixture *f = *state;
+    f->interval = "soon";
+    f->deleting = true;
+    run_engine(f, false);
+    assert_int_equal(f->decided, 1);
+    assert_int_equal(noted(f, "write status"), 0);
+}
+
+static void a_canary_that_is_deleted_and_cannot_be_read_is_let_go(void **state)
+{
+    struct fixture *f = *state;
+    f->target = "";
+    f->deleting = true;
+    timer_start(f->loop, 500, 0, (timer_fn)loop_drain, f->loop);
+    run_engine(f, false);
+    assert_int_equal(f->decided, 0);
+    assert_int_equal(noted(f, "patch canary {\"metadata\":{\"finalizers\":null,"
+                              "\"resourceVersion\":\"10\"}}"),
+                     1);
+    assert_int_equal(noted(f, "write status"), 0);
+    assert_true(told(f, "spec.targetRef.name"));
+}
+
+/* Deleted between the read and the write: nothing to complain about. */
+static void a_canary_that_goes_under_a_write_is_left_alone(void **state)
+{
+    struct fixture *f = *state;
+    f->rule = rule_write_status;
+    f->fail_writes = 1;
+    f->fail_status = 404;
+    f->gone_on_failure = true;
+    f->stop_after = 0;
+    timer_start(f->loop, 500, 0, (timer_fn)loop_drain, f->loop);
+    run_engine(f, false);
+    assert_int_equal(f->decided, 1);
+    assert_int_equal(noted(f, "write status"), 1);
+    assert_false(told(f, "as the test asked"));
+}
+
 static void rules_that_never_have_enough_are_stopped(void **state)
 {
     struct fixture *f = *state;
@@ -350,6 +402,10 @@ int main(void)
         CASE(at_once_is_not_for_ever),
         CASE(an_object_that_changes_without_end_costs_little),
         CASE(two_canaries_of_one_target_are_told),
+        CASE(a_spec_that_cannot_be_read_is_told),
+        CASE(a_canary_that_is_deleted_needs_no_analysis),
+        CASE(a_canary_that_is_deleted_and_cannot_be_read_is_let_go),
+        CASE(a_canary_that_goes_under_a_write_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

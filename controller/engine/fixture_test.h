@@ -37,11 +37,14 @@ struct fixture {
     int version; /* resourceVersion of everything */
     bool gone;
     const char *interval;    /* spec.analysis.interval */
+    const char *target;      /* spec.targetRef.name */
+    bool deleting;           /* and waits for our finalizer */
     const char *hook_fields; /* further ones of the webhook, NULL: none */
     struct http_conn_request *watches[8];
     int n_watches;
     int fail_reads, fail_writes; /* the next so many answer with the status */
     int fail_status;
+    bool gone_on_failure;  /* the Canary */
     int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0: none */
     int requests;
     bool twin;      /* a second Canary, with the same target */
@@ -108,15 +111,19 @@ static const char *named_canary_text(struct fixture *f, const char *name)
                         "{\"apiVersion\":\"flagger.app/"
                         "v1beta1\",\"kind\":\"Canary\",\"metadata\":{\"name\":\"%s\","
                         "\"namespace\":\"test\",\"uid\":\"u\",\"generation\":1,\"resourceVersion\":"
-                        "\"%d\"},\"spec\":{"
+                        "\"%d\"%s},\"spec\":{"
                         "\"provider\":\"kubernetes\",\"targetRef\":{\"apiVersion\":\"apps/"
                         "v1\",\"kind\":\"Deployment\","
-                        "\"name\":\"podinfo\"},\"service\":{\"port\":80},\"analysis\":{"
+                        "\"name\":\"%s\"},\"service\":{\"port\":80},\"analysis\":{"
                         "\"interval\":\"%s\",\"threshold\":1,"
                         "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
                         "127.0.0.1:%d/hook\"%s}]}},"
                         "\"status\":{\"phase\":\"Progressing\"}}",
-                        name, f->version, f->interval, http_server_port(f->server),
+                        name, f->version,
+                        f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
+                                      "\"finalizers\":[\"finalizer.flagger.app\"]"
+                                    : "",
+                        f->target, f->interval, http_server_port(f->server),
                         f->hook_fields ? f->hook_fields : "");
 }
 
@@ -202,6 +209,7 @@ static bool fails(struct fixture *f, int *left, struct http_conn_request *req)
     if (*left == 0)
         return false;
     (*left)--;
+    f->gone = f->gone_on_failure;
     http_reply_json(
         req, f->fail_status,
         arena_printf(
@@ -231,6 +239,20 @@ static void patch_status(void *arg, struct http_conn_request *req)
     if (tortured(f, req) || fails(f, &f->fail_writes, req))
         return;
     f->version++;
+    http_reply_json(req, 200, canary_text(f));
+}
+
+/* The last finalizer has gone, and the Canary with it. */
+static void patch_canary(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    size_t len;
+    const char *body = http_req_body(req, &len);
+    note(f, "patch canary %.*s", (int)len, body);
+    if (tortured(f, req) || fails(f, &f->fail_writes, req))
+        return;
+    f->version++;
+    f->gone = true;
     http_reply_json(req, 200, canary_text(f));
 }
 
@@ -278,6 +300,7 @@ static const struct http_route routes[] = {
     {"GET", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo", get_canary},
     {"GET", "/apis/flagger.app/v1beta1/namespaces/test/canaries/twin", get_canary},
     {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo/status", patch_status},
+    {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo", patch_canary},
     {"GET", "/apis/example.org/v1/things", get_things},
     {"GET", "/apis/example.org/v1/namespaces/test/things/a", get_thing},
     {"POST", "/api/v1/namespaces/test/events", post_event},
@@ -357,6 +380,7 @@ static int set_up(void **state)
                                .arena = arena_new(),
                                .version = 10,
                                .interval = "1s",
+                               .target = "podinfo",
                                .rule = rule_rest,
                                .stop_after = 1};
     struct fixture *f = now = &fixture;

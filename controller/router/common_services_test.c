@@ -104,12 +104,69 @@ static void test_discovered_ports_in_any_order(void **state)
     fixture_end(&f);
 }
 
+/* The apex Service of a Canary that is deleted: as it is, and what is planned about it. */
+static const struct {
+    const char *name, *service, *revert, *disown;
+} deleted_cases[] = {
+    {"ours",
+     "{'metadata':{'ownerReferences':[{'apiVersion':'flagger.app/v1beta1','kind':'Canary','name':"
+     "'podinfo','controller':true}],'annotations':{'theirs':'1',"
+     "'helm.toolkit.fluxcd.io/driftDetection':'disabled'}},'spec':{'selector':{'app':"
+     "'podinfo-primary'}}}",
+     "patch services test/podinfo -> {'app':'podinfo'}\n",
+     "patch services test/podinfo outlives the canary\n"},
+    {"somebody else's, without a word of kubectl",
+     "{'metadata':{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled'}},"
+     "'spec':{'selector':{'app':'podinfo-primary'}}}",
+     "patch services test/podinfo -> {'app':'podinfo'}\n", ""},
+    {"reverted already", "{'spec':{'selector':{'app':'podinfo'}}}", "", ""},
+};
+
+static void test_apex_of_a_deleted_canary(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(deleted_cases) / sizeof(deleted_cases[0]); i++) {
+        struct fixture f = fixture_new(NULL);
+        struct json_object *template =
+            fixture_json(f.arena, "{'metadata':{'labels':{'app':'podinfo','tier':'web'}}}");
+        fixture_put(&f, "services/podinfo", deleted_cases[i].service);
+        assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, template, true)),
+                         VERDICT_GO);
+        assert_string_equal(fixture_quoted(&f, plan_print(f.tick)),
+                            arena_printf(f.arena, "%sagain never\n", deleted_cases[i].revert));
+        assert_int_equal(fixture_run(&f, services_disown_apex(f.tick)), VERDICT_GO);
+        assert_string_equal(plan_print(f.tick),
+                            arena_printf(f.arena, "%sagain never\n", deleted_cases[i].disown));
+        fixture_end(&f);
+    }
+}
+
+static void test_apex_of_a_deleted_canary_is_made_anew(void **state)
+{
+    struct fixture f = fixture_new("{'spec':{'service':{'apex':{'labels':{'x':'1'}}}}}");
+
+    (void)state;
+    assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, NULL, false)), VERDICT_GO);
+    assert_string_equal(plan_print(f.tick), "again never\n");
+    assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, NULL, true)), VERDICT_GO);
+    assert_string_equal(
+        fixture_quoted(&f, fixture_body(&f, 0)),
+        "{'apiVersion':'v1','kind':'Service','metadata':{'labels':{'app':'podinfo','x':'1'},"
+        "'name':'podinfo','namespace':'test'},'spec':{'ports':[{'name':'http','port':80,'protocol':"
+        "'TCP','targetPort':9898}],'selector':{'app':'podinfo'},'type':'ClusterIP'}}");
+    assert_int_equal(fixture_run(&f, services_disown_apex(f.tick)), VERDICT_GO);
+    assert_string_equal(plan_print(f.tick), "again never\n");
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sides_are_created),
         cmocka_unit_test(test_apex_is_laid_over),
         cmocka_unit_test(test_discovered_ports_in_any_order),
+        cmocka_unit_test(test_apex_of_a_deleted_canary),
+        cmocka_unit_test(test_apex_of_a_deleted_canary_is_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,12 +225,95 @@ static void test_ready(void **state)
     }
 }
 
+static void test_find(void **state)
+{
+    struct fixture f = fixture_new("{'spec':{'service':{'portDiscovery':true}}}");
+    struct target_info info = {0};
+
+    (void)state;
+    assert_int_equal(fixture_run(&f, deployment()->find(f.tick, &info)), VERDICT_GO);
+    assert_null(info.object);
+    assert_string_equal(plan_print(f.tick), "again never\n"); /* nothing is told */
+
+    fixture_put(&f, "deployments/podinfo", TARGET);
+    fixture_put(&f, "deployments/podinfo-primary", PRIMARY);
+    assert_int_equal(fixture_run(&f, deployment()->find(f.tick, &info)), VERDICT_GO);
+    assert_non_null(info.object);
+    assert_non_null(info.primary);
+    assert_string_equal(info.label_value, "podinfo");
+
+    static const char *const dying[] = {"deployments/podinfo", "deployments/podinfo-primary"};
+    for (size_t i = 0; i < 2; i++) {
+        struct json_object *object = json_at(f.objects, dying[i], NULL);
+        json_set_str(json_sub(object, "metadata"), "deletionTimestamp", "2023-11-14T22:13:20Z");
+    }
+    info = (struct target_info){0};
+    assert_int_equal(fixture_run(&f, deployment()->find(f.tick, &info)), VERDICT_GO);
+    assert_null(info.object);
+    assert_null(info.primary);
+    fixture_end(&f);
+}
+
+static void test_restore(void **state)
+{
+    static const struct {
+        const char *target, *primary; /* specs; NULL: there is no primary */
+        int replicas;
+        const char *plan;
+    } cases[] = {
+        {"{'replicas':0}", "{'replicas':4}", 2, "{'spec':{'replicas':4}}"},
+        {"{'replicas':0}", "{}", 2, "{'spec':{'replicas':1}}"},
+        {"{'replicas':2}", "{'replicas':4}", 0, "{'spec':{'replicas':4}}"},
+        {"{'replicas':4}", "{'replicas':4}", 0, NULL},
+        {"{'replicas':5}", "{'replicas':4}", 0, NULL},
+        {"{'replicas':0}", "{'replicas':0}", 2, NULL}, /* its owner wants none */
+        {"{'replicas':0}", NULL, 2, "{'spec':{'replicas':2}}"},
+        {"{'replicas':0}", NULL, 0, "{'spec':{'replicas':1}}"},
+        {"{'replicas':3}", NULL, 5, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {0};
+        f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
+        info.object = fixture_json(f.arena, arena_printf(f.arena, "{'spec':%s}", cases[i].target));
+        info.at_zero = json_int_at(info.object, 1, "spec", "replicas", NULL) == 0;
+        if (cases[i].primary)
+            info.primary =
+                fixture_json(f.arena, arena_printf(f.arena, "{'spec':%s}", cases[i].primary));
+        deployment()->restore(f.tick, &info, cases[i].replicas);
+        assert_string_equal(fixture_quoted(&f, plan_print(f.tick)),
+                            cases[i].plan
+                                ? arena_printf(f.arena,
+                                               "patch deployments test/podinfo %s\nagain never\n",
+                                               cases[i].plan)
+                                : "again never\n");
+        fixture_end(&f);
+    }
+}
+
+static void test_serves(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct target_info info = {
+        .object = fixture_json(f.arena, "{'status':{'replicas':2}}"),
+        .primary = fixture_json(f.arena, "{'status':{'replicas':2,'availableReplicas':1}}")};
+
+    (void)state;
+    assert_true(deployment()->serves(&info, SIDE_PRIMARY));
+    assert_false(deployment()->serves(&info, SIDE_CANARY));
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),    cmocka_unit_test(test_create_primary),
         cmocka_unit_test(test_promote), cmocka_unit_test(test_replicas_belong_to_the_autoscaler),
         cmocka_unit_test(test_scale),   cmocka_unit_test(test_ready),
+        cmocka_unit_test(test_find),    cmocka_unit_test(test_restore),
+        cmocka_unit_test(test_serves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,12 +77,55 @@ static void test_ownership(void **state)
     fixture_end(&f);
 }
 
+static void test_released(void **state)
+{
+    static const struct {
+        const char *live;
+        bool managed;
+        const char *out;
+    } cases[] = {
+        {"{'ownerReferences':[{'apiVersion':'flagger.app/v1beta1','kind':'Canary','name':'podinfo',"
+         "'uid':'c-1'}]}",
+         true, "{}"},
+        {"{'ownerReferences':[{'apiVersion':'v1','kind':'Canary','name':'podinfo'},{'apiVersion':"
+         "'flagger.app/v1alpha3','kind':'Canary','name':'podinfo','uid':'older'},{'apiVersion':"
+         "'flagger.app/v1beta1','kind':'Canary','name':'other'}]}",
+         true,
+         "{'ownerReferences':[{'apiVersion':'v1','kind':'Canary','name':'podinfo'},{'apiVersion':"
+         "'flagger.app/v1beta1','kind':'Canary','name':'other'}]}"},
+        {"{'annotations':{'mine':'1','helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+         "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}}",
+         true, "{'annotations':{'mine':'1'}}"},
+        {"{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled'}}", true, "{}"},
+        {"{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'enabled'}}", true,
+         "{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'enabled'}}"},
+        {"{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled'}}", false,
+         "{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled'}}"},
+    };
+    struct fixture f = fixture_new(NULL);
+
+    (void)state;
+    f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *live =
+            fixture_json(f.arena, arena_printf(f.arena, "{'metadata':%s}", cases[i].live));
+        const char *before = json_text(f.arena, live);
+        struct json_object *out = edit_released(f.tick, live, cases[i].managed);
+        assert_string_equal(
+            fixture_quoted(&f, json_text_sorted(f.arena, json_at(out, "metadata", NULL))),
+            cases[i].out);
+        assert_string_equal(json_text(f.arena, live), before);
+    }
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_overlay),
         cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_ownership),
+        cmocka_unit_test(test_released),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

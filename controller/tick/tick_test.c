@@ -49,6 +49,9 @@ static void test_defaults(void **state)
     tick = tick_new(*state, &canary, &settings, 5, true);
     assert_int_equal(tick_interval_ms(tick), 10000);
     assert_string_equal(tick->provider, "gatewayapi:v1");
+    canary.analysis.interval_ms = 60000;
+    canary.deleting = true; /* a person waits */
+    assert_int_equal(tick_interval_ms(tick), 10000);
 }
 
 static void test_object_is_asked_for_once_and_kept(void **state)
