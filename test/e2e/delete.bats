@@ -250,3 +250,19 @@ delete_those_there() {
     eventually 20 answers foreground
     kubectl -n leave get service foreground -o json | jq -e '.metadata.ownerReferences == null'
 }
+
+@test "with the whole app, nothing is left and nothing waits" {
+    { canary bundle "$(analysis_of initialized)" && deployment bundle 0; } >"$BATS_TEST_TMPDIR/bundle.yaml"
+    kubectl apply -f "$BATS_TEST_TMPDIR/bundle.yaml" >/dev/null
+    eventually 20 all_in Initialized bundle
+    kubectl delete -f "$BATS_TEST_TMPDIR/bundle.yaml" --timeout=20s
+    none() { [ -z "$(kubectl -n leave get canaries,deployments,services,httproutes,pods -o name | grep bundle)" ]; }
+    eventually 20 none
+}
+
+@test "with its namespace" {
+    deployment last 0 | kubectl apply -f - >/dev/null
+    canary last "$(analysis_of initialized)" | kubectl apply -f - >/dev/null
+    eventually 20 all_in Initialized last
+    kubectl delete namespace leave --timeout=30s
+}
