@@ -107,11 +107,6 @@ const char *status_message(struct release *r, const char *type);
 /* The condition has become True. */
 void status_answer(struct release *r, const char *type, const char *reason, const char *message);
 void status_untell(struct release *r, const char *type);
-/* The same with a status of its own: "True", "False", "Unknown". */
-bool status_condition(struct release *r, const char *type, const char *status, const char *reason,
-                      const char *message);
-/* Since when the condition that the Canary came with is True (ms, wall clock); -1: it is not. */
-int64_t status_true_since(struct release *r, const char *type);
 /* Plans the patch when something differs; after every other rule. */
 void status_write(struct release *r);
 

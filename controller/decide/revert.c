@@ -24,6 +24,9 @@
 
 #define FINALIZER "finalizer.flagger.app"
 #define CONDITION "Reverted"
+#define SERVES    "TargetServes" /* its reason when it is True */
+
+enum { CLOCK_GRAIN_MS = 1000 }; /* of the times in a status */
 
 /* --- the finalizer
  * ---------------------------------------------------------------------------------------------- */
@@ -157,8 +160,8 @@ static enum verdict wait_for_target(struct release *r)
         return VERDICT_GO;
     if (!hopeless)
         return wait(r);
-    if (status_condition(
-            r, CONDITION, "False", "TargetNotReady",
+    if (status_tell(
+            r, CONDITION, "TargetNotReady",
             arena_printf(r->tick->arena,
                          "%s is not ready to serve by itself; %s-primary.%s goes on serving. Mend "
                          "the target, or remove the finalizer " FINALIZER
@@ -193,11 +196,9 @@ static enum verdict revert_traffic(struct release *r)
         verdict = r->router->revert(r->tick, anew);
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
-    if (status_true_since(r, CONDITION) >= 0)
-        status_condition(r, CONDITION, "False", "Reverting",
-                         "Something undoes what the target needs to serve by itself.");
-    if (!is_late(r))
-        return wait(r);
+    /* Undone by somebody: the time in which it becomes known begins anew, but not for ever. */
+    if (status_has(r, CONDITION) && !is_late(r))
+        status_tell(r, CONDITION, "Reverting", "The traffic goes to the target.");
     release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
 }
@@ -209,21 +210,23 @@ static enum verdict revert_traffic(struct release *r)
  */
 static enum verdict settle(struct release *r)
 {
-    int64_t since = status_true_since(r, CONDITION);
     enum verdict verdict = why_no_routes(r) ? VERDICT_GO : r->router->settled(r->tick);
+    int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
+    const char *message;
 
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
-    if (is_late(r))
+    if (verdict == VERDICT_STOP && !is_late(r))
+        return wait(r);
+    if (status_since(r, CONDITION, SERVES, &since, &message))
+        left -= r->tick->now_ms - since;
+    else
+        status_answer(r, CONDITION, SERVES,
+                      arena_printf(r->tick->arena, "%s serves by itself.", release_target(r)));
+    if (left <= 0)
         return VERDICT_GO;
-    if (verdict == VERDICT_STOP)
-        return wait(r);
-    if (since < 0)
-        status_condition(r, CONDITION, "True", "TargetServes",
-                         arena_printf(r->tick->arena, "%s serves by itself.", release_target(r)));
-    if (since < 0 || r->tick->now_ms - since < tick_interval_ms(r->tick))
-        return wait(r);
-    return VERDICT_GO;
+    release_wake(r, left);
+    return VERDICT_STOP;
 }
 
 static enum verdict disown(struct release *r)

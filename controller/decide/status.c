@@ -143,26 +143,6 @@ bool status_tell(struct release *r, const char *type, const char *reason, const 
                          message);
 }
 
-bool status_condition(struct release *r, const char *type, const char *status, const char *reason,
-                      const char *message)
-{
-    return put_condition(r, type, status, reason, message);
-}
-
-int64_t status_true_since(struct release *r, const char *type)
-{
-    size_t index;
-    struct json_object *condition =
-        condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index);
-    const char *since = json_str_at(condition, "lastTransitionTime", NULL);
-    int64_t since_ms;
-
-    if (!has_text(condition, "status", "True") || !since ||
-        clock_parse(since, &since_ms, NULL) != ERR_OK)
-        return -1;
-    return since_ms;
-}
-
 bool status_has(struct release *r, const char *type)
 {
     size_t index;

@@ -139,10 +139,10 @@ static void test_no_finalizer_for_what_is_refused(void **state)
 #define SWITCH                                                                                     \
     "patch services test/podinfo -> {\"app\":\"podinfo\"}\n"                                       \
     "patch httproutes test/podinfo -> podinfo\n"                                                   \
-    "again interval\n"
+    "again now\n"
 #define SETTLED                                                                                    \
     "status [Promoted=Unknown Reverted=True]\n"                                                    \
-    "again interval\n"
+    "again never, within 11 s\n"
 #define LET_GO                                                                                     \
     "patch services test/podinfo outlives the canary\n"                                            \
     "patch httproutes test/podinfo outlives the canary\n"                                          \
@@ -164,13 +164,55 @@ static void test_step_by_step(void **state)
     assert_string_equal(apex_selects(w), "podinfo-primary");
     expect_tick(w, SWITCH);
     expect_tick(w, SETTLED);
-    expect_tick(w, "again interval\n"); /* not yet known everywhere */
+    w->now_ms += 4000;
+    expect_tick(w, "again never, within 7 s\n"); /* not yet known everywhere */
     assert_non_null(world_get(w, "deployments/podinfo-primary"));
-    w->now_ms += 10000;
+    w->now_ms += 7000;
     expect_tick(w, LET_GO);
     assert_serves_alone(w, true);
     assert_int_equal(replicas(w, "podinfo"), 2);
     expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+/* Whoever undoes it makes the time begin anew in which it becomes known everywhere. */
+static void test_undone_while_it_settles(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_delete(w);
+    for (int i = 0; i < 3; i++)
+        step(w);
+    world_patch(w, "services/podinfo", "{'spec':{'selector':{'app':'podinfo-primary'}}}");
+    w->now_ms += 20000;
+    expect_tick(w, "patch services test/podinfo -> {\"app\":\"podinfo\"}\n"
+                   "status [Promoted=Unknown Reverted=False]\n"
+                   "again now\n");
+    expect_tick(w, SETTLED);
+    world_free(w);
+}
+
+/* A target that took its time does not shorten what comes after it. */
+static void test_late_but_not_hasty(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2-slow");
+    world_delete(w);
+    step(w);
+    w->now_ms += 3600000;
+    step(w);
+    world_push(w, "podinfo:3");
+    world_settle(w);
+    expect_tick(w, SWITCH);
+    expect_tick(w, SETTLED);
+    assert_non_null(world_get(w, "deployments/podinfo-primary"));
+    w->now_ms += 11000;
+    expect_tick(w, LET_GO);
     world_free(w);
 }
 
@@ -371,7 +413,7 @@ static void test_everything_else_is_gone(void **state)
                    "create httproutes test/podinfo -> podinfo\n"
                    "status phase=Terminating [Promoted=Unknown]\n"
                    "event Normal Terminating: Terminating canary podinfo.test\n"
-                   "again interval\n");
+                   "again now\n");
     run_until_gone(w);
     assert_serves_alone(w, true);
     assert_null(json_at(world_get(w, "httproutes/podinfo"), "metadata", "annotations", NULL));
@@ -673,6 +715,8 @@ int main(void)
         cmocka_unit_test(test_finalizer_of_a_canary_taken_over),
         cmocka_unit_test(test_no_finalizer_for_what_is_refused),
         cmocka_unit_test(test_step_by_step),
+        cmocka_unit_test(test_undone_while_it_settles),
+        cmocka_unit_test(test_late_but_not_hasty),
         cmocka_unit_test(test_suspended),
         cmocka_unit_test(test_made_again_and_deleted_again),
         cmocka_unit_test(test_half_of_the_target_is_not_enough),
