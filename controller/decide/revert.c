@@ -15,6 +15,7 @@
  * at zero and takes everything else away; it lets the collector have the apex Service and the
  * routes in either case. proto/COMPATIBILITY.md
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -82,7 +83,7 @@ enum verdict revert_finalizer(struct release *r)
 /* The last plan of this Canary: no status after it, there may be nobody left who has one. */
 static enum verdict let_canary_go(struct release *r)
 {
-    r->status = NULL;
+    assert(!r->status);
     plan_finalizer(r->tick, r->canary->json, false);
     release_say(r, "Terminated canary %s", release_canary(r));
     release_again(r, AGAIN_NEVER);
@@ -153,7 +154,7 @@ static enum verdict wait_for_target(struct release *r)
     const char *why;
     enum readiness readiness = r->target->ready(r->tick, &r->info, SIDE_CANARY, &why);
     bool missed = r->info.primary && r->target->serves(&r->info, SIDE_PRIMARY);
-    bool ready = readiness == READY && !release_has_writes(r) && !(r->info.at_zero && missed);
+    bool ready = readiness == READY && !release_has_writes(r);
     bool hopeless = readiness == NOT_READY_EVER || is_late(r);
 
     if (ready || !r->info.primary || (hopeless && !missed))

@@ -3,7 +3,8 @@
 
 load ../lib/stage
 
-# NAME PHASE: which Canary is deleted in which phase; those that begin with k- use plain Services.
+# NAME PHASE: which Canary is deleted in which phase; those that begin with k- use plain Services, d- is a DaemonSet, b-
+# the older HTTPRoute.
 APPS="initializing Initializing
 initialized Initialized
 waiting Waiting
@@ -15,20 +16,24 @@ succeeded Succeeded
 failed Failed
 k-initialized Initialized
 k-progressing Progressing
-k-failed Failed"
+k-failed Failed
+d-progressing Progressing
+d-succeeded Succeeded
+b-promotion WaitingPromotion"
 # One more, control, leaves nothing behind that serves (revertOnDeletion: false): the same clients must notice.
 
 names() { awk '{print $1}' <<<"$APPS"; }
 phase_of() { awk -v name="$1" '$1 == name {print $2}' <<<"$APPS"; }
 
+kind_of() { case $1 in d-*) echo DaemonSet ;; *) echo Deployment ;; esac }
+
 deployment() { # NAME SECONDS-UNTIL-READY
     cat <<END
 ---
 apiVersion: apps/v1
-kind: Deployment
+kind: $(kind_of "$1")
 metadata: {name: $1, namespace: leave, labels: {app: $1}}
 spec:
-  replicas: 1
   selector: {matchLabels: {app: $1}}
   template:
     metadata: {labels: {app: $1}}
@@ -69,6 +74,7 @@ END
 canary() { # NAME ANALYSIS
     local provider=gatewayapi:v1
     [[ $1 != k-* ]] || provider=kubernetes
+    [[ $1 != b-* ]] || provider=gatewayapi:v1beta1
     cat <<END
 ---
 apiVersion: flagger.app/v1beta1
@@ -76,7 +82,7 @@ kind: Canary
 metadata: {name: $1, namespace: leave}
 spec:
   provider: $provider
-  targetRef: {apiVersion: apps/v1, kind: Deployment, name: $1}
+  targetRef: {apiVersion: apps/v1, kind: $(kind_of "$1"), name: $1}
   service:
     port: 80
     targetPort: 9898
@@ -94,8 +100,8 @@ analysis_of() { # NAME
     local steps="interval: 1s, stepWeight: 50, maxWeight: 50, threshold: 1000"
     case $1 in
     waiting) echo "{$steps, $(hook confirm-rollout)}" ;;
-    progressing) echo "{$steps, $(hook rollout)}" ;;
-    promotion) echo "{$steps, $(hook confirm-promotion)}" ;;
+    progressing | d-progressing) echo "{$steps, $(hook rollout)}" ;;
+    promotion | b-promotion) echo "{$steps, $(hook confirm-promotion)}" ;;
     promoting) echo "{$steps, stepWeightPromotion: 1}" ;;
     finalising) echo "{interval: 3s, stepWeight: 50, maxWeight: 50, threshold: 1}" ;;
     failed) echo "{interval: 1s, stepWeight: 50, maxWeight: 50, threshold: 1, $(hook rollout)}" ;;
@@ -185,7 +191,7 @@ delete_those_there() {
     while read -r name phase weight; do
         [ "$phase" = "$(phase_of "$name")" ] && [ ! -e "$CLIENTS/$name.deleted" ] || continue
         # With traffic on the canary, where it gets any.
-        case $name in progressing | promotion | promoting) [ "$weight" -gt 0 ] || continue ;; esac
+        case $name in b-promotion | d-progressing | progressing | promotion | promoting) [ "$weight" -gt 0 ] || continue ;; esac
         kubectl -n leave delete canary "$name" --wait=false >/dev/null
         touch "$CLIENTS/$name.deleted"
     done <<<"$now"
@@ -195,14 +201,14 @@ delete_those_there() {
 @test "every Canary is deleted in its phase, and goes" {
     canary initializing "$(analysis_of initializing)" | kubectl apply -f - >/dev/null
     kubectl -n leave delete canary control >/dev/null
-    for name in waiting progressing promotion promoting finalising succeeded failed k-progressing k-failed; do
-        kubectl -n leave set image "deployment/$name" app=demo-app:2.0.0 >/dev/null
+    for name in $(names | grep -v 'initiali[sz]'); do
+        kubectl -n leave set image "$(kind_of "$name")/$name" app=demo-app:2.0.0 >/dev/null
     done
     eventually 60 delete_those_there || { canaries && return 1; }
 }
 
 @test "the primaries, their Services and routes went with them" {
-    gone() { [ -z "$(kubectl -n leave get deployments,services,replicasets,pods -o name | grep -E -- '-(primary|canary)')" ]; }
+    gone() { [ -z "$(kubectl -n leave get deployments,daemonsets,services,replicasets,pods -o name | grep -E -- '-(primary|canary)')" ]; }
     eventually 30 gone
 }
 
@@ -227,10 +233,11 @@ delete_those_there() {
     for name in $(names); do
         [ "$(kubectl -n leave get service "$name" -o jsonpath='{.spec.selector.app}')" = "$name" ]
     done
-    kubectl -n leave get httproutes -o json | jq -e '.items | length == 12'
+    kubectl -n leave get httproutes -o json | jq -e '.items | length == 15'
     kubectl -n leave get httproutes -o json | jq -e 'all(.items[]; .spec.rules == [.spec.rules[0]] and
         [.spec.rules[0].backendRefs[].name] == [.metadata.name])'
-    [ "$(kubectl -n leave get deployments -o json | jq '[.items[] | select(.spec.replicas >= 1)] | length')" -eq 12 ]
+    [ "$(kubectl -n leave get deployments -o json | jq '[.items[] | select(.spec.replicas >= 1)] | length')" -eq 13 ]
+    kubectl -n leave get daemonsets -o json | jq -e '[.items[].status.numberAvailable] == [1, 1]'
 }
 
 @test "kubectl delete waits until the app serves by itself, and the events say so" {

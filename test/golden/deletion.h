@@ -1,0 +1,21 @@
+/* Canaries that are deleted in a simulated cluster. */
+#ifndef GOLDEN_DELETION_H
+#define GOLDEN_DELETION_H
+
+#include "world.h"
+
+enum { DELETION_TICKS = 40, DELETION_STEP_MS = 60000 };
+
+/* spec.replicas of a Deployment; -1: it says nothing, or is not there. */
+int64_t deletion_replicas(struct world *w, const char *deployment);
+/* What the apex Service selects. */
+const char *deletion_apex(struct world *w);
+/* One step of time: a tick, then whatever the cluster does. */
+void deletion_step(struct world *w);
+/* Until the Canary is gone. Fails the test when it stays. */
+void deletion_run(struct world *w);
+/* It is, the target has pods, the apex Service and the route (if `routed`) lead to it, and nothing
+ * is left that refers to the Canary or to what went with it. */
+void deletion_check(struct world *w, bool routed);
+
+#endif
