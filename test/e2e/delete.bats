@@ -18,7 +18,7 @@ k-initialized Initialized
 k-progressing Progressing
 k-failed Failed
 d-progressing Progressing
-d-succeeded Succeeded
+d-initialized Initialized
 b-promotion WaitingPromotion"
 # One more, control, leaves nothing behind that serves (revertOnDeletion: false): the same clients must notice.
 
