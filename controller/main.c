@@ -266,23 +266,6 @@ struct controller {
     struct http_server *server;
 };
 
-/* "a,b" as a NULL-ended array; empty parts are left out. */
-static const char *const *split(struct arena *arena, const char *text)
-{
-    size_t commas = 0;
-    for (const char *c = text ? text : ""; *c; c++)
-        commas += *c == ',';
-    const char **parts = arena_array(arena, commas + 2, sizeof(*parts));
-    size_t n = 0;
-    while (text && *text) {
-        size_t len = strcspn(text, ",");
-        if (len > 0)
-            parts[n++] = arena_strndup(arena, text, len);
-        text += len + (text[len] == ',');
-    }
-    return parts;
-}
-
 static const char *or_null(const char *text)
 {
     return text && *text ? text : NULL;
@@ -293,8 +276,8 @@ static struct settings read_settings(struct arena *arena)
     return (struct settings){
         .mesh_provider = opt.mesh_provider,
         .metrics_server = opt.metrics_server,
-        .selector_labels = split(arena, opt.selector_labels),
-        .include_label_prefixes = split(arena, opt.include_label_prefix),
+        .selector_labels = option_split(arena, opt.selector_labels),
+        .include_label_prefixes = option_split(arena, opt.include_label_prefix),
         .cluster_name = "",
         .config_tracking = opt.config_tracking,
         .no_cross_namespace_refs = opt.no_cross_namespace_refs,

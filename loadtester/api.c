@@ -4,6 +4,39 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "loadtester/gates.h"
+
+bool tester_admits(struct tester_api *api, struct http_conn_request *req)
+{
+    if (!api->tokens || tokens_know(api->tokens, http_req_header(req, "authorization")))
+        return true;
+    http_reply_header(req, "WWW-Authenticate", "Bearer");
+    http_reply_text(req, 401,
+                    "a bearer token is needed: Authorization: Bearer TOKEN (see --token-file)");
+    return false;
+}
+
+bool tester_message(struct tester_api *api, struct http_conn_request *req, struct arena *arena,
+                    struct webhook_message *out)
+{
+    struct errinfo info = {0};
+    size_t len;
+    const char *body = http_req_body(req, &len);
+
+    if (webhook_parse(arena, body, len, out, &info) != ERR_OK) {
+        http_reply_text(req, 400, info.text);
+        return false;
+    }
+    if (api->namespaces && regexec(api->namespaces, out->namespace_, 0, NULL, 0) != 0) {
+        http_reply_text(req, 403, "Forbidden");
+        return false;
+    }
+    return true;
+}
+
+/* --- POST: a task
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* A request that waits for the end of its task. */
 struct waiting {
@@ -21,6 +54,7 @@ static void on_ended(void *arg, const struct task_result *result)
 {
     struct waiting *waiting = arg;
     struct http_conn_request *req = waiting->req;
+
     if (req && result->error)
         http_reply_text(req, 500,
                         arena_printf(http_req_arena(req), "command %s failed: %s: %s", result->text,
@@ -30,7 +64,7 @@ static void on_ended(void *arg, const struct task_result *result)
     free(waiting);
 }
 
-static void reply_start(struct http_conn_request *req, enum runner_start start)
+static void reply_start(struct http_conn_request *req, enum runner_start start, const char *full)
 {
     switch (start) {
     case RUNNER_STARTED:
@@ -39,7 +73,7 @@ static void reply_start(struct http_conn_request *req, enum runner_start start)
         break;
     case RUNNER_FULL:
         http_reply_header(req, "Retry-After", "10");
-        http_reply_text(req, 429, "too many tasks run already, try again later");
+        http_reply_text(req, 429, arena_printf(http_req_arena(req), "%s, try again later", full));
         break;
     case RUNNER_STOPPED:
         http_reply_text(req, 503, "the load tester is shutting down");
@@ -48,75 +82,118 @@ static void reply_start(struct http_conn_request *req, enum runner_start start)
 }
 
 static void start_blocking(struct tester_api *api, struct http_conn_request *req,
-                           const struct task_type *type, const char *canary,
-                           const struct task_command *command)
+                           struct runner_order *order)
 {
     struct waiting *waiting = heap_alloc(sizeof(*waiting));
-    *waiting = (struct waiting){.req = req, .return_output = command->return_output};
-    enum runner_start start =
-        runner_start(api->runner, type, canary, command, true, on_ended, waiting);
+    const char *full;
+
+    *waiting = (struct waiting){.req = req, .return_output = order->plan.return_output};
+    enum runner_start start = runner_start(api->runner, order, true, on_ended, waiting, &full);
     if (start == RUNNER_STARTED || start == RUNNER_RUNS_ALREADY) {
         http_req_on_gone(req, on_gone, waiting);
         return;
     }
     free(waiting);
-    reply_start(req, start);
+    reply_start(req, start, full);
+}
+
+/* The next run starts whether or not the last one failed: load goes on as long as checks come. */
+static void start_background(struct tester_api *api, struct http_conn_request *req,
+                             struct runner_order *order)
+{
+    const char *full;
+    const char *failed = runner_verdict(api->runner, order, http_req_arena(req));
+    enum runner_start start = runner_start(api->runner, order, false, NULL, NULL, &full);
+
+    if (failed)
+        http_reply_text(req, 500, failed);
+    else
+        reply_start(req, start, full);
+}
+
+/* Fills the order's type and plan. False: answered 400 or 403. */
+static bool make_plan(struct tester_api *api, struct http_conn_request *req,
+                      struct runner_order *order)
+{
+    struct errinfo info = {0};
+
+    if (!order->message->metadata) {
+        http_reply_text(req, 400, "metadata not found in payload");
+        return false;
+    }
+    const char *name = webhook_metadata(order->message, "type");
+    order->type = task_type_find(name);
+    if (!order->type) {
+        http_reply_text(req, 400,
+                        arena_printf(http_req_arena(req), "unknown task type %.80s", name));
+        return false;
+    }
+    enum err err =
+        order->type->make(order->arena, order->message, &api->policy, &order->plan, &info);
+    if (err != ERR_OK)
+        http_reply_text(req, err == ERR_DENIED ? 403 : 400, info.text);
+    return err == ERR_OK;
 }
 
 /* The task of a webhook: what Flagger's load tester does for every path but its own. */
 static void post_task(void *arg, struct http_conn_request *req)
 {
     struct tester_api *api = arg;
-    struct arena *arena = http_req_arena(req);
-    struct errinfo info = {0};
-    struct webhook_message message;
-    size_t len;
-    const char *body = http_req_body(req, &len);
-    if (webhook_parse(arena, body, len, &message, &info) != ERR_OK) {
-        http_reply_text(req, 400, info.text);
+
+    if (!tester_admits(api, req))
         return;
-    }
-    if (api->namespaces && regexec(api->namespaces, message.namespace_, 0, NULL, 0) != 0) {
-        http_reply_text(req, 403, "Forbidden");
-        return;
-    }
-    if (!message.metadata) {
-        http_reply_text(req, 400, "metadata not found in payload");
-        return;
-    }
-    const char *name = webhook_metadata(&message, "type");
-    const struct task_type *type = task_type_find(name);
-    struct task_command command = {0};
-    if (!type) {
-        http_reply_text(req, 400, arena_printf(arena, "unknown task type %s", name));
-        return;
-    }
-    if (type->make(arena, &message, &command, &info) != ERR_OK) {
-        http_reply_text(req, 400, info.text);
-        return;
-    }
-    const char *canary = arena_printf(arena, "%s.%s", message.name, message.namespace_);
-    if (type->blocking)
-        start_blocking(api, req, type, canary, &command);
+    struct arena *arena = arena_new();
+    struct webhook_message *message = ARENA_NEW(arena, struct webhook_message);
+    struct runner_order order = {.message = message, .arena = arena};
+    if (!tester_message(api, req, arena, message) || !make_plan(api, req, &order))
+        arena_free(arena);
+    else if (order.type->blocking)
+        start_blocking(api, req, &order);
     else
-        reply_start(req, runner_start(api->runner, type, canary, &command, false, NULL, NULL));
+        start_background(api, req, &order);
 }
+
+/* --- GET: what runs and what ran
+ * -------------------------------------------------------------------------------- */
 
 static void get_tasks(void *arg, struct http_conn_request *req)
 {
     struct tester_api *api = arg;
-    http_reply_json(req, 200, runner_list(api->runner, http_req_arena(req)));
+
+    if (tester_admits(api, req))
+        http_reply_json(req, 200, runner_list(api->runner, http_req_arena(req)));
 }
 
-/* A gate's answer must never be the answer of something that knows no gates. */
-static void no_gates(void *arg, struct http_conn_request *req)
+/* /tasks/ID and /tasks/ID/stream */
+static void get_task(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
-    http_reply_text(req, 404,
-                    "gates are served by flagger-gate: use its address in the webhook's url");
+    struct tester_api *api = arg;
+    const char *text = http_req_path(req) + strlen("/tasks/");
+    char *rest;
+
+    if (!tester_admits(api, req))
+        return;
+    uint64_t id = *text >= '1' && *text <= '9' ? strtoull(text, &rest, 10) : 0;
+    bool stream = id > 0 && strcmp(rest, "/stream") == 0;
+    struct task *task = id > 0 && (stream || !*rest) ? runner_find(api->runner, id) : NULL;
+    if (!task)
+        http_reply_error(req, 404,
+                         "there is no such task, or it ended long ago; GET /tasks lists them");
+    else if (stream)
+        tester_stream(api, req, task);
+    else
+        http_reply_json(req, 200, task_json(task, http_req_arena(req)));
+}
+
+static void gate(void *arg, struct http_conn_request *req)
+{
+    struct tester_api *api = arg;
+
+    if (tester_admits(api, req))
+        gates_answer(api->gates, api, req);
 }
 
 const struct http_route tester_routes[] = {
-    {"GET", "/tasks", get_tasks}, {NULL, "/gate/*", no_gates}, {NULL, "/rollback/*", no_gates},
-    {"POST", "/*", post_task},    {NULL, NULL, NULL},
+    {"GET", "/tasks", get_tasks}, {"GET", "/tasks/*", get_task}, {NULL, "/gate/*", gate},
+    {NULL, "/rollback/*", gate},  {"POST", "/*", post_task},     {NULL, NULL, NULL},
 };

@@ -6,13 +6,29 @@
 #include <regex.h>
 
 #include "loadtester/runner.h"
+#include "loadtester/tokens.h"
 #include "net/server.h"
 
+struct gates;
+
 struct tester_api {
+    struct loop *loop;
     struct runner *runner;
     const regex_t *namespaces; /* tasks of other namespaces are refused; NULL: all may */
+    struct task_policy policy;
+    struct tokens *tokens; /* who may ask; NULL: everybody */
+    struct gates *gates;
 };
 
 extern const struct http_route tester_routes[];
+
+/* False: answered 401, since it brings no token that is known. Handlers call it first. */
+bool tester_admits(struct tester_api *api, struct http_conn_request *req);
+/* The webhook message of the body, in `arena`. False: answered 400 or 403. */
+bool tester_message(struct tester_api *api, struct http_conn_request *req, struct arena *arena,
+                    struct webhook_message *out);
+
+/* GET /tasks/ID/stream (stream.c). */
+void tester_stream(struct tester_api *api, struct http_conn_request *req, struct task *task);
 
 #endif

@@ -1,12 +1,23 @@
 /* flagger-loadtester: options and wiring. */
+#define _GNU_SOURCE /* environ */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/expo.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/quantity.h"
 #include "loadtester/api.h"
+#include "loadtester/environment.h"
+#include "loadtester/gates.h"
 
 static struct {
-    const char *address, *log_level, *namespace_regexp;
-    int64_t port, timeout;
+    const char *address, *log_level, *namespace_regexp, *gate_url;
+    const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
+    const char *allow_command, *pass_env, *task_memory, *task_user, *api_key_dir;
+    int64_t port, timeout, max_running, max_per_canary, max_queued;
+    int64_t task_processes, task_files, task_cpu, task_nice;
+    bool allow_shell, seccomp, new_privileges;
 } opt;
 
 #define NO_ZAP "accepted for Flagger's manifests; has no effect: the log is always JSON lines"
@@ -38,6 +49,14 @@ static const struct option_row rows[] = {
      .arg = "REGEXP",
      .help = "run tasks only for Canaries of namespaces that match (extended regular expression, "
              "not anchored)"},
+    {.name = "gate-url",
+     .type = OPTION_STRING,
+     .at = &opt.gate_url,
+     .env = "GATE_URL",
+     .arg = "URL",
+     .help =
+         "flagger-gate, to which /gate/ and /rollback/ are passed on; without it gates are kept "
+         "in memory, and a restart closes them"},
     {.name = "log-level",
      .type = OPTION_STRING,
      .at = &opt.log_level,
@@ -47,6 +66,145 @@ static const struct option_row rows[] = {
      .help = "least severe level that is logged"},
     {.name = "zap-replace-globals", .type = OPTION_IGNORED, .help = NO_ZAP},
     {.name = "zap-encoding", .type = OPTION_IGNORED, .arg = "ENCODING", .help = NO_ZAP},
+    {.name = "token-file",
+     .type = OPTION_STRING,
+     .at = &opt.token_file,
+     .arg = "FILE",
+     .group = "Who may ask",
+     .help = "bearer tokens, one a line, one of which every request must bring; read again when it "
+             "changes"},
+    {.name = "tls-cert",
+     .type = OPTION_STRING,
+     .at = &opt.tls_cert,
+     .arg = "FILE",
+     .group = "Who may ask",
+     .help = "certificate (PEM) to serve HTTPS with"},
+    {.name = "tls-key",
+     .type = OPTION_STRING,
+     .at = &opt.tls_key,
+     .arg = "FILE",
+     .group = "Who may ask",
+     .help = "its private key"},
+    {.name = "tls-client-ca",
+     .type = OPTION_STRING,
+     .at = &opt.tls_client_ca,
+     .arg = "FILE",
+     .group = "Who may ask",
+     .help = "authority whose certificate every client must show"},
+    {.name = "allow-command",
+     .type = OPTION_STRING,
+     .at = &opt.allow_command,
+     .arg = "NAME,...",
+     .group = "What may be run",
+     .help = "commands that tasks may run, by name or path; they are run without a shell. Without "
+             "this option tasks may run anything in a shell"},
+    {.name = "allow-shell",
+     .type = OPTION_BOOL,
+     .at = &opt.allow_shell,
+     .group = "What may be run",
+     .help = "cmd and bash tasks run in a shell although --allow-command is given, which then "
+             "bounds helm and kubectl only"},
+    {.name = "pass-env",
+     .type = OPTION_STRING,
+     .at = &opt.pass_env,
+     .arg = "NAME,...",
+     .group = "What may be run",
+     .help = "environment variables that tasks see beside the usual ones (PATH, HOME, proxies, "
+             "HELM_*, KUBECONFIG); NAME* stands for all that begin so"},
+    {.name = "api-key-dir",
+     .type = OPTION_STRING,
+     .at = &opt.api_key_dir,
+     .arg = "DIR",
+     .group = "What may be run",
+     .help = "directory in which the apiKeyPath of concord tasks must be; needed for them when "
+             "--allow-command is given"},
+    {.name = "max-running",
+     .type = OPTION_INT,
+     .at = &opt.max_running,
+     .value = "256",
+     .min = 1,
+     .max = 4096,
+     .arg = "N",
+     .group = "How much",
+     .help = "tasks at once in all"},
+    {.name = "max-per-canary",
+     .type = OPTION_INT,
+     .at = &opt.max_per_canary,
+     .value = "32",
+     .min = 1,
+     .max = 4096,
+     .arg = "N",
+     .group = "How much",
+     .help = "tasks at once for one Canary"},
+    {.name = "max-queued",
+     .type = OPTION_INT,
+     .at = &opt.max_queued,
+     .value = "256",
+     .min = 0,
+     .max = 65536,
+     .arg = "N",
+     .group = "How much",
+     .help = "tasks that wait for a place; more are answered 429"},
+    {.name = "task-memory",
+     .type = OPTION_STRING,
+     .at = &opt.task_memory,
+     .value = "0",
+     .arg = "QUANTITY",
+     .group = "How much",
+     .help =
+         "memory of a task's processes together, e.g. 512Mi; a task that takes more is ended; 0 "
+         "is no limit"},
+    {.name = "task-processes",
+     .type = OPTION_INT,
+     .at = &opt.task_processes,
+     .value = "1024",
+     .min = 0,
+     .max = 1000000,
+     .arg = "N",
+     .group = "How much",
+     .help = "processes and threads of a task together; a task that makes more is ended; 0 is no "
+             "limit"},
+    {.name = "task-files",
+     .type = OPTION_INT,
+     .at = &opt.task_files,
+     .value = "65536",
+     .min = 16,
+     .max = 10000000,
+     .arg = "N",
+     .group = "How much",
+     .help = "open files of each process of a task"},
+    {.name = "task-cpu",
+     .type = OPTION_DURATION,
+     .at = &opt.task_cpu,
+     .value = "0",
+     .arg = "DURATION",
+     .group = "How much",
+     .help = "processor time of each process of a task; 0 is no limit"},
+    {.name = "task-nice",
+     .type = OPTION_INT,
+     .at = &opt.task_nice,
+     .value = "5",
+     .min = 0,
+     .max = 19,
+     .arg = "N",
+     .group = "How much",
+     .help = "how far tasks stand back behind this service when processors are short"},
+    {.name = "task-user",
+     .type = OPTION_STRING,
+     .at = &opt.task_user,
+     .arg = "UID[:GID]",
+     .group = "With which rights",
+     .help = "user and group that tasks run as; needs root here"},
+    {.name = "new-privileges",
+     .type = OPTION_BOOL,
+     .at = &opt.new_privileges,
+     .group = "With which rights",
+     .help = "set-user-id programs such as ping work in tasks"},
+    {.name = "seccomp",
+     .type = OPTION_BOOL,
+     .at = &opt.seccomp,
+     .group = "With which rights",
+     .help = "refuse tasks the system calls of administrators, debuggers and container escapes"},
     {0}};
 
 static const struct option_program program = {
@@ -69,70 +227,182 @@ static const struct option_program program = {
     .rows = rows,
 };
 
+struct tester {
+    struct arena *arena;
+    struct tester_api api;
+    struct http_client *client;
+    regex_t namespaces;
+};
+
 static void on_drain(void *arg)
 {
-    struct tester_api *api = arg;
-    runner_stop(api->runner);
+    struct tester *tester = arg;
+
+    runner_stop(tester->api.runner);
+    if (tester->api.tokens)
+        tokens_stop(tester->api.tokens);
 }
 
-static int serve(struct tester_api *api)
+/* "1000", "1000:1000" */
+static enum err read_user(struct child_limits *limits, struct errinfo *ei)
 {
-    struct errinfo info = {0};
-    struct loop *loop = loop_new(30000);
+    const char *text = opt.task_user;
+    char *rest;
+
+    if (!text || !*text)
+        return ERR_OK;
+    limits->uid = strtoll(text, &rest, 10);
+    limits->gid = *rest == ':' ? strtoll(rest + 1, &rest, 10) : limits->uid;
+    if (*rest || limits->uid <= 0 || limits->gid <= 0 || limits->uid > UINT32_MAX - 1 ||
+        limits->gid > UINT32_MAX - 1)
+        return err_set(ei, ERR_INVALID,
+                       "--task-user: expected numbers above 0 such as 1000:1000, found \"%.80s\"",
+                       text);
+    if (geteuid() != 0)
+        return err_set(ei, ERR_DENIED, "--task-user: only root can run tasks as another user");
+    return ERR_OK;
+}
+
+static enum err read_limits(struct child_limits *limits, struct errinfo *ei)
+{
+    *limits = (struct child_limits){.processes = opt.task_processes,
+                                    .cpu_s = (opt.task_cpu + 999) / 1000,
+                                    .files = opt.task_files,
+                                    .nice = opt.task_nice,
+                                    .no_new_privileges = !opt.new_privileges,
+                                    .filter = opt.seccomp,
+                                    .first_victim = true};
+    if (opt.seccomp && opt.new_privileges)
+        return err_set(ei, ERR_INVALID,
+                       "--seccomp and --new-privileges: the kernel does not do both");
+    if (quantity_whole(opt.task_memory, &limits->memory, NULL) != ERR_OK || limits->memory < 0)
+        return err_set(ei, ERR_INVALID,
+                       "--task-memory: expected a quantity such as 512Mi, found \"%.80s\"",
+                       opt.task_memory);
+    /* tasks share one user: room for some large ones, and an end to what comes between two looks */
+    limits->user_processes = 4 * opt.task_processes;
+    return read_user(limits, ei);
+}
+
+static void warn_of_open_doors(const struct tester_api *api)
+{
+    if (!api->policy.allow)
+        log_warn("any_command", NULL,
+                 "tasks may run any command in a shell, as Flagger's load tester lets them; "
+                 "--allow-command bounds them");
+    if (!opt.token_file && !opt.tls_client_ca)
+        log_warn("anybody", NULL,
+                 "whoever reaches this port may run tasks; --token-file or --tls-client-ca bounds "
+                 "them");
+    if (!opt.gate_url || !*opt.gate_url)
+        log_warn("gates_in_memory", NULL,
+                 "gates are kept in memory and a restart closes them; --gate-url passes them on to "
+                 "flagger-gate");
+}
+
+static enum err read_options(struct tester *tester, struct runner_options *options,
+                             struct errinfo *ei)
+{
+    struct tester_api *api = &tester->api;
+    bool limited = opt.allow_command && *opt.allow_command;
+
+    if (opt.namespace_regexp && *opt.namespace_regexp) {
+        int failed = regcomp(&tester->namespaces, opt.namespace_regexp, REG_EXTENDED | REG_NOSUB);
+        char text[128];
+        if (failed) {
+            regerror(failed, &tester->namespaces, text, sizeof(text));
+            return err_set(ei, ERR_INVALID,
+                           "--namespace-regexp: \"%.80s\" is not a regular expression: %s",
+                           opt.namespace_regexp, text);
+        }
+        api->namespaces = &tester->namespaces;
+    }
+    if ((opt.tls_cert == NULL) != (opt.tls_key == NULL) || (opt.tls_client_ca && !opt.tls_cert))
+        return err_set(ei, ERR_INVALID,
+                       "--tls-cert and --tls-key belong together, and --tls-client-ca needs both");
+    api->policy.allow = limited ? option_split(tester->arena, opt.allow_command) : NULL;
+    api->policy.shell = !limited || opt.allow_shell;
+    api->policy.key_dir = opt.api_key_dir;
+    *options = (struct runner_options){
+        .timeout_ms = opt.timeout,
+        .max_running = (int)opt.max_running,
+        .max_per_canary = (int)opt.max_per_canary,
+        .max_queued = (int)opt.max_queued,
+        .env =
+            environment_for_tasks(tester->arena, environ,
+                                  opt.pass_env ? option_split(tester->arena, opt.pass_env) : NULL),
+    };
+    return read_limits(&options->limits, ei);
+}
+
+/* Listens, serves until the loop has drained. */
+static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
+{
     struct http_server *server = NULL;
     struct http_server_options options = {.address = opt.address,
                                           .port = (int)opt.port,
                                           .routes = tester_routes,
-                                          .arg = api,
+                                          .arg = &tester->api,
                                           .max_body = WEBHOOK_MAX_BYTES,
+                                          .tls_cert_file = opt.tls_cert,
+                                          .tls_key_file = opt.tls_key,
+                                          .tls_client_ca_file = opt.tls_client_ca,
                                           .name = "flagger_loadtester"};
-    int status = 1;
-    api->runner = runner_new(loop, opt.timeout);
-    if (http_server_new(loop, &options, &server, &info) != ERR_OK) {
-        log_error("start_failed", NULL, info.text);
-    } else {
-        loop_on_drain(loop, on_drain, api);
-        log_info("started", NULL, "waiting for tasks", LOG_STR("version", FLAGGER_VERSION),
-                 LOG_INT("port", http_server_port(server)));
-        status = loop_run(loop);
-        http_server_free(server);
+
+    if (http_server_new(loop, &options, &server, ei) != ERR_OK) {
+        if (tester->api.tokens)
+            tokens_stop(tester->api.tokens);
+        return 1;
     }
-    loop_free(loop);
-    runner_free(api->runner);
+    loop_on_drain(loop, on_drain, tester);
+    warn_of_open_doors(&tester->api);
+    log_info("started", NULL, "waiting for tasks", LOG_STR("version", FLAGGER_VERSION),
+             LOG_INT("port", http_server_port(server)));
+    int status = loop_run(loop);
+    http_server_free(server);
     return status;
 }
 
-static int run(void)
+static int run(struct tester *tester)
 {
-    struct tester_api api = {0};
-    regex_t namespaces;
-    bool limited = opt.namespace_regexp && *opt.namespace_regexp;
-    if (limited) {
-        int failed = regcomp(&namespaces, opt.namespace_regexp, REG_EXTENDED | REG_NOSUB);
-        if (failed) {
-            char text[128];
-            const char *why = text;
-            regerror(failed, &namespaces, text, sizeof(text));
-            log_error("start_failed", NULL, "--namespace-regexp is not a regular expression",
-                      LOG_STR("value", opt.namespace_regexp), LOG_STR("error", why));
-            return 2;
-        }
-        api.namespaces = &namespaces;
+    struct errinfo info = {0};
+    struct runner_options options;
+    struct tester_api *api = &tester->api;
+    int status = 2;
+
+    enum err err = read_options(tester, &options, &info);
+    if (err == ERR_OK) {
+        struct loop *loop = loop_new(30000);
+        struct http_client_options client = {.user_agent = "flagger-loadtester"};
+        api->loop = loop;
+        options.client = tester->client = http_client_new(loop, &client);
+        api->runner = runner_new(loop, &options);
+        api->gates = gates_new(tester->client, opt.gate_url);
+        if (opt.token_file && *opt.token_file)
+            err = tokens_new(loop, opt.token_file, &api->tokens, &info);
+        if (err == ERR_OK)
+            status = serve(tester, loop, &info);
+        http_client_free(tester->client);
+        gates_free(api->gates);
+        loop_free(loop);
+        runner_free(api->runner);
+        tokens_free(api->tokens);
     }
-    int status = serve(&api);
-    if (limited)
-        regfree(&namespaces);
+    if (*info.text)
+        log_error("start_failed", NULL, info.text);
+    if (api->namespaces)
+        regfree(&tester->namespaces);
     return status;
 }
 
 int main(int argc, char **argv)
 {
     child_main(argc, argv);
-    struct arena *arena = arena_new();
-    option_parse(&program, arena, argc, argv);
+    struct tester tester = {.arena = arena_new()};
+    option_parse(&program, tester.arena, argc, argv);
     log_set_level(opt.log_level);
-    int status = run();
+    int status = run(&tester);
     expo_reset();
-    arena_free(arena);
+    arena_free(tester.arena);
     return status;
 }

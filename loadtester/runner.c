@@ -5,72 +5,147 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/expo.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "loadtester/task_run.h"
 
-static struct expo_metric ended = {.name = "flagger_loadtester_tasks_total",
-                                   .help = "Tasks that ended, by type and result",
-                                   .type = EXPO_COUNTER,
-                                   .labels = {"type", "result"}};
-static struct expo_metric running = {.name = "flagger_loadtester_tasks_running",
-                                     .help = "Tasks that run now",
-                                     .type = EXPO_GAUGE,
-                                     .labels = {"type"}};
-static const double buckets[] = {0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 0};
-static struct expo_metric seconds = {.name = "flagger_loadtester_task_duration_seconds",
-                                     .help = "How long tasks ran",
-                                     .type = EXPO_HISTOGRAM,
-                                     .labels = {"type"},
-                                     .buckets = buckets};
-
-/* Someone who waits for a task's end. */
-struct waiter {
-    struct waiter *next;
-    runner_done_fn done;
-    void *arg;
-};
-
-struct task {
-    struct task *next;
-    struct runner *runner;
-    struct arena *arena;
-    uint64_t id;
-    const struct task_type *type;
-    const char *canary;
-    struct task_command command;
-    int64_t started_ms, elapsed_ms; /* wall clock; elapsed once it has ended */
-    struct child *child;            /* NULL: it has ended */
-    struct waiter *waiters;
-    int n_waiters;
-    uint64_t ended;    /* the how-manieth that ended */
-    const char *error; /* of task_result */
-    int exit_status, signal;
-};
+static struct expo_metric queued = {.name = "flagger_loadtester_tasks_queued",
+                                    .help = "Tasks that wait for a place",
+                                    .type = EXPO_GAUGE};
+static struct expo_metric refused = {.name = "flagger_loadtester_tasks_refused_total",
+                                     .help = "Tasks answered 429: too many run and wait",
+                                     .type = EXPO_COUNTER};
 
 struct runner {
     struct loop *loop;
-    int64_t timeout_ms;
+    struct runner_options options;
     struct task *tasks; /* newest first */
-    int n_running, n_kept;
+    struct verdicts *verdicts;
+    int n_running, n_queued, n_kept;
     uint64_t last_id, n_ended;
     bool stopped;
 };
 
-struct runner *runner_new(struct loop *loop, int64_t timeout_ms)
+struct runner *runner_new(struct loop *loop, const struct runner_options *options)
 {
     struct runner *runner = heap_alloc(sizeof(*runner));
-    *runner = (struct runner){.loop = loop, .timeout_ms = timeout_ms};
+
+    *runner = (struct runner){.loop = loop, .options = *options, .verdicts = verdicts_new()};
+    expo_register(&queued);
+    expo_register(&refused);
     return runner;
+}
+
+/* The one that ended first goes when there are too many: a long load test has begun before many
+ * short checks, and its end is news all the same. */
+static void forget_oldest(struct runner *runner)
+{
+    struct task **oldest = NULL;
+
+    for (struct task **link = &runner->tasks; *link; link = &(*link)->next)
+        if (task_has_ended(*link) && (!oldest || (*link)->ended < (*oldest)->ended))
+            oldest = link;
+    assert(oldest);
+    struct task *task = *oldest;
+    *oldest = task->next;
+    runner->n_kept--;
+    task_free(task);
+}
+
+/* --- places and the queue
+ * --------------------------------------------------------------------------------------- */
+
+static int running_for(const struct runner *runner, const char *canary)
+{
+    int n = 0;
+
+    for (const struct task *task = runner->tasks; task; task = task->next)
+        n += task->state == TASK_RUNNING && strcmp(task->canary, canary) == 0;
+    return n;
+}
+
+static bool has_place(const struct runner *runner, const char *canary)
+{
+    return runner->n_running < runner->options.max_running &&
+           running_for(runner, canary) < runner->options.max_per_canary;
+}
+
+static void run(struct runner *runner, struct task *task)
+{
+    runner->n_running++;
+    task_run(task, runner->loop, &runner->options);
+}
+
+/* The first that was asked for, of those whose Canary has a place. */
+static struct task *next_queued(struct runner *runner)
+{
+    struct task *next = NULL;
+
+    for (struct task *task = runner->tasks; task; task = task->next)
+        if (task->state == TASK_QUEUED && has_place(runner, task->canary))
+            next = task;
+    return next;
+}
+
+static void fill_places(struct runner *runner)
+{
+    struct task *task;
+
+    while (!runner->stopped && runner->n_queued > 0 && (task = next_queued(runner))) {
+        expo_set(&queued, --runner->n_queued);
+        run(runner, task);
+    }
+}
+
+static void judge(struct runner *runner, struct task *task)
+{
+    struct arena *arena = arena_new();
+    const char *sentence = NULL;
+
+    if (!runner->stopped && !task->type->blocking)
+        sentence = verdict_sentence(arena, &task->plan, task->error,
+                                    task->has_summary ? &task->summary : NULL);
+    verdicts_put(runner->verdicts, task->canary, task->plan.key, task->checksum, sentence);
+    if (sentence)
+        log_warn("load_test_failed", task->canary, sentence, LOG_INT("id", task->id));
+    arena_free(arena);
+}
+
+static void on_end(void *arg, struct task *task)
+{
+    struct runner *runner = arg;
+
+    if (task->ran)
+        runner->n_running--;
+    else
+        expo_set(&queued, --runner->n_queued);
+    task->ended = ++runner->n_ended;
+    runner->n_kept++;
+    judge(runner, task);
+    if (runner->n_kept > RUNNER_KEPT)
+        forget_oldest(runner);
+    fill_places(runner);
+}
+
+static struct task *first_queued(struct runner *runner)
+{
+    struct task *task = runner->tasks;
+
+    while (task && task->state != TASK_QUEUED)
+        task = task->next;
+    return task;
 }
 
 void runner_stop(struct runner *runner)
 {
+    struct task *task;
+
     runner->stopped = true;
-    for (struct task *task = runner->tasks; task; task = task->next)
-        if (task->child)
-            child_stop(task->child);
+    /* those end at once, and the end of one may be the last of another that is kept */
+    while ((task = first_queued(runner)))
+        task_stop(task);
+    for (task = runner->tasks; task; task = task->next)
+        task_stop(task);
 }
 
 void runner_free(struct runner *runner)
@@ -80,94 +155,21 @@ void runner_free(struct runner *runner)
     while (runner->tasks) {
         struct task *task = runner->tasks;
         runner->tasks = task->next;
-        arena_free(task->arena);
+        task_free(task);
     }
+    verdicts_free(runner->verdicts);
     free(runner);
 }
 
-/* The one that ended first goes when there are too many: a long load test has begun before many
- * short checks, and its end is news all the same. */
-static void forget_oldest(struct runner *runner)
-{
-    struct task **oldest = NULL;
-    for (struct task **link = &runner->tasks; *link; link = &(*link)->next)
-        if (!(*link)->child && (!oldest || (*link)->ended < (*oldest)->ended))
-            oldest = link;
-    assert(oldest);
-    struct task *task = *oldest;
-    *oldest = task->next;
-    runner->n_kept--;
-    arena_free(task->arena);
-}
-
-/* --- the end of a task
- * -------------------------------------------------------------------------------------- */
-
-static const char *describe(struct task *task, const struct child_result *result)
-{
-    char limit[DURATION_TEXT];
-    if (result->err != ERR_OK)
-        return arena_strdup(task->arena, result->info->text);
-    if (result->timed_out)
-        return arena_printf(task->arena, "timed out after %s",
-                            duration_format(task->runner->timeout_ms * 1000000, limit));
-    if (result->stopped)
-        return "stopped, the load tester shuts down";
-    if (result->signal)
-        return arena_printf(task->arena, "signal %d", result->signal);
-    if (result->exit_status)
-        return arena_printf(task->arena, "exit status %d", result->exit_status);
-    return NULL;
-}
-
-static void log_end(const struct task *task, const struct child_result *result)
-{
-    const char *output = task->command.log_output && result->output ? result->output : "";
-    if (task->error)
-        log_error("task_failed", task->canary, task->error, LOG_STR("type", task->type->name),
-                  LOG_STR("command", task->command.text), LOG_STR("output", output),
-                  LOG_INT("id", task->id));
-    else
-        log_info("task_finished", task->canary, "the task ended well",
-                 LOG_STR("type", task->type->name), LOG_STR("command", task->command.text),
-                 LOG_STR("output", output), LOG_INT("id", task->id));
-}
-
-static void on_done(void *arg, const struct child_result *result)
-{
-    struct task *task = arg;
-    struct runner *runner = task->runner;
-    task->child = NULL;
-    task->ended = ++runner->n_ended;
-    task->elapsed_ms = result->elapsed_ms;
-    task->exit_status = result->exit_status;
-    task->signal = result->signal;
-    task->error = describe(task, result);
-    runner->n_running--;
-    runner->n_kept++;
-    expo_add(&running, -1, task->type->name);
-    expo_add(&ended, 1, task->type->name, task->error ? "failed" : "ok");
-    expo_observe(&seconds, (double)result->elapsed_ms / 1000, task->type->name);
-    log_end(task, result);
-    struct task_result told = {.text = task->command.text,
-                               .error = task->error,
-                               .output = result->output ? result->output : ""};
-    for (struct waiter *waiter = task->waiters; waiter; waiter = waiter->next)
-        waiter->done(waiter->arg, &told);
-    task->waiters = NULL;
-    if (runner->n_kept > RUNNER_KEPT)
-        forget_oldest(runner);
-}
-
 /* --- the start of a task
- * ------------------------------------------------------------------------------------ */
+ * ---------------------------------------------------------------------------------------- */
 
-static struct task *find_running(struct runner *runner, const struct task_type *type,
-                                 const char *canary, const char *text)
+static struct task *find_same(struct runner *runner, const struct task_type *type,
+                              const char *canary, const char *key)
 {
     for (struct task *task = runner->tasks; task; task = task->next)
-        if (task->child && task->type == type && strcmp(task->canary, canary) == 0 &&
-            strcmp(task->command.text, text) == 0)
+        if (!task_has_ended(task) && task->type == type && strcmp(task->canary, canary) == 0 &&
+            strcmp(task->plan.key, key) == 0)
             return task;
     return NULL;
 }
@@ -176,99 +178,156 @@ static void add_waiter(struct task *task, runner_done_fn done, void *arg)
 {
     if (!done)
         return;
-    struct waiter *waiter = ARENA_NEW(task->arena, struct waiter);
-    *waiter = (struct waiter){.next = task->waiters, .done = done, .arg = arg};
+    struct task_waiter *waiter = ARENA_NEW(task->arena, struct task_waiter);
+    *waiter = (struct task_waiter){.next = task->waiters, .done = done, .arg = arg};
     task->waiters = waiter;
     task->n_waiters++;
 }
 
-static const char *const *copy_argv(struct arena *arena, const char *const *argv)
+static struct task *task_new(struct runner *runner, struct runner_order *order, const char *canary)
 {
-    size_t n = 0;
-    while (argv[n])
-        n++;
-    const char **copy = arena_array(arena, n + 1, sizeof(*copy));
-    for (size_t i = 0; i < n; i++)
-        copy[i] = arena_strdup(arena, argv[i]);
-    return copy;
-}
+    struct task *task = ARENA_NEW(order->arena, struct task);
 
-static struct task *task_new(struct runner *runner, const struct task_type *type,
-                             const char *canary, const struct task_command *command)
-{
-    struct arena *arena = arena_new();
-    struct task *task = ARENA_NEW(arena, struct task);
     *task = (struct task){.next = runner->tasks,
-                          .runner = runner,
-                          .arena = arena,
+                          .arena = order->arena,
                           .id = ++runner->last_id,
-                          .type = type,
-                          .canary = arena_strdup(arena, canary),
-                          .command = *command,
-                          .started_ms = clock_wall_ms()};
-    task->command.text = arena_strdup(arena, command->text);
-    task->command.argv = copy_argv(arena, command->argv);
+                          .type = order->type,
+                          .canary = canary,
+                          .checksum = order->message->checksum,
+                          .plan = order->plan,
+                          .queued_ms = clock_wall_ms(),
+                          .queued_at_ms = clock_monotonic_ms(),
+                          .on_end = on_end,
+                          .runner = runner};
     runner->tasks = task;
-    runner->n_running++;
     return task;
 }
 
-enum runner_start runner_start(struct runner *runner, const struct task_type *type,
-                               const char *canary, const struct task_command *command, bool join,
-                               runner_done_fn done, void *arg)
+static enum runner_start join_same(struct task *same, bool join, runner_done_fn done, void *arg,
+                                   const char **full)
 {
-    if (runner->stopped)
-        return RUNNER_STOPPED;
-    struct task *same = find_running(runner, type, canary, command->text);
-    if (same) {
-        if (join && same->n_waiters >= RUNNER_MAX_WAITERS)
-            return RUNNER_FULL;
-        if (join)
-            add_waiter(same, done, arg);
-        return RUNNER_RUNS_ALREADY;
-    }
-    if (runner->n_running >= RUNNER_MAX_RUNNING)
+    if (join && same->n_waiters >= RUNNER_MAX_WAITERS) {
+        *full = "too many wait for this task already";
         return RUNNER_FULL;
-    struct task *task = task_new(runner, type, canary, command);
+    }
+    if (join)
+        add_waiter(same, done, arg);
+    return RUNNER_RUNS_ALREADY;
+}
+
+static const char *canary_of(const struct runner_order *order)
+{
+    return arena_printf(order->arena, "%s.%s", order->message->name, order->message->namespace_);
+}
+
+enum runner_start runner_start(struct runner *runner, struct runner_order *order, bool join,
+                               runner_done_fn done, void *arg, const char **full)
+{
+    const char *canary = canary_of(order), *why = NULL;
+    struct task *same = find_same(runner, order->type, canary, order->plan.key);
+    enum runner_start start = RUNNER_STARTED;
+
+    if (runner->stopped)
+        start = RUNNER_STOPPED;
+    else if (same)
+        start = join_same(same, join, done, arg, &why);
+    else if (!has_place(runner, canary) && runner->n_queued >= runner->options.max_queued)
+        start = RUNNER_FULL;
+    if (start == RUNNER_FULL)
+        expo_add(&refused, 1);
+    if (full)
+        *full = why ? why : "too many tasks run and wait already";
+    if (start != RUNNER_STARTED) {
+        arena_free(order->arena);
+        return start;
+    }
+    struct task *task = task_new(runner, order, canary);
     add_waiter(task, done, arg);
-    struct child_spec spec = {.argv = task->command.argv,
-                              .timeout_ms = runner->timeout_ms,
-                              .max_output = RUNNER_MAX_OUTPUT};
-    log_info("task_started", task->canary, "a task was started", LOG_STR("type", type->name),
-             LOG_STR("command", task->command.text), LOG_INT("id", task->id));
-    expo_add(&running, 1, type->name);
-    task->child = child_spawn(runner->loop, &spec, on_done, task);
+    if (has_place(runner, canary))
+        run(runner, task);
+    else
+        expo_set(&queued, ++runner->n_queued);
     return RUNNER_STARTED;
 }
 
-/* --- the list
- * -----------------------------------------------------------------------------------------------
+const char *runner_verdict(struct runner *runner, const struct runner_order *order,
+                           struct arena *arena)
+{
+    return verdicts_take(runner->verdicts, arena, canary_of(order), order->plan.key,
+                         order->message->checksum);
+}
+
+/* --- looking
+ * ----------------------------------------------------------------------------------------------------
  */
 
-static struct json_object *task_json(const struct task *task)
+struct task *runner_find(struct runner *runner, uint64_t id)
 {
-    char started[CLOCK_TEXT];
-    struct json_object *obj = json_object_new_object();
-    json_set_int(obj, "id", (int64_t)task->id);
-    json_set_str(obj, "canary", task->canary);
-    json_set_str(obj, "type", task->type->name);
-    json_set_str(obj, "command", task->command.text);
-    json_set_str(obj, "state", task->child ? "running" : task->error ? "failed" : "succeeded");
-    json_set_str(obj, "started", clock_rfc3339(task->started_ms, started));
-    if (task->child)
-        return obj;
-    json_set_int(obj, "elapsedMilliseconds", task->elapsed_ms);
-    json_set_int(obj, "exitStatus", task->exit_status);
+    struct task *task = runner->tasks;
+
+    while (task && task->id != id)
+        task = task->next;
+    return task;
+}
+
+static struct json_object *task_object(const struct task *task)
+{
+    static const char *const states[] = {"queued", "running", "succeeded", "failed"};
+    struct json_object *object = json_object_new_object();
+    int64_t waiting = clock_monotonic_ms() - task->queued_at_ms;
+    char time[CLOCK_TEXT];
+
+    json_set_int(object, "id", (int64_t)task->id);
+    json_set_str(object, "canary", task->canary);
+    json_set_str(object, "type", task->type->name);
+    json_set_str(object, "command", task->plan.text);
+    json_set_str(object, "state", states[task->state]);
+    json_set_str(object, "queued", clock_rfc3339(task->queued_ms, time));
+    json_set_int(object, "queuedMilliseconds", task->ran ? task->waited_ms : waiting);
+    if (task->ran)
+        json_set_str(object, "started", clock_rfc3339(task->queued_ms + task->waited_ms, time));
+    if (!task_has_ended(task))
+        return object;
+    json_set_int(object, "elapsedMilliseconds", task->elapsed_ms);
+    if (task->ran && !task->plan.talk)
+        json_set_int(object, "exitStatus", task->exit_status);
     if (task->signal)
-        json_set_int(obj, "signal", task->signal);
-    json_set_str(obj, "error", task->error);
-    return obj;
+        json_set_int(object, "signal", task->signal);
+    json_set_str(object, "error", task->error);
+    if (task->has_summary)
+        json_object_object_add(object, "summary", summary_json(&task->summary));
+    return object;
 }
 
 const char *runner_list(struct runner *runner, struct arena *arena)
 {
     struct json_object *list = json_own(arena, json_object_new_array());
+
     for (const struct task *task = runner->tasks; task; task = task->next)
-        json_object_array_add(list, task_json(task));
+        json_object_array_add(list, task_object(task));
     return json_text(arena, list);
+}
+
+/* Bytes that are no UTF-8 would make it no JSON. */
+static const char *clean(struct arena *arena, const char *text)
+{
+    struct buf quoted;
+    struct json_object *string = NULL;
+
+    buf_init(&quoted, 8 * strlen(text) + 3);
+    json_quote(&quoted, text, strlen(text));
+    if (json_parse(arena, quoted.data, quoted.len, quoted.len + 1, &string, NULL) != ERR_OK)
+        string = NULL;
+    buf_fini(&quoted);
+    return string ? json_object_get_string(string) : "";
+}
+
+const char *task_json(const struct task *task, struct arena *arena)
+{
+    struct json_object *object = json_own(arena, task_object(task));
+
+    json_set_int(object, "outputBytes", (int64_t)task->output.total);
+    json_set_str(object, "output",
+                 clean(arena, output_tail(&task->output, arena, RUNNER_LIST_TAIL)));
+    return json_text(arena, object);
 }

@@ -1,6 +1,10 @@
 #include "loadtester/task.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/duration.h"
+#include "loadtester/words.h"
 
 const struct task_type *task_type_find(const char *name)
 {
@@ -11,10 +15,154 @@ const struct task_type *task_type_find(const char *name)
     return NULL;
 }
 
-enum err task_cmd(const struct webhook_message *message, const char **out, struct errinfo *ei)
+/* metadata.maxErrorRate: percent. */
+static enum err read_rate(const struct webhook_message *message, double *out, struct errinfo *ei)
 {
-    *out = webhook_metadata(message, "cmd");
-    if (!*out || !**out)
-        return err_set(ei, ERR_INVALID, "cmd not found in metadata");
+    const char *text = webhook_metadata(message, "maxErrorRate");
+    char *end;
+
+    *out = -1;
+    if (!text)
+        return ERR_OK;
+    *out = strtod(text, &end);
+    bool is_number = end != text && (!*end || strcmp(end, "%") == 0);
+    if (!is_number || !(*out >= 0 && *out <= 100))
+        return err_set(ei, ERR_INVALID,
+                       "metadata.maxErrorRate: expected a percentage from 0 to 100, found "
+                       "\"%.80s\"",
+                       text);
     return ERR_OK;
+}
+
+/* metadata.maxP99: a duration. */
+static enum err read_p99(const struct webhook_message *message, double *out, struct errinfo *ei)
+{
+    const char *text = webhook_metadata(message, "maxP99");
+    int64_t ns;
+
+    *out = -1;
+    if (!text)
+        return ERR_OK;
+    if (duration_parse(text, &ns, NULL) != ERR_OK || ns <= 0)
+        return err_set(ei, ERR_INVALID,
+                       "metadata.maxP99: expected a duration such as 250ms, found \"%.80s\"", text);
+    *out = (double)ns / 1e6;
+    return ERR_OK;
+}
+
+enum err task_read_bounds(const struct webhook_message *message, struct task_bounds *out,
+                          struct errinfo *ei)
+{
+    enum err err = webhook_metadata_bool(message, "failOnError", false, &out->fail_on_error, ei);
+
+    if (err == ERR_OK)
+        err = read_rate(message, &out->max_error_rate, ei);
+    if (err == ERR_OK)
+        err = read_p99(message, &out->max_p99_ms, ei);
+    return err;
+}
+
+enum err task_need(const struct webhook_message *message, const char *key, const char **out,
+                   struct errinfo *ei)
+{
+    *out = webhook_metadata(message, key);
+    if (*out && **out)
+        return ERR_OK;
+    return err_set(ei, ERR_INVALID, "%s not found in metadata", key);
+}
+
+enum err task_url(struct arena *arena, const char *key, const char *text, const char **out,
+                  struct errinfo *ei)
+{
+    size_t len = strlen(text);
+
+    if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0)
+        return err_set(ei, ERR_INVALID,
+                       "metadata.%s: expected a URL such as http://example:8080, found \"%.80s\"",
+                       key, text);
+    while (len > 0 && text[len - 1] == '/')
+        len--;
+    *out = arena_strndup(arena, text, len);
+    return ERR_OK;
+}
+
+enum err task_read(const struct webhook_message *message, struct task_plan *out, struct errinfo *ei)
+{
+    enum err err = task_need(message, "cmd", &out->text, ei);
+
+    out->key = out->text;
+    if (err == ERR_OK)
+        err = webhook_metadata_bool(message, "logCmdOutput", false, &out->log_output, ei);
+    if (err == ERR_OK)
+        err = webhook_metadata_bool(message, "returnCmdOutput", false, &out->return_output, ei);
+    if (err == ERR_OK)
+        err = task_read_bounds(message, &out->bounds, ei);
+    return err;
+}
+
+enum err task_file(const struct task_policy *policy, const char *key, const char *path,
+                   struct errinfo *ei)
+{
+    size_t len = policy->key_dir ? strlen(policy->key_dir) : 0;
+
+    if (!policy->key_dir && !policy->allow)
+        return ERR_OK;
+    if (!policy->key_dir)
+        return err_set(ei, ERR_DENIED,
+                       "metadata.%s: no file may be named while --api-key-dir is not given", key);
+    while (len > 0 && policy->key_dir[len - 1] == '/')
+        len--;
+    if (strncmp(path, policy->key_dir, len) == 0 && path[len] == '/' && !strstr(path, "/../") &&
+        !(strlen(path) >= 3 && strcmp(path + strlen(path) - 3, "/..") == 0))
+        return ERR_OK;
+    return err_set(ei, ERR_DENIED, "metadata.%s: expected a file below %s, found \"%.80s\"", key,
+                   policy->key_dir, path);
+}
+
+/* A command is allowed by the very text it is run by: "hey" does not allow "/tmp/hey". */
+static enum err check_allowed(const struct task_policy *policy, const char *command,
+                              struct errinfo *ei)
+{
+    if (!policy->allow)
+        return ERR_OK;
+    for (size_t i = 0; policy->allow[i]; i++)
+        if (strcmp(policy->allow[i], command) == 0)
+            return ERR_OK;
+    return err_set(ei, ERR_DENIED, "command \"%.80s\" is not one that --allow-command names",
+                   command);
+}
+
+enum err task_shell(struct arena *arena, const char *shell, const struct task_policy *policy,
+                    struct task_plan *plan, struct errinfo *ei)
+{
+    if (!policy->shell) {
+        enum err err = words_split(arena, plan->text, &plan->argv, ei);
+        if (err != ERR_OK)
+            return err_wrap(ei, err, "cmd is run without a shell (see --allow-shell)");
+        return check_allowed(policy, plan->argv[0], ei);
+    }
+    const char **argv = arena_array(arena, 4, sizeof(*argv));
+    argv[0] = shell;
+    argv[1] = "-c";
+    argv[2] = plan->text;
+    plan->argv = argv;
+    return ERR_OK;
+}
+
+enum err task_program(struct arena *arena, const char *program, const struct task_policy *policy,
+                      struct task_plan *plan, struct errinfo *ei)
+{
+    const char *const *words;
+    enum err err = words_split(arena, plan->text, &words, ei);
+    size_t n = 0;
+
+    if (err != ERR_OK)
+        return err_wrap(ei, err, "cmd is run by %s, without a shell", program);
+    while (words[n])
+        n++;
+    const char **argv = arena_array(arena, n + 2, sizeof(*argv));
+    argv[0] = program;
+    memcpy(argv + 1, words, n * sizeof(*words));
+    plan->argv = argv;
+    return check_allowed(policy, program, ei);
 }

@@ -1,6 +1,7 @@
 /*
  * A task type: what one value of metadata.type does. One file per type in task/, collected by the
- * build into task_type_table. Pure: it turns a webhook message into a command; runner.c runs it.
+ * build into task_type_table. Pure: it turns a webhook message into a plan; runner.c carries it
+ * out, as a supervised child (argv) or as a conversation with another service (talk).
  */
 #ifndef LOADTESTER_TASK_H
 #define LOADTESTER_TASK_H
@@ -9,10 +10,68 @@
 
 #include "proto/webhook.h"
 
-/* What is to be run. Everything lives in the arena given to make(). */
-struct task_command {
-    const char *const *argv; /* NULL-ended */
-    const char *text;        /* the command as a person wrote it, for lists and messages */
+/* What the operator lets tasks do. */
+struct task_policy {
+    const char *const *allow; /* NULL-ended commands that may be run; NULL: every command */
+    bool shell;               /* cmd and bash hand their text to a shell */
+    const char *key_dir;      /* where files named by tasks must be; NULL: anywhere, unless `allow`
+                                 is set, which then lets none */
+};
+
+/* When a run counts as failed for the next check of its Canary; from the metadata. */
+struct task_bounds {
+    bool fail_on_error;    /* any failure, and any request that failed */
+    double max_error_rate; /* percent of requests; negative: not bounded */
+    double max_p99_ms;     /* negative: not bounded */
+};
+
+/* --- conversations
+ * ---------------------------------------------------------------------------------------------- */
+
+/* One HTTP request to the other service. Texts live in the arena that was given. */
+struct talk_request {
+    const char *method, *url;
+    const char *content_type; /* NULL: no body */
+    const char *authorization;
+    const char *body;
+    int64_t wait_ms; /* before it is sent */
+};
+
+struct talk_answer {
+    int status; /* 0: none came, text says why */
+    const char *text;
+};
+
+enum talk_next {
+    TALK_SEND,   /* *out is the next request */
+    TALK_DONE,   /* the work ended well; ei holds no error */
+    TALK_FAILED, /* ei says why */
+};
+
+/* The state is the type's own, made by make(), and lives as long as the task. */
+struct talk {
+    /* answer NULL: the first request; secret is the text of talk_secret's file or "". */
+    enum talk_next (*next)(void *state, struct arena *arena, const char *secret,
+                           const struct talk_answer *answer, struct talk_request *out,
+                           struct errinfo *ei);
+    /* What tells the other service that its work is no longer wanted; false: nothing does. */
+    bool (*cancel)(void *state, struct arena *arena, const char *secret, struct talk_request *out);
+};
+
+/* --- plans
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* Everything lives in the arena given to make(). */
+struct task_plan {
+    const char *text;        /* what is done, as a person wrote it: for lists and messages */
+    const char *key;         /* tasks of a Canary with equal keys are the same task */
+    const char *const *argv; /* NULL-ended; NULL: a conversation */
+    const struct talk *talk; /* NULL: a command */
+    void *talk_state;
+    const char *talk_secret; /* file whose text the conversation needs; NULL: none */
+    int64_t timeout_ms;      /* the type's own bound, 0: the global one alone */
+    struct task_bounds bounds;
     bool log_output;
     bool return_output; /* blocking types: the output is the reply's body */
 };
@@ -20,16 +79,40 @@ struct task_command {
 struct task_type {
     const char *name;
     bool blocking; /* the reply waits for the end: 200 or 500; otherwise 202 at once */
-    /* ERR_INVALID with the sentence of a 400 reply. */
+    /* ERR_INVALID with the sentence of a 400 reply; ERR_DENIED with that of a 403 one: the policy
+     * does not let it. */
     enum err (*make)(struct arena *arena, const struct webhook_message *message,
-                     struct task_command *out, struct errinfo *ei);
+                     const struct task_policy *policy, struct task_plan *out, struct errinfo *ei);
 };
 
 extern const struct task_type *const task_type_table[];
 /* NULL when there is no such type; name NULL is the default, cmd. */
 const struct task_type *task_type_find(const char *name);
-/* metadata.cmd, or ERR_INVALID "cmd not found in metadata". */
-enum err task_cmd(const struct webhook_message *message, const char **out,
+
+/* --- what types share
+ * ------------------------------------------------------------------------------------------- */
+
+/* metadata.cmd, logCmdOutput, returnCmdOutput and the bounds; key is the text. */
+enum err task_read(const struct webhook_message *message, struct task_plan *out,
+                   struct errinfo *ei) MUST_USE;
+/* metadata.failOnError, maxErrorRate (percent) and maxP99 (a duration). */
+enum err task_read_bounds(const struct webhook_message *message, struct task_bounds *out,
+                          struct errinfo *ei) MUST_USE;
+/* A value that must be there and not empty, else ERR_INVALID "KEY not found in metadata". */
+enum err task_need(const struct webhook_message *message, const char *key, const char **out,
+                   struct errinfo *ei) MUST_USE;
+/* metadata.KEY as a base URL: http or https, slashes at the end dropped. */
+enum err task_url(struct arena *arena, const char *key, const char *text, const char **out,
                   struct errinfo *ei) MUST_USE;
+/* A file that metadata.KEY names and whose content is sent on: ERR_DENIED unless the policy lets
+ * it. */
+enum err task_file(const struct task_policy *policy, const char *key, const char *path,
+                   struct errinfo *ei) MUST_USE;
+/* argv: the plan's text for a shell where the policy has one, else its words without one. */
+enum err task_shell(struct arena *arena, const char *shell, const struct task_policy *policy,
+                    struct task_plan *plan, struct errinfo *ei) MUST_USE;
+/* argv: program and the words of the plan's text; never through a shell. */
+enum err task_program(struct arena *arena, const char *program, const struct task_policy *policy,
+                      struct task_plan *plan, struct errinfo *ei) MUST_USE;
 
 #endif

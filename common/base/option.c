@@ -406,3 +406,23 @@ int option_parse(const struct option_program *program, struct arena *arena, int 
     warn_ignored(&r);
     return r.next;
 }
+
+const char *const *option_split(struct arena *arena, const char *text)
+{
+    size_t commas = 0;
+
+    for (const char *c = text ? text : ""; *c; c++)
+        commas += *c == ',';
+    const char **parts = arena_array(arena, commas + 2, sizeof(*parts));
+    size_t n = 0;
+    while (text && *text) {
+        text += strspn(text, " ");
+        size_t len = strcspn(text, ","), kept = len;
+        while (kept > 0 && text[kept - 1] == ' ')
+            kept--;
+        if (kept > 0)
+            parts[n++] = arena_strndup(arena, text, kept);
+        text += len + (text[len] == ',');
+    }
+    return parts;
+}

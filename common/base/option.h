@@ -76,4 +76,8 @@ enum err option_read(const struct option_program *program, struct arena *arena, 
  * flags. */
 const char *option_help(const struct option_program *program, struct arena *arena, bool color);
 
+/* The parts of a comma-separated list, blanks around them dropped, empty ones left out; NULL-ended,
+ * owned by the arena. text NULL is an empty list. */
+const char *const *option_split(struct arena *arena, const char *text);
+
 #endif

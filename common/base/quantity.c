@@ -412,3 +412,24 @@ enum err intstr_scaled(struct json_object *obj, int total, bool round_up, int mi
     *out = (int)value;
     return ERR_OK;
 }
+
+enum err quantity_whole(const char *text, int64_t *out, struct errinfo *ei)
+{
+    struct quantity q;
+    enum err err = quantity_parse(text, &q, ei);
+
+    if (err != ERR_OK)
+        return err;
+    __int128 value = q.wide;
+    for (int32_t scale = q.scale; scale > 0; scale--) {
+        if (value > INT64_MAX || value < INT64_MIN)
+            break;
+        value *= 10;
+    }
+    for (int32_t scale = q.scale; scale < 0; scale++)
+        value = value / 10 + (value % 10 > 0);
+    if (value > INT64_MAX || value < INT64_MIN)
+        return err_set(ei, ERR_INVALID, "\"%.80s\" is too large", text);
+    *out = (int64_t)value;
+    return ERR_OK;
+}

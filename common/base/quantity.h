@@ -31,6 +31,8 @@ struct quantity {
 /* As apimachinery reads it, except that a number without a digit and one with over 38 significant
  * digits are ERR_INVALID. */
 enum err quantity_parse(const char *text, struct quantity *out, struct errinfo *ei) MUST_USE;
+/* "512Mi" as a whole number, rounded up as Quantity.Value() does; beyond int64 is ERR_INVALID. */
+enum err quantity_whole(const char *text, int64_t *out, struct errinfo *ei) MUST_USE;
 /* <0, 0, >0 */
 int quantity_compare(const struct quantity *a, const struct quantity *b);
 /* The canonical text, as the API server prints it. Returns text. */

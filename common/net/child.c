@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/child_limits.h"
 #include "net/child_supervisor.h"
 
 enum { GRACE_MS = 5000, MAX_OUTPUT = 64 * 1024, READ_SIZE = 64 * 1024, STDIO_COUNT = 4 };
@@ -196,6 +197,12 @@ static void on_message(struct child *child, const struct supervisor_msg *msg)
     case SUPERVISOR_CHDIR_FAILED:
         not_started(child, "enter the working directory for", msg->value);
         break;
+    case SUPERVISOR_LIMITS_FAILED:
+        not_started(child, "set the limits for", msg->value);
+        break;
+    case SUPERVISOR_OVER_LIMIT:
+        child->result.over_limit = msg->value == CHILD_LIMIT_MEMORY ? "memory" : "processes";
+        break;
     case SUPERVISOR_LEFT:
         log_error("child_left", NULL, "processes of a command could not be killed",
                   LOG_STR("command", child->name), LOG_INT("processes", msg->value));
@@ -267,17 +274,19 @@ int child_pid(const struct child *child)
 
 static char **supervisor_args(struct arena *arena, const struct child_spec *spec, int64_t grace_ms)
 {
+    char limits[CHILD_LIMITS_TEXT];
     size_t count = 0;
 
     while (spec->argv[count])
         count++;
-    char **args = arena_array(arena, count + 5, sizeof(*args));
+    char **args = arena_array(arena, count + 6, sizeof(*args));
     args[0] = "flagger-child";
     args[1] = CHILD_SUPERVISOR;
     args[2] = arena_printf(arena, "%lld", (long long)grace_ms);
     args[3] = arena_strdup(arena, spec->cwd ? spec->cwd : "");
+    args[4] = arena_strdup(arena, child_limits_text(spec->limits, limits));
     for (size_t i = 0; i < count; i++)
-        args[i + 4] = arena_strdup(arena, spec->argv[i]);
+        args[i + 5] = arena_strdup(arena, spec->argv[i]);
     return args;
 }
 

@@ -36,6 +36,8 @@ struct child_result {
     bool timed_out;  /* timeout_ms passed */
     bool stopped;    /* child_stop() was called */
     const char
+        *over_limit; /* "memory" or "processes": more was used than child_limits lets; NULL */
+    const char
         *output; /* stdout and stderr as they came, the first max_output bytes; NUL-terminated */
     size_t output_len;
     size_t output_total; /* bytes that came in all */
@@ -43,16 +45,37 @@ struct child_result {
 };
 typedef void (*child_done_fn)(void *arg, const struct child_result *result);
 
+/*
+ * What a command and all its descendants may use. 0 is no limit. processes and memory are watched
+ * twenty times a second and end everything at once when they are passed; the rest the kernel holds.
+ */
+struct child_limits {
+    int64_t memory;         /* bytes resident in all processes together */
+    int64_t processes;      /* processes and threads together */
+    int64_t user_processes; /* of the user in all (RLIMIT_NPROC): a bound on what can come between
+                               two looks; the kernel does not hold root to it */
+    int64_t cpu_s;          /* seconds of processor time of each process */
+    int64_t files;          /* open files of each process */
+    int64_t file_size;      /* bytes of each file written */
+    int64_t nice;           /* added to our own niceness */
+    int64_t uid, gid;       /* becomes this user and group (0: ours); needs root */
+    bool no_new_privileges; /* no set-user-id program gets more rights */
+    bool filter;            /* no system call that only an administrator or an attacker needs
+                               (net/child_filter.h); implies no_new_privileges */
+    bool first_victim;      /* when memory runs out the kernel ends these processes first */
+};
+
 struct child_spec {
-    const char *const *argv; /* NULL-ended; argv[0] is looked up in PATH */
-    const char *const *env;  /* NULL-ended "K=V"; NULL: ours */
-    const char *cwd;         /* NULL: ours */
-    int64_t timeout_ms;      /* 0: none */
-    int64_t grace_ms;        /* between TERM and KILL, 0: 5 s */
-    size_t max_output;       /* 0: 64 KiB; the rest is read and thrown away */
-    bool inherit_output;     /* stdout and stderr are ours; nothing is captured */
-    bool inherit_stderr;     /* stderr is ours, only stdout is captured (a plugin that answers on
-                                stdout) */
+    const char *const *argv;           /* NULL-ended; argv[0] is looked up in PATH */
+    const char *const *env;            /* NULL-ended "K=V"; NULL: ours */
+    const char *cwd;                   /* NULL: ours */
+    const struct child_limits *limits; /* NULL: none */
+    int64_t timeout_ms;                /* 0: none */
+    int64_t grace_ms;                  /* between TERM and KILL, 0: 5 s */
+    size_t max_output;                 /* 0: 64 KiB; the rest is read and thrown away */
+    bool inherit_output;               /* stdout and stderr are ours; nothing is captured */
+    bool inherit_stderr; /* stderr is ours, only stdout is captured (a plugin that answers on
+                            stdout) */
     /* Called with each piece of output as it comes; may be NULL. */
     void (*on_output)(void *arg, const char *data, size_t len);
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,11 @@
 
 #include "base/clock.h"
 #include "net/child.h"
+#include "net/child_limits.h"
 
 enum {
     KILL_TICK_MS = 10,  /* between two rounds of SIGKILL */
+    WATCH_MS = 50,      /* between two looks at what is used */
     GIVE_UP_MS = 10000, /* of SIGKILL: what is left then cannot be killed */
     EXIT_USAGE = 2,
 };
@@ -38,6 +41,8 @@ struct supervisor {
     bool ended;
     bool deaf; /* the other side of the socket has gone */
     bool childless;
+    struct child_limits limits;
+    bool watched; /* some limit is ours to hold */
     enum phase phase;
     int64_t grace_ms;
     int64_t phase_ends_ms;
@@ -211,11 +216,41 @@ static void take_signals(struct supervisor *sv)
 static int time_left(const struct supervisor *sv)
 {
     if (sv->phase == PHASE_RUNNING)
-        return -1;
+        return sv->watched ? WATCH_MS : -1;
     if (sv->phase == PHASE_KILLING)
         return KILL_TICK_MS;
     int64_t left = sv->phase_ends_ms - clock_monotonic_ms();
     return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
+}
+
+static void begin_killing(struct supervisor *sv)
+{
+    sv->phase = PHASE_KILLING;
+    sv->phase_ends_ms = clock_monotonic_ms() + GIVE_UP_MS;
+}
+
+/*
+ * Among thousands of processes that all want to run, ours would get its turn too late. Where that
+ * is not allowed, killing the group with one call, before anything is looked up, has to do.
+ */
+static void go_first(void)
+{
+    const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+
+    (void)sched_setscheduler(0, SCHED_RR, &lowest);
+}
+
+/* Who takes more than was given gets no grace: it would take more still. */
+static void watch(struct supervisor *sv)
+{
+    enum child_limit over = child_limits_check(&sv->limits, getpid());
+
+    if (over == CHILD_LIMIT_NONE)
+        return;
+    kill(-sv->command, SIGKILL);
+    go_first();
+    say(SUPERVISOR_OVER_LIMIT, (int)over);
+    begin_killing(sv);
 }
 
 /* Returns how many processes are left at the end: normally none. */
@@ -227,10 +262,10 @@ static int supervise(struct supervisor *sv)
             return 0;
         if (sv->ended)
             begin_ending(sv);
-        if (sv->phase == PHASE_ENDING && clock_monotonic_ms() >= sv->phase_ends_ms) {
-            sv->phase = PHASE_KILLING;
-            sv->phase_ends_ms = clock_monotonic_ms() + GIVE_UP_MS;
-        }
+        if (sv->phase != PHASE_KILLING && sv->watched)
+            watch(sv);
+        if (sv->phase == PHASE_ENDING && clock_monotonic_ms() >= sv->phase_ends_ms)
+            begin_killing(sv);
         if (sv->phase == PHASE_KILLING) {
             int left = signal_all(sv, SIGKILL);
             if (clock_monotonic_ms() >= sv->phase_ends_ms)
@@ -255,27 +290,31 @@ static void fail_start(int pipe_fd, enum supervisor_kind kind)
 }
 
 /* In the forked child: becomes the command, with nothing of ours but its output. */
-static void become_command(pid_t supervisor, int pipe_fd, const char *cwd, char **argv)
+static void become_command(pid_t supervisor, int pipe_fd, const struct child_limits *limits,
+                           const char *cwd, char **argv)
 {
     sigset_t none;
 
     setpgid(0, 0);
-    /* Should somebody kill the supervisor itself, at least the command goes with it. */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != supervisor)
-        _exit(127);
     for (int signum = 1; signum < NSIG; signum++)
         signal(signum, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (*cwd && chdir(cwd) != 0)
         fail_start(pipe_fd, SUPERVISOR_CHDIR_FAILED);
+    if (child_limits_apply(limits) != 0)
+        fail_start(pipe_fd, SUPERVISOR_LIMITS_FAILED);
+    /* Should somebody kill the supervisor itself, at least the command goes with it. Last, since a
+     * change of user forgets it. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != supervisor)
+        _exit(127);
     execvp(argv[0], argv);
     fail_start(pipe_fd, SUPERVISOR_EXEC_FAILED);
 }
 
 /* Runs the command; ends the process when that cannot be done. */
-static pid_t start_command(const char *cwd, char **argv)
+static pid_t start_command(const struct child_limits *limits, const char *cwd, char **argv)
 {
     struct supervisor_msg failure;
     int fds[2];
@@ -287,7 +326,7 @@ static pid_t start_command(const char *cwd, char **argv)
         _exit(1);
     }
     if (pid == 0)
-        become_command(self, fds[1], cwd, argv);
+        become_command(self, fds[1], limits, cwd, argv);
     close(fds[1]);
     /* The pipe closes by itself when the command has been executed. */
     if (read(fds[0], &failure, sizeof(failure)) == sizeof(failure)) {
@@ -317,7 +356,9 @@ void child_main(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], CHILD_SUPERVISOR) != 0)
         return;
-    if (argc < 5 || fcntl(CHILD_SOCKET, F_SETFD, FD_CLOEXEC) != 0) {
+    struct supervisor sv = {0};
+    if (argc < 6 || fcntl(CHILD_SOCKET, F_SETFD, FD_CLOEXEC) != 0 ||
+        !child_limits_read(argv[4], &sv.limits)) {
         fprintf(stderr, "%s: " CHILD_SUPERVISOR " is for this program's own use\n", argv[0]);
         _exit(EXIT_USAGE);
     }
@@ -325,15 +366,16 @@ void child_main(int argc, char **argv)
      * business. */
     closefrom(CHILD_SOCKET + 1);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    struct supervisor sv = {.grace_ms = strtol(argv[2], NULL, 10),
-                            .signal_fd = take_over_signals()};
+    sv.grace_ms = strtol(argv[2], NULL, 10);
+    sv.watched = sv.limits.memory > 0 || sv.limits.processes > 0;
+    sv.signal_fd = take_over_signals();
     if (sv.signal_fd < 0) {
         say(SUPERVISOR_FORK_FAILED, errno);
         _exit(1);
     }
     /* If we were orphaned before this line, the end of the socket tells us. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    sv.command = start_command(argv[3], argv + 4);
+    sv.command = start_command(&sv.limits, argv[3], argv + 5);
     say(SUPERVISOR_STARTED, sv.command);
     int left = supervise(&sv);
     if (left > 0)

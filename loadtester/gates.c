@@ -1,0 +1,199 @@
+#include "loadtester/gates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+enum { FORWARD_MS = 10000, MAX_ANSWER = 64 * 1024 };
+
+/* An open gate; one that is closed is not kept. */
+struct gate {
+    struct gate *next;
+    char *key; /* "podinfo.test", "rollback.podinfo.test" */
+};
+
+struct gates {
+    struct http_client *client;
+    char *url;
+    struct gate *open;
+    int n_open;
+};
+
+struct gates *gates_new(struct http_client *client, const char *url)
+{
+    struct gates *gates = heap_alloc(sizeof(*gates));
+    size_t len = url ? strlen(url) : 0;
+
+    *gates = (struct gates){.client = client, .url = heap_strdup(url)};
+    while (len > 0 && gates->url[len - 1] == '/')
+        gates->url[--len] = '\0';
+    return gates;
+}
+
+void gates_free(struct gates *gates)
+{
+    if (!gates)
+        return;
+    while (gates->open) {
+        struct gate *gate = gates->open;
+        gates->open = gate->next;
+        free(gate->key);
+        free(gate);
+    }
+    free(gates->url);
+    free(gates);
+}
+
+/* --- in memory
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static struct gate **find(struct gates *gates, const char *key)
+{
+    struct gate **link = &gates->open;
+
+    while (*link && strcmp((*link)->key, key) != 0)
+        link = &(*link)->next;
+    return link;
+}
+
+static bool set_open(struct gates *gates, const char *key, bool open)
+{
+    struct gate **link = find(gates, key);
+    struct gate *gate = *link;
+
+    if (gate && !open) {
+        *link = gate->next;
+        gates->n_open--;
+        free(gate->key);
+        free(gate);
+    } else if (!gate && open) {
+        if (gates->n_open == GATES_MAX_OPEN)
+            return false;
+        gate = heap_alloc(sizeof(*gate));
+        *gate = (struct gate){.next = gates->open, .key = heap_strdup(key)};
+        gates->open = gate;
+        gates->n_open++;
+    }
+    return true;
+}
+
+static void reply_check(struct http_conn_request *req, bool open)
+{
+    http_reply_text(req, open ? 200 : 403, open ? "Approved" : "Forbidden");
+}
+
+static void reply_set(struct gates *gates, struct http_conn_request *req, const char *key,
+                      bool open)
+{
+    /* A link that is prefetched must not open a gate. */
+    if (strcmp(http_req_method(req), "POST") != 0) {
+        http_reply_text(req, 405, "gates are changed by POST");
+        return;
+    }
+    if (!set_open(gates, key, open)) {
+        http_reply_text(req, 429, "too many gates are open in memory; see --gate-url");
+        return;
+    }
+    log_info("gate_changed", key, open ? "the gate is open" : "the gate is closed");
+    http_reply(req, 202, NULL, "", 0);
+}
+
+static bool has_canary(struct http_conn_request *req, const struct webhook_message *message)
+{
+    if (*message->name && *message->namespace_ && strlen(message->name) <= 253 &&
+        strlen(message->namespace_) <= 253)
+        return true;
+    http_reply_text(req, 400,
+                    "expected a body that names the Canary: {\"name\": \"...\", \"namespace\": "
+                    "\"...\"}");
+    return false;
+}
+
+static void answer_from_memory(struct gates *gates, struct tester_api *api,
+                               struct http_conn_request *req)
+{
+    const char *path = http_req_path(req);
+    struct arena *arena = http_req_arena(req);
+    bool rollback = strncmp(path, "/rollback/", 10) == 0;
+    const char *verb = strrchr(path, '/') + 1;
+    struct webhook_message message;
+
+    if (!rollback && strcmp(path, "/gate/approve") == 0)
+        reply_check(req, true);
+    else if (!rollback && strcmp(path, "/gate/halt") == 0)
+        reply_check(req, false);
+    else if (strcmp(path, arena_printf(arena, "%s%s", rollback ? "/rollback/" : "/gate/", verb)) !=
+                 0 ||
+             (strcmp(verb, "check") != 0 && strcmp(verb, "open") != 0 &&
+              strcmp(verb, "close") != 0))
+        http_reply_text(req, 404, "there is no such gate path");
+    else if (tester_message(api, req, arena, &message) && has_canary(req, &message)) {
+        const char *key = arena_printf(arena, "%s%s.%s", rollback ? "rollback." : "", message.name,
+                                       message.namespace_);
+        if (strcmp(verb, "check") == 0)
+            reply_check(req, *find(gates, key) != NULL);
+        else
+            reply_set(gates, req, key, strcmp(verb, "open") == 0);
+    }
+}
+
+/* --- passed on
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* A request that waits for the gate service. */
+struct passed {
+    struct http_conn_request *req; /* NULL: the client has gone */
+};
+
+static void on_gone(void *arg)
+{
+    struct passed *passed = arg;
+    passed->req = NULL;
+}
+
+/* Without an answer the gate is not open: the release waits. */
+static void on_answer(void *arg, const struct http_result *result)
+{
+    struct passed *passed = arg;
+
+    if (passed->req && result->err != ERR_OK)
+        http_reply_text(
+            passed->req, 503,
+            arena_printf(http_req_arena(passed->req), "the gate service: %s", result->info->text));
+    else if (passed->req)
+        http_reply(passed->req, result->status, *result->content_type ? result->content_type : NULL,
+                   result->body, result->body_len);
+    free(passed);
+}
+
+static void pass_on(struct gates *gates, struct http_conn_request *req)
+{
+    struct arena *arena = http_req_arena(req);
+    struct passed *passed = heap_alloc(sizeof(*passed));
+    const char *authorization = http_req_header(req, "authorization");
+    const struct http_header headers[] = {
+        {"Content-Type", "application/json"}, {"Authorization", authorization}, {NULL, NULL}};
+    const struct http_header anonymous[] = {{"Content-Type", "application/json"}, {NULL, NULL}};
+    struct http_request request = {.method = http_req_method(req),
+                                   .url =
+                                       arena_printf(arena, "%s%s", gates->url, http_req_path(req)),
+                                   .headers = authorization ? headers : anonymous,
+                                   .timeout_ms = FORWARD_MS,
+                                   .max_body = MAX_ANSWER};
+
+    request.body = http_req_body(req, &request.body_len);
+    *passed = (struct passed){.req = req};
+    http_req_on_gone(req, on_gone, passed);
+    (void)http_send(gates->client, &request, on_answer, passed);
+}
+
+void gates_answer(struct gates *gates, struct tester_api *api, struct http_conn_request *req)
+{
+    if (gates->url)
+        pass_on(gates, req);
+    else
+        answer_from_memory(gates, api, req);
+}

@@ -1,0 +1,237 @@
+#include "loadtester/task_run.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/expo.h"
+#include "base/log.h"
+#include "loadtester/talker.h"
+
+static struct expo_metric ended = {.name = "flagger_loadtester_tasks_total",
+                                   .help = "Tasks that ended, by type and result",
+                                   .type = EXPO_COUNTER,
+                                   .labels = {"type", "result"}};
+static struct expo_metric running = {.name = "flagger_loadtester_tasks_running",
+                                     .help = "Tasks that run now",
+                                     .type = EXPO_GAUGE,
+                                     .labels = {"type"}};
+static const double run_buckets[] = {0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 0};
+static struct expo_metric seconds = {.name = "flagger_loadtester_task_duration_seconds",
+                                     .help = "How long tasks ran",
+                                     .type = EXPO_HISTOGRAM,
+                                     .labels = {"type"},
+                                     .buckets = run_buckets};
+static const double spawn_buckets[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                       0.1,   0.25,   0.5,   1,    5,     0};
+static struct expo_metric spawn = {.name = "flagger_loadtester_spawn_seconds",
+                                   .help = "From the request to the start of its task, the queue "
+                                           "included",
+                                   .type = EXPO_HISTOGRAM,
+                                   .labels = {"type"},
+                                   .buckets = spawn_buckets};
+
+static void tell_state(struct task *task)
+{
+    struct task_listener *next;
+
+    for (struct task_listener *listener = task->listeners; listener; listener = next) {
+        next = listener->next; /* it may go with its request */
+        listener->on_state(listener->arg, task);
+    }
+}
+
+static void set_state(struct task *task, enum task_state state)
+{
+    assert(state == TASK_RUNNING ? task->state == TASK_QUEUED : state > TASK_RUNNING);
+    assert(task->state <= TASK_RUNNING);
+    task->state = state;
+    tell_state(task);
+}
+
+static void hear(void *arg, const char *data, size_t len)
+{
+    struct task *task = arg;
+    struct task_listener *next;
+
+    output_add(&task->output, data, len);
+    for (struct task_listener *listener = task->listeners; listener; listener = next) {
+        next = listener->next;
+        listener->on_output(listener->arg, data, len);
+    }
+}
+
+static void hear_line(void *arg, const char *line)
+{
+    hear(arg, line, strlen(line));
+    hear(arg, "\n", 1);
+}
+
+/* --- the end
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void log_end(const struct task *task)
+{
+    struct arena *arena = arena_new();
+    const char *output =
+        task->plan.log_output ? output_tail(&task->output, arena, RUNNER_LIST_TAIL) : "";
+
+    if (task->error)
+        log_error("task_failed", task->canary, task->error, LOG_STR("type", task->type->name),
+                  LOG_STR("command", task->plan.text), LOG_STR("output", output),
+                  LOG_INT("id", task->id));
+    else
+        log_info("task_finished", task->canary, "the task ended well",
+                 LOG_STR("type", task->type->name), LOG_STR("command", task->plan.text),
+                 LOG_STR("output", output), LOG_INT("id", task->id));
+    arena_free(arena);
+}
+
+static void tell_waiters(struct task *task)
+{
+    struct arena *arena = arena_new();
+    struct task_result told = {.text = task->plan.text,
+                               .error = task->error,
+                               .output = task->waiters ? output_text(&task->output, arena) : ""};
+
+    for (struct task_waiter *waiter = task->waiters; waiter; waiter = waiter->next)
+        waiter->done(waiter->arg, &told);
+    task->waiters = NULL;
+    arena_free(arena);
+}
+
+static void read_summary(struct task *task)
+{
+    struct arena *arena = arena_new();
+
+    task->has_summary = summary_parse(output_text(&task->output, arena), &task->summary);
+    arena_free(arena);
+}
+
+static void finish(struct task *task, const char *error, int64_t elapsed_ms)
+{
+    task->child = NULL;
+    task->talker = NULL;
+    task->error = error ? arena_strdup(task->arena, error) : NULL;
+    task->elapsed_ms = elapsed_ms;
+    if (task->ran) {
+        read_summary(task);
+        expo_add(&running, -1, task->type->name);
+        expo_observe(&seconds, (double)elapsed_ms / 1000, task->type->name);
+    }
+    expo_add(&ended, 1, task->type->name, error ? "failed" : "ok");
+    log_end(task);
+    tell_waiters(task);
+    set_state(task, error ? TASK_FAILED : TASK_SUCCEEDED);
+    task->listeners = NULL;
+    task->on_end(task->runner, task);
+}
+
+/* Why a command did not end well, NULL when it did. */
+static const char *child_error(struct task *task, const struct child_result *result,
+                               int64_t timeout_ms)
+{
+    char limit[DURATION_TEXT];
+
+    if (result->err != ERR_OK)
+        return result->info->text;
+    if (result->over_limit)
+        return arena_printf(task->arena, "ended: it used more %s than a task may",
+                            result->over_limit);
+    if (result->timed_out)
+        return arena_printf(task->arena, "timed out after %s",
+                            duration_format(timeout_ms * 1000000, limit));
+    if (result->stopped)
+        return "stopped, the load tester shuts down";
+    if (result->signal)
+        return arena_printf(task->arena, "signal %d", result->signal);
+    if (result->exit_status)
+        return arena_printf(task->arena, "exit status %d", result->exit_status);
+    return NULL;
+}
+
+static void on_child_done(void *arg, const struct child_result *result)
+{
+    struct task *task = arg;
+
+    task->exit_status = result->exit_status;
+    task->signal = result->signal;
+    finish(task, child_error(task, result, task->plan.timeout_ms), result->elapsed_ms);
+}
+
+static void on_talker_done(void *arg, const struct talker_result *result)
+{
+    finish(arg, result->error, result->elapsed_ms);
+}
+
+/* --- the start
+ * --------------------------------------------------------------------------------------------------
+ */
+
+void task_run(struct task *task, struct loop *loop, const struct runner_options *options)
+{
+    task->waited_ms = clock_monotonic_ms() - task->queued_at_ms;
+    if (task->plan.timeout_ms == 0 || task->plan.timeout_ms > options->timeout_ms)
+        task->plan.timeout_ms = options->timeout_ms;
+    log_info("task_started", task->canary, "a task was started", LOG_STR("type", task->type->name),
+             LOG_STR("command", task->plan.text), LOG_INT("id", task->id));
+    expo_add(&running, 1, task->type->name);
+    expo_observe(&spawn, (double)task->waited_ms / 1000, task->type->name);
+    task->ran = true;
+    set_state(task, TASK_RUNNING);
+    if (task->plan.talk) {
+        task->talker = talker_start(loop, options->client, &task->plan, task->plan.timeout_ms,
+                                    hear_line, on_talker_done, task);
+        return;
+    }
+    struct child_spec spec = {.argv = task->plan.argv,
+                              .env = options->env,
+                              .limits = &options->limits,
+                              .timeout_ms = task->plan.timeout_ms,
+                              .max_output = 1, /* kept here, its beginning and its end */
+                              .on_output = hear};
+    task->child = child_spawn(loop, &spec, on_child_done, task);
+}
+
+void task_stop(struct task *task)
+{
+    if (task->child)
+        child_stop(task->child);
+    else if (task->talker)
+        talker_stop(task->talker);
+    else if (task->state == TASK_QUEUED)
+        finish(task, "stopped before it began, the load tester shuts down", 0);
+}
+
+void task_free(struct task *task)
+{
+    output_fini(&task->output);
+    arena_free(task->arena); /* the task is in it */
+}
+
+/* --- looking
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+bool task_has_ended(const struct task *task)
+{
+    return task->state == TASK_SUCCEEDED || task->state == TASK_FAILED;
+}
+
+void task_listen(struct task *task, struct task_listener *listener)
+{
+    listener->next = task->listeners;
+    task->listeners = listener;
+}
+
+void task_unlisten(struct task *task, struct task_listener *listener)
+{
+    for (struct task_listener **link = &task->listeners; *link; link = &(*link)->next) {
+        if (*link == listener) {
+            *link = listener->next;
+            return;
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/* One run of a task, private to runner*.c: from the queue through the child or conversation to its
+ * end. */
+#ifndef LOADTESTER_TASK_RUN_H
+#define LOADTESTER_TASK_RUN_H
+
+#include "loadtester/output.h"
+#include "loadtester/runner.h"
+
+enum task_state { TASK_QUEUED, TASK_RUNNING, TASK_SUCCEEDED, TASK_FAILED };
+
+/* Someone who waits for a task's end. */
+struct task_waiter {
+    struct task_waiter *next;
+    runner_done_fn done;
+    void *arg;
+};
+
+struct task {
+    struct task *next;
+    struct arena *arena; /* also what the order came with */
+    uint64_t id;
+    const struct task_type *type;
+    const char *canary, *checksum;
+    struct task_plan plan;
+    enum task_state state;
+    bool ran;                      /* it left the queue */
+    int64_t queued_ms;             /* wall clock: when it was asked for */
+    int64_t waited_ms, elapsed_ms; /* in the queue; from start to end */
+    int64_t queued_at_ms;          /* monotonic */
+    struct child *child;           /* one of these while it runs */
+    struct talker *talker;
+    struct task_waiter *waiters;
+    int n_waiters;
+    struct task_listener *listeners;
+    uint64_t ended; /* the how-manieth that ended */
+    struct output output;
+    const char *error; /* of task_result */
+    int exit_status, signal;
+    bool has_summary;
+    struct summary summary;
+    void (*on_end)(void *arg, struct task *task); /* the runner's */
+    void *runner;
+};
+
+/* Queued -> running. on_end is called once when it has ended, from the loop. */
+void task_run(struct task *task, struct loop *loop, const struct runner_options *options);
+/* Ends it: a task that waits at once, one that runs by and by. */
+void task_stop(struct task *task);
+void task_free(struct task *task);
+
+#endif

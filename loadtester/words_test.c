@@ -1,0 +1,119 @@
+/* words: quoting without a shell, and what is refused because only a shell could do it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "loadtester/words.h"
+
+struct good {
+    const char *text;
+    const char *words; /* joined with '|' */
+};
+
+static const struct good good[] = {
+    {"hey", "hey"},
+    {"  hey -z 1m\thttp://x/  ", "hey|-z|1m|http://x/"},
+    {"hey -H 'a: b' -m POST", "hey|-H|a: b|-m|POST"},
+    {"hey \"a b\"c'd e'", "hey|a bcd e"},
+    {"hey '' \"\" x", "hey|||x"},
+    {"hey a\\ b \\$HOME \\;", "hey|a b|$HOME|;"},
+    {"hey '$(id)' \"\\$(id)\" '`id`'", "hey|$(id)|$(id)|`id`"},
+    {"hey \"a\\b\" \"a\\\\b\" \"a\\\"b\"", "hey|a\\b|a\\b|a\"b"},
+    {"hey \\\n  -z 1m\n", "hey|-z|1m"},
+    {"hey a\\\nb", "hey|ab"},
+    {"hey \"a\\\nb\"", "hey|ab"},
+    {"hey http://x/?a=1 *.txt ~ [a] {a,b} a#b !", "hey|http://x/?a=1|*.txt|~|[a]|{a,b}|a#b|!"},
+    {"hey 'a\nb'", "hey|a\nb"},
+    {"hey \xc3\xa4\xe2\x80\xae \xef\xbc\x9b", "hey|\xc3\xa4\xe2\x80\xae|\xef\xbc\x9b"},
+};
+
+static const char *bad[][2] = {
+    {"", "there is no command"},
+    {" \n\t ", "there is no command"},
+    {"hey 'a", "the quote at character 5 is not closed"},
+    {"hey \"a", "the quote at character 5 is not closed"},
+    {"hey a\\", "the backslash at character 6 escapes nothing"},
+    {"hey; id", "';' at character 4 needs a shell; quote it if it is text"},
+    {"hey | sh", "'|' at character 5 needs a shell; quote it if it is text"},
+    {"hey &", "'&' at character 5 needs a shell; quote it if it is text"},
+    {"hey http://x/?a=1&b=2", "'&' at character 18 needs a shell; quote it if it is text"},
+    {"hey > /tmp/x", "'>' at character 5 needs a shell; quote it if it is text"},
+    {"hey < /tmp/x", "'<' at character 5 needs a shell; quote it if it is text"},
+    {"(hey)", "'(' at character 1 needs a shell; quote it if it is text"},
+    {"hey)", "')' at character 4 needs a shell; quote it if it is text"},
+    {"hey $HOME", "'$' at character 5 needs a shell; quote it if it is text"},
+    {"hey \"$(id)\"", "'$' at character 6 needs a shell; quote it if it is text"},
+    {"hey `id`", "'`' at character 5 needs a shell; quote it if it is text"},
+    {"hey \"`id`\"", "'`' at character 6 needs a shell; quote it if it is text"},
+    {"hey # x", "'#' at character 5 needs a shell; quote it if it is text"},
+    {"hey\nid", "the line break at character 4 needs a shell"},
+};
+
+static const char *join(struct arena *arena, const char *const *words)
+{
+    const char *text = "";
+    for (size_t i = 0; words[i]; i++)
+        text = arena_printf(arena, "%s%s%s", text, i ? "|" : "", words[i]);
+    return text;
+}
+
+static void test_good(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        const char *const *words;
+        struct errinfo info = {0};
+        if (words_split(arena, good[i].text, &words, &info) != ERR_OK)
+            fail_msg("%s: %s", good[i].text, info.text);
+        assert_string_equal(join(arena, words), good[i].words);
+    }
+    arena_free(arena);
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const char *const *words;
+        struct errinfo info = {0};
+        if (words_split(arena, bad[i][0], &words, &info) != ERR_INVALID)
+            fail_msg("%s was taken for words", bad[i][0]);
+        assert_string_equal(info.text, bad[i][1]);
+    }
+    arena_free(arena);
+}
+
+static void test_many(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const *words;
+    struct errinfo info = {0};
+    char text[2 * WORDS_MAX + 3];
+    for (int i = 0; i <= WORDS_MAX; i++)
+        memcpy(text + 2 * (size_t)i, "a ", 2);
+    text[2 * WORDS_MAX] = '\0';
+    assert_int_equal(words_split(arena, text, &words, &info), ERR_OK);
+    assert_non_null(words[WORDS_MAX - 1]);
+    assert_null(words[WORDS_MAX]);
+    memcpy(text + 2 * (size_t)WORDS_MAX, "a", 2);
+    assert_int_equal(words_split(arena, text, &words, &info), ERR_INVALID);
+    assert_string_equal(info.text, "more than 1024 words");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
