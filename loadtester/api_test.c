@@ -10,9 +10,10 @@
 #include "base/expo.h"
 #include "base/log.h"
 #include "loadtester/api.h"
+#include "loadtester/gates.h"
 #include "net/client.h"
 
-enum { WATCHDOG_MS = 30000 };
+enum { WATCHDOG_MS = 30000, MAX_RUNNING = 16 };
 
 struct fixture {
     struct loop *loop;
@@ -51,11 +52,17 @@ static int set_up(void **state)
     struct fixture *f = &fixture;
     struct errinfo info = {0};
     log_set_level("error");
-    f->api.runner = runner_new(f->loop, 30000);
+    f->client = http_client_new(f->loop, NULL);
+    f->api.runner = runner_new(f->loop, &(struct runner_options){.timeout_ms = 30000,
+                                                                 .max_running = MAX_RUNNING,
+                                                                 .max_per_canary = MAX_RUNNING,
+                                                                 .max_queued = 0});
+    f->api.loop = f->loop;
+    f->api.policy.shell = true;
+    f->api.gates = gates_new(f->client, NULL);
     struct http_server_options options = {
         .address = "127.0.0.1", .routes = tester_routes, .arg = &f->api};
     assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
-    f->client = http_client_new(f->loop, NULL);
     f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
     *state = f;
@@ -69,6 +76,7 @@ static int tear_down(void **state)
     assert_int_equal(loop_run(f->loop), 0);
     assert_false(f->timed_out);
     http_server_free(f->server);
+    gates_free(f->api.gates);
     loop_free(f->loop);
     runner_free(f->api.runner);
     arena_free(f->arena);
@@ -147,14 +155,14 @@ static void a_client_that_waits_is_told_of_the_shutdown(void **state)
 static void too_many_tasks_are_refused_with_a_time(void **state)
 {
     struct fixture *f = *state;
-    for (int i = 0; i < RUNNER_MAX_RUNNING; i++)
+    for (int i = 0; i < MAX_RUNNING; i++)
         post(f, "cmd", arena_printf(f->arena, "sleep 6%d", i));
-    RUN_UNTIL(f, f->answers == RUNNER_MAX_RUNNING);
+    RUN_UNTIL(f, f->answers == MAX_RUNNING);
     assert_int_equal(f->status, 202);
     static const char *const types[] = {"cmd", "bash"};
     for (int i = 0; i < 2; i++) {
         post(f, types[i], "sleep 700");
-        RUN_UNTIL(f, f->answers == RUNNER_MAX_RUNNING + 1 + i);
+        RUN_UNTIL(f, f->answers == MAX_RUNNING + 1 + i);
         assert_int_equal(f->status, 429);
         assert_string_equal(f->retry_after, "10");
     }

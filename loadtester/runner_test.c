@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "loadtester/runner.h"
 
-enum { WATCHDOG_MS = 60000 };
+enum { WATCHDOG_MS = 60000, MAX_RUNNING = 30, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };
 
 struct fixture {
     struct loop *loop;
@@ -51,7 +51,10 @@ static int set_up(void **state)
     fixture = (struct fixture){.loop = loop_new(20000), .arena = arena_new()};
     struct fixture *f = &fixture;
     log_set_level("error");
-    f->runner = runner_new(f->loop, 30000);
+    f->runner = runner_new(f->loop, &(struct runner_options){.timeout_ms = 30000,
+                                                             .max_running = MAX_RUNNING,
+                                                             .max_per_canary = MAX_PER_CANARY,
+                                                             .max_queued = MAX_QUEUED});
     f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
     *state = f;
@@ -88,14 +91,38 @@ static void on_ended(void *arg, const struct task_result *result)
     snprintf(f->output, sizeof(f->output), "%s", result->output);
 }
 
+/* canary is "name.namespace"; argv NULL: the command for a shell. */
+static struct runner_order order(const struct task_type *type, const char *canary,
+                                 const char *command, const char *const *argv)
+{
+    struct arena *arena = arena_new();
+    struct webhook_message *message = ARENA_NEW(arena, struct webhook_message);
+    const char *dot = strchr(canary, '.');
+    struct runner_order made = {.type = type, .message = message, .arena = arena};
+
+    *message =
+        (struct webhook_message){.name = arena_strndup(arena, canary, (size_t)(dot - canary)),
+                                 .namespace_ = arena_strdup(arena, dot + 1),
+                                 .checksum = "r1"};
+    made.plan.text = made.plan.key = arena_strdup(arena, command);
+    made.plan.bounds = (struct task_bounds){.max_error_rate = -1, .max_p99_ms = -1};
+    const char **words = arena_array(arena, 4, sizeof(*words));
+    words[0] = argv ? argv[0] : "sh";
+    words[1] = argv ? NULL : "-c";
+    words[2] = made.plan.text;
+    made.plan.argv = words;
+    return made;
+}
+
 static enum runner_start start(struct fixture *f, const struct task_type *type, const char *canary,
                                const char *command)
 {
-    const char *const argv[] = {"sh", "-c", command, NULL};
-    struct task_command task = {.argv = argv, .text = command};
+    struct runner_order made = order(type, canary, command, NULL);
     int before = f->ended;
-    enum runner_start started = runner_start(f->runner, type, canary, &task, true, on_ended, f);
+    const char *full = NULL;
+    enum runner_start started = runner_start(f->runner, &made, true, on_ended, f, &full);
     assert_int_equal(f->ended, before); /* never before it has returned */
+    assert_true(started != RUNNER_FULL || *full);
     return started;
 }
 
@@ -153,9 +180,9 @@ static void a_program_that_is_not_there_is_told(void **state)
 {
     struct fixture *f = *state;
     const char *const argv[] = {"/no/such/program", NULL};
-    struct task_command task = {.argv = argv, .text = "x", .log_output = true};
-    assert_int_equal(runner_start(f->runner, &quick, "a.b", &task, false, on_ended, f),
-                     RUNNER_STARTED);
+    struct runner_order made = order(&quick, "a.b", "x", argv);
+    made.plan.log_output = true;
+    assert_int_equal(runner_start(f->runner, &made, false, on_ended, f, NULL), RUNNER_STARTED);
     RUN_UNTIL(f, f->ended == 1);
     assert_true(strlen(f->error) > 0);
     assert_string_equal(state_of(f, "x"), "failed");
@@ -187,16 +214,78 @@ static void waiters_have_a_maximum(void **state)
     assert_int_equal(start(f, &quick, "a.b", "true"), RUNNER_STOPPED);
 }
 
-static void running_tasks_have_a_maximum(void **state)
+/* One Canary leaves places to others; what waits begins in the order in which it came. */
+static void places_are_shared_and_the_queue_has_an_end(void **state)
 {
     struct fixture *f = *state;
-    for (int i = 0; i < RUNNER_MAX_RUNNING; i++)
+    for (int i = 0; i < MAX_PER_CANARY; i++)
         assert_int_equal(start(f, &quick, "a.b", arena_printf(f->arena, "sleep 6%d", i)),
                          RUNNER_STARTED);
-    assert_int_equal(start(f, &quick, "a.b", "sleep 600"), RUNNER_FULL);
+    assert_int_equal(start(f, &quick, "a.b", "echo one"), RUNNER_STARTED);
+    assert_string_equal(state_of(f, "echo one"), "queued");
+    assert_int_equal(start(f, &quick, "a.b", "echo one"), RUNNER_RUNS_ALREADY);
+    for (int i = MAX_PER_CANARY; i < MAX_RUNNING; i++)
+        assert_int_equal(start(f, &quick, "c.b", arena_printf(f->arena, "sleep 7%d", i)),
+                         RUNNER_STARTED);
+    assert_string_equal(state_of(f, "sleep 729"), "running");
+    for (int i = 1; i < MAX_QUEUED; i++)
+        assert_int_equal(start(f, &quick, "d.b", arena_printf(f->arena, "echo %d", i)),
+                         RUNNER_STARTED);
+    assert_int_equal(start(f, &quick, "d.b", "echo full"), RUNNER_FULL);
     assert_int_equal(start(f, &quick, "a.b", "sleep 60"), RUNNER_RUNS_ALREADY);
     runner_stop(f->runner);
-    RUN_UNTIL(f, f->ended == RUNNER_MAX_RUNNING + 1);
+    RUN_UNTIL(f, f->ended == MAX_RUNNING + MAX_QUEUED + 2);
+}
+
+static void what_waits_runs_when_a_place_is_free(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < MAX_PER_CANARY; i++)
+        assert_int_equal(start(f, &quick, "a.b", arena_printf(f->arena, "sleep 0.%d", 300 + i)),
+                         RUNNER_STARTED);
+    assert_int_equal(start(f, &quick, "a.b", "echo waited"), RUNNER_STARTED);
+    assert_string_equal(state_of(f, "echo waited"), "queued");
+    RUN_UNTIL(f, f->ended == MAX_PER_CANARY + 1);
+    assert_string_equal(state_of(f, "echo waited"), "succeeded");
+    assert_true(json_int_at(json_elem(list(f), 0), 0, "queuedMilliseconds", NULL) > 100);
+}
+
+static void a_failed_run_is_told_at_the_next_check_once(void **state)
+{
+    struct fixture *f = *state;
+    struct runner_order made = order(&other, "a.b", "exit 3", NULL);
+    made.plan.bounds.fail_on_error = true;
+    assert_int_equal(runner_start(f->runner, &made, false, on_ended, f, NULL), RUNNER_STARTED);
+    RUN_UNTIL(f, f->ended == 1);
+    struct runner_order next = order(&other, "a.b", "exit 3", NULL);
+    assert_string_equal(runner_verdict(f->runner, &next, f->arena),
+                        "load test \"exit 3\" failed: exit status 3");
+    assert_null(runner_verdict(f->runner, &next, f->arena));
+    arena_free(next.arena);
+}
+
+static void too_much_ends_a_task(void **state)
+{
+    struct fixture *f = *state;
+    struct runner *bounded = runner_new(
+        f->loop, &(struct runner_options){.timeout_ms = 30000,
+                                          .max_running = 1,
+                                          .max_per_canary = 1,
+                                          .limits = {.processes = 20, .memory = 64 << 20}});
+    static const char *const hogs[][2] = {
+        {"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do sleep 60 & done; wait",
+         "ended: it used more processes than a task may"},
+        /* two that stay below what one process may have */
+        {"for i in 1 2; do head -c 50m /dev/zero | tail & done; wait; sleep 60",
+         "ended: it used more memory than a task may"},
+    };
+    for (int i = 0; i < 2; i++) {
+        struct runner_order made = order(&quick, "a.b", hogs[i][0], NULL);
+        assert_int_equal(runner_start(bounded, &made, false, on_ended, f, NULL), RUNNER_STARTED);
+        RUN_UNTIL(f, f->ended == i + 1);
+        assert_string_equal(f->error, hogs[i][1]);
+    }
+    runner_free(bounded);
 }
 
 static void a_task_that_ran_long_is_kept_longest(void **state)
@@ -229,15 +318,20 @@ static void ten_thousand_requests_leave_nothing(void **state)
     for (int i = 0; i < REQUESTS; i++) {
         const char *command = arena_printf(f->arena, "true %d", i % DISTINCT);
         const char *const argv[] = {"true", NULL};
-        struct task_command task = {.argv = argv, .text = command};
-        enum runner_start answer =
-            runner_start(f->runner, &other, "a.b", &task, false, on_ended, f);
+        struct runner_order made =
+            order(&other, arena_printf(f->arena, "a%d.b", i % DISTINCT), command, argv);
+        enum runner_start answer = runner_start(f->runner, &made, false, on_ended, f, NULL);
+        if (answer == RUNNER_FULL) {
+            RUN_UNTIL(f, f->ended == started);
+            made = order(&other, arena_printf(f->arena, "a%d.b", i % DISTINCT), command, argv);
+            answer = runner_start(f->runner, &made, false, on_ended, f, NULL);
+        }
         assert_true(answer == RUNNER_STARTED || answer == RUNNER_RUNS_ALREADY);
         started += answer == RUNNER_STARTED;
         if (i % 1000 == 999)
             RUN_UNTIL(f, f->ended == started);
     }
-    assert_true(started >= DISTINCT && started <= 10 * DISTINCT);
+    assert_true(started >= DISTINCT && started <= REQUESTS);
     assert_in_range(json_len(list(f)), DISTINCT, RUNNER_KEPT);
     /* Two for the loop's own use at the first child. */
     assert_in_range(open_files(), before, before + 2);
@@ -253,7 +347,10 @@ int main(int argc, char **argv)
         CASE(a_program_that_is_not_there_is_told),
         CASE(the_same_task_is_one_and_all_wait_for_its_end),
         CASE(waiters_have_a_maximum),
-        CASE(running_tasks_have_a_maximum),
+        CASE(places_are_shared_and_the_queue_has_an_end),
+        CASE(what_waits_runs_when_a_place_is_free),
+        CASE(a_failed_run_is_told_at_the_next_check_once),
+        CASE(too_much_ends_a_task),
         CASE(a_task_that_ran_long_is_kept_longest),
         CASE(ten_thousand_requests_leave_nothing),
     };

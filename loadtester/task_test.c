@@ -13,24 +13,55 @@ static const struct {
     const char *metadata;
     const char *type;  /* NULL: no such type */
     const char *error; /* NULL: it can be run */
-    const char *shell, *text;
+    const char *argv;  /* joined with '|' */
+    const char *text;
     bool log_output, return_output;
 } cases[] = {
-    {"{\"cmd\":\"x\"}", "cmd", NULL, "sh", "x", false, false},
-    {"{\"type\":\"\",\"cmd\":\"x\"}", "cmd", NULL, "sh", "x", false, false},
-    {"{\"type\":\"cmd\",\"cmd\":\"x y\",\"logCmdOutput\":\"true\"}", "cmd", NULL, "sh", "x y", true,
-     false},
-    {"{\"type\":\"bash\",\"cmd\":\"x\",\"returnCmdOutput\":\"true\"}", "bash", NULL, "bash", "x",
-     false, true},
-    {"{\"type\":\"bash\",\"cmd\":\"x\"}", "bash", NULL, "bash", "x", false, false},
+    {"{\"cmd\":\"x\"}", "cmd", NULL, "sh|-c|x", "x", false, false},
+    {"{\"type\":\"\",\"cmd\":\"x\"}", "cmd", NULL, "sh|-c|x", "x", false, false},
+    {"{\"type\":\"cmd\",\"cmd\":\"x y\",\"logCmdOutput\":\"true\"}", "cmd", NULL, "sh|-c|x y",
+     "x y", true, false},
+    {"{\"type\":\"bash\",\"cmd\":\"x\",\"returnCmdOutput\":\"true\"}", "bash", NULL, "bash|-c|x",
+     "x", false, true},
+    {"{\"type\":\"bash\",\"cmd\":\"x\"}", "bash", NULL, "bash|-c|x", "x", false, false},
     {"{\"type\":\"cmd\"}", "cmd", "cmd not found in metadata", NULL, NULL, false, false},
     {"{\"type\":\"bash\",\"cmd\":\"\"}", "bash", "cmd not found in metadata", NULL, NULL, false,
      false},
     {"{\"type\":\"cmd\",\"cmd\":\"x\",\"logCmdOutput\":\"maybe\"}", "cmd", "logCmdOutput", NULL,
      NULL, false, false},
+    {"{\"type\":\"helm\",\"cmd\":\"test podinfo -n 'a b'\"}", "helm", NULL,
+     "helm|test|podinfo|-n|a b", "test podinfo -n 'a b'", false, false},
+    {"{\"type\":\"helmv3\",\"cmd\":\"version\"}", "helmv3", NULL, "helm|version", "version", false,
+     false},
+    {"{\"type\":\"kubectl\",\"cmd\":\"get pods\",\"returnCmdOutput\":\"true\"}", "kubectl", NULL,
+     "kubectl|get|pods", "get pods", false, true},
+    {"{\"type\":\"kubectl\",\"cmd\":\"get pods | sh\"}", "kubectl",
+     "cmd is run by kubectl, without a shell: '|' at character 10 needs a shell", NULL, NULL, false,
+     false},
+    {"{\"cmd\":\"x\",\"failOnError\":\"maybe\"}", "cmd", "metadata.failOnError", NULL, NULL, false,
+     false},
+    {"{\"cmd\":\"x\",\"maxErrorRate\":\"101\"}", "cmd",
+     "metadata.maxErrorRate: expected a percentage", NULL, NULL, false, false},
+    {"{\"cmd\":\"x\",\"maxErrorRate\":\"%\"}", "cmd", "metadata.maxErrorRate", NULL, NULL, false,
+     false},
+    {"{\"cmd\":\"x\",\"maxErrorRate\":\"nan\"}", "cmd", "metadata.maxErrorRate", NULL, NULL, false,
+     false},
+    {"{\"cmd\":\"x\",\"maxP99\":\"fast\"}", "cmd", "metadata.maxP99: expected a duration", NULL,
+     NULL, false, false},
+    {"{\"cmd\":\"x\",\"maxP99\":\"0s\"}", "cmd", "metadata.maxP99", NULL, NULL, false, false},
     {"{\"type\":\"tanka\",\"cmd\":\"x\"}", NULL, NULL, NULL, NULL, false, false},
     {"{\"type\":\"CMD\",\"cmd\":\"x\"}", NULL, NULL, NULL, NULL, false, false},
 };
+
+static const char *join(struct arena *arena, const char *const *words)
+{
+    const char *text = "";
+    for (size_t i = 0; words[i]; i++)
+        text = arena_printf(arena, "%s%s%s", text, i ? "|" : "", words[i]);
+    return text;
+}
+
+static const struct task_policy anything = {.shell = true};
 
 static void metadata_becomes_a_command(void **state)
 {
@@ -50,21 +81,66 @@ static void metadata_becomes_a_command(void **state)
         }
         assert_non_null(type);
         assert_string_equal(type->name, cases[i].type);
-        assert_int_equal(type->blocking, strcmp(type->name, "bash") == 0);
-        struct task_command command = {0};
-        enum err err = type->make(arena, &message, &command, &info);
+        assert_int_equal(type->blocking, strcmp(type->name, "cmd") != 0);
+        struct task_plan plan = {0};
+        enum err err = type->make(arena, &message, &anything, &plan, &info);
         if (cases[i].error) {
             assert_int_equal(err, ERR_INVALID);
             assert_non_null(strstr(info.text, cases[i].error));
         } else {
             assert_int_equal(err, ERR_OK);
-            assert_string_equal(command.argv[0], cases[i].shell);
-            assert_string_equal(command.argv[1], "-c");
-            assert_string_equal(command.argv[2], cases[i].text);
-            assert_null(command.argv[3]);
-            assert_string_equal(command.text, cases[i].text);
-            assert_int_equal(command.log_output, cases[i].log_output);
-            assert_int_equal(command.return_output, cases[i].return_output);
+            assert_string_equal(join(arena, plan.argv), cases[i].argv);
+            assert_string_equal(plan.text, cases[i].text);
+            assert_int_equal(plan.log_output, cases[i].log_output);
+            assert_int_equal(plan.return_output, cases[i].return_output);
+        }
+        arena_free(arena);
+    }
+}
+
+static const struct {
+    const char *type, *cmd;
+    const char *allow; /* one command, NULL: any */
+    bool shell;
+    const char *argv; /* NULL: refused */
+    const char *error;
+} policies[] = {
+    {"cmd", "hey -z 1m http://x/", "hey", false, "hey|-z|1m|http://x/", NULL},
+    {"bash", "hey 'a b'", "hey", false, "hey|a b", NULL},
+    {"cmd", "sh -c id", "hey", false, NULL, "command \"sh\" is not one that --allow-command names"},
+    {"cmd", "/tmp/hey", "hey", false, NULL, "command \"/tmp/hey\" is not one"},
+    {"cmd", "./hey", "hey", false, NULL, "is not one"},
+    {"cmd", "hey; id", "hey", false, NULL, "cmd is run without a shell (see --allow-shell): ';'"},
+    {"cmd", "hey $(id)", "hey", false, NULL, "'$' at character 5"},
+    {"cmd", "X=1 hey", "hey", false, NULL, "command \"X=1\" is not one"},
+    {"cmd", "''", "hey", false, NULL, "command \"\" is not one"},
+    {"cmd", "hey; id", "hey", true, "sh|-c|hey; id", NULL},
+    {"helm", "test x", "hey", true, NULL, "command \"helm\" is not one"},
+    {"helm", "test x", "helm", false, "helm|test|x", NULL},
+    {"kubectl", "get pods", "hey", false, NULL, "command \"kubectl\" is not one"},
+};
+
+static void only_what_is_allowed_becomes_a_command(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        struct arena *arena = arena_new();
+        struct errinfo info = {0};
+        struct json_object *metadata = json_own(arena, json_object_new_object());
+        json_set_str(metadata, "cmd", policies[i].cmd);
+        struct webhook_message message = {.metadata = metadata};
+        const char *const allow[] = {policies[i].allow, NULL};
+        struct task_policy policy = {.allow = allow, .shell = policies[i].shell};
+        struct task_plan plan = {0};
+        enum err err =
+            task_type_find(policies[i].type)->make(arena, &message, &policy, &plan, &info);
+        if (policies[i].argv) {
+            assert_int_equal(err, ERR_OK);
+            assert_string_equal(join(arena, plan.argv), policies[i].argv);
+        } else {
+            assert_true(err == ERR_DENIED || err == ERR_INVALID);
+            if (!strstr(info.text, policies[i].error))
+                fail_msg("%s: %s", policies[i].cmd, info.text);
         }
         arena_free(arena);
     }
@@ -72,6 +148,7 @@ static void metadata_becomes_a_command(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(metadata_becomes_a_command)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(metadata_becomes_a_command),
+                                       cmocka_unit_test(only_what_is_allowed_becomes_a_command)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
