@@ -1,0 +1,40 @@
+/* environment: what tasks see of ours. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "loadtester/environment.h"
+
+static void only_what_is_named_is_passed(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    char *ours[] = {"PATH=/bin",    "SECRET=x", "HELM_DRIVER=secret",
+                    "AWS_SECRET=y", "LC_ALL=C", "PATHOLOGICAL=1",
+                    "KUBECONFIG=",  "broken",   NULL};
+    const char *const more[] = {"AWS_*", "broken", NULL};
+    const char *const all[] = {"*", NULL};
+    const char *const *env = environment_for_tasks(arena, ours, NULL);
+    const char *const usual[] = {"PATH=/bin", "HELM_DRIVER=secret", "LC_ALL=C",
+                                 "KUBECONFIG=", NULL};
+    for (size_t i = 0; usual[i] || env[i]; i++)
+        assert_string_equal(env[i], usual[i]);
+    env = environment_for_tasks(arena, ours, more);
+    assert_string_equal(env[2], "AWS_SECRET=y");
+    assert_string_equal(env[5], "broken");
+    assert_null(env[6]);
+    env = environment_for_tasks(arena, ours, all);
+    assert_string_equal(env[7], "broken");
+    assert_null(env[8]);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(only_what_is_named_is_passed)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

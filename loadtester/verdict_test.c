@@ -1,0 +1,101 @@
+/* verdict: when a run fails the next check, in which words, and how often that is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "loadtester/verdict.h"
+
+static const struct summary good = {.tool = "hey", .requests = 1000, .errors = 0, .p99_ms = 20};
+static const struct summary bad = {.tool = "hey", .requests = 2000, .errors = 100, .p99_ms = 500};
+static const struct summary mute = {.tool = "wrk", .requests = 10, .errors = 0, .p99_ms = -1};
+
+#define P "load test \"hey x\" failed: "
+
+static const struct {
+    struct task_bounds bounds;
+    const char *error;
+    const struct summary *summary;
+    const char *sentence;
+} cases[] = {
+    {{false, -1, -1}, "exit status 3", &bad, NULL},
+    {{true, -1, -1}, NULL, &good, NULL},
+    {{true, -1, -1}, NULL, NULL, NULL},
+    {{true, -1, -1}, "exit status 3", NULL, P "exit status 3"},
+    {{true, -1, -1}, "exit status 3", &good, P "exit status 3"},
+    {{true, -1, -1}, NULL, &bad, P "5% of the requests failed (100 of 2000)"},
+    {{false, 1, -1}, NULL, &good, NULL},
+    {{false, 5, -1}, NULL, &bad, NULL},
+    {{true, 5, -1}, NULL, &bad, NULL},
+    {{false, 4.9, -1},
+     NULL,
+     &bad,
+     P "5% of the requests failed (100 of 2000), maxErrorRate is 4.9%"},
+    {{false, 0, -1}, NULL, &good, NULL},
+    {{false, 1, -1}, NULL, NULL, P "no summary of hey, ghz or wrk in its output"},
+    {{false, 1, -1}, "timed out after 1m0s", NULL, P "timed out after 1m0s"},
+    {{false, -1, 250}, NULL, &good, NULL},
+    {{false, -1, 250}, NULL, &bad, P "99% of the requests took up to 500ms, maxP99 is 250ms"},
+    {{false, -1, 250}, NULL, &mute, P "wrk did not say how long 99% of the requests took"},
+};
+
+static void bounds_decide(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct task_plan plan = {.text = "hey x", .bounds = cases[i].bounds};
+        const char *sentence = verdict_sentence(arena, &plan, cases[i].error, cases[i].summary);
+        if (!cases[i].sentence != !sentence ||
+            (sentence && strcmp(sentence, cases[i].sentence) != 0))
+            fail_msg("case %zu: %s", i, sentence ? sentence : "(none)");
+    }
+    arena_free(arena);
+}
+
+static void a_failure_is_told_once_and_to_its_revision(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct verdicts *verdicts = verdicts_new();
+    assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r1"));
+    verdicts_put(verdicts, "a.b", "k", "r1", "one");
+    verdicts_put(verdicts, "c.b", "k", "r1", "two");
+    assert_string_equal(verdicts_take(verdicts, arena, "a.b", "k", "r1"), "one");
+    assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r1"));
+    /* a later run that went well takes it back */
+    verdicts_put(verdicts, "c.b", "k", "r1", NULL);
+    assert_null(verdicts_take(verdicts, arena, "c.b", "k", "r1"));
+    /* another revision has its own runs */
+    verdicts_put(verdicts, "a.b", "k", "r1", "three");
+    assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r2"));
+    assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r1"));
+    verdicts_free(verdicts);
+    arena_free(arena);
+}
+
+static void the_oldest_goes_when_there_are_too_many(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct verdicts *verdicts = verdicts_new();
+    for (int i = 0; i <= VERDICT_KEPT; i++)
+        verdicts_put(verdicts, arena_printf(arena, "c%d.b", i), "k", "r1", "bad");
+    assert_null(verdicts_take(verdicts, arena, "c0.b", "k", "r1"));
+    assert_non_null(verdicts_take(verdicts, arena, "c1.b", "k", "r1"));
+    verdicts_free(verdicts);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_decide),
+        cmocka_unit_test(a_failure_is_told_once_and_to_its_revision),
+        cmocka_unit_test(the_oldest_goes_when_there_are_too_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
