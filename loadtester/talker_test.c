@@ -1,0 +1,491 @@
+/*
+ * talker, with the types ngrinder and concord against services that follow their REST documents and
+ * check every request they get: method, path, authorization, form. They are in this process, and
+ * speak HTTP.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "loadtester/talker.h"
+#include "net/server.h"
+
+enum { WATCHDOG_MS = 30000 };
+
+struct fixture {
+    struct loop *loop;
+    struct http_server *server;
+    struct http_client *client;
+    struct arena *arena;
+    struct timer *watchdog;
+    struct task_plan plan;
+    struct talker *talker;
+    bool timed_out;
+    const char *asked;   /* "POST /a; GET /b; " */
+    int polls_to_finish; /* answers RUNNING so often first */
+    const char *final;   /* status at the end */
+    int fail_status;     /* answer everything with this; 0: no */
+    const char *garbage; /* body of every answer; NULL: the right one */
+    int ended;
+    char error[256];
+    char key_file[64];
+};
+
+static void on_watchdog(void *arg)
+{
+    struct fixture *f = arg;
+    f->watchdog = NULL;
+    f->timed_out = true;
+    loop_drain(f->loop);
+}
+
+static void on_drain(void *arg)
+{
+    struct fixture *f = arg;
+    timer_stop(f->watchdog);
+    f->watchdog = NULL;
+    http_client_free(f->client);
+}
+
+/* Notes the request; false: answered already, as the case wants it. */
+static bool hear(struct fixture *f, struct http_conn_request *req)
+{
+    const char *query = http_req_query(req);
+    f->asked = arena_printf(f->arena, "%s%s %s%s%s; ", f->asked, http_req_method(req),
+                            http_req_path(req), *query ? "?" : "", query);
+    if (f->fail_status)
+        http_reply_text(req, f->fail_status, "no");
+    else if (f->garbage)
+        http_reply_json(req, 200, f->garbage);
+    return !f->fail_status && !f->garbage;
+}
+
+static void expect_header(struct http_conn_request *req, const char *name, const char *value)
+{
+    const char *got = http_req_header(req, name);
+    if (!got || strcmp(got, value) != 0)
+        fail_msg("%s %s: header %s is %s, expected %s", http_req_method(req), http_req_path(req),
+                 name, got ? got : "(missing)", value);
+}
+
+/* --- nGrinder */
+
+static void ngrinder_start(void *arg, struct http_conn_request *req)
+{
+    expect_header(req, "authorization", "Basic YWRtaW46c2VjcmV0OjE="); /* admin:secret:1 */
+    if (hear(arg, req))
+        http_reply_json(req, 200, "{\"id\":77,\"testName\":\"t\",\"status\":{\"name\":\"READY\"}}");
+}
+
+static void ngrinder_status(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    expect_header(req, "authorization", "Basic YWRtaW46c2VjcmV0OjE=");
+    if (!hear(f, req))
+        return;
+    const char *state = f->polls_to_finish-- > 0 ? "TESTING" : f->final;
+    http_reply_json(req, 200,
+                    arena_printf(http_req_arena(req),
+                                 "{\"perfTestInfo\":{},\"status\":[{\"id\":77,\"status_id\":\"%s\","
+                                 "\"name\":\"x\"}]}",
+                                 state));
+}
+
+static void ngrinder_stop(void *arg, struct http_conn_request *req)
+{
+    expect_header(req, "authorization", "Basic YWRtaW46c2VjcmV0OjE=");
+    assert_string_equal(http_req_param(req, "action"), "stop");
+    if (hear(arg, req))
+        http_reply_json(req, 200, "{\"success\":true}");
+}
+
+/* --- Concord */
+
+static void expect_part(const char *body, const char *name, const char *value)
+{
+    char part[256];
+    snprintf(part, sizeof(part), "form-data; name=\"%s\"\r\n\r\n%s\r\n--", name, value);
+    if (!strstr(body, part))
+        fail_msg("no part %s=%s in %s", name, value, body);
+}
+
+static void concord_start(void *arg, struct http_conn_request *req)
+{
+    size_t len;
+    const char *body = http_req_body(req, &len);
+    const char *type = http_req_header(req, "content-type");
+    expect_header(req, "authorization", "key-of-the-file");
+    assert_non_null(type);
+    assert_memory_equal(type, "multipart/form-data; boundary=", 30);
+    assert_memory_equal(body + 2, type + 30, strlen(type + 30));
+    expect_part(body, "org", "o");
+    expect_part(body, "project", "p");
+    expect_part(body, "repo", "r");
+    expect_part(body, "entryPoint", "main");
+    expect_part(body, "arguments.endpoint", "http://canary/");
+    expect_part(body, "arguments.users", "10");
+    assert_null(strstr(body, "apiKeyPath"));
+    if (hear(arg, req))
+        http_reply_json(req, 200, "{\"instanceId\":\"0a-1b\",\"ok\":true}");
+}
+
+static void concord_status(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    expect_header(req, "authorization", "key-of-the-file");
+    if (!hear(f, req))
+        return;
+    const char *state = f->polls_to_finish-- > 0 ? "RUNNING" : f->final;
+    http_reply_json(
+        req, 200,
+        arena_printf(http_req_arena(req), "{\"instanceId\":\"0a-1b\",\"status\":\"%s\"}", state));
+}
+
+static void concord_kill(void *arg, struct http_conn_request *req)
+{
+    expect_header(req, "authorization", "key-of-the-file");
+    if (hear(arg, req))
+        http_reply(req, 204, NULL, "", 0);
+}
+
+static const struct http_route routes[] = {
+    {"POST", "/perftest/api/5/clone_and_start", ngrinder_start},
+    {"GET", "/perftest/api/77/status", ngrinder_status},
+    {"PUT", "/perftest/api/77", ngrinder_stop},
+    {"POST", "/api/v1/process", concord_start},
+    {"GET", "/api/v1/process/0a-1b", concord_status},
+    {"DELETE", "/api/v1/process/0a-1b", concord_kill},
+    {NULL, NULL, NULL},
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){
+        .loop = loop_new(20000), .arena = arena_new(), .asked = "", .final = "FINISHED"};
+    struct fixture *f = &fixture;
+    struct errinfo info = {0};
+    struct http_server_options options = {.address = "127.0.0.1", .routes = routes, .arg = f};
+    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
+    f->client = http_client_new(f->loop, NULL);
+    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
+    loop_on_drain(f->loop, on_drain, f);
+    snprintf(f->key_file, sizeof(f->key_file), "/tmp/talker_test.XXXXXX");
+    int fd = mkstemp(f->key_file);
+    assert_int_equal(write(fd, "key-of-the-file\n", 16), 16);
+    close(fd);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    unlink(f->key_file);
+    loop_drain(f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_false(f->timed_out);
+    http_server_free(f->server);
+    loop_free(f->loop);
+    arena_free(f->arena);
+    return 0;
+}
+
+#define RUN_UNTIL(f, condition)                                                                    \
+    do {                                                                                           \
+        while (!(condition) && !(f)->timed_out)                                                    \
+            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
+        assert_false((f)->timed_out);                                                              \
+    } while (0)
+
+static void note(void *arg, const char *line)
+{
+    (void)arg;
+    assert_null(strstr(line, "secret"));
+    assert_null(strstr(line, "key-of-the-file"));
+}
+
+static void on_done(void *arg, const struct talker_result *result)
+{
+    struct fixture *f = arg;
+    f->ended++;
+    snprintf(f->error, sizeof(f->error), "%s", result->error ? result->error : "");
+}
+
+static enum err make(struct fixture *f, const char *type, const char *metadata,
+                     struct errinfo *info)
+{
+    const char *body = arena_printf(f->arena, "{\"metadata\":%s}", metadata);
+    struct webhook_message message;
+    static const struct task_policy anything = {.shell = true};
+    f->plan = (struct task_plan){0};
+    assert_int_equal(webhook_parse(f->arena, body, strlen(body), &message, info), ERR_OK);
+    return task_type_find(type)->make(f->arena, &message, &anything, &f->plan, info);
+}
+
+static void start(struct fixture *f, const char *type, int64_t timeout_ms)
+{
+    struct errinfo info = {0};
+    int port = http_server_port(f->server);
+    const char *metadata =
+        strcmp(type, "ngrinder") == 0
+            ? arena_printf(f->arena,
+                           "{\"server\":\"http://127.0.0.1:%d/\",\"clone\":\"5\",\"username\":"
+                           "\"admin\",\"passwd\":\"c2VjcmV0OjE=\",\"pollInterval\":\"100ms\"}",
+                           port)
+            : arena_printf(f->arena,
+                           "{\"server\":\"http://127.0.0.1:%d\",\"org\":\"o\",\"project\":\"p\","
+                           "\"repo\":\"r\",\"entrypoint\":\"main\",\"endpoint\":\"http://canary/\","
+                           "\"arguments.users\":\"10\",\"arguments.endpoint\":\"no\","
+                           "\"apiKeyPath\":\"%s\",\"pollInterval\":\"1\"}",
+                           port, f->key_file);
+    if (make(f, type, metadata, &info) != ERR_OK)
+        fail_msg("%s", info.text);
+    f->talker = talker_start(f->loop, f->client, &f->plan, timeout_ms, note, on_done, f);
+    assert_int_equal(f->ended, 0);
+}
+
+static void ngrinder_is_polled_to_its_end(void **state)
+{
+    struct fixture *f = *state;
+    f->polls_to_finish = 2;
+    start(f, "ngrinder", 0);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "");
+    assert_string_equal(f->asked,
+                        "POST /perftest/api/5/clone_and_start; GET /perftest/api/77/status; GET "
+                        "/perftest/api/77/status; GET /perftest/api/77/status; ");
+}
+
+static void ngrinder_failures_are_told(void **state)
+{
+    struct fixture *f = *state;
+    f->final = "STOP_BY_ERROR";
+    start(f, "ngrinder", 0);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "nGrinder test 77 ended as STOP_BY_ERROR");
+}
+
+static void ngrinder_is_stopped_when_time_is_up(void **state)
+{
+    struct fixture *f = *state;
+    f->polls_to_finish = 1000;
+    start(f, "ngrinder", 350);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "timed out after 350ms");
+    assert_non_null(strstr(f->asked, "PUT /perftest/api/77?action=stop; "));
+}
+
+static void a_shutdown_stops_ngrinder_too(void **state)
+{
+    struct fixture *f = *state;
+    f->polls_to_finish = 1000;
+    start(f, "ngrinder", 0);
+    RUN_UNTIL(f, strstr(f->asked, "status"));
+    talker_stop(f->talker);
+    talker_stop(f->talker);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "stopped, the load tester shuts down");
+    assert_non_null(strstr(f->asked, "PUT /perftest/api/77?action=stop; "));
+}
+
+/* The test is being made when it is given up: its number is waited for, and it is stopped. */
+static void what_is_being_started_is_stopped_as_well(void **state)
+{
+    struct fixture *f = *state;
+    start(f, "ngrinder", 0);
+    RUN_UNTIL(f, http_client_active(f->client) == 1);
+    talker_stop(f->talker);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->asked,
+                        "POST /perftest/api/5/clone_and_start; PUT /perftest/api/77?action=stop; ");
+}
+
+static void bad_answers_are_told(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        int status;
+        const char *garbage, *error;
+    } cases[] = {
+        {503, NULL, "nGrinder answered 503: no"},
+        {0, "{\"success\":false,\"message\":\"no such test\"}", "nGrinder: no such test"},
+        {0, "[", "nGrinder's answer: "},
+        {0, "null", "nGrinder answered null"},
+        {0, "{\"id\":-4}", "nGrinder's answer has no id"},
+        {0, "{\"id\":\"77/../..\"}", "nGrinder's answer has no id"},
+        {0, "[1,2]", "nGrinder's answer has no id"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        f->fail_status = cases[i].status;
+        f->garbage = cases[i].garbage;
+        f->ended = 0;
+        start(f, "ngrinder", 0);
+        RUN_UNTIL(f, f->ended);
+        if (!strstr(f->error, cases[i].error))
+            fail_msg("%s: %s", cases[i].garbage, f->error);
+    }
+}
+
+static void nobody_there_is_told(void **state)
+{
+    struct fixture *f = *state;
+    struct errinfo info = {0};
+    assert_int_equal(make(f, "ngrinder",
+                          "{\"server\":\"http://127.0.0.1:1\",\"clone\":\"5\",\"username\":\"a\","
+                          "\"passwd\":\"\"}",
+                          &info),
+                     ERR_INVALID);
+    assert_string_equal(info.text, "passwd not found in metadata");
+    assert_int_equal(make(f, "ngrinder",
+                          "{\"server\":\"http://127.0.0.1:1\",\"clone\":\"5\",\"username\":\"a\","
+                          "\"passwd\":\"eA==\"}",
+                          &info),
+                     ERR_OK);
+    f->talker = talker_start(f->loop, f->client, &f->plan, 0, note, on_done, f);
+    RUN_UNTIL(f, f->ended);
+    assert_non_null(strstr(f->error, "nGrinder: POST http://127.0.0.1:1/perftest"));
+}
+
+static void concord_runs_to_its_end(void **state)
+{
+    struct fixture *f = *state;
+    f->polls_to_finish = 1;
+    start(f, "concord", 0);
+    assert_int_equal(f->plan.timeout_ms, 30000);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "");
+    assert_string_equal(f->asked, "POST /api/v1/process; GET /api/v1/process/0a-1b; GET "
+                                  "/api/v1/process/0a-1b; ");
+}
+
+static void concord_failures_are_told_and_time_kills_it(void **state)
+{
+    struct fixture *f = *state;
+    f->final = "FAILED";
+    start(f, "concord", 0);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "Concord process 0a-1b ended as FAILED");
+    f->ended = 0;
+    f->asked = "";
+    f->polls_to_finish = 1000;
+    start(f, "concord", 1300);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "timed out after 1.3s");
+    assert_non_null(strstr(f->asked, "DELETE /api/v1/process/0a-1b; "));
+}
+
+static void an_id_that_would_lead_elsewhere_is_none(void **state)
+{
+    struct fixture *f = *state;
+    f->garbage = "{\"instanceId\":\"../../admin\"}";
+    start(f, "concord", 0);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "Concord's answer has no instanceId");
+}
+
+static void a_key_that_is_not_there_is_told(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(unlink(f->key_file), 0);
+    start(f, "concord", 0);
+    RUN_UNTIL(f, f->ended);
+    assert_non_null(strstr(f->error, f->key_file));
+    assert_string_equal(f->asked, "");
+}
+
+/* What is refused before anything is sent. */
+static void bad_metadata_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *type, *metadata, *error;
+    } cases[] = {
+        {"ngrinder", "{}", "server not found in metadata"},
+        {"ngrinder", "{\"server\":\"x\"}", "metadata.server: expected a URL"},
+        {"ngrinder", "{\"server\":\"http://x\"}", "clone not found in metadata"},
+        {"ngrinder", "{\"server\":\"http://x\",\"clone\":\"5/..\"}",
+         "metadata.clone: expected the number of a test, found \"5/..\""},
+        {"ngrinder",
+         "{\"server\":\"http://x\",\"clone\":\"5\",\"username\":\"a\",\"passwd\":\"%\"}",
+         "metadata.passwd: expected base64"},
+        {"ngrinder",
+         "{\"server\":\"http://x\",\"clone\":\"5\",\"username\":\"a\",\"passwd\":\"eA==\","
+         "\"pollInterval\":\"1ms\"}",
+         "metadata.pollInterval: expected a duration of at least 100ms, found \"1ms\""},
+        {"concord", "{\"server\":\"http://x\"}", "apiKeyPath not found in metadata"},
+        {"concord", "{\"server\":\"http://x\",\"apiKeyPath\":\"/x\",\"org\":\"o\"}",
+         "project not found in metadata"},
+        {"concord",
+         "{\"server\":\"http://x\",\"apiKeyPath\":\"/x\",\"org\":\"o\",\"project\":\"p\",\"repo\":"
+         "\"r\",\"entrypoint\":\"e\",\"endpoint\":\"e\",\"pollTimeout\":\"-1\"}",
+         "metadata.pollTimeout: expected whole seconds above 0, found \"-1\""},
+        {"concord",
+         "{\"server\":\"http://x\",\"apiKeyPath\":\"/x\",\"org\":\"o\",\"project\":\"p\",\"repo\":"
+         "\"r\",\"entrypoint\":\"e\",\"endpoint\":\"e\",\"arguments.a\\\"\\r\\nX: y\":\"z\"}",
+         "cannot be sent to Concord"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct errinfo info = {0};
+        assert_int_equal(make(f, cases[i].type, cases[i].metadata, &info), ERR_INVALID);
+        if (!strstr(info.text, cases[i].error))
+            fail_msg("%s: %s", cases[i].metadata, info.text);
+    }
+}
+
+/* Whoever may name a file and a server could have every file sent to himself. */
+static void files_are_bounded(void **state)
+{
+    (void)state;
+    static const char *const allow[] = {"hey", NULL};
+    static const struct {
+        struct task_policy policy;
+        const char *path;
+        bool allowed;
+    } cases[] = {
+        {{.allow = NULL}, "/etc/shadow", true},
+        {{.allow = allow}, "/keys/a", false},
+        {{.allow = allow, .key_dir = "/keys"}, "/keys/a", true},
+        {{.allow = allow, .key_dir = "/keys/"}, "/keys/a/b", true},
+        {{.allow = NULL, .key_dir = "/keys"}, "/etc/shadow", false},
+        {{.key_dir = "/keys"}, "/keysafe/a", false},
+        {{.key_dir = "/keys"}, "/keys/../etc/shadow", false},
+        {{.key_dir = "/keys"}, "/keys/a/..", false},
+        {{.key_dir = "/keys"}, "keys/a", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct errinfo info = {0};
+        enum err err = task_file(&cases[i].policy, "apiKeyPath", cases[i].path, &info);
+        assert_int_equal(err, cases[i].allowed ? ERR_OK : ERR_DENIED);
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(ngrinder_is_polled_to_its_end),
+        CASE(ngrinder_failures_are_told),
+        CASE(ngrinder_is_stopped_when_time_is_up),
+        CASE(a_shutdown_stops_ngrinder_too),
+        CASE(what_is_being_started_is_stopped_as_well),
+        CASE(bad_answers_are_told),
+        CASE(nobody_there_is_told),
+        CASE(concord_runs_to_its_end),
+        CASE(concord_failures_are_told_and_time_kills_it),
+        CASE(an_id_that_would_lead_elsewhere_is_none),
+        CASE(a_key_that_is_not_there_is_told),
+        CASE(bad_metadata_is_refused),
+        cmocka_unit_test(files_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
