@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "loadtester/gates.h"
 
+enum { NAME_LIMIT = 253 }; /* of Kubernetes (RFC 1123 subdomains) */
+
 bool tester_admits(struct tester_api *api, struct http_conn_request *req)
 {
     if (!api->tokens || tokens_know(api->tokens, http_req_header(req, "authorization")))
@@ -119,6 +121,12 @@ static bool make_plan(struct tester_api *api, struct http_conn_request *req,
 
     if (!order->message->metadata) {
         http_reply_text(req, 400, "metadata not found in payload");
+        return false;
+    }
+    if (strlen(order->message->name) > NAME_LIMIT ||
+        strlen(order->message->namespace_) > NAME_LIMIT ||
+        strlen(order->message->checksum) > NAME_LIMIT) {
+        http_reply_text(req, 400, "name, namespace and checksum: expected at most 253 bytes each");
         return false;
     }
     const char *name = webhook_metadata(order->message, "type");

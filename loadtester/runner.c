@@ -122,6 +122,7 @@ static void on_end(void *arg, struct task *task)
     task->ended = ++runner->n_ended;
     runner->n_kept++;
     judge(runner, task);
+    task_forget_order(task);
     if (runner->n_kept > RUNNER_KEPT)
         forget_oldest(runner);
     fill_places(runner);
@@ -178,7 +179,7 @@ static void add_waiter(struct task *task, runner_done_fn done, void *arg)
 {
     if (!done)
         return;
-    struct task_waiter *waiter = ARENA_NEW(task->arena, struct task_waiter);
+    struct task_waiter *waiter = ARENA_NEW(task->order, struct task_waiter);
     *waiter = (struct task_waiter){.next = task->waiters, .done = done, .arg = arg};
     task->waiters = waiter;
     task->n_waiters++;
@@ -186,14 +187,16 @@ static void add_waiter(struct task *task, runner_done_fn done, void *arg)
 
 static struct task *task_new(struct runner *runner, struct runner_order *order, const char *canary)
 {
-    struct task *task = ARENA_NEW(order->arena, struct task);
+    struct arena *arena = arena_new();
+    struct task *task = ARENA_NEW(arena, struct task);
 
     *task = (struct task){.next = runner->tasks,
-                          .arena = order->arena,
+                          .arena = arena,
+                          .order = order->arena,
                           .id = ++runner->last_id,
                           .type = order->type,
-                          .canary = canary,
-                          .checksum = order->message->checksum,
+                          .canary = arena_strdup(arena, canary),
+                          .checksum = arena_strdup(arena, order->message->checksum),
                           .plan = order->plan,
                           .queued_ms = clock_wall_ms(),
                           .queued_at_ms = clock_monotonic_ms(),
@@ -289,7 +292,7 @@ static struct json_object *task_object(const struct task *task)
     if (!task_has_ended(task))
         return object;
     json_set_int(object, "elapsedMilliseconds", task->elapsed_ms);
-    if (task->ran && !task->plan.talk)
+    if (task->ran && !task->talked)
         json_set_int(object, "exitStatus", task->exit_status);
     if (task->signal)
         json_set_int(object, "signal", task->signal);

@@ -17,11 +17,12 @@ struct task_waiter {
 
 struct task {
     struct task *next;
-    struct arena *arena; /* also what the order came with */
+    struct arena *arena; /* the task is in it, and what is kept of it */
+    struct arena *order; /* the message and the plan; NULL once it has ended */
     uint64_t id;
     const struct task_type *type;
     const char *canary, *checksum;
-    struct task_plan plan;
+    struct task_plan plan; /* once it has ended only its text, the beginning of it */
     enum task_state state;
     bool ran;                      /* it left the queue */
     int64_t queued_ms;             /* wall clock: when it was asked for */
@@ -46,6 +47,8 @@ struct task {
 void task_run(struct task *task, struct loop *loop, const struct runner_options *options);
 /* Ends it: a task that waits at once, one that runs by and by. */
 void task_stop(struct task *task);
+/* Lets go of what only a task that runs needs: a message may be large, and ended tasks are kept. */
+void task_forget_order(struct task *task);
 void task_free(struct task *task);
 
 #endif

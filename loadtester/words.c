@@ -95,10 +95,15 @@ static enum err escaped(struct reader *reader, struct errinfo *ei)
     return ERR_OK;
 }
 
-/* Trailing line breaks are how YAML's block texts end. */
-static bool is_end(const char *at)
+/* At the very end it is how YAML's block texts end. */
+static enum err line_break(struct reader *reader, struct errinfo *ei)
 {
-    return at[strspn(at, " \t\r\n")] == '\0';
+    const char *rest = reader->at + strspn(reader->at, " \t\r\n");
+
+    if (*rest)
+        return needs_shell(reader, reader->at, ei);
+    reader->at = rest;
+    return end_word(reader, ei);
 }
 
 static enum err next(struct reader *reader, struct errinfo *ei)
@@ -107,8 +112,10 @@ static enum err next(struct reader *reader, struct errinfo *ei)
     case ' ':
     case '\t':
     case '\r':
-        reader->at++;
+        reader->at += strspn(reader->at, " \t\r");
         return end_word(reader, ei);
+    case '\n':
+        return line_break(reader, ei);
     case '\'':
         return single_quoted(reader, ei);
     case '"':
@@ -119,7 +126,6 @@ static enum err next(struct reader *reader, struct errinfo *ei)
         if (!reader->begun)
             return needs_shell(reader, reader->at, ei);
         break;
-    case '\n':
     case '|':
     case '&':
     case ';':
@@ -147,7 +153,7 @@ enum err words_split(struct arena *arena, const char *text, const char *const **
     enum err err = ERR_OK;
 
     buf_init(&reader.word, strlen(text) + 1);
-    while (err == ERR_OK && !is_end(reader.at))
+    while (err == ERR_OK && *reader.at)
         err = next(&reader, ei);
     if (err == ERR_OK)
         err = end_word(&reader, ei);

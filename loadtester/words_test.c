@@ -108,12 +108,33 @@ static void test_many(void **state)
     arena_free(arena);
 }
 
+/* A megabyte of anything takes one look at each byte. */
+static void test_long(void **state)
+{
+    (void)state;
+    enum { LONG = 1000000 };
+    struct arena *arena = arena_new();
+    char *text = arena_alloc(arena, LONG + 8);
+    const char *const *words;
+    struct errinfo info = {0};
+    static const char fill[] = " \t\r'";
+    for (size_t i = 0; i < strlen(fill); i++) {
+        memset(text, fill[i], LONG);
+        memcpy(text, "hey", 3);
+        memcpy(text + LONG, "x", 2);
+        enum err err = words_split(arena, text, &words, &info);
+        assert_true(err == ERR_OK || fill[i] == '\'');
+    }
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

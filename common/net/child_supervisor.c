@@ -23,6 +23,7 @@ enum {
     KILL_TICK_MS = 10,  /* between two rounds of SIGKILL */
     WATCH_MS = 50,      /* between two looks at what is used */
     GIVE_UP_MS = 10000, /* of SIGKILL: what is left then cannot be killed */
+    ORPHAN_MS = 500,    /* grace when there is nobody left to wait for an orderly end */
     EXIT_USAGE = 2,
 };
 
@@ -39,11 +40,13 @@ struct supervisor {
     pid_t command; /* also its process group */
     int status;
     bool ended;
+    bool hurried;
     bool deaf; /* the other side of the socket has gone */
     bool childless;
     struct child_limits limits;
     bool watched; /* some limit is ours to hold */
     enum phase phase;
+    pid_t parent;
     int64_t grace_ms;
     int64_t phase_ends_ms;
     int signal_fd;
@@ -229,6 +232,16 @@ static void begin_killing(struct supervisor *sv)
     sv->phase_ends_ms = clock_monotonic_ms() + GIVE_UP_MS;
 }
 
+/* We are gone and may be started anew at any moment: the old tasks must not be there then. */
+static void hurry(struct supervisor *sv)
+{
+    int64_t end = clock_monotonic_ms() + ORPHAN_MS;
+
+    if (!sv->hurried && sv->phase_ends_ms > end)
+        sv->phase_ends_ms = end;
+    sv->hurried = true;
+}
+
 /*
  * Among thousands of processes that all want to run, ours would get its turn too late. Where that
  * is not allowed, killing the group with one call, before anything is looked up, has to do.
@@ -264,6 +277,8 @@ static int supervise(struct supervisor *sv)
             begin_ending(sv);
         if (sv->phase != PHASE_KILLING && sv->watched)
             watch(sv);
+        if (sv->phase == PHASE_ENDING && getppid() != sv->parent)
+            hurry(sv);
         if (sv->phase == PHASE_ENDING && clock_monotonic_ms() >= sv->phase_ends_ms)
             begin_killing(sv);
         if (sv->phase == PHASE_KILLING) {
@@ -367,6 +382,7 @@ void child_main(int argc, char **argv)
     closefrom(CHILD_SOCKET + 1);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sv.grace_ms = strtol(argv[2], NULL, 10);
+    sv.parent = getppid();
     sv.watched = sv.limits.memory > 0 || sv.limits.processes > 0;
     sv.signal_fd = take_over_signals();
     if (sv.signal_fd < 0) {
