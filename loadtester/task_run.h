@@ -25,6 +25,7 @@ struct task {
     struct task_plan plan; /* once it has ended only its text, the beginning of it */
     enum task_state state;
     bool ran;                      /* it left the queue */
+    bool talked;                   /* it was a conversation, and has ended */
     int64_t queued_ms;             /* wall clock: when it was asked for */
     int64_t waited_ms, elapsed_ms; /* in the queue; from start to end */
     int64_t queued_at_ms;          /* monotonic */

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE /* pipe2 */
+#include "net/child_limits.h"
 #include "net/child_supervisor.h"
 
 #include <setjmp.h>
@@ -61,13 +62,16 @@ static void test_what_it_says(void **state)
         {{"true"}, "/no/such/dir", {SUPERVISOR_CHDIR_FAILED}, 1, ENOENT},
     };
 
+    char none[CHILD_LIMITS_TEXT];
+
     (void)state;
+    child_limits_text(NULL, none);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
         struct supervisor_msg msgs[4];
-        char *args[8] = {"test", CHILD_SUPERVISOR, "200", (char *)(uintptr_t)cases[i].cwd};
+        char *args[9] = {"test", CHILD_SUPERVISOR, "200", (char *)(uintptr_t)cases[i].cwd, none};
         for (int a = 0; a < 3; a++)
-            args[4 + a] = (char *)(uintptr_t)cases[i].command[a];
+            args[5 + a] = (char *)(uintptr_t)cases[i].command[a];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         pid_t pid = start(args, pair[1], pair[0], null);
         close(pair[1]);
@@ -85,7 +89,9 @@ static void test_what_it_says(void **state)
 static void test_deserted_from_the_start(void **state)
 {
     int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC), status;
-    char *args[] = {"test", CHILD_SUPERVISOR, "100", "", "sleep", "1000", NULL};
+    char none[CHILD_LIMITS_TEXT];
+    char *args[] = {"test",  CHILD_SUPERVISOR, "100", "", child_limits_text(NULL, none),
+                    "sleep", "1000",           NULL};
 
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);

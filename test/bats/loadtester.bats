@@ -68,7 +68,7 @@ runs() { pgrep -f "$1" >/dev/null; }
     answers 400 POST / "$(task tanka x)"
     answers 400 POST / "$(task bash true returnCmdOutput maybe)"
     answers 400 POST / '{"name":'
-    answers 404 POST /gate/check '{"name":"a","namespace":"b"}'
+    answers 404 POST /gate/who '{"name":"a","namespace":"b"}'
     daemon_stop
 }
 
@@ -112,4 +112,212 @@ runs() { pgrep -f "$1" >/dev/null; }
     answers 200 POST / "$(task bash "$cmd" returnCmdOutput true)"
     [[ "$(curl -s -d "$(task bash "$cmd" returnCmdOutput true)" "$DAEMON_URL/")" == *"[200]"*"20 responses"* ]]
     daemon_stop
+}
+
+# --- gates where specs of the field look for them
+
+@test "gates are kept in memory, closed at first, when there is no gate service" {
+    daemon_start "$LOADTESTER"
+    grep -q gates_in_memory "$DAEMON_LOG"
+    canary='{"name":"a","namespace":"b"}'
+    for kind in gate rollback; do
+        answers 403 POST /$kind/check "$canary"
+        answers 202 POST /$kind/open "$canary"
+        answers 200 POST /$kind/check "$canary"
+        answers 403 POST /$kind/check '{"name":"other","namespace":"b"}'
+        answers 202 POST /$kind/close "$canary"
+        answers 403 POST /$kind/check "$canary"
+        answers 405 GET /$kind/open "$canary"
+        answers 400 POST /$kind/check '{"name":"a"}'
+    done
+    answers 200 POST /gate/approve "$canary"
+    answers 403 POST /gate/halt "$canary"
+    daemon_stop
+}
+
+@test "gates are passed on to the gate service, and closed without it" {
+    daemon_start "$LOADTESTER"
+    gate_pid=$DAEMON_PID gate_url=$DAEMON_URL gate_log=$DAEMON_LOG
+    daemon_start "$LOADTESTER" --gate-url "$gate_url/"
+    ! grep -q gates_in_memory "$DAEMON_LOG"
+    canary='{"name":"a","namespace":"b"}'
+    answers 202 POST /gate/open "$canary"
+    answers 200 POST /gate/check "$canary"
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -d "$canary" "$gate_url/gate/check")" = 200 ]
+    kill -KILL "$gate_pid"
+    wait "$gate_pid" || true
+    rm -f "$gate_log"
+    answers 503 POST /gate/check "$canary"
+    grep -q 'the gate service:' "$BATS_TEST_TMPDIR/body"
+    daemon_stop
+}
+
+# --- who may ask
+
+@test "without a token nothing is answered but health and metrics" {
+    echo 0123456789abcdef >"$BATS_TEST_TMPDIR/tokens"
+    daemon_start "$LOADTESTER" --token-file "$BATS_TEST_TMPDIR/tokens"
+    answers 401 POST / "$(task cmd true)"
+    answers 401 GET /tasks
+    answers 401 GET /tasks/1/stream
+    answers 401 POST /gate/open '{"name":"a","namespace":"b"}'
+    answers 200 GET /healthz
+    answers 200 GET /metrics
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer 0123456789abcdef' -d "$(task bash true)" "$DAEMON_URL/")" = 200 ]
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer 0123456789abcdeF' -d "$(task bash true)" "$DAEMON_URL/")" = 401 ]
+    daemon_stop
+    ! grep -q 0123456789abcdef "$DAEMON_LOG"
+}
+
+@test "with mutual TLS a client must show its certificate" {
+    cd "$BATS_TEST_TMPDIR"
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ca -days 2 2>/dev/null
+    for who in server client; do
+        openssl req -newkey rsa:2048 -nodes -keyout $who.key -out $who.csr -subj /CN=localhost 2>/dev/null
+        openssl x509 -req -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out $who.pem -days 2 \
+            -extfile <(echo subjectAltName=IP:127.0.0.1) 2>/dev/null
+    done
+    daemon_start "$LOADTESTER" --tls-cert server.pem --tls-key server.key --tls-client-ca ca.pem
+    url=${DAEMON_URL/http:/https:}
+    ! curl -s --cacert ca.pem -d "$(task bash true)" "$url/"
+    curl -sf --cacert ca.pem --cert client.pem --key client.key -d "$(task bash true)" "$url/"
+    daemon_stop
+    run "$LOADTESTER" --tls-cert server.pem
+    [ "$status" -eq 2 ]
+    [[ "$output" == *'--tls-cert and --tls-key belong together'* ]]
+}
+
+# --- looking
+
+@test "a task can be read and followed" {
+    daemon_start "$LOADTESTER"
+    answers 202 POST / "$(task cmd 'echo one; sleep 0.5; printf "tw\303"; sleep 0.2; printf "\266\n"; exit 4')"
+    id=$(curl -s "$DAEMON_URL/tasks" | jq '.[0].id')
+    curl -sN -m 10 "$DAEMON_URL/tasks/$id/stream" >"$BATS_TEST_TMPDIR/events"
+    [ "$(grep -c '^event: state' "$BATS_TEST_TMPDIR/events")" -ge 2 ]
+    sed -n 's/^data: //p' "$BATS_TEST_TMPDIR/events" | jq -es 'last | .state == "failed" and .exitStatus == 4 and .output == "one\ntwö\n"'
+    # what came while it was followed, in pieces that are whole characters
+    grep -A1 '^event: output' "$BATS_TEST_TMPDIR/events" | sed -n 's/^data: //p' | jq -js . | jq -e 'add | endswith("twö\n")'
+    curl -s "$DAEMON_URL/tasks/$id" | jq -e '.outputBytes == 9 and .error == "exit status 4"'
+    # one that has ended is told at once
+    curl -sN -m 5 "$DAEMON_URL/tasks/$id/stream" | grep -q '^event: state'
+    for path in /tasks/0 /tasks/999 /tasks/x /tasks/1x /tasks/1/streams /tasks/-1 /tasks/18446744073709551617; do answers 404 GET "$path"; done
+    daemon_stop
+}
+
+# --- what a run means for the release
+
+failed_check() { # the next check of the task $1 is answered 500 with a sentence that has $2 in it
+    [ "$(code POST / "$1")" = 500 ] && grep -q -- "$2" "$BATS_TEST_TMPDIR/body"
+}
+
+@test "a failed load test fails the next check, once" {
+    daemon_start "$LOADTESTER"
+    message=$(task cmd 'sleep 0.2; exit 3' failOnError true)
+    answers 202 POST / "$message"
+    eventually 5 is 'sleep 0.2; exit 3' failed
+    failed_check "$message" 'load test "sleep 0.2; exit 3" failed: exit status 3'
+    answers 202 POST / "$message"
+    daemon_stop
+}
+
+@test "real hey: errors above maxErrorRate and times above maxP99 fail the next check" {
+    daemon_start "$LOADTESTER"
+    bad="hey -n 20 -c 2 $DAEMON_URL/nowhere"
+    slow="hey -n 200 -c 2 $DAEMON_URL/healthz"
+    answers 202 POST / "$(task cmd "$bad" maxErrorRate 1)"
+    answers 202 POST / "$(task cmd "$slow" maxP99 1us)"
+    eventually 10 is "$bad" succeeded
+    eventually 10 is "$slow" succeeded
+    failed_check "$(task cmd "$bad" maxErrorRate 1)" '100% of the requests failed (20 of 20), maxErrorRate is 1%'
+    failed_check "$(task cmd "$slow" maxP99 1us)" 'maxP99 is 0.001ms'
+    curl -s "$DAEMON_URL/tasks" | jq -e --arg c "$bad" 'map(select(.command == $c and .summary))[-1].summary | .tool == "hey" and .codes["404"] == 20 and .rps > 0 and .p99 > 0'
+    daemon_stop
+}
+
+@test "real wrk: its summary is read" {
+    command -v wrk || skip 'there is no wrk'
+    daemon_start "$LOADTESTER"
+    command="wrk -t1 -c2 -d1s --latency $DAEMON_URL/healthz"
+    answers 200 POST / "$(task bash "$command")"
+    curl -s "$DAEMON_URL/tasks" | jq -e '.[0].summary | .tool == "wrk" and .requests > 0 and .errors == 0 and .p99 > 0'
+    daemon_stop
+}
+
+@test "real ghz: its summary is read" {
+    command -v ghz || skip 'there is no ghz'
+    daemon_start "$LOADTESTER"
+    # nobody listens: every call is an error that ghz counts
+    cat >"$BATS_TEST_TMPDIR/health.proto" <<'END'
+syntax = "proto3";
+package grpc.health.v1;
+message HealthCheckRequest { string service = 1; }
+message HealthCheckResponse { int32 status = 1; }
+service Health { rpc Check(HealthCheckRequest) returns (HealthCheckResponse); }
+END
+    command="ghz --insecure --proto $BATS_TEST_TMPDIR/health.proto --call grpc.health.v1.Health/Check -n 10 -c 1 127.0.0.1:1"
+    answers 202 POST / "$(task cmd "$command" maxErrorRate 0)"
+    ended() { [ "$(state_of "$command")" != running ]; }
+    eventually 20 ended
+    failed_check "$(task cmd "$command" maxErrorRate 0)" '100% of the requests failed (10 of 10)'
+    daemon_stop
+}
+
+@test "real helm runs without a shell" {
+    command -v helm || skip 'there is no helm'
+    daemon_start "$LOADTESTER" --allow-command helm
+    for type in helm helmv3; do
+        [[ "$(curl -s -d "$(task $type 'version --short' returnCmdOutput true)" "$DAEMON_URL/")" == v3* ]]
+        answers 500 POST / "$(task $type 'no-such-command; id')" || answers 400 POST / "$(task $type 'no-such-command; id')"
+        answers 500 POST / "$(task $type no-such-command)"
+    done
+    daemon_stop
+}
+
+@test "real kubectl runs without a shell" {
+    daemon_start "$LOADTESTER" --allow-command kubectl
+    [[ "$(curl -s -d "$(task kubectl 'version --client' returnCmdOutput true)" "$DAEMON_URL/")" == *ersion* ]]
+    answers 400 POST / "$(task kubectl 'version --client; id')"
+    daemon_stop
+}
+
+@test "real bats runs as a task" {
+    daemon_start "$LOADTESTER"
+    printf '@test "fine" { true; }\n' >"$BATS_TEST_TMPDIR/fine.bats"
+    printf '@test "not fine" { false; }\n' >"$BATS_TEST_TMPDIR/bad.bats"
+    answers 200 POST / "$(task bash "env -i PATH=\"$PATH\" bats --tap $BATS_TEST_TMPDIR/fine.bats")"
+    answers 500 POST / "$(task bash "env -i PATH=\"$PATH\" bats --tap $BATS_TEST_TMPDIR/bad.bats")"
+    grep -q 'not ok 1 not fine' "$BATS_TEST_TMPDIR/body"
+    daemon_stop
+}
+
+# --- what tasks may
+
+@test "tasks see a scrubbed environment" {
+    TOP_SECRET=x SHOWN=y daemon_start "$LOADTESTER" --pass-env 'SHOW*'
+    seen=$(curl -s -d "$(task bash env returnCmdOutput true)" "$DAEMON_URL/")
+    [[ "$seen" == *PATH=* && "$seen" == *SHOWN=y* && "$seen" != *TOP_SECRET* ]]
+    daemon_stop
+}
+
+@test "tasks gain no privileges, and dangerous system calls are refused" {
+    daemon_start "$LOADTESTER" --seccomp
+    run curl -s -d "$(task bash 'grep -E "^(NoNewPrivs|Seccomp):" /proc/self/status; unshare -U true' returnCmdOutput true)" "$DAEMON_URL/"
+    [[ "$output" == *$'NoNewPrivs:\t1'* && "$output" == *$'Seccomp:\t2'* && "$output" == *'not permitted'* ]]
+    daemon_stop
+}
+
+@test "tasks run as another user when root says so" {
+    [ "$(id -u)" -eq 0 ] || skip 'only root may'
+    daemon_start "$LOADTESTER" --task-user 65534
+    [ "$(curl -s -d "$(task bash 'id -u; id -g; id -G' returnCmdOutput true)" "$DAEMON_URL/" | tr '\n' ' ')" = '65534 65534 65534 ' ]
+    daemon_stop
+}
+
+@test "options that cannot be are one sentence" {
+    for option in '--task-user root' '--task-memory lots' '--seccomp --new-privileges' '--token-file /nowhere' '--max-running 0'; do
+        run "$LOADTESTER" $option
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"${option%% *}"* || "$output" == */nowhere* ]]
+    done
 }

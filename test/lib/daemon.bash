@@ -30,7 +30,7 @@ daemon_stop() {
     return "$status"
 }
 
-daemon_gone() { ! kill -0 "$DAEMON_PID" 2>/dev/null || grep -q '^State:.Z' "/proc/$DAEMON_PID/status"; }
+daemon_gone() { ! kill -0 "$DAEMON_PID" 2>/dev/null || grep -qs "^State:.Z" "/proc/$DAEMON_PID/status"; }
 
 # code METHOD PATH [BODY]: the status code; the body is in the file $BATS_TEST_TMPDIR/body
 code() {
