@@ -219,10 +219,14 @@ static const struct option_program program = {
                "waits for the end\n"
                "      cmd: hey -z 1m -q 10 http://podinfo-canary.test/\n"
                "\n"
-               "The same task of a Canary is not started twice while it runs. GET /tasks shows "
-               "what runs and what ran,\n"
-               "with exit statuses. Commands run with this process' rights: let only the "
-               "controller reach the port.\n"
+               "Types: cmd and ngrinder in the background; bash, helm, helmv3, kubectl and concord "
+               "are waited for.\n"
+               "With failOnError, maxErrorRate (percent) or maxP99 (a duration) in its metadata a "
+               "run in the background that\n"
+               "went badly makes the next check of its Canary fail. The same task of a Canary is "
+               "not started twice while it\n"
+               "runs. GET /tasks, /tasks/ID and /tasks/ID/stream show what runs and what ran.\n"
+               "\n"
                "Nothing a task has started outlives it, nor this process.",
     .rows = rows,
 };
