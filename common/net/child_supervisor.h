@@ -3,9 +3,9 @@
  *
  * We say: SUPERVISOR_SIGNAL (value: signal for the command's group). Ending our side of the socket,
  * or dying, means: end everything. It says: exactly one of CHDIR_FAILED, EXEC_FAILED, FORK_FAILED,
- * LIMITS_FAILED (value: errno) or STARTED (value: process id), after which follow at most one OVER_LIMIT (value:
- * enum child_limit), at most one LEFT (value: how many processes could not be killed) and one ENDED
- * (value: the status of waitpid).
+ * LIMITS_FAILED (value: errno) or STARTED (value: process id), after which follow at most one
+ * OVER_LIMIT (value: enum child_limit), at most one LEFT (value: how many processes could not be
+ * killed) and one ENDED (value: the status of waitpid).
  *
  * Arguments: CHILD_SUPERVISOR GRACE_MS CWD LIMITS COMMAND [ARGUMENT...]; an empty CWD is the
  * supervisor's own, LIMITS is the text of child_limits_text().
