@@ -237,6 +237,31 @@ static void test_mirror_without_its_share(void **state)
     fixture_end(&f);
 }
 
+/* What the spec no longer asks for leaves nothing in what it asks for now. */
+static void test_another_filter_in_its_place(void **state)
+{
+    (void)state;
+    static const char *const before[] = {
+        "[{'type':'RequestHeaderModifier','requestHeaderModifier':{'set':[{'name':'a','value':'1'}]"
+        "}}]",
+        "[{'type':'URLRewrite','urlRewrite':{'hostname':'h.test','path':{'type':"
+        "'ReplacePrefixMatch','replacePrefixMatch':'/y'}}}]",
+    };
+
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+        struct fixture f = begin(MIRROR, ",'rewrite':{'uri':'/x'}");
+        struct json_object *live = json_at(f.objects, "httproutes/podinfo", NULL);
+        json_set(json_elem(json_at(live, "spec", "rules", NULL), 0), "filters",
+                 fixture_json(f.arena, before[i]));
+        assert_string_equal(
+            routed(&f, (struct weights){.primary = 100}),
+            "[{" TO(100, 0) ",'filters':[{'type':'URLRewrite','urlRewrite':{'path':{"
+                            "'replaceFullPath':'/x','type':'ReplaceFullPath'}}}],'matches':["
+                            "{" ALL_PATHS "}]}]");
+        fixture_end(&f);
+    }
+}
+
 /* The product of both lists is what the API counts. */
 static void test_too_many_matches(void **state)
 {
@@ -267,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_what_flagger_wrote),
         cmocka_unit_test(test_mirror_without_its_share),
+        cmocka_unit_test(test_another_filter_in_its_place),
         cmocka_unit_test(test_too_many_matches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,63 +5,17 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "world.h"
 
-enum { MAX_TICKS = 40 };
-
 #define AB                                                                                         \
     "'stepWeight':null,'maxWeight':null,'iterations':2,"                                           \
     "'match':[{'headers':{'x-canary':{'exact':'insider'}}},{'headers':{'cookie':{'regex':"         \
     "'^(.*?;)?(canary=always)(;.*)?$'}}}]"
-#define GREEN  "'stepWeight':null,'maxWeight':null,'iterations':2"
-#define STICKY "'sessionAffinity':{'cookieName':'stay','primaryCookieName':'keep'}"
-
-static struct world *begin(const char *analysis)
-{
-    struct arena *arena = arena_new();
-    struct world *w =
-        world_new(arena_printf(arena, "{'spec':{'analysis':{%s,'metrics':[]}}}", analysis));
-
-    arena_free(arena);
-    world_initialise(w);
-    return w;
-}
-
-/* Ticks until the phase is `until`, or nothing is left to do. */
-static const char *run(struct world *w, const char *until)
-{
-    const char *text = "", *routes = world_routes(w);
-
-    w->told = "";
-    for (int i = 0; i < MAX_TICKS && strcmp(world_phase(w), until) != 0; i++) {
-        const char *plan = world_tick(w);
-        if (w->again == AGAIN_NEVER && strcmp(plan, "again never\n") == 0)
-            break;
-        text = arena_printf(w->arena, "%s%s", text, w->told);
-        w->told = "";
-        if (strcmp(world_routes(w), routes) != 0) {
-            routes = world_routes(w);
-            text = arena_printf(w->arena, "%s%s", text, routes);
-        }
-        w->now_ms += 60000;
-        world_settle(w);
-    }
-    return text;
-}
-
-static void expect(const char *got, const char *text, int line)
-{
-    if (strcmp(got, text) != 0) {
-        fprintf(stderr, "%s:%d: what happens is\n%s\nand not\n%s\n", __FILE__, line, got, text);
-        _fail(__FILE__, line);
-    }
-}
-#define expect_run(w, until, text) expect(run((w), (until)), (text), __LINE__)
+#define GREEN "'stepWeight':null,'maxWeight':null,'iterations':2"
 
 /* --- A/B testing, §4.2
  * -----------------------------------------------------------------------------------------------
@@ -70,49 +24,49 @@ static void expect(const char *got, const char *text, int line)
 static void test_ab(void **state)
 {
     (void)state;
-    struct world *w = begin(AB);
+    struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary iteration 1/2\n"
-               "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 0/100\n"
-               "all: 100/0\n"
-               "Advance podinfo.test canary iteration 2/2\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n"
-               "Routing all traffic to primary\n"
-               "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 100/0\n"
-               "all: 100/0\n"
-               "completed\n"
-               "Promotion completed! Scaling down podinfo.test\n"
-               "Canary analysis completed successfully, promotion finished.\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary iteration 1/2\n"
+                 "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 0/100\n"
+                 "all: 100/0\n"
+                 "Advance podinfo.test canary iteration 2/2\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n"
+                 "Routing all traffic to primary\n"
+                 "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 100/0\n"
+                 "all: 100/0\n"
+                 "completed\n"
+                 "Promotion completed! Scaling down podinfo.test\n"
+                 "Canary analysis completed successfully, promotion finished.\n");
     world_free(w);
 }
 
 static void test_ab_that_fails(void **state)
 {
     (void)state;
-    struct world *w = begin(AB ",'webhooks':[{'name':'load','url':'http://x'}]");
+    struct world *w = world_analysing(AB ",'webhooks':[{'name':'load','url':'http://x'}]");
 
     w->closed = "load";
     world_push(w, "podinfo:2");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary iteration 1/2\n"
-               "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 0/100\n"
-               "all: 100/0\n"
-               "Halt podinfo.test advancement external check load failed refused\n"
-               "Halt podinfo.test advancement external check load failed refused\n"
-               "Rolling back podinfo.test failed checks threshold reached 2\n"
-               "Failed checks threshold reached 2\n"
-               "Canary failed! Scaling down podinfo.test\n"
-               "completed\n"
-               "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 100/0\n"
-               "all: 100/0\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary iteration 1/2\n"
+                 "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 0/100\n"
+                 "all: 100/0\n"
+                 "Halt podinfo.test advancement external check load failed refused\n"
+                 "Halt podinfo.test advancement external check load failed refused\n"
+                 "Rolling back podinfo.test failed checks threshold reached 2\n"
+                 "Failed checks threshold reached 2\n"
+                 "Canary failed! Scaling down podinfo.test\n"
+                 "completed\n"
+                 "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 100/0\n"
+                 "all: 100/0\n");
     assert_string_equal(world_phase(w), "Failed");
     world_free(w);
 }
@@ -120,7 +74,7 @@ static void test_ab_that_fails(void **state)
 static void test_ab_tick_by_tick(void **state)
 {
     (void)state;
-    struct world *w = begin(AB);
+    struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2");
     world_tick(w);
@@ -142,7 +96,7 @@ static void test_ab_tick_by_tick(void **state)
 static void test_ab_with_fewer_iterations_meanwhile(void **state)
 {
     (void)state;
-    struct world *w = begin(AB);
+    struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2");
     for (int i = 0; i < 3; i++) {
@@ -151,35 +105,35 @@ static void test_ab_with_fewer_iterations_meanwhile(void **state)
     }
     assert_int_equal(world_status_int(w, "iterations"), 2);
     world_patch_canary(w, "{'spec':{'analysis':{'iterations':1}}}");
-    expect_run(w, "Promoting", "Copying podinfo.test template spec to podinfo-primary.test\n");
+    expect_story(w, "Promoting", "Copying podinfo.test template spec to podinfo-primary.test\n");
     world_free(w);
 }
 
 static void test_ab_waits_for_the_promotion(void **state)
 {
     (void)state;
-    struct world *w =
-        begin(AB ",'webhooks':[{'name':'gate','type':'confirm-promotion','url':'http://x'}]");
+    struct world *w = world_analysing(
+        AB ",'webhooks':[{'name':'gate','type':'confirm-promotion','url':'http://x'}]");
 
     w->closed = "gate";
     world_push(w, "podinfo:2");
-    expect_run(w, "WaitingPromotion",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary iteration 1/2\n"
-               "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 0/100\n"
-               "all: 100/0\n"
-               "Advance podinfo.test canary iteration 2/2\n"
-               "Halt podinfo.test advancement waiting for promotion approval gate\n"
-               "Canary promotion is waiting for approval.\n");
+    expect_story(w, "WaitingPromotion",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary iteration 1/2\n"
+                 "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 0/100\n"
+                 "all: 100/0\n"
+                 "Advance podinfo.test canary iteration 2/2\n"
+                 "Halt podinfo.test advancement waiting for promotion approval gate\n"
+                 "Canary promotion is waiting for approval.\n");
     assert_int_equal(world_status_int(w, "canaryWeight"), 100);
     assert_int_equal(world_status_int(w, "iterations"), 2);
     world_tick(w);
     w->closed = "";
-    expect_run(w, "Promoting",
-               "Confirm-promotion check gate passed\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n");
+    expect_story(w, "Promoting",
+                 "Confirm-promotion check gate passed\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n");
     world_free(w);
 }
 
@@ -187,32 +141,32 @@ static void test_ab_waits_for_the_promotion(void **state)
 static void test_ab_that_the_primary_does_not_take(void **state)
 {
     (void)state;
-    struct world *w = begin(AB);
+    struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2-canary-only");
-    run(w, "Promoting");
-    expect_run(w, "",
-               "Promotion of podinfo.test failed, primary not ready: podinfo-primary.test not "
-               "ready: deployment \"podinfo-primary\" exceeded its progress deadline\n"
-               "Promotion failed, primary not ready: podinfo-primary.test not ready: deployment "
-               "\"podinfo-primary\" exceeded its progress deadline\n"
-               "completed\n"
-               "all: 0/100\n");
+    world_story(w, "Promoting");
+    expect_story(w, "",
+                 "Promotion of podinfo.test failed, primary not ready: podinfo-primary.test not "
+                 "ready: deployment \"podinfo-primary\" exceeded its progress deadline\n"
+                 "Promotion failed, primary not ready: podinfo-primary.test not ready: deployment "
+                 "\"podinfo-primary\" exceeded its progress deadline\n"
+                 "completed\n"
+                 "all: 0/100\n");
     assert_string_equal(world_phase(w), "Failed");
     assert_int_equal(world_status_int(w, "canaryWeight"), 100);
     world_push(w, "podinfo:3");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Advance podinfo.test canary iteration 1/2\n"
-               "Advance podinfo.test canary iteration 2/2\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n"
-               "Routing all traffic to primary\n"
-               "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 100/0\n"
-               "all: 100/0\n"
-               "completed\n"
-               "Promotion completed! Scaling down podinfo.test\n"
-               "Canary analysis completed successfully, promotion finished.\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Advance podinfo.test canary iteration 1/2\n"
+                 "Advance podinfo.test canary iteration 2/2\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n"
+                 "Routing all traffic to primary\n"
+                 "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 100/0\n"
+                 "all: 100/0\n"
+                 "completed\n"
+                 "Promotion completed! Scaling down podinfo.test\n"
+                 "Canary analysis completed successfully, promotion finished.\n");
     world_free(w);
 }
 
@@ -225,45 +179,45 @@ static void test_ab_on_services(void **state)
 
     world_initialise(w);
     world_push(w, "podinfo:2");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "A/B testing is not supported when using the kubernetes provider\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary iteration 1/1\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n"
-               "completed\n"
-               "Promotion completed! Scaling down podinfo.test\n"
-               "Canary analysis completed successfully, promotion finished.\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "A/B testing is not supported when using the kubernetes provider\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary iteration 1/1\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n"
+                 "completed\n"
+                 "Promotion completed! Scaling down podinfo.test\n"
+                 "Canary analysis completed successfully, promotion finished.\n");
     world_free(w);
 }
 
 static void test_matched_requests_step_by_step(void **state)
 {
     (void)state;
-    struct world *w = begin("'match':[{'queryParams':{'beta':{'exact':'1'}}}]");
+    struct world *w = world_analysing("'match':[{'queryParams':{'beta':{'exact':'1'}}}]");
 
     world_push(w, "podinfo:2");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary weight 20\n"
-               "?beta=1: 80/20\n"
-               "all: 100/0\n"
-               "Advance podinfo.test canary weight 40\n"
-               "?beta=1: 60/40\n"
-               "all: 100/0\n"
-               "Advance podinfo.test canary weight 50\n"
-               "?beta=1: 50/50\n"
-               "all: 100/0\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n"
-               "Routing all traffic to primary\n"
-               "?beta=1: 100/0\n"
-               "all: 100/0\n"
-               "completed\n"
-               "Promotion completed! Scaling down podinfo.test\n"
-               "Canary analysis completed successfully, promotion finished.\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary weight 20\n"
+                 "?beta=1: 80/20\n"
+                 "all: 100/0\n"
+                 "Advance podinfo.test canary weight 40\n"
+                 "?beta=1: 60/40\n"
+                 "all: 100/0\n"
+                 "Advance podinfo.test canary weight 50\n"
+                 "?beta=1: 50/50\n"
+                 "all: 100/0\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n"
+                 "Routing all traffic to primary\n"
+                 "?beta=1: 100/0\n"
+                 "all: 100/0\n"
+                 "completed\n"
+                 "Promotion completed! Scaling down podinfo.test\n"
+                 "Canary analysis completed successfully, promotion finished.\n");
     world_free(w);
 }
 
@@ -274,27 +228,27 @@ static void test_matched_requests_step_by_step(void **state)
 static void test_mirror_then_canary(void **state)
 {
     (void)state;
-    struct world *w = begin("'mirror':true,'mirrorWeight':30");
+    struct world *w = world_analysing("'mirror':true,'mirrorWeight':30");
 
     world_push(w, "podinfo:2");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary weight 0\n"
-               "all: 100/0, 30 % copied to podinfo-canary\n"
-               "Advance podinfo.test canary weight 20\n"
-               "all: 80/20\n"
-               "Advance podinfo.test canary weight 40\n"
-               "all: 60/40\n"
-               "Advance podinfo.test canary weight 50\n"
-               "all: 50/50\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n"
-               "Routing all traffic to primary\n"
-               "all: 100/0\n"
-               "completed\n"
-               "Promotion completed! Scaling down podinfo.test\n"
-               "Canary analysis completed successfully, promotion finished.\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary weight 0\n"
+                 "all: 100/0, 30 % copied to podinfo-canary\n"
+                 "Advance podinfo.test canary weight 20\n"
+                 "all: 80/20\n"
+                 "Advance podinfo.test canary weight 40\n"
+                 "all: 60/40\n"
+                 "Advance podinfo.test canary weight 50\n"
+                 "all: 50/50\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n"
+                 "Routing all traffic to primary\n"
+                 "all: 100/0\n"
+                 "completed\n"
+                 "Promotion completed! Scaling down podinfo.test\n"
+                 "Canary analysis completed successfully, promotion finished.\n");
     world_free(w);
 }
 
@@ -302,8 +256,8 @@ static void test_mirror_then_canary(void **state)
 static void test_mirror_behind_a_gate(void **state)
 {
     (void)state;
-    struct world *w = begin("'mirror':true,'webhooks':[{'name':'more','type':"
-                            "'confirm-traffic-increase','url':'http://x'}]");
+    struct world *w = world_analysing("'mirror':true,'webhooks':[{'name':'more','type':"
+                                      "'confirm-traffic-increase','url':'http://x'}]");
 
     w->closed = "more";
     world_push(w, "podinfo:2");
@@ -326,24 +280,24 @@ static void test_mirror_behind_a_gate(void **state)
 static void test_mirror_then_blue_green(void **state)
 {
     (void)state;
-    struct world *w = begin("'mirror':true," GREEN);
+    struct world *w = world_analysing("'mirror':true," GREEN);
 
     world_push(w, "podinfo:2");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary iteration 1/2\n"
-               "all: 100/0, 100 % copied to podinfo-canary\n"
-               "Advance podinfo.test canary iteration 2/2\n"
-               "Stop traffic mirroring and route all traffic to canary\n"
-               "all: 0/100\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n"
-               "Routing all traffic to primary\n"
-               "all: 100/0\n"
-               "completed\n"
-               "Promotion completed! Scaling down podinfo.test\n"
-               "Canary analysis completed successfully, promotion finished.\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary iteration 1/2\n"
+                 "all: 100/0, 100 % copied to podinfo-canary\n"
+                 "Advance podinfo.test canary iteration 2/2\n"
+                 "Stop traffic mirroring and route all traffic to canary\n"
+                 "all: 0/100\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n"
+                 "Routing all traffic to primary\n"
+                 "all: 100/0\n"
+                 "completed\n"
+                 "Promotion completed! Scaling down podinfo.test\n"
+                 "Canary analysis completed successfully, promotion finished.\n");
     world_free(w);
 }
 
@@ -351,27 +305,27 @@ static void test_mirror_then_blue_green(void **state)
 static void test_mirror_weight_that_is_dropped(void **state)
 {
     (void)state;
-    struct world *w = begin("'mirrorWeight':30,'mirror':true," GREEN);
+    struct world *w = world_analysing("'mirrorWeight':30,'mirror':true," GREEN);
 
     w->drops_percent = true;
     world_push(w, "podinfo:2");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary iteration 1/2\n"
-               "all: 100/0, 100 % copied to podinfo-canary\n"
-               "spec.analysis.mirrorWeight: the routes of this cluster know no share, every "
-               "request is copied instead of 30 %\n"
-               "Advance podinfo.test canary iteration 2/2\n"
-               "Stop traffic mirroring and route all traffic to canary\n"
-               "all: 0/100\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n"
-               "Routing all traffic to primary\n"
-               "all: 100/0\n"
-               "completed\n"
-               "Promotion completed! Scaling down podinfo.test\n"
-               "Canary analysis completed successfully, promotion finished.\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary iteration 1/2\n"
+                 "all: 100/0, 100 % copied to podinfo-canary\n"
+                 "spec.analysis.mirrorWeight: the routes of this cluster know no share, every "
+                 "request is copied instead of 30 %\n"
+                 "Advance podinfo.test canary iteration 2/2\n"
+                 "Stop traffic mirroring and route all traffic to canary\n"
+                 "all: 0/100\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n"
+                 "Routing all traffic to primary\n"
+                 "all: 100/0\n"
+                 "completed\n"
+                 "Promotion completed! Scaling down podinfo.test\n"
+                 "Canary analysis completed successfully, promotion finished.\n");
     assert_null(strstr(world_state(w), "EveryRequestIsCopied"));
     world_free(w);
 }
@@ -379,283 +333,81 @@ static void test_mirror_weight_that_is_dropped(void **state)
 static void test_mirror_that_shows_the_faults(void **state)
 {
     (void)state;
-    struct world *w = begin("'mirror':true,'webhooks':[{'name':'load','url':'http://x'}]");
-
-    w->closed = "load";
-    world_push(w, "podinfo:2");
-    expect_run(w, "",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary weight 0\n"
-               "all: 100/0, 100 % copied to podinfo-canary\n"
-               "Halt podinfo.test advancement external check load failed refused\n"
-               "Halt podinfo.test advancement external check load failed refused\n"
-               "Rolling back podinfo.test failed checks threshold reached 2\n"
-               "Failed checks threshold reached 2\n"
-               "Canary failed! Scaling down podinfo.test\n"
-               "completed\n"
-               "all: 100/0\n");
-    assert_string_equal(world_phase(w), "Failed");
-    world_free(w);
-}
-
-/* --- session affinity
- * -----------------------------------------------------------------------------------------------
- */
-
-static void test_affinity(void **state)
-{
-    (void)state;
-    struct world *w = begin(STICKY);
-
-    world_push(w, "podinfo:2");
-    expect_run(
-        w, "",
-        "New revision detected! Scaling up podinfo.test\n"
-        "New revision detected, progressing canary analysis.\n"
-        "Starting canary analysis for podinfo.test\n"
-        "Advance podinfo.test canary weight 20\n"
-        "Cookie~.*stay.*QmUBmrPKIK.*: 0/100\n"
-        "Cookie~.*keep.*efpqEbPVvo.*: 100/0\n"
-        "all: 80/20, podinfo-primary gives keep=efpqEbPVvo; Max-Age=60, podinfo-canary gives "
-        "stay=QmUBmrPKIK; Max-Age=86400\n"
-        "Advance podinfo.test canary weight 40\n"
-        "Cookie~.*stay.*QmUBmrPKIK.*: 0/100\n"
-        "Cookie~.*keep.*efpqEbPVvo.*: 100/0\n"
-        "all: 60/40, podinfo-primary gives keep=efpqEbPVvo; Max-Age=60, podinfo-canary gives "
-        "stay=QmUBmrPKIK; Max-Age=86400\n"
-        "Advance podinfo.test canary weight 50\n"
-        "Cookie~.*stay.*QmUBmrPKIK.*: 0/100\n"
-        "Cookie~.*keep.*efpqEbPVvo.*: 100/0\n"
-        "all: 50/50, podinfo-primary gives keep=efpqEbPVvo; Max-Age=60, podinfo-canary gives "
-        "stay=QmUBmrPKIK; Max-Age=86400\n"
-        "Copying podinfo.test template spec to podinfo-primary.test\n"
-        "Routing all traffic to primary\n"
-        "Cookie~.*stay.*QmUBmrPKIK.*: 100/0, podinfo-primary gives stay=QmUBmrPKIK; Max-Age=-1\n"
-        "all: 100/0\n"
-        "completed\n"
-        "Promotion completed! Scaling down podinfo.test\n"
-        "Canary analysis completed successfully, promotion finished.\n");
-    /* The next release binds by another cookie. */
-    world_push(w, "podinfo:3");
-    expect_run(
-        w, "",
-        "New revision detected! Scaling up podinfo.test\n"
-        "New revision detected, progressing canary analysis.\n"
-        "Starting canary analysis for podinfo.test\n"
-        "Advance podinfo.test canary weight 20\n"
-        "Cookie~.*stay.*FHzNcCaCmr.*: 0/100\n"
-        "Cookie~.*keep.*efpqEbPVvo.*: 100/0\n"
-        "all: 80/20, podinfo-primary gives keep=efpqEbPVvo; Max-Age=60, podinfo-canary gives "
-        "stay=FHzNcCaCmr; Max-Age=86400\n"
-        "Advance podinfo.test canary weight 40\n"
-        "Cookie~.*stay.*FHzNcCaCmr.*: 0/100\n"
-        "Cookie~.*keep.*efpqEbPVvo.*: 100/0\n"
-        "all: 60/40, podinfo-primary gives keep=efpqEbPVvo; Max-Age=60, podinfo-canary gives "
-        "stay=FHzNcCaCmr; Max-Age=86400\n"
-        "Advance podinfo.test canary weight 50\n"
-        "Cookie~.*stay.*FHzNcCaCmr.*: 0/100\n"
-        "Cookie~.*keep.*efpqEbPVvo.*: 100/0\n"
-        "all: 50/50, podinfo-primary gives keep=efpqEbPVvo; Max-Age=60, podinfo-canary gives "
-        "stay=FHzNcCaCmr; Max-Age=86400\n"
-        "Copying podinfo.test template spec to podinfo-primary.test\n"
-        "Routing all traffic to primary\n"
-        "Cookie~.*stay.*FHzNcCaCmr.*: 100/0, podinfo-primary gives stay=FHzNcCaCmr; Max-Age=-1\n"
-        "all: 100/0\n"
-        "completed\n"
-        "Promotion completed! Scaling down podinfo.test\n"
-        "Canary analysis completed successfully, promotion finished.\n");
-    world_free(w);
-}
-
-static void test_affinity_rolled_back(void **state)
-{
-    (void)state;
-    struct world *w = begin(STICKY ",'webhooks':[{'name':'load','url':'http://x'}]");
-
-    w->closed = "load";
-    world_push(w, "podinfo:2");
-    expect_run(
-        w, "",
-        "New revision detected! Scaling up podinfo.test\n"
-        "New revision detected, progressing canary analysis.\n"
-        "Starting canary analysis for podinfo.test\n"
-        "Advance podinfo.test canary weight 20\n"
-        "Cookie~.*stay.*QmUBmrPKIK.*: 0/100\n"
-        "Cookie~.*keep.*efpqEbPVvo.*: 100/0\n"
-        "all: 80/20, podinfo-primary gives keep=efpqEbPVvo; Max-Age=60, podinfo-canary gives "
-        "stay=QmUBmrPKIK; Max-Age=86400\n"
-        "Halt podinfo.test advancement external check load failed refused\n"
-        "Halt podinfo.test advancement external check load failed refused\n"
-        "Rolling back podinfo.test failed checks threshold reached 2\n"
-        "Failed checks threshold reached 2\n"
-        "Canary failed! Scaling down podinfo.test\n"
-        "completed\n"
-        "Cookie~.*stay.*QmUBmrPKIK.*: 100/0, podinfo-primary gives stay=QmUBmrPKIK; Max-Age=-1\n"
-        "all: 100/0\n");
-    assert_string_equal(world_phase(w), "Failed");
-    world_free(w);
-}
-
-static void test_affinity_tick_by_tick(void **state)
-{
-    (void)state;
-    struct world *w = begin(STICKY ",'maxWeight':20");
-
-    world_push(w, "podinfo:2");
-    world_tick(w);
-    world_settle(w);
-    expect_tick(w, "patch httproutes test/podinfo weights 80/20\n"
-                   "status canaryWeight=20 sessionAffinityCookie=stay=QmUBmrPKIK "
-                   "primarySessionAffinityCookie=keep=efpqEbPVvo\n"
-                   "event Normal Progressing: Starting canary analysis for podinfo.test\n"
-                   "weights 80/20\n"
-                   "event Normal Progressing: Advance podinfo.test canary weight 20\n"
-                   "again interval, stepped\n");
-    expect_tick(
-        w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-           "status phase=Promoting [Promoted=Unknown]\n"
-           "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "again interval, stepped\n");
-    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "status sessionAffinityCookie=null phase=Finalising canaryWeight=0 "
-                   "previousSessionAffinityCookie=stay=QmUBmrPKIK [Promoted=Unknown]\n"
-                   "event Normal Promoting: Routing all traffic to primary\n"
-                   "weights 100/0\n"
-                   "again interval, stepped\n");
-    world_free(w);
-}
-
-/* Where the primary has no share, nobody is held there. */
-static void test_affinity_up_to_100(void **state)
-{
-    (void)state;
-    struct world *w = begin(STICKY ",'stepWeight':50,'maxWeight':100");
-
-    world_push(w, "podinfo:2");
-    expect_run(w, "Promoting",
-               "New revision detected! Scaling up podinfo.test\n"
-               "New revision detected, progressing canary analysis.\n"
-               "Starting canary analysis for podinfo.test\n"
-               "Advance podinfo.test canary weight 50\n"
-               "Cookie~.*stay.*QmUBmrPKIK.*: 0/100\n"
-               "Cookie~.*keep.*efpqEbPVvo.*: 100/0\n"
-               "all: 50/50, podinfo-primary gives keep=efpqEbPVvo; Max-Age=60, podinfo-canary "
-               "gives stay=QmUBmrPKIK; Max-Age=86400\n"
-               "Advance podinfo.test canary weight 100\n"
-               "Cookie~.*stay.*QmUBmrPKIK.*: 0/100\n"
-               "all: 0/100, podinfo-canary gives stay=QmUBmrPKIK; Max-Age=86400\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n");
-    world_free(w);
-}
-
-static void test_affinity_every_attribute(void **state)
-{
-    (void)state;
     struct world *w =
-        begin("'interval':'90s','sessionAffinity':{'cookieName':'a+b','maxAge':7,'domain':'x.test',"
-              "'path':'/app','sameSite':'Strict','secure':true,'httpOnly':true,'partitioned':true,"
-              "'primaryCookieName':'p'},'maxWeight':20");
+        world_analysing("'mirror':true,'webhooks':[{'name':'load','url':'http://x'}]");
 
+    w->closed = "load";
     world_push(w, "podinfo:2");
-    expect_run(
-        w, "",
-        "New revision detected! Scaling up podinfo.test\n"
-        "New revision detected, progressing canary analysis.\n"
-        "Starting canary analysis for podinfo.test\n"
-        "Advance podinfo.test canary weight 20\n"
-        "Cookie~.*a\\+b.*jtVtLCHGWH.*: 0/100\n"
-        "Cookie~.*p.*MavpEuJXKG.*: 100/0\n"
-        "all: 80/20, podinfo-primary gives p=MavpEuJXKG; Max-Age=90; Domain=x.test; HttpOnly; "
-        "Partitioned; Path=/app; SameSite=Strict; Secure, podinfo-canary gives a+b=jtVtLCHGWH; "
-        "Max-Age=7; Domain=x.test; HttpOnly; Partitioned; Path=/app; SameSite=Strict; Secure\n"
-        "Copying podinfo.test template spec to podinfo-primary.test\n"
-        "Routing all traffic to primary\n"
-        "Cookie~.*a\\+b.*jtVtLCHGWH.*: 100/0, podinfo-primary gives a+b=jtVtLCHGWH; Max-Age=-1; "
-        "Domain=x.test; HttpOnly; Partitioned; Path=/app; SameSite=Strict; Secure\n"
-        "all: 100/0\n"
-        "completed\n"
-        "Promotion completed! Scaling down podinfo.test\n"
-        "Canary analysis completed successfully, promotion finished.\n");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Starting canary analysis for podinfo.test\n"
+                 "Advance podinfo.test canary weight 0\n"
+                 "all: 100/0, 100 % copied to podinfo-canary\n"
+                 "Halt podinfo.test advancement external check load failed refused\n"
+                 "Halt podinfo.test advancement external check load failed refused\n"
+                 "Rolling back podinfo.test failed checks threshold reached 2\n"
+                 "Failed checks threshold reached 2\n"
+                 "Canary failed! Scaling down podinfo.test\n"
+                 "completed\n"
+                 "all: 100/0\n");
+    assert_string_equal(world_phase(w), "Failed");
     world_free(w);
 }
 
-static void test_affinity_of_an_ab_test(void **state)
+static void test_ab_taken_over(void **state)
 {
     (void)state;
-    struct world *w = begin(AB "," STICKY);
+    struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2");
-    expect_run(
-        w, "",
-        "New revision detected! Scaling up podinfo.test\n"
-        "New revision detected, progressing canary analysis.\n"
-        "Starting canary analysis for podinfo.test\n"
-        "Advance podinfo.test canary iteration 1/2\n"
-        "Cookie~.*stay.*QmUBmrPKIK.*: 0/100\n"
-        "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 0/100, podinfo-canary gives "
-        "stay=QmUBmrPKIK; Max-Age=86400\n"
-        "all: 100/0\n"
-        "Advance podinfo.test canary iteration 2/2\n"
-        "Copying podinfo.test template spec to podinfo-primary.test\n"
-        "Routing all traffic to primary\n"
-        "Cookie~.*stay.*QmUBmrPKIK.*: 100/0, podinfo-primary gives stay=QmUBmrPKIK; Max-Age=-1\n"
-        "x-canary=insider or cookie~^(.*?;)?(canary=always)(;.*)?$: 100/0\n"
-        "all: 100/0\n"
-        "completed\n"
-        "Promotion completed! Scaling down podinfo.test\n"
-        "Canary analysis completed successfully, promotion finished.\n");
+    for (int i = 0; i < 3; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    world_patch_canary(w, "{'status':{'canaryWeight':0}}");
+    expect_story(w, "Promoting", "Copying podinfo.test template spec to podinfo-primary.test\n");
+    assert_int_equal(world_status_int(w, "canaryWeight"), 100);
     world_free(w);
 }
 
-/* Others' changes are put right, and the cookies with them. */
-static void test_affinity_repaired(void **state)
+static void test_mirror_beside_a_broken_primary(void **state)
 {
     (void)state;
-    struct world *w = begin(STICKY);
+    struct world *w = world_analysing("'mirror':true," GREEN);
 
-    world_push(w, "podinfo:2");
-    world_tick(w);
-    world_settle(w);
-    world_tick(w);
-    world_settle(w);
-    const char *before = world_routes(w);
+    world_push(w, "podinfo:2-canary-only");
+    world_story(w, "");
+    assert_string_equal(world_routes(w), "all: 0/100\n");
+    world_push(w, "podinfo:3");
+    expect_story(w, "",
+                 "New revision detected! Scaling up podinfo.test\n"
+                 "New revision detected, progressing canary analysis.\n"
+                 "Advance podinfo.test canary iteration 1/2\n"
+                 "Advance podinfo.test canary iteration 2/2\n"
+                 "Routing all traffic to canary\n"
+                 "Copying podinfo.test template spec to podinfo-primary.test\n"
+                 "Routing all traffic to primary\n"
+                 "all: 100/0\n"
+                 "completed\n"
+                 "Promotion completed! Scaling down podinfo.test\n"
+                 "Canary analysis completed successfully, promotion finished.\n");
+    world_free(w);
+}
+
+static void test_mirror_that_is_left_over(void **state)
+{
+    (void)state;
+    struct world *w = world_analysing("'mirror':true");
     struct json_object *route = json_copy(w->arena, world_get(w, "httproutes/podinfo"));
-    struct json_object *split = json_elem(json_at(route, "spec", "rules", NULL), 2);
+    struct json_object *rule = json_elem(json_at(route, "spec", "rules", NULL), 0);
 
-    world_patch(w, "httproutes/podinfo",
-                arena_printf(w->arena, "{'spec':{'rules':[%s]}}", json_text(w->arena, split)));
-    world_tick(w);
-    assert_string_equal(world_routes(w), before);
-    world_patch(w, "httproutes/podinfo", NULL);
-    world_tick(w);
-    world_tick(w);
-    assert_string_equal(world_routes(w), before);
-    world_free(w);
-}
-
-/* sessionAffinity that is taken out of the spec leaves nothing behind. */
-static void test_affinity_switched_off(void **state)
-{
-    (void)state;
-    struct world *w = begin(STICKY);
-
-    world_push(w, "podinfo:2");
-    world_tick(w);
-    world_settle(w);
-    world_tick(w);
-    world_settle(w);
-    world_patch_canary(w, "{'spec':{'analysis':{'sessionAffinity':null}}}");
-    expect_run(w, "Promoting",
-               "all: 80/20\n"
-               "Advance podinfo.test canary weight 40\n"
-               "all: 60/40\n"
-               "Advance podinfo.test canary weight 50\n"
-               "all: 50/50\n"
-               "Copying podinfo.test template spec to podinfo-primary.test\n");
-    assert_null(json_at(w->canary, "status", "sessionAffinityCookie", NULL));
-    assert_null(json_at(w->canary, "status", "primarySessionAffinityCookie", NULL));
+    json_set(rule, "filters",
+             world_json(w, "[{'type':'RequestMirror','requestMirror':{'backendRef':{'group':'',"
+                           "'kind':'Service','name':'podinfo-canary','port':9898}}}]"));
+    world_put(w, "httproutes/podinfo", json_text(w->arena, route));
+    assert_string_equal(world_routes(w), "all: 100/0, 100 % copied to podinfo-canary\n");
+    expect_story(w, "", "all: 100/0\n");
     world_free(w);
 }
 
@@ -675,14 +427,9 @@ int main(void)
         cmocka_unit_test(test_mirror_then_blue_green),
         cmocka_unit_test(test_mirror_weight_that_is_dropped),
         cmocka_unit_test(test_mirror_that_shows_the_faults),
-        cmocka_unit_test(test_affinity),
-        cmocka_unit_test(test_affinity_rolled_back),
-        cmocka_unit_test(test_affinity_tick_by_tick),
-        cmocka_unit_test(test_affinity_up_to_100),
-        cmocka_unit_test(test_affinity_every_attribute),
-        cmocka_unit_test(test_affinity_of_an_ab_test),
-        cmocka_unit_test(test_affinity_repaired),
-        cmocka_unit_test(test_affinity_switched_off),
+        cmocka_unit_test(test_ab_taken_over),
+        cmocka_unit_test(test_mirror_beside_a_broken_primary),
+        cmocka_unit_test(test_mirror_that_is_left_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,12 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+enum { MAX_TICKS = 40 };
 
 static struct json_object *route_rules(struct world *world)
 {
@@ -123,5 +126,48 @@ void world_routes_check(struct world *world, bool at_zero)
             fail_msg("the canary has %d %% of the traffic and no replicas", canary);
         if (canary > 0 && split == 0)
             fail_msg("clients are held at a canary that has no share:\n%s", world_routes(world));
+    }
+}
+
+struct world *world_analysing(const char *analysis)
+{
+    struct arena *arena = arena_new();
+    struct world *world =
+        world_new(arena_printf(arena, "{'spec':{'analysis':{%s,'metrics':[]}}}", analysis));
+
+    arena_free(arena);
+    world_initialise(world);
+    return world;
+}
+
+const char *world_story(struct world *world, const char *until)
+{
+    const char *text = "", *routes = world_routes(world);
+
+    world->told = "";
+    for (int i = 0; i < MAX_TICKS && strcmp(world_phase(world), until) != 0; i++) {
+        const char *plan = world_tick(world);
+        if (world->again == AGAIN_NEVER && strcmp(plan, "again never\n") == 0)
+            break;
+        text = arena_printf(world->arena, "%s%s", text, world->told);
+        world->told = "";
+        if (strcmp(world_routes(world), routes) != 0) {
+            routes = world_routes(world);
+            text = arena_printf(world->arena, "%s%s", text, routes);
+        }
+        world->now_ms += 60000;
+        world_settle(world);
+    }
+    return text;
+}
+
+void expect_story_at(struct world *world, const char *until, const char *text, const char *file,
+                     int line)
+{
+    const char *got = world_story(world, until);
+
+    if (strcmp(got, text) != 0) {
+        fprintf(stderr, "%s:%d: what happens is\n%s\nand not\n%s\n", file, line, got, text);
+        _fail(file, line);
     }
 }
