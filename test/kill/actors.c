@@ -80,17 +80,18 @@ static struct json_object *deployment_status(struct arena *arena, struct json_ob
     int64_t replicas = json_int_at(deployment, 1, "spec", "replicas", NULL);
     const char *image = first_image(deployment);
     const char *name = json_str_at(deployment, "metadata", "name", NULL);
-    bool stuck = strstr(image, "stuck") != NULL ||
-                 (strstr(image, "canary-only") && strcmp(name, "podinfo-primary") == 0);
-    bool good = replicas == 0 || !stuck;
+    /* the primary's old pods stay until new ones are ready */
+    bool keeps_old = strstr(image, "canary-only") && strcmp(name, "podinfo-primary") == 0;
+    bool good = replicas == 0 || (!strstr(image, "stuck") && !keeps_old);
+    int64_t available = good || keeps_old ? replicas : 0;
     char text[CLOCK_TEXT];
     const char *now = clock_rfc3339(clock_wall_ms(), text);
 
     json_set_int(status, "observedGeneration", generation_of(deployment));
     json_set_int(status, "replicas", replicas);
     json_set_int(status, "updatedReplicas", replicas);
-    json_set_int(status, "readyReplicas", good ? replicas : 0);
-    json_set_int(status, "availableReplicas", good ? replicas : 0);
+    json_set_int(status, "readyReplicas", available);
+    json_set_int(status, "availableReplicas", available);
     add_condition(conditions, "Available", good,
                   good ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable", now);
     add_condition(conditions, "Progressing", good,

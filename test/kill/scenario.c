@@ -50,6 +50,8 @@ static const char daemonset[] =
 #define ITERATIONS     "'stepWeight':null,'maxWeight':null,'iterations':2"
 #define AB_TEST        ITERATIONS ",'match':[{'headers':{'x-canary':{'exact':'insider'}}}]"
 #define AFFINITY       "'sessionAffinity':{'cookieName':'flagger','primaryCookieName':'flagger-primary'}"
+/* Time for somebody to meddle between two steps. */
+#define UNHURRIED "{'spec':{'analysis':{'interval':'100ms'}}}"
 #define HOOK(name, type)                                                                           \
     "{'name':'" name "','type':'" type "','url':'http://127.0.0.1:1/hook/" name "'}"
 #define DEPLOYMENT "apps", "deployments", "podinfo"
@@ -93,6 +95,14 @@ const struct scenario scenarios[] = {
                                                                                 "promotion") "," HOOK("back",
                                                                                                       "rollback") "," HOOK("bye",
                                                                                                                            "post-rollout") "]}}}",
+     .change = {NEW_IMAGE},
+     .calls = true,
+     .phase = "Succeeded",
+     .image = "podinfo:2"},
+    {.name = "gates that open late",
+     .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("late-start", "confirm-rollout") "," HOOK(
+         "late-more", "confirm-traffic-increase") "," HOOK("late-promote",
+                                                           "confirm-promotion") "]}}}",
      .change = {NEW_IMAGE},
      .calls = true,
      .phase = "Succeeded",
@@ -157,16 +167,19 @@ const struct scenario scenarios[] = {
      .phase = "Succeeded",
      .image = "podinfo:2"},
     {.name = "analysis skipped in the middle",
+     .canary = UNHURRIED,
      .change = {NEW_IMAGE},
      .meanwhile = {{CANARY, "{'spec':{'skipAnalysis':true}}"}},
      .phase = "Succeeded",
      .image = "podinfo:2"},
     {.name = "another revision in the middle",
+     .canary = UNHURRIED,
      .change = {NEW_IMAGE},
      .meanwhile = {{DEPLOYMENT, IMAGE("3")}},
      .phase = "Succeeded",
      .image = "podinfo:3"},
     {.name = "the old revision again in the middle",
+     .canary = UNHURRIED,
      .change = {NEW_IMAGE},
      .meanwhile = {{DEPLOYMENT, IMAGE("1")}},
      .phase = "Succeeded",
@@ -246,10 +259,23 @@ const struct scenario scenarios[] = {
      .change = {{CANARY, NULL}},
      .phase = NULL},
     {.name = "deleted in the middle",
-     .canary = "{'spec':{'revertOnDeletion':true}}",
+     .canary = "{'spec':{'revertOnDeletion':true,'analysis':{'interval':'100ms'}}}",
      .change = {NEW_IMAGE},
      .meanwhile = {{CANARY, NULL}},
      .phase = NULL},
+    {.name = "deleted, with KEDA",
+     .canary = "{'spec':{'revertOnDeletion':true,'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1',"
+               "'kind':'ScaledObject','name':'podinfo'}}}",
+     .objects = KEDA,
+     .change = {{CANARY, NULL}}},
+    {.name = "deleted, a DaemonSet",
+     .canary = "{'spec':{'revertOnDeletion':true,'targetRef':{'kind':'DaemonSet'}}}",
+     .target = daemonset,
+     .change = {{CANARY, NULL}}},
+    {.name = "deleted, Services only",
+     .canary = "{'spec':{'revertOnDeletion':true,'provider':'kubernetes','service':{'gatewayRefs':"
+               "null},'analysis':{" ITERATIONS "}}}",
+     .change = {{CANARY, NULL}}},
     {.name = "promotion that fails",
      .change = {{DEPLOYMENT, IMAGE("2-canary-only")}},
      .phase = "Failed",

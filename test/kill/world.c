@@ -10,6 +10,7 @@
 #include "kill/actors.h"
 #include "kill/outcome.h"
 #include "kill/process.h"
+#include "kill/safety.h"
 
 enum {
     POLL_MS = 10,
@@ -17,6 +18,7 @@ enum {
     STUCK_MS = 4000,      /* ... or it is stuck, when it should not have ended there */
     LIMIT_MS = 60 * 1000, /* of a whole run */
     DRAIN_MS = 5000,
+    REFUSALS = 2,
 };
 
 struct world {
@@ -37,7 +39,9 @@ struct world {
     bool killed, killed_again, meddled;
     struct json_object *writes;
     struct json_object *events; /* name to message */
+    struct json_object *asked;  /* webhook to how often */
     const char *trouble, *outcome;
+    const char *breach; /* of the safety rules, at any time */
 };
 
 static struct json_object *find(struct world *w, const char *group, const char *plural,
@@ -304,9 +308,14 @@ static void on_hook(void *arg, struct http_conn_request *req)
 {
     struct world *w = arg;
     const char *name = strrchr(http_req_path(req), '/') + 1;
-    bool back = strcmp(name, "back") == 0;
-    bool agrees = !back || (w->scenario->back_from > 0 && progress(w) >= w->scenario->back_from);
+    int asked = (int)json_int_at(w->asked, 0, name, NULL);
+    bool agrees = true;
 
+    if (strcmp(name, "back") == 0)
+        agrees = w->scenario->back_from > 0 && progress(w) >= w->scenario->back_from;
+    else if (strncmp(name, "late", 4) == 0)
+        agrees = asked >= REFUSALS;
+    json_set_int(w->asked, name, asked + 1);
     w->last_ms = clock_monotonic_ms();
     on_deed(w, arena_printf(w->arena, "ask hook %s", name), agrees ? "agree" : "refuse", true);
     http_reply_text(req, agrees ? 200 : 403, agrees ? "yes" : "no");
@@ -353,6 +362,8 @@ static const char *judge(struct world *w)
     if (s->image && strcmp(primary_image(w), s->image) != 0)
         return arena_printf(w->arena, "the primary runs %s and not %s", primary_image(w), s->image);
     w->outcome = outcome_text(w->arena, w->store);
+    if (w->breach)
+        return w->breach;
     if (w->options->expected && strcmp(w->outcome, w->options->expected) != 0)
         return "the cluster differs from the undisturbed one's";
     return NULL;
@@ -389,6 +400,8 @@ static void on_event(void *arg, const struct objevent *event)
 
     if (event->type != OBJ_SYNCED && strcmp(event->kind->kind, "Lease") != 0)
         w->last_ms = clock_monotonic_ms();
+    if (!w->breach && w->actors)
+        w->breach = safety_breach(w->arena, w->store);
     if (!w->meddled && w->scenario->meanwhile[0].name && !w->options->prepare &&
         json_int_at(canary_of(w), 0, "status", "canaryWeight", NULL) > 0) {
         w->meddled = true;
@@ -468,7 +481,8 @@ struct json_object *world_run(struct arena *arena, const struct world_options *o
                       .loop = loop_new(DRAIN_MS),
                       .started_ms = clock_monotonic_ms(),
                       .writes = json_own(arena, json_object_new_array()),
-                      .events = json_own(arena, json_object_new_object())};
+                      .events = json_own(arena, json_object_new_object()),
+                      .asked = json_own(arena, json_object_new_object())};
     struct json_object *out = json_own(arena, json_object_new_object());
     struct errinfo ei = {0};
 

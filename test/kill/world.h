@@ -3,6 +3,8 @@
  * this process, the controller in a process of its own, which is killed at one chosen write and
  * started again. Ends when the release has ended, or when it takes too long.
  *
+ * At each change it looks whether traffic goes to those who can answer (safety.h).
+ *
  * A world is alone in its process: it has the loop, and leaves by itself (run.h).
  */
 #ifndef KILL_WORLD_H
