@@ -16,15 +16,34 @@ static const char *refuse_provider(struct release *r)
         return arena_printf(
             r->tick->arena, "%s: \"%s\" is not served by this version, which has %s", field,
             r->tick->provider ? r->tick->provider : "", router_names(r->tick->arena));
-    /* The routes of the other provider are out of reach: going on would scale down who they feed.
-     */
-    if (!r->router->weighted && r->canary->status.canary_weight > 0 &&
-        (release_is_analysing(r) || release_is_promoting(r)))
-        return arena_printf(r->tick->arena,
-                            "%s: changed to %s while another provider routes %d %% of the traffic "
-                            "to the canary; put it back until the release is over",
-                            field, r->tick->provider, r->canary->status.canary_weight);
     return r->router->check(r->tick->arena, r->canary);
+}
+
+/*
+ * The routes of another provider, or of another name, are out of reach: going on would scale down
+ * who they feed. A status of Flagger does not say what its routes are made by.
+ */
+static const char *refuse_move(struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+    const char *field = r->canary->provider ? "spec.provider" : "--mesh-provider";
+
+    if (status->canary_weight == 0 || release_is_initialising(r))
+        return NULL;
+    if (status->provider ? strcmp(status->provider, r->tick->provider) != 0 : !r->router->weighted)
+        return arena_printf(r->tick->arena,
+                            "%s: changed to %s while %s routes %d %% of the traffic to the canary; "
+                            "put it back until the release is over",
+                            field, r->tick->provider,
+                            status->provider ? status->provider : "another provider",
+                            status->canary_weight);
+    if (status->service_name && strcmp(status->service_name, r->canary->service.name) != 0)
+        return arena_printf(r->tick->arena,
+                            "spec.service.name: changed from %s to %s while %d %% of the traffic "
+                            "goes to the canary by routes of the old name; put it back until the "
+                            "release is over",
+                            status->service_name, r->canary->service.name, status->canary_weight);
+    return NULL;
 }
 
 static const char *refuse_kinds(struct release *r)
@@ -106,6 +125,8 @@ enum verdict accept_spec(struct release *r)
     const char *sentence = refuse_provider(r);
     enum verdict verdict = VERDICT_GO;
 
+    if (!sentence)
+        sentence = refuse_move(r);
     if (!sentence)
         sentence = refuse_kinds(r);
     if (!sentence)

@@ -18,18 +18,25 @@ enum verdict begin_waiting(struct release *r)
 
 /*
  * Against a primary that is not ready nothing can be compared: hold, and keep the revision for
- * later. (Flagger calls it failed when the primary's deadline has passed.) Where the canary serves,
- * after a failed promotion, or where no analysis is wanted, the new revision is the way out.
+ * later. (Flagger calls it failed when the primary's deadline has passed.) After a failed
+ * promotion, or where no analysis is wanted, the new revision is the way out.
  */
 enum verdict begin_primary(struct release *r)
 {
     const char *why;
 
-    if (!is_beginning(r) || r->canary->skip_analysis || release_canary_serves_all(r))
+    if (!is_beginning(r) || r->canary->skip_analysis || release_goes_forward(r))
         return VERDICT_GO;
     if (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
         return plan_stop(r->tick, "%s", why);
     return VERDICT_GO;
+}
+
+enum verdict begin_configs(struct release *r)
+{
+    if (!is_beginning(r) || !r->info.missing)
+        return VERDICT_GO;
+    return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }
 
 enum verdict begin_scale_up(struct release *r)

@@ -226,8 +226,6 @@ enum verdict capacity_resume(struct release *r)
         return rollback_run(r, r->phase == PHASE_Waiting);
     if (r->phase == PHASE_Promoting && waits_for(r, CAPACITY_PROMOTION) && capacity_answers(r))
         return promote_shift(r);
-    if (waits_for(r, CAPACITY_SKIP) && is_analysed(r) && !detect_configs_changed(r))
-        return promote_skip(r);
     keep_or_forget(r);
     return VERDICT_GO;
 }

@@ -32,6 +32,7 @@ static enum verdict (*const rules[])(struct release *r) = {
     detect_routes,   /* step 18 */
     takeover_hashes, /* a status that another version of Flagger left */
     capacity_resume, /* a rollback or promotion that waits until the primary can carry all */
+    takeover_names,  /* the provider or the Service has another name than at the last release */
     detect_idle,     /* steps 15, 16: nothing new, or the primary runs it already: ends here */
     detect_other_revision, /* step 20: another revision than the one analysed; or the old one again
                             */
@@ -40,6 +41,7 @@ static enum verdict (*const rules[])(struct release *r) = {
 
     begin_waiting, /* step 23 in phase Waiting */
     begin_primary, /* step 17 */
+    begin_configs, /* step 15c: a config that the target needs is missing */
     begin_release, /* step 19: gates, scale up; always ends the tick */
 
     guard_rollback_hooks, /* step 23 */
@@ -47,7 +49,8 @@ static enum verdict (*const rules[])(struct release *r) = {
     guard_primary,        /* steps 17, 18; §7 */
     guard_canary,         /* step 21 */
 
-    guard_routes, /* step 18: no step forward before the mesh has taken over the last one */
+    guard_configs, /* step 20: no step forward without the configs */
+    guard_routes,  /* step 18: no step forward before the mesh has taken over the last one */
 
     promote_skip,   /* step 22 */
     promote_shift,  /* step 24; §8.1 */

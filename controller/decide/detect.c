@@ -25,7 +25,8 @@ bool detect_configs_changed(const struct release *r)
     struct json_object *now = r->info.configs;
     struct json_object *tracked = r->canary->status.tracked_configs;
 
-    if (!now)
+    /* Without one of them nothing can be said; nothing steps then. */
+    if (!now || r->info.missing)
         return false;
     json_object_object_foreach(now, key, value)
     {
@@ -74,21 +75,45 @@ static enum verdict stop_left_target(struct release *r)
     return VERDICT_STOP;
 }
 
+static bool is_ready(struct release *r, enum side side)
+{
+    const char *why;
+
+    return r->target->ready(r->tick, &r->info, side, &why) == READY;
+}
+
+/* A failed promotion found neither side ready, and each kept its share. */
+static enum verdict leave_broken_primary(struct release *r)
+{
+    enum verdict verdict = release_route_everything(r);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_weight(r, 100);
+    release_say(r, "Routing all traffic to %s, the primary is not ready", release_target(r));
+    return VERDICT_STOP;
+}
+
 /*
- * A rollback had to leave all traffic with the canary, because the primary was not ready then. Now
- * it is, and the traffic goes back; unless the canary is ready and the primary carries the very
- * revision that failed, or was left half promoted (lastPromotedSpec is empty).
+ * The canary has traffic although nothing is under way: a rollback or a promotion failed and the
+ * primary was not ready. Now it is, and the traffic goes back; unless the canary serves everything
+ * well and the primary carries the very revision that failed, or was left half promoted
+ * (lastPromotedSpec is empty).
  */
 static enum verdict repair_left_traffic(struct release *r)
 {
-    const char *why;
+    bool canary_ready = !r->info.at_zero && is_ready(r, SIDE_CANARY);
     bool same;
     enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    bool failed = !*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed);
-    if (failed && r->target->ready(r->tick, &r->info, SIDE_CANARY, &why) == READY)
+    /* one that was asked for more replicas is not ready either */
+    if (!is_ready(r, SIDE_PRIMARY) && !capacity_waits(r, NULL))
+        return canary_ready && !release_canary_serves_all(r) ? leave_broken_primary(r)
+                                                             : VERDICT_STOP;
+    if (canary_ready && release_canary_serves_all(r) &&
+        (!*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed)))
         return VERDICT_STOP;
     verdict = rollback_to_primary(r, CAPACITY_RETURN);
     if (verdict == VERDICT_GO && r->weights.canary > 0)
@@ -121,15 +146,14 @@ static enum verdict repair_idle_scaler(struct release *r)
 static enum verdict repair_idle_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;
-    const char *why;
 
-    if (release_canary_serves_all(r) && told == r->weights.canary)
+    if (r->router->weighted && told > 0 && told == r->weights.canary)
         return repair_left_traffic(r);
     if (!r->router->weighted || (r->weights.canary == told && !r->weights.mirrored))
         return repair_idle_scaler(r);
     if (told == 0)
         return release_route(r, 0) == VERDICT_NEED_FACTS ? VERDICT_NEED_FACTS : VERDICT_STOP;
-    if (r->weights.canary == 0 && r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) == READY)
+    if (r->weights.canary == 0 && is_ready(r, SIDE_PRIMARY))
         return stop_left_target(r); /* repair_left_traffic() was cut off */
     status_weight(r, r->weights.canary);
     return VERDICT_STOP;

@@ -16,7 +16,7 @@ enum verdict guard_primary(struct release *r)
 {
     const char *why;
 
-    if (release_is_analysing(r) && (r->canary->skip_analysis || release_canary_serves_all(r)))
+    if (release_is_analysing(r) && (r->canary->skip_analysis || release_goes_forward(r)))
         return VERDICT_GO;
     switch (look_at(r, SIDE_PRIMARY, &why)) {
     case READY:
@@ -120,6 +120,15 @@ static bool is_next_step(const struct release *r, int told)
     if (r->strategy == STRATEGY_AB_TESTING)
         return r->weights.canary == 100;
     return r->weights.canary == 100 && r->canary->status.iterations >= r->iterations;
+}
+
+/* Without a config no pod starts any more, of the target or of its copy: no step forward, but every
+ * way back. */
+enum verdict guard_configs(struct release *r)
+{
+    if (!release_is_analysing(r) || !r->info.missing)
+        return VERDICT_GO;
+    return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }
 
 enum verdict guard_routes(struct release *r)

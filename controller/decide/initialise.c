@@ -37,7 +37,14 @@ enum verdict initialise_target(struct release *r)
 
     if (verdict == VERDICT_STOP && !r->info.object && !release_is_initialising(r))
         return leave_lost_target(r);
-    return verdict;
+    if (verdict != VERDICT_GO)
+        return verdict;
+    /* Everything that makes pods waits for their configs; a rollback does not. */
+    if (!r->info.missing)
+        status_untell(r, CONDITION_CONFIGURED);
+    else if (release_is_initialising(r) || !r->info.primary)
+        return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
+    return VERDICT_GO;
 }
 
 static struct service_pods service_pods(const struct release *r)
@@ -75,6 +82,31 @@ static enum verdict may_become_primary(struct release *r, bool *may)
     return promoted ? configs_compare(r->tick, &r->info, may) : VERDICT_GO;
 }
 
+/*
+ * The primary is gone, and nothing may take its place: it is told once. There is nobody left to go
+ * back to, so that a canary which has a share already and is ready takes the rest.
+ */
+static enum verdict leave_lost_primary(struct release *r)
+{
+    const char *why;
+    enum verdict verdict = detect_routes(r);
+
+    if (verdict == VERDICT_GO && r->weights.canary > 0 && !r->info.at_zero &&
+        !release_canary_serves_all(r) &&
+        r->target->ready(r->tick, &r->info, SIDE_CANARY, &why) == READY) {
+        verdict = release_route_everything(r);
+        status_weight(r, 100);
+    }
+    if (verdict == VERDICT_NEED_FACTS)
+        return verdict;
+    return status_hold(
+        r, CONDITION_PRIMARY, "PrimaryMissing",
+        arena_printf(r->tick->arena,
+                     "%s-primary.%s is missing and %s holds a revision that was not promoted; "
+                     "restore the promoted spec and the primary is made from it",
+                     r->canary->target.name, r->canary->namespace_, release_target(r)));
+}
+
 /* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
 enum verdict initialise_primary(struct release *r)
 {
@@ -84,10 +116,8 @@ enum verdict initialise_primary(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     if (!may)
-        return plan_stop(r->tick,
-                         "%s-primary.%s is missing and %s holds a revision that was not promoted; "
-                         "restore the promoted spec and the primary is made from it",
-                         r->canary->target.name, r->canary->namespace_, release_target(r));
+        return leave_lost_primary(r);
+    status_untell(r, CONDITION_PRIMARY);
     return r->target->ensure_primary(r->tick, &r->info);
 }
 
@@ -176,7 +206,7 @@ enum verdict initialise_finish(struct release *r)
         /* The target changed while the primary started, or the primary is older than this Canary
          * and runs something else: the next tick takes the target for a new revision. */
         status_text(r, "lastAppliedSpec", "");
-        status_text(r, "lastPromotedSpec", "");
+        status_text(r, "lastPromotedSpec", takeover_primary_hash(r));
     }
     release_say(r, "Initialization done! %s", release_canary(r));
     plan_alert(r->tick, "info", true, "New %s detected, initialization completed.", r->tick->kind);

@@ -85,24 +85,13 @@ static enum verdict succeed(struct release *r)
 }
 
 /*
- * skipAnalysis, also when it is set in the middle of an analysis. Where the canary has traffic and
- * the primary is not ready for it, the promotion goes its usual way and waits for the primary.
+ * skipAnalysis, also when it is set in the middle of an analysis: the copy at once, and success
+ * when the primary runs it. (Flagger calls it a success as soon as it is copied.) A canary that has
+ * a share keeps it until then.
  */
 enum verdict promote_skip(struct release *r)
 {
-    const char *why;
-
-    if (!r->canary->skip_analysis || !release_is_analysing(r))
-        return VERDICT_GO;
-    if (r->weights.canary > 0 && !capacity_waits(r, CAPACITY_SKIP) &&
-        r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
-        return promote_begin(r);
-    enum verdict verdict = capacity_wait(r, CAPACITY_SKIP);
-    if (verdict == VERDICT_GO)
-        verdict = release_route(r, 0);
-    if (verdict == VERDICT_GO)
-        verdict = copy_to_primary(r);
-    return verdict == VERDICT_GO ? succeed(r) : verdict;
+    return r->canary->skip_analysis && release_is_analysing(r) ? promote_begin(r) : VERDICT_GO;
 }
 
 static enum verdict finalise(struct release *r)
@@ -133,7 +122,7 @@ enum verdict promote_shift(struct release *r)
     if (r->phase != PHASE_Promoting)
         return VERDICT_GO;
     if (!r->router->weighted || left == 0)
-        return finalise(r);
+        return r->canary->skip_analysis ? succeed(r) : finalise(r);
     if (r->canary->status.canary_weight > 0)
         left = r->canary->status.canary_weight;
     left = step > 0 && left > step ? left - step : 0;
@@ -145,7 +134,7 @@ enum verdict promote_shift(struct release *r)
         return verdict;
     if (step > 0)
         release_say(r, "Advance %s primary weight %d", release_canary(r), 100 - left);
-    else
+    else if (!r->canary->skip_analysis) /* Flagger does not say so then */
         release_say(r, "Routing all traffic to primary");
     if (left == 0)
         return finalise(r);

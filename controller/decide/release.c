@@ -84,6 +84,14 @@ bool release_canary_serves_all(const struct release *r)
     return r->router->weighted && r->weights.canary == 100 && !r->weights.matched;
 }
 
+bool release_goes_forward(const struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+
+    return release_canary_serves_all(r) ||
+           (!*status->last_promoted_spec && *status->last_applied_spec);
+}
+
 /* Plans what differs from what is routed, and remembers it. */
 static enum verdict route(struct release *r, struct weights weights)
 {

@@ -51,6 +51,11 @@ bool release_is_promoting(const struct release *r);    /* Promoting, Finalising 
 /* The canary has all the traffic, and not only all that is matched: after a failed promotion, or at
  * the end of an analysis up to 100 %. */
 bool release_canary_serves_all(const struct release *r);
+/*
+ * The primary is no way back: the canary serves everything, or a promotion failed and left neither
+ * the one revision nor the other on it. A new revision is the way out.
+ */
+bool release_goes_forward(const struct release *r);
 
 /*
  * These plan what is routed and remember it in r->weights; they plan nothing where the router
@@ -87,9 +92,14 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
  * What a release waits for, and since when: for an approval, for metrics. They are conditions, so
  * that a deadline survives a restart and nothing is told twice.
  */
-#define CONDITION_APPROVED "Approved"
-#define CONDITION_MEASURED "Measured"
+#define CONDITION_APPROVED   "Approved"
+#define CONDITION_MEASURED   "Measured"
+#define CONDITION_CONFIGURED "Configured" /* the configs that the target needs are there */
+#define CONDITION_PRIMARY    "PrimaryFound"
 void status_forget_waits(struct release *r);
+/* STOP, told by a Warning event once and by the condition until status_untell(). */
+enum verdict status_hold(struct release *r, const char *type, const char *reason,
+                         const char *message);
 /* A condition beside Promoted. Returns false when it says the same already. */
 bool status_tell(struct release *r, const char *type, const char *reason, const char *message);
 bool status_has(struct release *r, const char *type); /* the Canary came with it */
@@ -131,18 +141,21 @@ enum verdict initialise_finish(struct release *r);
 enum verdict detect_routes(struct release *r);
 enum verdict takeover_hashes(struct release *r);
 enum verdict capacity_resume(struct release *r);
+enum verdict takeover_names(struct release *r);
 enum verdict detect_idle(struct release *r);
 enum verdict detect_other_revision(struct release *r);
 enum verdict detect_due(struct release *r);
 
 enum verdict begin_waiting(struct release *r);
 enum verdict begin_primary(struct release *r);
+enum verdict begin_configs(struct release *r);
 enum verdict begin_release(struct release *r);
 
 enum verdict guard_primary(struct release *r);
 enum verdict guard_rollback_hooks(struct release *r);
 enum verdict guard_threshold(struct release *r);
 enum verdict guard_canary(struct release *r);
+enum verdict guard_configs(struct release *r);
 enum verdict guard_routes(struct release *r);
 enum verdict guard_mirror(struct release *r);
 enum verdict guard_weights(struct release *r);
@@ -165,6 +178,8 @@ bool detect_changed(struct release *r);
 bool detect_configs_changed(const struct release *r);
 /* The status was last written by Flagger, as far as can be told. */
 bool takeover_is_flaggers(const struct release *r);
+/* The hash of what the primary (which must exist) runs, "" when it cannot be told. */
+const char *takeover_primary_hash(struct release *r);
 /* The target gets its replicas, as many as its scaler or the primary say. */
 enum verdict begin_scale_up(struct release *r);
 /* The weight after `weight`, at most the maximum. */
@@ -177,7 +192,6 @@ enum verdict promote_begin(struct release *r);
 #define CAPACITY_RESTART   "Restarting"
 #define CAPACITY_BEGIN     "Beginning"
 #define CAPACITY_PROMOTION "Promoting"
-#define CAPACITY_SKIP      "SkippingAnalysis"
 #define CAPACITY_RETURN    "PrimaryReady"
 /* GO: the primary can carry all traffic, as far as that was worth waiting for. STOP: it waits. */
 enum verdict capacity_wait(struct release *r, const char *reason);

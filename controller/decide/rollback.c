@@ -6,10 +6,10 @@
 #include "decide/release.h"
 
 /*
- * A primary that serves a part goes on serving, ready or not. One that serves nothing, after a
- * failed promotion, must be ready before it gets anything: otherwise the canary, which serves,
- * keeps everything. (Flagger routes all traffic to the broken primary and scales the healthy canary
- * to zero.)
+ * A primary that serves a part goes on serving, ready or not. One that serves nothing, or that a
+ * failed promotion has left behind, must be ready before it gets anything more: otherwise the
+ * canary keeps what it has. (Flagger routes all traffic to the broken primary and scales the
+ * healthy canary to zero.)
  */
 enum verdict rollback_to_primary(struct release *r, const char *reason)
 {
@@ -17,13 +17,13 @@ enum verdict rollback_to_primary(struct release *r, const char *reason)
     bool waits = capacity_waits(r, NULL);
     bool is_ready = r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) == READY;
 
-    if (release_canary_serves_all(r) && !waits && !is_ready)
+    if (release_goes_forward(r) && !waits && !is_ready)
         return VERDICT_GO;
     enum verdict verdict = capacity_wait(r, reason);
     if (verdict != VERDICT_GO)
         return verdict;
     /* One that was asked for more is not ready as long as it has not got all of it. */
-    if (release_canary_serves_all(r) && !is_ready && !capacity_answers(r))
+    if (release_goes_forward(r) && !is_ready && !capacity_answers(r))
         return VERDICT_GO;
     return release_route(r, 0);
 }
@@ -53,8 +53,8 @@ enum verdict rollback_run(struct release *r, bool consume)
     if (r->weights.canary == 0)
         release_warn(r, "Canary failed! Scaling down %s", release_canary(r));
     else
-        release_warn(r, "Canary failed! %s keeps all traffic, the primary is not ready",
-                     release_target(r));
+        release_warn(r, "Canary failed! %s keeps %s traffic, the primary is not ready",
+                     release_target(r), release_canary_serves_all(r) ? "all" : "its");
     finish(r);
     return VERDICT_STOP;
 }
@@ -63,17 +63,20 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
 {
     const char *canary_why;
     enum verdict verdict = VERDICT_GO;
+    bool analysed = !detect_changed(r);
     bool canary_ready =
         !r->info.at_zero && r->target->ready(r->tick, &r->info, SIDE_CANARY, &canary_why) == READY;
 
-    /* Both have a share, and nobody to give it to: it waits for the one or the other. */
-    if (!canary_ready && r->weights.canary > 0)
+    /* Both have a share, and nobody to give it to: it waits for the one or the other, or for
+     * another revision. */
+    if (analysed && !canary_ready && r->weights.canary > 0)
         return plan_stop(r->tick, "Promotion of %s waits, neither side is ready: %s",
                          release_target(r), why);
     release_warn(r, "Promotion of %s failed, primary not ready: %s", release_target(r), why);
     plan_alert(r->tick, "error", false, "Promotion failed, primary not ready: %s", why);
-    /* Traffic goes only to who is ready or serves: with neither side ready nothing moves. */
-    if (canary_ready)
+    /* Traffic goes only to who is ready and was analysed, or serves already: a revision on the
+     * canary that came meanwhile keeps the share that is there. */
+    if (analysed && canary_ready)
         verdict = release_route_everything(r);
     if (verdict != VERDICT_GO)
         return verdict;

@@ -117,6 +117,10 @@ void status_sync(struct release *r)
     struct json_object *old = r->canary->status.tracked_configs;
 
     status_sync_hash(r);
+    /* Without one of the configs nothing can be said about them: they count as changed when it is
+     * there again. */
+    if (r->info.missing)
+        return;
     if (tracked && json_object_is_type(old, json_type_object)) {
         /* a merge patch removes a config that is no longer named only by saying so */
         json_object_object_foreach(old, key, value)
@@ -141,6 +145,14 @@ bool status_tell(struct release *r, const char *type, const char *reason, const 
 {
     return put_condition(r, type, strcmp(type, "Suspended") == 0 ? "True" : "False", reason,
                          message);
+}
+
+enum verdict status_hold(struct release *r, const char *type, const char *reason,
+                         const char *message)
+{
+    if (status_tell(r, type, reason, message))
+        release_warn(r, "%s", message);
+    return VERDICT_STOP;
 }
 
 bool status_has(struct release *r, const char *type)

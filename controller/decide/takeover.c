@@ -32,7 +32,7 @@ static bool has_other_hash(const struct release *r)
            strcmp(r->info.hash, status->last_promoted_spec) != 0;
 }
 
-static const char *primary_hash(struct release *r)
+const char *takeover_primary_hash(struct release *r)
 {
     return r->target->primary_hash ? r->target->primary_hash(r->tick, &r->info) : "";
 }
@@ -103,8 +103,32 @@ enum verdict takeover_hashes(struct release *r)
     if (same)
         return adopt_what_runs(r);
     /* While promoting, an unlike primary means a revision that came meanwhile. */
-    const char *promoted = primary_hash(r);
+    const char *promoted = takeover_primary_hash(r);
     if (release_is_promoting(r) || is_our_hash(r, promoted) || !is_older_than_status(r))
         return VERDICT_GO;
     return adopt(r, r->canary->status.canary_weight == 100 ? "" : promoted);
+}
+
+/* What routes a release must not change under it (accept.c). When it has changed at another time,
+ * the new objects are there by now, and the old ones are not ours to judge. */
+enum verdict takeover_names(struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+    const char *name = status->service_name;
+
+    if (name && strcmp(name, r->canary->service.name) != 0) {
+        release_say(r,
+                    "spec.service.name: changed from %s to %s; the Services %s, %s-primary and "
+                    "%s-canary and the routes of that name stay, delete them when nobody uses them",
+                    name, r->canary->service.name, name, name, name);
+        status_text(r, "serviceName", r->canary->service.name);
+    }
+    if (status->provider && strcmp(status->provider, r->tick->provider) != 0) {
+        release_say(r,
+                    "spec.provider: changed from %s to %s; the routes of %s stay, delete them when "
+                    "nobody uses them",
+                    status->provider, r->tick->provider, status->provider);
+        status_text(r, "provider", r->tick->provider);
+    }
+    return VERDICT_GO;
 }

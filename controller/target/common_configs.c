@@ -146,10 +146,10 @@ enum verdict configs_read(struct tick *tick, struct json_object *pod_spec, struc
     info->configs = edit_object(tick->arena);
     info->config_refs = refs;
     for (struct config_ref *ref = refs; ref; ref = ref->next) {
-        if (!ref->object && ref->mandatory)
-            return plan_stop(tick, "%s %s.%s get query error: not found",
-                             ref->resource == &kube_secrets ? "secret" : "configmap", ref->name,
-                             tick->canary->namespace_);
+        if (!ref->object && ref->mandatory && !info->missing)
+            info->missing = arena_printf(tick->arena, "%s %s.%s get query error: not found",
+                                         ref->resource == &kube_secrets ? "secret" : "configmap",
+                                         ref->name, tick->canary->namespace_);
         ref->tracked = is_tracked(ref);
         if (ref->tracked)
             hash_ref(tick, ref, info->configs);

@@ -17,7 +17,7 @@ struct config_ref {
     bool tracked; /* it exists, is of a kind to track and not opted out */
 };
 
-/* Fills info->configs and config_refs; both NULL when tracking is off. */
+/* Fills info->configs, config_refs and missing; all NULL when tracking is off. */
 enum verdict configs_read(struct tick *tick, struct json_object *pod_spec,
                           struct target_info *info);
 /* Creates or updates `NAME-primary` of each tracked config. */

@@ -21,6 +21,7 @@ struct target_info {
     struct json_object
         *configs; /* as status.trackedConfigs: "configmap/NAME" to hash; NULL: tracking is off */
     const struct config_ref *config_refs;
+    const char *missing; /* a config that the target cannot do without is not there: the sentence */
     struct json_object
         *ports; /* discovered Service ports, array of {name, protocol, port, targetPort} or NULL */
     bool at_zero; /* the target is scaled to zero */

@@ -269,10 +269,12 @@ static void test_mandatory_config_is_missing(void **state)
 
     add_config(w);
     world_patch(w, "configmaps/settings", NULL);
-    expect_tick(w, "status phase=Initializing [Promoted=Unknown]\n"
+    expect_tick(w, "status phase=Initializing [Promoted=Unknown Configured=False]\n"
                    "event Normal Initializing: all the metrics providers are available!\n"
-                   "event Warning : configmap settings.test get query error: not found\n"
-                   "again interval, stepped\n");
+                   "event Warning Initializing: configmap settings.test get query error: not "
+                   "found\n"
+                   "again interval\n");
+    expect_tick(w, "again interval\n");
     world_free(w);
 }
 

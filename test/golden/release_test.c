@@ -110,7 +110,7 @@ static void test_initialise_when_the_target_changed_meanwhile(void **state)
     world_settle(w);
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
-                   "lastAppliedSpec= lastPromotedSpec= [Promoted=True]\n"
+                   "lastAppliedSpec= lastPromotedSpec=dccf7d545 [Promoted=True]\n"
                    "event Normal Initialized: Initialization done! podinfo.test\n"
                    "alert info+: New Deployment detected, initialization completed.\n"
                    "again now\n");
@@ -316,15 +316,17 @@ static void test_skip_analysis(void **state)
                    "again interval, stepped\n");
     expect_tick(
         w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-           "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-           "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
+           "status phase=Promoting [Promoted=Unknown]\n"
            "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "weights 100/0\n"
-           "outcome success skipped\n"
-           "event Normal Succeeded: Promotion completed! Canary analysis was skipped for "
-           "podinfo.test\n"
-           "alert info: Canary analysis was skipped, promotion finished.\n"
-           "again now, stepped\n");
+           "again interval, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
+                   "weights 100/0\n"
+                   "outcome success skipped\n"
+                   "event Normal Succeeded: Promotion completed! Canary analysis was skipped for "
+                   "podinfo.test\n"
+                   "alert info: Canary analysis was skipped, promotion finished.\n"
+                   "again now, stepped\n");
     expect_tick(w, "again never\n");
     world_free(w);
 }

@@ -349,13 +349,16 @@ static void test_primary_that_is_deleted(void **state)
     world_tick(w);
     world_settle(w);
     world_patch(w, "deployments/podinfo-primary", NULL);
-    expect_tick(w, "event Warning Progressing: podinfo-primary.test is missing and podinfo.test "
+    expect_tick(w, "status [Promoted=Unknown PrimaryFound=False]\n"
+                   "event Warning Progressing: podinfo-primary.test is missing and podinfo.test "
                    "holds a revision that was not promoted; restore the promoted spec and the "
                    "primary is made from it\n"
-                   "again interval, stepped\n");
+                   "again interval\n");
+    expect_tick(w, "again interval\n");
     world_push(w, "podinfo:1");
     world_settle(w);
     expect_tick(w, "create deployments test/podinfo-primary\n"
+                   "status [Promoted=Unknown]\n"
                    "again now\n");
     expect_tick(w, "status lastAppliedSpec=\n"
                    "weights 100/0\n"
@@ -509,7 +512,7 @@ static void test_provider_that_changes_in_the_middle_holds(void **state)
     world_patch_canary(w, "{'spec':{'provider':'kubernetes'}}");
     expect_tick(
         w, "status [Promoted=Unknown Accepted=False]\n"
-           "event Warning Progressing: spec.provider: changed to kubernetes while another provider "
+           "event Warning Progressing: spec.provider: changed to kubernetes while gatewayapi:v1 "
            "routes 20 % of the traffic to the canary; put it back until the release is over\n"
            "again never\n");
     expect_tick(w, "again never\n");
