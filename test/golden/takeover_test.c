@@ -2,7 +2,7 @@
  * A cluster as Flagger 1.44 leaves it (contract/objects.md, statemachine.md §11) in each phase, and
  * this controller goes on: with Flagger's hashes as we take them, with those of a Flagger whose
  * libraries were others, and with the decimal numbers of old ones. Switching starts no release,
- * swallows none, and a release that runs goes on where it stood. (Terminating: delete_test.c.)
+ * swallows none, and a release that runs goes on where it stood. (Terminating: revert_test.c.)
  */
 #include <setjmp.h>
 #include <stdarg.h>
