@@ -2,7 +2,8 @@
  * Releases among random events: revisions, configs, gates, metrics, edits of the Canary, objects
  * that are deleted or changed by others, workloads that break and heal, ticks that are cut off. The
  * world checks the safety rules after each write; when the noise ends, every Canary must come to
- * rest with the last revision released, or refused, and with the traffic where the status says.
+ * rest with the last revision released, or refused, and with the traffic where the status says; one
+ * that is deleted must leave the app serving.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "world.h"
+#include "deletion.h"
 
-enum { SEEDS = 84, STEPS = 60, TOLD = 8000 };
+enum { SEEDS = 84, DELETED = 24, STEPS = 60, TOLD = 8000 };
 
 #define MATCH  "'match':[{'headers':{'x':{'exact':'1'}}}]"
 #define STICKY "'sessionAffinity':{'cookieName':'stay','primaryCookieName':'keep'}"
@@ -244,10 +245,32 @@ static void come_to_rest(struct noise *n)
                  world_image(w, "podinfo-primary"), world_weights(w), world_routes(w));
 }
 
+/* In the middle of it the Canary is deleted; noise goes on for a while, then the target heals. */
+static void be_deleted(struct noise *n)
+{
+    struct world *w = n->world;
+
+    note(n, "deleted");
+    world_delete(w);
+    for (int i = 0; i < 4 && !w->gone; i++) {
+        push(n);
+        w->crash_at = w->effects + (int)pick(n, 4);
+        note(n, arena_printf(w->arena, "[%s]", world_tick(w)));
+        w->now_ms += 60000;
+        world_settle(w);
+    }
+    w->crash_at = -1;
+    if (!w->gone)
+        world_push(w, "podinfo:99");
+    world_settle(w);
+    deletion_run(w);
+    deletion_check(w, world_get(w, "httproutes/podinfo") != NULL);
+}
+
 static void test_random_events(void **state)
 {
     (void)state;
-    for (unsigned seed = 1; seed <= SEEDS; seed++) {
+    for (unsigned seed = 1; seed <= SEEDS + DELETED; seed++) {
         static struct noise n; /* outlives a failure */
         n = (struct noise){.world = start(seed), .state = seed, .image = 1, .log = ""};
         running = &n;
@@ -262,7 +285,10 @@ static void test_random_events(void **state)
                 n.world->crash_at = -1;
         }
         n.world->due = true;
-        come_to_rest(&n);
+        if (seed <= SEEDS)
+            come_to_rest(&n);
+        else
+            be_deleted(&n);
         running = NULL;
         world_free(n.world);
     }

@@ -129,6 +129,8 @@ static void check_capacity(struct world *world, int canary)
 
 void world_check_scalers(struct world *world, int canary, bool primary_selected)
 {
-    check_capacity(world, canary);
+    /* A deletion sends everything to the target. */
+    if (!json_at(world->canary, "metadata", "deletionTimestamp", NULL))
+        check_capacity(world, canary);
     check_keda(world, canary, primary_selected);
 }
