@@ -1,6 +1,5 @@
 #include "ends.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +35,9 @@ static const struct policy policies[] = {
      .may_wait = true},
     {.what = "somebody asks for a rollback",
      .answers = {PASS, PASS, PASS, PASS, PASS, PASS, PASS},
+     .hook = "rollback"},
+    {.what = "somebody asks for a rollback, and the gate of the start stays closed",
+     .answers = {FAIL, PASS, PASS, PASS, PASS, PASS, PASS},
      .hook = "rollback"},
     {.what = "the pre-rollout hook refuses",
      .answers = {PASS, FAIL, PASS, PASS, PASS, FAIL, PASS},
@@ -118,7 +120,7 @@ enum went { ON, AT_REST, WAITING, NO_ANSWER, BROKEN };
 
 /* Settles, ticks. */
 static enum went go(struct model *model, const struct policy *policy, struct state *state,
-                    bool *due, struct move moves[2], const char **broken)
+                    bool *due, struct move moves[3], const char **broken)
 {
     struct outcome outcome;
     struct state before;
@@ -140,6 +142,12 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
     if (*broken)
         return BROKEN;
     bool same = memcmp(&before.cluster, &state->cluster, sizeof(before.cluster)) == 0;
+    bool sleeps = same && *due && outcome.again != AGAIN_NOW;
+    if (sleeps && (outcome.again == AGAIN_INTERVAL || outcome.wakes) &&
+        model_wait(model, &state->cluster)) {
+        moves[2] = (struct move){.kind = MOVE_WAIT};
+        return ON;
+    }
     if (outcome.again == AGAIN_NEVER && same)
         return AT_REST;
     if (outcome.again == AGAIN_INTERVAL && same && *due)
@@ -206,9 +214,9 @@ static bool follow(struct ends *ends, uint32_t node, struct state state, uint32_
         }
         way->on = 1;
         path[n++] = number;
-        struct move moves[2] = {0};
+        struct move moves[3] = {0};
         enum went went = go(model, ends->policy, &state, &due, moves, &violation->rule);
-        for (int i = 0; i < 2 && violation->n_moves < 64; i++)
+        for (int i = 0; i < 3 && violation->n_moves < MAX_MOVES && moves[i].kind != MOVE_START; i++)
             violation->moves[violation->n_moves++] = moves[i];
         if (went == BROKEN)
             return false;
@@ -232,10 +240,8 @@ static bool follow(struct ends *ends, uint32_t node, struct state state, uint32_
 static bool is_possible(const struct policy *policy, const struct model *model)
 {
     unsigned world = model->scenario->world;
-    char quoted[40];
 
-    snprintf(quoted, sizeof(quoted), "'%s'", policy->hook ? policy->hook : "");
-    if (policy->hook && !(model->scenario->canary && strstr(model->scenario->canary, quoted)))
+    if (policy->hook && !scenario_has(model->scenario, policy->hook))
         return false;
     if (policy->target != HEALTH_READY && !(world & WORLD_CANARY_FAILS))
         return false;
@@ -291,9 +297,11 @@ static bool follow_cuts(struct ends *ends, uint32_t node, uint32_t end)
             broken = "a tick that was cut off ends where the whole one does";
         if (!broken)
             continue;
-        memmove(violation->moves + 2, violation->moves, 62 * sizeof(violation->moves[0]));
+        memmove(violation->moves + 2, violation->moves,
+                (MAX_MOVES - 2) * sizeof(violation->moves[0]));
         memcpy(violation->moves, moves, sizeof(moves));
-        violation->n_moves = violation->n_moves > 62 ? 64 : violation->n_moves + 2;
+        violation->n_moves =
+            violation->n_moves > MAX_MOVES - 2 ? MAX_MOVES : violation->n_moves + 2;
         violation->rule = broken;
         return false;
     }
@@ -327,18 +335,25 @@ bool ends_check(struct search *search)
     return true;
 }
 
-struct state ends_follow(struct model *model, struct state state)
+bool ends_follow(struct search *search, struct state *state)
 {
+    struct violation *violation = &search->violation;
     bool due = true;
 
+    *violation = (struct violation){.node = search_start(search, state)};
     for (int i = 0; i < MAX_WAY; i++) {
-        struct move moves[2];
-        const char *broken = NULL;
-        enum went went = go(model, &policies[0], &state, &due, moves, &broken);
-        assert(went == ON || went == AT_REST);
-        if (went == AT_REST)
-            return state;
+        struct move moves[3] = {0};
+        enum went went = go(search->model, &policies[0], state, &due, moves, &violation->rule);
+        for (int m = 0; m < 3 && moves[m].kind != MOVE_START; m++)
+            violation->moves[violation->n_moves++] = moves[m];
+        if (went == BROKEN)
+            return false;
+        if (went == ON)
+            continue;
+        if (went == AT_REST && is_idle(search->model, &state->cluster))
+            return true;
+        break;
     }
-    assert(!"the Canary is initialised in the end");
-    return state;
+    violation->rule = "a Canary is initialised in the end";
+    return false;
 }

@@ -10,7 +10,8 @@
 
 /* From every state of a search that ran through. False: see search->violation. */
 bool ends_check(struct search *search);
-/* The state in which a Canary comes to rest when all is well, e.g. initialised. */
-struct state ends_follow(struct model *model, struct state state);
+/* Goes on until the Canary comes to rest when all is well, e.g. initialised. False: it does not,
+ * see search->violation. */
+bool ends_follow(struct search *search, struct state *state);
 
 #endif

@@ -54,33 +54,36 @@ static bool take_over(struct arena *arena, struct json_object *tree, const struc
     return true;
 }
 
-static bool grow_old(struct json_object *tree)
+/* Texts that are one of the first two times become the other. */
+static bool grow_old(struct json_object *tree, const char *const from[2], const char *to)
 {
     bool any = false;
 
     if (json_object_is_type(tree, json_type_array)) {
         for (size_t i = 0; i < json_len(tree); i++)
-            any = grow_old(json_elem(tree, i)) || any;
+            any = grow_old(json_elem(tree, i), from, to) || any;
     }
     if (!json_object_is_type(tree, json_type_object))
         return any;
     json_object_object_foreach(tree, key, value)
     {
         const char *text = json_str_at(tree, key, NULL);
-        if (text && strcmp(text, ticks_now) == 0) {
-            json_object_set_string(value, ticks_past);
+        if (text && (strcmp(text, from[0]) == 0 || strcmp(text, from[1]) == 0)) {
+            json_object_set_string(value, to);
             any = true;
         }
-        any = grow_old(value) || any;
+        any = grow_old(value, from, to) || any;
     }
     return any;
 }
 
 static bool pass_time(struct arena *arena, struct json_object *tree, const struct event *event)
 {
+    bool days = event->number == EVENT_DAYS;
+    const char *const from[2] = {ticks_now, days ? ticks_lately : ticks_now};
+
     (void)arena;
-    (void)event;
-    return grow_old(tree);
+    return grow_old(tree, from, days ? ticks_past : ticks_lately);
 }
 
 /* Handled where it is called: the object is replaced or goes. */
@@ -185,6 +188,14 @@ static void add_world(struct model *model)
     add_event(model, (struct event){.what = "the gateway takes over the route",
                                     .place = model->place[ROLE_ROUTE],
                                     .change = take_over});
+    add_event(model, (struct event){.what = "an interval passes",
+                                    .place = -1,
+                                    .change = pass_time,
+                                    .number = EVENT_MINUTES});
+    add_event(model, (struct event){.what = "time passes, beyond every deadline",
+                                    .place = -1,
+                                    .change = pass_time,
+                                    .number = EVENT_DAYS});
 }
 
 static void add_pushes(struct model *model)
@@ -212,10 +223,6 @@ static void add_deeds(struct model *model)
                                         .patch = deed->patch,
                                         .deletes = !deed->patch});
     }
-    if (scenario->world & WORLD_TIME_PASSES)
-        add_event(model, (struct event){.what = "time passes, beyond every deadline",
-                                        .place = -1,
-                                        .change = pass_time});
 }
 
 static int place_of(struct model *model, const char *plural, const char *name)
@@ -293,6 +300,13 @@ void model_settle(struct model *model, struct cluster *cluster, enum health targ
     model_happen(model, 3 + (int)primary, cluster);
     if (model->scenario->world & WORLD_GATEWAY_LAGS)
         model_happen(model, EVENT_GATEWAY, cluster);
+}
+
+bool model_wait(struct model *model, struct cluster *cluster)
+{
+    return model->scenario->world & WORLD_TIME_PASSES &&
+           (model_happen(model, EVENT_MINUTES, cluster) ||
+            model_happen(model, EVENT_DAYS, cluster));
 }
 
 /* --- how it looks

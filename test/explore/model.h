@@ -36,8 +36,9 @@ struct look {
     bool selects_primary;
 };
 
-/* Events: target and primary in each health, then the gateway, then what a scenario has. */
-enum { EVENT_GATEWAY = 6, MAX_EVENTS = 40 };
+/* Events: target and primary in each health, then the gateway, then time, then what a
+ * scenario has. */
+enum { EVENT_GATEWAY = 6, EVENT_MINUTES, EVENT_DAYS, EVENT_DEEDS, MAX_EVENTS = 40 };
 
 struct event {
     const char *what;
@@ -82,6 +83,9 @@ bool model_happen(struct model *model, int event, struct cluster *cluster);
 /* Brings target and primary to a health, and lets the gateway take over. */
 void model_settle(struct model *model, struct cluster *cluster, enum health target,
                   enum health primary);
+
+/* Time goes on as far as it must to change anything. */
+bool model_wait(struct model *model, struct cluster *cluster);
 
 /* One line about a cluster; owned by the arena. */
 const char *model_tell(struct model *model, struct arena *arena, const struct cluster *cluster);

@@ -12,6 +12,12 @@ static bool is_initialising(const struct canary *canary)
     return canary->status.phase == PHASE_NONE || canary->status.phase == PHASE_Initializing;
 }
 
+static bool is_analysing(const struct canary *canary)
+{
+    return canary->status.phase == PHASE_Progressing ||
+           canary->status.phase == PHASE_WaitingPromotion;
+}
+
 static bool is_weighted(const struct canary *canary)
 {
     return !canary->provider || strcmp(canary->provider, "kubernetes") != 0;
@@ -70,7 +76,9 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
         model_revision(model, facts) == ghost->revision)
         ghost->passes++;
     if (!says_failed(model, outcome))
-        return NULL;
+        return outcome->answers[Q_ROLLBACK] == PASS && !model_canary(model, facts)->autoscaler.name
+                   ? "a rollback that is asked for is done"
+                   : NULL;
     if (!has_cause(model, facts, outcome, ghost))
         return "a release fails only for a reason";
     ghost->flags |= GHOST_DOOMED;
@@ -131,6 +139,40 @@ static const char *check_target(struct model *model, const struct cluster *facts
         return "the target is scaled down only once the apex Service selects the primary";
     if (is_initialising(canary) && !model_look(model, facts, ROLE_PRIMARY)->ready)
         return "the target is scaled down only once the primary is ready";
+    return NULL;
+}
+
+/* --- what people have a say in
+ * --------------------------------------------------------------------------------- */
+
+static bool is_closed(const struct model *model, const struct outcome *outcome, enum question gate,
+                      const char *hook)
+{
+    return scenario_has(model->scenario, hook) && outcome->answers[gate] != PASS;
+}
+
+static const char *check_consent(struct model *model, const struct cluster *facts,
+                                 const struct cluster *before, const struct cluster *after,
+                                 const struct outcome *outcome, const struct step *step)
+{
+    const struct canary *canary = model_canary(model, facts);
+    const struct canary *is = model_canary(model, after);
+    bool analysing = is_analysing(canary);
+
+    if (canary->suspend && !canary->deleting && step->place != model->place[ROLE_CANARY])
+        return "nothing is done while it is suspended";
+    if (canary->skip_analysis || model->scenario->world & WORLD_TIME_PASSES)
+        return NULL; /* gates may have deadlines */
+    if (analysing && is_closed(model, outcome, Q_CONFIRM_PROMOTION, "confirm-promotion") &&
+        model_primary_revision(model, before) != model_primary_revision(model, after))
+        return "nothing is promoted before its gate opens";
+    if (analysing && model_weight(model, after) > model_weight(model, before) &&
+        model_weight(model, after) > canary->status.canary_weight &&
+        is_closed(model, outcome, Q_MORE_TRAFFIC, "confirm-traffic-increase"))
+        return "traffic is not increased before its gate opens";
+    if (!analysing && is && is->status.phase == PHASE_Progressing && step->kind == EFFECT_STATUS &&
+        is_closed(model, outcome, Q_CONFIRM_ROLLOUT, "confirm-rollout"))
+        return "nothing begins before its gate opens";
     return NULL;
 }
 
@@ -199,8 +241,6 @@ static const char *check_status(struct model *model, const struct cluster *facts
 
     if (!is)
         return "the status can be read";
-    if (model->scenario->world & STALE_CANARY)
-        ghost->last_canary = before->at[model->place[ROLE_CANARY]];
     if (is->status.failed_checks > was->status.failed_checks &&
         ghost->fails < is->analysis.threshold)
         ghost->fails++;
@@ -208,8 +248,12 @@ static const char *check_status(struct model *model, const struct cluster *facts
         ghost->revision = (uint8_t)revision;
         ghost->passes = ghost->fails = ghost->flags = 0;
     }
-    if (phase && is->status.phase == PHASE_Failed)
+    if (phase && is->status.phase == PHASE_Failed) {
         ghost->rejected = (uint8_t)revision;
+        if (is_analysing(model_canary(model, facts)) &&
+            model_primary_revision(model, after) == revision && ghost->promoted != revision)
+            return "what the primary runs already does not fail";
+    }
     if (promoted && *promoted && is->status.phase == PHASE_Succeeded &&
         model_weight(model, after) > 0)
         return "a release that succeeds leaves all traffic on the primary";
@@ -223,8 +267,12 @@ static const char *check_status(struct model *model, const struct cluster *facts
 
 const char *rules_step(struct model *model, const struct cluster *facts,
                        const struct cluster *before, const struct cluster *after,
-                       const struct step *step, struct ghost *ghost)
+                       const struct outcome *outcome, const struct step *step, struct ghost *ghost)
 {
+    const char *broken = check_consent(model, facts, before, after, outcome, step);
+
+    if (broken)
+        return broken;
     if (step->kind == EFFECT_STATUS)
         return check_status(model, facts, before, after, step, ghost);
     if (step->place == model->place[ROLE_ROUTE])
@@ -246,8 +294,9 @@ const char *rules_done(struct model *model, const struct cluster *before,
     const struct canary *canary = model_canary(model, after);
 
     (void)before;
-    if (!canary || !due || outcome->again == AGAIN_NOW || outcome->warned || canary->suspend ||
-        canary->deleting || is_initialising(canary) || !is_weighted(canary))
+    if (!canary || !due || outcome->again == AGAIN_NOW || canary->suspend ||
+        (outcome->warned && outcome->answers[Q_METRIC] == NOT_ASKED) || canary->deleting ||
+        is_initialising(canary) || !is_weighted(canary))
         return NULL;
     if (canary->status.canary_weight != model_weight(model, after))
         return "the status says the weight that is routed";

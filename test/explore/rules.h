@@ -15,9 +15,9 @@ struct ghost {
     uint8_t passes;   /* its checks that passed, up to what is needed */
     uint8_t fails;    /* its checks that failed, up to the threshold */
     uint8_t flags;
-    uint8_t rejected;     /* the revision that failed last */
-    uint8_t promoted;     /* the revision that was promoted last */
-    uint16_t last_canary; /* before the last status write, with STALE_CANARY */
+    uint8_t rejected; /* the revision that failed last */
+    uint8_t promoted; /* the revision that was promoted last */
+    uint16_t zero;
 };
 
 struct state {
@@ -30,7 +30,7 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
                           const struct outcome *outcome, struct ghost *ghost);
 const char *rules_step(struct model *model, const struct cluster *facts,
                        const struct cluster *before, const struct cluster *after,
-                       const struct step *step, struct ghost *ghost);
+                       const struct outcome *outcome, const struct step *step, struct ghost *ghost);
 /* At the end of a tick that nothing has disturbed. */
 const char *rules_done(struct model *model, const struct cluster *before,
                        const struct cluster *after, const struct outcome *outcome, bool due);

@@ -12,11 +12,10 @@ enum {
     WORLD_CANARY_FAILS = 1,  /* the target's pods become unready, or run into their deadline */
     WORLD_PRIMARY_FAILS = 2, /* the primary's */
     WORLD_GATEWAY_LAGS = 4,  /* the gateway takes over a route some time after it was written */
-    WORLD_TIME_PASSES = 8,   /* what is recent becomes older than every deadline */
-    FROM_SCRATCH = 16,       /* starts with a Canary that nobody has seen, not an initialised one */
+    WORLD_TIME_PASSES = 8, /* what is new becomes older than an interval, and than every deadline */
+    FROM_SCRATCH = 16,     /* starts with a Canary that nobody has seen, not an initialised one */
     RACES = 32, /* what happens may also happen between the reading and the writes of a tick */
-    STALE_CANARY = 64, /* a new leader may read the Canary as it was before the last status write */
-    UNEQUAL_ENDS = 128, /* an interrupted run may end otherwise: what it waits for cannot come */
+    UNEQUAL_ENDS = 64, /* a run that was cut off may end otherwise; the row says why */
 };
 
 enum { MAX_DEEDS = 12, MAX_OBJECTS = 6 };
@@ -50,6 +49,8 @@ extern const int n_scenarios;
 
 /* JSON with single quotes. */
 struct json_object *scenario_json(struct arena *arena, const char *quoted);
+/* It has a hook of this type. */
+bool scenario_has(const struct scenario *scenario, const char *hook);
 /* The Canary before anybody has seen it. */
 struct json_object *scenario_canary(struct arena *arena, const struct scenario *scenario);
 

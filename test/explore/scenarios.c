@@ -1,5 +1,6 @@
 /* The scenarios, one row each. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "scenario.h"
@@ -15,12 +16,20 @@ static const char base_canary[] =
 
 #define HOOK(name) "{'name':'" name "','type':'" name "','url':'http://x'}"
 #define BLUE_GREEN "'stepWeight':null,'maxWeight':null,'iterations':1"
+#define ROUTE(primary, canary)                                                                     \
+    "{'spec':{'rules':[{'matches':[{'path':{'type':'PathPrefix','value':'/'}}],'backendRefs':["    \
+    "{'group':'','kind':'Service','name':'podinfo-primary','port':9898,'weight':" #primary "},"    \
+    "{'group':'','kind':'Service','name':'podinfo-canary','port':9898,'weight':" #canary "}]}]}}"
 enum { FAILURES = WORLD_CANARY_FAILS | WORLD_PRIMARY_FAILS };
 
 const struct scenario scenarios[] = {
     {.name = "initialise",
      .revisions = 2,
-     .world = FAILURES | WORLD_GATEWAY_LAGS | FROM_SCRATCH | RACES},
+     .world = FAILURES | WORLD_GATEWAY_LAGS | FROM_SCRATCH | RACES,
+     .objects = {{"services/podinfo",
+                  "{'apiVersion':'v1','kind':'Service','metadata':{'name':'podinfo','namespace':"
+                  "'test'},'spec':{'selector':{'app':'podinfo'},'ports':[{'name':'http',"
+                  "'protocol':'TCP','port':9898,'targetPort':9898}]}}"}}},
     {.name = "canary", .revisions = 3, .world = WORLD_CANARY_FAILS | RACES},
     {.name = "canary and failing primary", .revisions = 2, .world = FAILURES},
     {.name = "canary in steps",
@@ -58,6 +67,10 @@ const struct scenario scenarios[] = {
                 "{'spec':{'skipAnalysis':true}}"},
                {"somebody wants the analysis", "canaries/podinfo",
                 "{'spec':{'skipAnalysis':false}}"}}},
+    {.name = "moved weights",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .deeds = {{"somebody routes 30 % to the canary", "httproutes/podinfo", ROUTE(70, 30)}}},
     {.name = "suspend",
      .revisions = 2,
      .world = WORLD_CANARY_FAILS,
@@ -77,6 +90,14 @@ struct json_object *scenario_json(struct arena *arena, const char *quoted)
     enum err err = json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei);
     assert(err == ERR_OK);
     return object;
+}
+
+bool scenario_has(const struct scenario *scenario, const char *hook)
+{
+    char quoted[40];
+
+    snprintf(quoted, sizeof(quoted), "'type':'%s'", hook);
+    return scenario->canary && strstr(scenario->canary, quoted);
 }
 
 struct json_object *scenario_canary(struct arena *arena, const struct scenario *scenario)

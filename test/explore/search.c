@@ -50,11 +50,9 @@ static const char *tick(struct model *model, struct state *state, struct move mo
     struct cluster facts = state->cluster;
     int count;
 
-    if (move.stale)
-        facts.at[model->place[ROLE_CANARY]] = state->ghost.last_canary;
     const struct outcome outcome =
         ticks_outcomes(model->ticks, &facts, move.due, &count)[move.outcome];
-    bool calm = !move.stale && move.event == NO_EVENT;
+    bool calm = move.event == NO_EVENT;
     const char *broken = rules_decided(model, &facts, &outcome, &state->ghost);
     *went = 0;
     for (int i = 0; !broken && i < outcome.steps && i != move.cut; i++) {
@@ -64,7 +62,8 @@ static const char *tick(struct model *model, struct state *state, struct move mo
         struct cluster before = state->cluster;
         if (write_step(model, &state->cluster, &step) == CONFLICT)
             return calm ? "a plan is not in conflict with itself" : NULL;
-        broken = rules_step(model, &facts, &before, &state->cluster, &step, &state->ghost);
+        broken =
+            rules_step(model, &facts, &before, &state->cluster, &outcome, &step, &state->ghost);
         (*went)++;
     }
     if (!broken && calm && move.cut == WHOLE)
@@ -80,6 +79,8 @@ const char *search_move(struct model *model, struct state *state, struct move mo
         return tick(model, state, move, went ? went : &steps);
     if (move.kind == MOVE_EVENT)
         model_happen(model, move.event, &state->cluster);
+    if (move.kind == MOVE_WAIT)
+        model_wait(model, &state->cluster);
     return NULL;
 }
 
@@ -128,8 +129,10 @@ static bool can_happen(const struct model *model, int event)
                                      0,
                                      WORLD_PRIMARY_FAILS,
                                      WORLD_PRIMARY_FAILS,
-                                     WORLD_GATEWAY_LAGS};
-    return event > EVENT_GATEWAY || needs[event] == 0 || world & needs[event];
+                                     WORLD_GATEWAY_LAGS,
+                                     WORLD_TIME_PASSES,
+                                     WORLD_TIME_PASSES};
+    return event >= EVENT_DEEDS || needs[event] == 0 || world & needs[event];
 }
 
 /* Each event before each write of a tick. */
@@ -165,26 +168,20 @@ static bool try_tick(struct search *search, uint32_t from, const struct state *s
     move.cut = WHOLE;
     if (try(search, from, state, move, NULL))
         return true;
-    return search->model->scenario->world & RACES && !move.stale &&
-           try_races(search, from, state, move, steps);
+    return search->model->scenario->world & RACES && try_races(search, from, state, move, steps);
 }
 
-static bool try_ticks(struct search *search, uint32_t from, const struct state *state, bool stale)
+static bool try_ticks(struct search *search, uint32_t from, const struct state *state)
 {
     struct model *model = search->model;
-    struct cluster facts = state->cluster;
+    const struct cluster facts = state->cluster;
 
-    if (stale)
-        facts.at[model->place[ROLE_CANARY]] = state->ghost.last_canary;
     for (int due = 1; due >= 0; due--) {
         int count;
         ticks_outcomes(model->ticks, &facts, due, &count);
         for (int i = 0; i < count; i++) {
-            struct move move = {.kind = MOVE_TICK,
-                                .due = (uint8_t)due,
-                                .stale = stale,
-                                .outcome = (uint8_t)i,
-                                .event = NO_EVENT};
+            struct move move = {
+                .kind = MOVE_TICK, .due = (uint8_t)due, .outcome = (uint8_t)i, .event = NO_EVENT};
             const struct outcome *outcomes = ticks_outcomes(model->ticks, &facts, due, &count);
             if (try_tick(search, from, state, move, outcomes[i].steps))
                 return true;
@@ -210,19 +207,24 @@ static void show_progress(const struct search *search, uint32_t done)
                 search->nodes.count);
 }
 
+uint32_t search_start(struct search *search, const struct state *start)
+{
+    return put(search, start, NOBODY, (struct move){.kind = MOVE_START});
+}
+
 bool search_run(struct search *search, const struct state *start)
 {
     struct model *model = search->model;
 
-    put(search, start, NOBODY, (struct move){.kind = MOVE_START});
+    search_fini(search);
+    search_init(search, model);
+    search_start(search, start);
     for (uint32_t i = 0; i < search->nodes.count; i++) {
         struct state state = search_state(search, i);
         show_progress(search, i);
         if (!model_canary(model, &state.cluster))
             continue;
-        if (try_ticks(search, i, &state, false) || try_events(search, i, &state))
-            return false;
-        if (state.ghost.last_canary != ABSENT && try_ticks(search, i, &state, true))
+        if (try_ticks(search, i, &state) || try_events(search, i, &state))
             return false;
         if (search->limit && search->nodes.count > search->limit) {
             search->violation = (struct violation){.rule = "the states have an end", .node = i};
@@ -245,15 +247,13 @@ static const char *tell_move(struct model *model, struct arena *arena, const str
         return "";
     if (move.kind == MOVE_SETTLE)
         return "everything settles\n";
+    if (move.kind == MOVE_WAIT)
+        return "time passes\n";
     if (move.kind == MOVE_EVENT)
         return arena_printf(arena, "%s\n", model->events[move.event].what);
-    if (move.stale)
-        facts.at[model->place[ROLE_CANARY]] = state->ghost.last_canary;
     const struct outcome outcome =
         ticks_outcomes(model->ticks, &facts, move.due, &count)[move.outcome];
     const char *text = ticks_tell(model->ticks, arena, &facts, move.due, &outcome);
-    if (move.stale)
-        text = arena_printf(arena, "a new leader, with an old Canary: %s", text);
     if (move.event != NO_EVENT)
         text = arena_printf(arena, "%sbefore write %d of it: %s\n", text, move.at + 1,
                             model->events[move.event].what);

@@ -6,14 +6,13 @@
 
 #include "rules.h"
 
-enum { WHOLE = 255, NO_EVENT = 255, NOBODY = UINT32_MAX };
+enum { WHOLE = 255, NO_EVENT = 255, MAX_MOVES = 200, NOBODY = UINT32_MAX };
 
 /* One move from a state to the next. */
-enum move_kind { MOVE_START, MOVE_TICK, MOVE_EVENT, MOVE_SETTLE };
+enum move_kind { MOVE_START, MOVE_TICK, MOVE_EVENT, MOVE_SETTLE, MOVE_WAIT };
 struct move {
     uint8_t kind;
     uint8_t due;
-    uint8_t stale;   /* the tick read the Canary as it was before the last status write */
     uint8_t outcome; /* number among ticks_outcomes() */
     uint8_t cut;     /* cut off before this write; WHOLE: not */
     uint8_t event;   /* NO_EVENT, or what happened */
@@ -32,7 +31,7 @@ struct node {
 struct violation {
     const char *rule; /* NULL: none */
     uint32_t node;    /* where the last moves begin */
-    struct move moves[64];
+    struct move moves[MAX_MOVES];
     int n_moves;
 };
 
@@ -46,7 +45,9 @@ struct search {
 
 void search_init(struct search *search, struct model *model);
 void search_fini(struct search *search);
-/* False: a rule does not hold, see violation. */
+/* The first state, when search_run() is not called. */
+uint32_t search_start(struct search *search, const struct state *start);
+/* From this state on, and nothing that was before. False: a rule does not hold, see violation. */
 bool search_run(struct search *search, const struct state *start);
 struct state search_state(const struct search *search, uint32_t node);
 

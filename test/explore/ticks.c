@@ -12,6 +12,7 @@ enum { MAX_NEEDS = 32, MAX_ROUNDS = 64 };
 
 const int64_t ticks_now_ms = 1700000000000;
 const char ticks_now[] = "2023-11-14T22:13:20Z";
+const char ticks_lately[] = "2023-11-14T22:08:20Z";
 const char ticks_past[] = "2023-11-01T00:00:00Z";
 
 struct asked_about {
@@ -303,6 +304,7 @@ static void add_outcome(struct ticks *ticks, const struct attempt *attempt, cons
     if (!outcome.broken) {
         outcome.again = (uint8_t)tick->plan->again;
         outcome.stepped = tick->plan->stepped;
+        outcome.wakes = tick->plan->wake_ms > 0;
     }
     assert(outcome.steps <= MAX_STEPS);
     if (ticks->n_outcomes == ticks->outcome_capacity) {

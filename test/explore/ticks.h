@@ -36,6 +36,7 @@ struct outcome {
     uint8_t steps;
     uint8_t again; /* enum again */
     bool stepped;
+    bool wakes;                 /* after a while, without any event */
     bool warned;                /* a Warning event tells why nothing goes on */
     bool broken;                /* an assertion of the rules failed, or they asked without end */
     uint8_t answers[QUESTIONS]; /* enum answer */
@@ -62,8 +63,8 @@ uint64_t ticks_calls(const struct ticks *ticks);
 /* Answers that a scenario cannot give are left out: bit `answer` of answers[question]. */
 void ticks_allow(struct ticks *ticks, const uint8_t allowed[QUESTIONS]);
 
-/* The only time there is, and one long before it. */
+/* The only time there is; one more than an interval before it, and one before every deadline. */
 extern const int64_t ticks_now_ms;
-extern const char ticks_now[], ticks_past[];
+extern const char ticks_now[], ticks_lately[], ticks_past[];
 
 #endif
