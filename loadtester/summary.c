@@ -98,3 +98,11 @@ void summary_count(struct summary *summary, const char *name, size_t len, int64_
     snprintf(code->name, sizeof(code->name), "%.*s", (int)(len < 31 ? len : 31), name);
     code->count = count;
 }
+
+void summary_p99_of_few(struct summary *summary, const char *output, int64_t answered)
+{
+    const char *slowest = summary_line(output, "Slowest:");
+
+    if (slowest && summary->p99_ms < 0 && answered > 0 && answered < 100)
+        summary->p99_ms = summary_time(slowest);
+}

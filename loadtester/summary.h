@@ -52,5 +52,10 @@ double summary_number(const char *text, const char **rest);
 /* "1.5ms", "2 s", "300us", "1.2m": milliseconds, -1 when it is no time. */
 double summary_time(const char *text);
 void summary_count(struct summary *summary, const char *name, size_t len, int64_t count);
+/*
+ * hey and ghz leave the 99th percentile out when fewer than a hundred requests were answered. It is
+ * then the slowest of them, the time behind "Slowest:".
+ */
+void summary_p99_of_few(struct summary *summary, const char *output, int64_t answered);
 
 #endif

@@ -26,6 +26,19 @@ static const struct {
      "  [8]\tGet \"http://x:1/\": dial tcp: connection refused\n",
      "{\"tool\":\"hey\",\"requests\":8,\"errors\":8,\"errorRate\":100.0,\"rps\":8.0,"
      "\"codes\":{\"error\":8}}"},
+    {"Summary:\n  Slowest:\t0.4012 secs\n  Requests/sec:\t2.5\n\nLatency distribution:\n"
+     "  50% in 0.4004 secs\n  90% in 0.4012 secs\n\nStatus code distribution:\n"
+     "  [200]\t99 responses\n\nError distribution:\n  [1]\ttimeout\n",
+     "{\"tool\":\"hey\",\"requests\":100,\"errors\":1,\"errorRate\":1.0,\"rps\":2.5,\"p50\":400.4,"
+     "\"p90\":401.2,\"p99\":401.2,\"codes\":{\"200\":99,\"error\":1}}"},
+    {"Summary:\n  Slowest:\t0.4012 secs\n  Requests/sec:\t2.5\n\nStatus code distribution:\n"
+     "  [200]\t100 responses\n",
+     "{\"tool\":\"hey\",\"requests\":100,\"errors\":0,\"errorRate\":0.0,\"rps\":2.5,"
+     "\"codes\":{\"200\":100}}"},
+    {"Summary:\n  Count:\t3\n  Slowest:\t9.07 ms\n  Requests/sec:\t9\n\nLatency distribution:\n"
+     "\nStatus code distribution:\n  [OK]  2 responses\n  [Unavailable]   1 responses\n",
+     "{\"tool\":\"ghz\",\"requests\":3,\"errors\":1,\"errorRate\":33.333333333,\"rps\":9.0,"
+     "\"p99\":9.07,\"codes\":{\"OK\":2,\"Unavailable\":1}}"},
     {"\nSummary:\n  Count:\t200\n  Total:\t20.05 ms\n  Slowest:\t9.07 ms\n  Fastest:\t0.37 ms\n"
      "  Average:\t4.03 ms\n  Requests/sec:\t9975.05\n\nResponse time histogram:\n  0.373 [1] |∎\n\n"
      "Latency distribution:\n  10 % in 1.73 ms \n  50 % in 3.95 ms \n  90 % in 6.54 ms \n"
@@ -76,7 +89,7 @@ static void outputs_become_numbers(void **state)
                 struct json_object *found_value = json_at(got, key, NULL);
                 if (json_object_is_type(value, json_type_double)
                         ? fabs(json_object_get_double(value) -
-                               json_object_get_double(found_value)) > 1e-9
+                               json_object_get_double(found_value)) > 1e-6
                         : !json_same(value, found_value))
                     fail_msg("case %zu, %s: %s", i, key, json_text(arena, got));
             }

@@ -19,6 +19,8 @@ static const char *bound_sentence(struct arena *arena, const struct task_bounds 
 {
     double rate = summary_error_rate(summary);
 
+    if (summary->requests == 0)
+        return arena_printf(arena, "%s made no request", summary->tool);
     if (bounds->max_error_rate >= 0 && rate > bounds->max_error_rate)
         return arena_printf(
             arena, "%.3g%% of the requests failed (%lld of %lld), maxErrorRate is %g%%", rate,

@@ -11,6 +11,7 @@
 
 static const struct summary good = {.tool = "hey", .requests = 1000, .errors = 0, .p99_ms = 20};
 static const struct summary bad = {.tool = "hey", .requests = 2000, .errors = 100, .p99_ms = 500};
+static const struct summary none = {.tool = "wrk", .p99_ms = 1};
 static const struct summary mute = {.tool = "wrk", .requests = 10, .errors = 0, .p99_ms = -1};
 
 #define P "load test \"hey x\" failed: "
@@ -35,6 +36,10 @@ static const struct {
      &bad,
      P "5% of the requests failed (100 of 2000), maxErrorRate is 4.9%"},
     {{false, 0, -1}, NULL, &good, NULL},
+    {{false, 1, -1}, NULL, &none, P "wrk made no request"},
+    {{false, -1, 250}, NULL, &none, P "wrk made no request"},
+    {{true, -1, -1}, NULL, &none, P "wrk made no request"},
+    {{false, -1, -1}, NULL, &none, NULL},
     {{false, 1, -1}, NULL, NULL, P "no summary of hey, ghz or wrk in its output"},
     {{false, 1, -1}, "timed out after 1m0s", NULL, P "timed out after 1m0s"},
     {{false, -1, 250}, NULL, &good, NULL},

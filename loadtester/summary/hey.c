@@ -67,6 +67,7 @@ static bool parse(const char *output, struct summary *out)
     }
     if (codes)
         read_codes(codes, out);
+    summary_p99_of_few(out, output, out->requests); /* those without an answer are not in yet */
     if (errors)
         read_errors(errors, out);
     return true;
