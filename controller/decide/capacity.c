@@ -180,6 +180,8 @@ enum verdict capacity_wait(struct release *r, const char *reason)
                      asked);
         return end_waiting(r);
     }
+    /* a step that was routed before a crash is told now, not after the wait */
+    status_int(r, "canaryWeight", r->weights.canary);
     /* what it began to wait for may have become something else */
     status_tell(r, condition, reason, status_message(r, condition));
     release_wake(r, release_is_idle(r) && left > IDLE_LOOK_MS ? IDLE_LOOK_MS : left);

@@ -271,8 +271,8 @@ static enum verdict cancel(struct release *r)
 /*
  * Pods that run have read the configs they started with: with other configs, what they show is not
  * what would be promoted. So they go first, and the restart comes when they are gone. (Flagger
- * analyses the old pods.) Until then the status names no revision: the configs may change back, and
- * a target at zero must not be taken for the end of a rollback.
+ * analyses the old pods.) Before that the status names no revision: the configs may change back,
+ * and a target at zero must not be taken for the end of a rollback.
  */
 static bool must_stop_pods(const struct release *r)
 {
@@ -301,14 +301,19 @@ static enum verdict restart(struct release *r)
 
     if (verdict != VERDICT_GO)
         return verdict;
+    if (must_stop_pods(r) && *r->canary->status.last_applied_spec) {
+        status_weight(r, 0);
+        note_promoted(r);
+        status_text(r, "lastAppliedSpec", "");
+        release_again(r, AGAIN_NOW);
+        return VERDICT_STOP;
+    }
     if (must_stop_pods(r)) {
         verdict = r->scaler ? r->scaler->pause_target(r->tick) : VERDICT_GO;
         if (verdict != VERDICT_GO)
             return verdict;
         r->target->scale_to_zero(r->tick, &r->info);
         status_weight(r, 0);
-        note_promoted(r);
-        status_text(r, "lastAppliedSpec", "");
         return VERDICT_STOP;
     }
     verdict = begin_scale_up(r);

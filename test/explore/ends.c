@@ -159,6 +159,25 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
 /* --- where it ends
  * ----------------------------------------------------------------------------------------- */
 
+/* The Canary was deleted: nothing refers to what goes with it. */
+static const char *check_gone(struct model *model, const struct policy *policy,
+                              const struct cluster *cluster)
+{
+    const struct look *target = model_look(model, cluster, ROLE_TARGET);
+
+    if (policy->target != HEALTH_READY || policy->primary != HEALTH_READY ||
+        cluster->at[model->place[ROLE_TARGET]] == ABSENT)
+        return NULL;
+    if (!target->ready)
+        return "a target serves when its Canary is gone";
+    if (model_look(model, cluster, ROLE_APEX)->selects_primary)
+        return "the apex Service selects the target when the Canary is gone";
+    if (cluster->at[model->place[ROLE_ROUTE]] != ABSENT &&
+        !model_look(model, cluster, ROLE_ROUTE)->alone)
+        return "no route leads to what goes with the Canary";
+    return NULL;
+}
+
 static const char *check_end(struct model *model, const struct policy *policy,
                              const struct state *state, bool waits)
 {
@@ -167,7 +186,11 @@ static const char *check_end(struct model *model, const struct policy *policy,
     int weight = model_weight(model, cluster);
     const struct look *primary = model_look(model, cluster, ROLE_PRIMARY);
 
-    if (!canary || canary->suspend || canary->deleting)
+    if (!canary)
+        return check_gone(model, policy, cluster);
+    if (canary->deleting)
+        return policy->may_wait || policy->target != HEALTH_READY ? NULL : "every deletion ends";
+    if (canary->suspend)
         return NULL;
     if (waits)
         return policy->may_wait ? NULL : "every run ends";

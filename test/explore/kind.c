@@ -104,6 +104,48 @@ static bool deployment_at_zero(struct json_object *tree)
     return replicas(tree) == 0;
 }
 
+/* --- DaemonSet: on one node, which does not have the label that scales to zero
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static const char daemonset[] =
+    "{'apiVersion':'apps/v1','kind':'DaemonSet','metadata':{'name':'podinfo','namespace':'test',"
+    "'uid':'d-1','generation':1,'labels':{'app':'podinfo'}},'spec':{"
+    "'selector':{'matchLabels':{'app':'podinfo'}},'template':{'metadata':{'labels':{'app':"
+    "'podinfo'}},'spec':{'containers':[{'name':'podinfo','image':'podinfo:1'}]}}}}";
+
+static bool daemonset_at_zero(struct json_object *tree)
+{
+    return json_at(tree, "spec", "template", "spec", "nodeSelector", "flagger.app/scale-to-zero",
+                   NULL);
+}
+
+/* Nothing but time tells one that is stuck from one that starts. */
+static bool daemonset_settle(struct json_object *tree, enum health health)
+{
+    int pods = daemonset_at_zero(tree) ? 0 : 1;
+
+    if (health != HEALTH_READY && pods == 0)
+        return false;
+    struct json_object *status = put_status(tree);
+    json_set_int(status, "desiredNumberScheduled", pods);
+    json_set_int(status, "currentNumberScheduled", pods);
+    json_set_int(status, "updatedNumberScheduled", pods);
+    json_set_int(status, "numberMisscheduled", 0);
+    json_set_int(status, "numberAvailable", health == HEALTH_READY ? pods : 0);
+    return true;
+}
+
+static bool daemonset_ready(struct json_object *tree)
+{
+    return is_observed(tree) && json_int_at(tree, 0, "status", "numberAvailable", NULL) > 0;
+}
+
+static bool daemonset_stuck(struct json_object *tree)
+{
+    return is_observed(tree) && !daemonset_at_zero(tree) && !daemonset_ready(tree);
+}
+
 static const struct kind kinds[] = {
     {
         .kind = "Deployment",
@@ -115,6 +157,17 @@ static const struct kind kinds[] = {
         .ready = deployment_ready,
         .stuck = deployment_stuck,
         .at_zero = deployment_at_zero,
+    },
+    {
+        .kind = "DaemonSet",
+        .plural = "daemonsets",
+        .object = daemonset,
+        .revision = template_revision,
+        .push = template_push,
+        .settle = daemonset_settle,
+        .ready = daemonset_ready,
+        .stuck = daemonset_stuck,
+        .at_zero = daemonset_at_zero,
     },
 };
 

@@ -327,21 +327,24 @@ static struct json_object *backend(struct json_object *rule, const char *name)
 static void look_at_route(struct look *look, struct json_object *route)
 {
     struct json_object *rules = json_at(route, "spec", "rules", NULL);
+    const char *text = json_object_to_json_string(route);
 
     look->adds_up = true;
     for (size_t i = 0; i < json_len(rules); i++) {
         struct json_object *primary = backend(json_elem(rules, i), "podinfo-primary");
         struct json_object *canary = backend(json_elem(rules, i), "podinfo-canary");
+        int64_t weight = json_int_at(canary, 1, "weight", NULL);
+        look->canary_serves = look->canary_serves || (canary && weight > 0);
+        look->rest = look->splits && primary && !canary;
         if (!primary || !canary)
             continue;
-        int64_t weight = json_int_at(canary, -1, "weight", NULL);
         if (weight < 0 || weight + json_int_at(primary, -1, "weight", NULL) != 100)
             look->adds_up = false;
-        else if (!look->splits || weight > look->canary_weight)
-            look->canary_weight = (int8_t)weight;
         look->splits = true;
+        look->canary_weight = (int8_t)weight;
     }
-    look->mirrored = strstr(json_object_to_json_string(route), "RequestMirror") != NULL;
+    look->mirrored = strstr(text, "RequestMirror") != NULL;
+    look->alone = !strstr(text, "-primary") && !strstr(text, "-canary");
     look->settled = json_int_at(route, 1, "metadata", "generation", NULL) == 1;
 }
 

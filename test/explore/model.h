@@ -29,7 +29,10 @@ struct look {
     bool ready, stuck, at_zero;
     int8_t revision; /* also of configs */
     /* route */
-    bool splits; /* it has both backends */
+    bool splits; /* a rule has both backends; the last one counts, those before it hold clients */
+    bool rest;   /* what that rule does not match goes to the primary */
+    bool canary_serves; /* by any rule */
+    bool alone;         /* neither the primary nor the canary is named */
     bool adds_up, mirrored, settled;
     int8_t canary_weight;
     /* Service */

@@ -60,6 +60,11 @@ static bool has_cause(struct model *model, const struct cluster *facts,
     return ghost->flags & GHOST_DOOMED || ghost->fails >= canary->analysis.threshold ||
            outcome->answers[Q_ROLLBACK] == PASS || model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
+           /* a gate that nobody opened until its deadline */
+           (model->scenario->world & WORLD_TIME_PASSES &&
+            (outcome->answers[Q_CONFIRM_ROLLOUT] == FAIL ||
+             outcome->answers[Q_MORE_TRAFFIC] == FAIL ||
+             outcome->answers[Q_CONFIRM_PROMOTION] == FAIL)) ||
            /* what failed before was put back while another waited */
            (canary->status.phase == PHASE_Waiting &&
             ghost->rejected == model_revision(model, facts));
@@ -92,19 +97,25 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
 static const char *check_route(struct model *model, const struct cluster *facts,
                                const struct cluster *before, const struct cluster *after)
 {
-    int was = model_weight(model, before), is = model_weight(model, after);
+    const struct look *was = model_look(model, before, ROLE_ROUTE);
+    const struct look *is = model_look(model, after, ROLE_ROUTE);
     const struct look *target = model_look(model, facts, ROLE_TARGET);
     const struct look *primary = model_look(model, facts, ROLE_PRIMARY);
     const struct canary *canary = model_canary(model, facts);
     /* a route that somebody deleted, while the canary had everything */
     bool restored = is_absent(model, before, ROLE_ROUTE) && canary->status.canary_weight == 100;
 
-    if (!is_absent(model, after, ROLE_ROUTE) && !model_look(model, after, ROLE_ROUTE)->adds_up)
+    if (!is_absent(model, after, ROLE_ROUTE) && !is->adds_up)
         return "the weights of a route add up to 100";
-    if (is > was && !target->ready && !restored)
+    if (canary->deleting)
+        return is->alone && !was->alone && !target->ready && primary->ready
+                   ? "traffic goes back to the target only once that is ready"
+                   : NULL;
+    if ((is->canary_weight > was->canary_weight || (is->canary_serves && !was->canary_serves)) &&
+        !target->ready && !restored)
         return "traffic goes only to a canary that is ready";
-    if (was == 100 && is < 100 && !primary->ready && !target->at_zero &&
-        !is_absent(model, facts, ROLE_TARGET))
+    if (was->canary_weight == 100 && !was->rest && is->canary_weight < 100 && !primary->ready &&
+        !target->at_zero && !is_absent(model, facts, ROLE_TARGET))
         return "traffic goes only to a primary that is ready, or that was serving";
     return NULL;
 }
@@ -114,10 +125,24 @@ static const char *check_apex(struct model *model, const struct cluster *facts,
 {
     bool was = model_look(model, before, ROLE_APEX)->selects_primary;
     bool is = model_look(model, after, ROLE_APEX)->selects_primary;
+    bool primary = model_look(model, facts, ROLE_PRIMARY)->ready;
 
-    if (is && !was && !is_absent(model, before, ROLE_APEX) &&
-        !model_look(model, facts, ROLE_PRIMARY)->ready)
+    if (is && !was && !is_absent(model, before, ROLE_APEX) && !primary)
         return "the apex Service selects the primary only once that is ready";
+    if (was && !is && primary && !model_look(model, facts, ROLE_TARGET)->ready)
+        return "the apex Service selects the target again only once that is ready";
+    return NULL;
+}
+
+/* The garbage collector takes the primary then. */
+static const char *check_gone(struct model *model, const struct cluster *facts,
+                              const struct cluster *after)
+{
+    if (model_canary(model, facts)->revert_on_deletion && is_absent(model, after, ROLE_CANARY) &&
+        model_look(model, facts, ROLE_PRIMARY)->ready && !is_absent(model, facts, ROLE_TARGET) &&
+        (!model_look(model, facts, ROLE_TARGET)->ready ||
+         model_look(model, after, ROLE_APEX)->selects_primary))
+        return "a Canary goes only once its target serves";
     return NULL;
 }
 
@@ -132,8 +157,12 @@ static const char *check_target(struct model *model, const struct cluster *facts
         return "the target is never deleted";
     if (!is || was)
         return NULL;
-    if (model_weight(model, before) > 0 && model_weight(model, facts) > 0)
+    if (model_look(model, before, ROLE_ROUTE)->canary_serves &&
+        model_look(model, facts, ROLE_ROUTE)->canary_serves)
         return "a canary that serves is never scaled down";
+    if (model_look(model, before, ROLE_ROUTE)->mirrored &&
+        model_look(model, facts, ROLE_ROUTE)->mirrored)
+        return "a canary that gets copies of requests is never scaled down";
     if (!model_look(model, before, ROLE_APEX)->selects_primary &&
         !is_absent(model, before, ROLE_APEX))
         return "the target is scaled down only once the apex Service selects the primary";
@@ -184,7 +213,7 @@ static bool may_run(const struct model *model, const struct canary *canary,
 {
     int needed = model->scenario->passes > 0 ? model->scenario->passes : 1;
 
-    if (part == (ghost->promoted & mask))
+    if (part == (ghost->promoted & mask) || part == (ghost->carried & mask))
         return true;
     if (part != (ghost->revision & mask))
         return false;
@@ -194,7 +223,7 @@ static bool may_run(const struct model *model, const struct canary *canary,
 
 static const char *check_primary(struct model *model, const struct cluster *facts,
                                  const struct cluster *before, const struct cluster *after,
-                                 const struct ghost *ghost)
+                                 struct ghost *ghost)
 {
     const struct canary *canary = model_canary(model, facts);
     const struct look *was = model_look(model, before, ROLE_PRIMARY);
@@ -207,6 +236,7 @@ static const char *check_primary(struct model *model, const struct cluster *fact
     if (is->revision != was->revision && !is_initialising(canary) &&
         !may_run(model, canary, ghost, is->revision, 3))
         return "what is promoted is what passed its analysis";
+    ghost->carried = (uint8_t)model_primary_revision(model, after);
     return NULL;
 }
 
@@ -244,14 +274,17 @@ static const char *check_status(struct model *model, const struct cluster *facts
     if (is->status.failed_checks > was->status.failed_checks &&
         ghost->fails < is->analysis.threshold)
         ghost->fails++;
-    if (applied && *applied && is->status.phase == PHASE_Progressing) {
+    bool begins =
+        (applied && *applied) || json_at(status, "trackedConfigs", NULL) || !is_analysing(was);
+    if (begins && is->status.phase == PHASE_Progressing) {
         ghost->revision = (uint8_t)revision;
         ghost->passes = ghost->fails = ghost->flags = 0;
     }
     if (phase && is->status.phase == PHASE_Failed) {
         ghost->rejected = (uint8_t)revision;
         if (is_analysing(model_canary(model, facts)) &&
-            model_primary_revision(model, after) == revision && ghost->promoted != revision)
+            model_primary_revision(model, after) == revision &&
+            (ghost->promoted & 3) != (revision & 3)) /* new configs may wait for their pods */
             return "what the primary runs already does not fail";
     }
     if (promoted && *promoted && is->status.phase == PHASE_Succeeded &&
@@ -275,6 +308,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         return broken;
     if (step->kind == EFFECT_STATUS)
         return check_status(model, facts, before, after, step, ghost);
+    if (step->place == model->place[ROLE_CANARY])
+        return check_gone(model, facts, after);
     if (step->place == model->place[ROLE_ROUTE])
         return check_route(model, facts, before, after);
     if (step->place == model->place[ROLE_APEX])

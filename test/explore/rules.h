@@ -17,7 +17,8 @@ struct ghost {
     uint8_t flags;
     uint8_t rejected; /* the revision that failed last */
     uint8_t promoted; /* the revision that was promoted last */
-    uint16_t zero;
+    uint8_t carried;  /* what the primary got last, whether the status says so or not */
+    uint8_t zero;
 };
 
 struct state {

@@ -38,8 +38,9 @@ struct scenario {
     const char *kind;   /* of the workload, see kind.h; NULL: Deployment */
     int revisions;      /* how many the target may hold, 1 is the first */
     unsigned world;
-    int passes; /* checks that a revision must pass before it may be promoted; 0: one, at the
-                   maximal weight */
+    uint32_t limit; /* how many states at most, where there is no end of them; 0: all */
+    int passes;     /* checks that a revision must pass before it may be promoted; 0: one, at the
+                       maximal weight */
     struct deed deeds[MAX_DEEDS];
     struct given objects[MAX_OBJECTS];
 };

@@ -16,6 +16,22 @@ static const char base_canary[] =
 
 #define HOOK(name) "{'name':'" name "','type':'" name "','url':'http://x'}"
 #define BLUE_GREEN "'stepWeight':null,'maxWeight':null,'iterations':1"
+#define LIMITED(name, action)                                                                      \
+    "{'name':'" name "','type':'" name "','url':'http://x','deadline':'30m','onDeadline':'" action \
+    "'}"
+#define AB_TEST                                                                                    \
+    "'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'headers':{'x-canary':{'exact':"  \
+    "'insider'}}}]"
+#define HPA_REF "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','name':'podinfo'}"
+#define HPA                                                                                        \
+    "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':"          \
+    "'podinfo','namespace':'test'},'spec':{'minReplicas':1,'maxReplicas':2,'scaleTargetRef':{"     \
+    "'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}"
+#define CONFIG                                                                                     \
+    "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'test'},"     \
+    "'data':{'color':'red'}}"
+#define WITH_CONFIG                                                                                \
+    "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{'name':'settings'}}]}}}}"
 #define ROUTE(primary, canary)                                                                     \
     "{'spec':{'rules':[{'matches':[{'path':{'type':'PathPrefix','value':'/'}}],'backendRefs':["    \
     "{'group':'','kind':'Service','name':'podinfo-primary','port':9898,'weight':" #primary "},"    \
@@ -67,6 +83,82 @@ const struct scenario scenarios[] = {
                 "{'spec':{'skipAnalysis':true}}"},
                {"somebody wants the analysis", "canaries/podinfo",
                 "{'spec':{'skipAnalysis':false}}"}}},
+    {.name = "A/B test",
+     .canary = "{'spec':{'analysis':{" AB_TEST "}}}",
+     .revisions = 2,
+     .world = FAILURES,
+     .passes = 2},
+    {.name = "mirror",
+     .canary = "{'spec':{'analysis':{'mirror':true}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | RACES},
+    {.name = "blue/green with mirror",
+     .canary = "{'spec':{'analysis':{" BLUE_GREEN ",'mirror':true}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .passes = 2},
+    {.name = "session affinity",
+     .canary = "{'spec':{'analysis':{'sessionAffinity':{'cookieName':'flagger-cookie'}}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .limit = 60000}, /* each release has a cookie of its own */
+    {.name = "DaemonSet",
+     .canary = "{'spec':{'targetRef':{'kind':'DaemonSet'}}}",
+     .kind = "DaemonSet",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES},
+    {.name = "autoscaler",
+     .canary = "{'spec':{'autoscalerRef':" HPA_REF "}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES | UNEQUAL_ENDS,
+     .limit =
+         60000, /* there is an end, but far away; the autoscaler has the last word on replicas */
+     .deeds = {{"the primary's autoscaler takes a pod away", "deployments/podinfo-primary",
+                "{'spec':{'replicas':1}}"}},
+     .objects = {{"horizontalpodautoscalers/podinfo", HPA}}},
+    {.name = "configs",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .deeds = {{"the config becomes blue", "configmaps/settings", "{'data':{'color':'blue'}}"},
+               {"the config becomes red", "configmaps/settings", "{'data':{'color':'red'}}"}},
+     .objects = {{"configmaps/settings", CONFIG}, {"deployments/podinfo", WITH_CONFIG}}},
+    {.name = "deletion",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
+     .deeds = {{"somebody deletes the Canary", "canaries/podinfo", NULL}}},
+    {.name = "deletion without routes",
+     .canary = "{'spec':{'provider':'kubernetes','analysis':{" BLUE_GREEN "}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
+     .limit = 60000, /* there is an end, but far away */
+     .passes = 2,
+     .deeds = {{"somebody deletes the Canary", "canaries/podinfo", NULL}}},
+    {.name = "deadlines of gates",
+     .canary = "{'spec':{'analysis':{'webhooks':[" LIMITED(
+         "confirm-rollout", "approve") "," LIMITED("confirm-promotion", "rollback") "]}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES},
+    {.name = "metrics that hold",
+     .canary = "{'spec':{'analysis':{'onMetricError':'hold','metrics':[{'name':"
+               "'request-success-rate','thresholdRange':{'min':99},'interval':'1m','noData':"
+               "'hold'}]}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES},
+    {.name = "lost objects",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .deeds = {{"the route is deleted", "httproutes/podinfo", NULL},
+               {"a Service is deleted", "services/podinfo-primary", NULL}}},
+    {.name = "edits in the middle",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .passes = 0,
+     .deeds = {{"maxWeight becomes 100", "canaries/podinfo",
+                "{'spec':{'analysis':{'maxWeight':100}}}"},
+               {"maxWeight becomes 50", "canaries/podinfo",
+                "{'spec':{'analysis':{'maxWeight':50}}}"},
+               {"stepWeightPromotion becomes 50", "canaries/podinfo",
+                "{'spec':{'analysis':{'stepWeightPromotion':50}}}"}}},
     {.name = "moved weights",
      .revisions = 2,
      .world = WORLD_CANARY_FAILS,

@@ -216,6 +216,7 @@ bool search_run(struct search *search, const struct state *start)
 {
     struct model *model = search->model;
 
+    const uint32_t limit = model->scenario->limit;
     search_fini(search);
     search_init(search, model);
     search_start(search, start);
@@ -226,10 +227,8 @@ bool search_run(struct search *search, const struct state *start)
             continue;
         if (try_ticks(search, i, &state) || try_events(search, i, &state))
             return false;
-        if (search->limit && search->nodes.count > search->limit) {
-            search->violation = (struct violation){.rule = "the states have an end", .node = i};
-            return false;
-        }
+        if (limit > 0 && search->nodes.count >= limit)
+            break;
     }
     return true;
 }

@@ -39,7 +39,6 @@ struct search {
     struct model *model;
     struct pool nodes;
     uint64_t moves;
-    uint32_t limit; /* of states; 0: none */
     struct violation violation;
 };
 

@@ -240,8 +240,10 @@ static void test_config_changed_during_the_analysis(void **state)
     world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
     /* the pods that have read the old one go first */
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status canaryWeight=0 lastAppliedSpec=\n"
+                   "weights 100/0\n"
+                   "again now\n");
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "weights 100/0\n"
                    "again interval\n");
     expect_tick(

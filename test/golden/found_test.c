@@ -72,6 +72,35 @@ static void test_promotion_that_was_cut_off_is_known_afterwards(void **state)
     world_free(w);
 }
 
+/* New configs have scaled the target down when the tick is cut off, and then the old ones come
+ * back. */
+static void test_config_that_comes_back_fails_nothing(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_put(w, "configmaps/settings",
+              "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings'},"
+              "'data':{'color':'red'}}");
+    world_patch(w, "deployments/podinfo",
+                "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{"
+                "'name':'settings'}}]}}}}");
+    world_settle(w);
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    world_tick(w);
+    world_settle(w);
+    world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
+    world_tick(w);
+    world_tick(w);
+    world_settle(w);
+    world_patch(w, "configmaps/settings", "{'data':{'color':'red'}}");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
+    world_free(w);
+}
+
 static void set_ready(struct world *w, const char *key, bool ready)
 {
     world_patch(w, key,
@@ -155,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cancelled_revision_that_comes_back_is_not_failed),
         cmocka_unit_test(test_promotion_that_was_cut_off_is_known_afterwards),
+        cmocka_unit_test(test_config_that_comes_back_fails_nothing),
         cmocka_unit_test(test_failed_promotion_waits_while_neither_side_is_ready),
         cmocka_unit_test(test_canary_that_breaks_after_a_failed_promotion_hands_over),
         cmocka_unit_test(test_way_back_that_is_cut_off_is_finished),
