@@ -131,6 +131,17 @@ enum verdict guard_configs(struct release *r)
     return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }
 
+/* A weight that the strategy does not give: it is what an A/B test routed before the spec was
+ * edited into another strategy, which begins at the beginning. */
+static bool is_of_another_strategy(const struct release *r, int told)
+{
+    if (r->weights.canary > 0)
+        return false;
+    if (r->strategy == STRATEGY_CANARY)
+        return told > r->canary->analysis.max_weight;
+    return r->strategy == STRATEGY_BLUE_GREEN && r->canary->status.iterations <= r->iterations;
+}
+
 enum verdict guard_routes(struct release *r)
 {
     return r->router->settled(r->tick);
@@ -161,7 +172,8 @@ enum verdict guard_weights(struct release *r)
     if (!r->router->weighted || r->weights.canary == told)
         return VERDICT_GO;
     /* Flagger's status says 0 while it waits for the promotion. */
-    if (is_next_step(r, told) || r->phase == PHASE_WaitingPromotion) {
+    if (is_next_step(r, told) || is_of_another_strategy(r, told) ||
+        r->phase == PHASE_WaitingPromotion) {
         status_weight(r, r->weights.canary);
         if (r->strategy == STRATEGY_BLUE_GREEN && r->weights.canary == 100)
             status_int(r, "iterations", r->iterations + 1);

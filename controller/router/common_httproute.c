@@ -101,6 +101,9 @@ static struct weights kept_weights(struct tick *tick, struct json_object *live)
         weights = (struct weights){.canary = 100};
         was_all = status->phase == PHASE_Failed;
     }
+    /* The share of few must not become one of all when `match` is taken out of the spec. */
+    if (weights.matched && !canary->analysis.match)
+        weights = (struct weights){.primary = 100, .mirrored = weights.mirrored};
     weights.matched = canary->analysis.match && !was_all;
     if (weights.canary > 0 && !cookies->canary)
         cookies->canary = status->affinity_cookie;

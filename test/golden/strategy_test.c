@@ -170,6 +170,35 @@ static void test_ab_that_the_primary_does_not_take(void **state)
     world_free(w);
 }
 
+/* What few have tested is not given to all when the spec is edited. */
+static void test_ab_edited_into_another_strategy(void **state)
+{
+    static const char *const edits[] = {
+        "{'spec':{'analysis':{'match':null}}}",
+        "{'spec':{'analysis':{'match':null,'iterations':null,'stepWeight':30,'maxWeight':60}}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+        struct world *w = world_analysing(AB);
+        world_push(w, "podinfo:2");
+        for (int tick = 0; tick < 2; tick++) {
+            world_tick(w);
+            world_settle(w);
+        }
+        assert_string_equal(world_weights(w), "0/100");
+        world_patch_canary(w, edits[i]);
+        world_tick(w);
+        assert_string_equal(world_routes(w), "all: 100/0\n");
+        world_tick(w);
+        assert_string_equal(world_routes(w), "all: 100/0\n");
+        assert_int_equal(world_status_int(w, "canaryWeight"), 0);
+        world_run(w);
+        assert_string_equal(world_phase(w), "Succeeded");
+        world_free(w);
+    }
+}
+
 static void test_ab_on_services(void **state)
 {
     (void)state;
@@ -420,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_ab_with_fewer_iterations_meanwhile),
         cmocka_unit_test(test_ab_waits_for_the_promotion),
         cmocka_unit_test(test_ab_that_the_primary_does_not_take),
+        cmocka_unit_test(test_ab_edited_into_another_strategy),
         cmocka_unit_test(test_ab_on_services),
         cmocka_unit_test(test_matched_requests_step_by_step),
         cmocka_unit_test(test_mirror_then_canary),
