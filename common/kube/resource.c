@@ -38,6 +38,13 @@ const struct kube_resource kube_namespaces = {.group = "",
                                               .plural = "namespaces",
                                               .kind = "Namespace",
                                               .cluster_scoped = true};
+const struct kube_resource kube_knative_services = {.group = "serving.knative.dev",
+                                                    .version = "v1",
+                                                    .plural = "services",
+                                                    .kind = "Service",
+                                                    .news = "latestCreatedRevisionName"};
+const struct kube_resource kube_knative_revisions = {
+    .group = "serving.knative.dev", .version = "v1", .plural = "revisions", .kind = "Revision"};
 
 const char *kube_api_version(struct arena *arena, const struct kube_resource *resource)
 {

@@ -12,12 +12,15 @@ struct kube_resource {
     const char *plural;  /* "deployments" */
     const char *kind;    /* "Deployment" */
     bool cluster_scoped;
+    /* A field of status that is news to who only cares about specs: the cluster writes there what a
+     * new spec has become. NULL: none. */
+    const char *news;
 };
 
 /* The resources that several parts name; variants define their own beside their code. */
 extern const struct kube_resource kube_deployments, kube_daemonsets, kube_services, kube_configmaps,
     kube_secrets, kube_events, kube_hpas, kube_scaledobjects, kube_leases, kube_pods,
-    kube_ingresses, kube_crds, kube_namespaces;
+    kube_ingresses, kube_crds, kube_namespaces, kube_knative_services, kube_knative_revisions;
 
 /* "apps/v1", or "v1" for the core group; owned by the arena. */
 const char *kube_api_version(struct arena *arena, const struct kube_resource *resource);

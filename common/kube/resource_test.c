@@ -39,8 +39,13 @@ static void paths(void **state)
 static void sameness(void **state)
 {
     (void)state;
-    const struct kube_resource twin = {"apps", "v1", "deployments", "Other", true};
-    const struct kube_resource beta = {"apps", "v1beta1", "deployments", "Deployment", false};
+    const struct kube_resource twin = {.group = "apps",
+                                       .version = "v1",
+                                       .plural = "deployments",
+                                       .kind = "Other",
+                                       .cluster_scoped = true};
+    const struct kube_resource beta = {
+        .group = "apps", .version = "v1beta1", .plural = "deployments", .kind = "Deployment"};
     assert_true(kube_resource_same(&kube_deployments, &twin));
     assert_false(kube_resource_same(&kube_deployments, &beta));
     assert_false(kube_resource_same(&kube_deployments, &kube_daemonsets));

@@ -48,7 +48,8 @@ static void set_texts(struct digest *digest, const char *namespace_, const char 
 static struct digest *digest_new(const struct store_spec *spec, struct json_object *object)
 {
     struct json_object *metadata = json_at(object, "metadata", NULL);
-    struct digest *digest = spec->make ? spec->make(object) : heap_alloc(sizeof(*digest));
+    struct digest *digest =
+        spec->make ? spec->make(spec->arg, object) : heap_alloc(sizeof(*digest));
 
     set_texts(digest, text_at(metadata, "namespace"), text_at(metadata, "name"),
               text_at(metadata, "uid"), text_at(metadata, "resourceVersion"));

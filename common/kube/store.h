@@ -23,7 +23,7 @@ struct store_spec {
      * A heap block of at least struct digest, zeroed where unused (NULL: plain struct digest). The
      * store fills in the digest part afterwards.
      */
-    struct digest *(*make)(struct json_object *object);
+    struct digest *(*make)(void *arg, struct json_object *object);
     /* Frees what make() put behind the digest; may be NULL. */
     void (*free_extra)(struct digest *digest);
     /* before NULL: new; after NULL: gone. Both NULL: synced. */

@@ -24,8 +24,9 @@ struct extra {
 
 static struct mirror *making;
 
-static struct digest *make(struct json_object *object)
+static struct digest *make(void *arg, struct json_object *object)
 {
+    (void)arg;
     struct extra *extra = heap_alloc(sizeof(*extra));
 
     extra->value = heap_strdup(json_str_at(object, "data", "v", NULL));

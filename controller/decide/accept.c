@@ -46,12 +46,32 @@ static const char *refuse_move(struct release *r)
     return NULL;
 }
 
+/* A target that routes by itself needs its own router, and that needs it. */
+static const char *refuse_pair(struct release *r)
+{
+    const struct router *own = router_of_target(r->target->resource);
+    const struct kube_resource *only = r->router->only_target;
+
+    if (own && own != r->router)
+        return arena_printf(r->tick->arena,
+                            "spec.provider: a target %s of %s is released with provider %s, found "
+                            "\"%s\"",
+                            r->target->kind, r->target->group, own->providers[0],
+                            r->tick->provider);
+    if (only && !kube_resource_same(only, r->target->resource))
+        return arena_printf(r->tick->arena,
+                            "spec.targetRef: provider %s releases a %s of %s/%s, found %s of %s",
+                            r->tick->provider, only->kind, only->group, only->version,
+                            r->canary->target.kind, r->canary->target.api_version);
+    return r->target->check ? r->target->check(r->tick->arena, r->canary) : NULL;
+}
+
 static const char *refuse_kinds(struct release *r)
 {
     const struct canary *canary = r->canary;
 
     if (!r->target)
-        return target_refusal(r->tick->arena, canary->target.kind);
+        return target_refusal(r->tick->arena, canary->target.api_version, canary->target.kind);
     if (canary->autoscaler.name && !r->target->has_replicas)
         return arena_printf(r->tick->arena,
                             "spec.autoscalerRef: a %s has no replicas to scale; remove it",
@@ -66,7 +86,7 @@ static const char *refuse_kinds(struct release *r)
         return arena_printf(r->tick->arena,
                             "spec.autoscalerRef.apiVersion: expected %s for a %s, found \"%s\"",
                             r->scaler->expected, r->scaler->kind, canary->autoscaler.api_version);
-    return NULL;
+    return refuse_pair(r);
 }
 
 /* Plain Services make a blue/green release of an A/B test, as in Flagger; begin.c says so. */

@@ -103,7 +103,7 @@ enum verdict decide(struct tick *tick)
         .tick = tick,
         .canary = canary,
         .router = router_find(tick->provider),
-        .target = target_find(canary->target.kind),
+        .target = target_find(canary->target.api_version, canary->target.kind),
         .scaler = canary->autoscaler.name ? scaler_find(canary->autoscaler.kind) : NULL,
         .phase = canary->status.phase,
         .strategy = canary->strategy,

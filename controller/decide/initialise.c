@@ -57,6 +57,8 @@ enum verdict initialise_services(struct release *r)
 {
     struct service_pods pods = service_pods(r);
 
+    if (r->target->own_services)
+        return r->target->own_services(r->tick, &r->info);
     return services_reconcile_sides(r->tick, &pods);
 }
 
@@ -157,7 +159,7 @@ enum verdict initialise_apex(struct release *r)
 {
     struct service_pods pods = service_pods(r);
 
-    return services_reconcile_apex(r->tick, &pods);
+    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
 }
 
 enum verdict initialise_routes(struct release *r)

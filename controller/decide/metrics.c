@@ -175,13 +175,23 @@ static const char *query_template(const struct canary_metric *metric,
     return metric->query;
 }
 
+static struct render_model model_of(const struct release *r, const struct canary_metric *metric,
+                                    const char *interval)
+{
+    struct render_model model = render_model_of(r->canary, interval, metric->variables);
+
+    if (r->info.revision)
+        model.route = r->info.revision; /* what its metrics are about */
+    return model;
+}
+
 static enum verdict check_builtin(struct release *r, int index)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
     const struct metric_family *family = metric_family_find(r->router->metric_family);
     struct arena *arena = r->tick->arena;
     const char *interval = metric->interval && *metric->interval ? metric->interval : "1m";
-    struct render_model model = render_model_of(r->canary, interval, metric->variables);
+    struct render_model model = model_of(r, metric, interval);
     struct metric_question question = {.id = arena_printf(arena, "metrics[%d]", index),
                                        .backend = "prometheus",
                                        .address = server(r),
@@ -266,8 +276,7 @@ static const char *capitalised(struct arena *arena, const char *text)
 static enum verdict check_template(struct release *r, int index)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
-    struct render_model model =
-        render_model_of(r->canary, metric->interval ? metric->interval : "", metric->variables);
+    struct render_model model = model_of(r, metric, metric->interval ? metric->interval : "");
     struct metric_question question = {.id = arena_printf(r->tick->arena, "metrics[%d]", index)};
     const struct metric_answer *answer;
     struct json_object *template;

@@ -191,7 +191,9 @@ static enum verdict revert_traffic(struct release *r)
         .label = r->info.label, .value = r->info.label_value, .ports = r->info.ports};
     /* Initialised once: routes and apex Service were there. */
     bool anew = json_at(r->canary->status.json, "lastAppliedSpec", NULL) != NULL;
-    enum verdict verdict = services_revert_apex(r->tick, &pods, r->info.template, anew);
+    enum verdict verdict = r->target->own_services
+                               ? VERDICT_GO
+                               : services_revert_apex(r->tick, &pods, r->info.template, anew);
 
     if (verdict == VERDICT_GO && !why_no_routes(r))
         verdict = r->router->revert(r->tick, anew);
@@ -233,7 +235,7 @@ static enum verdict settle(struct release *r)
 static enum verdict disown(struct release *r)
 {
     const char *why = why_no_routes(r);
-    enum verdict verdict = services_disown_apex(r->tick);
+    enum verdict verdict = r->target->own_services ? VERDICT_GO : services_disown_apex(r->tick);
 
     if (verdict == VERDICT_GO && !why)
         verdict = r->router->disown(r->tick);
@@ -271,7 +273,7 @@ static enum verdict revert(struct release *r)
         return verdict;
     /* With the target gone there is nobody to serve; one without a selector label was never taken
      * into care. */
-    if (!r->info.object || !r->info.label)
+    if (!r->info.object || (!r->info.label && !r->target->own_services))
         return let_canary_go(r);
     tell_beginning(r);
     for (size_t i = 0; verdict == VERDICT_GO && i < sizeof(steps) / sizeof(steps[0]); i++)

@@ -38,8 +38,10 @@ static uint64_t hash_member(uint64_t hash, const char *key, struct json_object *
 static const char *const meaningful[] = {"labels", "annotations", "finalizers", "ownerReferences",
                                          "deletionTimestamp"};
 
-static struct digest *make_seen(struct json_object *object)
+static struct digest *make_seen(void *arg, struct json_object *object)
 {
+    const struct entry *entry = arg;
+    const char *news = entry->resource->news;
     struct seen *seen = heap_alloc(sizeof(*seen));
     memset(seen, 0, sizeof(*seen));
     uint64_t hash = 0xcbf29ce484222325u;
@@ -53,12 +55,15 @@ static struct digest *make_seen(struct json_object *object)
         if (written)
             hash = hash_member(hash, meaningful[i], written);
     }
+    if (news)
+        hash = hash_member(hash, news, json_at(object, "status", news, NULL));
     seen->spec_hash = hash;
     return &seen->digest;
 }
 
-static struct digest *make_metadata_seen(struct json_object *object)
+static struct digest *make_metadata_seen(void *arg, struct json_object *object)
 {
+    (void)arg;
     (void)object;
     struct seen *seen = heap_alloc(sizeof(*seen));
     memset(seen, 0, sizeof(*seen));

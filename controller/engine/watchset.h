@@ -11,8 +11,8 @@
 /* What is remembered of a watched object. */
 struct seen {
     struct digest digest;
-    uint64_t
-        spec_hash; /* of all but status and bookkeeping metadata; 0 when only metadata is watched */
+    uint64_t spec_hash; /* of all but bookkeeping metadata and what of status is no news; 0 when
+                           only metadata is watched */
 };
 
 struct watchset;

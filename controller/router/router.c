@@ -28,6 +28,16 @@ const struct router *router_find(const char *provider)
     return found;
 }
 
+const struct router *router_of_target(const struct kube_resource *target)
+{
+    for (size_t i = 0; router_table[i]; i++) {
+        const struct kube_resource *only = router_table[i]->only_target;
+        if (only && kube_resource_same(only, target))
+            return router_table[i];
+    }
+    return NULL;
+}
+
 const char *router_names(struct arena *arena)
 {
     const char *all = "";

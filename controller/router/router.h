@@ -36,7 +36,10 @@ struct router {
         *providers;    /* NULL-ended names it serves; one that ends with '*' is a prefix */
     const char *about; /* one line for --help and errors */
     const struct kube_resource *const
-        *resources;            /* NULL-ended: what it reads and writes, for watches and RBAC */
+        *resources; /* NULL-ended: what it reads and writes, for watches and RBAC */
+    /* The only target that it can release, and no other router can; NULL: all that have Services.
+     */
+    const struct kube_resource *only_target;
     const char *metric_family; /* of the built-in queries: "http" */
     bool weighted; /* shifts traffic by percent; false: only all or nothing (iterations) */
     bool matches;  /* A/B testing: set() knows weights.matched */
@@ -71,6 +74,8 @@ struct router {
 };
 
 extern const struct router *const router_table[];
+/* The one that a target's resource needs; NULL: any that asks for no other target. */
+const struct router *router_of_target(const struct kube_resource *target);
 /* NULL when no variant serves the provider. */
 const struct router *router_find(const char *provider);
 /* "gatewayapi:v1, kubernetes", for errors; owned by the arena. */

@@ -51,8 +51,8 @@ static void test_hash_of_the_primary(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(templates) / sizeof(templates[0]); i++) {
-        expect_hash(target_find("Deployment"), templates[i]);
-        expect_hash(target_find("DaemonSet"), templates[i]);
+        expect_hash(target_find("apps/v1", "Deployment"), templates[i]);
+        expect_hash(target_find("apps/v1", "DaemonSet"), templates[i]);
     }
 }
 

@@ -19,7 +19,7 @@
 
 static const struct target *daemonset(void)
 {
-    return target_find("DaemonSet");
+    return target_find("apps/v1", "DaemonSet");
 }
 
 static struct target_info read_target(struct fixture *f, const char *target)

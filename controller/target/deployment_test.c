@@ -17,7 +17,7 @@
 
 static const struct target *deployment(void)
 {
-    return target_find("Deployment");
+    return target_find("apps/v1", "Deployment");
 }
 
 static struct target_info read_target(struct fixture *f)

@@ -2,11 +2,23 @@
 
 #include <string.h>
 
-const struct target *target_find(const char *kind)
+/* "apps" of "apps/v1"; "" of "v1", and of "core/v1", as old manifests have it. */
+static bool is_group(const char *api_version, const char *group)
+{
+    size_t len = strcspn(api_version, "/");
+
+    if (!api_version[len] || strncmp(api_version, "core/", strlen("core/")) == 0)
+        return !*group;
+    return strlen(group) == len && strncmp(api_version, group, len) == 0;
+}
+
+const struct target *target_find(const char *api_version, const char *kind)
 {
     for (size_t i = 0; kind && target_table[i]; i++) {
-        if (strcmp(target_table[i]->kind, kind) == 0)
-            return target_table[i];
+        const struct target *target = target_table[i];
+        if (strcmp(target->kind, kind) == 0 &&
+            (!target->group || is_group(api_version, target->group)))
+            return target;
     }
     return NULL;
 }
@@ -26,7 +38,7 @@ static const struct {
     {"Pod", "a single Pod cannot be rolled out; name the Deployment or DaemonSet that makes it"},
 };
 
-const char *target_refusal(struct arena *arena, const char *kind)
+const char *target_refusal(struct arena *arena, const char *api_version, const char *kind)
 {
     const char *all = "";
 
@@ -34,10 +46,14 @@ const char *target_refusal(struct arena *arena, const char *kind)
         if (strcmp(refused[i].kind, kind) == 0)
             return arena_printf(arena, "spec.targetRef.kind: %s", refused[i].why);
     }
-    for (size_t i = 0; target_table[i]; i++)
-        all = arena_printf(arena, "%s%s%s", all, *all ? ", " : "", target_table[i]->kind);
-    return arena_printf(
-        arena, "spec.targetRef.kind: %s is not served by this version, which has %s", kind, all);
+    for (size_t i = 0; target_table[i]; i++) {
+        const char *group = target_table[i]->group;
+        all = arena_printf(arena, "%s%s%s%s%s", all, *all ? ", " : "", target_table[i]->kind,
+                           group && *group ? " of " : "", group ? group : "");
+    }
+    return arena_printf(arena,
+                        "spec.targetRef: %s of %s is not served by this version, which has %s",
+                        kind, *api_version ? api_version : "no apiVersion", all);
 }
 
 const char *side_condition(enum side side)

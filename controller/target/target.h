@@ -15,6 +15,8 @@ struct target_info {
     struct json_object *primary;  /* NULL: not created yet */
     struct json_object *template; /* its pod template as it is released, without nulls; NULL: the
                                    * kind has none */
+    const char *revision;         /* name of the target's, where revisions are objects */
+    struct json_object *latest;   /* that object; NULL: none */
     const char *label;            /* selector label, e.g. "app" */
     const char *label_value;      /* its value in the target, e.g. "podinfo" */
     char hash[SPECHASH_TEXT];     /* of the live pod template */
@@ -25,7 +27,8 @@ struct target_info {
     struct json_object
         *ports; /* discovered Service ports, array of {name, protocol, port, targetPort} or NULL */
     bool at_zero; /* the target is scaled to zero */
-    bool stopped; /* at zero, and its pods are gone */
+    bool
+        stopped; /* at zero, and its pods are gone; always for a kind that has no pods of its own */
 };
 
 enum side { SIDE_PRIMARY, SIDE_CANARY };
@@ -41,11 +44,20 @@ const char *side_condition(enum side side);
 
 struct target {
     const char *kind;
+    const char *group; /* of apiVersion; NULL: any, as in Flagger */
     const struct kube_resource *resource;
     const char *pod_suffix; /* regular expression of what its pods' names have behind its own */
     bool has_replicas;      /* an autoscaler may scale it */
     /* Its own status does not tell since when it waits: the rules keep side_condition(). */
     bool deadline_by_condition;
+    /* What the kind asks of a spec: NULL, or one sentence with the field's path. NULL: nothing. */
+    const char *(*check)(struct arena *arena, const struct canary *canary);
+    /*
+     * The kind brings the Services of both sides itself (info.label is NULL then), and this is how
+     * that of the canary follows the target. NULL: those of router/common_services.h select its
+     * pods.
+     */
+    enum verdict (*own_services)(struct tick *tick, const struct target_info *info);
     /* Reads target and primary and no more: nothing is told, what is missing is NULL. (A target
      * that is itself being deleted is missing.) Neither hash nor configs are known then. */
     enum verdict (*find)(struct tick *tick, struct target_info *out);
@@ -96,8 +108,9 @@ struct target {
 };
 
 extern const struct target *const target_table[];
-const struct target *target_find(const char *kind);
+/* That of a targetRef; NULL: its kind is not released. */
+const struct target *target_find(const char *api_version, const char *kind);
 /* Why a kind without a row is not released: one sentence, owned by the arena. */
-const char *target_refusal(struct arena *arena, const char *kind);
+const char *target_refusal(struct arena *arena, const char *api_version, const char *kind);
 
 #endif

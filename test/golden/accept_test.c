@@ -46,11 +46,12 @@ static void test_refusals(void **state)
     static const struct {
         const char *patch, *sentence;
     } cases[] = {
-        {"{'spec':{'provider':null}}", "--mesh-provider: \"istio\" is not served by this version, "
-                                       "which has gatewayapi:v1*, gatewayapi:v1beta1*, kubernetes"},
+        {"{'spec':{'provider':null}}",
+         "--mesh-provider: \"istio\" is not served by this version, "
+         "which has gatewayapi:v1*, gatewayapi:v1beta1*, knative, kubernetes"},
         {"{'spec':{'provider':'linkerd'}}",
          "spec.provider: \"linkerd\" is not served by this version, which has gatewayapi:v1*, "
-         "gatewayapi:v1beta1*, kubernetes"},
+         "gatewayapi:v1beta1*, knative, kubernetes"},
         {"{'spec':{'targetRef':{'kind':'StatefulSet'}}}",
          "spec.targetRef.kind: a StatefulSet cannot be released beside itself: its pods have names "
          "and volumes of their own, which a second set would not share, so that the canary would "
@@ -60,8 +61,28 @@ static void test_refusals(void **state)
          "'autoscaling/v2','kind':'HorizontalPodAutoscaler','name':'podinfo'}}}",
          "spec.autoscalerRef: a DaemonSet has no replicas to scale; remove it"},
         {"{'spec':{'targetRef':{'kind':'Rollout'}}}",
-         "spec.targetRef.kind: Rollout is not served by this version, which has DaemonSet, "
-         "Deployment"},
+         "spec.targetRef: Rollout of apps/v1 is not served by this version, which has DaemonSet, "
+         "Deployment, Service of serving.knative.dev, Service"},
+        {"{'spec':{'targetRef':{'apiVersion':'x.io/v1','kind':'Service'}}}",
+         "spec.targetRef: Service of x.io/v1 is not served by this version, which has DaemonSet, "
+         "Deployment, Service of serving.knative.dev, Service"},
+        {"{'spec':{'targetRef':{'apiVersion':'serving.knative.dev/v1','kind':'Service'}}}",
+         "spec.provider: a target Service of serving.knative.dev is released with provider "
+         "knative, "
+         "found \"gatewayapi:v1\""},
+        {"{'spec':{'provider':'knative'}}",
+         "spec.targetRef: provider knative releases a Service of serving.knative.dev/v1, found "
+         "Deployment of apps/v1"},
+        {"{'spec':{'provider':'knative','targetRef':{'apiVersion':'v1','kind':'Service'}}}",
+         "spec.targetRef: provider knative releases a Service of serving.knative.dev/v1, found "
+         "Service of v1"},
+        {"{'spec':{'provider':'knative','targetRef':{'apiVersion':'serving.knative.dev/v1','kind':"
+         "'Service'},'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
+         "'HorizontalPodAutoscaler','name':'podinfo'}}}",
+         "spec.autoscalerRef: a Service has no replicas to scale; remove it"},
+        {"{'spec':{'targetRef':{'apiVersion':'core/v1','kind':'Service'},'service':{'name':'x'}}}",
+         "spec.service.name: the Services of a Service target are podinfo, podinfo-primary and "
+         "podinfo-canary; remove it"},
         {"{'spec':{'autoscalerRef':{'apiVersion':'x/v1','kind':'Scaler','name':'x'}}}",
          "spec.autoscalerRef.kind: Scaler is not served by this version, which has "
          "HorizontalPodAutoscaler, ScaledObject"},

@@ -132,12 +132,181 @@ static void test_whose_pods_are_measured(void **state)
     }
 }
 
+/* --- Service
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+#define SERVICE "{'spec':{'targetRef':{'apiVersion':'v1','kind':'Service'}}}"
+#define KNATIVE                                                                                    \
+    "{'spec':{'provider':'knative','targetRef':{'apiVersion':'serving.knative.dev/v1','kind':"     \
+    "'Service'}}}"
+
+/* podinfo:2 with 20 % of the traffic. */
+static struct world *analysing(const char *canary)
+{
+    struct world *w = world_new(canary);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    world_settle(w);
+    for (int i = 0; i < 10 && strcmp(world_weights(w), "80/20") != 0; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    assert_string_equal(world_weights(w), "80/20");
+    return w;
+}
+
+/* The canary's Service keeps what is analysed for as long as it has traffic. */
+static void test_users_of_a_service_get_nothing_unanalysed(void **state)
+{
+    struct world *w = analysing(SERVICE);
+
+    (void)state;
+    assert_string_equal(world_image(w, "podinfo-canary"), "podinfo:2");
+    world_push(w, "podinfo:3");
+    world_tick(w);
+    assert_string_equal(world_weights(w), "100/0");
+    assert_string_equal(world_image(w, "podinfo-canary"), "podinfo:2");
+    world_tick(w);
+    assert_string_equal(world_image(w, "podinfo-canary"), "podinfo:3");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:1");
+    world_free(w);
+}
+
+static void test_an_idle_service_is_not_written(void **state)
+{
+    struct world *w = world_new(SERVICE);
+
+    (void)state;
+    world_initialise(w);
+    expect_tick(w, "again never\n");
+    world_patch(w, "services/podinfo", "{'metadata':{'labels':{'seen':'1'}}}");
+    world_tick(w);
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+/* No Service of ours beside those two, and the target as its owner left it. */
+static void test_the_target_stays_its_owners(void **state)
+{
+    struct world *w = world_new(SERVICE);
+
+    (void)state;
+    world_initialise(w);
+    assert_string_equal(json_text_sorted(w->arena, json_at(world_get(w, "services/podinfo"), "spec",
+                                                           "selector", NULL)),
+                        "{\"image\":\"podinfo:1\"}");
+    assert_null(json_at(world_get(w, "services/podinfo"), "metadata", "ownerReferences", NULL));
+    world_free(w);
+}
+
+/* --- Knative
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+/* A revision that is not ready yet when the Canary is made gets no traffic, and the one that serves
+ * keeps it. */
+static void test_knative_waits_for_the_first_revision(void **state)
+{
+    struct world *w = world_new(KNATIVE);
+
+    (void)state;
+    w->analysed = "podinfo:2-slow podinfo:3"; /* the first revision need not be */
+    world_push(w, "podinfo:2-slow");
+    world_settle(w);
+    for (int i = 0; i < 3; i++)
+        world_tick(w);
+    assert_string_equal(world_phase(w), "Initializing");
+    assert_null(json_at(world_get(w, "services/podinfo"), "spec", "traffic", NULL));
+    world_push(w, "podinfo:3");
+    world_settle(w);
+    world_run(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:3");
+    world_free(w);
+}
+
+/* No step before Knative has taken over the last one. */
+static void test_knative_steps_when_it_is_ready(void **state)
+{
+    struct world *w = analysing(KNATIVE);
+
+    (void)state;
+    world_patch(w, "services/podinfo", "{'status':{'observedGeneration':1}}");
+    world_tick(w);
+    assert_string_equal(world_weights(w), "80/20");
+    assert_non_null(strstr(w->told, "has not taken over its traffic yet"));
+    world_settle(w);
+    world_tick(w);
+    assert_string_equal(world_weights(w), "60/40");
+    world_free(w);
+}
+
+static void test_knative_metrics_are_of_the_revision(void **state)
+{
+    struct world *w = analysing(KNATIVE);
+
+    (void)state;
+    world_tick(w);
+    assert_non_null(strstr(w->query, "envoy_cluster_name=~\"test/podinfo-00002\""));
+    world_free(w);
+}
+
+/* --- the end of a Canary
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Deleted in the middle of a release: nothing of ours is left in or beside the target. */
+static void test_deletion(void **state)
+{
+    static const char *const canaries[] = {
+        "{'spec':{" KIND("DaemonSet") "}}",
+        "{'spec':{'provider':'kubernetes'," KIND("DaemonSet") "}}",
+        SERVICE,
+        KNATIVE,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(canaries) / sizeof(canaries[0]); i++) {
+        for (int running = 0; running < 2; running++) {
+            struct world *w = running && i != 1 ? analysing(canaries[i]) : world_new(canaries[i]);
+            if (!running || i == 1)
+                world_initialise(w);
+            world_delete(w);
+            for (int t = 0; t < 40 && !w->gone; t++) {
+                world_tick(w);
+                wait_ms(w, w->again == AGAIN_NOW ? 0 : 60000);
+                world_settle(w);
+            }
+            assert_true(w->gone);
+            const char *left = json_text_sorted(w->arena, w->objects);
+            if (strstr(left, "-primary") || strstr(left, "-canary") ||
+                strstr(left, "scale-to-zero") || strstr(left, "primary-revision") ||
+                strstr(left, "ownerReferences"))
+                fail_msg("%s leaves %s", canaries[i], left);
+            if (i == 3)
+                assert_int_equal(
+                    json_len(json_at(world_get(w, "services/podinfo"), "spec", "traffic", NULL)),
+                    1);
+            world_free(w);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_node_that_joins_ends_no_release),
         cmocka_unit_test(test_the_deadline_counts_from_the_wait),
         cmocka_unit_test(test_whose_pods_are_measured),
+        cmocka_unit_test(test_users_of_a_service_get_nothing_unanalysed),
+        cmocka_unit_test(test_an_idle_service_is_not_written),
+        cmocka_unit_test(test_the_target_stays_its_owners),
+        cmocka_unit_test(test_knative_waits_for_the_first_revision),
+        cmocka_unit_test(test_knative_steps_when_it_is_ready),
+        cmocka_unit_test(test_knative_metrics_are_of_the_revision),
+        cmocka_unit_test(test_deletion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

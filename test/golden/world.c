@@ -138,7 +138,7 @@ void world_push(struct world *world, const char *image)
 
 const char *world_image(struct world *world, const char *name)
 {
-    const char *image = world_kind_of(world)->image(world_get(world, world_key(world, name)));
+    const char *image = world_kind_of(world)->image(world, name);
 
     return image ? image : "";
 }
@@ -153,6 +153,8 @@ void world_settle(struct world *world)
     int primary;
 
     world_scale(world, world_routes_split(world, &primary));
+    if (kind->grow)
+        kind->grow(world);
     json_object_object_foreach(world->objects, key, object)
     {
         if (strncmp(key, kind->plural, len) != 0 || key[len] != '/')
@@ -229,16 +231,6 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
 /* --- the safety rules
  * ------------------------------------------------------------------------------------- */
 
-/* Some pod answers behind the Service. */
-static bool is_served(struct world *world, const char *service)
-{
-    struct json_object *object =
-        world_get(world, arena_printf(world->arena, "services/%s", service));
-    const char *selected = json_str_at(object, "spec", "selector", "app", NULL);
-
-    return selected && world_kind_of(world)->serves(world_get(world, world_key(world, selected)));
-}
-
 /*
  * A Canary that is being deleted, or is gone: as long as any pod answers, so does the apex Service
  * that was written, and everything to which the route sends traffic that was written.
@@ -254,14 +246,14 @@ static void check_deletion(struct world *world, const struct effect *effect)
     bool any = kind->serves(world_get(world, world_key(world, "podinfo"))) ||
                kind->serves(world_get(world, world_key(world, "podinfo-primary")));
 
-    if (apex && any && world_get(world, "services/podinfo") && !is_served(world, "podinfo"))
+    if (apex && any && world_get(world, "services/podinfo") && !kind->answers(world, "podinfo"))
         fail_msg("nobody answers at the apex Service");
     for (size_t i = 0; route && any && i < json_len(rules); i++) {
         struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
         for (size_t j = 0; j < json_len(backends); j++) {
             const char *name = json_str_at(json_elem(backends, j), "name", NULL);
             if (json_int_at(json_elem(backends, j), 1, "weight", NULL) > 0 &&
-                !is_served(world, name))
+                !kind->answers(world, name))
                 fail_msg("nobody answers at %s, which has traffic", name);
         }
     }

@@ -16,12 +16,27 @@
     "'selector':{'matchLabels':{'app':'podinfo'}},'template':{'metadata':{'labels':{'app':'"       \
     "podinfo'}},'spec':{" CONTAINERS("podinfo:1") "}}"
 
-static const char *pod_image(struct json_object *object)
+static const char *image_of(struct json_object *object)
 {
     struct json_object *containers =
         json_at(object, "spec", "template", "spec", "containers", NULL);
 
     return json_str_at(json_elem(containers, 0), "image", NULL);
+}
+
+static const char *pod_image(struct world *world, const char *name)
+{
+    return image_of(world_get(world, world_key(world, name)));
+}
+
+/* The Service selects the pods of a workload that answers. */
+static bool pods_answer(struct world *world, const char *service)
+{
+    struct json_object *object =
+        world_get(world, arena_printf(world->arena, "services/%s", service));
+    const char *selected = json_str_at(object, "spec", "selector", "app", NULL);
+
+    return selected && world_kind_of(world)->serves(world_get(world, world_key(world, selected)));
 }
 
 static const char *push_pods(struct world *world, const char *image)
@@ -88,6 +103,140 @@ static struct json_object *daemonset_settle(struct world *world, struct json_obj
                             pods, pods, stuck || slow ? 0 : pods));
 }
 
+/* --- Service: its selector says which pods of others it leads to, and they are always there */
+
+static const char *push_selector(struct world *world, const char *image)
+{
+    return arena_printf(world->arena, "{'spec':{'selector':{'image':'%s'}}}", image);
+}
+
+static const char *selected_image(struct world *world, const char *name)
+{
+    return json_str_at(world_get(world, world_key(world, name)), "spec", "selector", "image", NULL);
+}
+
+static bool never_at_zero(struct json_object *object)
+{
+    (void)object;
+    return false;
+}
+
+static bool exists(struct json_object *object)
+{
+    return object;
+}
+
+static bool service_answers(struct world *world, const char *service)
+{
+    return world_get(world, world_key(world, service));
+}
+
+/* The cluster gives each Service an address of its own. */
+static struct json_object *service_settle(struct world *world, struct json_object *object,
+                                          bool stuck, bool slow)
+{
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+    unsigned char sum = 0;
+
+    (void)stuck;
+    (void)slow;
+    for (; *name; name++)
+        sum = (unsigned char)(sum * 3 + *name);
+    return world_json(world, arena_printf(world->arena,
+                                          "{'spec':{'clusterIP':'10.0.0.%d','clusterIPs':["
+                                          "'10.0.0.%d']}}",
+                                          sum, sum));
+}
+
+/* --- Knative: a revision of each template */
+
+static struct json_object *revision(struct world *world, const char *name)
+{
+    return world_get(world, arena_printf(world->arena, "revisions/%s", name ? name : ""));
+}
+
+static const char *knative_image(struct world *world, const char *name)
+{
+    struct json_object *service = world_get(world, "services/podinfo");
+    bool is_primary = strcmp(name, "podinfo-primary") == 0;
+    const char *which =
+        is_primary
+            ? json_str_at(service, "metadata", "annotations", "flagger.app/primary-revision", NULL)
+            : json_str_at(service, "status", "latestCreatedRevisionName", NULL);
+
+    return json_str_at(revision(world, which), "spec", "image", NULL);
+}
+
+static bool knative_serves(struct json_object *object)
+{
+    return json_bool_at(object, false, "status", "latestIsReady", NULL);
+}
+
+static bool knative_answers(struct world *world, const char *service)
+{
+    return knative_serves(world_get(world, world_key(world, service)));
+}
+
+static int knative_share(struct world *world, int *primary)
+{
+    struct json_object *traffic =
+        json_at(world_get(world, "services/podinfo"), "spec", "traffic", NULL);
+
+    if (!traffic) { /* nothing is split yet: whoever serves goes on */
+        *primary = 100;
+        return 0;
+    }
+    *primary = (int)json_int_at(json_elem(traffic, 1), 0, "percent", NULL);
+    return (int)json_int_at(json_elem(traffic, 0), 0, "percent", NULL);
+}
+
+static void knative_grow(struct world *world)
+{
+    struct json_object *service = world_get(world, "services/podinfo");
+    const char *image = image_of(service);
+    const char *old = knative_image(world, "podinfo");
+    int number = 0;
+
+    if (!service || !image)
+        return;
+    if (!old || strcmp(old, image) != 0) {
+        const char *name;
+        do
+            name = arena_printf(world->arena, "podinfo-%05d", ++number);
+        while (revision(world, name));
+        world_put(world, arena_printf(world->arena, "revisions/%s", name),
+                  arena_printf(world->arena, "{'metadata':{'name':'%s'},'spec':{'image':'%s'}}",
+                               name, image));
+        world_patch(
+            world, "services/podinfo",
+            arena_printf(world->arena, "{'status':{'latestCreatedRevisionName':'%s'}}", name));
+    }
+    bool bad = strstr(image, "stuck") || strstr(image, "slow");
+    const char *latest = json_str_at(world_get(world, "services/podinfo"), "status",
+                                     "latestCreatedRevisionName", NULL);
+    world_patch(world, arena_printf(world->arena, "revisions/%s", latest),
+                arena_printf(world->arena,
+                             "{'status':{'conditions':[{'type':'Ready','status':'%s',"
+                             "'lastTransitionTime':'2023-11-14T22:13:20Z'}]}}",
+                             bad ? "Unknown" : "True"));
+}
+
+static struct json_object *knative_settle(struct world *world, struct json_object *object,
+                                          bool stuck, bool slow)
+{
+    struct json_object *patch = world_json(
+        world,
+        arena_printf(world->arena, "{'status':{'observedGeneration':%lld,'latestIsReady':%s}}",
+                     (long long)json_int_at(object, 0, "metadata", "generation", NULL),
+                     stuck || slow ? "false" : "true"));
+    struct json_object *traffic = json_at(object, "spec", "traffic", NULL);
+    struct json_object *all = world_json(world, "[{'latestRevision':true,'percent':100}]");
+
+    json_set(json_sub(patch, "status"), "traffic",
+             json_copy(world->arena, traffic ? traffic : all));
+    return patch;
+}
+
 static const struct world_kind kinds[] = {
     {
         .kind = "Deployment",
@@ -98,6 +247,7 @@ static const struct world_kind kinds[] = {
         .image = pod_image,
         .at_zero = deployment_at_zero,
         .serves = deployment_serves,
+        .answers = pods_answer,
         .settle = deployment_settle,
     },
     {
@@ -108,17 +258,50 @@ static const struct world_kind kinds[] = {
         .image = pod_image,
         .at_zero = daemonset_at_zero,
         .serves = daemonset_serves,
+        .answers = pods_answer,
         .settle = daemonset_settle,
+    },
+    {
+        .kind = "Service",
+        .plural = "services",
+        .target = "{'apiVersion':'v1','kind':'Service'," META ",'spec':{'type':'ClusterIP',"
+                  "'selector':{'image':'podinfo:1'},'ports':[{'port':9898,'protocol':'TCP',"
+                  "'targetPort':9898}]}}",
+        .push = push_selector,
+        .image = selected_image,
+        .at_zero = never_at_zero,
+        .serves = exists,
+        .answers = service_answers,
+        .settle = service_settle,
+    },
+    {
+        .kind = "Service",
+        .group = "serving.knative.dev/",
+        .plural = "services",
+        .target = "{'apiVersion':'serving.knative.dev/v1','kind':'Service'," META
+                  ",'spec':{'template':{'spec':{" CONTAINERS("podinfo:1") "}}}}",
+        .push = push_pods,
+        .image = knative_image,
+        .at_zero = never_at_zero,
+        .serves = knative_serves,
+        .answers = knative_answers,
+        .share = knative_share,
+        .grow = knative_grow,
+        .settle = knative_settle,
     },
 };
 
 const struct world_kind *world_kind_of(struct world *world)
 {
     const char *kind = json_str_at(world->canary, "spec", "targetRef", "kind", NULL);
+    const char *version = json_str_at(world->canary, "spec", "targetRef", "apiVersion", NULL);
+    const struct world_kind *found = NULL;
 
     for (size_t i = 0; kind && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i].kind, kind) == 0)
-            return &kinds[i];
+        const char *group = kinds[i].group ? kinds[i].group : "";
+        if (strcmp(kinds[i].kind, kind) == 0 && version &&
+            strncmp(version, group, strlen(group)) == 0)
+            found = &kinds[i];
     }
-    return &kinds[0];
+    return found ? found : &kinds[0];
 }

@@ -7,14 +7,21 @@
 
 struct world_kind {
     const char *kind;
+    const char *group;  /* how apiVersion begins; NULL: anyhow */
     const char *plural; /* "deployments" */
     const char *target; /* the target at revision podinfo:1; JSON with single quotes */
     /* The patch that makes it another revision. */
     const char *(*push)(struct world *world, const char *image);
-    /* Its image; NULL when it has none. */
-    const char *(*image)(struct json_object *object);
+    /* The image of "podinfo" or "podinfo-primary"; NULL: there is none. */
+    const char *(*image)(struct world *world, const char *name);
     bool (*at_zero)(struct json_object *object);
     bool (*serves)(struct json_object *object);
+    /* Some pod answers behind a Service of this name. */
+    bool (*answers)(struct world *world, const char *service);
+    /* Percent of the canary; NULL: what the HTTPRoute says. */
+    int (*share)(struct world *world, int *primary);
+    /* New objects that the cluster makes; NULL: none. */
+    void (*grow)(struct world *world);
     /* What the cluster patches in when it has caught up with `object`. stuck: its pods never get
      * ready; slow: not yet. */
     struct json_object *(*settle)(struct world *world, struct json_object *object, bool stuck,

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "world_kind.h"
+
 enum { MAX_TICKS = 40 };
 
 static struct json_object *route_rules(struct world *world)
@@ -29,6 +31,8 @@ int world_routes_split(struct world *world, int *primary)
     struct json_object *rules = route_rules(world);
     struct json_object *split = NULL;
 
+    if (world_kind_of(world)->share)
+        return world_kind_of(world)->share(world, primary);
     for (size_t i = 0; i < json_len(rules); i++) {
         if (json_len(json_at(json_elem(rules, i), "backendRefs", NULL)) == 2)
             split = json_elem(rules, i);
@@ -118,6 +122,8 @@ void world_routes_check(struct world *world, bool at_zero)
     struct json_object *rules = route_rules(world);
     int primary, split = world_routes_split(world, &primary);
 
+    if (primary + split != 100)
+        fail_msg("weights %d/%d do not add up", primary, split);
     for (size_t i = 0; i < json_len(rules); i++) {
         int canary = rule_canary(json_elem(rules, i), &primary);
         if (primary + canary != 100)

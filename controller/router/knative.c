@@ -1,0 +1,135 @@
+/*
+ * Knative: the target itself says which of its revisions gets how much (contract/objects.md §3.14).
+ */
+#include "router/router.h"
+
+#include <string.h>
+
+#include "tick/knative.h"
+
+static const char *knative_check(struct arena *arena, const struct canary *canary)
+{
+    (void)arena;
+    (void)canary;
+    return NULL;
+}
+
+static struct json_object *spec_traffic(struct json_object *service)
+{
+    return json_at(service, "spec", "traffic", NULL);
+}
+
+/* The annotation is there, and the traffic names the revision that it does. Before the first
+ * routing there is nothing to repair. */
+static enum verdict knative_reconcile(struct tick *tick)
+{
+    struct json_object *service;
+
+    if (!knative_need(tick, &service))
+        return VERDICT_NEED_FACTS;
+    const char *primary = knative_primary(service);
+    const char *named = knative_named(spec_traffic(service));
+    if (!primary || !named)
+        return VERDICT_GO;
+    if (strcmp(primary, named) != 0 ||
+        !json_at(service, "metadata", "annotations", KNATIVE_PRIMARY, NULL))
+        knative_route(tick, service, primary, knative_share(spec_traffic(service)),
+                      arena_printf(tick->arena, "primary %s", primary));
+    return VERDICT_GO;
+}
+
+/* As the spec says; whether it is so, settled() says. (Flagger reads the status, which is of
+ * yesterday after a write.) */
+static enum verdict knative_get(struct tick *tick, struct weights *out)
+{
+    struct json_object *service;
+
+    if (!knative_need(tick, &service))
+        return VERDICT_NEED_FACTS;
+    int canary = service ? knative_share(spec_traffic(service)) : 0;
+    *out = (struct weights){.primary = 100 - canary, .canary = canary};
+    return VERDICT_GO;
+}
+
+static bool is_taken_over(struct json_object *service)
+{
+    struct json_object *status = json_at(service, "status", "traffic", NULL);
+
+    return knative_is_observed(service) && json_len(status) > 0 &&
+           knative_share(status) == knative_share(spec_traffic(service));
+}
+
+static enum verdict knative_settled(struct tick *tick)
+{
+    struct json_object *service;
+
+    if (!knative_need(tick, &service))
+        return VERDICT_NEED_FACTS;
+    if (!service || is_taken_over(service))
+        return VERDICT_GO;
+    return plan_stop(tick, "Knative Service %s.%s has not taken over its traffic yet",
+                     tick->canary->target.name, tick->canary->namespace_);
+}
+
+static enum verdict knative_set(struct tick *tick, const struct weights *weights)
+{
+    struct json_object *service;
+
+    if (!knative_need(tick, &service))
+        return VERDICT_NEED_FACTS;
+    const char *primary = knative_primary(service);
+    if (!primary)
+        return plan_stop(tick, "Knative Service %s.%s has no annotation " KNATIVE_PRIMARY,
+                         tick->canary->target.name, tick->canary->namespace_);
+    if (knative_share(spec_traffic(service)) != weights->canary ||
+        !knative_named(spec_traffic(service)))
+        knative_route(
+            tick, service, primary, weights->canary,
+            arena_printf(tick->arena, "weights %d/%d", weights->primary, weights->canary));
+    return VERDICT_GO;
+}
+
+/* (Flagger leaves all traffic with the revision that was the primary last: what is pushed later
+ * never gets any.) */
+static enum verdict knative_revert(struct tick *tick, bool anew)
+{
+    struct json_object *service;
+
+    (void)anew;
+    if (!knative_need(tick, &service))
+        return VERDICT_NEED_FACTS;
+    if (service)
+        knative_release(tick, service, "-> latest revision");
+    return VERDICT_GO;
+}
+
+static enum verdict knative_disown(struct tick *tick)
+{
+    struct json_object *service;
+
+    if (!knative_need(tick, &service))
+        return VERDICT_NEED_FACTS;
+    if (service)
+        knative_annotate(tick, service, NULL, "without annotation");
+    return VERDICT_GO;
+}
+
+static const char *const providers[] = {"knative", NULL};
+static const struct kube_resource *const resources[] = {&kube_knative_revisions,
+                                                        &kube_knative_services, NULL};
+
+const struct router router_knative = {
+    .providers = providers,
+    .about = "Knative Serving",
+    .resources = resources,
+    .only_target = &kube_knative_services,
+    .metric_family = "knative",
+    .weighted = true,
+    .check = knative_check,
+    .reconcile = knative_reconcile,
+    .get = knative_get,
+    .settled = knative_settled,
+    .set = knative_set,
+    .revert = knative_revert,
+    .disown = knative_disown,
+};

@@ -1,0 +1,281 @@
+/*
+ * The core Service target (contract/objects.md §1.3): Services that somebody else points to other
+ * pods, or to another host (ExternalName). T-primary carries what was promoted last, T-canary what
+ * the target says now; both are copies of the target, whose pods are nobody's business here.
+ */
+#include <string.h>
+
+#include "target/common_primary.h"
+#include "target/target.h"
+#include "tick/edit.h"
+
+#define KUBECTL "kubectl.kubernetes.io/last-applied-configuration"
+
+static const char *canary_name(struct tick *tick)
+{
+    return arena_printf(tick->arena, "%s-canary", tick->canary->target.name);
+}
+
+static const char *service_check(struct arena *arena, const struct canary *canary)
+{
+    if (strcmp(canary->service.name, canary->target.name) == 0)
+        return NULL;
+    return arena_printf(arena,
+                        "spec.service.name: the Services of a Service target are %s, %s-primary "
+                        "and %s-canary; remove it",
+                        canary->target.name, canary->target.name, canary->target.name);
+}
+
+static bool need_both(struct tick *tick, struct target_info *out)
+{
+    const char *namespace_ = tick->canary->namespace_;
+    bool known =
+        need_object(tick, &kube_services, namespace_, tick->canary->target.name, &out->object);
+
+    out->stopped = true;
+    return need_object(tick, &kube_services, namespace_, primary_name(tick), &out->primary) &&
+           known;
+}
+
+static enum verdict service_find(struct tick *tick, struct target_info *out)
+{
+    if (!need_both(tick, out))
+        return VERDICT_NEED_FACTS;
+    if (json_at(out->object, "metadata", "deletionTimestamp", NULL))
+        out->object = NULL;
+    if (json_at(out->primary, "metadata", "deletionTimestamp", NULL))
+        out->primary = NULL;
+    return VERDICT_GO;
+}
+
+static enum verdict service_read(struct tick *tick, struct target_info *out)
+{
+    const char *name = tick->canary->target.name;
+    const char *namespace_ = tick->canary->namespace_;
+    struct errinfo ei;
+
+    if (!need_both(tick, out))
+        return VERDICT_NEED_FACTS;
+    if (!out->object)
+        return plan_stop(tick, "service %s.%s get query error: not found", name, namespace_);
+    if (spechash_service(tick->arena, json_at(out->object, "spec", NULL), out->hash, &ei) != ERR_OK)
+        return plan_stop(tick, "service %s.%s spec: %s", name, namespace_, ei.text);
+    return VERDICT_GO;
+}
+
+/* --- a copy
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+/* What the cluster allocates: each Service has its own. (Flagger clears clusterIP alone, and no
+ * node ports: the cluster refuses such a copy.) */
+static const char *const allocated[] = {"clusterIP", "clusterIPs", "healthCheckNodePort"};
+enum { ALLOCATED = sizeof(allocated) / sizeof(allocated[0]) };
+
+static bool text_is(struct json_object *spec, const char *key, const char *text)
+{
+    const char *found = json_str_at(spec, key, NULL);
+
+    return found && strcmp(found, text) == 0;
+}
+
+static struct json_object *same_port(struct json_object *ports, struct json_object *port)
+{
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *one = json_elem(ports, i);
+        if (json_same(json_at(one, "port", NULL), json_at(port, "port", NULL)) &&
+            json_same(json_at(one, "protocol", NULL), json_at(port, "protocol", NULL)))
+            return one;
+    }
+    return NULL;
+}
+
+/* The spec of a copy that is `live` now (NULL: is to be created). */
+static struct json_object *copied_spec(struct tick *tick, const struct target_info *info,
+                                       struct json_object *live)
+{
+    struct json_object *spec =
+        edit_overlay(tick->arena, NULL, json_at(info->object, "spec", NULL)); /* without nulls */
+    struct json_object *kept = json_at(live, "spec", NULL);
+    struct json_object *ports = json_at(spec, "ports", NULL);
+    bool headless = text_is(spec, "clusterIP", "None");
+    bool external = text_is(spec, "type", "ExternalName");
+    bool node_ports = text_is(spec, "type", "NodePort") || text_is(spec, "type", "LoadBalancer");
+
+    for (int i = 0; i < ALLOCATED && !headless; i++) {
+        bool wanted = json_at(spec, allocated[i], NULL) && !external;
+        edit_put(tick->arena, spec, allocated[i],
+                 wanted ? json_at(kept, allocated[i], NULL) : NULL);
+    }
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *port = json_elem(ports, i);
+        struct json_object *old = same_port(json_at(kept, "ports", NULL), port);
+        edit_put(tick->arena, port, "nodePort", node_ports ? json_at(old, "nodePort", NULL) : NULL);
+    }
+    if (tick->canary->service.traffic_distribution)
+        json_set_str(spec, "trafficDistribution", tick->canary->service.traffic_distribution);
+    return spec;
+}
+
+static struct json_object *annotations_of(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *annotations =
+        edit_without_toolkit(tick->arena, json_at(info->object, "metadata", "annotations", NULL));
+
+    json_object_object_del(annotations, KUBECTL);
+    return annotations;
+}
+
+static struct json_object *labels_of(struct tick *tick, const struct target_info *info)
+{
+    return edit_without_toolkit(tick->arena, json_at(info->object, "metadata", "labels", NULL));
+}
+
+static void create_copy(struct tick *tick, const struct target_info *info, const char *name)
+{
+    struct json_object *copy = edit_new(tick, &kube_services, name);
+    struct json_object *metadata = json_sub(copy, "metadata");
+
+    json_set(metadata, "labels", labels_of(tick, info));
+    json_set(metadata, "annotations", annotations_of(tick, info));
+    json_set(copy, "spec", copied_spec(tick, info, NULL));
+    plan_create(tick, &kube_services, tick->canary->namespace_, copy);
+    plan_why(tick, "like %s", info->hash);
+}
+
+/* Lays the labels or annotations over those of the copy; what others wrote stays. */
+static void lay_over(struct tick *tick, struct json_object *copy, const char *key,
+                     struct json_object *values)
+{
+    struct json_object *metadata = json_sub(copy, "metadata");
+
+    if (json_object_object_length(values) > 0)
+        json_set(metadata, key, edit_overlay(tick->arena, json_at(metadata, key, NULL), values));
+}
+
+/*
+ * The canary's Service follows the target, but not while it has traffic and the target says
+ * something that was neither analysed nor promoted: then the traffic goes first, and the copy
+ * follows. (Flagger lets the users have it at once, and takes the traffic away after that.)
+ */
+static bool must_wait(struct tick *tick, const struct target_info *info)
+{
+    const struct canary_status *status = &tick->canary->status;
+
+    return status->canary_weight > 0 && strcmp(info->hash, status->last_applied_spec) != 0 &&
+           strcmp(info->hash, status->last_promoted_spec) != 0;
+}
+
+static enum verdict service_own_services(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *live;
+
+    if (!need_object(tick, &kube_services, tick->canary->namespace_, canary_name(tick), &live))
+        return VERDICT_NEED_FACTS;
+    if (!live) {
+        create_copy(tick, info, canary_name(tick));
+        return VERDICT_GO;
+    }
+    if (must_wait(tick, info))
+        return VERDICT_GO;
+    struct json_object *from = edit_overlay(tick->arena, NULL, live); /* without nulls */
+    struct json_object *to = json_copy(tick->arena, from);
+    json_set(to, "spec", copied_spec(tick, info, live));
+    if (edit_is_owned(tick, live)) {
+        lay_over(tick, to, "labels", labels_of(tick, info));
+        lay_over(tick, to, "annotations", annotations_of(tick, info));
+    }
+    if (plan_update(tick, &kube_services, from, to))
+        plan_why(tick, "like %s", info->hash);
+    return VERDICT_GO;
+}
+
+static enum verdict service_ensure_primary(struct tick *tick, const struct target_info *info)
+{
+    if (!info->primary)
+        create_copy(tick, info, primary_name(tick));
+    return VERDICT_GO;
+}
+
+/* --- a release
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Who stands behind a Service, and whether they are ready, is theirs to say who point it there. */
+static enum readiness service_ready(struct tick *tick, const struct target_info *info,
+                                    enum side side, const char **why)
+{
+    (void)tick;
+    (void)info;
+    (void)side;
+    *why = "";
+    return READY;
+}
+
+static void service_scale_to_zero(struct tick *tick, const struct target_info *info)
+{
+    (void)tick;
+    (void)info;
+}
+
+static void service_scale_from_zero(struct tick *tick, const struct target_info *info, int replicas)
+{
+    (void)tick;
+    (void)info;
+    (void)replicas;
+}
+
+/* Owner and addresses of the primary stay its own. (Flagger writes the target's metadata over it,
+ * and with it the owner away.) */
+static enum verdict service_promote(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *from = edit_overlay(tick->arena, NULL, info->primary); /* without nulls */
+    struct json_object *to = json_copy(tick->arena, from);
+    struct json_object *annotations = edit_included(tick, annotations_of(tick, info));
+
+    json_set(to, "spec", copied_spec(tick, info, info->primary));
+    lay_over(tick, to, "labels", edit_included(tick, labels_of(tick, info)));
+    lay_over(tick, to, "annotations", annotations);
+    if (plan_update(tick, &kube_services, from, to))
+        plan_why(tick, "promote %s", info->hash);
+    return VERDICT_GO;
+}
+
+static bool service_is_promoted(struct tick *tick, const struct target_info *info)
+{
+    struct json_object *live =
+        edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", NULL));
+
+    return json_same(live, copied_spec(tick, info, info->primary));
+}
+
+static enum verdict service_compare(struct tick *tick, const struct target_info *info, bool *same)
+{
+    *same = service_is_promoted(tick, info);
+    return VERDICT_GO;
+}
+
+static bool service_serves(const struct target_info *info, enum side side)
+{
+    return side == SIDE_PRIMARY ? info->primary != NULL : info->object != NULL;
+}
+
+const struct target target_service = {
+    .kind = "Service",
+    .group = "",
+    .resource = &kube_services,
+    .pod_suffix = "-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)",
+    .check = service_check,
+    .own_services = service_own_services,
+    .find = service_find,
+    .read = service_read,
+    .ensure_primary = service_ensure_primary,
+    .ready = service_ready,
+    .scale_to_zero = service_scale_to_zero,
+    .scale_from_zero = service_scale_from_zero,
+    .promote = service_promote,
+    .is_promoted = service_is_promoted,
+    .compare = service_compare,
+    .serves = service_serves,
+    .restore = service_scale_from_zero,
+};
