@@ -89,6 +89,13 @@ static void targets_and_scalers_may_be_named(void **state)
     for (const struct target *const *target = target_table; *target; target++)
         must_allow(json_at(spec, "targetRef", "properties", "kind", NULL), "targetRef.kind",
                    (*target)->kind);
+    struct json_object *kinds = json_at(spec, "targetRef", "properties", "kind", "enum", NULL);
+    assert_true(json_len(kinds) > 0);
+    for (size_t i = 0; i < json_len(kinds); i++) {
+        const char *kind = json_object_get_string(json_elem(kinds, i));
+        if (!target_find("v1", kind))
+            fail_msg("targetRef.kind: the schema allows %s, which is not released", kind);
+    }
     for (const struct scaler *const *scaler = scaler_table; *scaler; scaler++)
         must_allow(json_at(spec, "autoscalerRef", "properties", "kind", NULL), "autoscalerRef.kind",
                    (*scaler)->kind);
