@@ -121,8 +121,13 @@ enum verdict promote_shift(struct release *r)
 
     if (r->phase != PHASE_Promoting)
         return VERDICT_GO;
-    if (!r->router->weighted || left == 0)
+    if (!r->router->weighted || left == 0) {
+        /* with nothing to wait for, this ends a wait whose route was made and then not told of */
+        enum verdict waited = capacity_wait(r, CAPACITY_PROMOTION);
+        if (waited != VERDICT_GO)
+            return waited;
         return r->canary->skip_analysis ? succeed(r) : finalise(r);
+    }
     if (r->canary->status.canary_weight > 0)
         left = r->canary->status.canary_weight;
     left = step > 0 && left > step ? left - step : 0;
