@@ -33,6 +33,11 @@ torture() { "$FLAGGER_BUILD/flagger-torture" --scenario "analysis skipped" --wri
     [ "${BASH_REMATCH[1]}" -gt "${BASH_REMATCH[2]}" ]
 }
 
+@test "a write that arrives when the next controller is at work does no harm" {
+    run torture --late 1
+    [ "$status" -eq 0 ]
+}
+
 @test "a scenario that does not exist is refused" {
     run "$FLAGGER_BUILD/flagger-torture" --scenario nonsense
     [ "$status" -eq 2 ]

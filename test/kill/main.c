@@ -22,7 +22,7 @@ enum { TRIES = 4, RUNS_MAX = 100000 };
 
 static struct {
     const char *controller, *crds, *scenario, *write;
-    int64_t jobs;
+    int64_t jobs, late;
     bool list, verbose;
 } opt;
 
@@ -51,6 +51,16 @@ static const struct option_row rows[] = {
      .at = &opt.write,
      .arg = "TEXT",
      .help = "only writes with this in their description, e.g. \"patch httproutes\"",
+     .group = "What"},
+    {.name = "late",
+     .type = OPTION_INT,
+     .at = &opt.late,
+     .value = "0",
+     .min = 0,
+     .max = 1000,
+     .arg = "N",
+     .help = "instead, the write at which the controller dies arrives before the next one's write "
+             "number N",
      .group = "What"},
     {.name = "list",
      .type = OPTION_BOOL,
@@ -275,7 +285,8 @@ static void add_run(struct torture *t, struct run *runs, size_t *count, const st
 
     *point = (struct kill_point){.key = json_str_at(write, "key", NULL),
                                  .number = (int)json_int_at(write, 0, "number", NULL),
-                                 .applied = applied};
+                                 .applied = applied,
+                                 .late = applied ? 0 : (int)opt.late};
     if (*count == RUNS_MAX || (opt.write && !strstr(point->key, opt.write)))
         return;
     runs[*count].options = options_of(trial);
@@ -298,7 +309,7 @@ static size_t plan_runs(struct torture *t, struct run *runs)
                 continue;
             trial->writes += !call;
             add_run(t, runs, &count, trial, write, false);
-            if (!call)
+            if (!call && opt.late == 0)
                 add_run(t, runs, &count, trial, write, true);
         }
     }

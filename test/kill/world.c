@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cluster/crds.h"
 #include "kill/actors.h"
+#include "kill/late.h"
 #include "kill/outcome.h"
 #include "kill/process.h"
 #include "kill/safety.h"
@@ -37,6 +38,8 @@ struct world {
     uint64_t judged_version;     /* of the store when the outcome was last looked at */
     bool listed;                 /* by the controller that runs now */
     bool killed, killed_again, meddled;
+    struct late late; /* verb NULL: none, or it has arrived */
+    int writes_since; /* of the controllers after the kill */
     struct json_object *writes;
     struct json_object *events; /* name to message */
     struct json_object *asked;  /* webhook to how often */
@@ -257,6 +260,12 @@ static const char *event_key(struct world *w, const char *verb, const char *what
     return arena_printf(w->arena, "%s event %s", verb, message ? message : "of before");
 }
 
+static void arrive(struct world *w)
+{
+    (void)late_apply(&w->late, w->arena, w->store);
+    w->late.verb = NULL;
+}
+
 static bool on_request(void *arg, const char *verb, struct http_conn_request *req)
 {
     struct world *w = arg;
@@ -277,7 +286,13 @@ static bool on_request(void *arg, const char *verb, struct http_conn_request *re
     const char *what = subject(w, path, body);
     const char *key = strncmp(what, "events", 6) == 0 ? event_key(w, verb, what, body)
                                                       : arena_printf(w->arena, "%s %s", verb, what);
-    return on_deed(w, key, arena_strndup(w->arena, text, len < 600 ? len : 600), false);
+    bool was_killed = w->killed;
+    bool serve = on_deed(w, key, arena_strndup(w->arena, text, len < 600 ? len : 600), false);
+    if (!was_killed && w->killed && w->options->point->late > 0)
+        w->late = (struct late){verb, arena_strdup(w->arena, path), body};
+    else if (w->late.verb && !lease && ++w->writes_since == w->options->point->late)
+        arrive(w);
+    return serve;
 }
 
 /* How far the release is, as its status says. */

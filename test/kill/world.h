@@ -17,6 +17,7 @@ struct kill_point {
     const char *key; /* "patch canaries/podinfo/status", "create event Advance ...", "ask metric" */
     int number;      /* from 1 on */
     bool applied;    /* it is applied before the controller dies, though never answered */
+    int late; /* not applied before the next controller's write with this number; 0: never then */
 };
 
 struct world_options {
