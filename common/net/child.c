@@ -19,7 +19,14 @@
 #include "net/child_limits.h"
 #include "net/child_supervisor.h"
 
-enum { GRACE_MS = 5000, MAX_OUTPUT = 64 * 1024, READ_SIZE = 64 * 1024, STDIO_COUNT = 4 };
+enum {
+    GRACE_MS = 5000,
+    WAKE_MS = 100,
+    PATIENCE_MS = 12000, /* beyond the grace period; the supervisor itself gives up after ten s */
+    MAX_OUTPUT = 64 * 1024,
+    READ_SIZE = 64 * 1024,
+    STDIO_COUNT = 4
+};
 
 /*
  * Three things end in any order: the supervisor, what it says, and the output. done follows when
@@ -38,6 +45,8 @@ struct child {
     size_t output_total;
     struct timer *deadline;
     struct timer *cut_off;
+    struct timer *wake; /* once it is to end */
+    int64_t patience_ends_ms;
     child_done_fn done;
     void (*on_output)(void *arg, const char *data, size_t len);
     void *arg;
@@ -81,6 +90,7 @@ static void finish(struct child *child)
 
     timer_stop(child->deadline);
     timer_stop(child->cut_off);
+    timer_stop(child->wake);
     if (!child->knows_end) {
         /* Somebody killed the supervisor; the kernel has killed the command with it. */
         result->err =
@@ -231,6 +241,16 @@ static void on_socket(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
 }
 
+/* A command of the same user can stop its supervisor, which then hears nothing, again and again. */
+static void on_wake(void *arg)
+{
+    struct child *child = arg;
+
+    if (child->waiting_process)
+        uv_process_kill(&child->process,
+                        clock_monotonic_ms() < child->patience_ends_ms ? SIGCONT : SIGKILL);
+}
+
 /* The supervisor takes the end of our side for: end everything. */
 static void hang_up(struct child *child)
 {
@@ -238,6 +258,10 @@ static void hang_up(struct child *child)
 
     if (uv_fileno((uv_handle_t *)&child->socket, &fd) == 0)
         shutdown(fd, SHUT_WR);
+    if (!child->waiting_process || child->wake)
+        return;
+    child->patience_ends_ms = clock_monotonic_ms() + child->grace_ms + PATIENCE_MS;
+    child->wake = timer_start(child->loop, 0, WAKE_MS, on_wake, child);
 }
 
 void child_stop(struct child *child)

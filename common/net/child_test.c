@@ -455,6 +455,21 @@ static void test_many(void **state)
     loop_free(loop);
 }
 
+/* A command may stop its supervisor, again and again. */
+static void test_stopped_supervisor(void **state)
+{
+    (void)state;
+    struct outcome o = {0};
+    run_shell("kill -STOP $PPID; sleep 30", (struct child_spec){.timeout_ms = 200, .grace_ms = 200},
+              &o);
+    assert_int_equal(o.err, ERR_OK);
+    assert_true(o.timed_out);
+    o = (struct outcome){0};
+    run_shell("while :; do kill -STOP $PPID; done",
+              (struct child_spec){.timeout_ms = 200, .grace_ms = 1}, &o);
+    assert_true(o.timed_out);
+}
+
 int main(int argc, char **argv)
 {
     child_main(argc, argv);
@@ -467,6 +482,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_ignores_term),
         cmocka_unit_test(test_leaves_nothing),
         cmocka_unit_test(test_stopped_descendant),
+        cmocka_unit_test(test_stopped_supervisor),
         cmocka_unit_test(test_stop_at_each_stage),
         cmocka_unit_test(test_signal),
         cmocka_unit_test(test_supervisor_killed),
