@@ -153,6 +153,7 @@ static void post_task(void *arg, struct http_conn_request *req)
     struct arena *arena = arena_new();
     struct webhook_message *message = ARENA_NEW(arena, struct webhook_message);
     struct runner_order order = {.message = message, .arena = arena};
+    (void)http_req_body(req, &order.bytes);
     if (!tester_message(api, req, arena, message) || !make_plan(api, req, &order))
         arena_free(arena);
     else if (order.type->blocking)

@@ -9,6 +9,9 @@
 #include "loadtester/tokens.h"
 #include "net/server.h"
 
+/* Each piece of output is made into an event for everybody who follows the task. */
+enum { TESTER_MAX_STREAMS = 64 };
+
 struct gates;
 
 struct tester_api {
@@ -18,6 +21,7 @@ struct tester_api {
     struct task_policy policy;
     struct tokens *tokens; /* who may ask; NULL: everybody */
     struct gates *gates;
+    int streams; /* open now */
 };
 
 extern const struct http_route tester_routes[];

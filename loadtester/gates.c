@@ -163,14 +163,36 @@ static void on_answer(void *arg, const struct http_result *result)
         http_reply_text(
             passed->req, 503,
             arena_printf(http_req_arena(passed->req), "the gate service: %s", result->info->text));
+    else if (passed->req && (result->status < 200 || result->status > 599))
+        http_reply_text(passed->req, 503,
+                        arena_printf(http_req_arena(passed->req),
+                                     "the gate service answered with status %d", result->status));
     else if (passed->req)
         http_reply(passed->req, result->status, *result->content_type ? result->content_type : NULL,
                    result->body, result->body_len);
     free(passed);
 }
 
-static void pass_on(struct gates *gates, struct http_conn_request *req)
+/* On our way to the gate service a path stays what it is: neither our routes nor --namespace-regexp
+ * are got round. */
+static bool may_pass(struct tester_api *api, struct http_conn_request *req)
 {
+    const char *path = http_req_path(req);
+    const char *verb = strrchr(path, '/') + 1;
+    struct webhook_message message;
+
+    if (strstr(path, "..") || strpbrk(path, "%\\")) {
+        http_reply_text(req, 404, "there is no such gate path");
+        return false;
+    }
+    return !api->namespaces || strcmp(verb, "approve") == 0 || strcmp(verb, "halt") == 0 ||
+           tester_message(api, req, http_req_arena(req), &message);
+}
+
+static void pass_on(struct gates *gates, struct tester_api *api, struct http_conn_request *req)
+{
+    if (!may_pass(api, req))
+        return;
     struct arena *arena = http_req_arena(req);
     struct passed *passed = heap_alloc(sizeof(*passed));
     const char *authorization = http_req_header(req, "authorization");
@@ -193,7 +215,7 @@ static void pass_on(struct gates *gates, struct http_conn_request *req)
 void gates_answer(struct gates *gates, struct tester_api *api, struct http_conn_request *req)
 {
     if (gates->url)
-        pass_on(gates, req);
+        pass_on(gates, api, req);
     else
         answer_from_memory(gates, api, req);
 }

@@ -1,6 +1,7 @@
 /* flagger-loadtester: options and wiring. */
 #define _GNU_SOURCE /* environ */
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/expo.h"
@@ -404,6 +405,9 @@ static int run(struct tester *tester)
 int main(int argc, char **argv)
 {
     child_main(argc, argv);
+    /* Our environment and memory may hold what tasks must not see: no process of our own user reads
+     * them. Those we start are readable again. */
+    prctl(PR_SET_DUMPABLE, 0);
     struct tester tester = {.arena = arena_new()};
     option_parse(&program, tester.arena, argc, argv);
     log_set_level(opt.log_level);

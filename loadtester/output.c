@@ -55,7 +55,11 @@ const char *output_text(const struct output *output, struct arena *arena)
     if (left_out > 0)
         buf_printf(&text, "\n[%zu bytes left out]\n", left_out);
     add_tail(output, &text);
-    const char *kept = arena_strndup(arena, text.data ? text.data : "", text.len);
+    char *kept = arena_strndup(arena, text.data ? text.data : "", text.len);
+    /* a text ends at a zero byte, and what comes behind it may be the summary */
+    for (size_t i = 0; i < text.len; i++)
+        if (!kept[i])
+            kept[i] = '?';
     buf_fini(&text);
     return kept;
 }

@@ -27,6 +27,17 @@ static void short_output_is_kept_whole(void **state)
     arena_free(arena);
 }
 
+static void zero_bytes_hide_nothing(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct output output = {0};
+    output_add(&output, "a\0b\0\0c", 6);
+    assert_string_equal(output_text(&output, arena), "a?b??c");
+    output_fini(&output);
+    arena_free(arena);
+}
+
 /* The text that is right: the first bytes, a note, the last ones. */
 static void check_long(struct arena *arena, size_t piece, size_t total)
 {
@@ -66,6 +77,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_output_is_kept_whole),
+        cmocka_unit_test(zero_bytes_hide_nothing),
         cmocka_unit_test(long_output_keeps_both_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

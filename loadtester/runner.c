@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/expo.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "loadtester/task_run.h"
 
 static struct expo_metric queued = {.name = "flagger_loadtester_tasks_queued",
@@ -16,11 +17,20 @@ static struct expo_metric refused = {.name = "flagger_loadtester_tasks_refused_t
                                      .help = "Tasks answered 429: too many run and wait",
                                      .type = EXPO_COUNTER};
 
+/* A Canary that has tasks which wait or run. */
+struct canary_load {
+    struct canary_load *next;
+    char *name;
+    int tasks, running;
+};
+
 struct runner {
     struct loop *loop;
     struct runner_options options;
     struct task *tasks; /* newest first */
+    struct canary_load *loads;
     struct verdicts *verdicts;
+    size_t order_bytes; /* of the messages of tasks that wait and run */
     int n_running, n_queued, n_kept;
     uint64_t last_id, n_ended;
     bool stopped;
@@ -55,24 +65,52 @@ static void forget_oldest(struct runner *runner)
 /* --- places and the queue
  * --------------------------------------------------------------------------------------- */
 
-static int running_for(const struct runner *runner, const char *canary)
+static struct canary_load *find_load(const struct runner *runner, const char *canary)
 {
-    int n = 0;
+    struct canary_load *load = runner->loads;
 
-    for (const struct task *task = runner->tasks; task; task = task->next)
-        n += task->state == TASK_RUNNING && strcmp(task->canary, canary) == 0;
-    return n;
+    while (load && strcmp(load->name, canary) != 0)
+        load = load->next;
+    return load;
 }
 
-static bool has_place(const struct runner *runner, const char *canary)
+static struct canary_load *hold_load(struct runner *runner, const char *canary)
+{
+    struct canary_load *load = find_load(runner, canary);
+
+    if (!load) {
+        load = heap_alloc(sizeof(*load));
+        *load = (struct canary_load){.next = runner->loads, .name = heap_strdup(canary)};
+        runner->loads = load;
+    }
+    load->tasks++;
+    return load;
+}
+
+static void release_load(struct runner *runner, struct canary_load *load)
+{
+    struct canary_load **link = &runner->loads;
+
+    if (--load->tasks > 0)
+        return;
+    while (*link != load)
+        link = &(*link)->next;
+    *link = load->next;
+    free(load->name);
+    free(load);
+}
+
+/* load NULL: that Canary has no tasks. */
+static bool has_place(const struct runner *runner, const struct canary_load *load)
 {
     return runner->n_running < runner->options.max_running &&
-           running_for(runner, canary) < runner->options.max_per_canary;
+           (!load || load->running < runner->options.max_per_canary);
 }
 
 static void run(struct runner *runner, struct task *task)
 {
     runner->n_running++;
+    task->load->running++;
     task_run(task, runner->loop, &runner->options);
 }
 
@@ -81,8 +119,10 @@ static struct task *next_queued(struct runner *runner)
 {
     struct task *next = NULL;
 
+    if (runner->n_running >= runner->options.max_running)
+        return NULL;
     for (struct task *task = runner->tasks; task; task = task->next)
-        if (task->state == TASK_QUEUED && has_place(runner, task->canary))
+        if (task->state == TASK_QUEUED && has_place(runner, task->load))
             next = task;
     return next;
 }
@@ -115,37 +155,29 @@ static void on_end(void *arg, struct task *task)
 {
     struct runner *runner = arg;
 
-    if (task->ran)
+    if (task->ran) {
         runner->n_running--;
-    else
+        task->load->running--;
+    } else {
         expo_set(&queued, --runner->n_queued);
+    }
+    release_load(runner, task->load);
+    task->load = NULL;
+    runner->order_bytes -= task->order_bytes;
     task->ended = ++runner->n_ended;
     runner->n_kept++;
     judge(runner, task);
     task_forget_order(task);
-    if (runner->n_kept > RUNNER_KEPT)
+    /* runner_stop() walks the list */
+    if (runner->n_kept > RUNNER_KEPT && !runner->stopped)
         forget_oldest(runner);
     fill_places(runner);
 }
 
-static struct task *first_queued(struct runner *runner)
-{
-    struct task *task = runner->tasks;
-
-    while (task && task->state != TASK_QUEUED)
-        task = task->next;
-    return task;
-}
-
 void runner_stop(struct runner *runner)
 {
-    struct task *task;
-
     runner->stopped = true;
-    /* those end at once, and the end of one may be the last of another that is kept */
-    while ((task = first_queued(runner)))
-        task_stop(task);
-    for (task = runner->tasks; task; task = task->next)
+    for (struct task *task = runner->tasks; task; task = task->next)
         task_stop(task);
 }
 
@@ -156,6 +188,8 @@ void runner_free(struct runner *runner)
     while (runner->tasks) {
         struct task *task = runner->tasks;
         runner->tasks = task->next;
+        if (task->load)
+            release_load(runner, task->load);
         task_free(task);
     }
     verdicts_free(runner->verdicts);
@@ -185,6 +219,15 @@ static void add_waiter(struct task *task, runner_done_fn done, void *arg)
     task->n_waiters++;
 }
 
+/* What lists, logs and messages say of a command, which may be as long as a message. */
+static const char *shown(struct arena *arena, const char *text)
+{
+    size_t len = strlen(text);
+    size_t kept = len <= RUNNER_TEXT ? len : utf8_cut(text, RUNNER_TEXT);
+
+    return kept < len ? arena_printf(arena, "%.*s...", (int)kept, text) : text;
+}
+
 static struct task *task_new(struct runner *runner, struct runner_order *order, const char *canary)
 {
     struct arena *arena = arena_new();
@@ -197,11 +240,15 @@ static struct task *task_new(struct runner *runner, struct runner_order *order, 
                           .type = order->type,
                           .canary = arena_strdup(arena, canary),
                           .checksum = arena_strdup(arena, order->message->checksum),
+                          .load = hold_load(runner, canary),
                           .plan = order->plan,
+                          .order_bytes = order->bytes,
                           .queued_ms = clock_wall_ms(),
                           .queued_at_ms = clock_monotonic_ms(),
                           .on_end = on_end,
                           .runner = runner};
+    task->plan.text = shown(order->arena, order->plan.text);
+    runner->order_bytes += order->bytes;
     runner->tasks = task;
     return task;
 }
@@ -223,6 +270,18 @@ static const char *canary_of(const struct runner_order *order)
     return arena_printf(order->arena, "%s.%s", order->message->name, order->message->namespace_);
 }
 
+/* For one that is not there yet. */
+static enum runner_start find_room(const struct runner *runner, const char *canary, size_t bytes,
+                                   const char **why)
+{
+    if (!has_place(runner, find_load(runner, canary)) &&
+        runner->n_queued >= runner->options.max_queued)
+        *why = "too many tasks run and wait already";
+    else if (runner->order_bytes + bytes > RUNNER_MAX_BYTES)
+        *why = "the tasks that run and wait are too large together";
+    return *why ? RUNNER_FULL : RUNNER_STARTED;
+}
+
 enum runner_start runner_start(struct runner *runner, struct runner_order *order, bool join,
                                runner_done_fn done, void *arg, const char **full)
 {
@@ -234,19 +293,19 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
         start = RUNNER_STOPPED;
     else if (same)
         start = join_same(same, join, done, arg, &why);
-    else if (!has_place(runner, canary) && runner->n_queued >= runner->options.max_queued)
-        start = RUNNER_FULL;
+    else
+        start = find_room(runner, canary, order->bytes, &why);
     if (start == RUNNER_FULL)
         expo_add(&refused, 1);
     if (full)
-        *full = why ? why : "too many tasks run and wait already";
+        *full = why;
     if (start != RUNNER_STARTED) {
         arena_free(order->arena);
         return start;
     }
     struct task *task = task_new(runner, order, canary);
     add_waiter(task, done, arg);
-    if (has_place(runner, canary))
+    if (has_place(runner, task->load))
         run(runner, task);
     else
         expo_set(&queued, ++runner->n_queued);

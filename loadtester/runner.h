@@ -13,8 +13,10 @@
 
 enum {
     RUNNER_KEPT = 256,
-    RUNNER_MAX_WAITERS = 256, /* of one task, those included that have gone */
-    RUNNER_LIST_TAIL = 4096,  /* bytes of output in JSON */
+    RUNNER_MAX_WAITERS = 256,            /* of one task, those included that have gone */
+    RUNNER_LIST_TAIL = 4096,             /* bytes of output in JSON */
+    RUNNER_TEXT = 4096,                  /* bytes of a command in lists, logs and messages */
+    RUNNER_MAX_BYTES = 64 * 1024 * 1024, /* of the messages of all tasks that wait and run */
 };
 
 struct runner;
@@ -55,6 +57,7 @@ struct runner_order {
     const struct webhook_message *message;
     struct task_plan plan;
     struct arena *arena;
+    size_t bytes; /* the length of the message */
 };
 /*
  * Starts or queues (STARTED). done may be NULL; it is called only when STARTED, or, for a task that

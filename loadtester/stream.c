@@ -16,6 +16,7 @@ enum { HEARTBEAT_MS = 15000, MAX_QUEUE = 256 * 1024, UTF8_MAX = 4 };
 
 struct stream {
     struct task_listener listener;
+    struct tester_api *api;
     struct task *task;
     struct http_conn_request *req;
     struct timer *heartbeat;
@@ -27,6 +28,7 @@ static void close_stream(struct stream *stream)
 {
     timer_stop(stream->heartbeat);
     task_unlisten(stream->task, &stream->listener);
+    stream->api->streams--;
     free(stream);
 }
 
@@ -62,7 +64,7 @@ static void on_output(void *arg, const char *data, size_t len)
     memcpy(stream->cut, text.data + whole, stream->cut_len);
     buf_init(&json, 6 * text.len + 2);
     json_quote(&json, text.data, whole);
-    /* a client that is too slow is cut off, and on_gone has then been called */
+    /* of a client that is too slow and was cut off on_gone tells by and by */
     if (whole > 0)
         (void)send_event(stream, "output", json.data, json.len);
     buf_fini(&json);
@@ -98,10 +100,16 @@ static void on_heartbeat(void *arg)
 
 void tester_stream(struct tester_api *api, struct http_conn_request *req, struct task *task)
 {
+    if (api->streams >= TESTER_MAX_STREAMS) {
+        http_reply_header(req, "Retry-After", "10");
+        http_reply_error(req, 429, "too many tasks are followed already");
+        return;
+    }
     struct stream *stream = heap_alloc(sizeof(*stream));
-
+    api->streams++;
     *stream =
         (struct stream){.listener = {.on_output = on_output, .on_state = on_state, .arg = stream},
+                        .api = api,
                         .task = task,
                         .req = req};
     http_reply_header(req, "Cache-Control", "no-store");

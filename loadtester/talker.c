@@ -14,6 +14,7 @@ struct talker {
     struct http_client *client;
     const struct task_plan *plan;
     struct arena *arena;
+    struct arena *step; /* of the request that was sent last or is the next */
     const char *secret;
     void (*note)(void *arg, const char *line);
     talker_done_fn done;
@@ -37,6 +38,7 @@ static void finish(void *arg)
     timer_stop(talker->deadline);
     talker->result.elapsed_ms = clock_monotonic_ms() - talker->started_ms;
     talker->done(talker->arg, &talker->result);
+    arena_free(talker->step);
     arena_free(talker->arena);
     free(talker);
 }
@@ -71,11 +73,19 @@ static void send_request(struct talker *talker, int64_t timeout_ms, http_done_fn
     talker->call = http_send(talker->client, &http, done, talker);
 }
 
+/* A conversation may go on for hours: what a step needs goes with it. */
+static void next_step(struct talker *talker)
+{
+    arena_free(talker->step);
+    talker->step = arena_new();
+    talker->request = (struct talk_request){0};
+}
+
 static enum talk_next ask_type(struct talker *talker, const struct talk_answer *answer)
 {
-    talker->request = (struct talk_request){0};
+    next_step(talker);
     talker->info = (struct errinfo){0};
-    return talker->plan->talk->next(talker->plan->talk_state, talker->arena, talker->secret, answer,
+    return talker->plan->talk->next(talker->plan->talk_state, talker->step, talker->secret, answer,
                                     &talker->request, &talker->info);
 }
 
@@ -94,9 +104,9 @@ static void tell(struct talker *talker)
 {
     const struct talk *talk = talker->plan->talk;
 
-    talker->request = (struct talk_request){0};
+    next_step(talker);
     if (talk->cancel &&
-        talk->cancel(talker->plan->talk_state, talker->arena, talker->secret, &talker->request))
+        talk->cancel(talker->plan->talk_state, talker->step, talker->secret, &talker->request))
         send_request(talker, CANCEL_MS, on_told);
     else
         end(talker, NULL);
@@ -135,7 +145,7 @@ static void step(struct talker *talker, const struct talk_answer *answer)
 {
     switch (ask_type(talker, answer)) {
     case TALK_SEND:
-        talker->note(talker->arg, arena_printf(talker->arena, "%s %s", talker->request.method,
+        talker->note(talker->arg, arena_printf(talker->step, "%s %s", talker->request.method,
                                                talker->request.url));
         talker->wait = timer_start(talker->loop, talker->request.wait_ms, 0, on_wait, talker);
         break;
@@ -214,6 +224,7 @@ struct talker *talker_start(struct loop *loop, struct http_client *client,
                               .client = client,
                               .plan = plan,
                               .arena = arena_new(),
+                              .step = arena_new(),
                               .secret = "",
                               .note = note,
                               .done = done,

@@ -355,6 +355,54 @@ static void nobody_there_is_told(void **state)
     assert_non_null(strstr(f->error, "nGrinder: POST http://127.0.0.1:1/perftest"));
 }
 
+/* A test may be polled for hours. */
+static enum talk_next next_of_many(void *state, struct arena *arena, const char *secret,
+                                   const struct talk_answer *answer, struct talk_request *out,
+                                   struct errinfo *ei)
+{
+    struct fixture *f = state;
+    (void)secret;
+    (void)answer;
+    (void)ei;
+    assert_true(arena_used(arena) < 2 * 10000);
+    *out = (struct talk_request){.method = "GET", .url = arena_strdup(arena, f->plan.text)};
+    arena_alloc(arena, 10000);
+    return f->polls_to_finish-- > 0 ? TALK_SEND : TALK_DONE;
+}
+
+static void a_long_conversation_takes_no_more_memory(void **state)
+{
+    struct fixture *f = *state;
+    static const struct talk talk = {.next = next_of_many};
+    f->plan = (struct task_plan){
+        .talk = &talk,
+        .talk_state = f,
+        .text = arena_printf(f->arena, "http://127.0.0.1:%d/healthz", http_server_port(f->server))};
+    f->polls_to_finish = 20;
+    f->talker = talker_start(f->loop, f->client, &f->plan, 0, note, on_done, f);
+    RUN_UNTIL(f, f->ended);
+    assert_string_equal(f->error, "");
+    assert_int_equal(f->polls_to_finish, -1);
+}
+
+/* What is sent is what tells two processes apart. */
+static void concord_tasks_differ_by_all_that_is_sent(void **state)
+{
+    struct fixture *f = *state;
+    struct errinfo info = {0};
+    static const char form[] =
+        "{\"server\":\"http://x\",\"org\":\"o\",\"project\":\"p\",\"repo\":\"r\",\"entrypoint\":"
+        "\"main\",\"endpoint\":\"e\",\"apiKeyPath\":\"%s\",\"arguments.users\":\"%d\"}";
+    assert_int_equal(make(f, "concord", arena_printf(f->arena, form, "/k", 1), &info), ERR_OK);
+    const char *key = f->plan.key;
+    assert_int_equal(make(f, "concord", arena_printf(f->arena, form, "/k", 1), &info), ERR_OK);
+    assert_string_equal(f->plan.key, key);
+    assert_int_equal(make(f, "concord", arena_printf(f->arena, form, "/k", 2), &info), ERR_OK);
+    assert_string_not_equal(f->plan.key, key);
+    assert_int_equal(make(f, "concord", arena_printf(f->arena, form, "/j", 1), &info), ERR_OK);
+    assert_string_not_equal(f->plan.key, key);
+}
+
 static void concord_runs_to_its_end(void **state)
 {
     struct fixture *f = *state;
@@ -480,6 +528,8 @@ int main(void)
         CASE(what_is_being_started_is_stopped_as_well),
         CASE(bad_answers_are_told),
         CASE(nobody_there_is_told),
+        CASE(a_long_conversation_takes_no_more_memory),
+        CASE(concord_tasks_differ_by_all_that_is_sent),
         CASE(concord_runs_to_its_end),
         CASE(concord_failures_are_told_and_time_kills_it),
         CASE(an_id_that_would_lead_elsewhere_is_none),

@@ -28,7 +28,8 @@ struct task_bounds {
 /* --- conversations
  * ---------------------------------------------------------------------------------------------- */
 
-/* One HTTP request to the other service. Texts live in the arena that was given. */
+/* One HTTP request to the other service. Texts live in the arena that was given, which goes before
+ * the next one is asked for. */
 struct talk_request {
     const char *method, *url;
     const char *content_type; /* NULL: no body */
@@ -48,7 +49,8 @@ enum talk_next {
     TALK_FAILED, /* ei says why */
 };
 
-/* The state is the type's own, made by make(), and lives as long as the task. */
+/* The state is the type's own, made by make(), and lives as long as the task; the arena of a call
+ * only until the next one. */
 struct talk {
     /* answer NULL: the first request; secret is the text of talk_secret's file or "". */
     enum talk_next (*next)(void *state, struct arena *arena, const char *secret,

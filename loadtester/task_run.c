@@ -7,10 +7,7 @@
 #include "base/duration.h"
 #include "base/expo.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "loadtester/talker.h"
-
-enum { TEXT_KEPT = 4096 };
 
 static struct expo_metric ended = {.name = "flagger_loadtester_tasks_total",
                                    .help = "Tasks that ended, by type and result",
@@ -210,12 +207,9 @@ void task_stop(struct task *task)
 
 void task_forget_order(struct task *task)
 {
-    size_t len = strlen(task->plan.text);
-    size_t kept = len <= TEXT_KEPT ? len : utf8_cut(task->plan.text, TEXT_KEPT);
     bool talks = task->plan.talk != NULL;
 
-    task->plan = (struct task_plan){.text = arena_printf(task->arena, "%.*s%s", (int)kept,
-                                                         task->plan.text, kept < len ? "..." : "")};
+    task->plan = (struct task_plan){.text = arena_strdup(task->arena, task->plan.text)};
     task->talked = talks;
     task->waiters = NULL;
     arena_free(task->order);

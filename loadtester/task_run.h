@@ -15,6 +15,8 @@ struct task_waiter {
     void *arg;
 };
 
+struct canary_load;
+
 struct task {
     struct task *next;
     struct arena *arena; /* the task is in it, and what is kept of it */
@@ -22,7 +24,9 @@ struct task {
     uint64_t id;
     const struct task_type *type;
     const char *canary, *checksum;
-    struct task_plan plan; /* once it has ended only its text, the beginning of it */
+    struct canary_load *load; /* the runner's; NULL once it has ended */
+    size_t order_bytes;
+    struct task_plan plan; /* its text is the beginning of it; once it has ended nothing else */
     enum task_state state;
     bool ran;                      /* it left the queue */
     bool talked;                   /* it was a conversation, and has ended */

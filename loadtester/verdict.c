@@ -6,12 +6,14 @@
 struct verdict {
     struct verdict *next;
     char *canary, *key, *checksum, *sentence;
+    size_t bytes;
 };
 
 /* Newest first. */
 struct verdicts {
     struct verdict *first;
     int count;
+    size_t bytes;
 };
 
 static const char *bound_sentence(struct arena *arena, const struct task_bounds *bounds,
@@ -69,6 +71,7 @@ static void drop(struct verdicts *verdicts, struct verdict **link)
 
     *link = verdict->next;
     verdicts->count--;
+    verdicts->bytes -= verdict->bytes;
     free(verdict->canary);
     free(verdict->key);
     free(verdict->checksum);
@@ -117,9 +120,13 @@ void verdicts_put(struct verdicts *verdicts, const char *canary, const char *key
                                 .canary = heap_strdup(canary),
                                 .key = heap_strdup(key),
                                 .checksum = heap_strdup(checksum),
-                                .sentence = heap_strdup(sentence)};
+                                .sentence = heap_strdup(sentence),
+                                .bytes = strlen(canary) + strlen(key) + strlen(checksum) +
+                                         strlen(sentence)};
     verdicts->first = verdict;
-    if (++verdicts->count > VERDICT_KEPT)
+    verdicts->count++;
+    verdicts->bytes += verdict->bytes;
+    while (verdicts->count > VERDICT_KEPT || verdicts->bytes > VERDICT_BYTES)
         drop_oldest(verdicts);
 }
 

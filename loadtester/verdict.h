@@ -1,6 +1,7 @@
 /*
  * What the last run of a background task means for the release: a failed load test makes the next
- * check of its Canary fail. Kept per Canary and task, the VERDICT_KEPT that were made last.
+ * check of its Canary fail. Kept per Canary and task, the VERDICT_KEPT that were made last,
+ * at most VERDICT_BYTES of them.
  */
 #ifndef LOADTESTER_VERDICT_H
 #define LOADTESTER_VERDICT_H
@@ -8,7 +9,7 @@
 #include "loadtester/summary.h"
 #include "loadtester/task.h"
 
-enum { VERDICT_KEPT = 4096 };
+enum { VERDICT_KEPT = 4096, VERDICT_BYTES = 16 * 1024 * 1024 };
 
 /*
  * One sentence when the run failed by its bounds, NULL when it did not (or has none). error is how

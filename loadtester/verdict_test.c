@@ -95,11 +95,29 @@ static void the_oldest_goes_when_there_are_too_many(void **state)
     arena_free(arena);
 }
 
+static void long_commands_are_bounded_together(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct verdicts *verdicts = verdicts_new();
+    size_t len = VERDICT_BYTES / 4;
+    char *key = arena_alloc(arena, len + 1);
+    memset(key, 'k', len);
+    for (int i = 0; i < 5; i++)
+        verdicts_put(verdicts, arena_printf(arena, "c%d.b", i), key, "r1", "bad");
+    assert_null(verdicts_take(verdicts, arena, "c1.b", key, "r1"));
+    assert_non_null(verdicts_take(verdicts, arena, "c2.b", key, "r1"));
+    assert_non_null(verdicts_take(verdicts, arena, "c4.b", key, "r1"));
+    verdicts_free(verdicts);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_decide),
         cmocka_unit_test(a_failure_is_told_once_and_to_its_revision),
+        cmocka_unit_test(long_commands_are_bounded_together),
         cmocka_unit_test(the_oldest_goes_when_there_are_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,13 +3,14 @@
  * POST to /api/v1/process answers with instanceId, GET /api/v1/process/{id} with status) and waits
  * for its end. The content of the file metadata.apiKeyPath is sent as Authorization.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/json.h"
 #include "loadtester/task.h"
 
-enum { POLL_S = 5, TIMEOUT_S = 30, MAX_ANSWER = 256 * 1024, MAX_FORM = 1024 * 1024 };
+enum { POLL_S = 5, TIMEOUT_S = 30, MAX_ANSWER = 256 * 1024, MAX_FORM = 1024 * 1024, MAX_ID = 64 };
 #define ARGUMENTS "arguments."
 
 struct concord {
@@ -17,7 +18,7 @@ struct concord {
     const char *content_type;
     const char *form; /* the multipart body */
     int64_t poll_ms;
-    const char *id; /* of the process, NULL: none yet */
+    char id[MAX_ID + 1]; /* of the process, "": none yet */
 };
 
 /* Header and value of a part are checked: nobody gets to write a part of their own. */
@@ -139,7 +140,7 @@ static bool is_id(const char *id)
 {
     size_t len = id ? strlen(id) : 0;
 
-    return len > 0 && len <= 64 && strspn(id, "0123456789abcdefABCDEF-") == len;
+    return len > 0 && len <= MAX_ID && strspn(id, "0123456789abcdefABCDEF-") == len;
 }
 
 static enum talk_next hear_status(struct concord *concord, struct arena *arena, const char *secret,
@@ -182,14 +183,14 @@ static enum talk_next next(void *state, struct arena *arena, const char *secret,
     struct json_object *tree = read_answer(arena, answer, ei);
     if (!tree)
         return TALK_FAILED;
-    if (concord->id)
+    if (*concord->id)
         return hear_status(concord, arena, key, tree, out, ei);
     const char *id = json_str_at(tree, "instanceId", NULL);
     if (!is_id(id)) {
         err_set(ei, ERR_INVALID, "Concord's answer has no instanceId");
         return TALK_FAILED;
     }
-    concord->id = arena_strdup(arena, id);
+    snprintf(concord->id, sizeof(concord->id), "%s", id);
     return ask_status(concord, arena, key, out);
 }
 
@@ -198,7 +199,7 @@ static bool cancel(void *state, struct arena *arena, const char *secret, struct 
 {
     struct concord *concord = state;
 
-    if (!concord->id)
+    if (!*concord->id)
         return false;
     request("DELETE", arena_printf(arena, "%s/api/v1/process/%s", concord->server, concord->id),
             key_of(arena, secret), out);
@@ -230,9 +231,10 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
         return err;
     out->talk = &talk;
     out->talk_state = concord;
-    out->text = out->key =
-        arena_printf(arena, "concord %s %s of %s", webhook_metadata(message, "project"),
-                     webhook_metadata(message, "entrypoint"), concord->server);
+    out->text = arena_printf(arena, "concord %s %s of %s", webhook_metadata(message, "project"),
+                             webhook_metadata(message, "entrypoint"), concord->server);
+    /* another argument, or another key, is another process */
+    out->key = arena_printf(arena, "%s %s %s", concord->server, out->talk_secret, concord->form);
     return ERR_OK;
 }
 

@@ -1,0 +1,216 @@
+/* GET /tasks/ID/stream and clients that do not read, go away, or are too many. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/expo.h"
+#include "base/log.h"
+#include "loadtester/api.h"
+#include "loadtester/gates.h"
+#include "net/client.h"
+
+enum { WATCHDOG_MS = 30000 };
+
+struct fixture {
+    struct loop *loop;
+    struct http_server *server;
+    struct tester_api api;
+    struct arena *arena;
+    struct timer *watchdog;
+    bool timed_out;
+};
+
+static void on_watchdog(void *arg)
+{
+    struct fixture *f = arg;
+    f->watchdog = NULL;
+    f->timed_out = true;
+    loop_drain(f->loop);
+}
+
+static void on_drain(void *arg)
+{
+    struct fixture *f = arg;
+    timer_stop(f->watchdog);
+    f->watchdog = NULL;
+    runner_stop(f->api.runner);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){.loop = loop_new(20000), .arena = arena_new()};
+    struct fixture *f = &fixture;
+    struct errinfo info = {0};
+    log_set_level("error");
+    f->api.loop = f->loop;
+    f->api.runner = runner_new(
+        f->loop,
+        &(struct runner_options){.timeout_ms = 30000, .max_running = 4, .max_per_canary = 4});
+    struct http_server_options options = {
+        .address = "127.0.0.1", .routes = tester_routes, .arg = &f->api};
+    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
+    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
+    loop_on_drain(f->loop, on_drain, f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    loop_drain(f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_false(f->timed_out);
+    http_server_free(f->server);
+    assert_int_equal(f->api.streams, 0);
+    loop_free(f->loop);
+    runner_free(f->api.runner);
+    arena_free(f->arena);
+    expo_reset();
+    return 0;
+}
+
+#define RUN_UNTIL(f, condition)                                                                    \
+    do {                                                                                           \
+        while (!(condition) && !(f)->timed_out)                                                    \
+            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
+        assert_false((f)->timed_out);                                                              \
+    } while (0)
+
+/* Task 1 of this runner. */
+static void run_task(struct fixture *f, const char *command)
+{
+    static const struct task_type type = {.name = "cmd"};
+    struct arena *arena = arena_new();
+    const char **argv = arena_array(arena, 4, sizeof(*argv));
+    struct webhook_message *message = ARENA_NEW(arena, struct webhook_message);
+
+    *message = (struct webhook_message){.name = "a", .namespace_ = "b", .checksum = ""};
+    argv[0] = "sh";
+    argv[1] = "-c";
+    argv[2] = arena_strdup(arena, command);
+    struct runner_order order = {.type = &type, .message = message, .arena = arena};
+    order.plan = (struct task_plan){.text = argv[2], .key = argv[2], .argv = argv};
+    assert_int_equal(runner_start(f->api.runner, &order, false, NULL, NULL, NULL), RUNNER_STARTED);
+}
+
+/* A client that follows task 1, with little room for what it does not read. */
+static int follow(struct fixture *f)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)http_server_port(f->server)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    static const char ask[] = "GET /tasks/1/stream HTTP/1.1\r\nHost: x\r\n\r\n";
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), room = 4096;
+
+    assert_true(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(send(fd, ask, strlen(ask), 0), (ssize_t)strlen(ask));
+    return fd;
+}
+
+/* What came until now, as a text that the fixture keeps. */
+static const char *come(struct fixture *f, int fd)
+{
+    char text[65536];
+    ssize_t n = recv(fd, text, sizeof(text), MSG_DONTWAIT | MSG_PEEK);
+    return arena_strndup(f->arena, text, n > 0 ? (size_t)n : 0);
+}
+
+static bool runs(struct fixture *f)
+{
+    return !task_has_ended(runner_find(f->api.runner, 1));
+}
+
+static void a_client_that_never_reads_is_cut_off(void **state)
+{
+    struct fixture *f = *state;
+    run_task(f, "yes");
+    int fd = follow(f);
+    RUN_UNTIL(f, f->api.streams == 1);
+    RUN_UNTIL(f, f->api.streams == 0);
+    assert_true(runs(f));
+    close(fd);
+}
+
+static void a_client_that_goes_is_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    run_task(f, "echo begun; sleep 60");
+    int fd = follow(f);
+    RUN_UNTIL(f, strstr(come(f, fd), "begun"));
+    close(fd);
+    RUN_UNTIL(f, f->api.streams == 0);
+    assert_true(runs(f));
+}
+
+/* More than fits is waiting when the last event is to be sent. */
+static void a_task_may_end_while_its_client_is_too_slow(void **state)
+{
+    struct fixture *f = *state;
+    run_task(f, "sleep 0.2; head -c 8000000 /dev/zero | tr '\\0' 'x'");
+    int fd = follow(f);
+    RUN_UNTIL(f, f->api.streams == 1);
+    RUN_UNTIL(f, !runs(f) && f->api.streams == 0);
+    close(fd);
+    /* the task that has ended is told at once */
+    fd = follow(f);
+    RUN_UNTIL(f, strstr(come(f, fd), "\r\n0\r\n"));
+    assert_non_null(strstr(come(f, fd), "\"state\":\"succeeded\""));
+    close(fd);
+}
+
+static void followers_have_a_maximum(void **state)
+{
+    struct fixture *f = *state;
+    int fds[TESTER_MAX_STREAMS + 1];
+    run_task(f, "sleep 60");
+    for (int i = 0; i < TESTER_MAX_STREAMS; i++)
+        fds[i] = follow(f);
+    RUN_UNTIL(f, f->api.streams == TESTER_MAX_STREAMS);
+    fds[TESTER_MAX_STREAMS] = follow(f);
+    RUN_UNTIL(f, strstr(come(f, fds[TESTER_MAX_STREAMS]), "\r\n\r\n"));
+    assert_non_null(strstr(come(f, fds[TESTER_MAX_STREAMS]), "429 Too Many Requests"));
+    for (int i = 0; i <= TESTER_MAX_STREAMS; i++)
+        close(fds[i]);
+    RUN_UNTIL(f, f->api.streams == 0);
+    int fd = follow(f);
+    RUN_UNTIL(f, f->api.streams == 1);
+    close(fd);
+}
+
+static void a_shutdown_ends_the_streams(void **state)
+{
+    struct fixture *f = *state;
+    run_task(f, "sleep 60");
+    int fd = follow(f);
+    RUN_UNTIL(f, f->api.streams == 1);
+    runner_stop(f->api.runner);
+    RUN_UNTIL(f, f->api.streams == 0);
+    RUN_UNTIL(f, strstr(come(f, fd), "shuts down"));
+    close(fd);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    child_main(argc, argv);
+    const struct CMUnitTest tests[] = {
+        CASE(a_client_that_never_reads_is_cut_off),
+        CASE(a_client_that_goes_is_forgotten),
+        CASE(a_task_may_end_while_its_client_is_too_slow),
+        CASE(followers_have_a_maximum),
+        CASE(a_shutdown_ends_the_streams),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
