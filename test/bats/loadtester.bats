@@ -6,6 +6,7 @@ setup() {
 }
 
 teardown() {
+    [ -z "${HEALTH_PID:-}" ] || kill "$HEALTH_PID" 2>/dev/null || true
     [ -z "${DAEMON_PID:-}" ] || daemon_gone || kill -KILL "$DAEMON_PID"
 }
 
@@ -152,6 +153,21 @@ runs() { pgrep -f "$1" >/dev/null; }
     daemon_stop
 }
 
+@test "a gate path leads nowhere else, and to no namespace that is refused" {
+    daemon_start "$LOADTESTER"
+    gate_pid=$DAEMON_PID gate_url=$DAEMON_URL gate_log=$DAEMON_LOG
+    daemon_start "$LOADTESTER" --gate-url "$gate_url" --namespace-regexp '^prod-'
+    [ "$(curl -s --path-as-is -o /dev/null -w '%{http_code}' "$DAEMON_URL/gate/../tasks")" = 404 ]
+    [ "$(curl -s --path-as-is -o /dev/null -w '%{http_code}' "$DAEMON_URL/gate/%2e%2e/tasks")" = 404 ]
+    answers 403 POST /gate/open '{"name":"a","namespace":"test"}'
+    answers 202 POST /gate/open '{"name":"a","namespace":"prod-1"}'
+    answers 200 POST /gate/approve ''
+    kill -KILL "$gate_pid"
+    wait "$gate_pid" || true
+    rm -f "$gate_log"
+    daemon_stop
+}
+
 # --- who may ask
 
 @test "without a token nothing is answered but health and metrics" {
@@ -248,18 +264,48 @@ failed_check() { # the next check of the task $1 is answered 500 with a sentence
     command -v ghz || skip 'there is no ghz'
     daemon_start "$LOADTESTER"
     # nobody listens: every call is an error that ghz counts
-    cat >"$BATS_TEST_TMPDIR/health.proto" <<'END'
-syntax = "proto3";
-package grpc.health.v1;
-message HealthCheckRequest { string service = 1; }
-message HealthCheckResponse { int32 status = 1; }
-service Health { rpc Check(HealthCheckRequest) returns (HealthCheckResponse); }
-END
-    command="ghz --insecure --proto $BATS_TEST_TMPDIR/health.proto --call grpc.health.v1.Health/Check -n 10 -c 1 127.0.0.1:1"
+    proto=$(realpath "$BATS_TEST_DIRNAME/../../deploy/loadtester/health.proto")
+    command="ghz --insecure --proto $proto --call grpc.health.v1.Health/Check -n 10 -c 1 127.0.0.1:1"
     answers 202 POST / "$(task cmd "$command" maxErrorRate 0)"
     ended() { [ "$(state_of "$command")" != running ]; }
     eventually 20 ended
     failed_check "$(task cmd "$command" maxErrorRate 0)" '100% of the requests failed (10 of 10)'
+    daemon_stop
+}
+
+# health_server EVERY: a gRPC health server that fails every so manieth call; sets HEALTH_PID and HEALTH_PORT
+health_server() {
+    local folder=$BATS_FILE_TMPDIR/health grpc
+    if [ ! -x "$folder/health" ]; then
+        grpc=$(go version -m "$(command -v ghz)" | awk '$2 == "google.golang.org/grpc" {print $3}')
+        mkdir -p "$folder"
+        cp "$BATS_TEST_DIRNAME/../lib/health.go" "$folder/main.go"
+        (cd "$folder" && go mod init health && go mod edit -require "google.golang.org/grpc@$grpc" && go mod tidy &&
+            go build -o health .) >"$folder/log" 2>&1 || return 1
+    fi
+    "$folder/health" "$1" >"$folder/port" 3>&- &
+    HEALTH_PID=$!
+    eventually 10 test -s "$folder/port"
+    HEALTH_PORT=$(cat "$folder/port")
+}
+
+@test "real ghz against a gRPC server: error rate and p99 are read from its summary" {
+    command -v ghz >/dev/null || skip 'there is no ghz'
+    command -v go >/dev/null || skip 'there is no go to build a gRPC server with'
+    health_server 20 || skip "the gRPC server cannot be built here: $(tail -n 1 "$BATS_FILE_TMPDIR/health/log")"
+    daemon_start "$LOADTESTER" --allow-command ghz
+    proto=$(realpath "$BATS_TEST_DIRNAME/../../deploy/loadtester/health.proto")
+    command="ghz --insecure --proto $proto --call grpc.health.v1.Health/Check -d '{\"service\": \"a\"}' -n 200 -c 4 127.0.0.1:$HEALTH_PORT"
+    answers 202 POST / "$(task cmd "$command" maxErrorRate 4)"
+    eventually 20 is "$command" succeeded
+    curl -s "$DAEMON_URL/tasks" | jq -e '.[0].summary | .tool == "ghz" and .requests == 200 and .errors == 10
+        and .errorRate == 5 and .codes == {OK: 190, Unavailable: 10} and .p50 > 0 and .p99 >= .p50 and .rps > 0'
+    failed_check "$(task cmd "$command" maxErrorRate 4)" '5% of the requests failed (10 of 200), maxErrorRate is 4%'
+    command="$command --skipFirst 1"
+    answers 202 POST / "$(task cmd "$command" maxP99 1us)"
+    eventually 20 is "$command" succeeded
+    failed_check "$(task cmd "$command" maxP99 1us)" 'maxP99 is 0.001ms'
+    kill "$HEALTH_PID"
     daemon_stop
 }
 
@@ -297,6 +343,16 @@ END
     TOP_SECRET=x SHOWN=y daemon_start "$LOADTESTER" --pass-env 'SHOW*'
     seen=$(curl -s -d "$(task bash env returnCmdOutput true)" "$DAEMON_URL/")
     [[ "$seen" == *PATH=* && "$seen" == *SHOWN=y* && "$seen" != *TOP_SECRET* ]]
+    daemon_stop
+}
+
+@test "tasks do not read what the daemon itself was started with" {
+    run_as=()
+    [ "$(id -u)" -ne 0 ] || run_as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    TOP_SECRET=x daemon_start "${run_as[@]}" "$LOADTESTER"
+    answers 500 POST / "$(task bash "cat /proc/$DAEMON_PID/environ")"
+    grep -q 'Permission denied' "$BATS_TEST_TMPDIR/body"
+    answers 500 POST / "$(task bash "cat /proc/$DAEMON_PID/mem")"
     daemon_stop
 }
 
