@@ -281,7 +281,8 @@ static const char *check_status(struct model *model, const struct cluster *facts
         ghost->passes = ghost->fails = ghost->flags = 0;
     }
     if (phase && is->status.phase == PHASE_Failed) {
-        ghost->rejected = (uint8_t)revision;
+        /* another one may have come while a rollback waited */
+        ghost->rejected = applied || !ghost->revision ? (uint8_t)revision : ghost->revision;
         if (is_analysing(model_canary(model, facts)) &&
             model_primary_revision(model, after) == revision &&
             (ghost->promoted & 3) != (revision & 3)) /* new configs may wait for their pods */
