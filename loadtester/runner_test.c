@@ -242,17 +242,35 @@ static void places_are_shared_and_the_queue_has_an_end(void **state)
     RUN_UNTIL(f, f->ended == MAX_RUNNING + MAX_QUEUED + 2);
 }
 
+static void on_tick(void *arg)
+{
+    (void)arg; /* the loop turns */
+}
+
+static int64_t queued_ms(struct fixture *f)
+{
+    return json_int_at(json_elem(list(f), 0), 0, "queuedMilliseconds", NULL);
+}
+
 static void what_waits_runs_when_a_place_is_free(void **state)
 {
     struct fixture *f = *state;
+    char gate[] = "/tmp/runner_test.XXXXXX";
+    struct timer *tick = timer_start(f->loop, 20, 20, on_tick, NULL);
+    assert_true(mkstemp(gate) >= 0);
     for (int i = 0; i < MAX_PER_CANARY; i++)
-        assert_int_equal(start(f, &quick, "a.b", arena_printf(f->arena, "sleep 0.%d", 300 + i)),
-                         RUNNER_STARTED);
+        assert_int_equal(
+            start(f, &quick, "a.b",
+                  arena_printf(f->arena, "while [ -e %s ]; do sleep 0.05; done; : %d", gate, i)),
+            RUNNER_STARTED);
     assert_int_equal(start(f, &quick, "a.b", "echo waited"), RUNNER_STARTED);
+    RUN_UNTIL(f, queued_ms(f) > 100);
     assert_string_equal(state_of(f, "echo waited"), "queued");
+    assert_int_equal(remove(gate), 0);
     RUN_UNTIL(f, f->ended == MAX_PER_CANARY + 1);
     assert_string_equal(state_of(f, "echo waited"), "succeeded");
-    assert_true(json_int_at(json_elem(list(f), 0), 0, "queuedMilliseconds", NULL) > 100);
+    assert_true(queued_ms(f) > 100);
+    timer_stop(tick);
 }
 
 static void a_failed_run_is_told_at_the_next_check_once(void **state)

@@ -23,7 +23,7 @@ daemon_start() {
 daemon_stop() {
     local status=0
     kill -TERM "$DAEMON_PID"
-    eventually 10 daemon_gone || { kill -KILL "$DAEMON_PID" && cat "$DAEMON_LOG" && return 1; }
+    eventually "${DAEMON_STOP_SECONDS:-10}" daemon_gone || { kill -KILL "$DAEMON_PID" && cat "$DAEMON_LOG" && return 1; }
     wait "$DAEMON_PID" || status=$?
     [ "$status" -eq 0 ] || cat "$DAEMON_LOG"
     rm -f "$DAEMON_LOG"
