@@ -36,6 +36,15 @@ static enum verdict rule_step_each_interval(struct fixture *f, struct tick *tick
     return VERDICT_STOP;
 }
 
+/* The interval is long, and the canary idle after the first time. */
+static enum verdict rule_wake_earlier(struct fixture *f, struct tick *tick)
+{
+    note(f, "awake");
+    tick->plan->again = noted(f, "awake") == 1 ? AGAIN_INTERVAL : AGAIN_NEVER;
+    tick->plan->wake_ms = 50;
+    return VERDICT_STOP;
+}
+
 static enum verdict rule_never_content(struct fixture *f, struct tick *tick)
 {
     struct json_object *thing;
@@ -137,6 +146,16 @@ static void steps_come_once_an_interval(void **state)
     run_engine(f, false);
     assert_int_equal(noted(f, "due"), 3);
     assert_int_equal(noted(f, "not due"), 0);
+}
+
+static void a_rule_is_woken_before_the_interval(void **state)
+{
+    struct fixture *f = *state;
+    f->rule = rule_wake_earlier;
+    f->interval = "10m";
+    f->stop_after = 4;
+    run_engine(f, false);
+    assert_true(noted(f, "awake") >= 4);
 }
 
 static void change_it(void *arg)
@@ -390,6 +409,7 @@ int main(void)
         CASE(an_unreachable_api_holds_and_goes_on),
         CASE(what_is_absent_is_asked_once),
         CASE(steps_come_once_an_interval),
+        CASE(a_rule_is_woken_before_the_interval),
         CASE(a_change_wakes_it_without_a_step),
         CASE(an_unverified_secret_is_told_once),
         CASE(a_deleted_canary_ticks_no_more),
