@@ -408,6 +408,7 @@ int main(int argc, char **argv)
     /* Our environment and memory may hold what tasks must not see: no process of our own user reads
      * them. Those we start are readable again. */
     prctl(PR_SET_DUMPABLE, 0);
+    child_adopt_orphans();
     struct tester tester = {.arena = arena_new()};
     option_parse(&program, tester.arena, argc, argv);
     log_set_level(opt.log_level);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,9 +19,12 @@
 #include "base/log.h"
 #include "net/child_limits.h"
 #include "net/child_supervisor.h"
+#include "net/child_tree.h"
 
 enum {
     GRACE_MS = 5000,
+    SWEEP_MS = 10, /* between two looks for orphans */
+    SWEEP_END_MS = 5000,
     WAKE_MS = 100,
     PATIENCE_MS = 12000, /* beyond the grace period; the supervisor itself gives up after ten s */
     MAX_OUTPUT = 64 * 1024,
@@ -33,6 +37,7 @@ enum {
  * all have, and the memory goes when libuv has closed the last handle.
  */
 struct child {
+    struct child *next_live, *prev_live;
     struct child_result result;
     struct errinfo info;
     uv_process_t process;
@@ -45,8 +50,9 @@ struct child {
     size_t output_total;
     struct timer *deadline;
     struct timer *cut_off;
-    struct timer *wake; /* once it is to end */
-    int64_t patience_ends_ms;
+    struct timer *sweep; /* its supervisor was killed */
+    struct timer *wake;  /* once it is to end */
+    int64_t patience_ends_ms, sweep_ends_ms;
     child_done_fn done;
     void (*on_output)(void *arg, const char *data, size_t len);
     void *arg;
@@ -58,9 +64,52 @@ struct child {
     int open_handles;
     bool has_process; /* libuv knows the process handle */
     bool knows_end;   /* the supervisor has said how it ended */
-    bool waiting_process, waiting_socket, waiting_output;
+    bool waiting_process, waiting_socket, waiting_output, swept;
     char read_buf[READ_SIZE];
 };
+
+/* Those whose supervisor runs. */
+static struct child *live;
+static bool adopting;
+
+void child_adopt_orphans(void)
+{
+    adopting = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+}
+
+static void live_add(struct child *child)
+{
+    child->next_live = live;
+    if (live)
+        live->prev_live = child;
+    live = child;
+}
+
+static void live_remove(struct child *child)
+{
+    if (child->prev_live)
+        child->prev_live->next_live = child->next_live;
+    else if (live == child)
+        live = child->next_live;
+    if (child->next_live)
+        child->next_live->prev_live = child->prev_live;
+    child->next_live = child->prev_live = NULL;
+}
+
+static int kill_orphans(void)
+{
+    size_t n = 0;
+
+    for (const struct child *child = live; child; child = child->next_live)
+        n++;
+    pid_t *keep = heap_array(n + 1, sizeof(*keep));
+    n = 0;
+    for (const struct child *child = live; child; child = child->next_live)
+        keep[n++] = child->process.pid;
+    int alive = child_tree_kill(keep, n);
+    free(keep);
+    return alive;
+}
 
 static void on_handle_closed(uv_handle_t *handle)
 {
@@ -91,6 +140,7 @@ static void finish(struct child *child)
     timer_stop(child->deadline);
     timer_stop(child->cut_off);
     timer_stop(child->wake);
+    timer_stop(child->sweep);
     if (!child->knows_end) {
         /* Somebody killed the supervisor; the kernel has killed the command with it. */
         result->err =
@@ -117,10 +167,32 @@ static void on_cut_off(void *arg)
     finish(child);
 }
 
+static void finish_if_over(struct child *child);
+
+static void on_sweep(void *arg)
+{
+    struct child *child = arg;
+
+    if (kill_orphans() > 0 && clock_monotonic_ms() < child->sweep_ends_ms)
+        return;
+    (void)kill_orphans(); /* the last of them are zombies now */
+    timer_stop(child->sweep);
+    child->sweep = NULL;
+    child->swept = true;
+    finish_if_over(child);
+}
+
 static void finish_if_over(struct child *child)
 {
     if (child->waiting_process || child->waiting_socket)
         return;
+    if (!child->knows_end && adopting && !child->swept) {
+        if (!child->sweep) {
+            child->sweep_ends_ms = clock_monotonic_ms() + SWEEP_END_MS;
+            child->sweep = timer_start(child->loop, 0, SWEEP_MS, on_sweep, child);
+        }
+        return;
+    }
     if (!child->waiting_output)
         finish(child);
     else if (!child->cut_off)
@@ -135,6 +207,7 @@ static void on_process_exit(uv_process_t *process, int64_t status, int signum)
     (void)status;
     (void)signum;
     child->waiting_process = false;
+    live_remove(child);
     finish_if_over(child);
 }
 
@@ -401,6 +474,7 @@ struct child *child_spawn(struct loop *loop, const struct child_spec *spec, chil
         child->cut_off = timer_start(loop, 0, 0, on_spawn_failed, child);
         return child;
     }
+    live_add(child);
     child->waiting_process = child->waiting_socket = true;
     uv_read_start((uv_stream_t *)&child->socket, on_alloc, on_socket);
     if (fds[0] >= 0) {

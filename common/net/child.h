@@ -26,6 +26,13 @@
 /* Every main() that spawns calls this first: it does not return in a supervisor. */
 void child_main(int argc, char **argv);
 
+/*
+ * A command that may signal its supervisor, being of the same user, can kill it and leave others
+ * behind. After this call they become ours, and are killed before done is called. For a process
+ * that has no other children than those of child_spawn().
+ */
+void child_adopt_orphans(void);
+
 struct child;
 
 struct child_result {

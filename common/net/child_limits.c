@@ -153,36 +153,39 @@ static void add_children(struct usage *usage, const char *path)
     }
 }
 
-/* Children belong to the thread that made them. */
-static int look_at_threads(struct usage *usage, pid_t pid)
+static int64_t resident(pid_t pid, long thread)
+{
+    char path[64], text[128];
+    long long size, pages;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%ld/statm", (int)pid, thread);
+    if (read_small(path, text, sizeof(text)) <= 0 || sscanf(text, "%lld %lld", &size, &pages) != 2)
+        return 0;
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Adds a process. Children belong to the thread that made them; the memory is told by the last
+ * thread, since the first may have ended before the others. */
+static void look_at_threads(struct usage *usage, pid_t pid)
 {
     char path[64 + NAME_MAX];
     struct dirent *entry;
-    int threads = 0;
+    long last = 0;
 
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     DIR *dir = opendir(path);
     while (dir && (entry = readdir(dir))) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
             continue;
-        threads++;
+        usage->processes++;
+        last = strtol(entry->d_name, NULL, 10);
         snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
         add_children(usage, path);
     }
     if (dir)
         closedir(dir);
-    return threads;
-}
-
-static int64_t resident(pid_t pid)
-{
-    char path[64], text[128];
-    long long size, pages;
-
-    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-    if (read_small(path, text, sizeof(text)) <= 0 || sscanf(text, "%lld %lld", &size, &pages) != 2)
-        return 0;
-    return pages * sysconf(_SC_PAGESIZE);
+    if (last > 0)
+        usage->memory += resident(pid, last);
 }
 
 enum child_limit child_limits_check(const struct child_limits *limits, pid_t ancestor)
@@ -193,10 +196,10 @@ enum child_limit child_limits_check(const struct child_limits *limits, pid_t anc
         return CHILD_LIMIT_NONE;
     usage.memory = usage.processes = usage.n_todo = 0;
     look_at_threads(&usage, ancestor);
+    usage.memory = usage.processes = 0; /* the ancestor's own do not count */
     while (usage.n_todo > 0) {
         pid_t pid = usage.todo[--usage.n_todo];
-        usage.processes += look_at_threads(&usage, pid);
-        usage.memory += resident(pid);
+        look_at_threads(&usage, pid);
         if (limits->processes > 0 && usage.processes > limits->processes)
             return CHILD_LIMIT_PROCESSES;
     }

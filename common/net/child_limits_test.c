@@ -6,7 +6,9 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "net/child_limits.h"
@@ -114,6 +116,36 @@ static void children_are_held(void **state)
         run(&runs[i]);
 }
 
+static void *hog(void *arg)
+{
+    enum { SIZE = 64 << 20 };
+    char *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    (void)arg;
+    for (size_t i = 0; memory != MAP_FAILED && i < SIZE; i += 4096)
+        memory[i] = 1;
+    sleep(30);
+    return NULL;
+}
+
+/* Memory that RLIMIT_DATA does not know, of a process whose first thread has ended. */
+static void be_headless_hog(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, hog, NULL) == 0)
+        pthread_exit(NULL);
+    _exit(1);
+}
+
+static void memory_behind_a_thread_that_ended_counts(void **state)
+{
+    static char command[4200];
+    ssize_t len = readlink("/proc/self/exe", command, sizeof(command) - 20);
+    (void)state;
+    assert_true(len > 0);
+    memcpy(command + len, " --headless", sizeof(" --headless"));
+    run(&(struct run){command, {.memory = 32 << 20}, "memory", -1, NULL});
+}
+
 static void root_becomes_somebody_else(void **state)
 {
     (void)state;
@@ -127,10 +159,13 @@ static void root_becomes_somebody_else(void **state)
 int main(int argc, char **argv)
 {
     child_main(argc, argv);
+    if (argc == 2 && strcmp(argv[1], "--headless") == 0)
+        be_headless_hog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_carries_everything),
         cmocka_unit_test(other_texts_are_refused),
         cmocka_unit_test(children_are_held),
+        cmocka_unit_test(memory_behind_a_thread_that_ended_counts),
         cmocka_unit_test(root_becomes_somebody_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* pipe2, closefrom */
 #include "net/child_supervisor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +17,7 @@
 #include "base/clock.h"
 #include "net/child.h"
 #include "net/child_limits.h"
+#include "net/child_tree.h"
 
 enum {
     KILL_TICK_MS = 10,  /* between two rounds of SIGKILL */
@@ -29,12 +29,6 @@ enum {
 
 /* RUNNING: the command works. ENDING: TERM was sent, the grace period runs. KILLING: it is over. */
 enum phase { PHASE_RUNNING, PHASE_ENDING, PHASE_KILLING };
-
-struct process {
-    pid_t pid;
-    pid_t parent;
-    bool ours;
-};
 
 struct supervisor {
     pid_t command; /* also its process group */
@@ -60,87 +54,6 @@ static void say(enum supervisor_kind kind, int value)
     (void)n;
 }
 
-/* "pid (name) S ppid ...": the name may hold anything, so the last parenthesis counts. False for
- * zombies. */
-static bool read_stat(const char *pid_text, struct process *out)
-{
-    char path[64], text[512];
-
-    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid_text);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    const char *end = strrchr(text, ')');
-    char state;
-    int parent;
-    if (!end || sscanf(end + 1, " %c %d", &state, &parent) != 2 || state == 'Z' || state == 'X')
-        return false;
-    *out = (struct process){.pid = (pid_t)strtol(pid_text, NULL, 10), .parent = parent};
-    return true;
-}
-
-static struct process *list_processes(size_t *count)
-{
-    size_t room = 0;
-    struct process *list = NULL;
-    struct process process;
-    struct dirent *entry;
-    DIR *dir = opendir("/proc");
-
-    *count = 0;
-    while (dir && (entry = readdir(dir))) {
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !read_stat(entry->d_name, &process))
-            continue;
-        if (*count == room) {
-            room = room ? room * 2 : 256;
-            struct process *grown = realloc(list, room * sizeof(*list));
-            if (!grown)
-                break;
-            list = grown;
-        }
-        list[(*count)++] = process;
-    }
-    if (dir)
-        closedir(dir);
-    return list;
-}
-
-static int by_pid(const void *a, const void *b)
-{
-    pid_t left = ((const struct process *)a)->pid, right = ((const struct process *)b)->pid;
-    return (left > right) - (left < right);
-}
-
-static bool is_ours(const struct process *list, size_t count, pid_t pid)
-{
-    const struct process key = {.pid = pid};
-    const struct process *found = bsearch(&key, list, count, sizeof(*list), by_pid);
-    return found && found->ours;
-}
-
-/* As the subreaper we are an ancestor of every process that ever came from the command. */
-static void mark_descendants(struct process *list, size_t count)
-{
-    bool changed = count > 0;
-
-    if (count > 0)
-        qsort(list, count, sizeof(*list), by_pid);
-    while (changed) {
-        changed = false;
-        for (size_t i = 0; i < count; i++) {
-            if (list[i].ours)
-                continue;
-            if (list[i].parent == getpid() || is_ours(list, count, list[i].parent))
-                changed = list[i].ours = true;
-        }
-    }
-}
-
 /* Signals every descendant once and returns how many there are. The group is signalled as one: no
  * fork escapes that. */
 static int signal_all(const struct supervisor *sv, int signum)
@@ -148,11 +61,11 @@ static int signal_all(const struct supervisor *sv, int signum)
     size_t count;
     int found = 0;
     bool group = false;
-    struct process *list = list_processes(&count);
+    struct child_process *list = child_tree_list(&count);
 
-    mark_descendants(list, count);
+    child_tree_mark(list, count, getpid());
     for (size_t i = 0; i < count; i++) {
-        if (!list[i].ours)
+        if (!list[i].ours || list[i].zombie)
             continue;
         found++;
         if (getpgid(list[i].pid) == sv->command) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -470,9 +471,81 @@ static void test_stopped_supervisor(void **state)
     assert_true(o.timed_out);
 }
 
+static void *count_for_ever(void *arg)
+{
+    (void)arg;
+    for (;;)
+        usleep(1000);
+    return NULL;
+}
+
+/* A program whose first thread ends: the process looks like a zombie and works on. */
+static void be_headless(void)
+{
+    pthread_t thread;
+    signal(SIGTERM, SIG_IGN);
+    dprintf(STDOUT_FILENO, "%d\n", (int)getpid());
+    if (pthread_create(&thread, NULL, count_for_ever, NULL) == 0)
+        pthread_exit(NULL);
+    _exit(1);
+}
+
+static void test_headless_process(void **state)
+{
+    struct outcome o = {0};
+    char self[1024] = "", command[4096];
+    (void)state;
+    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    /* in the command's own group, and in a session of its own */
+    snprintf(command, sizeof(command), "setsid %s --headless & %s --headless & sleep 0.3", self,
+             self);
+    int64_t begin = clock_monotonic_ms();
+    run_shell(command, (struct child_spec){.grace_ms = 100}, &o);
+    assert_int_equal(o.exit_status, 0);
+    assert_true(clock_monotonic_ms() - begin < 9000);
+    char *rest = o.output;
+    for (int i = 0; i < 2; i++) {
+        long pid = strtol(rest, &rest, 10);
+        assert_true(pid > 0);
+        assert_int_equal(kill((pid_t)pid, 0), -1);
+    }
+}
+
+/* Last of all: it is for the whole process. */
+static void test_orphans_of_a_killed_supervisor(void **state)
+{
+    static const char *const bystander[] = {"sh", "-c", "sleep 0.5; exit 5", NULL};
+    static const char *const rebel[] = {"sh", "-c",
+                                        "setsid sleep 71.828 & (sleep 71.828 & sleep 71.828) & "
+                                        "sleep 0.1; kill -KILL $PPID; sleep 30",
+                                        NULL};
+    struct outcome other = {0}, o = {0};
+    struct loop *loop = loop_new(1000);
+
+    (void)state;
+    child_adopt_orphans();
+    struct child_spec spec = {.argv = bystander};
+    other.child = child_spawn(loop, &spec, on_done, &other);
+    spec.argv = rebel;
+    o.child = child_spawn(loop, &spec, on_done, &o);
+    TURN_UNTIL(loop, &o, o.count > 0);
+    assert_int_equal(o.err, ERR_RETRY);
+    assert_int_equal(other.count, 0);
+    TURN_UNTIL(loop, &other, other.count > 0);
+    assert_int_equal(other.exit_status, 5);
+    assert_int_equal(loop_run(loop), 0);
+    loop_free(loop);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no zombie is left */
+    o = (struct outcome){0};
+    run_shell("pgrep -f '^sleep 71[.]828'", (struct child_spec){0}, &o);
+    assert_string_equal(o.output, "");
+}
+
 int main(int argc, char **argv)
 {
     child_main(argc, argv);
+    if (argc == 2 && strcmp(argv[1], "--headless") == 0)
+        be_headless();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results),
         cmocka_unit_test(test_cannot_start),
@@ -483,11 +556,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_leaves_nothing),
         cmocka_unit_test(test_stopped_descendant),
         cmocka_unit_test(test_stopped_supervisor),
+        cmocka_unit_test(test_headless_process),
         cmocka_unit_test(test_stop_at_each_stage),
         cmocka_unit_test(test_signal),
         cmocka_unit_test(test_supervisor_killed),
         cmocka_unit_test(test_killed_parent_leaves_nothing),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_orphans_of_a_killed_supervisor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
