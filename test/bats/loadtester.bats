@@ -47,7 +47,7 @@ runs() { pgrep -f "$1" >/dev/null; }
     answers 202 POST / '{"name":"other","namespace":"test","metadata":{"cmd":"sleep 31.4159"}}'
     [ "$(curl -s "$DAEMON_URL/tasks" | jq length)" -eq 2 ]
     daemon_stop
-    ! runs 'sleep 31.4159'
+    refute runs 'sleep 31.4159'
 }
 
 @test "bash waits for the end and returns the output when asked" {
@@ -85,7 +85,7 @@ runs() { pgrep -f "$1" >/dev/null; }
 @test "a task that runs too long is ended" {
     daemon_start "$LOADTESTER" --timeout 1s
     answers 500 POST / "$(task bash 'sleep 27.1828')"
-    ! runs 'sleep 27.1828'
+    refute runs 'sleep 27.1828'
     daemon_stop
 }
 
@@ -94,7 +94,7 @@ runs() { pgrep -f "$1" >/dev/null; }
     answers 202 POST / "$(task cmd 'setsid sleep 16.18033 & sleep 16.18033')"
     eventually 5 runs 'sleep 16.18033'
     daemon_stop
-    ! runs 'sleep 16.18033'
+    refute runs 'sleep 16.18033'
 }
 
 @test "kill -9 leaves no children behind" {
@@ -140,7 +140,7 @@ runs() { pgrep -f "$1" >/dev/null; }
     daemon_start "$LOADTESTER"
     gate_pid=$DAEMON_PID gate_url=$DAEMON_URL gate_log=$DAEMON_LOG
     daemon_start "$LOADTESTER" --gate-url "$gate_url/"
-    ! grep -q gates_in_memory "$DAEMON_LOG"
+    refute grep -q gates_in_memory "$DAEMON_LOG"
     canary='{"name":"a","namespace":"b"}'
     answers 202 POST /gate/open "$canary"
     answers 200 POST /gate/check "$canary"
@@ -182,7 +182,7 @@ runs() { pgrep -f "$1" >/dev/null; }
     [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer 0123456789abcdef' -d "$(task bash true)" "$DAEMON_URL/")" = 200 ]
     [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer 0123456789abcdeF' -d "$(task bash true)" "$DAEMON_URL/")" = 401 ]
     daemon_stop
-    ! grep -q 0123456789abcdef "$DAEMON_LOG"
+    refute grep -q 0123456789abcdef "$DAEMON_LOG"
 }
 
 @test "with mutual TLS a client must show its certificate" {
@@ -195,7 +195,7 @@ runs() { pgrep -f "$1" >/dev/null; }
     done
     daemon_start "$LOADTESTER" --tls-cert server.pem --tls-key server.key --tls-client-ca ca.pem
     url=${DAEMON_URL/http:/https:}
-    ! curl -s --cacert ca.pem -d "$(task bash true)" "$url/"
+    refute curl -s --cacert ca.pem -d "$(task bash true)" "$url/"
     curl -sf --cacert ca.pem --cert client.pem --key client.key -d "$(task bash true)" "$url/"
     daemon_stop
     run "$LOADTESTER" --tls-cert server.pem

@@ -10,6 +10,11 @@ eventually() {
     done
 }
 
+# refute COMMAND...: fails when the command succeeds (a bare "! command" fails no test)
+refute() {
+    ! "$@" || { echo "succeeded although it must not: $*" && return 1; }
+}
+
 # daemon_start PROGRAM ARGUMENT...: sets DAEMON_PID, DAEMON_LOG and, once it listens, DAEMON_URL
 daemon_start() {
     DAEMON_LOG=$(mktemp /tmp/flagger-daemon.XXXXXX)
