@@ -299,7 +299,8 @@ static void too_much_ends_a_task(void **state)
         {"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do sleep 60 & done; wait",
          "ended: it used more processes than a task may"},
         /* two that stay below what one process may have */
-        {"for i in 1 2; do head -c 50m /dev/zero | tail & done; wait; sleep 60",
+        {"for i in 1 2 3 4 5; do (x=$(head -c 16000000 /dev/zero | tr '\\0' a); sleep 60) & done; "
+         "wait",
          "ended: it used more memory than a task may"},
     };
     for (int i = 0; i < 2; i++) {

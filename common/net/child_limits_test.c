@@ -98,7 +98,8 @@ static void children_are_held(void **state)
          NULL},
         {"for i in 1 2 3 4 5 6; do sleep 30 & done; wait", {.processes = 5}, "processes", -1, NULL},
         {"sleep 0.3; exit 3", {.processes = 5, .memory = 1 << 30}, NULL, 3, NULL},
-        {"for i in 1 2; do head -c 40m /dev/zero | tail & done; wait; sleep 30",
+        {"for i in 1 2 3 4; do (x=$(head -c 16000000 /dev/zero | tr '\\0' a); sleep 30) & done; "
+         "wait",
          {.memory = 48 << 20},
          "memory",
          -1,
