@@ -294,9 +294,9 @@ static void too_much_ends_a_task(void **state)
         f->loop, &(struct runner_options){.timeout_ms = 30000,
                                           .max_running = 1,
                                           .max_per_canary = 1,
-                                          .limits = {.processes = 20, .memory = 64 << 20}});
+                                          .limits = {.processes = 30, .memory = 64 << 20}});
     static const char *const hogs[][2] = {
-        {"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do sleep 60 & done; wait",
+        {"for i in $(seq 31); do sleep 60 & done; wait",
          "ended: it used more processes than a task may"},
         /* two that stay below what one process may have */
         {"for i in 1 2 3 4 5; do (x=$(head -c 16000000 /dev/zero | tr '\\0' a); sleep 60) & done; "
