@@ -175,9 +175,14 @@ static enum verdict knative_promote(struct tick *tick, const struct target_info 
 static bool knative_is_promoted(struct tick *tick, const struct target_info *info)
 {
     const char *primary = json_str_at(info->primary, "metadata", "name", NULL);
+    char hash[SPECHASH_TEXT];
 
     (void)tick;
-    return primary && info->revision && strcmp(primary, info->revision) == 0;
+    if (!primary)
+        return false;
+    /* the revision that is asked about may be another than the latest */
+    spechash_string(primary, hash);
+    return strcmp(hash, info->hash) == 0;
 }
 
 static enum verdict knative_compare(struct tick *tick, const struct target_info *info, bool *same)

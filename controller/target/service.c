@@ -154,15 +154,19 @@ static void lay_over(struct tick *tick, struct json_object *copy, const char *ke
 }
 
 /*
- * The canary's Service follows the target, but not while it has traffic and the target says
- * something that was neither analysed nor promoted: then the traffic goes first, and the copy
- * follows. (Flagger lets the users have it at once, and takes the traffic away after that.)
+ * The canary's Service follows the target, but not while it has or may have traffic and the
+ * target says something that was neither analysed nor promoted: then the traffic goes first, and
+ * the copy follows. In an analysis the routes may be a step ahead of the status, after a write that
+ * was cut off. (Flagger lets the users have it at once, and takes the traffic away after that.)
  */
 static bool must_wait(struct tick *tick, const struct target_info *info)
 {
     const struct canary_status *status = &tick->canary->status;
 
-    return status->canary_weight > 0 && strcmp(info->hash, status->last_applied_spec) != 0 &&
+    bool may_serve = status->canary_weight > 0 || status->phase == PHASE_Progressing ||
+                     status->phase == PHASE_WaitingPromotion;
+
+    return may_serve && strcmp(info->hash, status->last_applied_spec) != 0 &&
            strcmp(info->hash, status->last_promoted_spec) != 0;
 }
 
@@ -241,7 +245,7 @@ static enum verdict service_promote(struct tick *tick, const struct target_info 
     return VERDICT_GO;
 }
 
-static bool service_is_promoted(struct tick *tick, const struct target_info *info)
+static bool is_copy(struct tick *tick, const struct target_info *info)
 {
     struct json_object *live =
         edit_overlay(tick->arena, NULL, json_at(info->primary, "spec", NULL));
@@ -249,9 +253,29 @@ static bool service_is_promoted(struct tick *tick, const struct target_info *inf
     return json_same(live, copied_spec(tick, info, info->primary));
 }
 
+/* The revision that is asked about may be another than the target says now: what the primary would
+ * be as a target has its hash. */
+static bool service_is_promoted(struct tick *tick, const struct target_info *info)
+{
+    struct target_info back = {.object = info->primary};
+    struct json_object *spec = copied_spec(tick, &back, info->object);
+    char hash[SPECHASH_TEXT];
+    struct errinfo ei;
+
+    if (tick->canary->service.traffic_distribution)
+        edit_put(tick->arena, spec, "trafficDistribution",
+                 json_at(info->object, "spec", "trafficDistribution", NULL));
+    if (spechash_service(tick->arena, spec, hash, &ei) != ERR_OK)
+        return false;
+    bool is_now = spechash_service(tick->arena, json_at(info->object, "spec", NULL), back.hash,
+                                   &ei) == ERR_OK &&
+                  strcmp(back.hash, info->hash) == 0;
+    return is_now ? is_copy(tick, info) : strcmp(hash, info->hash) == 0;
+}
+
 static enum verdict service_compare(struct tick *tick, const struct target_info *info, bool *same)
 {
-    *same = service_is_promoted(tick, info);
+    *same = is_copy(tick, info);
     return VERDICT_GO;
 }
 

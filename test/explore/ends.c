@@ -208,6 +208,9 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (model_revision(model, cluster) != model_primary_revision(model, cluster) &&
         state->ghost.rejected != model_revision(model, cluster) && !policy->may_wait)
         return "no revision is swallowed";
+    if (model->kind->copied &&
+        model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))
+        return "at the end, the canary's Service is a copy of the target";
     return NULL;
 }
 

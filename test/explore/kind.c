@@ -6,6 +6,15 @@
 /* --- pods of a template
  * ------------------------------------------------------------------------------------ */
 
+static const char *const images[] = {"", "podinfo:1", "podinfo:2", "podinfo:3"};
+
+static int revision_in(const char *image)
+{
+    const char *colon = image ? strchr(image, ':') : NULL;
+
+    return colon ? (int)strtol(colon + 1, NULL, 10) : 0;
+}
+
 static struct json_object *container(struct json_object *tree)
 {
     return json_elem(json_at(tree, "spec", "template", "spec", "containers", NULL), 0);
@@ -13,16 +22,11 @@ static struct json_object *container(struct json_object *tree)
 
 static int template_revision(struct json_object *tree)
 {
-    const char *image = json_str_at(container(tree), "image", NULL);
-    const char *colon = image ? strchr(image, ':') : NULL;
-
-    return colon ? (int)strtol(colon + 1, NULL, 10) : 0;
+    return revision_in(json_str_at(container(tree), "image", NULL));
 }
 
 static void template_push(struct json_object *tree, int revision)
 {
-    static const char *const images[] = {"", "podinfo:1", "podinfo:2", "podinfo:3"};
-
     json_set_str(container(tree), "image", images[revision]);
 }
 
@@ -146,6 +150,48 @@ static bool daemonset_stuck(struct json_object *tree)
     return is_observed(tree) && !daemonset_at_zero(tree) && !daemonset_ready(tree);
 }
 
+/* --- Service: its selector says which pods of others it leads to, and they are always there
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static const char service[] =
+    "{'apiVersion':'v1','kind':'Service','metadata':{'name':'podinfo','namespace':'test','uid':"
+    "'d-1','generation':1,'labels':{'app':'podinfo'}},'spec':{'type':'ClusterIP','selector':{"
+    "'image':'podinfo:1'},'ports':[{'port':9898,'protocol':'TCP','targetPort':9898}]}}";
+
+static int service_revision(struct json_object *tree)
+{
+    return revision_in(json_str_at(tree, "spec", "selector", "image", NULL));
+}
+
+static void service_push(struct json_object *tree, int revision)
+{
+    json_set_str(json_sub(json_sub(tree, "spec"), "selector"), "image", images[revision]);
+}
+
+/* The cluster gives each an address of its own. */
+static bool service_settle(struct json_object *tree, enum health health)
+{
+    const char *name = json_str_at(tree, "metadata", "name", NULL);
+
+    if (health != HEALTH_READY)
+        return false;
+    json_set_str(json_sub(tree, "spec"), "clusterIP",
+                 name && strcmp(name, "podinfo") == 0 ? "10.0.0.1" : "10.0.0.2");
+    return true;
+}
+
+static bool always(struct json_object *tree)
+{
+    return tree;
+}
+
+static bool never(struct json_object *tree)
+{
+    (void)tree;
+    return false;
+}
+
 static const struct kind kinds[] = {
     {
         .kind = "Deployment",
@@ -168,6 +214,18 @@ static const struct kind kinds[] = {
         .ready = daemonset_ready,
         .stuck = daemonset_stuck,
         .at_zero = daemonset_at_zero,
+    },
+    {
+        .kind = "Service",
+        .plural = "services",
+        .object = service,
+        .revision = service_revision,
+        .push = service_push,
+        .settle = service_settle,
+        .ready = always,
+        .stuck = never,
+        .at_zero = never,
+        .copied = true,
     },
 };
 

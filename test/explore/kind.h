@@ -24,6 +24,8 @@ struct kind {
     bool (*ready)(struct json_object *tree);
     bool (*stuck)(struct json_object *tree); /* past its deadline */
     bool (*at_zero)(struct json_object *tree);
+    /* The canary's Service is a copy of the target, which nobody but its owner writes. */
+    bool copied;
 };
 
 /* NULL: there is no such kind. */

@@ -39,11 +39,11 @@ static void tell(struct search *search, bool right, bool brief, double began)
     if (brief && !right)
         printf("%s, after %d moves\n", search->violation.rule, way_length(search));
     else if (!brief)
-        printf("%-36s %9u states %11llu moves %8llu ticks %6.1f s\n%s",
+        printf("%-36s %9u states %11llu moves %8llu ticks %6.1f s%s\n%s",
                search->model->scenario->name, search->nodes.count,
                (unsigned long long)search->moves,
                (unsigned long long)ticks_calls(search->model->ticks), seconds() - began,
-               right ? "" : search_tell(search, arena));
+               search->bounded ? ", bounded" : "", right ? "" : search_tell(search, arena));
     fflush(stdout);
     arena_free(arena);
 }

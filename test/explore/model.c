@@ -247,6 +247,7 @@ struct model *model_new(const struct scenario *scenario)
     model->place[ROLE_ROUTE] = place_of(model, "httproutes", "podinfo");
     model->place[ROLE_CONFIG] = place_of(model, "configmaps", "settings");
     model->place[ROLE_CONFIG_COPY] = place_of(model, "configmaps", "settings-primary");
+    model->place[ROLE_COPY] = place_of(model, "services", "podinfo-canary");
     model->ticks = ticks_new(model->objects, model->place[ROLE_CANARY]);
     pool_init(&model->happened, offsetof(struct happening, value), sizeof(struct happening));
     pool_init(&model->clusters, sizeof(struct cluster), sizeof(struct cluster));
@@ -365,6 +366,8 @@ static void look_at(struct model *model, struct look *look, int place, struct js
     } else if (place == model->place[ROLE_APEX]) {
         const char *selected = json_str_at(tree, "spec", "selector", "app", NULL);
         look->selects_primary = selected && strcmp(selected, "podinfo-primary") == 0;
+    } else if (place == model->place[ROLE_COPY]) {
+        look->revision = (int8_t)(kind->copied ? kind->revision(tree) : 0);
     } else if (place == model->place[ROLE_CONFIG] || place == model->place[ROLE_CONFIG_COPY]) {
         const char *color = json_str_at(tree, "data", "color", NULL);
         look->revision = color && strcmp(color, "blue") == 0 ? 4 : 0;

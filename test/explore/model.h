@@ -18,6 +18,7 @@ enum role {
     ROLE_ROUTE,
     ROLE_CONFIG,
     ROLE_CONFIG_COPY,
+    ROLE_COPY, /* the Service of the canary */
     ROLES
 };
 
@@ -27,7 +28,7 @@ struct look {
     bool known;
     /* workload */
     bool ready, stuck, at_zero;
-    int8_t revision; /* also of configs */
+    int8_t revision; /* also of configs, and of a Service that is a copy of the target */
     /* route */
     bool splits; /* a rule has both backends; the last one counts, those before it hold clients */
     bool rest;   /* what that rule does not match goes to the primary */

@@ -114,9 +114,25 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     if ((is->canary_weight > was->canary_weight || (is->canary_serves && !was->canary_serves)) &&
         !target->ready && !restored)
         return "traffic goes only to a canary that is ready";
+    if (model->kind->copied && is->canary_weight > was->canary_weight && !restored &&
+        model_look(model, after, ROLE_COPY)->revision != model_revision(model, facts))
+        return "traffic goes only to a copy of what is analysed";
     if (was->canary_weight == 100 && !was->rest && is->canary_weight < 100 && !primary->ready &&
         !target->at_zero && !is_absent(model, facts, ROLE_TARGET))
         return "traffic goes only to a primary that is ready, or that was serving";
+    return NULL;
+}
+
+/* The users of the canary's Service get at once what it says. */
+static const char *check_copy(struct model *model, const struct cluster *before,
+                              const struct cluster *after, const struct ghost *ghost)
+{
+    int was = model_look(model, before, ROLE_COPY)->revision;
+    int is = model_look(model, after, ROLE_COPY)->revision;
+
+    if (is != was && was && model_look(model, before, ROLE_ROUTE)->canary_serves &&
+        is != ghost->revision && is != ghost->promoted)
+        return "a canary that serves does not become what nobody analyses";
     return NULL;
 }
 
@@ -155,6 +171,8 @@ static const char *check_target(struct model *model, const struct cluster *facts
 
     if (is_absent(model, after, ROLE_TARGET))
         return "the target is never deleted";
+    if (model->kind->copied)
+        return "a Service target is its owner's alone";
     if (!is || was)
         return NULL;
     if (model_look(model, before, ROLE_ROUTE)->canary_serves &&
@@ -313,10 +331,13 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         return check_gone(model, facts, after);
     if (step->place == model->place[ROLE_ROUTE])
         return check_route(model, facts, before, after);
-    if (step->place == model->place[ROLE_APEX])
-        return check_apex(model, facts, before, after);
+    /* the target may be what would be the apex */
     if (step->place == model->place[ROLE_TARGET])
         return check_target(model, facts, before, after);
+    if (step->place == model->place[ROLE_APEX])
+        return check_apex(model, facts, before, after);
+    if (step->place == model->place[ROLE_COPY] && model->kind->copied)
+        return check_copy(model, before, after, ghost);
     if (step->place == model->place[ROLE_PRIMARY])
         return check_primary(model, facts, before, after, ghost);
     if (step->place == model->place[ROLE_CONFIG_COPY])

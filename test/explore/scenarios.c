@@ -22,6 +22,7 @@ static const char base_canary[] =
 #define AB_TEST                                                                                    \
     "'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'headers':{'x-canary':{'exact':"  \
     "'insider'}}}]"
+#define SERVICE "'targetRef':{'apiVersion':'v1','kind':'Service'}"
 #define HPA_REF "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','name':'podinfo'}"
 #define HPA                                                                                        \
     "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':"          \
@@ -107,6 +108,28 @@ const struct scenario scenarios[] = {
      .kind = "DaemonSet",
      .revisions = 2,
      .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES},
+    {.name = "Service",
+     .canary = "{'spec':{" SERVICE "}}",
+     .kind = "Service",
+     .revisions = 3,
+     .world = RACES},
+    {.name = "Service on a slow gateway",
+     .canary = "{'spec':{" SERVICE ",'analysis':{'webhooks':[" HOOK("rollback") "]}}}",
+     .kind = "Service",
+     .revisions = 2,
+     .world = WORLD_GATEWAY_LAGS | RACES},
+    {.name = "Service, blue/green",
+     .canary = "{'spec':{" SERVICE ",'analysis':{" BLUE_GREEN "}}}",
+     .kind = "Service",
+     .revisions = 2,
+     .world = RACES,
+     .passes = 2},
+    {.name = "deletion with a Service",
+     .canary = "{'spec':{" SERVICE "}}",
+     .kind = "Service",
+     .revisions = 2,
+     .world = WORLD_TIME_PASSES,
+     .deeds = {{"somebody deletes the Canary", "canaries/podinfo", NULL}}},
     {.name = "autoscaler",
      .canary = "{'spec':{'autoscalerRef':" HPA_REF "}}",
      .revisions = 2,

@@ -227,7 +227,8 @@ bool search_run(struct search *search, const struct state *start)
             continue;
         if (try_ticks(search, i, &state) || try_events(search, i, &state))
             return false;
-        if (limit > 0 && search->nodes.count >= limit)
+        search->bounded = limit > 0 && search->nodes.count >= limit && i + 1 < search->nodes.count;
+        if (search->bounded)
             break;
     }
     return true;

@@ -39,6 +39,7 @@ struct search {
     struct model *model;
     struct pool nodes;
     uint64_t moves;
+    bool bounded; /* stopped at the limit of the scenario, not at the end */
     struct violation violation;
 };
 

@@ -157,12 +157,14 @@ static struct world *analysing(const char *canary)
     return w;
 }
 
-/* The canary's Service keeps what is analysed for as long as it has traffic. */
-static void test_users_of_a_service_get_nothing_unanalysed(void **state)
+/* The canary's Service keeps what is analysed for as long as it has traffic, also when the status
+ * does not say yet that it has. */
+static void expect_nothing_unanalysed(bool cut_off)
 {
     struct world *w = analysing(SERVICE);
 
-    (void)state;
+    if (cut_off)
+        world_patch_canary(w, "{'status':{'canaryWeight':0}}");
     assert_string_equal(world_image(w, "podinfo-canary"), "podinfo:2");
     world_push(w, "podinfo:3");
     world_tick(w);
@@ -171,6 +173,31 @@ static void test_users_of_a_service_get_nothing_unanalysed(void **state)
     world_tick(w);
     assert_string_equal(world_image(w, "podinfo-canary"), "podinfo:3");
     assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:1");
+    world_free(w);
+}
+
+static void test_users_of_a_service_get_nothing_unanalysed(void **state)
+{
+    (void)state;
+    expect_nothing_unanalysed(false);
+    expect_nothing_unanalysed(true);
+}
+
+/* The target says again what is on the primary, whose promotion was cut off, while another revision
+ * is analysed: that other one is not called promoted. */
+static void test_only_what_the_primary_carries_is_promoted(void **state)
+{
+    struct world *w = analysing(SERVICE);
+    const char *promoted = json_str_at(w->canary, "status", "lastPromotedSpec", NULL);
+
+    (void)state;
+    world_push(w, "podinfo:3");
+    for (int i = 0; i < 3; i++)
+        world_tick(w);
+    world_patch(w, "services/podinfo-primary", "{'spec':{'selector':{'image':'podinfo:2'}}}");
+    world_push(w, "podinfo:2");
+    world_tick(w);
+    assert_string_equal(json_str_at(w->canary, "status", "lastPromotedSpec", NULL), promoted);
     world_free(w);
 }
 
@@ -301,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_the_deadline_counts_from_the_wait),
         cmocka_unit_test(test_whose_pods_are_measured),
         cmocka_unit_test(test_users_of_a_service_get_nothing_unanalysed),
+        cmocka_unit_test(test_only_what_the_primary_carries_is_promoted),
         cmocka_unit_test(test_an_idle_service_is_not_written),
         cmocka_unit_test(test_the_target_stays_its_owners),
         cmocka_unit_test(test_knative_waits_for_the_first_revision),
