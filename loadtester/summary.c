@@ -90,6 +90,16 @@ double summary_time(const char *text)
     return -1;
 }
 
+void summary_percentiles(struct summary *summary, const char *section, const char *const labels[3])
+{
+    double *const times[3] = {&summary->p50_ms, &summary->p90_ms, &summary->p99_ms};
+
+    for (int i = 0; section && i < 3; i++) {
+        const char *text = summary_line(section, labels[i]);
+        *times[i] = text ? summary_time(text) : -1;
+    }
+}
+
 void summary_count(struct summary *summary, const char *name, size_t len, int64_t count)
 {
     if (summary->n_codes == SUMMARY_MAX_CODES || count < 0)

@@ -51,6 +51,9 @@ const char *summary_line(const char *output, const char *label);
 double summary_number(const char *text, const char **rest);
 /* "1.5ms", "2 s", "300us", "1.2m": milliseconds, -1 when it is no time. */
 double summary_time(const char *text);
+/* Half, nine tenths and all but a hundredth of the requests: three lines of a section (NULL: there
+ * is none) that begin with these labels. */
+void summary_percentiles(struct summary *summary, const char *section, const char *const labels[3]);
 void summary_count(struct summary *summary, const char *name, size_t len, int64_t count);
 /*
  * hey and ghz leave the 99th percentile out when fewer than a hundred requests were answered. It is

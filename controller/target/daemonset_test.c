@@ -272,7 +272,7 @@ static void test_ready(void **state)
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
         const char *why;
 
-        for (int side = SIDE_PRIMARY; side <= SIDE_CANARY; side++) {
+        for (enum side side = SIDE_PRIMARY; side <= SIDE_CANARY; side++) {
             const char *status =
                 ready_cases[i].since
                     ? arena_printf(f.arena,

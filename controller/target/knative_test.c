@@ -129,7 +129,7 @@ static void test_ready(void **state)
         fixture_put(&f, "revisions/a-3", cases[i].revision);
         f.canary.progress_deadline_s = cases[i].deadline_s;
         assert_int_equal(fixture_run(&f, knative()->read(f.tick, &info)), VERDICT_GO);
-        for (int side = SIDE_PRIMARY; side <= SIDE_CANARY; side++) {
+        for (enum side side = SIDE_PRIMARY; side <= SIDE_CANARY; side++) {
             assert_int_equal(knative()->ready(f.tick, &info, side, &why), cases[i].readiness);
             assert_string_equal(why, cases[i].why);
             assert_int_equal(knative()->serves(&info, side), cases[i].readiness == READY);

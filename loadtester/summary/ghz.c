@@ -36,6 +36,8 @@ static int64_t read_codes(const char *section, struct summary *out)
     return good;
 }
 
+static const char *const percentiles[] = {"50 % in", "90 % in", "99 % in"};
+
 static bool parse(const char *output, struct summary *out)
 {
     const char *summary = summary_line(output, "Summary:");
@@ -48,13 +50,7 @@ static bool parse(const char *output, struct summary *out)
         return false;
     out->requests = (int64_t)summary_number(count, NULL);
     out->rps = summary_number(rps, NULL);
-    if (latency) {
-        const char *p50 = summary_line(latency, "50 % in"), *p90 = summary_line(latency, "90 % in"),
-                   *p99 = summary_line(latency, "99 % in");
-        out->p50_ms = p50 ? summary_time(p50) : -1;
-        out->p90_ms = p90 ? summary_time(p90) : -1;
-        out->p99_ms = p99 ? summary_time(p99) : -1;
-    }
+    summary_percentiles(out, latency, percentiles);
     if (codes)
         summary_p99_of_few(out, summary, read_codes(codes, out));
     return out->requests >= 0;

@@ -48,6 +48,8 @@ static void read_errors(const char *section, struct summary *out)
         summary_count(out, "error", 5, all);
 }
 
+static const char *const percentiles[] = {"50% in", "90% in", "99% in"};
+
 static bool parse(const char *output, struct summary *out)
 {
     const char *rps = summary_line(output, "Requests/sec:");
@@ -58,13 +60,7 @@ static bool parse(const char *output, struct summary *out)
     if (!rps || (!codes && !errors))
         return false;
     out->rps = summary_number(rps, NULL);
-    if (latency) {
-        const char *p50 = summary_line(latency, "50% in"), *p90 = summary_line(latency, "90% in"),
-                   *p99 = summary_line(latency, "99% in");
-        out->p50_ms = p50 ? summary_time(p50) : -1;
-        out->p90_ms = p90 ? summary_time(p90) : -1;
-        out->p99_ms = p99 ? summary_time(p99) : -1;
-    }
+    summary_percentiles(out, latency, percentiles);
     if (codes)
         read_codes(codes, out);
     summary_p99_of_few(out, output, out->requests); /* those without an answer are not in yet */

@@ -32,6 +32,8 @@ static double read_requests(const char *output)
     return summary_number(words, NULL);
 }
 
+static const char *const percentiles[] = {"50%", "90%", "99%"};
+
 static bool parse(const char *output, struct summary *out)
 {
     const char *rps = summary_line(output, "Requests/sec:");
@@ -55,13 +57,7 @@ static bool parse(const char *output, struct summary *out)
         out->requests += failed;
         summary_count(out, "error", 5, failed);
     }
-    if (latency) {
-        const char *p50 = summary_line(latency, "50%"), *p90 = summary_line(latency, "90%"),
-                   *p99 = summary_line(latency, "99%");
-        out->p50_ms = p50 ? summary_time(p50) : -1;
-        out->p90_ms = p90 ? summary_time(p90) : -1;
-        out->p99_ms = p99 ? summary_time(p99) : -1;
-    }
+    summary_percentiles(out, latency, percentiles);
     return true;
 }
 

@@ -280,8 +280,8 @@ static void test_what_each_hook_is_sent(void **state)
         "[\"back Progressing\",\"before Progressing\",\"more Progressing\"]",
         "[\"back Progressing\",\"load Progressing\",\"more Progressing\"]",
         "[\"back Progressing\",\"load Progressing\",\"more Progressing\"]",
-        "[\"back Progressing\",\"load Progressing\",\"more Progressing\","
-        "\"may-promote Progressing\"]",
+        ("[\"back Progressing\",\"load Progressing\",\"more Progressing\","
+         "\"may-promote Progressing\"]"),
         "[]",
         "[]",
     };

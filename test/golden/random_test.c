@@ -67,11 +67,11 @@ static void edit_canary(struct noise *n)
         "{'spec':{'analysis':{'onMetricError':'hold'}}}",
         "{'spec':{'analysis':{'onMetricError':null}}}",
         "{'spec':{'service':{'hosts':['a.example']}}}",
-        "{'spec':{'analysis':{" MATCH ",'mirror':null}}}",
+        ("{'spec':{'analysis':{" MATCH ",'mirror':null}}}"),
         "{'spec':{'analysis':{'match':null}}}",
         "{'spec':{'analysis':{'match':null,'mirror':true}}}",
         "{'spec':{'analysis':{'mirror':null}}}",
-        "{'spec':{'analysis':{" STICKY "}}}",
+        ("{'spec':{'analysis':{" STICKY "}}}"),
         "{'spec':{'analysis':{'sessionAffinity':null}}}",
     };
     const char *edit = edits[pick(n, sizeof(edits) / sizeof(edits[0]))];

@@ -270,7 +270,7 @@ static void test_switching_starts_and_swallows_nothing(void **state)
     (void)state;
     for (int i = 0; i < LEFTS * N_HASHES; i++) {
         const struct left *left = &lefts[i / N_HASHES];
-        enum hashes hashes = i % N_HASHES;
+        enum hashes hashes = (enum hashes)(i % N_HASHES);
         struct world *w = leave(left, hashes);
         go_on(w);
         expect_left(w, left, hashes);
@@ -316,7 +316,7 @@ static void test_a_push_in_between_is_released(void **state)
     (void)state;
     for (int i = 0; i < LEFTS * N_HASHES; i++) {
         const struct left *left = &lefts[i / N_HASHES];
-        enum hashes hashes = i % N_HASHES;
+        enum hashes hashes = (enum hashes)(i % N_HASHES);
         struct world *w = leave(left, hashes);
         apply_target(w, "podinfo:3", left->replicas, JUST_NOW);
         w->closed = "";
@@ -336,7 +336,7 @@ static void test_another_config_in_between_is_released(void **state)
     (void)state;
     for (int i = 0; i < LEFTS * N_HASHES; i++) {
         const struct left *left = &lefts[i / N_HASHES];
-        enum hashes hashes = i % N_HASHES;
+        enum hashes hashes = (enum hashes)(i % N_HASHES);
         struct world *w = leave(left, hashes);
         const char *phase = left->phase;
         world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
@@ -361,7 +361,7 @@ static void test_a_restored_spec_in_between(void **state)
     (void)state;
     for (int i = 0; i < LEFTS * N_HASHES; i++) {
         const struct left *left = &lefts[i / N_HASHES];
-        enum hashes hashes = i % N_HASHES;
+        enum hashes hashes = (enum hashes)(i % N_HASHES);
         struct world *w = leave(left, hashes);
         apply_target(w, "podinfo:1", left->replicas, JUST_NOW);
         w->closed = "";
