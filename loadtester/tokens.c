@@ -25,7 +25,7 @@ static enum err read_list(struct tokens *tokens, struct errinfo *ei)
 {
     struct arena *arena = arena_new();
     const char *list[MAX_TOKENS];
-    char *text, *copy;
+    char *text;
     int count = 0;
     enum err err = file_read(arena, tokens->path, MAX_FILE, &text, NULL, ei);
 
@@ -33,8 +33,7 @@ static enum err read_list(struct tokens *tokens, struct errinfo *ei)
         arena_free(arena);
         return ERR_OK;
     }
-    for (char *line = err == ERR_OK ? (copy = arena_strdup(arena, text)) : NULL, *end; line;
-         line = end) {
+    for (char *line = err == ERR_OK ? arena_strdup(arena, text) : NULL, *end; line; line = end) {
         end = strchr(line, '\n');
         if (end)
             *end++ = '\0';

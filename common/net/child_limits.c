@@ -55,7 +55,7 @@ bool child_limits_read(const char *text, struct child_limits *out)
 /* --- what the kernel holds
  * -------------------------------------------------------------------------------------- */
 
-static int set_limit(int resource, int64_t value)
+static int set_limit(__rlimit_resource_t resource, int64_t value)
 {
     struct rlimit limit;
 

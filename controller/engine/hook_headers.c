@@ -1,5 +1,6 @@
 #include "engine/hook_headers.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -85,6 +86,7 @@ enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, con
         enum err err = decode(arena, name, key, encoded, &value, ei);
         if (err != ERR_OK)
             return err;
+        assert(value);
         struct http_header *header = find(headers, key);
         if (!header && headers->count == HOOK_HEADERS_MAX)
             return err_set(ei, ERR_INVALID, "Secret %s: more than %d headers", name,

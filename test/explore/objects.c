@@ -177,7 +177,7 @@ static uint16_t add_version(struct objects *objects, struct place *place, struct
 {
     if (place->count >= place->capacity) {
         place->capacity = place->capacity ? 2 * place->capacity : 64;
-        place->trees = heap_grow(place->trees, place->capacity * sizeof(*place->trees));
+        place->trees = heap_grow(place->trees, place->capacity * sizeof(struct json_object *));
     }
     assert(place->count < MAX_VERSIONS);
     place->trees[0] = NULL;
@@ -235,7 +235,7 @@ uint32_t objects_patch(struct objects *objects, struct json_object *patch)
         if (objects->n_patches == objects->patch_capacity) {
             objects->patch_capacity = objects->patch_capacity ? 2 * objects->patch_capacity : 64;
             objects->patches =
-                heap_grow(objects->patches, objects->patch_capacity * sizeof(*objects->patches));
+                heap_grow(objects->patches, objects->patch_capacity * sizeof(struct json_object *));
         }
         objects->patches[objects->n_patches] = json_copy(objects->arena, copy);
         entry->value = objects->n_patches++;

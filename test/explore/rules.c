@@ -263,8 +263,8 @@ static const char *check_configs(struct model *model, const struct cluster *fact
                                  const struct ghost *ghost)
 {
     const struct canary *canary = model_canary(model, facts);
-    int was = model_look(model, before, ROLE_CONFIG_COPY)->revision;
-    int is = model_look(model, after, ROLE_CONFIG_COPY)->revision;
+    signed char was = model_look(model, before, ROLE_CONFIG_COPY)->revision;
+    signed char is = model_look(model, after, ROLE_CONFIG_COPY)->revision;
 
     if (is != was && !is_initialising(canary) && !may_run(model, canary, ghost, is, 12))
         return "the configs that are promoted are those that passed the analysis";

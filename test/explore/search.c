@@ -1,5 +1,6 @@
 #include "search.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -285,6 +286,7 @@ const char *search_tell(struct search *search, struct arena *arena)
     for (uint32_t at = violation->node; at != NOBODY && n < 4096;
          at = ((struct node *)pool_at(&search->nodes, at))->parent)
         path[n++] = at;
+    assert(n > 0);
     struct state state = search_state(search, path[n - 1]);
     const char *text =
         arena_printf(arena, "  0. start: %s\n", model_tell(search->model, arena, &state.cluster));

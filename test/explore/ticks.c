@@ -100,7 +100,7 @@ const struct canary *ticks_canary(struct ticks *ticks, uint16_t version)
         return NULL;
     if (version >= ticks->n_canaries) {
         uint32_t more = 2u * version + 64;
-        ticks->canaries = heap_grow(ticks->canaries, more * sizeof(*ticks->canaries));
+        ticks->canaries = heap_grow(ticks->canaries, more * sizeof(struct canary *));
         for (uint32_t i = ticks->n_canaries; i < more; i++)
             ticks->canaries[i] = NULL;
         ticks->n_canaries = more;
