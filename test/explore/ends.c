@@ -79,6 +79,8 @@ struct ends {
 static void settle(struct model *model, const struct policy *policy, struct cluster *cluster,
                    struct move *move)
 {
+    if (model->kind->take_over) /* says which revision is the target's */
+        model_happen(model, EVENT_GATEWAY, cluster);
     bool new_target = model_look(model, cluster, ROLE_TARGET)->revision != 1;
     bool new_primary = model_look(model, cluster, ROLE_PRIMARY)->revision != 1;
 

@@ -1,7 +1,10 @@
 #include "kind.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ticks.h"
 
 /* --- pods of a template
  * ------------------------------------------------------------------------------------ */
@@ -192,6 +195,90 @@ static bool never(struct json_object *tree)
     return false;
 }
 
+/* --- Knative: a revision of each template, all of which are there from the beginning. (A template
+ * that comes back is the old revision again, and not one more: so there is an end of them.)
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static const char knative[] =
+    "{'apiVersion':'serving.knative.dev/v1','kind':'Service','metadata':{'name':'podinfo',"
+    "'namespace':'test','uid':'d-1','generation':1,'labels':{'app':'podinfo'}},'spec':{'template':"
+    "{'spec':{'containers':[{'name':'podinfo','image':'podinfo:1'}]}}},'status':{"
+    "'observedGeneration':1,'latestCreatedRevisionName':'podinfo-1','traffic':[{'latestRevision':"
+    "true,'percent':100}]}}";
+
+/* Of the target, or of a revision. */
+static int knative_revision(struct json_object *tree)
+{
+    const char *name = json_str_at(tree, "metadata", "name", NULL);
+    const char *dash = name ? strchr(name, '-') : NULL;
+
+    return dash ? (int)strtol(dash + 1, NULL, 10) : template_revision(tree);
+}
+
+static const char *knative_named_by(struct json_object *tree, bool primary)
+{
+    return primary
+               ? json_str_at(tree, "metadata", "annotations", "flagger.app/primary-revision", NULL)
+               : json_str_at(tree, "status", "latestCreatedRevisionName", NULL);
+}
+
+static void knative_take_over(struct json_object *tree)
+{
+    struct json_object *status = put_status(tree);
+    struct json_object *traffic = json_at(tree, "spec", "traffic", NULL);
+    char name[20];
+
+    snprintf(name, sizeof(name), "podinfo-%d", template_revision(tree));
+    json_set_str(status, "latestCreatedRevisionName", name);
+    if (traffic) {
+        json_set(status, "traffic", traffic);
+        return;
+    }
+    struct json_object *all = json_object_new_array();
+    struct json_object *latest = json_object_new_object();
+    json_set_bool(latest, "latestRevision", true);
+    json_set_int(latest, "percent", 100);
+    json_object_array_add(all, latest);
+    json_set(status, "traffic", all);
+    json_object_put(all);
+}
+
+static struct json_object *ready_condition(struct json_object *tree)
+{
+    return json_elem(json_at(tree, "status", "conditions", NULL), 0);
+}
+
+/* Stuck is one that starts since before its deadline. */
+static bool knative_settle(struct json_object *tree, enum health health)
+{
+    struct json_object *conditions = json_object_new_array();
+    struct json_object *ready = json_object_new_object();
+
+    json_set_str(ready, "type", "Ready");
+    json_set_str(ready, "status", health == HEALTH_READY ? "True" : "Unknown");
+    if (health != HEALTH_READY)
+        json_set_str(ready, "lastTransitionTime", health == HEALTH_STUCK ? ticks_past : ticks_now);
+    json_object_array_add(conditions, ready);
+    json_set(json_sub(tree, "status"), "conditions", conditions);
+    json_object_put(conditions);
+    return true;
+}
+
+static bool knative_ready(struct json_object *tree)
+{
+    const char *status = json_str_at(ready_condition(tree), "status", NULL);
+
+    return status && strcmp(status, "True") == 0;
+}
+
+static bool knative_stuck(struct json_object *tree)
+{
+    const char *since = json_str_at(ready_condition(tree), "lastTransitionTime", NULL);
+
+    return !knative_ready(tree) && since && strcmp(since, ticks_past) == 0;
+}
+
 static const struct kind kinds[] = {
     {
         .kind = "Deployment",
@@ -226,6 +313,19 @@ static const struct kind kinds[] = {
         .stuck = never,
         .at_zero = never,
         .copied = true,
+    },
+    {
+        .kind = "Knative",
+        .plural = "services",
+        .object = knative,
+        .revision = knative_revision,
+        .push = template_push,
+        .settle = knative_settle,
+        .ready = knative_ready,
+        .stuck = knative_stuck,
+        .at_zero = never,
+        .named = knative_named_by,
+        .take_over = knative_take_over,
     },
 };
 

@@ -26,9 +26,15 @@ struct kind {
     bool (*at_zero)(struct json_object *tree);
     /* The canary's Service is a copy of the target, which nobody but its owner writes. */
     bool copied;
+    /* Of a kind whose revisions are objects of their own ("revisions/NAME"): the name of the
+     * latest, or of the primary; NULL: none yet. Settle, ready and stuck are of a revision then,
+     * and the target says itself who gets which share. NULL: there is no such thing. */
+    const char *(*named)(struct json_object *tree, bool primary);
+    /* What Knative makes of the target. */
+    void (*take_over)(struct json_object *tree);
 };
 
-/* NULL: there is no such kind. */
+/* NULL: there is no such kind. The Service of Knative is "Knative" here. */
 const struct kind *kind_find(const char *kind);
 
 #endif

@@ -40,13 +40,16 @@ static bool settle(struct arena *arena, struct json_object *tree, const struct e
 
 static bool take_over(struct arena *arena, struct json_object *tree, const struct event *event)
 {
+    if (event->kind->take_over) {
+        event->kind->take_over(tree);
+        return true;
+    }
     struct json_object *given = json_at(tree, "spec", "parentRefs", NULL);
     struct json_object *status =
         scenario_json(arena, "{'parents':[{'controllerName':'example.com/gateway','conditions':[{"
                              "'type':'Accepted','status':'True'}]}]}");
     struct json_object *parent = json_elem(json_at(status, "parents", NULL), 0);
 
-    (void)event;
     json_set(parent, "parentRef", json_elem(given, 0));
     json_set_int(json_elem(json_at(parent, "conditions", NULL), 0), "observedGeneration",
                  json_int_at(tree, 1, "metadata", "generation", NULL));
@@ -143,6 +146,22 @@ static uint16_t happen_at(struct model *model, int event, int place, uint16_t ve
     return (uint16_t)(found->value - 1);
 }
 
+/* Where the pods of the target or of the primary are told of; -1: nowhere. */
+static int pods_place(struct model *model, const struct cluster *cluster, enum role role)
+{
+    int place = model->place[role];
+    char key[100];
+
+    if (!model->kind->named)
+        return place;
+    const char *name = model->kind->named(objects_tree(model->objects, place, cluster->at[place]),
+                                          role == ROLE_PRIMARY);
+    if (!name)
+        return -1;
+    snprintf(key, sizeof(key), "revisions/%s", name);
+    return objects_place(model->objects, key);
+}
+
 bool model_happen(struct model *model, int event, struct cluster *cluster)
 {
     const struct event *what = &model->events[event];
@@ -150,7 +169,9 @@ bool model_happen(struct model *model, int event, struct cluster *cluster)
     int last = what->place < 0 ? objects_places(model->objects) - 1 : what->place;
     bool any = false;
 
-    for (int place = first; place <= last; place++) {
+    if (what->change == settle)
+        first = last = pods_place(model, cluster, event < 3 ? ROLE_TARGET : ROLE_PRIMARY);
+    for (int place = first; place >= 0 && place <= last; place++) {
         uint16_t version = happen_at(model, event, place, cluster->at[place]);
         any = any || version != cluster->at[place];
         cluster->at[place] = version;
@@ -187,7 +208,8 @@ static void add_world(struct model *model)
     }
     add_event(model, (struct event){.what = "the gateway takes over the route",
                                     .place = model->place[ROLE_ROUTE],
-                                    .change = take_over});
+                                    .change = take_over,
+                                    .kind = model->kind});
     add_event(model, (struct event){.what = "an interval passes",
                                     .place = -1,
                                     .change = pass_time,
@@ -245,6 +267,8 @@ struct model *model_new(const struct scenario *scenario)
     model->place[ROLE_PRIMARY] = place_of(model, kind->plural, "podinfo-primary");
     model->place[ROLE_APEX] = place_of(model, "services", "podinfo");
     model->place[ROLE_ROUTE] = place_of(model, "httproutes", "podinfo");
+    if (kind->named) /* it is all in one object */
+        model->place[ROLE_PRIMARY] = model->place[ROLE_ROUTE] = model->place[ROLE_TARGET];
     model->place[ROLE_CONFIG] = place_of(model, "configmaps", "settings");
     model->place[ROLE_CONFIG_COPY] = place_of(model, "configmaps", "settings-primary");
     model->place[ROLE_COPY] = place_of(model, "services", "podinfo-canary");
@@ -294,6 +318,8 @@ struct cluster model_start(struct model *model)
 void model_settle(struct model *model, struct cluster *cluster, enum health target,
                   enum health primary)
 {
+    if (model->kind->take_over) /* says which revision is the target's */
+        model_happen(model, EVENT_GATEWAY, cluster);
     /* What is at zero can only be at rest. */
     model_happen(model, HEALTH_READY, cluster);
     model_happen(model, (int)target, cluster);
@@ -349,6 +375,30 @@ static void look_at_route(struct look *look, struct json_object *route)
     look->settled = json_int_at(route, 1, "metadata", "generation", NULL) == 1;
 }
 
+static void look_at_traffic(struct look *look, struct json_object *service)
+{
+    struct json_object *traffic = json_at(service, "spec", "traffic", NULL);
+    int64_t latest = 0, named = 0;
+
+    for (size_t i = 0; i < json_len(traffic); i++) {
+        bool is_named = json_str_at(json_elem(traffic, i), "revisionName", NULL);
+        *(is_named ? &named : &latest) += json_int_at(json_elem(traffic, i), 0, "percent", NULL);
+        look->splits = look->splits || is_named;
+    }
+    look->alone = !look->splits;
+    look->adds_up = !traffic || latest + named == 100;
+    look->canary_weight = (int8_t)(look->splits ? latest : 0);
+    look->canary_serves = look->canary_weight > 0;
+    look->settled = json_int_at(service, 1, "metadata", "generation", NULL) == 1;
+}
+
+static bool is_workload(const struct model *model, int place)
+{
+    if (model->kind->named)
+        return strncmp(objects_key(model->objects, place), "revisions/", 10) == 0;
+    return place == model->place[ROLE_TARGET] || place == model->place[ROLE_PRIMARY];
+}
+
 static void look_at(struct model *model, struct look *look, int place, struct json_object *tree)
 {
     const struct kind *kind = model->kind;
@@ -356,13 +406,16 @@ static void look_at(struct model *model, struct look *look, int place, struct js
     look->known = true;
     if (!tree)
         return;
-    if (place == model->place[ROLE_TARGET] || place == model->place[ROLE_PRIMARY]) {
+    if (is_workload(model, place)) {
         look->ready = kind->ready(tree);
         look->stuck = kind->stuck(tree);
         look->at_zero = kind->at_zero(tree);
         look->revision = (int8_t)kind->revision(tree);
     } else if (place == model->place[ROLE_ROUTE]) {
-        look_at_route(look, tree);
+        if (kind->named)
+            look_at_traffic(look, tree);
+        else
+            look_at_route(look, tree);
     } else if (place == model->place[ROLE_APEX]) {
         const char *selected = json_str_at(tree, "spec", "selector", "app", NULL);
         look->selects_primary = selected && strcmp(selected, "podinfo-primary") == 0;
@@ -376,9 +429,13 @@ static void look_at(struct model *model, struct look *look, int place, struct js
 
 const struct look *model_look(struct model *model, const struct cluster *cluster, enum role role)
 {
-    int place = model->place[role];
-    uint16_t version = cluster->at[place];
+    static const struct look nothing = {.known = true};
+    bool pods = role == ROLE_TARGET || role == ROLE_PRIMARY;
+    int place = pods ? pods_place(model, cluster, role) : model->place[role];
 
+    if (place < 0)
+        return &nothing;
+    uint16_t version = cluster->at[place];
     if (version >= model->n_looks[place]) {
         uint32_t more = 2u * version + 64;
         model->looks[place] = heap_grow(model->looks[place], more * sizeof(struct look));

@@ -251,9 +251,14 @@ static const char *check_primary(struct model *model, const struct cluster *fact
         return "the primary is never deleted";
     if (is->at_zero && !was->at_zero)
         return "the primary is never scaled to zero";
+    if (model->kind->named && canary->deleting && !is->revision)
+        return NULL; /* nobody is called the primary any more */
     if (is->revision != was->revision && !is_initialising(canary) &&
         !may_run(model, canary, ghost, is->revision, 3))
         return "what is promoted is what passed its analysis";
+    if (model->kind->named && is->revision != was->revision && is->revision && !is->ready &&
+        model_weight(model, after) < 100 && !is_initialising(canary))
+        return "traffic goes only to a primary that is ready";
     ghost->carried = (uint8_t)model_primary_revision(model, after);
     return NULL;
 }
@@ -329,20 +334,20 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         return check_status(model, facts, before, after, step, ghost);
     if (step->place == model->place[ROLE_CANARY])
         return check_gone(model, facts, after);
+    /* one object may play more than one part */
     if (step->place == model->place[ROLE_ROUTE])
-        return check_route(model, facts, before, after);
-    /* the target may be what would be the apex */
-    if (step->place == model->place[ROLE_TARGET])
-        return check_target(model, facts, before, after);
-    if (step->place == model->place[ROLE_APEX])
-        return check_apex(model, facts, before, after);
-    if (step->place == model->place[ROLE_COPY] && model->kind->copied)
-        return check_copy(model, before, after, ghost);
-    if (step->place == model->place[ROLE_PRIMARY])
-        return check_primary(model, facts, before, after, ghost);
-    if (step->place == model->place[ROLE_CONFIG_COPY])
-        return check_configs(model, facts, before, after, ghost);
-    return NULL;
+        broken = check_route(model, facts, before, after);
+    if (!broken && step->place == model->place[ROLE_TARGET])
+        broken = check_target(model, facts, before, after);
+    if (!broken && step->place == model->place[ROLE_APEX])
+        broken = check_apex(model, facts, before, after);
+    if (!broken && step->place == model->place[ROLE_COPY] && model->kind->copied)
+        broken = check_copy(model, before, after, ghost);
+    if (!broken && step->place == model->place[ROLE_PRIMARY])
+        broken = check_primary(model, facts, before, after, ghost);
+    if (!broken && step->place == model->place[ROLE_CONFIG_COPY])
+        broken = check_configs(model, facts, before, after, ghost);
+    return broken;
 }
 
 const char *rules_done(struct model *model, const struct cluster *before,

@@ -23,6 +23,14 @@ static const char base_canary[] =
     "'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'headers':{'x-canary':{'exact':"  \
     "'insider'}}}]"
 #define SERVICE "'targetRef':{'apiVersion':'v1','kind':'Service'}"
+#define KNATIVE                                                                                    \
+    "'provider':'knative','targetRef':{'apiVersion':'serving.knative.dev/v1','kind':'Service'}"
+#define REVISION(n)                                                                                \
+    {                                                                                              \
+        "revisions/podinfo-" #n, "{'apiVersion':'serving.knative.dev/v1','kind':'Revision',"       \
+                                 "'metadata':{'name':'podinfo-" #n "','namespace':'test'},"        \
+                                 "'status':{'conditions':[{'type':'Ready','status':'True'}]}}"     \
+    }
 #define HPA_REF "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','name':'podinfo'}"
 #define HPA                                                                                        \
     "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':"          \
@@ -130,6 +138,41 @@ const struct scenario scenarios[] = {
      .revisions = 2,
      .world = WORLD_TIME_PASSES,
      .deeds = {{"somebody deletes the Canary", "canaries/podinfo", NULL}}},
+    {.name = "Knative",
+     .canary = "{'spec':{" KNATIVE "}}",
+     .kind = "Knative",
+     .revisions = 3,
+     .world = WORLD_CANARY_FAILS | WORLD_GATEWAY_LAGS,
+     .limit = 60000, /* there is an end, but far away */
+     .objects = {REVISION(1), REVISION(2), REVISION(3)}},
+    {.name = "Knative with races",
+     .canary = "{'spec':{" KNATIVE
+               ",'analysis':{'webhooks':[" HOOK("rollback") "," HOOK("confirm-promotion") "]}}}",
+     .kind = "Knative",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_GATEWAY_LAGS | RACES,
+     .objects = {REVISION(1), REVISION(2)}},
+    {.name = "Knative, blue/green",
+     .canary = "{'spec':{" KNATIVE ",'analysis':{" BLUE_GREEN "}}}",
+     .kind = "Knative",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_GATEWAY_LAGS,
+     .passes = 2,
+     .objects = {REVISION(1), REVISION(2)}},
+    {.name = "initialise Knative",
+     .canary = "{'spec':{" KNATIVE "}}",
+     .kind = "Knative",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_GATEWAY_LAGS | FROM_SCRATCH | RACES,
+     .objects = {REVISION(1), REVISION(2)}},
+    {.name = "deletion with Knative",
+     .canary = "{'spec':{" KNATIVE "}}",
+     .kind = "Knative",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_GATEWAY_LAGS | WORLD_TIME_PASSES,
+     .limit = 60000, /* there is an end, but far away */
+     .deeds = {{"somebody deletes the Canary", "canaries/podinfo", NULL}},
+     .objects = {REVISION(1), REVISION(2)}},
     {.name = "autoscaler",
      .canary = "{'spec':{'autoscalerRef':" HPA_REF "}}",
      .revisions = 2,
