@@ -1,11 +1,4 @@
 /* helm: arguments for helm, e.g. "test podinfo --namespace test"; the reply waits for its end. */
-#include "loadtester/task.h"
+#include "loadtester/task/common_helm.h"
 
-static enum err make(struct arena *arena, const struct webhook_message *message,
-                     const struct task_policy *policy, struct task_plan *out, struct errinfo *ei)
-{
-    enum err err = task_read(message, out, ei);
-    return err == ERR_OK ? task_program(arena, "helm", policy, out, ei) : err;
-}
-
-const struct task_type task_type_helm = {.name = "helm", .blocking = true, .make = make};
+const struct task_type task_type_helm = {.name = "helm", .blocking = true, .make = helm_make};
