@@ -166,6 +166,9 @@ static void test_promote(void **state)
                  json_merge(f.arena, json_at(f.objects, "services/podinfo", NULL), body));
         assert_int_equal(fixture_run(&f, knative()->read(f.tick, &info)), VERDICT_GO);
         assert_true(knative()->is_promoted(f.tick, &info));
+        spechash_string("another", info.hash);
+        assert_false(knative()->is_promoted(f.tick, &info)); /* asked about another revision */
+        spechash_string(info.revision, info.hash);
         assert_int_equal(fixture_run(&f, knative()->promote(f.tick, &info)), VERDICT_GO);
         assert_int_equal(f.tick->plan->count, 0);
         fixture_end(&f);
