@@ -127,8 +127,8 @@ static const char *check_route(struct model *model, const struct cluster *facts,
 static const char *check_copy(struct model *model, const struct cluster *before,
                               const struct cluster *after, const struct ghost *ghost)
 {
-    int8_t was = model_look(model, before, ROLE_COPY)->revision;
-    int8_t is = model_look(model, after, ROLE_COPY)->revision;
+    uint8_t was = (uint8_t)model_look(model, before, ROLE_COPY)->revision;
+    uint8_t is = (uint8_t)model_look(model, after, ROLE_COPY)->revision;
 
     if (is != was && was && model_look(model, before, ROLE_ROUTE)->canary_serves &&
         is != ghost->revision && is != ghost->promoted)
