@@ -24,6 +24,7 @@ setup() {
 }
 
 sandbox_begin() {
+    rm -f "$DIR/out" # what an earlier one said there would be taken for this one's
     "$FLAGGER_BUILD/flagger-sandbox" --kubeconfig "$KUBECONFIG" --gateway-port "$GATEWAY" --prometheus "$PROMETHEUS" \
         --nodes 2 --hosts "$DIR/hosts" --register echo.tools:8080=127.0.0.1:9 >"$DIR/out" 2>>"$DIR/log" </dev/null 3>&- &
     echo $! >"$DIR/pid"

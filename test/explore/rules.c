@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "router/router.h"
+
 static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
 {
     return cluster->at[model->place[role]] == ABSENT;
@@ -20,7 +22,9 @@ static bool is_analysing(const struct canary *canary)
 
 static bool is_weighted(const struct canary *canary)
 {
-    return !canary->provider || strcmp(canary->provider, "kubernetes") != 0;
+    const struct router *router = canary->provider ? router_find(canary->provider) : NULL;
+
+    return !router || router->weighted;
 }
 
 /* --- the decision
