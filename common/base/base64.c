@@ -3,12 +3,13 @@
 #include <stdint.h>
 #include <string.h>
 
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+#define LETTERS_AND_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+static const char alphabet[] = LETTERS_AND_DIGITS "+/";
+static const char url_alphabet[] = LETTERS_AND_DIGITS "-_";
 
-const char *base64_encode(struct arena *arena, const void *data, size_t len)
+/* Without padding; returns how many characters were written. */
+static size_t encode(char *out, const char *letters, const unsigned char *in, size_t len)
 {
-    const unsigned char *in = data;
-    char *out = arena_alloc(arena, (len + 2) / 3 * 4 + 1);
     char *at = out;
 
     for (size_t i = 0; i < len; i += 3) {
@@ -17,20 +18,37 @@ const char *base64_encode(struct arena *arena, const void *data, size_t len)
             group |= (uint32_t)in[i + 1] << 8;
         if (i + 2 < len)
             group |= in[i + 2];
-        *at++ = alphabet[group >> 18 & 63];
-        *at++ = alphabet[group >> 12 & 63];
-        *at++ = i + 1 < len ? alphabet[group >> 6 & 63] : '=';
-        *at++ = i + 2 < len ? alphabet[group & 63] : '=';
+        *at++ = letters[group >> 18 & 63];
+        *at++ = letters[group >> 12 & 63];
+        if (i + 1 < len)
+            *at++ = letters[group >> 6 & 63];
+        if (i + 2 < len)
+            *at++ = letters[group & 63];
     }
-    *at = '\0';
+    return (size_t)(at - out);
+}
+
+const char *base64_encode(struct arena *arena, const void *data, size_t len)
+{
+    char *out = arena_alloc(arena, (len + 2) / 3 * 4 + 1);
+    size_t written = encode(out, alphabet, data, len);
+    while (written % 4 != 0)
+        out[written++] = '=';
+    return out;
+}
+
+const char *base64url_encode(struct arena *arena, const void *data, size_t len)
+{
+    char *out = arena_alloc(arena, (len + 2) / 3 * 4 + 1);
+    encode(out, url_alphabet, data, len);
     return out;
 }
 
 /* 0..63; -1 for a character that is not of the alphabet. */
-static int value_of(char c)
+static int value_of(const char *letters, char c)
 {
-    const char *found = c ? strchr(alphabet, c) : NULL;
-    return found ? (int)(found - alphabet) : -1;
+    const char *found = c ? strchr(letters, c) : NULL;
+    return found ? (int)(found - letters) : -1;
 }
 
 enum err base64_decode(struct arena *arena, const char *text, char **out, size_t *len,
@@ -45,7 +63,7 @@ enum err base64_decode(struct arena *arena, const char *text, char **out, size_t
     for (const char *at = text; *at; at++) {
         if (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')
             continue;
-        int value = value_of(*at);
+        int value = value_of(alphabet, *at);
         if (*at == '=')
             pads++;
         else if (value < 0 || pads > 0)
@@ -65,5 +83,33 @@ enum err base64_decode(struct arena *arena, const char *text, char **out, size_t
     *out = (char *)data;
     if (len)
         *len = count;
+    return ERR_OK;
+}
+
+enum err base64url_decode(struct arena *arena, const char *text, size_t text_len, char **out,
+                          size_t *len, struct errinfo *ei)
+{
+    unsigned char *data = arena_alloc(arena, text_len / 4 * 3 + 4);
+    size_t count = 0;
+    uint32_t bits = 0; /* read and not yet written, n_bits of them */
+    unsigned n_bits = 0;
+
+    for (size_t i = 0; i < text_len; i++) {
+        int value = value_of(url_alphabet, text[i]);
+        if (value < 0)
+            return err_set(ei, ERR_INVALID, "not base64url: unexpected byte at offset %zu", i);
+        bits = bits << 6 | (uint32_t)value;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            data[count++] = (unsigned char)(bits >> n_bits);
+            bits &= (1u << n_bits) - 1;
+        }
+    }
+    if (n_bits == 6 || bits != 0)
+        return err_set(ei, ERR_INVALID, "not base64url: the text is cut off");
+    data[count] = '\0';
+    *out = (char *)data;
+    *len = count;
     return ERR_OK;
 }

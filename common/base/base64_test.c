@@ -73,11 +73,47 @@ static void white_space_is_allowed_and_rubbish_is_not(void **state)
     arena_free(arena);
 }
 
+static void url_alphabet_has_one_spelling(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plain, *coded;
+        size_t len;
+    } cases[] = {
+        {"", "", 0},
+        {"f", "Zg", 1},
+        {"fo", "Zm8", 2},
+        {"foo", "Zm9v", 3},
+        {"\xfb\xff\xfe\x3e", "-__-Pg", 4},
+    };
+    struct arena *arena = arena_new();
+    char *out = NULL;
+    size_t len = 99;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *coded = cases[i].coded;
+        assert_string_equal(base64url_encode(arena, cases[i].plain, cases[i].len), coded);
+        assert_int_equal(base64url_decode(arena, coded, strlen(coded), &out, &len, NULL), ERR_OK);
+        assert_int_equal(len, cases[i].len);
+        assert_memory_equal(out, cases[i].plain, len);
+    }
+    /* Padding, the other alphabet, white space, and bits that carry nothing. */
+    static const char *const wrong[] = {"Zg==", "+//+Pg", "Zm 9v", "Zm9v\n",
+                                        "Z",    "Zh",     "Zm9",   "Zm9vA"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct errinfo ei = {0};
+        assert_int_equal(base64url_decode(arena, wrong[i], strlen(wrong[i]), &out, &len, &ei),
+                         ERR_INVALID);
+        assert_non_null(strstr(ei.text, "not base64url"));
+    }
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_of_rfc_4648),
         cmocka_unit_test(every_byte_survives),
+        cmocka_unit_test(url_alphabet_has_one_spelling),
         cmocka_unit_test(white_space_is_allowed_and_rubbish_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
