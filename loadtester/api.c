@@ -10,7 +10,7 @@ enum { NAME_LIMIT = 253 }; /* of Kubernetes (RFC 1123 subdomains) */
 
 bool tester_admits(struct tester_api *api, struct http_conn_request *req)
 {
-    if (!api->tokens || tokens_know(api->tokens, http_req_header(req, "authorization")))
+    if (!api->tokens || tokens_find(api->tokens, http_req_header(req, "authorization")))
         return true;
     http_reply_header(req, "WWW-Authenticate", "Bearer");
     http_reply_text(req, 401,

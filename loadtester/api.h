@@ -6,8 +6,8 @@
 #include <regex.h>
 
 #include "loadtester/runner.h"
-#include "loadtester/tokens.h"
 #include "net/server.h"
+#include "net/tokens.h"
 
 /* Each piece of output is made into an event for everybody who follows the task. */
 enum { TESTER_MAX_STREAMS = 64 };

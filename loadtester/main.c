@@ -386,7 +386,7 @@ static int run(struct tester *tester)
         api->runner = runner_new(loop, &options);
         api->gates = gates_new(tester->client, opt.gate_url);
         if (opt.token_file && *opt.token_file)
-            err = tokens_new(loop, opt.token_file, &api->tokens, &info);
+            err = tokens_new(loop, opt.token_file, NULL, &api->tokens, &info);
         if (err == ERR_OK)
             status = serve(tester, loop, &info);
         http_client_free(tester->client);

@@ -1,0 +1,143 @@
+/* rotation: when its owner is called, and when not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "net/rotation.h"
+
+static char dir[] = "/tmp/rotation_test.XXXXXX";
+static char first[64], second[64], pipe_path[64];
+static struct loop *loop;
+
+struct owner {
+    int calls;
+    bool takes;
+};
+
+static bool on_changed(void *arg)
+{
+    struct owner *owner = arg;
+    owner->calls++;
+    return owner->takes;
+}
+
+static void put(const char *path, const char *text)
+{
+    assert_int_equal(file_write(path, text, strlen(text), 0600, NULL), ERR_OK);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(first, sizeof(first), "%s/first", dir);
+    snprintf(second, sizeof(second), "%s/second", dir);
+    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", dir);
+    loop = loop_new(1000);
+    put(first, "1");
+    put(second, "2");
+    return mkfifo(pipe_path, 0600);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    loop_free(loop);
+    unlink(first);
+    unlink(second);
+    return unlink(pipe_path);
+}
+
+static void a_change_is_told_once(void **state)
+{
+    struct owner owner = {.takes = true};
+
+    (void)state;
+    struct rotation *rotation =
+        rotation_start(loop, (const char *const[]){first, NULL, second}, 3, on_changed, &owner);
+    rotation_look(rotation);
+    assert_int_equal(owner.calls, 0);
+    put(second, "3");
+    for (int i = 0; i < 2; i++) {
+        rotation_look(rotation);
+        assert_int_equal(owner.calls, 1);
+    }
+    /* what was in one file is now in the other */
+    put(first, "3");
+    put(second, "1");
+    rotation_look(rotation);
+    assert_int_equal(owner.calls, 2);
+    rotation_stop(rotation);
+    rotation_stop(NULL);
+}
+
+static void what_was_not_taken_is_told_again(void **state)
+{
+    struct owner owner = {.takes = false};
+
+    (void)state;
+    struct rotation *rotation =
+        rotation_start(loop, (const char *const[]){first}, 1, on_changed, &owner);
+    put(first, "bad");
+    rotation_look(rotation);
+    rotation_look(rotation);
+    assert_int_equal(owner.calls, 2);
+    put(first, "1"); /* what it was at first: still in use */
+    rotation_look(rotation);
+    assert_int_equal(owner.calls, 2);
+    unlink(first);
+    rotation_look(rotation);
+    rotation_look(rotation);
+    assert_int_equal(owner.calls, 4);
+    owner.takes = true;
+    put(first, "good");
+    rotation_look(rotation);
+    rotation_look(rotation);
+    assert_int_equal(owner.calls, 5);
+    rotation_stop(rotation);
+}
+
+static void a_pipe_is_left_alone(void **state)
+{
+    struct owner owner = {.takes = true};
+
+    (void)state;
+    struct rotation *rotation =
+        rotation_start(loop, (const char *const[]){pipe_path, first}, 2, on_changed, &owner);
+    rotation_look(rotation);
+    assert_int_equal(owner.calls, 0);
+    put(first, "other");
+    rotation_look(rotation);
+    assert_int_equal(owner.calls, 1);
+    rotation_stop(rotation);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    return rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_change_is_told_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_not_taken_is_told_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pipe_is_left_alone, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
