@@ -10,7 +10,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 
-enum { VERSION = 1, MAC_BYTES = 32, HEAD_BYTES = 3 + LINK_ID_BYTES + 8 + 8, N_TEXTS = 7 };
+enum { VERSION = 1, MAC_BYTES = 32, HEAD_BYTES = 4 + LINK_ID_BYTES + 8 + 8, N_TEXTS = 7 };
 enum {
     MAX_PAYLOAD = HEAD_BYTES + N_TEXTS * 2 + (N_TEXTS - 1) * LINK_MAX_NAME + LINK_MAX_REASON,
 };
@@ -135,7 +135,7 @@ static enum err check(struct link *link, struct errinfo *ei)
         return err_set(ei, ERR_INVALID, "revision: expected the one that is approved");
     if (link->expires_s <= 0)
         return err_set(ei, ERR_INVALID, "expires: expected a time after 1970");
-    if (link->for_s < 0)
+    if (link->for_ms < 0)
         return err_set(ei, ERR_INVALID, "for: expected no negative time");
     return ERR_OK;
 }
@@ -162,9 +162,10 @@ static size_t write_payload(struct link *link, unsigned char payload[MAX_PAYLOAD
     *at++ = VERSION;
     *at++ = (unsigned char)link->action;
     *at++ = (unsigned char)link->kind;
+    *at++ = link->verified;
     memcpy(at, link->id, LINK_ID_BYTES);
     at = put_number(at + LINK_ID_BYTES, link->expires_s);
-    at = put_number(at, link->for_s);
+    at = put_number(at, link->for_ms);
     for (size_t i = 0; i < N_TEXTS; i++) {
         const char *text = *text_of(link, &texts[i]);
         size_t len = strlen(text);
@@ -206,13 +207,14 @@ static bool read_payload(struct arena *arena, const unsigned char *payload, size
                          struct link *out)
 {
     if (len < HEAD_BYTES || payload[0] != VERSION || payload[1] >= LINK_ACTIONS ||
-        payload[2] >= LINK_KINDS)
+        payload[2] >= LINK_KINDS || payload[3] > 1)
         return false;
     out->action = (enum link_action)payload[1];
     out->kind = (enum link_kind)payload[2];
-    memcpy(out->id, payload + 3, LINK_ID_BYTES);
-    out->expires_s = get_number(payload + 3 + LINK_ID_BYTES);
-    out->for_s = get_number(payload + 3 + LINK_ID_BYTES + 8);
+    out->verified = payload[3];
+    memcpy(out->id, payload + 4, LINK_ID_BYTES);
+    out->expires_s = get_number(payload + 4 + LINK_ID_BYTES);
+    out->for_ms = get_number(payload + 4 + LINK_ID_BYTES + 8);
     size_t at = HEAD_BYTES;
     for (size_t i = 0; i < N_TEXTS; i++) {
         if (len - at < 2)

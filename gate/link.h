@@ -3,8 +3,9 @@
  * expires. Pure: the time, the random id and the keys are inputs.
  *
  *   token   = base64url(payload) "." base64url(HMAC-SHA256(key, payload))
- *   payload = version 1 | action | kind | 16 bytes id | expires | for (8 bytes each, big-endian)
- *             | namespace | name | hook | revision | who | issuer | reason (2 bytes length + UTF-8)
+ *   payload = version 1 | action | kind | verified | 16 bytes id | expires | for (8 bytes each,
+ *             big-endian) | namespace | name | hook | revision | who | issuer | reason (2 bytes
+ * length + UTF-8)
  *
  * A payload has one spelling, and so has its token: a change of any bit is noticed. That a link is
  * used only once is the database's rule (flagger_gate_link of schema.sql), not known here.
@@ -43,13 +44,14 @@ struct link {
     enum link_action action;
     enum link_kind kind;
     int64_t expires_s;      /* Unix time; from then on the link is worth nothing */
-    int64_t for_s;          /* how long what it lets through stays open, from its use; 0: no end */
+    int64_t for_ms;         /* how long what it lets through stays open, from its use; 0: no end */
     const char *namespace_; /* required, as name */
     const char *name;
     const char *hook;     /* "": every hook */
     const char *revision; /* "": every revision; required to approve */
     const char *who;      /* the name it acts as; "": nobody was named */
     const char *issuer;   /* who made it */
+    bool verified;        /* whoever made it had proven to be allowed to act as `who` */
     const char *reason;
 };
 

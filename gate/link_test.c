@@ -38,13 +38,14 @@ static struct link sample(void)
     struct link link = {.action = LINK_APPROVE,
                         .kind = LINK_OF_GATE,
                         .expires_s = NOW + 60,
-                        .for_s = 1800,
+                        .for_ms = 1800000,
                         .namespace_ = "test",
                         .name = "podinfo",
                         .hook = "promote",
                         .revision = "758df7c9fc",
                         .who = "alice",
                         .issuer = "pipeline",
+                        .verified = true,
                         .reason = "la mise en service n\xc2\xb0 7"};
     for (size_t i = 0; i < LINK_ID_BYTES; i++)
         link.id[i] = (unsigned char)(i * 17);
@@ -80,7 +81,7 @@ static void a_link_comes_back_as_it_was_made(void **state)
     assert_int_equal(out.action, LINK_APPROVE);
     assert_int_equal(out.kind, LINK_OF_GATE);
     assert_int_equal(out.expires_s, NOW + 60);
-    assert_int_equal(out.for_s, 1800);
+    assert_int_equal(out.for_ms, 1800000);
     assert_string_equal(out.namespace_, "test");
     assert_string_equal(out.name, "podinfo");
     assert_string_equal(out.hook, "promote");
@@ -88,6 +89,7 @@ static void a_link_comes_back_as_it_was_made(void **state)
     assert_string_equal(out.who, "alice");
     assert_string_equal(out.issuer, "pipeline");
     assert_string_equal(out.reason, link.reason);
+    assert_true(out.verified);
     assert_string_equal(link_id_text(&out, id), "00112233445566778899aabbccddeeff");
 }
 
@@ -105,7 +107,8 @@ static void what_is_left_out_is_empty(void **state)
     assert_int_equal(out.kind, LINK_OF_ROLLBACK);
     assert_string_equal(out.hook, "");
     assert_string_equal(out.reason, "");
-    assert_int_equal(out.for_s, 0);
+    assert_int_equal(out.for_ms, 0);
+    assert_false(out.verified);
 }
 
 static void every_flipped_bit_is_refused(void **state)
@@ -216,13 +219,14 @@ static void a_signed_payload_is_still_checked(void **state)
     size_t len;
     assert_int_equal(base64url_decode(arena, token, strcspn(token, "."), &payload, &len, NULL),
                      ERR_OK);
-    enum { ACTION = 1, KIND = 2, EXPIRES = 19, FOR = 27, TEXTS = 35 };
+    enum { ACTION = 1, KIND = 2, VERIFIED = 3, EXPIRES = 20, FOR = 28, TEXTS = 36 };
     static const struct {
         size_t at;
         unsigned char byte;
     } changes[] = {
-        {0, 2},         {ACTION, LINK_ACTIONS}, {KIND, LINK_KINDS}, {EXPIRES, 0x80},
-        {FOR, 0x80},    {TEXTS, 0xff},          {TEXTS + 1, 3},     {TEXTS + 1, 0},
+        {0, 2},         {ACTION, LINK_ACTIONS}, {KIND, LINK_KINDS},
+        {VERIFIED, 2},  {EXPIRES, 0x80},        {FOR, 0x80},
+        {TEXTS, 0xff},  {TEXTS + 1, 3},         {TEXTS + 1, 0},
         {TEXTS + 2, 0}, {TEXTS + 2, 0xc0},
     };
     struct link_key signing = key;
@@ -258,7 +262,7 @@ static void a_link_that_could_not_be_read_is_not_made(void **state)
     links[1].name = NULL;
     links[2].revision = "";
     links[3].expires_s = 0;
-    links[4].for_s = -1;
+    links[4].for_ms = -1;
     links[5].hook = repeat('h', LINK_MAX_NAME + 1);
     links[6].reason = repeat('r', LINK_MAX_REASON + 1);
     links[7].who = "\xff";

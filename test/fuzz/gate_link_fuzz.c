@@ -17,7 +17,7 @@ static enum link_verdict check(struct arena *arena, const char *token)
     enum link_verdict verdict = link_verify(arena, &key, 1, token, NOW, &link);
     if (verdict == LINK_GOOD || verdict == LINK_EXPIRED) {
         assert((verdict == LINK_GOOD) == (NOW < link.expires_s));
-        assert(*link.namespace_ && *link.name && link.for_s >= 0);
+        assert(*link.namespace_ && *link.name && link.for_ms >= 0);
         assert(link.action != LINK_APPROVE || *link.revision);
         enum err err = link_sign(arena, &key, &link, &again, NULL);
         assert(err == ERR_OK && strcmp(token, again) == 0);
