@@ -49,6 +49,8 @@ static void free_conn(uv_handle_t *handle)
 
     TAILQ_REMOVE(&server->conns, conn, link);
     server->conn_count--;
+    SSL_CTX_free(conn->tls);
+    free(conn->client_name);
     free(conn);
     if (server->accept_waiting)
         accept_next(server);
@@ -112,6 +114,9 @@ static void accept_next(struct http_server *server)
     conn->sock->on_close.data = conn;
     if (!server->unix_path)
         bound_waiting(server, conn);
+    conn->tls = server->accept.ssl_ctx;
+    if (conn->tls)
+        SSL_CTX_up_ref(conn->tls);
     h2o_accept(&server->accept, conn->sock);
 }
 
@@ -155,7 +160,7 @@ static void init_context(struct http_server *server)
     uv_walk(uv, unref_new, &walk);
 }
 
-static void init_h2o(struct http_server *server, SSL_CTX *tls)
+static void init_h2o(struct http_server *server)
 {
     const struct http_server_options *options = &server->options;
 
@@ -176,19 +181,15 @@ static void init_h2o(struct http_server *server, SSL_CTX *tls)
     handler->server = server;
     server_error_filter_register(server, path);
     init_context(server);
-    server->accept =
-        (h2o_accept_ctx_t){.ctx = &server->ctx, .hosts = server->conf.hosts, .ssl_ctx = tls};
+    server->accept.ctx = &server->ctx;
+    server->accept.hosts = server->conf.hosts;
 }
 
 enum err http_server_new(struct loop *loop, const struct http_server_options *options,
                          struct http_server **out, struct errinfo *ei)
 {
-    SSL_CTX *tls;
-    enum err err = server_tls_new(options, &tls, ei);
-
-    if (err != ERR_OK)
-        return err;
     struct http_server *server = heap_alloc(sizeof(*server));
+
     *server = (struct http_server){
         .options = *options,
         .loop = loop,
@@ -198,16 +199,19 @@ enum err http_server_new(struct loop *loop, const struct http_server_options *op
     };
     TAILQ_INIT(&server->conns);
     TAILQ_INIT(&server->requests);
-    err = server_listen(loop, options, on_connection, &server->listener, &server->port,
-                        &server->unix_path, ei);
+    enum err err = server_tls_start(server, ei);
+    if (err == ERR_OK)
+        err = server_listen(loop, options, on_connection, &server->listener, &server->port,
+                            &server->unix_path, ei);
     if (err != ERR_OK) {
-        SSL_CTX_free(tls);
+        server_tls_stop(server);
+        SSL_CTX_free(server->accept.ssl_ctx);
         free(server);
         return err;
     }
     server->listener->data = server;
     server->metrics = server_metrics_get(options->name);
-    init_h2o(server, tls);
+    init_h2o(server);
     loop_on_drain(loop, on_drain, server);
     *out = server;
     return ERR_OK;
@@ -247,6 +251,7 @@ void http_server_stop(struct http_server *server)
         return;
     server->stopping = true;
     server->accept_waiting = false;
+    server_tls_stop(server);
     loop_off_drain(server->loop, on_drain, server);
     uv_close((uv_handle_t *)server->listener, free_listener);
     server->listener = NULL;

@@ -39,8 +39,10 @@ struct http_server_options {
     size_t max_body;                 /* 0: 1 MiB; more is answered 413 */
     int64_t request_timeout_ms;      /* headers, body and keep-alive idle; 0: 30 s */
     int max_connections;             /* 0: 1024; further clients wait in the listen queue */
-    const char *tls_cert_file, *tls_key_file,
-        *tls_client_ca_file;  /* client CA: mutual TLS required */
+    /* PEM files, borrowed. New connections follow when they change (within 10 s); files that have
+     * become unfit are logged and leave what was read. Client CA: mutual TLS. */
+    const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
+    bool tls_client_optional; /* a client may show no certificate, but none of another CA */
     bool (*ready)(void *arg); /* /readyz: 200 or 503; NULL: ready while not draining */
     const char
         *name; /* metric prefix, e.g. "flagger_gate": {name}_http_requests_total{path,method,code},
@@ -69,6 +71,9 @@ const char *http_req_param(struct http_conn_request *req, const char *name);
 const char *http_req_header(struct http_conn_request *req, const char *name); /* NULL if absent */
 const char *http_req_body(const struct http_conn_request *req, size_t *len);  /* "" if none */
 const char *http_req_peer(struct http_conn_request *req);                     /* "127.0.0.1:1234" */
+/* Common name of the certificate that the client has shown and its CA has signed; UTF-8. NULL
+ * without one, and when it has no name or two. */
+const char *http_req_client_name(const struct http_conn_request *req);
 void http_req_on_gone(struct http_conn_request *req, void (*fn)(void *arg), void *arg);
 
 /* Body is copied. content_type NULL with an empty body sends none. */

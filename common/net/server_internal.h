@@ -38,6 +38,8 @@ struct server_conn {
     struct http_conn_request *request;
     size_t input_start; /* bytes that were buffered when watching began */
     int linger_fd;      /* a duplicate that outlives the close, or -1 */
+    SSL_CTX *tls;       /* held: h2o keeps a bare pointer to it until the client speaks; or NULL */
+    char *client_name;  /* of its verified certificate, or NULL */
     bool read_shut;     /* by us: an end of file then says nothing of the client */
 };
 
@@ -77,6 +79,7 @@ struct http_server {
     h2o_accept_ctx_t accept;
     struct http_server_options options; /* texts and routes are borrowed */
     struct loop *loop;
+    struct rotation *rotation;      /* of the TLS files; NULL without any, and once stopped */
     struct server_metrics *metrics; /* NULL: none kept */
     char *unix_path;
     uv_stream_t *listener; /* NULL once stopped */
@@ -97,9 +100,9 @@ enum err server_listen(struct loop *loop, const struct http_server_options *opti
                        uv_connection_cb on_connection, uv_stream_t **out, int *port,
                        char **unix_path, struct errinfo *ei) MUST_USE;
 
-/* server_tls.c: NULL in *out without a certificate. */
-enum err server_tls_new(const struct http_server_options *options, SSL_CTX **out,
-                        struct errinfo *ei) MUST_USE;
+/* server_tls.c: accept.ssl_ctx is NULL without a certificate, and follows the files. */
+enum err server_tls_start(struct http_server *server, struct errinfo *ei) MUST_USE;
+void server_tls_stop(struct http_server *server); /* no longer follows the files */
 
 /* server.c: h2o is done with the request of this connection. */
 void server_request_over(struct server_conn *conn);

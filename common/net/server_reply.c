@@ -65,7 +65,8 @@ void server_reply_begin(struct http_conn_request *r, int status, const char *con
     if (content_type)
         h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,
                        h2o_strdup(&req->pool, content_type, SIZE_MAX).base, strlen(content_type));
-    if (r->server->stopping)
+    /* The client comes again with a new handshake when the certificates have changed. */
+    if (r->server->stopping || r->conn->tls != r->server->accept.ssl_ctx)
         req->http1_is_persistent = 0;
 }
 

@@ -281,6 +281,11 @@ const char *http_req_param(struct http_conn_request *req, const char *name)
     return NULL;
 }
 
+const char *http_req_client_name(const struct http_conn_request *req)
+{
+    return req->conn->client_name;
+}
+
 const char *http_req_peer(struct http_conn_request *req)
 {
     struct sockaddr_storage addr;
