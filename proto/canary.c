@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "proto/canary_parts.h"
+#include "proto/spechash.h"
 
 enum { DEFAULT_DEADLINE_S = 600, FULL_WEIGHT = 100 };
 
@@ -132,4 +133,13 @@ enum err canary_view(struct arena *arena, struct json_object *object, struct can
     if (r.err != ERR_OK)
         return err_set(ei, r.err, "%s", r.info.text);
     return ERR_OK;
+}
+
+const char *canary_checksum(struct arena *arena, const struct canary *canary)
+{
+    char *checksum = arena_alloc(arena, SPECHASH_TEXT);
+
+    spechash_checksum(arena, canary->status.tracked_configs, canary->status.last_applied_spec,
+                      checksum);
+    return checksum;
 }

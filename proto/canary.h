@@ -193,4 +193,8 @@ struct canary {
 enum err canary_view(struct arena *arena, struct json_object *object, struct canary *out,
                      struct errinfo *ei) MUST_USE;
 
+/* The revision that the status speaks of, as webhooks are told it: its `checksum`. Owned by the
+ * arena. */
+const char *canary_checksum(struct arena *arena, const struct canary *canary);
+
 #endif

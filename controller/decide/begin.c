@@ -72,7 +72,7 @@ enum verdict begin_release(struct release *r)
         return VERDICT_GO;
     enum verdict verdict = r->router->settled(r->tick);
     /* the gate has let it begin when it waits for the primary */
-    if (verdict == VERDICT_GO && !capacity_waits(r, CAPACITY_BEGIN))
+    if (verdict == VERDICT_GO && !capacity_waits_to_begin(r))
         verdict = gates_confirm_rollout(r);
     if (verdict == VERDICT_GO)
         verdict = rollback_to_primary(r, CAPACITY_BEGIN);

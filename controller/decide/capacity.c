@@ -47,11 +47,22 @@ static const char *primary_text(struct release *r)
                         r->canary->namespace_);
 }
 
-/* A field of its own would be lost where the CRD is still Flagger's. */
-static const char *message_of(struct release *r, int replicas)
+/* Who waits to begin: its gate has let this revision through, and no other. */
+static const char *beginner_text(struct release *r)
 {
-    return arena_printf(r->tick->arena, "%s needs %d replicas for all traffic", primary_text(r),
-                        replicas);
+    return arena_printf(r->tick->arena, " before revision %s begins", gates_revision(r));
+}
+
+/* A field of its own would be lost where the CRD is still Flagger's. */
+static const char *message_of(struct release *r, int replicas, const char *reason)
+{
+    return arena_printf(r->tick->arena, "%s needs %d replicas for all traffic%s", primary_text(r),
+                        replicas, strcmp(reason, CAPACITY_BEGIN) == 0 ? beginner_text(r) : "");
+}
+
+bool capacity_waits_to_begin(struct release *r)
+{
+    return waits_for(r, CAPACITY_BEGIN) && strstr(status_message(r, condition), beginner_text(r));
 }
 
 int capacity_floor(struct release *r)
@@ -128,7 +139,7 @@ static enum verdict start_waiting(struct release *r, const char *reason)
         all = capacity_floor(r);
     if (all <= has)
         return VERDICT_GO;
-    status_tell(r, condition, reason, message_of(r, all));
+    status_tell(r, condition, reason, message_of(r, all, reason));
     release_say(r, "Waiting until %s has %d replicas for all traffic, it has %d", primary_text(r),
                 all, has);
     release_again(r, AGAIN_NOW);
@@ -183,7 +194,7 @@ enum verdict capacity_wait(struct release *r, const char *reason)
     /* a step that was routed before a crash is told now, not after the wait */
     status_int(r, "canaryWeight", r->weights.canary);
     /* what it began to wait for may have become something else */
-    status_tell(r, condition, reason, status_message(r, condition));
+    status_tell(r, condition, reason, message_of(r, asked, reason));
     release_wake(r, release_is_idle(r) && left > IDLE_LOOK_MS ? IDLE_LOOK_MS : left);
     return VERDICT_STOP;
 }

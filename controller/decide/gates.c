@@ -7,6 +7,21 @@
 #include "decide/release.h"
 #include "proto/spechash.h"
 
+/*
+ * What a hook is asked about. Before the start that is the revision which waits, under the checksum
+ * that the status will have of it (status_sync()): so that an approval names what it approves, and
+ * holds at the later gates. (Flagger sends the revision before it.)
+ */
+const char *gates_revision(struct release *r)
+{
+    char checksum[SPECHASH_TEXT];
+
+    if (release_is_analysing(r) || release_is_promoting(r))
+        return canary_checksum(r->tick->arena, r->canary);
+    spechash_checksum(r->tick->arena, r->info.configs, r->info.hash, checksum);
+    return arena_strdup(r->tick->arena, checksum);
+}
+
 enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
                        const char *passed_text, const struct canary_webhook **closed,
                        const struct hook_answer **answer)
@@ -17,7 +32,7 @@ enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
         const struct canary_webhook *hook = &analysis->webhooks[i];
         if (hook->type != type)
             continue;
-        if (!need_hook(r->tick, i, phase, answer))
+        if (!need_hook(r->tick, i, phase, gates_revision(r), answer))
             return VERDICT_NEED_FACTS;
         if (!(*answer)->passed) {
             *closed = hook;
@@ -78,12 +93,9 @@ static const struct gate promotion_gate = {
  * start can it be another than the one that is analysed. */
 static const char *waiting_revision(struct release *r, const struct gate *gate)
 {
-    char checksum[SPECHASH_TEXT];
-
-    if (gate->type != HOOK_CONFIRM_ROLLOUT)
-        return "";
-    spechash_checksum(r->tick->arena, r->info.configs, r->info.hash, checksum);
-    return arena_printf(r->tick->arena, " (revision %s)", checksum);
+    return gate->type == HOOK_CONFIRM_ROLLOUT
+               ? arena_printf(r->tick->arena, " (revision %s)", gates_revision(r))
+               : "";
 }
 
 /* False: the gate has not waited before this tick, and *since is now. */
@@ -147,7 +159,7 @@ static enum verdict ask_gate(struct release *r, const struct gate *gate, enum ph
         const struct canary_webhook *hook = &analysis->webhooks[i];
         if (hook->type != gate->type)
             continue;
-        if (!need_hook(r->tick, i, phase, &answer))
+        if (!need_hook(r->tick, i, phase, gates_revision(r), &answer))
             return VERDICT_NEED_FACTS;
         if (answer->passed) {
             release_say(r, "%s check %s passed", gate->passed, hook->name);
@@ -247,7 +259,7 @@ enum verdict gates_rollback(struct release *r)
         const struct hook_answer *answer;
         if (hook->type != HOOK_ROLLBACK)
             continue;
-        if (!need_hook(r->tick, i, r->canary->status.phase, &answer))
+        if (!need_hook(r->tick, i, r->canary->status.phase, gates_revision(r), &answer))
             return VERDICT_NEED_FACTS;
         if (answer->unasked) {
             release_warn(r, "Rollback hook %s could not be asked: %s", hook->name, answer->text);

@@ -197,6 +197,8 @@ enum verdict promote_begin(struct release *r);
 enum verdict capacity_wait(struct release *r, const char *reason);
 /* It waits for this; NULL: for anything. */
 bool capacity_waits(struct release *r, const char *reason);
+/* ... for CAPACITY_BEGIN, with this very revision. */
+bool capacity_waits_to_begin(struct release *r);
 /* The replicas that the primary's scaler must not go below; 0: whatever it wants. */
 int capacity_floor(struct release *r);
 /* The primary has pods that answer, though not all that it was asked for. */
@@ -213,6 +215,8 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why);
 /* The informing hooks at the end of a release. */
 void gates_post_rollout(struct release *r, enum phase phase);
 
+/* The checksum of the revision that this release is about: hooks are asked about it. */
+const char *gates_revision(struct release *r);
 /* For checks. GO: every hook of the type agreed (or there is none). STOP: one did not, and *closed
  * is it. */
 enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,

@@ -10,7 +10,7 @@
 static enum verdict rule_write_status(struct fixture *f, struct tick *tick)
 {
     const struct hook_answer *answer;
-    if (!need_hook(tick, 0, PHASE_Progressing, &answer))
+    if (!need_hook(tick, 0, PHASE_Progressing, "c1", &answer))
         return VERDICT_NEED_FACTS;
     assert_true(answer->passed);
     assert_string_equal(answer->text, "good");
@@ -71,6 +71,8 @@ static void our_own_status_write_does_not_wake_it(void **state)
 {
     struct fixture *f = *state;
     f->rule = rule_write_status;
+    f->asked = "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"Progressing\","
+               "\"checksum\":\"c1\"}";
     run_engine(f, false);
     assert_int_equal(f->decided, 1);
     assert_int_equal(f->hooks, 1);

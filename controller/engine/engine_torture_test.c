@@ -6,7 +6,7 @@ static enum verdict rule_everything(struct fixture *f, struct tick *tick)
     struct json_object *thing;
     const struct hook_answer *answer;
     if (!need_object(tick, &things, "test", "a", &thing) ||
-        !need_hook(tick, 0, PHASE_Progressing, &answer))
+        !need_hook(tick, 0, PHASE_Progressing, "c1", &answer))
         return VERDICT_NEED_FACTS;
     plan_a_status(f, tick);
     plan_event(tick, "Normal", PHASE_Progressing, "done");

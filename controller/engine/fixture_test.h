@@ -40,6 +40,7 @@ struct fixture {
     const char *target;      /* spec.targetRef.name */
     bool deleting;           /* and waits for our finalizer */
     const char *hook_fields; /* further ones of the webhook, NULL: none */
+    const char *asked;       /* what the webhook must be sent, NULL: anything */
     struct http_conn_request *watches[8];
     int n_watches;
     int fail_reads, fail_writes; /* the next so many answer with the status */
@@ -290,7 +291,11 @@ static void post_event(void *arg, struct http_conn_request *req)
 static void post_hook(void *arg, struct http_conn_request *req)
 {
     struct fixture *f = arg;
+    size_t len;
+    const char *body = http_req_body(req, &len);
     f->hooks++;
+    if (f->asked)
+        assert_string_equal(arena_strndup(f->arena, body, len), f->asked);
     if (!tortured(f, req))
         http_reply_text(req, 200, "good");
 }

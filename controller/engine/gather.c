@@ -207,9 +207,9 @@ static void fetch_hook(struct gather *gather, const struct need *need)
     const struct canary *canary = gather->tick->canary;
     const struct canary_webhook *webhook = &canary->analysis.webhooks[need->webhook];
     struct errand *errand = errand_new(gather, need);
-    errand->hook = hook_call_start(gather->context, canary->namespace_, webhook,
-                                   hook_body(gather->tick->arena, canary, webhook, need->phase),
-                                   on_need_hook, errand);
+    const char *body = hook_body(gather->tick->arena, canary, webhook, need->phase, need->checksum);
+    errand->hook =
+        hook_call_start(gather->context, canary->namespace_, webhook, body, on_need_hook, errand);
 }
 
 struct gather *gather_start(struct engine_context *context, struct deps *deps, struct tick *tick,

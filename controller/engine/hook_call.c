@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 #include "engine/hook_headers.h"
 #include "engine/secrets.h"
-#include "proto/spechash.h"
 #include "proto/webhook.h"
 
 enum {
@@ -284,11 +283,8 @@ void hook_call_cancel(struct hook_call *call)
 }
 
 const char *hook_body(struct arena *arena, const struct canary *canary,
-                      const struct canary_webhook *webhook, enum phase phase)
+                      const struct canary_webhook *webhook, enum phase phase, const char *checksum)
 {
-    char checksum[SPECHASH_TEXT];
-    spechash_checksum(arena, canary->status.tracked_configs, canary->status.last_applied_spec,
-                      checksum);
     struct webhook_message message = {
         .name = canary->name,
         .namespace_ = canary->namespace_,

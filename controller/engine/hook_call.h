@@ -30,8 +30,8 @@ void hook_call_cancel(struct hook_call *call);
 /* What hook_call_start() needs of a webhook, in the arena: without metadata. */
 struct canary_webhook hook_call_copy(struct arena *arena, const struct canary_webhook *webhook);
 
-/* The payload of a hook in a phase. Owned by the arena. */
+/* The payload of a hook in a phase, about the revision with this checksum. Owned by the arena. */
 const char *hook_body(struct arena *arena, const struct canary *canary,
-                      const struct canary_webhook *webhook, enum phase phase);
+                      const struct canary_webhook *webhook, enum phase phase, const char *checksum);
 
 #endif

@@ -144,7 +144,7 @@ static void post(struct outbox *outbox, const struct canary *canary,
     *letter = (struct letter){.arena = arena,
                               .namespace_ = arena_strdup(arena, canary->namespace_),
                               .webhook = hook_call_copy(arena, webhook)};
-    letter->body = hook_body(arena, canary, &told, phase);
+    letter->body = hook_body(arena, canary, &told, phase, canary_checksum(arena, canary));
     struct lane *lane =
         lane_get(outbox, arena_printf(arena, "%s.%s", canary->name, canary->namespace_));
     make_room(lane);

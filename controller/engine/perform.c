@@ -185,9 +185,11 @@ static void call_hook(struct perform *perform)
 {
     const struct canary *canary = perform->tick->canary;
     const struct canary_webhook *webhook = &canary->analysis.webhooks[perform->effect->webhook];
-    perform->hook = hook_call_start(
-        perform->context, canary->namespace_, webhook,
-        hook_body(perform->tick->arena, canary, webhook, perform->effect->phase), on_hook, perform);
+    struct arena *arena = perform->tick->arena;
+    const char *body =
+        hook_body(arena, canary, webhook, perform->effect->phase, canary_checksum(arena, canary));
+    perform->hook =
+        hook_call_start(perform->context, canary->namespace_, webhook, body, on_hook, perform);
 }
 
 /* --- the rest happens at once

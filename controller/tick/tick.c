@@ -112,11 +112,11 @@ bool need_metric(struct tick *tick, const struct metric_question *question,
     return false;
 }
 
-bool need_hook(struct tick *tick, int webhook_index, enum phase phase,
+bool need_hook(struct tick *tick, int webhook_index, enum phase phase, const char *checksum,
                const struct hook_answer **out)
 {
     assert(webhook_index >= 0 && webhook_index < tick->canary->analysis.n_webhooks);
-    const char *key = arena_printf(tick->arena, "hook %d", webhook_index);
+    const char *key = arena_printf(tick->arena, "hook %d about %s", webhook_index, checksum);
     const struct fact *fact = find_fact(tick, key);
 
     *out = NULL;
@@ -127,6 +127,7 @@ bool need_hook(struct tick *tick, int webhook_index, enum phase phase,
     struct need *need = record_need(tick, NEED_HOOK, key);
     need->webhook = webhook_index;
     need->phase = phase;
+    need->checksum = checksum;
     return false;
 }
 

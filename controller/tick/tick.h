@@ -105,13 +105,15 @@ struct metric_answer {
 bool need_metric(struct tick *tick, const struct metric_question *question,
                  const struct metric_answer **out);
 
-/* What a webhook of the canary said. Asked alone and in order, and sent at most once a tick. */
+/* What a webhook of the canary said. Asked alone and in order, and sent at most once a tick about
+ * the same revision. */
 struct hook_answer {
     bool passed;      /* 2xx up to 202, or 204 (proto/COMPATIBILITY.md) */
     const char *text; /* the response body (cut), or why there was none */
     bool unasked;     /* nothing was sent: a Secret of headersFrom is missing or wrong, see text */
 };
-bool need_hook(struct tick *tick, int webhook_index, enum phase phase,
+/* checksum: of the revision that it is asked about. */
+bool need_hook(struct tick *tick, int webhook_index, enum phase phase, const char *checksum,
                const struct hook_answer **out);
 
 /* --- what the engine does with needs
@@ -127,6 +129,7 @@ struct need {
     struct metric_question metric; /* METRIC */
     int webhook;                   /* HOOK */
     enum phase phase;
+    const char *checksum;
 };
 /* The tree is borrowed and must live as long as the tick; NULL: it does not exist. */
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object);

@@ -94,21 +94,24 @@ static void test_conflict_forgets_objects_only(void **state)
 
     assert_false(need_object(tick, &deployments, "test", "podinfo", &object));
     assert_false(need_metric(tick, &question, &answer));
-    assert_false(need_hook(tick, 1, PHASE_Progressing, &hook));
+    assert_false(need_hook(tick, 1, PHASE_Progressing, "c1", &hook));
     fact_object(tick, tick->needs, NULL);
     fact_metric(tick, tick->needs->next,
                 (struct metric_answer){.outcome = METRIC_VALUE, .value = 99.5});
     assert_int_equal(tick->needs->next->next->webhook, 1);
     assert_int_equal(tick->needs->next->next->phase, PHASE_Progressing);
+    assert_string_equal(tick->needs->next->next->checksum, "c1");
     fact_hook(tick, tick->needs->next->next, (struct hook_answer){.passed = true, .text = "ok"});
     facts_forget_objects(tick);
     tick_reset(tick);
     assert_false(need_object(tick, &deployments, "test", "podinfo", &object));
     assert_true(need_metric(tick, &question, &answer));
     assert_true(answer->value > 99.4 && answer->value < 99.6);
-    assert_true(need_hook(tick, 1, PHASE_Progressing, &hook));
+    assert_true(need_hook(tick, 1, PHASE_Progressing, "c1", &hook));
     assert_true(hook->passed);
-    assert_false(need_hook(tick, 0, PHASE_Progressing, &hook));
+    assert_false(need_hook(tick, 0, PHASE_Progressing, "c1", &hook));
+    /* what was said about one revision is not said about another */
+    assert_false(need_hook(tick, 1, PHASE_Progressing, "c2", &hook));
 }
 
 int main(void)

@@ -227,6 +227,26 @@ static const char *check_consent(struct model *model, const struct cluster *fact
     return NULL;
 }
 
+/* An approval names the revision that it is for, and holds at every gate of its release. */
+static const char *check_about(struct model *model, const struct cluster *facts,
+                               const struct cluster *after, const struct outcome *outcome,
+                               const struct step *step)
+{
+    const struct canary *canary = model_canary(model, facts);
+    const struct canary *is = model_canary(model, after);
+    struct json_object *patch = objects_patch_tree(model->objects, step->patch);
+    const char *applied = json_str_at(patch, "status", "lastAppliedSpec", NULL);
+    struct arena *arena = arena_new();
+    bool holds = true;
+
+    if (*outcome->about && is_analysing(canary))
+        holds = strcmp(outcome->about, canary_checksum(arena, canary)) == 0;
+    else if (*outcome->about && is && applied && *applied)
+        holds = strcmp(outcome->about, canary_checksum(arena, is)) == 0;
+    arena_free(arena);
+    return holds ? NULL : "a hook is asked about the revision that is released";
+}
+
 /* --- what the primary runs
  * --------------------------------------------------------------------------------- */
 
@@ -332,6 +352,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
 {
     const char *broken = check_consent(model, facts, before, after, outcome, step);
 
+    if (!broken && step->kind == EFFECT_STATUS)
+        broken = check_about(model, facts, after, outcome, step);
     if (broken)
         return broken;
     if (step->kind == EFFECT_STATUS)

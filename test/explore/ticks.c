@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,7 @@ struct attempt {
     bool wants_more;
     bool broken;
     uint8_t answers[QUESTIONS];
+    char about[SPECHASH_TEXT];
 };
 
 static sigjmp_buf broke;
@@ -166,8 +168,10 @@ static void answer_metric(struct tick *tick, const struct need *need, uint8_t an
     fact_metric(tick, need, fact);
 }
 
-static void answer_hook(struct tick *tick, const struct need *need, uint8_t answer)
+static void answer_hook(struct tick *tick, const struct need *need, uint8_t answer,
+                        struct attempt *attempt)
 {
+    snprintf(attempt->about, sizeof(attempt->about), "%s", need->checksum);
     fact_hook(
         tick, need,
         (struct hook_answer){.passed = answer == PASS, .text = answer == PASS ? "OK" : "refused"});
@@ -213,7 +217,7 @@ static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt 
         if (need->kind == NEED_METRIC)
             answer_metric(tick, need, answer);
         else
-            answer_hook(tick, need, answer);
+            answer_hook(tick, need, answer, attempt);
     }
     return true;
 }
@@ -292,6 +296,7 @@ static void add_outcome(struct ticks *ticks, const struct attempt *attempt, cons
     struct outcome outcome = {.first_step = ticks->n_steps, .broken = attempt->broken};
 
     memcpy(outcome.answers, attempt->answers, sizeof(outcome.answers));
+    memcpy(outcome.about, attempt->about, sizeof(outcome.about));
     for (const struct effect *effect = outcome.broken ? NULL : tick->plan->first; effect;
          effect = effect->next) {
         if (effect->kind == EFFECT_EVENT && strcmp(effect->event_type, "Warning") == 0)

@@ -7,6 +7,7 @@
 
 #include "decide/decide.h"
 #include "objects.h"
+#include "proto/spechash.h"
 
 /* The kinds of questions that a tick may ask the world; a scenario has at most one of each. */
 enum question {
@@ -40,6 +41,7 @@ struct outcome {
     bool warned;                /* a Warning event tells why nothing goes on */
     bool broken;                /* an assertion of the rules failed, or they asked without end */
     uint8_t answers[QUESTIONS]; /* enum answer */
+    char about[SPECHASH_TEXT];  /* the checksum that its webhooks were asked about, "" without */
 };
 
 struct ticks;

@@ -105,6 +105,8 @@ static const struct row {
     {"§9", "deletion at any moment", "delete", "test_deleted_after_each_write"},
     {"§10", "a DaemonSet", "targets", "test_a_node_that_joins_ends_no_release"},
     {"§12", "what each hook is sent", "hooks", "test_what_each_hook_is_sent"},
+    {"§12", "which revision each hook is about", "approval",
+     "test_an_approval_of_the_start_holds_to_the_end test_another_revision_is_asked_about_anew"},
     {"§13, §14", "events and alerts, text for text", "parity", "test_parity"},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

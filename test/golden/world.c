@@ -224,6 +224,9 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
     json_object_array_add(world->asked,
                           json_object_new_string(arena_printf(world->arena, "%s %s", hook->name,
                                                               phase_name(need->phase))));
+    if (*world->about && strcmp(world->about, need->checksum) != 0)
+        fail_msg("hooks of one tick are asked about %s and %s", world->about, need->checksum);
+    world->about = arena_strdup(world->arena, need->checksum);
     fact_hook(tick, need,
               (struct hook_answer){.passed = passed, .text = passed ? "OK" : "refused"});
 }
@@ -285,6 +288,16 @@ static void check_safety(struct world *world, const struct effect *effect)
     const char *image = world_image(world, "podinfo-primary");
     if (*image && !names(world->analysed, image))
         fail_msg("%s was promoted without having been analysed", image);
+}
+
+const char *world_checksum(struct world *world)
+{
+    struct canary canary;
+    struct errinfo ei;
+
+    if (revert_view(world->arena, world->canary, &canary, &ei) != ERR_OK)
+        fail_msg("revert_view: %s", ei.text);
+    return canary_checksum(world->arena, &canary);
 }
 
 /* --- effects
@@ -391,6 +404,10 @@ static void apply(struct world *world, const struct effect *effect)
         if (applied && *applied)
             world->analysed =
                 arena_printf(world->arena, "%s %s", world->analysed, world_image(world, "podinfo"));
+        if (applied && *applied && *world->about &&
+            strcmp(world->about, world_checksum(world)) != 0)
+            fail_msg("what was asked about is %s, what is released is %s", world->about,
+                     world_checksum(world));
     } else if (is_write(effect)) {
         write_object(world, effect);
     } else if (effect->text) {
@@ -446,7 +463,9 @@ const char *world_tick(struct world *world)
         fail_msg("revert_view: %s", ei.text);
     struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, world->due);
     tick->stepped_at_ms = world->stepped_at_ms;
+    const char *known = world_checksum(world);
     world->asked = json_own(world->arena, json_object_new_array());
+    world->about = "";
     for (int round = 0;; round++) {
         if (round == 50)
             fail_msg("the rules still miss facts after %d rounds", round);
@@ -458,6 +477,9 @@ const char *world_tick(struct world *world)
         for (const struct need *need = tick->needs; need; need = need->next)
             answer_need(world, tick, need);
     }
+    if (*world->about &&
+        (canary.status.phase == PHASE_Progressing || canary.status.phase == PHASE_WaitingPromotion))
+        assert_string_equal(world->about, known);
     const char *text = arena_strdup(world->arena, plan_print(tick));
     world->again = tick->plan->again;
     apply_plan(world, tick->plan);

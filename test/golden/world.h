@@ -20,6 +20,7 @@ struct world {
     const char *open;            /* names of rollback webhooks that agree; the others refuse */
     const char *unasked;         /* names of webhooks that cannot be asked */
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
+    const char *about;           /* the checksum that they were asked about, "" if none was */
     struct settings settings;
     bool drops_percent; /* the API server knows no requestMirror.percent */
     int64_t now_ms;
@@ -68,6 +69,8 @@ void world_initialise(struct world *world);
 
 const char *world_phase(struct world *world);
 int world_status_int(struct world *world, const char *key);
+/* of the revision that the status speaks of, as webhooks are told it */
+const char *world_checksum(struct world *world);
 /* "90/10" of the HTTPRoute */
 const char *world_weights(struct world *world);
 /* "deployments/podinfo-primary", of the target's kind */
