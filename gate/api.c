@@ -6,215 +6,134 @@
 #include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "gate/gates.h"
-#include "proto/webhook.h"
 
-static struct expo_metric checks = {.name = "flagger_gate_checks_total",
-                                    .help = "Gate checks by what was answered",
-                                    .type = EXPO_COUNTER,
-                                    .labels = {"gate", "answer"}};
 static struct expo_metric changes = {.name = "flagger_gate_changes_total",
-                                     .help = "Gates that were opened or closed",
+                                     .help = "Changes of gates that were asked for, by outcome",
                                      .type = EXPO_COUNTER,
-                                     .labels = {"gate", "change"}};
+                                     .labels = {"gate", "change", "outcome"}};
 
-enum { NAME_MAX_BYTES = 253 };
-
-/* One request that waits for the database. The client may go first: then only the answer is
- * dropped. */
-struct waiting {
-    struct http_conn_request *req; /* NULL: gone */
-    enum gate_kind kind;
-    bool open;  /* what a change asked for */
-    char *gate; /* "name.namespace", for the log */
+const struct http_route gate_routes[] = {
+    {"POST", "/gate/check", api_gate_check},
+    {"POST", "/gate/open", api_gate_open},
+    {"POST", "/gate/close", api_gate_close},
+    {NULL, "/gate/approve", api_gate_approve},
+    {NULL, "/gate/halt", api_gate_halt},
+    {"POST", "/rollback/check", api_rollback_check},
+    {"POST", "/rollback/open", api_rollback_open},
+    {"POST", "/rollback/close", api_rollback_close},
+    {"GET", "/v1/gates", api_gates_list},
+    {NULL, "/v1/gates/*", api_gates_one},
+    {"GET", "/v1/history", api_history},
+    {"GET", "/v1/freezes", api_freezes_list},
+    {"POST", "/v1/freezes", api_freezes_add},
+    {"DELETE", "/v1/freezes/*", api_freezes_end},
+    {NULL, NULL, NULL},
 };
 
-static const char *kind_name(enum gate_kind kind)
+void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info)
 {
-    return kind == GATE_ROLLBACK ? "rollback" : "gate";
+    int status = info->status >= 400 ? info->status : err == ERR_INVALID ? 400 : 503;
+    http_reply_error(req, status, info->text);
 }
+
+/* --- requests that wait
+ * --------------------------------------------------------------------------------
+ */
 
 static void on_gone(void *arg)
 {
-    struct waiting *waiting = arg;
-    waiting->req = NULL;
+    struct pending *pending = arg;
+    pending->req = NULL;
 }
 
-static void reply_error(struct http_conn_request *req, int status, const char *text)
+struct pending *pending_new(struct http_conn_request *req)
 {
-    struct arena *arena = http_req_arena(req);
-    struct json_object *body = json_own(arena, json_object_new_object());
-    json_set_str(body, "error", text);
-    http_reply_json(req, status, json_text(arena, body));
+    struct arena *arena = arena_new();
+    struct pending *pending = ARENA_NEW(arena, struct pending);
+    *pending = (struct pending){.req = req, .arena = arena};
+    http_req_on_gone(req, on_gone, pending);
+    return pending;
 }
 
-/* Which Canary is meant; answers 400 itself when that cannot be told. */
-static bool read_canary(struct http_conn_request *req, struct webhook_message *message)
+void pending_free(struct pending *pending)
 {
-    size_t len;
-    const char *body = http_req_body(req, &len);
+    arena_free(pending->arena);
+}
+
+void pending_reply(void *arg, enum err err, const struct errinfo *info, const char *json)
+{
+    struct pending *pending = arg;
+    if (pending->req && err != ERR_OK)
+        api_reply_error(pending->req, err, info);
+    else if (pending->req)
+        http_reply_json(pending->req, 200, json);
+    pending_free(pending);
+}
+
+static void log_change(const struct pending *pending, const char *json)
+{
+    const struct gate_change *c = &pending->change;
     struct errinfo info = {0};
-    if (webhook_parse(http_req_arena(req), body, len, message, &info) != ERR_OK) {
-        reply_error(req, 400, info.text);
+    struct json_object *result;
+    const char *outcome = "changed";
+    int64_t seq = 0;
+    if (json_parse(pending->arena, json, strlen(json), JSON_MAX_BYTES, &result, &info) == ERR_OK) {
+        seq = json_int_at(result, 0, "seq", NULL);
+        if (seq == 0)
+            outcome = "unchanged";
+    }
+    expo_add(&changes, 1, c->gate.kind, pending->closes ? "close" : "open", outcome);
+    if (seq == 0)
+        return;
+    log_info("gate_changed",
+             arena_printf(pending->arena, "%s.%s", c->gate.name, c->gate.namespace_),
+             pending->closes ? "the gate is closed" : "somebody lets it through",
+             LOG_STR("gate", c->gate.kind), LOG_STR("hook", c->gate.hook),
+             LOG_STR("revision", c->revision), LOG_STR("who", c->who), LOG_STR("via", c->via),
+             LOG_INT("seq", seq));
+}
+
+bool pending_note_change(struct pending *pending, enum err err, const struct errinfo *info,
+                         const char *json)
+{
+    struct http_conn_request *req = pending->req;
+    if (err == ERR_OK) {
+        log_change(pending, json);
+        return true;
+    }
+    bool refused = info->status >= 400 && info->status < 500;
+    expo_add(&changes, 1, pending->change.gate.kind, pending->closes ? "close" : "open",
+             refused ? "refused" : "unknown");
+    if (req && refused)
+        api_reply_error(req, err, info);
+    else if (req)
+        http_reply_error(req, 503,
+                         arena_printf(pending->arena,
+                                      "%s; whether it has changed is not known, ask again",
+                                      info->text));
+    return false;
+}
+
+void pending_changed(void *arg, enum err err, const struct errinfo *info, const char *json)
+{
+    struct pending *pending = arg;
+    if (pending_note_change(pending, err, info, json) && pending->req)
+        http_reply_json(pending->req, 200, json);
+    pending_free(pending);
+}
+
+bool api_sign(struct http_conn_request *req, const struct identity *identity, const char *said,
+              struct gate_change *change)
+{
+    bool named = *identity->name != '\0';
+    if (named && said && strcmp(said, identity->name) != 0) {
+        http_reply_error(req, 403,
+                         arena_printf(http_req_arena(req),
+                                      "who: the credentials are those of %s, leave it out",
+                                      identity->name));
         return false;
     }
-    if (!message->name || !*message->name || !message->namespace_ || !*message->namespace_) {
-        reply_error(
-            req, 400,
-            "expected a body that names the Canary: {\"name\": \"...\", \"namespace\": \"...\"}");
-        return false;
-    }
-    if (strlen(message->name) > NAME_MAX_BYTES || strlen(message->namespace_) > NAME_MAX_BYTES) {
-        reply_error(req, 400, "name and namespace: expected at most 253 bytes each");
-        return false;
-    }
+    change->who = named ? identity->name : said ? said : "anonymous";
+    change->verified = named && identity->verified;
     return true;
 }
-
-static struct waiting *wait_for(struct http_conn_request *req, enum gate_kind kind,
-                                const struct webhook_message *message)
-{
-    struct waiting *waiting = heap_alloc(sizeof(*waiting));
-    *waiting = (struct waiting){
-        .req = req, .kind = kind, .gate = heap_printf("%s.%s", message->name, message->namespace_)};
-    http_req_on_gone(req, on_gone, waiting);
-    return waiting;
-}
-
-static void waiting_free(struct waiting *waiting)
-{
-    free(waiting->gate);
-    free(waiting);
-}
-
-static void on_checked(void *arg, enum err err, const struct errinfo *info, bool open)
-{
-    struct waiting *waiting = arg;
-    expo_add(&checks, 1, kind_name(waiting->kind),
-             err != ERR_OK ? "unknown"
-             : open        ? "open"
-                           : "closed");
-    if (waiting->req) {
-        if (err != ERR_OK)
-            reply_error(waiting->req, 503, info->text);
-        else if (open)
-            http_reply_text(waiting->req, 200, "Approved");
-        else
-            http_reply_text(waiting->req, 403, "Forbidden");
-    }
-    waiting_free(waiting);
-}
-
-static void check(struct gate_api *api, struct http_conn_request *req, enum gate_kind kind)
-{
-    struct webhook_message message;
-    if (read_canary(req, &message))
-        gates_check(api->db, kind, message.namespace_, message.name, on_checked,
-                    wait_for(req, kind, &message));
-}
-
-static void on_set(void *arg, enum err err, const struct errinfo *info, bool open)
-{
-    struct waiting *waiting = arg;
-    const char *change = waiting->open ? "opened" : "closed";
-    if (err == ERR_OK) {
-        expo_add(&changes, 1, kind_name(waiting->kind), change);
-        log_info("gate_changed", waiting->gate, open ? "the gate is open" : "the gate is closed",
-                 LOG_STR("gate", kind_name(waiting->kind)));
-    }
-    if (waiting->req) {
-        if (err != ERR_OK)
-            reply_error(waiting->req, 503,
-                        arena_printf(http_req_arena(waiting->req),
-                                     "%s; whether the gate has changed is not known, ask again",
-                                     info->text));
-        else
-            http_reply(waiting->req, 202, NULL, "", 0);
-    }
-    waiting_free(waiting);
-}
-
-static void set(struct gate_api *api, struct http_conn_request *req, enum gate_kind kind, bool open)
-{
-    struct webhook_message message;
-    if (!read_canary(req, &message))
-        return;
-    struct waiting *waiting = wait_for(req, kind, &message);
-    waiting->open = open;
-    gates_set(api->db, kind, message.namespace_, message.name, open, on_set, waiting);
-}
-
-static void gate_check(void *arg, struct http_conn_request *req)
-{
-    check(arg, req, GATE_CONFIRM);
-}
-
-static void gate_open(void *arg, struct http_conn_request *req)
-{
-    set(arg, req, GATE_CONFIRM, true);
-}
-
-static void gate_close(void *arg, struct http_conn_request *req)
-{
-    set(arg, req, GATE_CONFIRM, false);
-}
-
-static void rollback_check(void *arg, struct http_conn_request *req)
-{
-    check(arg, req, GATE_ROLLBACK);
-}
-
-static void rollback_open(void *arg, struct http_conn_request *req)
-{
-    set(arg, req, GATE_ROLLBACK, true);
-}
-
-static void rollback_close(void *arg, struct http_conn_request *req)
-{
-    set(arg, req, GATE_ROLLBACK, false);
-}
-
-/* For specs that want a gate that is always open or always closed. */
-static void gate_approve(void *arg, struct http_conn_request *req)
-{
-    (void)arg;
-    http_reply_text(req, 200, "OK");
-}
-
-static void gate_halt(void *arg, struct http_conn_request *req)
-{
-    (void)arg;
-    http_reply_text(req, 403, "Forbidden");
-}
-
-static void on_listed(void *arg, enum err err, const struct errinfo *info, const char *json)
-{
-    struct waiting *waiting = arg;
-    if (waiting->req) {
-        if (err != ERR_OK)
-            reply_error(waiting->req, 503, info->text);
-        else
-            http_reply_json(waiting->req, 200, json);
-    }
-    waiting_free(waiting);
-}
-
-static void gates(void *arg, struct http_conn_request *req)
-{
-    struct gate_api *api = arg;
-    static const struct webhook_message all = {.name = "all", .namespace_ = "all"};
-    gates_list(api->db, on_listed, wait_for(req, GATE_CONFIRM, &all));
-}
-
-const struct http_route gate_routes[] = {
-    {"POST", "/gate/check", gate_check},
-    {"POST", "/gate/open", gate_open},
-    {"POST", "/gate/close", gate_close},
-    {NULL, "/gate/approve", gate_approve},
-    {NULL, "/gate/halt", gate_halt},
-    {"POST", "/rollback/check", rollback_check},
-    {"POST", "/rollback/open", rollback_open},
-    {"POST", "/rollback/close", rollback_close},
-    {"GET", "/gates", gates},
-    {NULL, NULL, NULL},
-};

@@ -196,6 +196,12 @@ void db_query(struct db *db, const char *sql, int n_params, const char *const *p
     poll_for(db, UV_READABLE | UV_WRITABLE);
 }
 
+void db_run(struct db *db, const struct db_statement *statement, const char *const *params,
+            db_done_fn done, void *arg)
+{
+    db_query(db, statement->sql, statement->n_params, params, done, arg);
+}
+
 static void one_line(char *text)
 {
     size_t len = strlen(text);
@@ -212,8 +218,16 @@ static void finish_first(struct db *db)
     struct errinfo info = {0};
     enum err err = ERR_OK;
     ExecStatusType status = PQresultStatus(query->result);
+    const char *state = PQresultErrorField(query->result, PG_DIAG_SQLSTATE);
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-        err = err_set(&info, ERR_RETRY, "database: %s", PQresultErrorMessage(query->result));
+        const char *text = PQresultErrorField(query->result, PG_DIAG_MESSAGE_PRIMARY);
+        if (state && strncmp(state, "FG", 2) == 0) {
+            err = err_set(&info, ERR_INVALID, "%s", text);
+            info.status = (int)strtol(state + 2, NULL, 10);
+        } else {
+            err = err_set(&info, ERR_RETRY, "database: %s", text ? text : "no result");
+            info.status = 503;
+        }
         one_line(info.text);
     }
     answer(query, err, &info);

@@ -19,7 +19,7 @@
 enum {
     DB_QUERY_TIMEOUT_MS = 5000,
     DB_CONNECT_TIMEOUT_MS = 5000,
-    DB_MAX_PARAMS = 8,
+    DB_MAX_PARAMS = 16,
     DB_MAX_IN_FLIGHT = 1024
 };
 
@@ -42,5 +42,19 @@ const char *db_trouble(const struct db *db);
 /* params are text, copied. */
 void db_query(struct db *db, const char *sql, int n_params, const char *const *params,
               db_done_fn done, void *arg);
+
+/* Which connections run a statement: checks never wait behind a change. */
+enum db_lane { DB_ASK, DB_CHANGE };
+
+struct db_statement {
+    const char *name, *sql;
+    int n_params;
+    enum db_lane lane;
+};
+
+/* A rule that was broken (SQLSTATE FGnnn) gives the HTTP status nnn in info->status and its
+ * sentence; every other failure 503. */
+void db_run(struct db *db, const struct db_statement *statement, const char *const *params,
+            db_done_fn done, void *arg);
 
 #endif

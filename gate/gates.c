@@ -5,97 +5,291 @@
 
 #include "base/arena.h"
 
-/*
- * Runs on every new connection, as one transaction. The lock makes two replicas that start together
- * take turns. A version the database has and we do not know means that a newer program was here:
- * better no gate than a wrong one.
- */
-const char gates_schema[] =
-    "SELECT pg_advisory_xact_lock(7207105);"
-    "SET LOCAL client_min_messages = warning;"
-    "CREATE TABLE IF NOT EXISTS flagger_gate_schema ("
-    "  version integer PRIMARY KEY,"
-    "  applied timestamptz NOT NULL DEFAULT now());"
-    "DO $$ BEGIN"
-    "  IF (SELECT max(version) FROM flagger_gate_schema) > 1 THEN"
-    "    RAISE EXCEPTION 'the gate tables have version %, this program knows version 1: use a "
-    "newer flagger-gate',"
-    "      (SELECT max(version) FROM flagger_gate_schema);"
-    "  END IF;"
-    "  IF NOT EXISTS (SELECT FROM flagger_gate_schema WHERE version = 1) THEN"
-    "    CREATE TABLE flagger_gates ("
-    "      kind text NOT NULL CHECK (kind IN ('gate', 'rollback')),"
-    "      namespace text NOT NULL,"
-    "      name text NOT NULL,"
-    "      open boolean NOT NULL,"
-    "      changed timestamptz NOT NULL DEFAULT now(),"
-    "      PRIMARY KEY (kind, namespace, name));"
-    "    INSERT INTO flagger_gate_schema (version) VALUES (1);"
-    "  END IF;"
-    "END $$;";
+/* Behind the answers of one gate process, so that a flood of checks writes no flood of rows. */
+enum { MAX_WAITS_IN_FLIGHT = 16 };
 
-static const char *const kinds[] = {[GATE_CONFIRM] = "gate", [GATE_ROLLBACK] = "rollback"};
+static const struct db_statement check = {
+    .name = "check",
+    .sql = "SELECT * FROM flagger_gate_check($1, $2, $3, $4, $5, $6)",
+    .n_params = 6,
+    .lane = DB_ASK};
+static const struct db_statement wait_ = {.name = "wait",
+                                          .sql = "SELECT flagger_gate_wait($1, $2, $3, $4, $5)",
+                                          .n_params = 5,
+                                          .lane = DB_CHANGE};
+static const struct db_statement waited = {.name = "waited",
+                                           .sql = "SELECT flagger_gate_waited($1, $2, $3)",
+                                           .n_params = 3,
+                                           .lane = DB_CHANGE};
+static const struct db_statement deadline = {.name = "deadline",
+                                             .sql = "SELECT flagger_gate_deadline($1, $2, $3, $4)",
+                                             .n_params = 4,
+                                             .lane = DB_CHANGE};
+static const struct db_statement open_ = {
+    .name = "open",
+    .sql = "SELECT row_to_json(r) FROM flagger_gate_open($1, $2, $3, $4, $5, coalesce($6, now() + "
+           "$7::bigint * interval '1 millisecond'), $8, $9, $10, $11) r",
+    .n_params = 11,
+    .lane = DB_CHANGE};
+static const struct db_statement close_ = {
+    .name = "close",
+    .sql = "SELECT row_to_json(r) FROM flagger_gate_close($1, $2, $3, $4, $5, $6, $7, $8) r",
+    .n_params = 8,
+    .lane = DB_CHANGE};
+static const struct db_statement policy_ = {
+    .name = "policy",
+    .sql = "SELECT json_build_object('seq', flagger_gate_policy($1, $2, $3, $4, $5, $6, $7, $8, "
+           "$9, $10, $11))",
+    .n_params = 11,
+    .lane = DB_CHANGE};
+static const struct db_statement list = {
+    .name = "list",
+    .sql = "SELECT json_build_object('gates', coalesce(json_agg(gate), '[]'), 'continue', "
+           "CASE WHEN count(*) = $5::integer THEN (array_agg(namespace || '/' || name || '/' || "
+           "kind))[$5::integer] ELSE '' END) "
+           "FROM flagger_gate_list($1, $2, $3, $4, $5::integer)",
+    .n_params = 5,
+    .lane = DB_ASK};
+static const struct db_statement show = {
+    .name = "show",
+    .sql = "SELECT json_build_object("
+           "'gates', json_build_array(flagger_gate_json('gate', $1, $2), "
+           "flagger_gate_json('rollback', $1, $2)), "
+           "'history', (SELECT coalesce(json_agg(entry ORDER BY seq DESC), '[]') FROM "
+           "(SELECT seq, entry FROM flagger_gate_history WHERE namespace = $1 AND name = $2 "
+           "ORDER BY seq DESC LIMIT 50) h))",
+    .n_params = 2,
+    .lane = DB_ASK};
+static const struct db_statement history = {
+    .name = "history",
+    .sql = "SELECT json_build_object('history', coalesce(json_agg(entry ORDER BY seq), '[]')) FROM "
+           "(SELECT seq, entry FROM flagger_gate_history WHERE ($1 = '' OR namespace = $1) AND "
+           "($2 = '' OR name = $2) AND seq > $3::bigint ORDER BY seq LIMIT $4::integer) h",
+    .n_params = 4,
+    .lane = DB_ASK};
+static const struct db_statement freeze = {
+    .name = "freeze",
+    .sql = "SELECT row_to_json(r) FROM flagger_gate_freeze($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+           "$10, $11) r",
+    .n_params = 11,
+    .lane = DB_CHANGE};
+static const struct db_statement unfreeze = {
+    .name = "unfreeze",
+    .sql = "SELECT json_build_object('seq', flagger_gate_unfreeze($1, $2, $3, $4, $5))",
+    .n_params = 5,
+    .lane = DB_CHANGE};
+static const struct db_statement freezes = {
+    .name = "freezes",
+    .sql = "SELECT json_build_object('freezes', coalesce(json_agg(flagger_gate_freeze_json(f) "
+           "ORDER BY f.id), '[]')) FROM flagger_gate_freezes f",
+    .n_params = 0,
+    .lane = DB_ASK};
+
+const struct db_statement *const gates_statements[] = {
+    &check, &wait_, &waited,  &deadline, &open_,    &close_,  &policy_,
+    &list,  &show,  &history, &freeze,   &unfreeze, &freezes, NULL};
+
+static const char *bool_text(bool value)
+{
+    return value ? "t" : "f";
+}
+
+/* --- checks
+ * -----------------------------------------------------------------------------------------------
+ */
+
+struct checking {
+    struct db *db;
+    struct arena *arena;
+    struct gate_name gate;
+    const char *revision, *phase;
+    gates_check_fn done;
+    void *arg;
+    bool after_deadline; /* asked again, once what the deadline says has happened */
+};
+
+static int waits_in_flight;
+
+static void ask(struct checking *checking);
+
+static void on_wait_kept(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    /* The next check brings it again. */
+    (void)arg, (void)err, (void)info, (void)result;
+    waits_in_flight--;
+}
+
+static void keep_wait(const struct checking *c, bool open)
+{
+    const char *const params[] = {c->gate.namespace_, c->gate.name, c->gate.hook, c->phase,
+                                  c->revision};
+    if (waits_in_flight >= MAX_WAITS_IN_FLIGHT)
+        return;
+    waits_in_flight++;
+    db_run(c->db, open ? &waited : &wait_, params, on_wait_kept, NULL);
+}
+
+static void answer(struct checking *c, enum err err, const struct errinfo *info, bool open)
+{
+    c->done(c->arg, err, info, open);
+    arena_free(c->arena);
+}
+
+static void on_deadline(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct checking *c = arg;
+    (void)result;
+    if (err != ERR_OK) {
+        answer(c, err, info, false);
+        return;
+    }
+    c->after_deadline = true;
+    ask(c);
+}
+
+static bool is_true(PGresult *result, int column)
+{
+    return strcmp(PQgetvalue(result, 0, column), "t") == 0;
+}
+
+static void on_check(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct checking *c = arg;
+    if (err != ERR_OK) {
+        answer(c, err, info, false);
+        return;
+    }
+    bool open = is_true(result, 0), waits = is_true(result, 1), stale = is_true(result, 2);
+    if (!open && is_true(result, 3) && !c->after_deadline) {
+        const char *const params[] = {c->gate.namespace_, c->gate.name, c->gate.hook, c->revision};
+        db_run(c->db, &deadline, params, on_deadline, c);
+        return;
+    }
+    if (strcmp(c->gate.kind, "gate") == 0 && (open ? waits : stale))
+        keep_wait(c, open);
+    answer(c, ERR_OK, info, open);
+}
+
+static void ask(struct checking *c)
+{
+    const char *const params[] = {c->gate.kind, c->gate.namespace_, c->gate.name,
+                                  c->gate.hook, c->revision,        c->phase};
+    db_run(c->db, &check, params, on_check, c);
+}
+
+void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
+                 const char *phase, gates_check_fn done, void *arg)
+{
+    struct arena *arena = arena_new();
+    struct checking *c = ARENA_NEW(arena, struct checking);
+    *c = (struct checking){.db = db,
+                           .arena = arena,
+                           .gate = {.kind = arena_strdup(arena, gate->kind),
+                                    .namespace_ = arena_strdup(arena, gate->namespace_),
+                                    .name = arena_strdup(arena, gate->name),
+                                    .hook = arena_strdup(arena, gate->hook)},
+                           .revision = arena_strdup(arena, revision),
+                           .phase = arena_strdup(arena, phase),
+                           .done = done,
+                           .arg = arg};
+    ask(c);
+}
+
+/* --- everything else answers with JSON
+ * ----------------------------------------------------------------------
+ */
 
 struct asked {
-    gates_done_fn done;
+    gates_json_fn done;
     void *arg;
 };
 
-static struct asked *asked_new(gates_done_fn done, void *arg)
-{
-    struct asked *asked = heap_alloc(sizeof(*asked));
-    *asked = (struct asked){.done = done, .arg = arg};
-    return asked;
-}
-
-/* Both statements give the row's `open`, or no row. */
-static void on_open(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_json(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
     struct asked *asked = arg;
-    bool open =
-        err == ERR_OK && PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
-    asked->done(asked->arg, err, info, open);
+    asked->done(asked->arg, err, info, err == ERR_OK ? PQgetvalue(result, 0, 0) : NULL);
     free(asked);
 }
 
-void gates_check(struct db *db, enum gate_kind kind, const char *namespace_, const char *name,
-                 gates_done_fn done, void *arg)
+static void run(struct db *db, const struct db_statement *statement, const char *const *params,
+                gates_json_fn done, void *arg)
 {
-    const char *const params[] = {kinds[kind], namespace_, name};
-    db_query(db, "SELECT open FROM flagger_gates WHERE kind = $1 AND namespace = $2 AND name = $3",
-             3, params, on_open, asked_new(done, arg));
+    struct asked *asked = heap_alloc(sizeof(*asked));
+    *asked = (struct asked){.done = done, .arg = arg};
+    db_run(db, statement, params, on_json, asked);
 }
 
-void gates_set(struct db *db, enum gate_kind kind, const char *namespace_, const char *name,
-               bool open, gates_done_fn done, void *arg)
+void gates_open(struct db *db, const struct gate_change *c, gates_json_fn done, void *arg)
 {
-    const char *const params[] = {kinds[kind], namespace_, name, open ? "t" : "f"};
-    db_query(
-        db,
-        "INSERT INTO flagger_gates (kind, namespace, name, open) VALUES ($1, $2, $3, $4)"
-        " ON CONFLICT (kind, namespace, name) DO UPDATE SET open = excluded.open, changed = now()"
-        " RETURNING open",
-        4, params, on_open, asked_new(done, arg));
+    const char *const params[] = {
+        c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,           c->revision,
+        c->expires,   c->for_ms,          c->who,       bool_text(c->verified), c->via,
+        c->reason};
+    run(db, &open_, params, done, arg);
 }
 
-struct listed {
-    gates_list_fn done;
-    void *arg;
-};
-
-static void on_list(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+void gates_close(struct db *db, const struct gate_change *c, gates_json_fn done, void *arg)
 {
-    struct listed *listed = arg;
-    listed->done(listed->arg, err, info, err == ERR_OK ? PQgetvalue(result, 0, 0) : NULL);
-    free(listed);
+    const char *const params[] = {c->gate.kind, c->gate.namespace_,     c->gate.name, c->gate.hook,
+                                  c->who,       bool_text(c->verified), c->via,       c->reason};
+    run(db, &close_, params, done, arg);
 }
 
-void gates_list(struct db *db, gates_list_fn done, void *arg)
+void gates_set_policy(struct db *db, const struct gate_change *c, const struct gate_policy *policy,
+                      gates_json_fn done, void *arg)
 {
-    struct listed *listed = heap_alloc(sizeof(*listed));
-    *listed = (struct listed){.done = done, .arg = arg};
-    db_query(db,
-             "SELECT coalesce(json_agg(g), '[]') FROM (SELECT kind, namespace, name, open, changed"
-             " FROM flagger_gates ORDER BY namespace, name, kind LIMIT 1000) g",
-             0, NULL, on_list, listed);
+    const char *const params[] = {c->gate.kind,
+                                  c->gate.namespace_,
+                                  c->gate.name,
+                                  policy->quorum,
+                                  policy->approvers,
+                                  policy->deadline_ms,
+                                  policy->on_deadline,
+                                  c->who,
+                                  bool_text(c->verified),
+                                  c->via,
+                                  c->reason};
+    run(db, &policy_, params, done, arg);
+}
+
+void gates_list(struct db *db, const char *namespace_, const struct gate_name *after,
+                const char *limit, gates_json_fn done, void *arg)
+{
+    const char *const params[] = {namespace_, after->namespace_, after->name, after->kind, limit};
+    run(db, &list, params, done, arg);
+}
+
+void gates_show(struct db *db, const char *namespace_, const char *name, gates_json_fn done,
+                void *arg)
+{
+    const char *const params[] = {namespace_, name};
+    run(db, &show, params, done, arg);
+}
+
+void gates_history(struct db *db, const char *namespace_, const char *name, const char *after,
+                   const char *limit, gates_json_fn done, void *arg)
+{
+    const char *const params[] = {namespace_, name, after, limit};
+    run(db, &history, params, done, arg);
+}
+
+void gates_freeze(struct db *db, const struct gate_change *c, const struct gate_freeze *f,
+                  gates_json_fn done, void *arg)
+{
+    const char *const params[] = {c->gate.namespace_,     c->gate.name,    f->from,  f->until,
+                                  f->weekly_from,         f->weekly_until, f->zone,  c->who,
+                                  bool_text(c->verified), c->via,          c->reason};
+    run(db, &freeze, params, done, arg);
+}
+
+void gates_unfreeze(struct db *db, const char *id, const struct gate_change *c, gates_json_fn done,
+                    void *arg)
+{
+    const char *const params[] = {id, c->who, bool_text(c->verified), c->via, c->reason};
+    run(db, &unfreeze, params, done, arg);
+}
+
+void gates_freezes(struct db *db, gates_json_fn done, void *arg)
+{
+    run(db, &freezes, NULL, done, arg);
 }

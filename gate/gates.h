@@ -1,33 +1,85 @@
 /*
- * The gates: which are open, in PostgreSQL. A gate that nobody has opened is closed.
+ * The gates as the database keeps them (schema.sql): asking, changing, reading.
  *
- * A Canary has two: `gate` (confirm-rollout, confirm-traffic-increase, confirm-promotion) and
- * `rollback`. They are named by the Canary's name and namespace, as in Flagger's load tester
- * (contract/metrics.md §7).
+ * A gate is a kind (`gate` for hooks of the confirm types, `rollback`), and the namespace and name
+ * of a Canary. It lets a check through when it has a pass for that hook and revision. Every
+ * function here is one statement, and so one transaction; the rules are in schema.sql.
+ *
+ * Errors: info->status is the HTTP status to answer with; 503 with ERR_RETRY when the database did
+ * not answer, 4xx when a rule was broken.
  */
 #ifndef GATE_GATES_H
 #define GATE_GATES_H
 
 #include "gate/db.h"
 
-/* The idempotent script that makes or upgrades the tables. */
-extern const char gates_schema[];
+/* Texts are borrowed until the starter returns. */
+struct gate_name {
+    const char *kind; /* "gate" or "rollback" */
+    const char *namespace_, *name;
+    const char *hook; /* "": every hook, or a check that names none */
+};
 
-enum gate_kind { GATE_CONFIRM, GATE_ROLLBACK };
+/* A change, who wants it and why. */
+struct gate_change {
+    struct gate_name gate;
+    const char *revision;  /* "": every revision */
+    const char *expires;   /* RFC 3339, or NULL */
+    const char *for_ms;    /* from now on, or NULL; both NULL: until it is closed */
+    const char *who, *via; /* via: "api", "webhook", "link" */
+    bool verified;         /* the name was proven */
+    const char *reason;    /* "" if none was given */
+};
 
-/* open is meaningless unless err is ERR_OK. Exactly once, never before the starter has returned. */
-typedef void (*gates_done_fn)(void *arg, enum err err, const struct errinfo *info, bool open);
-
-void gates_check(struct db *db, enum gate_kind kind, const char *namespace_, const char *name,
-                 gates_done_fn done, void *arg);
-void gates_set(struct db *db, enum gate_kind kind, const char *namespace_, const char *name,
-               bool open, gates_done_fn done, void *arg);
-
-/* Every gate that was ever set, as a JSON array by namespace and name:
- * [{"kind","namespace","name","open","changed"}], at most 1,000. json is borrowed, NULL on failure.
- */
-typedef void (*gates_list_fn)(void *arg, enum err err, const struct errinfo *info,
+/* Every callback comes exactly once, never before the starter has returned. open is meaningless
+ * unless err is ERR_OK. */
+typedef void (*gates_check_fn)(void *arg, enum err err, const struct errinfo *info, bool open);
+/* json: what the API answers; borrowed, NULL on failure. */
+typedef void (*gates_json_fn)(void *arg, enum err err, const struct errinfo *info,
                               const char *json);
-void gates_list(struct db *db, gates_list_fn done, void *arg);
+
+/* A check that is told to wait is written down, behind the answer; one whose deadline has passed
+ * has what the policy says happen first. phase and revision are the message's, "" if none. */
+void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
+                 const char *phase, gates_check_fn done, void *arg);
+/* {"changed","open","votes","quorum","seq"} */
+void gates_open(struct db *db, const struct gate_change *change, gates_json_fn done, void *arg);
+void gates_close(struct db *db, const struct gate_change *change, gates_json_fn done, void *arg);
+
+/* quorum is a number, approvers a PostgreSQL array, deadline_ms a number or NULL, on_deadline
+ * "open", "rollback" or NULL. approvers NULL takes the policy away. {"seq"} */
+struct gate_policy {
+    const char *quorum, *approvers, *deadline_ms, *on_deadline;
+};
+void gates_set_policy(struct db *db, const struct gate_change *change,
+                      const struct gate_policy *policy, gates_json_fn done, void *arg);
+
+/* Gates after `after` in the order of namespace, name and kind, `limit` at most (text of a number):
+ * {"gates":[...],"continue":"namespace/name/kind"}; continue only where there are more. namespace_
+ * "": all. */
+void gates_list(struct db *db, const char *namespace_, const struct gate_name *after,
+                const char *limit, gates_json_fn done, void *arg);
+/* Both gates of a Canary and its last 50 history entries, newest first. */
+void gates_show(struct db *db, const char *namespace_, const char *name, gates_json_fn done,
+                void *arg);
+/* {"history":[...]}, oldest first, after the entry number `after`; namespace_ and name "": all. */
+void gates_history(struct db *db, const char *namespace_, const char *name, const char *after,
+                   const char *limit, gates_json_fn done, void *arg);
+
+/* What checks must not get through, and when. NULL: unbounded; the three of the week together, in
+ * minutes since Monday 0:00. */
+struct gate_freeze {
+    const char *from, *until;
+    const char *weekly_from, *weekly_until, *zone;
+};
+/* change->gate: namespace and name, "" for all. {"id","seq"} */
+void gates_freeze(struct db *db, const struct gate_change *change, const struct gate_freeze *freeze,
+                  gates_json_fn done, void *arg);
+void gates_unfreeze(struct db *db, const char *id, const struct gate_change *change,
+                    gates_json_fn done, void *arg);
+void gates_freezes(struct db *db, gates_json_fn done, void *arg); /* {"freezes":[...]} */
+
+/* Every statement of this file, NULL-ended: what a connection prepares. */
+extern const struct db_statement *const gates_statements[];
 
 #endif

@@ -3,8 +3,8 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "gate/api.h"
-#include "gate/gates.h"
 #include "gate/resolve.h"
+#include "gate/schema.h"
 
 static struct {
     const char *address, *database, *log_level;
@@ -60,7 +60,15 @@ static const struct option_program program = {
         "\n"
         "/rollback/check, /rollback/open and /rollback/close are the same for hooks of type "
         "rollback.\n"
-        "/gate/approve always passes, /gate/halt never does, GET /gates lists what was set.\n"
+        "/gate/approve always passes, /gate/halt never does. /v1 opens for a time, for a hook "
+        "(?hook=NAME in\n"
+        "the URL of the webhook) or exactly one revision, asks for several approvers, and knows "
+        "freezes:\n"
+        "\n"
+        "    curl http://flagger-gate/v1/gates\n"
+        "    curl -H 'Content-Type: application/json' -d '{\"revision\": \"6f7d9c5b4\", "
+        "\"reason\": \"looks good\"}' \\\n"
+        "        http://flagger-gate/v1/gates/test/podinfo/approve\n"
         "\n"
         "The tables are made, and upgraded, at start. While the database cannot be reached every "
         "check\n"
@@ -88,6 +96,7 @@ static int run(void)
         log_error("start_failed", NULL, info.text);
         return 2;
     }
+    struct arena *arena = arena_new();
     struct loop *loop = loop_new(10000);
     struct gate_api api = {0};
     struct http_server *server = NULL;
@@ -102,7 +111,7 @@ static int run(void)
     if (http_server_new(loop, &options, &server, &info) != ERR_OK) {
         log_error("start_failed", NULL, info.text);
     } else {
-        api.db = db_new(loop, database, gates_schema);
+        api.db = db_new(loop, database, schema_script(arena));
         loop_on_drain(loop, on_drain, &api);
         log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
                  LOG_INT("port", http_server_port(server)));
@@ -111,6 +120,7 @@ static int run(void)
         db_free(api.db);
     }
     loop_free(loop);
+    arena_free(arena);
     return status;
 }
 

@@ -68,6 +68,9 @@ http_req_path(const struct http_conn_request *req); /* decoded? no: as sent, wit
 const char *http_req_query(const struct http_conn_request *req); /* after '?', "" if none */
 /* Value of a query parameter, percent-decoded, NULL if absent; the first one wins. */
 const char *http_req_param(struct http_conn_request *req, const char *name);
+/* Segment of the path, from 0, percent-decoded: of "/v1/gates" the second is "gates". NULL past the
+ * end. */
+const char *http_req_segment(struct http_conn_request *req, int index);
 const char *http_req_header(struct http_conn_request *req, const char *name); /* NULL if absent */
 const char *http_req_body(const struct http_conn_request *req, size_t *len);  /* "" if none */
 const char *http_req_peer(struct http_conn_request *req);                     /* "127.0.0.1:1234" */

@@ -245,13 +245,13 @@ static int hex_digit(char c)
 }
 
 /* The router has refused requests with broken escapes or %00 before any handler sees them. */
-static char *decode(struct arena *arena, const char *text, size_t len)
+static char *decode(struct arena *arena, const char *text, size_t len, bool form)
 {
     char *out = arena_alloc(arena, len + 1);
     size_t n = 0;
 
     for (size_t i = 0; i < len; i++) {
-        if (text[i] == '+') {
+        if (text[i] == '+' && form) {
             out[n++] = ' ';
         } else if (text[i] == '%' && i + 2 < len && hex_digit(text[i + 1]) >= 0 &&
                    hex_digit(text[i + 2]) >= 0) {
@@ -272,8 +272,8 @@ const char *http_req_param(struct http_conn_request *req, const char *name)
         size_t len = strcspn(p, "&");
         const char *equals = memchr(p, '=', len);
         size_t name_len = equals ? (size_t)(equals - p) : len;
-        if (strcmp(decode(req->arena, p, name_len), name) == 0)
-            return equals ? decode(req->arena, equals + 1, len - name_len - 1) : "";
+        if (strcmp(decode(req->arena, p, name_len, true), name) == 0)
+            return equals ? decode(req->arena, equals + 1, len - name_len - 1, true) : "";
         p += len;
         if (*p == '&')
             p++;
@@ -284,6 +284,19 @@ const char *http_req_param(struct http_conn_request *req, const char *name)
 const char *http_req_client_name(const struct http_conn_request *req)
 {
     return req->conn->client_name;
+}
+
+const char *http_req_segment(struct http_conn_request *req, int index)
+{
+    const char *p = req->path;
+
+    while (*p == '/') {
+        size_t len = strcspn(++p, "/");
+        if (index-- == 0)
+            return decode(req->arena, p, len, false);
+        p += len;
+    }
+    return NULL;
 }
 
 const char *http_req_peer(struct http_conn_request *req)

@@ -20,7 +20,7 @@ setup() {
 
 teardown() {
     [ -z "${DAEMON_PID:-}" ] || daemon_gone || kill -KILL "$DAEMON_PID"
-    pg_sql 'DROP TABLE IF EXISTS flagger_gates, flagger_gate_schema' >/dev/null 2>&1 || true
+    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1 || true
 }
 
 gate_start() {
@@ -76,8 +76,8 @@ gate_start() {
 @test "it says what was set" {
     gate_start
     answers 202 POST /gate/open "$PODINFO"
-    curl -s "$DAEMON_URL/gates" | jq -e 'length == 1 and .[0].name == "podinfo" and .[0].open and .[0].kind == "gate"'
-    curl -s "$DAEMON_URL/metrics" | grep -q 'flagger_gate_changes_total{gate="gate",change="opened"} 1'
+    curl -s "$DAEMON_URL/v1/gates" | jq -e '.gates | length == 1 and .[0].name == "podinfo" and .[0].open and .[0].kind == "gate"'
+    curl -s "$DAEMON_URL/metrics" | grep -q 'flagger_gate_changes_total{gate="gate",change="open",outcome="changed"} 1'
     daemon_stop
 }
 
@@ -118,7 +118,7 @@ gate_start() {
 @test "tables of a newer version are refused, not used" {
     gate_start
     daemon_stop
-    pg_sql 'INSERT INTO flagger_gate_schema (version) VALUES (2)'
+    pg_sql 'INSERT INTO flagger_gate_schema (version) VALUES (99)'
     daemon_start "$GATE" --database "$PG_DSN"
     eventually 10 grep -q 'use a newer flagger-gate' "$DAEMON_LOG"
     answers 503 POST /gate/check "$PODINFO"
