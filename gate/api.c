@@ -6,6 +6,7 @@
 #include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "gate/page.h"
 
 static struct expo_metric changes = {.name = "flagger_gate_changes_total",
                                      .help = "Changes of gates that were asked for, by outcome",
@@ -27,6 +28,8 @@ const struct http_route gate_routes[] = {
     {"GET", "/v1/freezes", api_freezes_list},
     {"POST", "/v1/freezes", api_freezes_add},
     {"DELETE", "/v1/freezes/*", api_freezes_end},
+    {"GET", "/", page_serve},
+    {"GET", "/page/*", page_serve},
     {NULL, NULL, NULL},
 };
 

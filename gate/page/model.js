@@ -1,0 +1,115 @@
+// What the gates' data means, without a document: who waits, what lets through, and the words for it.
+
+const pad = (n) => String(n).padStart(2, "0");
+
+// A length of time, in milliseconds, for people.
+export function span(ms) {
+    const s = Math.max(0, Math.floor(ms / 1000));
+    if (s < 60) return `${s} s`;
+    if (s < 3600) return `${Math.floor(s / 60)} min ${pad(s % 60)} s`;
+    const h = Math.floor(s / 3600);
+    if (h < 48) return `${h} h ${pad(Math.floor((s % 3600) / 60))} min`;
+    return `${Math.floor(h / 24)} d ${h % 24} h`;
+}
+
+export function ago(ms) {
+    if (ms < 5000) return "just now";
+    if (ms < 60e3) return `${Math.floor(ms / 1000)} s ago`;
+    if (ms < 3600e3) return `${Math.floor(ms / 60e3)} min ago`;
+    if (ms < 48 * 3600e3) return `${Math.floor(ms / 3600e3)} h ago`;
+    return `${Math.floor(ms / 86400e3)} d ago`;
+}
+
+export const left = (ms) => (ms <= 0 ? "no longer" : `${span(ms)} left`);
+
+export const keyOf = (gate) => `${gate.namespace}\n${gate.name}`;
+export const shortRevision = (revision) => (revision.length > 16 ? `${revision.slice(0, 12)}…` : revision);
+
+const alive = (pass, now) => !pass.expires || Date.parse(pass.expires) > now;
+const covers = (pass, wait) => (!pass.hook || pass.hook === wait.hook) && (!pass.revision || pass.revision === wait.revision);
+
+// A release that asks no more has ended, or was deleted: the longest usual interval between two questions is far less.
+const ASKS_NO_MORE_MS = 15 * 60e3;
+
+// What a canary's two gates say now.
+//   canary: {namespace, name, gate, rollback}, each gate as /v1 gives it, or undefined
+//   -> {state, waits (open questions, longest first), passes, rollbacks, frozen}
+export function look(canary, now) {
+    const { gate, rollback } = canary;
+    const frozen = gate?.frozen && !(Date.parse(gate.frozen.until) <= now) ? gate.frozen : null;
+    const passes = (gate?.passes ?? []).filter((pass) => alive(pass, now));
+    const rollbacks = (rollback?.passes ?? []).filter((pass) => alive(pass, now));
+    const waits = (gate?.waits ?? [])
+        .filter((wait) => now - Date.parse(wait.seen) < ASKS_NO_MORE_MS && (frozen || !passes.some((pass) => covers(pass, wait))))
+        .sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
+    let state = "closed";
+    if (rollbacks.length) state = "rollback";
+    else if (waits.length) state = "waiting";
+    else if (frozen) state = "frozen";
+    else if (passes.some((pass) => !pass.hook && !pass.revision)) state = "open";
+    else if (passes.length) state = "partly";
+    return { state, waits, passes, rollbacks, frozen };
+}
+
+export const stateNames = {
+    rollback: "Rolling back",
+    waiting: "Waiting",
+    frozen: "Frozen",
+    open: "Open",
+    partly: "Open for some",
+    closed: "Closed",
+};
+
+// "1 of 2 approvals: alice", or "" when one approval is enough.
+export function votes(gate, wait) {
+    const quorum = gate?.policy?.quorum ?? 1;
+    if (quorum < 2) return null;
+    const by = [...new Set((gate.votes ?? []).filter((vote) => covers(vote, wait)).map((vote) => vote.by))];
+    const approvers = gate.policy.approvers ?? [];
+    return { quorum, by, missing: approvers.filter((name) => !by.includes(name)) };
+}
+
+// When the deadline of a wait is over, in milliseconds, or NaN.
+export function deadline(gate, wait) {
+    return gate?.policy?.deadlineMs ? Date.parse(wait.since) + gate.policy.deadlineMs : NaN;
+}
+
+// Where a release is when it asks, in words; the phase is the Canary's.
+const phases = {
+    Initializing: "being set up",
+    Waiting: "before the release begins",
+    Progressing: "before more traffic",
+    WaitingPromotion: "before promotion",
+    Promoting: "while it is promoted",
+    Finalising: "while it ends",
+};
+export const phaseWords = (phase) => phases[phase] ?? "";
+
+// An entry of the history in words, up to the revision it is about. `approve` is one approval of several; what lets
+// through is always an `open`.
+const done = {
+    "gate/open": (entry) => (entry.revision ? "approved" : "opened the gate"),
+    "gate/approve": (entry) => (entry.revision ? "gave an approval for" : "gave an approval"),
+    "gate/close": () => "closed the gate",
+    "rollback/open": (entry) => (entry.revision ? "rolled back" : "asked for a roll back"),
+    "rollback/approve": () => "gave an approval to roll back",
+    "rollback/close": () => "withdrew the roll back",
+    policy: (entry) => (entry.approvers ? `asked for ${entry.quorum} approval${entry.quorum === 1 ? "" : "s"}` : "took the policy away"),
+    freeze: () => "froze",
+    unfreeze: () => "lifted the freeze",
+};
+export const actionWords = (entry) => (done[`${entry.kind}/${entry.action}`] ?? done[entry.action] ?? (() => entry.action))(entry);
+
+// A gate that was only asked about, and about which nothing is known.
+export const isBlank = (gate) => !gate.changed && !gate.policy && ![gate.passes, gate.waits, gate.votes].some((list) => list?.length);
+
+// Everything of a canary that the filter looks at, in lower case.
+export function haystack(canary) {
+    const words = [`${canary.namespace}/${canary.name}`];
+    for (const gate of [canary.gate, canary.rollback]) {
+        for (const pass of gate?.passes ?? []) words.push(pass.revision, pass.hook, pass.by, pass.reason);
+        for (const wait of gate?.waits ?? []) words.push(wait.revision, wait.hook, wait.phase);
+        for (const vote of gate?.votes ?? []) words.push(vote.by);
+    }
+    return words.filter(Boolean).join("\n").toLowerCase();
+}
