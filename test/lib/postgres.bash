@@ -1,4 +1,5 @@
-# A private PostgreSQL for a test: pg_begin DIR, pg_start, pg_stop, pg_kill, pg_end. Sets PG_DSN.
+# A private PostgreSQL for a test: pg_begin, pg_start, pg_stop, pg_kill, pg_end. Sets PG_DIR and PG_DSN. fsync is off, which
+# no kill of processes can tell; PG_FSYNC=on is for what is measured.
 
 pg_bin() { find /usr/lib/postgresql -name initdb -printf '%h\n' | sort -V | tail -n 1; }
 
@@ -21,7 +22,7 @@ pg_begin() {
 
 pg_start() {
     pg_as "$(pg_bin)/pg_ctl" -w -s -D "$PG_DIR/data" -l "$PG_DIR/log" \
-        -o "-k $PG_DIR -c listen_addresses= -c fsync=off" start 3>&- 
+        -o "-k $PG_DIR -c listen_addresses= -c fsync=${PG_FSYNC:-off} $*" start 3>&-
 }
 
 pg_stop() { pg_as "$(pg_bin)/pg_ctl" -w -s -m fast -D "$PG_DIR/data" stop; }
