@@ -22,6 +22,7 @@ const struct http_route gate_routes[] = {
     {"POST", "/rollback/check", api_rollback_check},
     {"POST", "/rollback/open", api_rollback_open},
     {"POST", "/rollback/close", api_rollback_close},
+    {"GET", "/v1/whoami", api_whoami},
     {"GET", "/v1/gates", api_gates_list},
     {NULL, "/v1/gates/*", api_gates_one},
     {"GET", "/v1/history", api_history},
@@ -32,6 +33,12 @@ const struct http_route gate_routes[] = {
     {"GET", "/page/*", page_serve},
     {NULL, NULL, NULL},
 };
+
+void api_whoami(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    identity_whoami(api->identities, req);
+}
 
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info)
 {

@@ -62,6 +62,7 @@ void api_gate_halt(void *arg, struct http_conn_request *req);
 void api_rollback_check(void *arg, struct http_conn_request *req);
 void api_rollback_open(void *arg, struct http_conn_request *req);
 void api_rollback_close(void *arg, struct http_conn_request *req);
+void api_whoami(void *arg, struct http_conn_request *req);
 void api_gates_list(void *arg, struct http_conn_request *req);
 void api_gates_one(void *arg, struct http_conn_request *req); /* /v1/gates/NS/NAME[/VERB] */
 void api_history(void *arg, struct http_conn_request *req);

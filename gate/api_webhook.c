@@ -46,7 +46,7 @@ static void check(struct gate_api *api, struct http_conn_request *req, const cha
 {
     struct identity identity;
     const char *phase;
-    if (!identity_admit(api->identities, req, ROLE_CHECK, &identity))
+    if (!identity_admit_check(api->identities, req, &identity))
         return;
     struct pending *pending = pending_new(req);
     if (!read_message(req, pending, kind, &phase)) {

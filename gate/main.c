@@ -8,7 +8,9 @@
 
 static struct {
     const char *address, *database, *log_level;
+    const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
     int64_t port;
+    bool anonymous_check;
 } opt;
 
 static const struct option_row rows[] = {
@@ -41,6 +43,37 @@ static const struct option_row rows[] = {
      .choices = log_level_names,
      .arg = "LEVEL",
      .help = "least severe level that is logged"},
+    {.name = "token-file",
+     .type = OPTION_STRING,
+     .at = &opt.token_file,
+     .arg = "FILE",
+     .group = "Who may ask",
+     .help = "who may do what, one row a line (see below); read again when it changes"},
+    {.name = "anonymous-check",
+     .type = OPTION_BOOL,
+     .at = &opt.anonymous_check,
+     .group = "Who may ask",
+     .help =
+         "POST /gate/check and /rollback/check need no credentials, as webhooks of Flagger send "
+         "none"},
+    {.name = "tls-cert",
+     .type = OPTION_STRING,
+     .at = &opt.tls_cert,
+     .arg = "FILE",
+     .group = "Who may ask",
+     .help = "certificate (PEM) to serve HTTPS with; read again, as all of these, when it changes"},
+    {.name = "tls-key",
+     .type = OPTION_STRING,
+     .at = &opt.tls_key,
+     .arg = "FILE",
+     .group = "Who may ask",
+     .help = "its private key"},
+    {.name = "tls-client-ca",
+     .type = OPTION_STRING,
+     .at = &opt.tls_client_ca,
+     .arg = "FILE",
+     .group = "Who may ask",
+     .help = "authority whose certificates clients may show instead of a token"},
     {0}};
 
 static const struct option_program program = {
@@ -70,6 +103,16 @@ static const struct option_program program = {
         "\"reason\": \"looks good\"}' \\\n"
         "        http://flagger-gate/v1/gates/test/podinfo/approve\n"
         "\n"
+        "A row of --token-file is TOKEN ROLE NAME, for whoever brings the token (Authorization: "
+        "Bearer TOKEN),\n"
+        "or cert:CN ROLE NAME, for the client certificate with that common name. The roles are "
+        "check (asks\n"
+        "and reads), operate (opens, approves, closes) and admin (policies, freezes); the name is "
+        "what the\n"
+        "history shows. Without this file every certificate of --tls-client-ca is an admin; "
+        "without both,\n"
+        "everybody is.\n"
+        "\n"
         "The tables are made, and upgraded, at start. While the database cannot be reached every "
         "check\n"
         "answers 503, which holds a release: no gate is ever open by accident.",
@@ -79,6 +122,7 @@ static const struct option_program program = {
 static void on_drain(void *arg)
 {
     struct gate_api *api = arg;
+    identities_stop(api->identities);
     db_close(api->db);
 }
 
@@ -88,39 +132,72 @@ static bool is_ready(void *arg)
     return db_ready(api->db);
 }
 
-static int run(void)
+/* An empty option is one that was not given: manifests fill in what they have. */
+static const char *given(const char *text)
 {
-    struct errinfo info = {0};
-    const char *database = opt.database ? opt.database : "";
-    if (resolve_check(database, &info) != ERR_OK) {
-        log_error("start_failed", NULL, info.text);
-        return 2;
-    }
+    return text && *text ? text : NULL;
+}
+
+static enum err check_options(const char *database, struct errinfo *ei)
+{
+    if (!given(opt.tls_cert) != !given(opt.tls_key) ||
+        (given(opt.tls_client_ca) && !given(opt.tls_cert)))
+        return err_set(ei, ERR_INVALID,
+                       "--tls-cert and --tls-key belong together, and --tls-client-ca needs both");
+    return resolve_check(database, ei);
+}
+
+/* Listens, serves until the loop has drained. */
+static int serve(struct gate_api *api, struct loop *loop, const char *database, struct errinfo *ei)
+{
     struct arena *arena = arena_new();
-    struct loop *loop = loop_new(10000);
-    struct gate_api api = {0};
     struct http_server *server = NULL;
     int status = 1;
     struct http_server_options options = {.address = opt.address,
                                           .port = (int)opt.port,
                                           .routes = gate_routes,
-                                          .arg = &api,
+                                          .arg = api,
                                           .ready = is_ready,
                                           .max_body = 64 * 1024,
+                                          .tls_cert_file = given(opt.tls_cert),
+                                          .tls_key_file = given(opt.tls_key),
+                                          .tls_client_ca_file = given(opt.tls_client_ca),
+                                          /* probes, links and whoever has a token show none */
+                                          .tls_client_optional = true,
                                           .name = "flagger_gate"};
-    if (http_server_new(loop, &options, &server, &info) != ERR_OK) {
-        log_error("start_failed", NULL, info.text);
-    } else {
-        api.db = db_new(loop, database, schema_script(arena));
-        loop_on_drain(loop, on_drain, &api);
+    if (http_server_new(loop, &options, &server, ei) == ERR_OK) {
+        api->db = db_new(loop, database, schema_script(arena));
+        loop_on_drain(loop, on_drain, api);
         log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
                  LOG_INT("port", http_server_port(server)));
         status = loop_run(loop);
         http_server_free(server);
-        db_free(api.db);
+        db_free(api->db);
     }
-    loop_free(loop);
     arena_free(arena);
+    return status;
+}
+
+static int run(void)
+{
+    struct errinfo info = {0};
+    const char *database = opt.database ? opt.database : "";
+    const struct identities_options options = {.token_file = opt.token_file,
+                                               .client_ca = given(opt.tls_client_ca) != NULL,
+                                               .anonymous_check = opt.anonymous_check};
+    struct gate_api api = {0};
+    int status = 2;
+
+    if (check_options(database, &info) == ERR_OK) {
+        struct loop *loop = loop_new(10000);
+        if (identities_new(loop, &options, &api.identities, &info) == ERR_OK) {
+            status = serve(&api, loop, database, &info);
+            identities_free(api.identities);
+        }
+        loop_free(loop);
+    }
+    if (*info.text)
+        log_error("start_failed", NULL, info.text);
     return status;
 }
 
