@@ -5,450 +5,351 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
+#include "base/expo.h"
 #include "base/log.h"
-#include "gate/resolve.h"
+#include "gate/db_connection.h"
+#include "gate/db_source.h"
 
-enum { FIRST_WAIT_MS = 100, MAX_WAIT_MS = 2000, CHECK_MS = 500 };
+enum {
+    CHECK_MS = 500,
+    SOURCE_MS = 10000,
+    DRAIN_MS = 20,
+    MAX_CALLBACKS = 8,
+    DEFAULT_CONNECTIONS = 4,
+    MAX_LEAVING = 2 * DB_MAX_CONNECTIONS
+};
 
-enum db_state { DB_DOWN, DB_CONNECTING, DB_PREPARING, DB_READY };
+static struct expo_metric connections = {
+    .name = "flagger_gate_database_connections",
+    .help = "Connections to the database by what they are for (ask, change, listen) and state",
+    .type = EXPO_GAUGE,
+    .labels = {"lane", "state"}};
+static struct expo_metric refusals = {
+    .name = "flagger_gate_database_refused_total",
+    .help = "Queries that were not sent: no connection was ready, or too many were in flight",
+    .type = EXPO_COUNTER,
+    .labels = {"statement", "reason"}};
 
-/* A query in flight, in the order it was sent. */
-struct query {
-    struct query *next;
+/* Answered without a database: its callback waits for the loop. */
+struct refused {
+    struct refused *next;
     db_done_fn done;
     void *arg;
-    int64_t sent_at;
-    bool answered; /* its result has come; the pipeline's sync has not yet */
-    PGresult *result;
+    enum err err;
+    struct errinfo info;
+};
+
+struct listener {
+    const char *channel;
+    db_notify_fn fn;
+    void *arg;
+};
+
+struct watcher {
+    db_watch_fn fn;
+    void *arg;
 };
 
 struct db {
     struct loop *loop;
-    const char *dsn, *schema_sql;
-    enum db_state state;
-    struct resolve *resolve; /* the first part of CONNECTING */
-    PGconn *conn;
-    uv_poll_t *poll; /* on the heap: it outlives the connection until its close callback */
-    int poll_fd;
-    struct timer *retry, *check;
-    int64_t wait_ms, since_ms; /* back-off; when this state began */
-    struct query *first, **last;
-    int in_flight;
-    int silent; /* connections that were never answered */
-    /* Answered without a database: their callbacks wait for the loop. */
-    struct query *refused;
-    struct timer *refuse_timer;
+    struct db_options options;
+    /* First those of ASK, then those of CHANGE; the last one listens. */
+    struct db_connection *slots[DB_MAX_CONNECTIONS + 1];
+    int n_ask, n_slots;
+    /* Takes the place of slots[fresh_slot], whose connection string is old, once it is ready. */
+    struct db_connection *fresh;
+    int fresh_slot;
+    struct db_connection *leaving[MAX_LEAVING]; /* replaced, with queries in flight */
+    int n_leaving;
+    struct listener listeners[MAX_CALLBACKS];
+    const char *channels[MAX_CALLBACKS + 1];
+    int n_listeners;
+    struct watcher watchers[MAX_CALLBACKS];
+    int n_watchers;
+    struct timer *look, *check, *source, *drain;
+    struct refused *refused, **last_refused;
+    struct timer *refuse;
+    bool was_ready, closed;
     struct errinfo trouble;
+    char told[sizeof(((struct errinfo *)0)->text)]; /* in the log; "" once all is well again */
 };
 
-static void on_poll(uv_poll_t *poll, int status, int events);
-static void connect_now(void *arg);
-static void lose(struct db *db, const char *why);
-
-static void db_set_state(struct db *db, enum db_state state)
+static const char *lane_of(const struct db *db, int slot)
 {
-    static const char *const names[] = {"down", "connecting", "preparing", "ready"};
-    static const unsigned allowed[] = {
-        [DB_DOWN] = 1u << DB_CONNECTING | 1u << DB_DOWN,
-        [DB_CONNECTING] = 1u << DB_PREPARING | 1u << DB_DOWN,
-        [DB_PREPARING] = 1u << DB_READY | 1u << DB_DOWN,
-        [DB_READY] = 1u << DB_DOWN,
-    };
-    assert(allowed[db->state] & 1u << state);
-    if (db->state != state)
-        log_debug("database_state", NULL, "the connection goes on",
-                  LOG_STR("from", names[db->state]), LOG_STR("to", names[state]));
-    db->state = state;
-    db->since_ms = clock_monotonic_ms();
+    return slot < db->n_ask ? "ask" : slot < db->n_slots - 1 ? "change" : "listen";
 }
 
-/* --- waiting for the socket
- * --------------------------------------------------------------------------------- */
-
-static void on_poll_closed(uv_handle_t *handle)
+static int first_of(const struct db *db, enum db_lane lane)
 {
-    free(handle);
+    return lane == DB_ASK ? 0 : db->n_ask;
 }
 
-static void poll_stop(struct db *db)
+static int end_of(const struct db *db, enum db_lane lane)
 {
-    if (!db->poll)
-        return;
-    uv_poll_stop(db->poll);
-    db->poll->data = NULL;
-    uv_close((uv_handle_t *)db->poll, on_poll_closed);
-    db->poll = NULL;
+    return lane == DB_ASK ? db->n_ask : db->n_slots - 1;
 }
 
-/* libpq may change its socket at every step of connecting: look again each time. */
-static void poll_for(struct db *db, int events)
+/* The one with the fewest in flight, NULL when none is ready; *in_flight: of the whole lane. */
+static struct db_connection *choose(const struct db *db, enum db_lane lane, int *in_flight)
 {
-    int fd = PQsocket(db->conn);
-    if (db->poll && db->poll_fd != fd)
-        poll_stop(db);
-    if (!db->poll) {
-        db->poll = heap_alloc(sizeof(*db->poll));
-        db->poll_fd = fd;
-        int failed = uv_poll_init(loop_uv(db->loop), db->poll, fd);
-        if (failed) {
-            free(db->poll);
-            db->poll = NULL;
-            lose(db, uv_strerror(failed));
-            return;
-        }
-        db->poll->data = db;
+    struct db_connection *best = NULL;
+    *in_flight = 0;
+    for (int slot = first_of(db, lane); slot < end_of(db, lane); slot++) {
+        struct db_connection *c = db->slots[slot];
+        int count = db_connection_in_flight(c);
+        *in_flight += count;
+        if (db_connection_takes(c) && (!best || count < db_connection_in_flight(best)))
+            best = c;
     }
-    uv_poll_start(db->poll, events, on_poll);
+    return best;
 }
 
-/* --- queries
- * ------------------------------------------------------------------------------------------------
- */
-
-static struct query *pop(struct db *db)
-{
-    struct query *query = db->first;
-    db->first = query->next;
-    if (!db->first)
-        db->last = &db->first;
-    db->in_flight--;
-    return query;
-}
-
-static void answer(struct query *query, enum err err, const struct errinfo *info)
-{
-    query->done(query->arg, err, info, err == ERR_OK ? query->result : NULL);
-    PQclear(query->result);
-    free(query);
-}
-
-static void fail_all(struct db *db, enum err err, const struct errinfo *info)
-{
-    /* Taken off first: a callback may ask again, and is refused then. */
-    struct query *list = db->first;
-    db->first = NULL;
-    db->last = &db->first;
-    db->in_flight = 0;
-    while (list) {
-        struct query *next = list->next;
-        answer(list, err, info);
-        list = next;
-    }
-}
+/* --- queries */
 
 static void on_refuse(void *arg)
 {
     struct db *db = arg;
-    struct errinfo info = db->trouble;
-    struct query *list = db->refused;
-    if (!info.text[0]) /* it has come back meanwhile */
-        err_set(&info, ERR_RETRY, "the database was not connected, ask again");
-    db->refuse_timer = NULL;
+    struct refused *list = db->refused;
+    db->refuse = NULL;
     db->refused = NULL;
+    db->last_refused = &db->refused;
     while (list) {
-        struct query *next = list->next;
-        answer(list, ERR_RETRY, &info);
+        struct refused *next = list->next;
+        list->done(list->arg, list->err, &list->info, NULL);
+        free(list);
         list = next;
     }
 }
 
-static void refuse(struct db *db, struct query *query)
+static void refuse(struct db *db, const struct db_statement *statement, const char *reason,
+                   const char *text, db_done_fn done, void *arg)
 {
-    query->next = db->refused;
-    db->refused = query;
-    if (!db->refuse_timer)
-        db->refuse_timer = timer_start(db->loop, 0, 0, on_refuse, db);
-}
-
-static void flush(struct db *db)
-{
-    int more = PQflush(db->conn);
-    if (more < 0)
-        lose(db, PQerrorMessage(db->conn));
-    else
-        poll_for(db, UV_READABLE | (more > 0 ? UV_WRITABLE : 0));
-}
-
-void db_query(struct db *db, const char *sql, int n_params, const char *const *params,
-              db_done_fn done, void *arg)
-{
-    struct query *query = heap_alloc(sizeof(*query));
-    *query = (struct query){.done = done, .arg = arg, .sent_at = clock_monotonic_ms()};
-    if (db->state != DB_READY || db->in_flight >= DB_MAX_IN_FLIGHT) {
-        if (db->state == DB_READY)
-            err_set(&db->trouble, ERR_RETRY, "the database is slow: %d queries wait already",
-                    db->in_flight);
-        refuse(db, query);
-        return;
-    }
-    if (!PQsendQueryParams(db->conn, sql, n_params, NULL, params, NULL, NULL, 0) ||
-        !PQpipelineSync(db->conn)) {
-        lose(db, PQerrorMessage(db->conn));
-        refuse(db, query);
-        return;
-    }
-    *db->last = query;
-    db->last = &query->next;
-    db->in_flight++;
-    /* Sent from the loop: queries of one turn leave together, and a broken connection is not
-     * noticed in here. */
-    poll_for(db, UV_READABLE | UV_WRITABLE);
+    struct refused *refused = heap_alloc(sizeof(*refused));
+    *refused =
+        (struct refused){.done = done, .arg = arg, .err = db->closed ? ERR_CANCELLED : ERR_RETRY};
+    err_set(&refused->info, refused->err, "%s", text);
+    refused->info.status = 503;
+    *db->last_refused = refused;
+    db->last_refused = &refused->next;
+    if (!db->refuse)
+        db->refuse = timer_start(db->loop, 0, 0, on_refuse, db);
+    expo_add(&refusals, 1, statement->name, reason);
 }
 
 void db_run(struct db *db, const struct db_statement *statement, const char *const *params,
             db_done_fn done, void *arg)
 {
-    db_query(db, statement->sql, statement->n_params, params, done, arg);
+    char text[100];
+    int in_flight = 0;
+    struct db_connection *c = db->closed ? NULL : choose(db, statement->lane, &in_flight);
+    if (c && in_flight >= DB_MAX_IN_FLIGHT) {
+        snprintf(text, sizeof(text), "the database is slow: %d queries wait already", in_flight);
+        refuse(db, statement, "slow", text, done, arg);
+    } else if (!c || !db_connection_run(c, statement, params, done, arg)) {
+        const char *trouble = db->trouble.text;
+        refuse(db, statement, "unconnected",
+               *trouble ? trouble : "the database is not connected, ask again", done, arg);
+    }
 }
 
-static void one_line(char *text)
+/* --- connections */
+
+static void on_look(void *arg);
+
+static void look_soon(struct db *db)
 {
-    size_t len = strlen(text);
-    while (len > 0 && text[len - 1] == '\n')
-        text[--len] = '\0';
-    for (char *c = text; *c; c++)
-        if (*c == '\n')
-            *c = ' ';
+    if (!db->look && !db->closed)
+        db->look = timer_start(db->loop, 0, 0, on_look, db);
 }
 
-static void finish_first(struct db *db)
+static void on_changed(void *arg)
 {
-    struct query *query = pop(db);
-    struct errinfo info = {0};
-    enum err err = ERR_OK;
-    ExecStatusType status = PQresultStatus(query->result);
-    const char *state = PQresultErrorField(query->result, PG_DIAG_SQLSTATE);
-    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-        const char *text = PQresultErrorField(query->result, PG_DIAG_MESSAGE_PRIMARY);
-        if (state && strncmp(state, "FG", 2) == 0) {
-            err = err_set(&info, ERR_INVALID, "%s", text);
-            info.status = (int)strtol(state + 2, NULL, 10);
-        } else {
-            err = err_set(&info, ERR_RETRY, "database: %s", text ? text : "no result");
-            info.status = 503;
-        }
-        one_line(info.text);
-    }
-    answer(query, err, &info);
+    look_soon(arg);
 }
 
-/* One result of the pipeline. */
-static void take_result(struct db *db, PGresult *result)
-{
-    if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
-        PQclear(result);
-        if (db->first && db->first->answered)
-            finish_first(db);
-        return;
-    }
-    if (!db->first || db->first->answered) {
-        PQclear(result);
-        return;
-    }
-    db->first->result = result;
-    db->first->answered = true;
-}
-
-static void read_answers(struct db *db)
-{
-    if (!PQconsumeInput(db->conn)) {
-        lose(db, PQerrorMessage(db->conn));
-        return;
-    }
-    int nulls = 0; /* two in a row: nothing more has come */
-    while (db->state == DB_READY && db->first && nulls < 2 && !PQisBusy(db->conn)) {
-        PGresult *result = PQgetResult(db->conn);
-        nulls = result ? 0 : nulls + 1;
-        if (result)
-            take_result(db, result);
-    }
-    if (db->state == DB_READY)
-        flush(db);
-}
-
-/* --- connecting
- * --------------------------------------------------------------------------------------------- */
-
-static void lose(struct db *db, const char *why)
-{
-    struct errinfo info = {0};
-    err_set(&info, ERR_RETRY, "the database cannot be used: %s", why && *why ? why : "no answer");
-    one_line(info.text);
-    if (strcmp(info.text, db->trouble.text) != 0)
-        log_warn("database_lost", NULL, info.text, LOG_INT("retry_ms", db->wait_ms));
-    db->trouble = info;
-    poll_stop(db);
-    resolve_cancel(db->resolve);
-    db->resolve = NULL;
-    PQfinish(db->conn);
-    db->conn = NULL;
-    db_set_state(db, DB_DOWN);
-    timer_stop(db->retry);
-    db->retry = timer_start(db->loop, db->wait_ms, 0, connect_now, db);
-    db->wait_ms = db->wait_ms * 2 < MAX_WAIT_MS ? db->wait_ms * 2 : MAX_WAIT_MS;
-    fail_all(db, ERR_RETRY, &info);
-}
-
-static void start_schema(struct db *db)
-{
-    db_set_state(db, DB_PREPARING);
-    PQsetnonblocking(db->conn, 1);
-    if (!PQsendQuery(db->conn, db->schema_sql))
-        lose(db, PQerrorMessage(db->conn));
-    else
-        flush(db);
-}
-
-static void connect_step(struct db *db)
-{
-    switch (PQconnectPoll(db->conn)) {
-    case PGRES_POLLING_READING:
-        poll_for(db, UV_READABLE);
-        break;
-    case PGRES_POLLING_WRITING:
-        poll_for(db, UV_WRITABLE);
-        break;
-    case PGRES_POLLING_OK:
-        start_schema(db);
-        break;
-    default:
-        lose(db, PQerrorMessage(db->conn));
-        break;
-    }
-}
-
-static void become_ready(struct db *db)
-{
-    if (!PQenterPipelineMode(db->conn)) {
-        lose(db, PQerrorMessage(db->conn));
-        return;
-    }
-    db_set_state(db, DB_READY);
-    db->wait_ms = FIRST_WAIT_MS;
-    db->trouble = (struct errinfo){0};
-    log_info("database_ready", NULL, "connected to the database",
-             LOG_INT("server_version", PQserverVersion(db->conn)));
-    flush(db);
-}
-
-static void schema_step(struct db *db)
-{
-    if (!PQconsumeInput(db->conn)) {
-        lose(db, PQerrorMessage(db->conn));
-        return;
-    }
-    while (!PQisBusy(db->conn)) {
-        PGresult *result = PQgetResult(db->conn);
-        if (!result) {
-            become_ready(db);
-            return;
-        }
-        ExecStatusType status = PQresultStatus(result);
-        char why[400];
-        snprintf(why, sizeof(why), "%s", PQresultErrorMessage(result));
-        PQclear(result);
-        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-            lose(db, why);
-            return;
-        }
-    }
-    flush(db);
-}
-
-static void on_poll(uv_poll_t *poll, int status, int events)
-{
-    (void)events;
-    struct db *db = poll->data;
-    if (!db)
-        return;
-    if (status < 0) {
-        lose(db, uv_strerror(status));
-        return;
-    }
-    switch (db->state) {
-    case DB_CONNECTING:
-        connect_step(db);
-        break;
-    case DB_PREPARING:
-        schema_step(db);
-        break;
-    case DB_READY:
-        read_answers(db);
-        break;
-    case DB_DOWN:
-        break;
-    }
-}
-
-static void on_resolved(void *arg, enum err err, const struct errinfo *info,
-                        const struct resolved *resolved)
+/* Many connections lose the same server: it is told once. */
+static void on_lost(void *arg, const struct errinfo *why, int64_t retry_ms)
 {
     struct db *db = arg;
-    db->resolve = NULL;
-    if (err != ERR_OK) {
-        lose(db, info->text);
-        return;
-    }
-    /* What follows dbname, which is the whole connection string, overrides it. */
-    const char *const keys[] = {"dbname", resolved->host ? "host" : NULL, "hostaddr", "port", NULL};
-    const char *const values[] = {db->dsn, resolved->host, resolved->hostaddr, resolved->port,
-                                  NULL};
-    db->conn = PQconnectStartParams(keys, values, 1);
-    if (!db->conn || PQstatus(db->conn) == CONNECTION_BAD) {
-        lose(db, db->conn ? PQerrorMessage(db->conn) : "out of memory");
-        return;
-    }
-    poll_for(db, UV_WRITABLE);
+    if (strcmp(why->text, db->told) != 0)
+        log_warn("database_lost", NULL, why->text, LOG_INT("retry_ms", retry_ms));
+    memcpy(db->told, why->text, sizeof(db->told));
+    db->trouble = *why;
 }
 
-static void connect_now(void *arg)
+static void on_notified(void *arg, const char *channel, const char *payload)
 {
     struct db *db = arg;
-    db->retry = NULL;
-    db_set_state(db, DB_CONNECTING);
-    db->resolve = resolve_start(db->loop, db->dsn, db->silent, on_resolved, db);
+    for (int i = 0; i < db->n_listeners && !db->closed; i++)
+        if (!channel || strcmp(db->listeners[i].channel, channel) == 0)
+            db->listeners[i].fn(db->listeners[i].arg, payload);
 }
 
-/* Gives up on a connection that does not answer. */
+static struct db_connection *connection_for(struct db *db, int slot)
+{
+    static const struct db_connection_events events = {on_changed, on_lost, on_notified};
+    struct db_connection_options options = {.db = &db->options,
+                                            .events = &events,
+                                            .arg = db,
+                                            .lane = slot < db->n_ask ? DB_ASK : DB_CHANGE,
+                                            .channels =
+                                                slot == db->n_slots - 1 ? db->channels : NULL};
+    return db_connection_new(db->loop, &options);
+}
+
+static void forget_left(struct db *db)
+{
+    int kept = 0;
+    for (int i = 0; i < db->n_leaving; i++)
+        if (db_connection_in_flight(db->leaving[i]))
+            db->leaving[kept++] = db->leaving[i];
+        else
+            db_connection_free(db->leaving[i]);
+    db->n_leaving = kept;
+}
+
+/* One connection after the other gets the new connection string, each when its successor has
+ * proved that it works; one that was lost has got it by itself. */
+static void rotate(struct db *db)
+{
+    unsigned wanted = db_source_generation(db->options.source);
+    if (db->fresh && db_connection_generation(db->slots[db->fresh_slot]) == wanted) {
+        db_connection_free(db->fresh);
+        db->fresh = NULL;
+    } else if (db->fresh && db_connection_takes(db->fresh)) {
+        db->leaving[db->n_leaving++] = db->slots[db->fresh_slot];
+        db->slots[db->fresh_slot] = db->fresh;
+        db->fresh = NULL;
+    }
+    for (int slot = 0; slot < db->n_slots && !db->fresh && db->n_leaving < MAX_LEAVING; slot++) {
+        unsigned generation = db_connection_generation(db->slots[slot]);
+        if (generation && generation != wanted) {
+            db->fresh_slot = slot;
+            db->fresh = connection_for(db, slot);
+        }
+    }
+}
+
+static void count(struct db *db)
+{
+    static const char *const lanes[] = {"ask", "change", "listen"};
+    bool all = !db->fresh;
+    for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++)
+        for (int state = 0; state < DB_STATES; state++) {
+            int n = 0;
+            for (int slot = 0; slot < db->n_slots; slot++)
+                n += lane_of(db, slot) == lanes[i] &&
+                     (int)db_connection_state(db->slots[slot]) == state;
+            expo_set(&connections, n, lanes[i], db_state_names[state]);
+        }
+    for (int slot = 0; slot < db->n_slots; slot++)
+        all = all && db_connection_takes(db->slots[slot]);
+    if (all)
+        db->told[0] = '\0';
+}
+
+static void tell_readiness(struct db *db)
+{
+    bool ready = db_ready(db);
+    if (ready == db->was_ready)
+        return;
+    db->was_ready = ready;
+    if (ready) {
+        db->trouble = (struct errinfo){0};
+        log_info("database_ready", NULL, "connected to the database",
+                 LOG_INT("connections", db->n_slots));
+    }
+    for (int i = 0; i < db->n_watchers && !db->closed; i++)
+        db->watchers[i].fn(db->watchers[i].arg, ready);
+}
+
+/* After any change of a connection, never inside one. */
+static void on_look(void *arg)
+{
+    struct db *db = arg;
+    db->look = NULL;
+    rotate(db);
+    forget_left(db);
+    count(db);
+    tell_readiness(db);
+}
+
 static void on_check(void *arg)
 {
     struct db *db = arg;
-    int64_t now = clock_monotonic_ms();
-    bool connecting = db->state == DB_CONNECTING || db->state == DB_PREPARING;
-    if (connecting && now - db->since_ms > DB_CONNECT_TIMEOUT_MS) {
-        db->silent = (db->silent + 1) % 1000; /* the next of several hosts has its turn */
-        lose(db, "no answer while connecting");
-    } else if (db->first && now - db->first->sent_at > DB_QUERY_TIMEOUT_MS)
-        lose(db, "no answer to a query");
+    for (int slot = 0; slot < db->n_slots && !db->closed; slot++)
+        db_connection_check(db->slots[slot]);
+    for (int i = 0; i < db->n_leaving && !db->closed; i++)
+        db_connection_check(db->leaving[i]);
+    if (db->fresh && !db->closed)
+        db_connection_check(db->fresh);
+    look_soon(db);
 }
 
-struct db *db_new(struct loop *loop, const char *dsn, const char *schema_sql)
+static void on_source(void *arg)
+{
+    struct db *db = arg;
+    db_source_look(db->options.source);
+    look_soon(db);
+}
+
+struct db *db_new(struct loop *loop, const struct db_options *options)
 {
     struct db *db = heap_alloc(sizeof(*db));
-    *db = (struct db){.loop = loop, .dsn = dsn, .schema_sql = schema_sql, .wait_ms = FIRST_WAIT_MS};
-    db->last = &db->first;
+    *db = (struct db){.loop = loop, .options = *options};
+    int n = options->connections ? options->connections : DEFAULT_CONNECTIONS;
+    assert(n >= 2 && n <= DB_MAX_CONNECTIONS);
+    db->last_refused = &db->refused;
+    db->n_ask = (n + 1) / 2;
+    db->n_slots = n + 1;
     err_set(&db->trouble, ERR_RETRY, "the database is not connected yet");
+    for (int slot = 0; slot < db->n_slots; slot++)
+        db->slots[slot] = connection_for(db, slot);
     db->check = timer_start(loop, CHECK_MS, CHECK_MS, on_check, db);
-    db->retry = timer_start(loop, 0, 0, connect_now, db);
+    db->source = timer_start(loop, SOURCE_MS, SOURCE_MS, on_source, db);
+    count(db);
     return db;
+}
+
+static void stop_timer(struct timer **timer)
+{
+    timer_stop(*timer);
+    *timer = NULL;
 }
 
 void db_close(struct db *db)
 {
-    timer_stop(db->retry);
-    timer_stop(db->check);
-    db->retry = NULL;
-    db->check = NULL;
-    poll_stop(db);
-    resolve_cancel(db->resolve);
-    db->resolve = NULL;
-    PQfinish(db->conn);
-    db->conn = NULL;
-    db_set_state(db, DB_DOWN);
-    err_set(&db->trouble, ERR_CANCELLED, "the gate is shutting down");
-    struct errinfo info = db->trouble;
-    fail_all(db, ERR_CANCELLED, &info);
+    struct errinfo info = {0};
+    err_set(&info, ERR_CANCELLED, "the gate is shutting down");
+    info.status = 503;
+    db->trouble = info;
+    db->closed = true;
+    stop_timer(&db->look);
+    stop_timer(&db->check);
+    stop_timer(&db->source);
+    stop_timer(&db->drain);
+    for (int slot = 0; slot < db->n_slots; slot++)
+        db_connection_close(db->slots[slot], ERR_CANCELLED, &info);
+    for (int i = 0; i < db->n_leaving; i++)
+        db_connection_close(db->leaving[i], ERR_CANCELLED, &info);
+    if (db->fresh)
+        db_connection_close(db->fresh, ERR_CANCELLED, &info);
+}
+
+static void on_drain(void *arg)
+{
+    struct db *db = arg;
+    for (int slot = 0; slot < db->n_slots; slot++)
+        if (db_connection_in_flight(db->slots[slot]))
+            return;
+    if (db->n_leaving == 0 && !db->refused)
+        db_close(db);
+}
+
+void db_drain(struct db *db)
+{
+    if (!db->closed && !db->drain)
+        db->drain = timer_start(db->loop, DRAIN_MS, DRAIN_MS, on_drain, db);
 }
 
 void db_free(struct db *db)
@@ -456,18 +357,37 @@ void db_free(struct db *db)
     if (!db)
         return;
     db_close(db);
-    timer_stop(db->refuse_timer);
-    db->refuse_timer = NULL;
+    stop_timer(&db->refuse);
     on_refuse(db);
+    for (int slot = 0; slot < db->n_slots; slot++)
+        db_connection_free(db->slots[slot]);
+    for (int i = 0; i < db->n_leaving; i++)
+        db_connection_free(db->leaving[i]);
+    db_connection_free(db->fresh);
     free(db);
 }
 
 bool db_ready(const struct db *db)
 {
-    return db->state == DB_READY;
+    int in_flight;
+    return !db->closed && choose(db, DB_ASK, &in_flight) && choose(db, DB_CHANGE, &in_flight);
 }
 
 const char *db_trouble(const struct db *db)
 {
-    return db->state == DB_READY ? "" : db->trouble.text;
+    return db_ready(db) ? "" : db->trouble.text;
+}
+
+void db_listen(struct db *db, const char *channel, db_notify_fn fn, void *arg)
+{
+    assert(db->n_listeners < MAX_CALLBACKS);
+    db->listeners[db->n_listeners] = (struct listener){channel, fn, arg};
+    db->channels[db->n_listeners++] = channel;
+    db_connection_listen(db->slots[db->n_slots - 1], channel);
+}
+
+void db_watch(struct db *db, db_watch_fn fn, void *arg)
+{
+    assert(db->n_watchers < MAX_CALLBACKS);
+    db->watchers[db->n_watchers++] = (struct watcher){fn, arg};
 }

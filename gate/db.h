@@ -1,11 +1,12 @@
 /*
- * A PostgreSQL connection on the loop: pipelined queries, reconnecting for ever, never blocking.
+ * PostgreSQL for the gate: a small pool of connections on the loop (gate/db_connection.h) that
+ * never blocks, with two lanes, so that what is asked never waits behind a change that waits for a
+ * row.
  *
- *   DOWN -> CONNECTING -> PREPARING (schema) -> READY -> DOWN (back-off 0.1 s to 2 s) -> ...
- *
- * Queries are taken only while READY: without its database the caller is told at once. One in
- * flight when the connection is lost, or without an answer for DB_QUERY_TIMEOUT_MS, fails with
- * ERR_RETRY: it may have happened.
+ * A query goes to the connection of its lane with the fewest in flight, and only to one that is
+ * ready: without its database the caller is told at once. Queries of one lane keep no order among
+ * each other. One that was in flight when its connection was lost, or has no answer after
+ * DB_QUERY_TIMEOUT_MS, fails with ERR_RETRY: it may have happened.
  */
 #ifndef GATE_DB_H
 #define GATE_DB_H
@@ -17,44 +18,66 @@
 #include "net/loop.h"
 
 enum {
-    DB_QUERY_TIMEOUT_MS = 5000,
+    /* Above the server's own limits (gate/db_connection.c), which say better what is wrong. */
+    DB_QUERY_TIMEOUT_MS = 6000,
     DB_CONNECT_TIMEOUT_MS = 5000,
-    DB_MAX_PARAMS = 16,
-    DB_MAX_IN_FLIGHT = 1024
+    DB_MAX_IN_FLIGHT = 1024, /* in a lane */
+    DB_MAX_CONNECTIONS = 64
 };
 
 struct db;
+struct db_source;
+struct schema;
 
-/* result: PGRES_TUPLES_OK or PGRES_COMMAND_OK when err is ERR_OK, else NULL; borrowed. Exactly
- * once, never before db_query() has returned. */
-typedef void (*db_done_fn)(void *arg, enum err err, const struct errinfo *info, PGresult *result);
-
-/* dsn: libpq connection string or URL that resolve_check() has passed. schema_sql: run in one
- * transaction on every new connection, so it must be idempotent; both are borrowed. Begins to
- * connect. */
-struct db *db_new(struct loop *loop, const char *dsn, const char *schema_sql);
-/* For a shutdown: queries in flight and later ones fail, nothing keeps the loop alive any more. */
-void db_close(struct db *db);
-void db_free(struct db *db); /* after the loop has ended, or after db_close() */
-bool db_ready(const struct db *db);
-/* Why it is not ready, one sentence without the password; "" when it is. */
-const char *db_trouble(const struct db *db);
-/* params are text, copied. */
-void db_query(struct db *db, const char *sql, int n_params, const char *const *params,
-              db_done_fn done, void *arg);
-
-/* Which connections run a statement: checks never wait behind a change. */
 enum db_lane { DB_ASK, DB_CHANGE };
 
+/* Prepared on every connection of its lane. */
 struct db_statement {
-    const char *name, *sql;
+    const char *name; /* also its label in the metrics */
+    const char *sql;
     int n_params;
     enum db_lane lane;
 };
 
-/* A rule that was broken (SQLSTATE FGnnn) gives the HTTP status nnn in info->status and its
- * sentence; every other failure 503. */
+/*
+ * result: PGRES_TUPLES_OK or PGRES_COMMAND_OK when err is ERR_OK, else NULL; borrowed. Exactly
+ * once, never before db_run() has returned. info->status is the HTTP status of a failure: that of
+ * the broken rule (gate/db_error.h), or 503.
+ */
+typedef void (*db_done_fn)(void *arg, enum err err, const struct errinfo *info, PGresult *result);
+/* payload NULL: listening has begun, also again after a lost connection. What was sent meanwhile
+ * has to be looked up. */
+typedef void (*db_notify_fn)(void *arg, const char *payload);
+typedef void (*db_watch_fn)(void *arg, bool ready);
+
+struct db_options {
+    struct db_source *source;
+    const struct schema *schema;
+    /* Every statement there is: a NULL-ended list of NULL-ended lists. */
+    const struct db_statement *const *const *statements;
+    int connections; /* half for each lane; at least 2, at most DB_MAX_CONNECTIONS; 0: 4 */
+};
+
+/* All of options is borrowed. Begins to connect. */
+struct db *db_new(struct loop *loop, const struct db_options *options);
+/* For a shutdown: lets what is in flight come to its end, then closes. */
+void db_drain(struct db *db);
+/* Queries in flight and later ones fail, nothing keeps the loop alive any more. */
+void db_close(struct db *db);
+void db_free(struct db *db); /* after the loop has ended, or after db_close() */
+
+/* Every lane has a connection. */
+bool db_ready(const struct db *db);
+/* Why it is not ready, one sentence without the password; "" when it is. */
+const char *db_trouble(const struct db *db);
+
+/* params are text, copied, as many as the statement has. */
 void db_run(struct db *db, const struct db_statement *statement, const char *const *params,
             db_done_fn done, void *arg);
+/* Listens for ever, on a connection of its own. channel is borrowed, a plain identifier. At most 8
+ * listeners. */
+void db_listen(struct db *db, const char *channel, db_notify_fn fn, void *arg);
+/* Calls fn when db_ready() has changed. At most 8 watchers. */
+void db_watch(struct db *db, db_watch_fn fn, void *arg);
 
 #endif

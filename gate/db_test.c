@@ -1,5 +1,5 @@
 /* db: against a server of this test that speaks just enough of the protocol, and breaks off where a
- * real one could. */
+ * real one could. The real one is in test/bats/gate_database.bats. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,30 +10,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/expo.h"
 #include "base/log.h"
 #include "gate/db.h"
+#include "gate/db_source.h"
+#include "gate/schema.h"
 
-enum { WATCHDOG_MS = 20000, MAX_CLIENTS = 16 };
+enum { WATCHDOG_MS = 30000, MAX_CLIENTS = 32 };
 
-/* What the server does when a query has been read whole. */
-enum mood { MOOD_ANSWER, MOOD_FAIL, MOOD_BREAK_OFF, MOOD_COMMIT_AND_BREAK_OFF, MOOD_SILENT };
+/* What the server does with a prepared statement. */
+enum mood {
+    MOOD_ANSWER,
+    MOOD_FAIL,
+    MOOD_RULE,
+    MOOD_STALE,
+    MOOD_FAIL_AT_COMMIT,
+    MOOD_BREAK_OFF,
+    MOOD_COMMIT_AND_BREAK_OFF,
+    MOOD_SILENT,
+    MOOD_SILENT_CHANGES,
+    MOOD_SLOW_CHANGES, /* a change is answered when a question comes */
+};
 
 struct fixture {
     struct loop *loop;
+    struct arena *arena;
+    struct db_options options;
     struct db *db;
     struct timer *watchdog;
     uv_tcp_t listener;
-    uv_tcp_t *clients[MAX_CLIENTS];
+    struct client *clients[MAX_CLIENTS];
     int n_clients;
     char dsn[128];
     enum mood mood;
     bool timed_out;
+    bool standby, read_only, tables; /* of the server */
+    int upgrades;
+    int messages, break_at; /* breaks off at that message of all; 0: never */
     int commits;
     /* the last answer */
-    int answers;
+    int answers, cancelled;
     enum err err;
-    bool open;
-    char text[512];
+    bool yes;
+    struct errinfo info;
+    /* notifications */
+    int begun, notes;
+    char note[32];
+    int ready_calls;
+    bool was_ready;
 };
 
 struct client {
@@ -41,8 +65,18 @@ struct client {
     struct fixture *f;
     char in[65536];
     size_t len;
-    bool greeted;
+    bool greeted, parsed, bound, listens, change;
+    int asked; /* prepared statements that came this way */
 };
+
+static const struct db_statement ask_ = {
+    .name = "ask", .sql = "SELECT open FROM gates WHERE name = $1", .n_params = 1, .lane = DB_ASK};
+static const struct db_statement change_ = {.name = "change",
+                                            .sql = "UPDATE gates SET open = true WHERE name = $1",
+                                            .n_params = 1,
+                                            .lane = DB_CHANGE};
+static const struct db_statement *const list[] = {&ask_, &change_, NULL};
+static const struct db_statement *const *const statements[] = {list, NULL};
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -53,7 +87,7 @@ static void break_off(struct client *client)
 {
     struct fixture *f = client->f;
     for (int i = 0; i < f->n_clients; i++)
-        if (f->clients[i] == &client->tcp)
+        if (f->clients[i] == client)
             f->clients[i] = f->clients[--f->n_clients];
     uv_close((uv_handle_t *)&client->tcp, on_closed);
 }
@@ -66,47 +100,138 @@ static void say(struct client *client, const void *bytes, size_t len)
 
 #define SAY(client, text) say((client), (text), sizeof(text) - 1)
 
-static void answer_query(struct client *client)
+#define DONE   "C\0\0\0\7OK\0"
+#define IDLE   "Z\0\0\0\5I"
+#define PARSED "1\0\0\0\4"
+#define BOUND  "2\0\0\0\4"
+#define NODATA "n\0\0\0\4"
+#define YES                                                                                        \
+    BOUND "T\0\0\0\x1d\0\1open\0\0\0\0\0\0\0\0\0\0\x10\0\1\xff\xff\xff\xff\0\0"                    \
+          "D\0\0\0\x0b\0\1\0\0\0\1t"                                                               \
+          "C\0\0\0\x0dSELECT 1\0"
+
+/* One row of up to four texts of one letter; NULL is null. */
+static void say_row(struct client *client, int n, const char *const *values)
+{
+    char row[128] = "T", data[64] = "D";
+    size_t row_len = 7, data_len = 7;
+    row[6] = data[6] = (char)n;
+    for (int i = 0; i < n; i++) {
+        static const char column[] = "c\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0";
+        memcpy(row + row_len, column, sizeof(column));
+        row_len += sizeof(column) + 1;
+        memcpy(data + data_len, values[i] ? "\0\0\0\1" : "\xff\xff\xff\xff", 4);
+        data_len += 4;
+        if (values[i])
+            data[data_len++] = *values[i];
+    }
+    row[4] = (char)(row_len - 1);
+    data[4] = (char)(data_len - 1);
+    say(client, row, row_len);
+    say(client, data, data_len);
+    SAY(client, DONE);
+}
+
+static void answer_script(struct client *client, const char *sql)
+{
+    struct fixture *f = client->f;
+    if (strstr(sql, "pg_is_in_recovery")) {
+        const char *const facts[] = {f->standby ? "t" : "f", f->read_only ? "t" : "f",
+                                     f->tables ? "t" : "f"};
+        say_row(client, 3, facts);
+    } else if (strstr(sql, "FROM flagger_gate_schema")) {
+        const char *const version[] = {f->tables ? "1" : "0", NULL};
+        say_row(client, 2, version);
+    } else {
+        f->upgrades += strstr(sql, "the tables") != NULL;
+        f->tables = true;
+        SAY(client, DONE);
+    }
+    SAY(client, IDLE);
+}
+
+/* False when it has broken off. */
+static bool answer_prepared(struct client *client)
 {
     struct fixture *f = client->f;
     switch (f->mood) {
     case MOOD_COMMIT_AND_BREAK_OFF:
         f->commits++;
         break_off(client);
-        return;
+        return false;
     case MOOD_BREAK_OFF:
         break_off(client);
-        return;
+        return false;
     case MOOD_SILENT:
-        return;
+        return true;
+    case MOOD_SILENT_CHANGES:
+        if (client->change)
+            return true;
+        break;
+    case MOOD_SLOW_CHANGES:
+        if (client->change)
+            return true;
+        for (int i = 0; i < f->n_clients; i++)
+            if (f->clients[i]->change)
+                SAY(f->clients[i], YES IDLE);
+        break;
     case MOOD_FAIL:
-        SAY(client, "E\0\0\0\x1cSERROR\0C57014\0Mno luck\0\0"
-                    "Z\0\0\0\5I");
-        return;
+        SAY(client, "E\0\0\0\x1cSERROR\0C57014\0Mno luck\0\0" IDLE);
+        return true;
+    case MOOD_RULE:
+        SAY(client, "E\0\0\0\x1dSERROR\0CFG409\0Mtoo late\0\0" IDLE);
+        return true;
+    case MOOD_STALE:
+        SAY(client, "E\0\0\0\x1dSERROR\0C42P01\0Mno table\0\0" IDLE);
+        f->mood = MOOD_ANSWER;
+        return true;
+    case MOOD_FAIL_AT_COMMIT:
+        SAY(client, YES "E\0\0\0\x1cSERROR\0C40001\0Mno luck\0\0" IDLE);
+        return true;
     case MOOD_ANSWER:
-        f->commits++;
-        SAY(client, "1\0\0\0\4"
-                    "2\0\0\0\4"
-                    "T\0\0\0\x1d\0\1open\0\0\0\0\0\0\0\0\0\0\x10\0\1\xff\xff\xff\xff\0\0"
-                    "D\0\0\0\x0b\0\1\0\0\0\1t"
-                    "C\0\0\0\x0dSELECT 1\0"
-                    "Z\0\0\0\5I");
-        return;
+        break;
     }
+    f->commits++;
+    SAY(client, YES IDLE);
+    return true;
 }
 
 /* One message; false when it has broken off. */
-static bool take(struct client *client, char type)
+static bool take(struct client *client, char type, const char *body)
 {
-    if (type == 'Q') /* the schema */
-        SAY(client, "C\0\0\0\7OK\0"
-                    "Z\0\0\0\5I");
-    else if (type == 'S') {
-        enum mood mood = client->f->mood;
-        answer_query(client);
-        return mood != MOOD_BREAK_OFF && mood != MOOD_COMMIT_AND_BREAK_OFF;
+    struct fixture *f = client->f;
+    if (++f->messages == f->break_at) {
+        break_off(client);
+        return false;
     }
-    return true;
+    switch (type) {
+    case 'Q':
+        answer_script(client, body);
+        return true;
+    case 'P': /* name, text */
+        client->parsed = true;
+        client->bound = false;
+        client->listens = client->listens || strstr(body + strlen(body) + 1, "LISTEN");
+        return true;
+    case 'B': /* portal, statement */
+        client->bound = true;
+        if (!client->parsed)
+            client->change = strcmp(body + strlen(body) + 1, "change") == 0;
+        return true;
+    case 'S':
+        if (!client->parsed) {
+            client->asked++;
+            return answer_prepared(client);
+        }
+        client->parsed = false;
+        if (client->bound)
+            SAY(client, PARSED BOUND NODATA DONE IDLE);
+        else
+            SAY(client, PARSED IDLE);
+        return true;
+    default:
+        return true;
+    }
 }
 
 static uint32_t size_at(const char *at)
@@ -114,6 +239,18 @@ static uint32_t size_at(const char *at)
     uint32_t size;
     memcpy(&size, at, sizeof(size));
     return ntohl(size);
+}
+
+static bool greet(struct client *client)
+{
+    struct fixture *f = client->f;
+    client->greeted = true;
+    if (++f->messages == f->break_at) {
+        break_off(client);
+        return false;
+    }
+    SAY(client, "R\0\0\0\x08\0\0\0\0" IDLE);
+    return true;
 }
 
 static void take_all(struct client *client)
@@ -125,16 +262,14 @@ static void take_all(struct client *client)
         size_t whole = head + size_at(client->in + head);
         if (client->len < whole)
             return;
-        char type = client->in[0];
+        char message[4096];
+        assert_true(whole < sizeof(message));
+        memcpy(message, client->in, whole);
+        message[whole] = '\0';
         memmove(client->in, client->in + whole, client->len - whole);
         client->len -= whole;
-        if (!client->greeted) {
-            client->greeted = true;
-            SAY(client, "R\0\0\0\x08\0\0\0\0"
-                        "Z\0\0\0\5I");
-        } else if (!take(client, type)) {
+        if (client->greeted ? !take(client, message[0], message + 5) : !greet(client))
             return;
-        }
     }
 }
 
@@ -167,7 +302,7 @@ static void on_client(uv_stream_t *listener, int status)
     assert_int_equal(uv_tcp_init(loop_uv(f->loop), &client->tcp), 0);
     assert_int_equal(uv_accept(listener, (uv_stream_t *)&client->tcp), 0);
     assert_true(f->n_clients < MAX_CLIENTS);
-    f->clients[f->n_clients++] = &client->tcp;
+    f->clients[f->n_clients++] = client;
     uv_read_start((uv_stream_t *)&client->tcp, on_alloc, on_read);
 }
 
@@ -186,7 +321,7 @@ static void on_drain(void *arg)
     db_close(f->db);
     uv_close((uv_handle_t *)&f->listener, NULL);
     while (f->n_clients)
-        break_off((struct client *)f->clients[0]);
+        break_off(f->clients[0]);
 }
 
 #define RUN_UNTIL(f, condition)                                                                    \
@@ -196,13 +331,30 @@ static void on_drain(void *arg)
         assert_false((f)->timed_out);                                                              \
     } while (0)
 
-static int set_up(void **state)
+static void on_note(void *arg, const char *payload)
 {
-    static struct fixture fixture;
-    fixture = (struct fixture){.loop = loop_new(10000)};
-    struct fixture *f = &fixture;
+    struct fixture *f = arg;
+    if (payload) {
+        f->notes++;
+        snprintf(f->note, sizeof(f->note), "%s", payload);
+    } else {
+        f->begun++;
+    }
+}
+
+static void on_ready(void *arg, bool ready)
+{
+    struct fixture *f = arg;
+    f->ready_calls++;
+    f->was_ready = ready;
+}
+
+static void begin(struct fixture *f)
+{
     struct sockaddr_in address;
     int len = sizeof(address);
+    struct errinfo info = {0};
+    *f = (struct fixture){.loop = loop_new(10000), .arena = arena_new()};
     log_set_level("error");
     uv_ip4_addr("127.0.0.1", 0, &address);
     assert_int_equal(uv_tcp_init(loop_uv(f->loop), &f->listener), 0);
@@ -213,58 +365,88 @@ static int set_up(void **state)
     snprintf(f->dsn, sizeof(f->dsn),
              "host=127.0.0.1 port=%d user=u dbname=d sslmode=disable gssencmode=disable",
              ntohs(address.sin_port));
-    f->db = db_new(f->loop, f->dsn, "SELECT 1");
+    f->options = (struct db_options){.schema = schema_new(f->arena, "-- version 1\nthe tables"),
+                                     .statements = statements,
+                                     .connections = 2};
+    assert_int_equal(db_source_new(f->dsn, NULL, &f->options.source, &info), ERR_OK);
+    f->db = db_new(f->loop, &f->options);
+    db_listen(f->db, "gate", on_note, f);
+    db_watch(f->db, on_ready, f);
     f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
-    *state = f;
+}
+
+static void end(struct fixture *f)
+{
+    loop_drain(f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+    db_free(f->db);
+    db_source_free(f->options.source);
+    loop_free(f->loop);
+    arena_free(f->arena);
+    expo_reset();
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    begin(&fixture);
+    *state = &fixture;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
-    loop_drain(f->loop);
-    assert_int_equal(loop_run(f->loop), 0);
-    db_free(f->db);
-    loop_free(f->loop);
+    end(*state);
     return 0;
 }
 
-static void on_gate(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+static void on_answer(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
     struct fixture *f = arg;
+    assert_int_equal(err == ERR_OK, result != NULL);
     f->answers++;
+    f->cancelled += err == ERR_CANCELLED;
     f->err = err;
-    f->open = result && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
-    snprintf(f->text, sizeof(f->text), "%s", info->text);
+    f->info = *info;
+    f->yes = result && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
 }
 
-static void open_gate(struct fixture *f)
+static void run(struct fixture *f, const struct db_statement *statement)
 {
+    const char *const params[] = {"podinfo"};
     int before = f->answers;
-    db_query(f->db, "SELECT true", 0, NULL, on_gate, f);
+    db_run(f->db, statement, params, on_answer, f);
     assert_int_equal(f->answers, before); /* never before it has returned */
 }
 
-static void a_gate_is_asked_for_and_answered(void **state)
+#define ask(f)    run((f), &ask_)
+#define change(f) run((f), &change_)
+
+static void what_is_asked_is_answered(void **state)
 {
     struct fixture *f = *state;
-    RUN_UNTIL(f, db_ready(f->db));
-    open_gate(f);
-    db_query(f->db, "SELECT true", 0, NULL, on_gate, f);
+    RUN_UNTIL(f, db_ready(f->db) && f->begun == 1 && f->ready_calls == 1);
+    assert_true(f->was_ready);
+    assert_string_equal(db_trouble(f->db), "");
+    ask(f);
+    change(f);
     RUN_UNTIL(f, f->answers == 2);
     assert_int_equal(f->err, ERR_OK);
-    assert_true(f->open);
+    assert_true(f->yes);
+    assert_true(f->upgrades >= 1); /* all of this server are told that it has no tables yet */
 }
 
 static void before_it_is_connected_it_refuses(void **state)
 {
     struct fixture *f = *state;
-    open_gate(f);
-    RUN_UNTIL(f, f->answers == 1);
+    ask(f);
+    change(f);
+    RUN_UNTIL(f, f->answers == 2);
     assert_int_equal(f->err, ERR_RETRY);
-    assert_false(f->open);
-    assert_true(strlen(f->text) > 0);
+    assert_int_equal(f->info.status, 503);
+    assert_false(f->yes);
+    assert_true(strlen(f->info.text) > 0);
 }
 
 static void a_connection_lost_before_the_reply_is_no_yes(void **state)
@@ -276,15 +458,16 @@ static void a_connection_lost_before_the_reply_is_no_yes(void **state)
         f->mood = moods[i];
         f->answers = 0;
         for (int n = 0; n < 5; n++)
-            open_gate(f);
+            ask(f);
         RUN_UNTIL(f, f->answers == 5);
         assert_int_equal(f->err, ERR_RETRY);
-        assert_false(f->open);
+        assert_false(f->yes);
         assert_false(db_ready(f->db));
         assert_non_null(strstr(db_trouble(f->db), "database"));
+        RUN_UNTIL(f, !f->was_ready);
         f->mood = MOOD_ANSWER;
-        RUN_UNTIL(f, db_ready(f->db));
-        open_gate(f);
+        RUN_UNTIL(f, db_ready(f->db) && f->was_ready);
+        ask(f);
         RUN_UNTIL(f, f->answers == 6);
         assert_int_equal(f->err, ERR_OK);
     }
@@ -293,16 +476,47 @@ static void a_connection_lost_before_the_reply_is_no_yes(void **state)
 
 static void a_failed_statement_fails_alone(void **state)
 {
+    static const struct {
+        enum mood mood;
+        enum err err;
+        int status;
+        const char *text;
+    } cases[] = {
+        {MOOD_FAIL, ERR_RETRY, 503, "database: no luck"},
+        {MOOD_RULE, ERR_CONFLICT, 409, "too late"},
+        {MOOD_FAIL_AT_COMMIT, ERR_RETRY, 503, "database: no luck"},
+    };
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
-    f->mood = MOOD_FAIL;
-    open_gate(f);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        f->mood = cases[i].mood;
+        f->answers = 0;
+        change(f);
+        RUN_UNTIL(f, f->answers == 1);
+        assert_int_equal(f->err, cases[i].err);
+        assert_int_equal(f->info.status, cases[i].status);
+        assert_string_equal(f->info.text, cases[i].text);
+        assert_true(db_ready(f->db));
+        f->mood = MOOD_ANSWER;
+        change(f);
+        RUN_UNTIL(f, f->answers == 2);
+        assert_int_equal(f->err, ERR_OK);
+    }
+}
+
+static void tables_that_are_gone_are_prepared_for_again(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    int upgrades = f->upgrades;
+    f->mood = MOOD_STALE;
+    f->tables = false;
+    ask(f);
     RUN_UNTIL(f, f->answers == 1);
     assert_int_equal(f->err, ERR_RETRY);
-    assert_non_null(strstr(f->text, "no luck"));
-    assert_true(db_ready(f->db));
-    f->mood = MOOD_ANSWER;
-    open_gate(f);
+    assert_non_null(strstr(f->info.text, "no table"));
+    RUN_UNTIL(f, db_ready(f->db) && f->upgrades > upgrades);
+    ask(f);
     RUN_UNTIL(f, f->answers == 2);
     assert_int_equal(f->err, ERR_OK);
 }
@@ -313,14 +527,15 @@ static void too_many_at_once_are_refused(void **state)
     RUN_UNTIL(f, db_ready(f->db));
     f->mood = MOOD_SILENT;
     for (int i = 0; i < DB_MAX_IN_FLIGHT; i++)
-        open_gate(f);
-    open_gate(f);
+        ask(f);
+    ask(f);
     RUN_UNTIL(f, f->answers == 1);
-    assert_non_null(strstr(f->text, "slow"));
+    assert_non_null(strstr(f->info.text, "slow"));
     /* The end answers all the others. */
     loop_drain(f->loop);
     RUN_UNTIL(f, f->answers == DB_MAX_IN_FLIGHT + 1);
     assert_int_equal(f->err, ERR_CANCELLED);
+    assert_int_equal(f->cancelled, DB_MAX_IN_FLIGHT);
 }
 
 static void a_server_that_does_not_answer_is_left(void **state)
@@ -328,10 +543,131 @@ static void a_server_that_does_not_answer_is_left(void **state)
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
     f->mood = MOOD_SILENT;
-    open_gate(f);
+    ask(f);
     RUN_UNTIL(f, f->answers == 1);
     assert_int_equal(f->err, ERR_RETRY);
-    assert_non_null(strstr(f->text, "no answer"));
+    assert_non_null(strstr(f->info.text, "no answer"));
+    assert_false(db_ready(f->db));
+}
+
+static void what_is_asked_does_not_wait_behind_a_change(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->mood = MOOD_SILENT_CHANGES;
+    change(f);
+    for (int i = 1; i <= 20; i++) {
+        ask(f);
+        RUN_UNTIL(f, f->answers == i);
+        assert_int_equal(f->err, ERR_OK);
+    }
+}
+
+static void a_shutdown_lets_changes_come_to_their_end(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->mood = MOOD_SLOW_CHANGES;
+    change(f);
+    db_drain(f->db);
+    for (int i = 0; i < 20; i++)
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
+    assert_int_equal(f->answers, 0);
+    ask(f); /* of a request that had begun before */
+    RUN_UNTIL(f, f->answers == 2);
+    assert_int_equal(f->err, ERR_OK);
+    RUN_UNTIL(f, !db_ready(f->db));
+    ask(f);
+    RUN_UNTIL(f, f->answers == 3);
+    assert_int_equal(f->err, ERR_CANCELLED);
+}
+
+static void a_server_that_may_be_behind_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    f->standby = true;
+    RUN_UNTIL(f, strstr(db_trouble(f->db), "standby"));
+    f->standby = false;
+    f->read_only = true;
+    RUN_UNTIL(f, strstr(db_trouble(f->db), "read-only"));
+    assert_int_equal(f->ready_calls, 0);
+    f->read_only = false;
+    RUN_UNTIL(f, db_ready(f->db));
+}
+
+static void a_server_that_becomes_read_only_is_left(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->read_only = true;
+    for (int i = 0; i < f->n_clients; i++)
+        SAY(f->clients[i], "S\0\0\0\x25"
+                           "default_transaction_read_only\0on\0");
+    RUN_UNTIL(f, strstr(db_trouble(f->db), "read-only"));
+}
+
+static void notices_come_and_come_again(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, f->begun == 1);
+    for (int round = 1; round <= 2; round++) {
+        struct client *listening = NULL;
+        for (int i = 0; i < f->n_clients; i++)
+            if (f->clients[i]->listens)
+                listening = f->clients[i];
+        assert_non_null(listening);
+        SAY(listening, "A\0\0\0\x0f\0\0\0\1gate\0"
+                       "17\0"
+                       "A\0\0\0\x10\0\0\0\1other\0"
+                       "18\0");
+        RUN_UNTIL(f, f->notes == round);
+        assert_string_equal(f->note, "17");
+        break_off(listening);
+        RUN_UNTIL(f, f->begun == round + 1);
+    }
+    assert_int_equal(f->notes, 2);
+}
+
+/* Whatever message a server breaks off at, the gate connects again and works. */
+static void it_recovers_from_a_break_anywhere(void **state)
+{
+    (void)state;
+    for (int at = 1; at <= 45; at++) {
+        static struct fixture fixture;
+        struct fixture *f = &fixture;
+        begin(f);
+        f->break_at = at;
+        RUN_UNTIL(f, db_ready(f->db) && f->begun);
+        ask(f);
+        change(f);
+        RUN_UNTIL(f, f->answers == 2);
+        RUN_UNTIL(f, db_ready(f->db));
+        ask(f);
+        change(f);
+        RUN_UNTIL(f, f->answers == 4);
+        assert_true(f->err == ERR_OK || f->messages == at);
+        end(f);
+    }
+}
+
+/* Whenever it is told to end, it ends, and every query has been answered once. */
+static void it_ends_at_any_time(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 60; turns++) {
+        static struct fixture fixture;
+        struct fixture *f = &fixture;
+        int asked = 0;
+        begin(f);
+        for (int turn = 0; turn < turns; turn++) {
+            ask(f);
+            change(f);
+            asked += 2;
+            uv_run(loop_uv(f->loop), UV_RUN_ONCE);
+        }
+        end(f);
+        assert_int_equal(f->answers, asked);
+    }
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -339,12 +675,20 @@ static void a_server_that_does_not_answer_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_gate_is_asked_for_and_answered),
+        CASE(what_is_asked_is_answered),
         CASE(before_it_is_connected_it_refuses),
         CASE(a_connection_lost_before_the_reply_is_no_yes),
         CASE(a_failed_statement_fails_alone),
+        CASE(tables_that_are_gone_are_prepared_for_again),
         CASE(too_many_at_once_are_refused),
         CASE(a_server_that_does_not_answer_is_left),
+        CASE(what_is_asked_does_not_wait_behind_a_change),
+        CASE(a_shutdown_lets_changes_come_to_their_end),
+        CASE(a_server_that_may_be_behind_is_refused),
+        CASE(a_server_that_becomes_read_only_is_left),
+        CASE(notices_come_and_come_again),
+        cmocka_unit_test(it_recovers_from_a_break_anywhere),
+        cmocka_unit_test(it_ends_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

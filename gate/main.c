@@ -3,13 +3,13 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "gate/api.h"
-#include "gate/resolve.h"
+#include "gate/db_source.h"
 #include "gate/schema.h"
 
 static struct {
-    const char *address, *database, *log_level;
+    const char *address, *database, *database_file, *log_level;
     const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
-    int64_t port;
+    int64_t port, database_connections;
     bool anonymous_check;
 } opt;
 
@@ -36,6 +36,21 @@ static const struct option_row rows[] = {
      .arg = "DSN",
      .help =
          "PostgreSQL connection string or URL; libpq's PG* variables fill in what it leaves out"},
+    {.name = "database-file",
+     .type = OPTION_STRING,
+     .at = &opt.database_file,
+     .env = "DATABASE_FILE",
+     .arg = "FILE",
+     .help = "file that holds the connection string instead, as of a mounted Secret; a change is "
+             "noticed within ten seconds, and loses no request"},
+    {.name = "database-connections",
+     .type = OPTION_INT,
+     .at = &opt.database_connections,
+     .value = "4",
+     .min = 2,
+     .max = DB_MAX_CONNECTIONS,
+     .arg = "N",
+     .help = "connections to the database, half for checks and half for changes; one more listens"},
     {.name = "log-level",
      .type = OPTION_STRING,
      .at = &opt.log_level,
@@ -123,7 +138,7 @@ static void on_drain(void *arg)
 {
     struct gate_api *api = arg;
     identities_stop(api->identities);
-    db_close(api->db);
+    db_drain(api->db);
 }
 
 static bool is_ready(void *arg)
@@ -138,19 +153,25 @@ static const char *given(const char *text)
     return text && *text ? text : NULL;
 }
 
-static enum err check_options(const char *database, struct errinfo *ei)
+static enum err check_options(struct errinfo *ei)
 {
     if (!given(opt.tls_cert) != !given(opt.tls_key) ||
         (given(opt.tls_client_ca) && !given(opt.tls_cert)))
         return err_set(ei, ERR_INVALID,
                        "--tls-cert and --tls-key belong together, and --tls-client-ca needs both");
-    return resolve_check(database, ei);
+    return ERR_OK;
 }
 
 /* Listens, serves until the loop has drained. */
-static int serve(struct gate_api *api, struct loop *loop, const char *database, struct errinfo *ei)
+static int serve(struct gate_api *api, struct loop *loop, struct db_source *source,
+                 struct errinfo *ei)
 {
+    static const struct db_statement *const *const statements[] = {gates_statements, NULL};
     struct arena *arena = arena_new();
+    const struct db_options database = {.source = source,
+                                        .schema = schema_new(arena, gate_schema_sql),
+                                        .statements = statements,
+                                        .connections = (int)opt.database_connections};
     struct http_server *server = NULL;
     int status = 1;
     struct http_server_options options = {.address = opt.address,
@@ -166,7 +187,7 @@ static int serve(struct gate_api *api, struct loop *loop, const char *database, 
                                           .tls_client_optional = true,
                                           .name = "flagger_gate"};
     if (http_server_new(loop, &options, &server, ei) == ERR_OK) {
-        api->db = db_new(loop, database, schema_script(arena));
+        api->db = db_new(loop, &database);
         loop_on_drain(loop, on_drain, api);
         log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
                  LOG_INT("port", http_server_port(server)));
@@ -181,20 +202,22 @@ static int serve(struct gate_api *api, struct loop *loop, const char *database, 
 static int run(void)
 {
     struct errinfo info = {0};
-    const char *database = opt.database ? opt.database : "";
     const struct identities_options options = {.token_file = opt.token_file,
                                                .client_ca = given(opt.tls_client_ca) != NULL,
                                                .anonymous_check = opt.anonymous_check};
     struct gate_api api = {0};
+    struct db_source *source = NULL;
     int status = 2;
 
-    if (check_options(database, &info) == ERR_OK) {
+    if (check_options(&info) == ERR_OK &&
+        db_source_new(opt.database, opt.database_file, &source, &info) == ERR_OK) {
         struct loop *loop = loop_new(10000);
         if (identities_new(loop, &options, &api.identities, &info) == ERR_OK) {
-            status = serve(&api, loop, database, &info);
+            status = serve(&api, loop, source, &info);
             identities_free(api.identities);
         }
         loop_free(loop);
+        db_source_free(source);
     }
     if (*info.text)
         log_error("start_failed", NULL, info.text);

@@ -20,6 +20,7 @@ pg_begin() {
     pg_start
 }
 
+# pg_start [OPTION...]: with more options of the server, as "-c ssl=on"
 pg_start() {
     pg_as "$(pg_bin)/pg_ctl" -w -s -D "$PG_DIR/data" -l "$PG_DIR/log" \
         -o "-k $PG_DIR -c listen_addresses= -c fsync=${PG_FSYNC:-off} $*" start 3>&-

@@ -1,0 +1,616 @@
+#include "gate/db_connection.h"
+
+#include <assert.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "gate/db_error.h"
+#include "gate/db_queue.h"
+#include "gate/db_source.h"
+#include "gate/resolve.h"
+#include "gate/schema.h"
+
+enum { FIRST_WAIT_MS = 100, MAX_WAIT_MS = 2000, IDLE_MS = 10000, UPGRADE_TIMEOUT_MS = 65000 };
+
+/* The parts of PREPARING. The first four are scripts outside the pipeline. */
+enum step { STEP_SESSION, STEP_VERSIONS, STEP_LOCK, STEP_UPGRADE, STEP_STATEMENTS };
+
+struct db_connection {
+    struct loop *loop;
+    struct db_connection_options options;
+    enum db_state state;
+    enum step step;
+    char *dsn;               /* while CONNECTING */
+    struct resolve *resolve; /* the first part of CONNECTING */
+    PGconn *conn;
+    PGresult *last;  /* of the script that runs */
+    uv_poll_t *poll; /* on the heap: it outlives the connection until its close callback */
+    int poll_fd;
+    struct timer *retry;
+    struct timer *failing; /* the next turn of the loop gives the connection up, because of: */
+    struct errinfo why;
+    /* Takes no more queries, and reconnects when those in flight are done, because of this. */
+    const char *leaving;
+    int64_t wait_ms, since_ms, progress_ms; /* back-off; since when this state, the last answer */
+    struct db_queue queue;
+    int silent; /* attempts that another host may do better */
+    unsigned generation;
+};
+
+const char *const db_state_names[DB_STATES] = {"down", "connecting", "preparing", "ready"};
+
+/*
+ * The limits keep a pipeline from standing still behind one statement. flagger_gate.version tells
+ * the triggers of schema.sql that a program of ours writes. An answered close must survive a crash
+ * of the server, whatever its default is.
+ */
+static const char session_sql[] =
+    "SELECT set_config('statement_timeout', '5s', false), set_config('lock_timeout', '3s', false),"
+    " set_config('idle_in_transaction_session_timeout', '10s', false),"
+    " set_config('client_min_messages', 'warning', false), set_config('TimeZone', 'UTC', false),"
+    " set_config('DateStyle', 'ISO', false), set_config('jit', 'off', false),"
+    " set_config('flagger_gate.version', '%d', false),"
+    " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
+    "  IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false);"
+    "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean, (%s)";
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+static void connect_now(void *arg);
+static void lose(struct db_connection *c, const char *why);
+
+static void set_state(struct db_connection *c, enum db_state state)
+{
+    static const unsigned allowed[] = {
+        [DB_DOWN] = 1u << DB_CONNECTING | 1u << DB_DOWN,
+        [DB_CONNECTING] = 1u << DB_PREPARING | 1u << DB_DOWN,
+        [DB_PREPARING] = 1u << DB_READY | 1u << DB_DOWN,
+        [DB_READY] = 1u << DB_DOWN,
+    };
+    assert(allowed[c->state] & 1u << state);
+    if (c->state != state)
+        log_debug("database_state", NULL, "a connection goes on",
+                  LOG_STR("from", db_state_names[c->state]), LOG_STR("to", db_state_names[state]));
+    c->state = state;
+    c->since_ms = clock_monotonic_ms();
+    c->options.events->changed(c->options.arg);
+}
+
+/* --- waiting for the socket */
+
+static void on_poll_closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void poll_stop(struct db_connection *c)
+{
+    if (!c->poll)
+        return;
+    uv_poll_stop(c->poll);
+    c->poll->data = NULL;
+    uv_close((uv_handle_t *)c->poll, on_poll_closed);
+    c->poll = NULL;
+}
+
+static void on_failing(void *arg)
+{
+    struct db_connection *c = arg;
+    c->failing = NULL;
+    lose(c, c->why.text);
+}
+
+/* For those that are called from outside, who must not see their callbacks called meanwhile. */
+static void lose_soon(struct db_connection *c, const char *why)
+{
+    if (c->failing)
+        return;
+    err_set(&c->why, ERR_RETRY, "%s", why);
+    c->failing = timer_start(c->loop, 0, 0, on_failing, c);
+    c->options.events->changed(c->options.arg);
+}
+
+/* libpq may change its socket at every step of connecting: look again each time. */
+static void poll_for(struct db_connection *c, int events)
+{
+    int fd = PQsocket(c->conn);
+    if (c->poll && c->poll_fd != fd)
+        poll_stop(c);
+    if (fd < 0) {
+        lose_soon(c, PQerrorMessage(c->conn));
+        return;
+    }
+    if (!c->poll) {
+        c->poll = heap_alloc(sizeof(*c->poll));
+        c->poll_fd = fd;
+        int failed = uv_poll_init(loop_uv(c->loop), c->poll, fd);
+        if (failed) {
+            free(c->poll);
+            c->poll = NULL;
+            lose_soon(c, uv_strerror(failed));
+            return;
+        }
+        c->poll->data = c;
+    }
+    uv_poll_start(c->poll, events, on_poll);
+}
+
+static void flush(struct db_connection *c)
+{
+    int more = PQflush(c->conn);
+    if (more < 0)
+        lose(c, PQerrorMessage(c->conn));
+    else
+        poll_for(c, UV_READABLE | (more > 0 ? UV_WRITABLE : 0));
+}
+
+/* What TLS has decrypted and libpq had no room for is not on the socket any more: take all. */
+static bool consume(struct db_connection *c)
+{
+    SSL *ssl = PQsslStruct(c->conn, "OpenSSL");
+    do {
+        if (!PQconsumeInput(c->conn))
+            return false;
+    } while (ssl && SSL_pending(ssl) > 0);
+    return true;
+}
+
+/* --- the pipeline */
+
+static bool sent(struct db_connection *c, int ok, const char *name, db_done_fn done, void *arg)
+{
+    if (!ok || !PQpipelineSync(c->conn)) {
+        lose_soon(c, PQerrorMessage(c->conn));
+        return false;
+    }
+    if (!c->queue.first)
+        c->progress_ms = clock_monotonic_ms();
+    db_queue_push(&c->queue, name, done, arg);
+    /* Sent from the loop: queries of one turn leave together, and a broken connection is not
+     * noticed in here. */
+    poll_for(c, UV_READABLE | UV_WRITABLE);
+    return true;
+}
+
+bool db_connection_run(struct db_connection *c, const struct db_statement *statement,
+                       const char *const *params, db_done_fn done, void *arg)
+{
+    assert(db_connection_takes(c));
+    int ok =
+        PQsendQueryPrepared(c->conn, statement->name, statement->n_params, params, NULL, NULL, 0);
+    return sent(c, ok, statement->name, done, arg);
+}
+
+static void take_result(struct db_connection *c, PGresult *result)
+{
+    char sqlstate[6];
+    if (PQresultStatus(result) != PGRES_PIPELINE_SYNC) {
+        db_queue_take_result(&c->queue, result);
+        return;
+    }
+    PQclear(result);
+    if (!c->queue.first)
+        return;
+    c->progress_ms = clock_monotonic_ms();
+    const char *failed = db_queue_finish_first(&c->queue, sqlstate);
+    if (db_error_wants_reconnect(failed) && c->state == DB_READY && !c->leaving) {
+        c->leaving = "what was prepared does not fit the tables any more";
+        c->options.events->changed(c->options.arg);
+    }
+}
+
+static void read_notices(struct db_connection *c)
+{
+    PGnotify *notify;
+    while (c->conn && (notify = PQnotifies(c->conn))) {
+        c->options.events->notified(c->options.arg, notify->relname, notify->extra);
+        PQfreemem(notify);
+    }
+}
+
+static bool is_read_only(struct db_connection *c)
+{
+    const char *value = PQparameterStatus(c->conn, "default_transaction_read_only");
+    return value && strcmp(value, "on") == 0;
+}
+
+/* A callback may close the connection: then conn is NULL. */
+static void read_answers(struct db_connection *c)
+{
+    if (!consume(c)) {
+        lose(c, PQerrorMessage(c->conn));
+        return;
+    }
+    int nulls = 0; /* two in a row: nothing more has come */
+    while (c->conn && c->queue.first && nulls < 2 && !PQisBusy(c->conn)) {
+        PGresult *result = PQgetResult(c->conn);
+        nulls = result ? 0 : nulls + 1;
+        if (result)
+            take_result(c, result);
+    }
+    read_notices(c);
+    if (!c->conn)
+        return;
+    if (c->state == DB_READY && !c->leaving && is_read_only(c)) {
+        c->leaving = "it has become read-only";
+        c->options.events->changed(c->options.arg);
+    }
+    if (c->leaving && !c->queue.first)
+        lose(c, c->leaving);
+    else
+        flush(c);
+}
+
+static void on_ignored(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    (void)arg;
+    (void)err;
+    (void)info;
+    (void)result;
+}
+
+/* --- connecting */
+
+static void forget(struct db_connection *c)
+{
+    poll_stop(c);
+    resolve_cancel(c->resolve);
+    c->resolve = NULL;
+    timer_stop(c->failing);
+    c->failing = NULL;
+    timer_stop(c->retry);
+    c->retry = NULL;
+    PQclear(c->last);
+    c->last = NULL;
+    PQfinish(c->conn);
+    c->conn = NULL;
+    c->leaving = NULL;
+    free(c->dsn);
+    c->dsn = NULL;
+    set_state(c, DB_DOWN);
+}
+
+static void lose(struct db_connection *c, const char *why)
+{
+    struct errinfo info = {0};
+    err_set(&info, ERR_RETRY, "the database cannot be used: %s", why && *why ? why : "no answer");
+    info.status = 503;
+    db_error_one_line(info.text);
+    forget(c);
+    c->options.events->lost(c->options.arg, &info, c->wait_ms);
+    c->retry = timer_start(c->loop, c->wait_ms, 0, connect_now, c);
+    c->wait_ms = c->wait_ms * 2 < MAX_WAIT_MS ? c->wait_ms * 2 : MAX_WAIT_MS;
+    db_queue_fail_all(&c->queue, ERR_RETRY, &info);
+}
+
+/* What the server says beside its answers, as that it is shut down. */
+static void on_notice(void *arg, const char *text)
+{
+    struct errinfo info = {0};
+    (void)arg;
+    err_set(&info, ERR_OK, "%s", text);
+    db_error_one_line(info.text);
+    log_debug("database_notice", NULL, info.text);
+}
+
+static void on_resolved(void *arg, enum err err, const struct errinfo *info,
+                        const struct resolved *resolved)
+{
+    struct db_connection *c = arg;
+    c->resolve = NULL;
+    if (err != ERR_OK) {
+        lose(c, info->text);
+        return;
+    }
+    /* What follows dbname, which is the whole connection string, overrides it. */
+    const char *const keys[] = {"fallback_application_name",
+                                "client_encoding",
+                                "dbname",
+                                resolved->host ? "host" : NULL,
+                                "hostaddr",
+                                "port",
+                                NULL};
+    const char *const values[] = {"flagger-gate",     "UTF8",         c->dsn, resolved->host,
+                                  resolved->hostaddr, resolved->port, NULL};
+    c->conn = PQconnectStartParams(keys, values, 1);
+    if (!c->conn || PQstatus(c->conn) == CONNECTION_BAD) {
+        lose(c, c->conn ? PQerrorMessage(c->conn) : "out of memory");
+        return;
+    }
+    PQsetNoticeProcessor(c->conn, on_notice, NULL);
+    poll_for(c, UV_WRITABLE);
+}
+
+static void connect_now(void *arg)
+{
+    struct db_connection *c = arg;
+    c->retry = NULL;
+    c->generation = db_source_look(c->options.db->source);
+    c->dsn = heap_strdup(db_source_dsn(c->options.db->source));
+    set_state(c, DB_CONNECTING);
+    c->resolve = resolve_start(c->loop, c->dsn, c->silent, on_resolved, c);
+}
+
+/* --- preparing */
+
+static void run_script(struct db_connection *c, enum step step, const char *sql)
+{
+    c->step = step;
+    c->since_ms = clock_monotonic_ms();
+    if (!PQsendQuery(c->conn, sql))
+        lose(c, PQerrorMessage(c->conn));
+    else
+        flush(c);
+}
+
+static void start_preparing(struct db_connection *c)
+{
+    char sql[sizeof(session_sql) + 200];
+    set_state(c, DB_PREPARING);
+    PQsetnonblocking(c->conn, 1);
+    snprintf(sql, sizeof(sql), session_sql, schema_version(c->options.db->schema),
+             schema_probe_sql);
+    run_script(c, STEP_SESSION, sql);
+}
+
+static void on_prepared(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct db_connection *c = arg;
+    (void)result;
+    if (c->state == DB_PREPARING && err != ERR_OK)
+        lose(c, info->text);
+}
+
+static void on_all_prepared(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct db_connection *c = arg;
+    on_prepared(arg, err, info, result);
+    if (c->state != DB_PREPARING)
+        return;
+    set_state(c, DB_READY);
+    c->wait_ms = FIRST_WAIT_MS;
+    if (c->options.channels)
+        c->options.events->notified(c->options.arg, NULL, NULL);
+}
+
+static bool send_text(struct db_connection *c, const char *sql, db_done_fn done)
+{
+    return sent(c, PQsendQueryParams(c->conn, sql, 0, NULL, NULL, NULL, NULL, 0), NULL, done, c);
+}
+
+static bool send_listen(struct db_connection *c, const char *channel, db_done_fn done)
+{
+    char sql[100];
+    snprintf(sql, sizeof(sql), "LISTEN \"%.63s\"", channel);
+    return send_text(c, sql, done);
+}
+
+/* In the pipeline, all at once. */
+static void prepare_statements(struct db_connection *c)
+{
+    const struct db_options *db = c->options.db;
+    c->step = STEP_STATEMENTS;
+    c->since_ms = clock_monotonic_ms();
+    bool ok = PQenterPipelineMode(c->conn);
+    if (!ok)
+        lose_soon(c, PQerrorMessage(c->conn));
+    for (const char *const *channel = c->options.channels; ok && channel && *channel; channel++)
+        ok = send_listen(c, *channel, on_prepared);
+    for (size_t i = 0; !c->options.channels && db->statements[i]; i++)
+        for (const struct db_statement *const *s = db->statements[i]; ok && *s; s++)
+            if ((*s)->lane == c->options.lane)
+                ok = sent(c, PQsendPrepare(c->conn, (*s)->name, (*s)->sql, 0, NULL), NULL,
+                          on_prepared, c);
+    if (ok)
+        (void)send_text(c, "SELECT 1", on_all_prepared);
+}
+
+static bool is_true(const PGresult *result, int column)
+{
+    return PQntuples(result) == 1 && PQnfields(result) > column &&
+           strcmp(PQgetvalue(result, 0, column), "t") == 0;
+}
+
+static void on_session(struct db_connection *c)
+{
+    bool standby = is_true(c->last, 0), read_only = is_true(c->last, 1);
+    if (standby || read_only) {
+        c->silent = (c->silent + 1) % 1000; /* another of several hosts may be the one */
+        lose(c, standby ? "the server is a standby, whose answers may be old: expected the primary"
+                        : "it is read-only: expected a server that can be written to");
+    } else if (is_true(c->last, 2)) {
+        run_script(c, STEP_VERSIONS, schema_rows_sql);
+    } else {
+        run_script(c, STEP_LOCK, schema_lock_sql);
+    }
+}
+
+static void on_versions(struct db_connection *c)
+{
+    struct errinfo info = {0};
+    bool missing = false;
+    if (schema_judge(c->options.db->schema, c->last, &missing, &info) != ERR_OK) {
+        lose(c, info.text);
+    } else if (c->step == STEP_LOCK) {
+        char *sql = schema_upgrade_sql(c->options.db->schema, c->last);
+        if (missing)
+            log_info("schema_upgrade", NULL, "the gate tables are brought up to this program",
+                     LOG_INT("version", schema_version(c->options.db->schema)));
+        run_script(c, STEP_UPGRADE, sql);
+        free(sql);
+    } else if (missing) {
+        run_script(c, STEP_LOCK, schema_lock_sql);
+    } else {
+        prepare_statements(c);
+    }
+}
+
+static void on_script(struct db_connection *c)
+{
+    switch (c->step) {
+    case STEP_SESSION:
+        on_session(c);
+        break;
+    case STEP_VERSIONS:
+    case STEP_LOCK:
+        on_versions(c);
+        break;
+    case STEP_UPGRADE:
+        prepare_statements(c);
+        break;
+    case STEP_STATEMENTS:
+        break;
+    }
+}
+
+/* Keeps the last result of a script; it is whole when NULL comes. */
+static void script_step(struct db_connection *c)
+{
+    if (!consume(c)) {
+        lose(c, PQerrorMessage(c->conn));
+        return;
+    }
+    while (!PQisBusy(c->conn)) {
+        PGresult *result = PQgetResult(c->conn);
+        if (!result) {
+            on_script(c);
+            return;
+        }
+        struct errinfo info = {0};
+        PQclear(c->last);
+        c->last = result;
+        if (db_error(result, &info) != ERR_OK) {
+            lose(c, info.text);
+            return;
+        }
+    }
+    flush(c);
+}
+
+static void connect_step(struct db_connection *c)
+{
+    switch (PQconnectPoll(c->conn)) {
+    case PGRES_POLLING_READING:
+        poll_for(c, UV_READABLE);
+        break;
+    case PGRES_POLLING_WRITING:
+        poll_for(c, UV_WRITABLE);
+        break;
+    case PGRES_POLLING_OK:
+        start_preparing(c);
+        break;
+    default:
+        lose(c, PQerrorMessage(c->conn));
+        break;
+    }
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    (void)events;
+    struct db_connection *c = poll->data;
+    if (!c)
+        return;
+    if (status < 0)
+        lose(c, uv_strerror(status));
+    else if (c->state == DB_CONNECTING)
+        connect_step(c);
+    else if (c->state == DB_PREPARING && c->step != STEP_STATEMENTS)
+        script_step(c);
+    else
+        read_answers(c);
+}
+
+/* --- the owner's side */
+
+struct db_connection *db_connection_new(struct loop *loop,
+                                        const struct db_connection_options *options)
+{
+    struct db_connection *c = heap_alloc(sizeof(*c));
+    *c = (struct db_connection){.loop = loop, .options = *options, .wait_ms = FIRST_WAIT_MS};
+    db_queue_init(&c->queue);
+    c->retry = timer_start(loop, 0, 0, connect_now, c);
+    return c;
+}
+
+void db_connection_close(struct db_connection *c, enum err err, const struct errinfo *info)
+{
+    forget(c);
+    db_queue_fail_all(&c->queue, err, info);
+}
+
+void db_connection_free(struct db_connection *c)
+{
+    struct errinfo info = {0};
+    if (!c)
+        return;
+    err_set(&info, ERR_CANCELLED, "the gate is shutting down");
+    db_connection_close(c, ERR_CANCELLED, &info);
+    free(c);
+}
+
+enum db_state db_connection_state(const struct db_connection *c)
+{
+    return c->state;
+}
+
+bool db_connection_takes(const struct db_connection *c)
+{
+    return c->state == DB_READY && !c->leaving && !c->failing;
+}
+
+int db_connection_in_flight(const struct db_connection *c)
+{
+    return c->queue.count;
+}
+
+unsigned db_connection_generation(const struct db_connection *c)
+{
+    return c->state == DB_READY ? c->generation : 0;
+}
+
+static void on_listening(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct db_connection *c = arg;
+    (void)result;
+    if (err == ERR_OK)
+        c->options.events->notified(c->options.arg, NULL, NULL);
+    else if (c->conn)
+        lose_soon(c, info->text);
+}
+
+void db_connection_listen(struct db_connection *c, const char *channel)
+{
+    if (db_connection_takes(c))
+        (void)send_listen(c, channel, on_listening);
+}
+
+static void check_ready(struct db_connection *c, int64_t now)
+{
+    struct errinfo info = {0};
+    err_set(&info, ERR_RETRY, "the database cannot be used: no answer to a query within %d s",
+            DB_QUERY_TIMEOUT_MS / 1000);
+    info.status = 503;
+    if (c->queue.first && now - c->progress_ms > DB_QUERY_TIMEOUT_MS)
+        lose(c, "no answer to a query");
+    else if (c->queue.first)
+        db_queue_give_up(&c->queue, now - DB_QUERY_TIMEOUT_MS, &info);
+    else if (now - c->progress_ms > IDLE_MS && db_connection_takes(c))
+        (void)send_text(c, "SELECT 1", on_ignored); /* is it still there? */
+}
+
+void db_connection_check(struct db_connection *c)
+{
+    int64_t now = clock_monotonic_ms();
+    int64_t limit = c->state == DB_PREPARING && c->step == STEP_UPGRADE ? UPGRADE_TIMEOUT_MS
+                                                                        : DB_CONNECT_TIMEOUT_MS;
+    if (c->state == DB_READY) {
+        check_ready(c, now);
+    } else if (c->state != DB_DOWN && now - c->since_ms > limit) {
+        c->silent = (c->silent + 1) % 1000;
+        lose(c, "no answer while connecting");
+    }
+}
