@@ -158,51 +158,67 @@ static void on_gone(void *arg)
 static void on_answer(void *arg, const struct http_result *result)
 {
     struct passed *passed = arg;
+    struct http_conn_request *req = passed->req;
 
-    if (passed->req && result->err != ERR_OK)
-        http_reply_text(
-            passed->req, 503,
-            arena_printf(http_req_arena(passed->req), "the gate service: %s", result->info->text));
-    else if (passed->req && (result->status < 200 || result->status > 599))
-        http_reply_text(passed->req, 503,
-                        arena_printf(http_req_arena(passed->req),
-                                     "the gate service answered with status %d", result->status));
-    else if (passed->req)
-        http_reply(passed->req, result->status, *result->content_type ? result->content_type : NULL,
-                   result->body, result->body_len);
     free(passed);
+    if (!req)
+        return;
+    if (result->err != ERR_OK) {
+        http_reply_text(
+            req, 503,
+            arena_printf(http_req_arena(req), "the gate service: %s", result->info->text));
+    } else if (result->status < 200 || result->status > 599) {
+        http_reply_text(req, 503,
+                        arena_printf(http_req_arena(req),
+                                     "the gate service answered with status %d", result->status));
+    } else {
+        const char *scheme = http_result_header(result, "WWW-Authenticate");
+        if (scheme)
+            http_reply_header(req, "WWW-Authenticate", scheme);
+        http_reply(req, result->status, *result->content_type ? result->content_type : NULL,
+                   result->body, result->body_len);
+    }
 }
 
 /* On our way to the gate service a path stays what it is: neither our routes nor --namespace-regexp
- * are got round. */
+ * are got round. A client drops what follows a '#'. */
 static bool may_pass(struct tester_api *api, struct http_conn_request *req)
 {
     const char *path = http_req_path(req);
-    const char *verb = strrchr(path, '/') + 1;
     struct webhook_message message;
 
-    if (strstr(path, "..") || strpbrk(path, "%\\")) {
+    if (strstr(path, "..") || strpbrk(path, "%\\#") || strchr(http_req_query(req), '#')) {
         http_reply_text(req, 404, "there is no such gate path");
         return false;
     }
-    return !api->namespaces || strcmp(verb, "approve") == 0 || strcmp(verb, "halt") == 0 ||
+    return !api->namespaces || strcmp(path, "/gate/approve") == 0 ||
+           strcmp(path, "/gate/halt") == 0 ||
            tester_message(api, req, http_req_arena(req), &message);
 }
 
+/* What the gate service judges by: who asks, and whether a browser was sent by a foreign page. */
+static const char *const passed_headers[] = {"Authorization", "Origin", "Sec-Fetch-Site"};
+enum { N_PASSED_HEADERS = sizeof(passed_headers) / sizeof(passed_headers[0]) };
+
 static void pass_on(struct gates *gates, struct tester_api *api, struct http_conn_request *req)
 {
+    struct http_header headers[N_PASSED_HEADERS + 2] = {{"Content-Type", "application/json"}};
+    const char *query = http_req_query(req);
+    int n = 1;
+
     if (!may_pass(api, req))
         return;
-    struct arena *arena = http_req_arena(req);
+    for (int i = 0; i < N_PASSED_HEADERS; i++) {
+        const char *value = http_req_header(req, passed_headers[i]);
+        if (value)
+            headers[n++] = (struct http_header){passed_headers[i], value};
+    }
     struct passed *passed = heap_alloc(sizeof(*passed));
-    const char *authorization = http_req_header(req, "authorization");
-    const struct http_header headers[] = {
-        {"Content-Type", "application/json"}, {"Authorization", authorization}, {NULL, NULL}};
-    const struct http_header anonymous[] = {{"Content-Type", "application/json"}, {NULL, NULL}};
     struct http_request request = {.method = http_req_method(req),
                                    .url =
-                                       arena_printf(arena, "%s%s", gates->url, http_req_path(req)),
-                                   .headers = authorization ? headers : anonymous,
+                                       arena_printf(http_req_arena(req), "%s%s%s%s", gates->url,
+                                                    http_req_path(req), *query ? "?" : "", query),
+                                   .headers = headers,
                                    .timeout_ms = FORWARD_MS,
                                    .max_body = MAX_ANSWER};
 
