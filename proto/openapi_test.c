@@ -1,6 +1,7 @@
 /*
  * The OpenAPI documents of the load tester and the gate: they parse, every reference leads
- * somewhere, every operation says what it answers, and every example is what its schema says.
+ * somewhere, every operation says what it answers and whom it lets in, and every example is what
+ * its schema says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,6 +196,30 @@ static void check_operation(const struct doc *doc, const char *where, struct jso
     }
 }
 
+/* Who must say who he is can fail to, and be refused a change. */
+static void check_security(const struct doc *doc, const char *where, struct json_object *operation)
+{
+    if (json_at(doc->root, "components", "securitySchemes", NULL) == NULL)
+        return;
+    struct json_object *security = json_at(operation, "security", NULL);
+    if (security == NULL)
+        security = json_at(doc->root, "security", NULL);
+    struct json_object *responses = json_at(operation, "responses", NULL);
+    bool secured = json_len(security) > 0, changes = strncmp(where, "get ", 4) != 0;
+    if (secured != (json_at(responses, "401", NULL) != NULL))
+        fail_msg("%s: %s: 401 belongs to operations with security", doc->path, where);
+    if (secured && changes && json_at(responses, "403", NULL) == NULL)
+        fail_msg("%s: %s: can be refused, but lacks 403", doc->path, where);
+    for (size_t i = 0; i < json_len(security); i++) {
+        json_object_object_foreach(json_elem(security, i), name, scopes)
+        {
+            (void)scopes;
+            assert_non_null(
+                json_at(doc->root, "components", "securitySchemes", name, "type", NULL));
+        }
+    }
+}
+
 static void test_documents(void **state)
 {
     (void)state;
@@ -225,7 +250,9 @@ static void test_operations(void **state)
         {
             json_object_object_foreach(item, method, operation)
             {
-                check_operation(&doc, arena_printf(doc.arena, "%s %s", method, path), operation);
+                const char *where = arena_printf(doc.arena, "%s %s", method, path);
+                check_operation(&doc, where, operation);
+                check_security(&doc, where, operation);
                 const char *id = json_str_at(operation, "operationId", NULL);
                 if (json_at(ids, id, NULL) != NULL)
                     fail_msg("%s: %s stands there twice", documents[i], id);
@@ -250,6 +277,7 @@ static void test_paths(void **state)
         {"proto/openapi/gate.yaml", "/rollback/check", "post"},
         {"proto/openapi/gate.yaml", "/rollback/open", "post"},
         {"proto/openapi/gate.yaml", "/rollback/close", "post"},
+        {"proto/openapi/gate.yaml", "/v1/whoami", "get"},
         {"proto/openapi/gate.yaml", "/v1/gates", "get"},
         {"proto/openapi/gate.yaml", "/v1/gates/{namespace}/{name}", "get"},
         {"proto/openapi/gate.yaml", "/v1/gates/{namespace}/{name}/open", "post"},
