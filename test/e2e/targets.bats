@@ -59,7 +59,7 @@ END
 }
 
 STEPS="interval: 2s, stepWeight: 40, maxWeight: 40, threshold: 2"
-RATE="metrics: [{name: request-success-rate, thresholdRange: {min: 99}, interval: 5s}]"
+RATE="metrics: [{name: request-success-rate, thresholdRange: {min: 99}, interval: 3s}]"
 
 setup_file() {
     stage_begin
@@ -75,7 +75,9 @@ setup() { stage_enter; }
 
 @test "a DaemonSet has a primary and no pods" {
     workload DaemonSet agent 1.0.0 | kubectl apply -f - >/dev/null
-    canary agent apps/v1 DaemonSet "{$STEPS, $RATE}" | kubectl apply -f - >/dev/null
+    # several checks: the first may still see the pods of the release before, or none
+    canary agent apps/v1 DaemonSet "{interval: 2s, stepWeight: 20, maxWeight: 60, threshold: 4, $RATE}" |
+        kubectl apply -f - >/dev/null
     eventually 30 is_in agent Initialized
     [ "$(one daemonset agent '{.spec.template.spec.nodeSelector}')" = '{"flagger.app/scale-to-zero":"true"}' ]
     [ -z "$(one daemonset agent-primary '{.spec.template.spec.nodeSelector}')" ]
