@@ -118,6 +118,8 @@ static const struct option_program program = {
         "\"reason\": \"looks good\"}' \\\n"
         "        http://flagger-gate/v1/gates/test/podinfo/approve\n"
         "\n"
+        "A browser at / shows who waits, and has buttons for all of this.\n"
+        "\n"
         "A row of --token-file is TOKEN ROLE NAME, for whoever sends Authorization: Bearer TOKEN, "
         "or\n"
         "cert:CN ROLE NAME, for the client certificate with that common name. The roles are check "

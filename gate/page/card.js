@@ -132,8 +132,8 @@ function drawVotes(element, { quorum, by, missing }, mine) {
     const names = (list) => list.flatMap((name, i) => [i ? ", " : "", quoted(name)]);
     const parts = [make("strong", "", `${by.length} of ${quorum} approvals`)];
     if (by.length) parts.push(": ", ...names(by));
+    if (missing.length) parts.push(" (not yet: ", ...names(missing), ")");
     if (mine) parts.push(". Yours is counted.");
-    else if (missing.length) parts.push(by.length ? "; may approve: " : ": may approve ", ...names(missing));
     element.replaceChildren(...parts);
 }
 

@@ -171,6 +171,7 @@ async function live(session) {
             if (viewer !== session) return;
             if (error.status === 401) return signedOut(error.message);
             lost(error);
+            await readAll().catch(() => {}); // a proxy may let all pass but the stream
         }
         await pause(wait * (0.75 + Math.random() / 2));
         wait = Math.min(wait * 2, RETRY_MOST_MS);
