@@ -72,14 +72,15 @@ static const struct option_row rows[] = {
      .at = &opt.token_file,
      .arg = "FILE",
      .group = "Who may ask",
-     .help = "bearer tokens, one a line, one of which every request must bring; read again when it "
-             "changes"},
+     .help =
+         "bearer tokens, one a line, one of which every request must bring; what follows a blank "
+         "(a role and a name, for the gate) has no effect here; read again when it changes"},
     {.name = "tls-cert",
      .type = OPTION_STRING,
      .at = &opt.tls_cert,
      .arg = "FILE",
      .group = "Who may ask",
-     .help = "certificate (PEM) to serve HTTPS with"},
+     .help = "certificate (PEM) to serve HTTPS with; read again, as all of these, when it changes"},
     {.name = "tls-key",
      .type = OPTION_STRING,
      .at = &opt.tls_key,

@@ -117,7 +117,7 @@ static bool on_changed(void *arg)
 {
     struct http_server *server = arg;
     struct errinfo info = {0};
-    SSL_CTX *ctx;
+    SSL_CTX *ctx = NULL;
 
     if (make(&server->options, &ctx, &info) != ERR_OK) {
         log_warn("tls_unread", NULL, info.text);
