@@ -1,7 +1,7 @@
 /*
  * PostgreSQL for the gate: a small pool of connections on the loop (gate/db_connection.h) that
- * never blocks, with two lanes, so that what is asked never waits behind a change that waits for a
- * row.
+ * never blocks, with two lanes, so that a check never waits behind a change that waits for a row,
+ * or behind a long list.
  *
  * A query goes to the connection of its lane with the fewest in flight, and only to one that is
  * ready: without its database the caller is told at once. Queries of one lane keep no order among
