@@ -25,8 +25,16 @@ static const struct plan {
     int hooks, revisions, people; /* how many of the model's are used */
     bool as_in_flagger;           /* changed by /gate/open and /gate/close */
 } plans[] = {
-    {"flagger", 1, 1, 1, 4, true}, {"solo", 1, 1, 1, 4, false}, {"hooks", 1, 3, 3, 4, false},
-    {"pair", 2, 1, 1, 3, false},   {"trio", 3, 2, 2, 3, false},
+    {.name = "flagger",
+     .quorum = 1,
+     .hooks = 1,
+     .revisions = 1,
+     .people = 4,
+     .as_in_flagger = true},
+    {.name = "solo", .quorum = 1, .hooks = 1, .revisions = 1, .people = 4},
+    {.name = "hooks", .quorum = 1, .hooks = 3, .revisions = 3, .people = 4},
+    {.name = "pair", .quorum = 2, .hooks = 1, .revisions = 1, .people = 3},
+    {.name = "trio", .quorum = 3, .hooks = 1, .revisions = 2, .people = 3},
 };
 enum { PLANS = sizeof(plans) / sizeof(plans[0]) };
 
@@ -163,9 +171,11 @@ static void choose(struct client *client)
     bool check = any(crowd, 100) < CHECKS_PERCENT;
     client->plan = (int)any(crowd, PLANS);
     plan = &plans[client->plan];
-    client->step = (struct step){.ask = check                ? ASK_CHECK
-                                        : any(crowd, 2) == 0 ? ASK_OPEN
-                                                             : ASK_CLOSE,
+    /* As often as it takes to open what was closed. */
+    bool open = any(crowd, (uint64_t)plan->quorum + 1) > 0;
+    client->step = (struct step){.ask = check  ? ASK_CHECK
+                                        : open ? ASK_OPEN
+                                               : ASK_CLOSE,
                                  .hook = (int)any(crowd, (uint64_t)plan->hooks),
                                  .revision = (int)any(crowd, (uint64_t)plan->revisions),
                                  .person = 1 + client->number % plan->people};
