@@ -269,24 +269,37 @@ static void test_rotation(void **state)
     (void)state;
     start_live(&f, true);
     assert_string_equal(name_of(&f, &ca, &client), "client");
-    int early = nonblocking(&f); /* accepted before the change, speaks after it */
-    uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
     put_pair(&next);
     assert_string_equal(name_of(&f, &ca, NULL), "(none)"); /* nobody has looked yet */
     rotation_look(f.server->rotation);
     assert_string_equal(name_of(&f, &other_ca, &client), "client");
-    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-    SSL *ssl = handshake(&f, ctx, early, NULL);
-    assert_non_null(ssl);
-    SSL_free(ssl);
-    SSL_CTX_free(ctx);
-    close(early);
     /* the connection of before answers once more, and is then made anew */
     assert_string_equal(name_of(&f, &ca, &client), "client");
     assert_string_equal(name_of(&f, &ca, &client), err_name(ERR_DENIED));
     put(live_ca, other_ca.cert_pem);
     rotation_look(f.server->rotation);
     assert_string_equal(name_of(&f, &other_ca, &stranger), "stranger");
+    fixture_end(&f);
+}
+
+/* Whoever was accepted before the change and speaks after it gets what he was accepted with. */
+static void test_rotation_before_the_handshake(void **state)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    struct fixture f;
+
+    (void)state;
+    start_live(&f, true);
+    int fd = nonblocking(&f);
+    RUN_UNTIL(&f, f.server->conn_count == 1); /* nobody else holds the old context */
+    put_pair(&next);
+    rotation_look(f.server->rotation);
+    SSL *ssl = handshake(&f, ctx, fd, NULL);
+    assert_non_null(ssl);
+    assert_int_equal(X509_cmp(SSL_get0_peer_certificate(ssl), server.x509), 0);
+    SSL_free(ssl);
+    SSL_CTX_free(ctx);
+    close(fd);
     fixture_end(&f);
 }
 
@@ -363,9 +376,13 @@ static int group_teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_protocols),       cmocka_unit_test(test_streams_and_ends),
-        cmocka_unit_test(test_drain),           cmocka_unit_test(test_client_names),
-        cmocka_unit_test(test_resumed_names),   cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_protocols),
+        cmocka_unit_test(test_streams_and_ends),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_client_names),
+        cmocka_unit_test(test_resumed_names),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_rotation_before_the_handshake),
         cmocka_unit_test(test_broken_rotation),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
