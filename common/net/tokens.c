@@ -15,8 +15,13 @@ enum { MAX_FILE = 128 * 1024 };
 
 static const char bearer[] = "Bearer ", cert[] = "cert:", blanks[] = " \t\r";
 
+/* SHA-256, in words that are compared all of them. */
+struct digest {
+    uint64_t words[SHA256_DIGEST_LENGTH / sizeof(uint64_t)];
+};
+
 struct entry {
-    unsigned char digest[SHA256_DIGEST_LENGTH]; /* of the token, or of the name in a certificate */
+    struct digest digest; /* of the token, or of the name in a certificate */
     bool certificate;
     struct token_row row;
 };
@@ -35,21 +40,31 @@ struct tokens {
     struct table *table;
 };
 
-static void digest_of(const char *text, unsigned char out[SHA256_DIGEST_LENGTH])
+static struct digest digest_of(const char *text)
 {
-    SHA256((const unsigned char *)text, strlen(text), out);
+    struct digest digest;
+
+    SHA256((const unsigned char *)text, strlen(text), (unsigned char *)digest.words);
+    return digest;
+}
+
+static bool same(const struct digest *a, const struct digest *b)
+{
+    uint64_t diff = 0;
+
+    for (size_t i = 0; i < sizeof(a->words) / sizeof(a->words[0]); i++)
+        diff |= a->words[i] ^ b->words[i];
+    return diff == 0;
 }
 
 static const struct entry *find(const struct table *table, const char *text, bool certificate)
 {
-    unsigned char digest[SHA256_DIGEST_LENGTH];
+    const struct digest digest = digest_of(text);
     const struct entry *found = NULL;
 
-    digest_of(text, digest);
     for (int i = table->count - 1; i >= 0; i--) {
         const struct entry *entry = &table->entries[i];
-        bool same = CRYPTO_memcmp(entry->digest, digest, sizeof(digest)) == 0;
-        if (same & (entry->certificate == certificate))
+        if (same(&entry->digest, &digest) & (entry->certificate == certificate))
             found = entry;
     }
     return found;
@@ -95,11 +110,11 @@ static enum err add_row(struct tokens *tokens, struct table *table, char *line, 
     struct entry *entry = &table->entries[table->count++];
     const char *role = take_word(&line);
     *entry = (struct entry){
+        .digest = digest_of(key),
         .certificate = certificate,
         .row = {.role = arena_strdup(table->arena, role),
                 .name = arena_strdup(table->arena, role ? take_rest(line) : NULL)},
     };
-    digest_of(key, entry->digest);
     return tokens->check ? tokens->check(&entry->row, ei) : ERR_OK;
 }
 
