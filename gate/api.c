@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "gate/page.h"
+#include "gate/request.h"
 
 static struct expo_metric changes = {.name = "flagger_gate_changes_total",
                                      .help = "Changes of gates that were asked for, by outcome",
@@ -26,6 +27,7 @@ const struct http_route gate_routes[] = {
     {"GET", "/v1/gates", api_gates_list},
     {NULL, "/v1/gates/*", api_gates_one},
     {"GET", "/v1/history", api_history},
+    {"GET", "/v1/events", api_events},
     {"GET", "/v1/freezes", api_freezes_list},
     {"POST", "/v1/freezes", api_freezes_add},
     {"DELETE", "/v1/freezes/*", api_freezes_end},
@@ -38,6 +40,26 @@ void api_whoami(void *arg, struct http_conn_request *req)
 {
     struct gate_api *api = arg;
     identity_whoami(api->identities, req);
+}
+
+void api_events(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    struct identity identity;
+    struct errinfo info = {0};
+    const char *last = http_req_header(req, "Last-Event-ID"), *after = NULL;
+    if (!identity_admit(api->identities, req, ROLE_CHECK, &identity))
+        return;
+    bool resumes = last && *last;
+    const char *field = resumes ? "Last-Event-ID" : "after";
+    if (!resumes)
+        last = http_req_param(req, "after");
+    enum err err =
+        request_number(http_req_arena(req), field, last, NULL, INT64_MAX - 1, &after, &info);
+    if (err != ERR_OK)
+        api_reply_error(req, err, &info);
+    else
+        feed_serve(api->feed, req, after ? strtoll(after, NULL, 10) : -1);
 }
 
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info)

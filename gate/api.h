@@ -11,6 +11,7 @@
 #define GATE_API_H
 
 #include "gate/db.h"
+#include "gate/feed.h"
 #include "gate/gates.h"
 #include "gate/identity.h"
 #include "net/server.h"
@@ -18,6 +19,7 @@
 struct gate_api {
     struct db *db;
     struct identities *identities;
+    struct feed *feed;
 };
 
 extern const struct http_route gate_routes[];
@@ -63,6 +65,7 @@ void api_rollback_check(void *arg, struct http_conn_request *req);
 void api_rollback_open(void *arg, struct http_conn_request *req);
 void api_rollback_close(void *arg, struct http_conn_request *req);
 void api_whoami(void *arg, struct http_conn_request *req);
+void api_events(void *arg, struct http_conn_request *req);
 void api_gates_list(void *arg, struct http_conn_request *req);
 void api_gates_one(void *arg, struct http_conn_request *req); /* /v1/gates/NS/NAME[/VERB] */
 void api_history(void *arg, struct http_conn_request *req);

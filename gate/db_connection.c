@@ -514,9 +514,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     struct db_connection *c = poll->data;
     if (!c)
         return;
-    if (status < 0)
-        lose(c, uv_strerror(status));
-    else if (c->state == DB_CONNECTING)
+    (void)status; /* of a broken socket libpq says better what is wrong */
+    if (c->state == DB_CONNECTING)
         connect_step(c);
     else if (c->state == DB_PREPARING && c->step != STEP_STATEMENTS)
         script_step(c);

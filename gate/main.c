@@ -140,6 +140,7 @@ static void on_drain(void *arg)
 {
     struct gate_api *api = arg;
     identities_stop(api->identities);
+    feed_stop(api->feed);
     db_drain(api->db);
 }
 
@@ -168,7 +169,8 @@ static enum err check_options(struct errinfo *ei)
 static int serve(struct gate_api *api, struct loop *loop, struct db_source *source,
                  struct errinfo *ei)
 {
-    static const struct db_statement *const *const statements[] = {gates_statements, NULL};
+    static const struct db_statement *const *const statements[] = {gates_statements,
+                                                                   feed_statements, NULL};
     struct arena *arena = arena_new();
     const struct db_options database = {.source = source,
                                         .schema = schema_new(arena, gate_schema_sql),
@@ -190,12 +192,14 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
                                           .name = "flagger_gate"};
     if (http_server_new(loop, &options, &server, ei) == ERR_OK) {
         api->db = db_new(loop, &database);
+        api->feed = feed_new(loop, api->db);
         loop_on_drain(loop, on_drain, api);
         log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
                  LOG_INT("port", http_server_port(server)));
         status = loop_run(loop);
         http_server_free(server);
         db_free(api->db);
+        feed_free(api->feed);
     }
     arena_free(arena);
     return status;

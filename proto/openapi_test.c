@@ -289,6 +289,7 @@ static void test_paths(void **state)
         {"proto/openapi/gate.yaml", "/v1/freezes", "post"},
         {"proto/openapi/gate.yaml", "/v1/freezes/{id}", "delete"},
         {"proto/openapi/gate.yaml", "/v1/history", "get"},
+        {"proto/openapi/gate.yaml", "/v1/events", "get"},
         {"proto/openapi/gate.yaml", "/", "get"},
         {"proto/openapi/gate.yaml", "/page/{file}", "get"},
         {"proto/openapi/gate.yaml", "/healthz", "get"},

@@ -103,5 +103,9 @@ void http_stream_start(struct http_conn_request *req, int status, const char *co
 bool http_stream_send(struct http_conn_request *req, const void *data,
                       size_t len); /* false: it was cut off */
 void http_stream_end(struct http_conn_request *req);
+/* Bytes that wait for the client to take them. */
+size_t http_stream_queued(const struct http_conn_request *req);
+/* Calls fn once, when no byte waits any more; only while some do. */
+void http_stream_on_sent(struct http_conn_request *req, void (*fn)(void *arg), void *arg);
 
 #endif

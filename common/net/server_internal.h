@@ -65,6 +65,8 @@ struct http_conn_request {
     struct buf waiting;
     struct buf flying;
     size_t max_queue;
+    void (*on_sent)(void *arg);
+    void *sent_arg;
     struct timer *cut; /* set: too slow, about to be cut off */
     bool writing;
     bool end_asked;

@@ -32,6 +32,11 @@ static void stream_proceed(h2o_generator_t *generator, h2o_req_t *req)
         h2o_send(r->req, NULL, 0, H2O_SEND_STATE_ERROR);
     else if (r->waiting.len > 0 || r->end_asked)
         send_waiting(r);
+    else if (r->on_sent) {
+        void (*fn)(void *arg) = r->on_sent;
+        r->on_sent = NULL;
+        fn(r->sent_arg);
+    }
 }
 
 /* The chunked encoder would wait for the first piece: the headers go through the last stage by
@@ -90,10 +95,22 @@ bool http_stream_send(struct http_conn_request *req, const void *data, size_t le
     return true;
 }
 
+size_t http_stream_queued(const struct http_conn_request *req)
+{
+    return req->state == REQUEST_STREAMING ? req->flying.len + req->waiting.len : 0;
+}
+
+void http_stream_on_sent(struct http_conn_request *req, void (*fn)(void *arg), void *arg)
+{
+    req->on_sent = fn;
+    req->sent_arg = arg;
+}
+
 void http_stream_end(struct http_conn_request *req)
 {
     if (req->state != REQUEST_STREAMING)
         return;
+    req->on_sent = NULL;
     if (req->cut) {
         req->on_gone = NULL;
         return;

@@ -113,6 +113,51 @@ static void test_forms(void **state)
     fixture_end(&f);
 }
 
+static void on_sent(void *arg)
+{
+    int *sent = arg;
+    ++*sent;
+}
+
+static void test_what_waits_is_told(void **state)
+{
+    static char piece[90000];
+    struct fixture f;
+    char text[16384];
+    int sent = 0;
+    size_t queued = 0;
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    int fd = raw_connect(&f);
+    raw_send(fd, "GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
+    RUN_UNTIL(&f, f.held);
+    assert_int_equal(http_stream_queued(f.held), 0);
+    /* Whatever the kernel takes: in the end something waits. */
+    while ((queued = http_stream_queued(f.held)) == 0) {
+        assert_true(http_stream_send(f.held, piece, sizeof(piece)));
+        for (int turn = 0; turn < 5; turn++)
+            uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+    }
+    assert_int_equal(queued, sizeof(piece));
+    http_stream_on_sent(f.held, on_sent, &sent);
+    for (int turn = 0; turn < 5; turn++)
+        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+    assert_int_equal(sent, 0);
+    while (!sent) {
+        assert_true(recv(fd, text, sizeof(text), MSG_DONTWAIT) != 0);
+        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+    }
+    assert_int_equal(http_stream_queued(f.held), 0);
+    assert_true(http_stream_send(f.held, "x", 1));
+    for (int turn = 0; turn < 5; turn++)
+        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+    assert_int_equal(sent, 1); /* once */
+    close(fd);
+    RUN_UNTIL(&f, f.gone == 1);
+    fixture_end(&f);
+}
+
 /* A client that reads nothing is cut off when its queue is full, and its owner hears of it once,
  * later. */
 static void test_slow_client(void **state)
@@ -255,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_each_piece_at_once),
         cmocka_unit_test(test_headers_come_first),
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_what_waits_is_told),
         cmocka_unit_test(test_slow_client),
         cmocka_unit_test(test_end_after_cut),
         cmocka_unit_test(test_queue_is_sent_to_the_end),
