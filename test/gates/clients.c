@@ -17,7 +17,8 @@ enum {
     MAX_TOLD = 5,
 };
 
-/* The gates everybody asks for, few so that they get into each other's way. Under a quorum the
+/* The gates everybody asks for, few so that they get into each other's way, and none with so many
+ * passes that what is of unknown outcome could explain anything. Under a quorum the
  * first three people are the approvers (test/linear). */
 static const struct plan {
     const char *name;
@@ -32,7 +33,9 @@ static const struct plan {
      .people = 4,
      .as_in_flagger = true},
     {.name = "solo", .quorum = 1, .hooks = 1, .revisions = 1, .people = 4},
-    {.name = "hooks", .quorum = 1, .hooks = 3, .revisions = 3, .people = 4},
+    {.name = "hooks", .quorum = 1, .hooks = 3, .revisions = 1, .people = 4},
+    {.name = "revisions", .quorum = 1, .hooks = 1, .revisions = 3, .people = 4},
+    {.name = "both", .quorum = 1, .hooks = 2, .revisions = 2, .people = 4},
     {.name = "pair", .quorum = 2, .hooks = 1, .revisions = 1, .people = 3},
     {.name = "trio", .quorum = 3, .hooks = 1, .revisions = 2, .people = 3},
 };

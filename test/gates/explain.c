@@ -64,12 +64,16 @@ static bool frugal(const struct explanation *a, const struct explanation *b)
     return true;
 }
 
+static bool same_place(const struct explanation *a, const struct explanation *b)
+{
+    return a->state == b->state && a->done == b->done && a->turn == b->turn;
+}
+
 void explain_add(struct explanations *set, const struct explanation *e)
 {
     for (size_t i = set->buckets[bucket_of(set, e)]; i != SIZE_MAX; i = set->next[i]) {
         struct explanation *other = &set->all[i];
-        if (other->dropped || other->state != e->state || other->done != e->done ||
-            other->turn != e->turn)
+        if (other->dropped || !same_place(other, e))
             continue;
         if (frugal(other, e))
             return;
@@ -83,6 +87,15 @@ void explain_add(struct explanations *set, const struct explanation *e)
     make_room(set);
     set->all[set->n] = *e;
     link_in(set, set->n++);
+}
+
+void explain_drop(struct explanations *set, const struct explanation *e)
+{
+    for (size_t i = set->buckets[bucket_of(set, e)]; i != SIZE_MAX; i = set->next[i]) {
+        struct explanation *other = &set->all[i];
+        if (same_place(other, e) && frugal(e, other))
+            other->dropped = true;
+    }
 }
 
 void explain_swap(struct explanations *a, struct explanations *b)

@@ -40,6 +40,8 @@ void explain_clear(struct explanations *set);
 void explain_fini(struct explanations *set);
 /* May drop others of the set; moves set->all. e is copied. */
 void explain_add(struct explanations *set, const struct explanation *e);
+/* Drops those that can do no more than e, which is not in the set. */
+void explain_drop(struct explanations *set, const struct explanation *e);
 void explain_swap(struct explanations *a, struct explanations *b);
 
 #endif

@@ -213,6 +213,26 @@ static bool begin(struct walk *w, const struct op *op)
     return give_up(w, op, "more operations at once than can be followed");
 }
 
+/*
+ * An operation of unknown outcome that happened where nothing has needed it yet may as well happen
+ * later: of two explanations that differ only in that, the one without it stays.
+ */
+static void thin(struct walk *w)
+{
+    for (size_t i = 0; i < w->then.n; i++) {
+        const struct explanation e = w->then.all[i];
+        for (int kind = 0; kind < w->n_kinds && !e.dropped; kind++) {
+            struct explanation next = e;
+            if (e.used[kind] >= w->begun[kind] ||
+                !model_apply(&w->gate->rules, &w->kinds[kind], &any_answer, &next.state) ||
+                next.state == e.state)
+                continue;
+            next.used[kind]++;
+            explain_drop(&w->then, &next);
+        }
+    }
+}
+
 /* After a violation the walk goes on as if the answer had not come. */
 static void forgive(struct walk *w, const struct op *op, uint64_t bit)
 {
@@ -271,13 +291,14 @@ static bool end(struct walk *w, const struct op *op)
         tell(w, op);
         forgive(w, op, bit);
     }
+    thin(w);
     if (bit)
         w->slots[slot] = NULL;
     for (int other = 0; other < EXPLAIN_SLOTS; other++)
         w->first[other] &= ~bit;
     explain_swap(&w->now, &w->then);
-    if (w->now.n > w->result.widest)
-        w->result.widest = w->now.n;
+    if (w->seen.n > w->result.widest)
+        w->result.widest = w->seen.n;
     return true;
 }
 
