@@ -98,7 +98,7 @@ export function eventParser(onEvent) {
     };
 }
 
-// Reads the live events until the stream ends or fails, and always throws. onOpen(end) is awaited once it has begun;
+// Reads the live events: returns when the gate ends the stream, throws when it fails. onOpen(end) is awaited once it has begun;
 // end(why) ends it. fetch and not EventSource, which sends no header.
 export async function listen(lastId, onOpen, onEvent) {
     const stop = new AbortController();
@@ -119,7 +119,7 @@ export async function listen(lastId, onOpen, onEvent) {
             clearTimeout(silence);
             silence = setTimeout(() => stop.abort(), SILENCE_MS);
             const { done, value } = await reader.read();
-            if (done) throw new Failure(0, "The gate has ended the connection.");
+            if (done) return;
             parse(value);
         }
     } catch (error) {

@@ -110,7 +110,8 @@ function onEvent({ id, event, data }) {
     }
     if (event === "database") {
         show($("database"), !told.ready);
-        if (told.ready) canaryChanged({});
+        if (told.ready && unread) canaryChanged({});
+        unread = !told.ready;
     } else if (event === "wait") {
         canaryChanged(told);
     } else if (event === "change") {
@@ -124,6 +125,7 @@ function onEvent({ id, event, data }) {
 let disconnect = null; // ends the stream that is open
 let hurry = null; // ends the pause before the next attempt
 let lostAt = 0;
+let unread = false; // what is shown is old, since the gate had no database when it was asked
 
 function connected() {
     lostAt = 0;
@@ -162,10 +164,15 @@ async function live(session) {
         try {
             await listen(lastId, async (end) => {
                 disconnect = end;
-                await readAll();
+                await readAll().catch((error) => {
+                    if (error.status !== 503) throw error;
+                    unread = true; // the stream tells when the database is back
+                });
                 connected();
                 wait = RETRY_FIRST_MS;
             }, onEvent);
+            disconnect = null; // the gate ends each stream after a while
+            wait = RETRY_FIRST_MS;
         } catch (error) {
             disconnect = null;
             if (viewer !== session) return;

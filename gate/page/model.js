@@ -43,8 +43,8 @@ export function look(canary, now) {
         .filter((wait) => now - Date.parse(wait.seen) < ASKS_NO_MORE_MS && (frozen || !passes.some((pass) => covers(pass, wait))))
         .sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
     let state = "closed";
-    if (rollbacks.length) state = "rollback";
-    else if (waits.length) state = "waiting";
+    if (waits.length) state = "waiting";
+    else if (rollbacks.length) state = "rollback";
     else if (frozen) state = "frozen";
     else if (passes.some((pass) => !pass.hook && !pass.revision)) state = "open";
     else if (passes.length) state = "partly";
@@ -52,7 +52,7 @@ export function look(canary, now) {
 }
 
 export const stateNames = {
-    rollback: "Rolling back",
+    rollback: "Rolls back",
     waiting: "Waiting",
     frozen: "Frozen",
     open: "Open",
