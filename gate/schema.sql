@@ -175,8 +175,10 @@ END $$;
 
 -- --- opening and closing
 
+-- Whoever calls the functions, also by hand, knows of the rest: flagger_gate_of_version_1() is not for what they write.
 CREATE FUNCTION flagger_gate_lock(k text, ns text, n text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    PERFORM set_config('flagger_gate.version', '2', true);
     INSERT INTO flagger_gates (kind, namespace, name, open) VALUES (k, ns, n, false) ON CONFLICT DO NOTHING;
     PERFORM FROM flagger_gates WHERE kind = k AND namespace = ns AND name = n FOR UPDATE;
 END $$;
@@ -374,6 +376,7 @@ END $$;
 
 -- Freezes change what programs of version 1 may read of every gate.
 CREATE FUNCTION flagger_gate_mirror_all() RETURNS void LANGUAGE sql AS $$
+    SELECT set_config('flagger_gate.version', '2', true);
     SELECT flagger_gate_mirror(kind, namespace, name)
     FROM (SELECT kind, namespace, name FROM flagger_gates ORDER BY kind, namespace, name FOR UPDATE) g
 $$;
@@ -571,6 +574,7 @@ DECLARE
     what jsonb := jsonb_build_object('kind', NEW.kind, 'namespace', NEW.namespace, 'name', NEW.name, 'hook', '',
                                      'who', session_user, 'verified', false, 'via', 'version 1');
     p flagger_gate_policies;
+    withdrawn boolean;
 BEGIN
     IF coalesce(current_setting('flagger_gate.version', true), '') <> '' THEN
         RETURN NULL;
@@ -592,9 +596,10 @@ BEGIN
     ELSE
         DELETE FROM flagger_gate_votes v
         WHERE v.kind = NEW.kind AND v.namespace = NEW.namespace AND v.name = NEW.name;
+        withdrawn := FOUND;
         DELETE FROM flagger_gate_passes a
         WHERE a.kind = NEW.kind AND a.namespace = NEW.namespace AND a.name = NEW.name;
-        IF FOUND THEN
+        IF FOUND OR withdrawn THEN
             PERFORM flagger_gate_append(what || '{"action": "close"}');
         END IF;
     END IF;
