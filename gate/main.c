@@ -1,10 +1,13 @@
 /* flagger-gate: options and wiring. */
+#include <string.h>
+
 #include "base/expo.h"
 #include "base/log.h"
 #include "base/option.h"
 #include "gate/api.h"
 #include "gate/db_source.h"
 #include "gate/schema.h"
+#include "gate/verify.h"
 
 static struct {
     const char *address, *database, *database_file, *log_level;
@@ -95,7 +98,7 @@ static const struct option_program program = {
     .name = "flagger-gate",
     .summary =
         "Manual approval for releases: gates that a person opens and closes, kept in PostgreSQL.",
-    .synopsis = "[OPTION...]",
+    .synopsis = "[OPTION...] | verify [OPTION...]",
     .details =
         "A Canary waits at a gate when one of its webhooks of type confirm-rollout, "
         "confirm-traffic-increase\n"
@@ -132,7 +135,11 @@ static const struct option_program program = {
         "\n"
         "The tables are made, and upgraded, at start. While the database cannot be reached every "
         "check\n"
-        "answers 503, which holds a release: no gate is ever open by accident.",
+        "answers 503, which holds a release: no gate is ever open by accident.\n"
+        "\n"
+        "flagger-gate verify checks that nobody has tampered with the history of the gates; see "
+        "flagger-gate\n"
+        "verify --help.",
     .rows = rows,
 };
 
@@ -232,6 +239,8 @@ static int run(void)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "verify") == 0)
+        return verify_main(argc - 1, argv + 1);
     struct arena *arena = arena_new();
     option_parse(&program, arena, argc, argv);
     log_set_level(opt.log_level);
