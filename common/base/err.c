@@ -1,5 +1,6 @@
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,14 +18,23 @@ const char *err_name(enum err err)
     return names[err];
 }
 
-/* The arguments may point into ei->text, so the new text is made beside it. */
+/* The arguments may point into ei->text, so the new text is made beside it. What a "%.40s" has cut
+ * off inside a character, or never was UTF-8, becomes a question mark a byte. */
 static void put_text(struct errinfo *ei, const char *text)
 {
     size_t len = strlen(text);
-    if (len >= sizeof(ei->text))
-        len = utf8_cut(text, sizeof(ei->text) - 1);
-    memcpy(ei->text, text, len);
-    ei->text[len] = '\0';
+    size_t used = 0;
+
+    for (size_t i = 0, size; i < len && used + 1 < sizeof(ei->text); i += size) {
+        size = utf8_sequence(text + i, len - i);
+        bool whole = size > 0;
+        size = whole ? size : 1;
+        if (used + size >= sizeof(ei->text))
+            break;
+        memcpy(ei->text + used, whole ? text + i : "?", size);
+        used += size;
+    }
+    ei->text[used] = '\0';
 }
 
 enum err err_set(struct errinfo *ei, enum err err, const char *fmt, ...)

@@ -69,6 +69,23 @@ static void long_texts_are_cut_between_characters(void **state)
     }
 }
 
+static void what_is_no_utf8_becomes_question_marks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *text;
+    } cases[] = {
+        {"found \xe2\x82", "found ??"}, /* as "%.8s" leaves it */
+        {"\xff\xe2\x82\xac\xc0\xaf", "?\xe2\x82\xac??"},
+        {"plain", "plain"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct errinfo ei = {0};
+        (void)err_set(&ei, ERR_INVALID, "%s", cases[i].given);
+        assert_string_equal(ei.text, cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +94,7 @@ int main(void)
         cmocka_unit_test(the_old_text_may_be_an_argument),
         cmocka_unit_test(wrap_puts_context_in_front),
         cmocka_unit_test(long_texts_are_cut_between_characters),
+        cmocka_unit_test(what_is_no_utf8_becomes_question_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
