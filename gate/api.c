@@ -31,6 +31,10 @@ const struct http_route gate_routes[] = {
     {"GET", "/v1/freezes", api_freezes_list},
     {"POST", "/v1/freezes", api_freezes_add},
     {"DELETE", "/v1/freezes/*", api_freezes_end},
+    {"POST", "/v1/links", api_links_make},
+    {"GET", "/links/*", api_links_show},
+    {"POST", "/links/*", api_links_use},
+    /* for people */
     {"GET", "/", page_serve},
     {"GET", "/page/*", page_serve},
     {NULL, NULL, NULL},
@@ -125,18 +129,29 @@ static void log_change(const struct pending *pending, const char *json)
              LOG_INT("seq", seq));
 }
 
+static bool is_refused(const struct errinfo *info)
+{
+    return info->status >= 400 && info->status < 500;
+}
+
+void pending_count(struct pending *pending, enum err err, const struct errinfo *info,
+                   const char *json)
+{
+    if (err == ERR_OK)
+        log_change(pending, json);
+    else
+        expo_add(&changes, 1, pending->change.gate.kind, pending->closes ? "close" : "open",
+                 is_refused(info) ? "refused" : "unknown");
+}
+
 bool pending_note_change(struct pending *pending, enum err err, const struct errinfo *info,
                          const char *json)
 {
     struct http_conn_request *req = pending->req;
-    if (err == ERR_OK) {
-        log_change(pending, json);
+    pending_count(pending, err, info, json);
+    if (err == ERR_OK)
         return true;
-    }
-    bool refused = info->status >= 400 && info->status < 500;
-    expo_add(&changes, 1, pending->change.gate.kind, pending->closes ? "close" : "open",
-             refused ? "refused" : "unknown");
-    if (req && refused)
+    if (req && is_refused(info))
         api_reply_error(req, err, info);
     else if (req)
         http_reply_error(req, 503,

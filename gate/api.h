@@ -6,6 +6,7 @@
  *   api_webhook.c  /gate/ and /rollback/: what Canaries and curl know from Flagger
  *   api_gates.c    /v1/gates
  *   api_freezes.c  /v1/freezes
+ *   api_links.c    /v1/links and /links/: signed links that do one change, once
  */
 #ifndef GATE_API_H
 #define GATE_API_H
@@ -14,12 +15,16 @@
 #include "gate/feed.h"
 #include "gate/gates.h"
 #include "gate/identity.h"
+#include "gate/link_keys.h"
 #include "net/server.h"
 
 struct gate_api {
     struct db *db;
     struct identities *identities;
     struct feed *feed;
+    struct link_keys *link_keys; /* NULL: no links */
+    const char *public_url; /* where people find this gate, no slash at the end; "": as asked */
+    bool tls;
 };
 
 extern const struct http_route gate_routes[];
@@ -43,6 +48,9 @@ void pending_free(struct pending *pending);
 void pending_reply(void *arg, enum err err, const struct errinfo *info, const char *json);
 /* The same for a change: tells log and metrics, and says on failure that its outcome is unknown. */
 void pending_changed(void *arg, enum err err, const struct errinfo *info, const char *json);
+/* What pending_changed() tells log and metrics. */
+void pending_count(struct pending *pending, enum err err, const struct errinfo *info,
+                   const char *json);
 /* What pending_changed() does without the answer: false when it failed, and the request, if it is
  * still there, has been answered. */
 bool pending_note_change(struct pending *pending, enum err err, const struct errinfo *info,
@@ -55,6 +63,11 @@ bool pending_note_change(struct pending *pending, enum err err, const struct err
  */
 bool api_sign(struct http_conn_request *req, const struct identity *identity, const char *said,
               struct gate_change *change);
+
+/* Where people find this gate, as an option says it: *out has no slash at the end and is owned by
+ * the arena, or is "" for text NULL or "". */
+enum err api_public_url(struct arena *arena, const char *text, const char **out,
+                        struct errinfo *ei) MUST_USE;
 
 void api_gate_check(void *arg, struct http_conn_request *req);
 void api_gate_open(void *arg, struct http_conn_request *req);
@@ -72,5 +85,8 @@ void api_history(void *arg, struct http_conn_request *req);
 void api_freezes_list(void *arg, struct http_conn_request *req);
 void api_freezes_add(void *arg, struct http_conn_request *req);
 void api_freezes_end(void *arg, struct http_conn_request *req);
+void api_links_make(void *arg, struct http_conn_request *req);
+void api_links_show(void *arg, struct http_conn_request *req);
+void api_links_use(void *arg, struct http_conn_request *req);
 
 #endif

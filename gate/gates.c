@@ -212,8 +212,8 @@ static void on_json(void *arg, enum err err, const struct errinfo *info, PGresul
     free(asked);
 }
 
-static void run(struct db *db, const struct db_statement *statement, const char *const *params,
-                gates_json_fn done, void *arg)
+void gates_run(struct db *db, const struct db_statement *statement, const char *const *params,
+               gates_json_fn done, void *arg)
 {
     struct asked *asked = heap_alloc(sizeof(*asked));
     *asked = (struct asked){.done = done, .arg = arg};
@@ -226,14 +226,14 @@ void gates_open(struct db *db, const struct gate_change *c, gates_json_fn done, 
         c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,           c->revision,
         c->expires,   c->for_ms,          c->who,       bool_text(c->verified), c->via,
         c->reason};
-    run(db, &open_, params, done, arg);
+    gates_run(db, &open_, params, done, arg);
 }
 
 void gates_close(struct db *db, const struct gate_change *c, gates_json_fn done, void *arg)
 {
     const char *const params[] = {c->gate.kind, c->gate.namespace_,     c->gate.name, c->gate.hook,
                                   c->who,       bool_text(c->verified), c->via,       c->reason};
-    run(db, &close_, params, done, arg);
+    gates_run(db, &close_, params, done, arg);
 }
 
 void gates_set_policy(struct db *db, const struct gate_change *c, const struct gate_policy *policy,
@@ -250,28 +250,28 @@ void gates_set_policy(struct db *db, const struct gate_change *c, const struct g
                                   bool_text(c->verified),
                                   c->via,
                                   c->reason};
-    run(db, &policy_, params, done, arg);
+    gates_run(db, &policy_, params, done, arg);
 }
 
 void gates_list(struct db *db, const char *namespace_, const struct gate_name *after,
                 const char *limit, gates_json_fn done, void *arg)
 {
     const char *const params[] = {namespace_, after->namespace_, after->name, after->kind, limit};
-    run(db, &list, params, done, arg);
+    gates_run(db, &list, params, done, arg);
 }
 
 void gates_show(struct db *db, const char *namespace_, const char *name, gates_json_fn done,
                 void *arg)
 {
     const char *const params[] = {namespace_, name};
-    run(db, &show, params, done, arg);
+    gates_run(db, &show, params, done, arg);
 }
 
 void gates_history(struct db *db, const char *namespace_, const char *name, const char *after,
                    const char *limit, gates_json_fn done, void *arg)
 {
     const char *const params[] = {namespace_, name, after, limit};
-    run(db, &history, params, done, arg);
+    gates_run(db, &history, params, done, arg);
 }
 
 void gates_freeze(struct db *db, const struct gate_change *c, const struct gate_freeze *f,
@@ -280,17 +280,17 @@ void gates_freeze(struct db *db, const struct gate_change *c, const struct gate_
     const char *const params[] = {c->gate.namespace_,     c->gate.name,    f->from,  f->until,
                                   f->weekly_from,         f->weekly_until, f->zone,  c->who,
                                   bool_text(c->verified), c->via,          c->reason};
-    run(db, &freeze, params, done, arg);
+    gates_run(db, &freeze, params, done, arg);
 }
 
 void gates_unfreeze(struct db *db, const char *id, const struct gate_change *c, gates_json_fn done,
                     void *arg)
 {
     const char *const params[] = {id, c->who, bool_text(c->verified), c->via, c->reason};
-    run(db, &unfreeze, params, done, arg);
+    gates_run(db, &unfreeze, params, done, arg);
 }
 
 void gates_freezes(struct db *db, gates_json_fn done, void *arg)
 {
-    run(db, &freezes, NULL, done, arg);
+    gates_run(db, &freezes, NULL, done, arg);
 }

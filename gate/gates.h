@@ -79,6 +79,10 @@ void gates_unfreeze(struct db *db, const char *id, const struct gate_change *cha
                     gates_json_fn done, void *arg);
 void gates_freezes(struct db *db, gates_json_fn done, void *arg); /* {"freezes":[...]} */
 
+/* A statement whose answer is one row with the JSON in its first column. */
+void gates_run(struct db *db, const struct db_statement *statement, const char *const *params,
+               gates_json_fn done, void *arg);
+
 /* Every statement of this file, NULL-ended: what a connection prepares. */
 extern const struct db_statement *const gates_statements[];
 

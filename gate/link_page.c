@@ -163,7 +163,7 @@ static void about(struct buf *out, struct arena *arena, const struct link *link)
         row(out, "Revision", link->revision, "every revision");
         row(out, "Hook", link->hook, "every hook");
         row(out, "For", link->for_ms ? duration_text(arena, link->for_ms) : "",
-            "until it is closed");
+            link->kind == LINK_OF_GATE ? "until it is closed" : "until it is withdrawn");
     } else {
         row(out, "Hook", link->hook, "every hook");
     }
@@ -176,15 +176,16 @@ static void about(struct buf *out, struct arena *arena, const struct link *link)
 const char *link_page_confirm(struct arena *arena, const struct link *link)
 {
     const struct wording *wording = &wordings[link->kind][link->action];
+    bool ends = link->kind == LINK_OF_ROLLBACK && link->action != LINK_CLOSE;
     struct buf out;
     begin(&out, wording->title);
     about(&out, arena, link);
     row(&out, "Link valid until", time_text(arena, link->expires_s), NULL);
     buf_printf(&out,
                "</dl>\n<p>%s</p>\n<form method=\"post\">\n"
-               "<button type=\"submit\" class=\"primary\">%s</button>\n</form>\n"
+               "<button type=\"submit\" class=\"primary%s\">%s</button>\n</form>\n"
                "<p class=\"note\">Nothing has happened yet. The link works once.</p>\n",
-               wording->about, wording->button);
+               wording->about, ends ? " danger" : "", wording->button);
     return end(&out, arena);
 }
 
@@ -203,12 +204,17 @@ const char *link_page_done(struct arena *arena, const struct link *link,
     return end(&out, arena);
 }
 
+/* Errors are sentences without a capital and a full stop, since they often stand behind a colon. */
 const char *link_page_refused(struct arena *arena, const char *sentence)
 {
+    char *text = arena_strdup(arena, sentence);
+    size_t len = strlen(text);
     struct buf out;
-    begin(&out, "Nothing has happened.");
+    if (*text >= 'a' && *text <= 'z')
+        *text = (char)(*text - 'a' + 'A');
+    begin(&out, "Nothing has changed");
     buf_puts(&out, "<p>");
-    escape(&out, sentence);
-    buf_puts(&out, "</p>\n");
+    escape(&out, text);
+    buf_puts(&out, len > 0 && text[len - 1] == '.' ? "</p>\n" : ".</p>\n");
     return end(&out, arena);
 }

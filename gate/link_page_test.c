@@ -167,6 +167,8 @@ static void it_says_what_it_has_done(void **state)
     }
     const char *page = link_page_refused(arena, "This link has expired: ask for a new one.");
     assert_says(page, "<p>This link has expired: ask for a new one.</p>");
+    assert_says(link_page_refused(arena, "this link has been used already"),
+                "<p>This link has been used already.</p>");
     assert_silent(page, "<form");
 }
 

@@ -6,12 +6,14 @@
 #include "base/option.h"
 #include "gate/api.h"
 #include "gate/db_source.h"
+#include "gate/links.h"
 #include "gate/schema.h"
 #include "gate/verify.h"
 
 static struct {
     const char *address, *database, *database_file, *log_level;
     const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
+    const char *link_key_file, *public_url;
     int64_t port, database_connections;
     bool anonymous_check;
 } opt;
@@ -92,6 +94,19 @@ static const struct option_row rows[] = {
      .arg = "FILE",
      .group = "Who may ask",
      .help = "authority whose certificates clients may show instead of a token"},
+    {.name = "link-key-file",
+     .type = OPTION_STRING,
+     .at = &opt.link_key_file,
+     .arg = "FILE",
+     .group = "Signed links",
+     .help = "keys, one a line of at least 32 characters: the first signs, all verify; read again "
+             "when it changes; without it there are no links"},
+    {.name = "public-url",
+     .type = OPTION_STRING,
+     .at = &opt.public_url,
+     .arg = "URL",
+     .group = "Signed links",
+     .help = "where people find this gate; without it a link leads to where it was asked for"},
     {0}};
 
 static const struct option_program program = {
@@ -133,6 +148,16 @@ static const struct option_program program = {
         "without both,\n"
         "everybody is.\n"
         "\n"
+        "With --link-key-file, POST /v1/links makes a signed link for a chat message, which does "
+        "one "
+        "thing, once:\n"
+        "\n"
+        "    curl -H 'Authorization: Bearer TOKEN' -H 'Content-Type: application/json' -d "
+        "'{\"namespace\": \"test\",\n"
+        "        \"name\": \"podinfo\", \"action\": \"approve\", \"revision\": \"6f7d9c5b4\", "
+        "\"valid\": \"2h\"}' \\\n"
+        "        http://flagger-gate/v1/links\n"
+        "\n"
         "The tables are made, and upgraded, at start. While the database cannot be reached every "
         "check\n"
         "answers 503, which holds a release: no gate is ever open by accident.\n"
@@ -148,6 +173,8 @@ static void on_drain(void *arg)
     struct gate_api *api = arg;
     identities_stop(api->identities);
     feed_stop(api->feed);
+    if (api->link_keys)
+        link_keys_stop(api->link_keys);
     db_drain(api->db);
 }
 
@@ -176,8 +203,8 @@ static enum err check_options(struct errinfo *ei)
 static int serve(struct gate_api *api, struct loop *loop, struct db_source *source,
                  struct errinfo *ei)
 {
-    static const struct db_statement *const *const statements[] = {gates_statements,
-                                                                   feed_statements, NULL};
+    static const struct db_statement *const *const statements[] = {
+        gates_statements, links_statements, feed_statements, NULL};
     struct arena *arena = arena_new();
     const struct db_options database = {.source = source,
                                         .schema = schema_new(arena, gate_schema_sql),
@@ -212,26 +239,38 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
     return status;
 }
 
-static int run(void)
+/* Who may ask, and with which links. */
+static enum err know(struct gate_api *api, struct loop *loop, struct errinfo *ei)
 {
-    struct errinfo info = {0};
     const struct identities_options options = {.token_file = opt.token_file,
                                                .client_ca = given(opt.tls_client_ca) != NULL,
                                                .anonymous_check = opt.anonymous_check};
-    struct gate_api api = {0};
+    enum err err = identities_new(loop, &options, &api->identities, ei);
+    if (err == ERR_OK && given(opt.link_key_file))
+        err = link_keys_new(loop, opt.link_key_file, &api->link_keys, ei);
+    return err;
+}
+
+static int run(void)
+{
+    struct errinfo info = {0};
+    struct gate_api api = {.tls = given(opt.tls_cert) != NULL};
+    struct arena *arena = arena_new();
     struct db_source *source = NULL;
     int status = 2;
 
     if (check_options(&info) == ERR_OK &&
+        api_public_url(arena, opt.public_url, &api.public_url, &info) == ERR_OK &&
         db_source_new(opt.database, opt.database_file, &source, &info) == ERR_OK) {
         struct loop *loop = loop_new(10000);
-        if (identities_new(loop, &options, &api.identities, &info) == ERR_OK) {
+        if (know(&api, loop, &info) == ERR_OK)
             status = serve(&api, loop, source, &info);
-            identities_free(api.identities);
-        }
+        link_keys_free(api.link_keys);
+        identities_free(api.identities);
         loop_free(loop);
         db_source_free(source);
     }
+    arena_free(arena);
     if (*info.text)
         log_error("start_failed", NULL, info.text);
     return status;

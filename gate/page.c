@@ -6,7 +6,7 @@
 /* The build makes these of gate/page (flagger_embed() in gate/CMakeLists.txt). */
 extern const char gate_page_index_html[], gate_page_page_css[], gate_page_icon_svg[],
     gate_page_main_js[], gate_page_api_js[], gate_page_card_js[], gate_page_act_js[],
-    gate_page_model_js[], gate_page_dom_js[];
+    gate_page_model_js[], gate_page_dom_js[], gate_page_link_css[];
 
 static const char html[] = "text/html; charset=utf-8", css[] = "text/css; charset=utf-8",
                   svg[] = "image/svg+xml", js[] = "text/javascript; charset=utf-8";
@@ -18,7 +18,7 @@ static const struct page_file {
     {"/page/icon.svg", svg, gate_page_icon_svg}, {"/page/main.js", js, gate_page_main_js},
     {"/page/api.js", js, gate_page_api_js},      {"/page/card.js", js, gate_page_card_js},
     {"/page/act.js", js, gate_page_act_js},      {"/page/model.js", js, gate_page_model_js},
-    {"/page/dom.js", js, gate_page_dom_js},
+    {"/page/dom.js", js, gate_page_dom_js},      {"/page/link.css", css, gate_page_link_css},
 };
 
 /*

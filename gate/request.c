@@ -10,7 +10,11 @@
 #include "base/utf8.h"
 #include "proto/webhook.h"
 
-enum { MAX_FOR_DAYS = 366 };
+enum { MAX_FOR_DAYS = 366, LINK_DEFAULT_DAYS = 1, LINK_MAX_DAYS = 30 };
+_Static_assert(REQUEST_MAX_NAME <= (int)LINK_MAX_NAME &&
+                   REQUEST_MAX_REVISION <= (int)LINK_MAX_NAME &&
+                   REQUEST_MAX_REASON <= (int)LINK_MAX_REASON,
+               "what a request may say fits into a link");
 static const int64_t day_ms = 86400000;
 
 /* Of text from outside only what a person can read goes on. */
@@ -337,6 +341,62 @@ enum err request_freeze(struct arena *arena, const char *body, size_t len,
         json_reader_fail(&b.r, b.root, "reason",
                          "expected why nothing may be released; whoever waits reads it");
     return body_end(&b, ei);
+}
+
+/* By when the link is worth nothing, in Unix seconds. */
+static int64_t read_validity(struct body *b, int64_t now_ms)
+{
+    const char *at = read_time(b, "expires");
+    const char *valid = read_duration(b, "valid");
+    int64_t until_ms = now_ms + (valid ? strtoll(valid, NULL, 10) : LINK_DEFAULT_DAYS * day_ms);
+    if (at && valid)
+        json_reader_fail(&b->r, b->root, "valid", "expected only one of valid and expires");
+    else if (at && clock_parse(at, &until_ms, NULL) == ERR_OK && until_ms <= now_ms)
+        json_reader_fail(&b->r, b->root, "expires", "expected a time to come, found %s", at);
+    if (until_ms > now_ms + LINK_MAX_DAYS * day_ms)
+        json_reader_fail(&b->r, b->root, at ? "expires" : "valid",
+                         "expected at most %d days from now", LINK_MAX_DAYS);
+    return until_ms / 1000;
+}
+
+enum err request_link(struct arena *arena, const char *body, size_t len, int64_t now_ms,
+                      struct link *link, struct errinfo *ei)
+{
+    static const char *const known[] = {"namespace", "name",     "kind",   "hook",
+                                        "action",    "revision", "for",    "valid",
+                                        "expires",   "as",       "reason", NULL};
+    struct body b;
+    struct gate_name gate;
+    enum err err = body_begin(&b, arena, body, len, known, ei);
+    if (err != ERR_OK)
+        return err;
+    const char *action = read_text(&b, b.root, "action", 16, "");
+    const char *for_ms = read_duration(&b, "for");
+    *link = (struct link){
+        .namespace_ = read_text(&b, b.root, "namespace", REQUEST_MAX_NAME, ""),
+        .name = read_text(&b, b.root, "name", REQUEST_MAX_NAME, ""),
+        .hook = read_text(&b, b.root, "hook", REQUEST_MAX_NAME, ""),
+        .revision = read_text(&b, b.root, "revision", REQUEST_MAX_REVISION, ""),
+        .for_ms = for_ms ? strtoll(for_ms, NULL, 10) : 0,
+        .expires_s = read_validity(&b, now_ms),
+        .who = read_text(&b, b.root, "as", REQUEST_MAX_NAME, NULL),
+        .issuer = "",
+        .reason = read_text(&b, b.root, "reason", REQUEST_MAX_REASON, ""),
+    };
+    if (!link_kind_parse(read_kind(&b), &link->kind))
+        link->kind = LINK_OF_GATE; /* and read_kind() has said so */
+    if (!link_action_parse(action, &link->action))
+        json_reader_fail(&b.r, b.root, "action", "expected open, approve or close, found \"%s\"",
+                         action);
+    else if ((link->action == LINK_APPROVE) != (*link->revision != '\0'))
+        json_reader_fail(&b.r, b.root, "revision",
+                         "expected with the action approve, and only there");
+    else if (link->action == LINK_CLOSE && for_ms)
+        json_reader_fail(&b.r, b.root, "for", "not expected with the action close");
+    if (link->who && !*link->who)
+        json_reader_fail(&b.r, b.root, "as", "expected a name");
+    err = body_end(&b, ei);
+    return err == ERR_OK ? request_canary(link->namespace_, link->name, &gate, ei) : err;
 }
 
 enum err request_number(struct arena *arena, const char *field, const char *text,

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "gate/gates.h"
+#include "gate/link.h"
 
 enum {
     REQUEST_MAX_NAME = 253, /* bytes of a namespace, name, hook or person */
@@ -39,6 +40,11 @@ enum err request_policy(struct arena *arena, const char *body, size_t len,
 enum err request_freeze(struct arena *arena, const char *body, size_t len,
                         struct gate_change *change, struct gate_freeze *freeze,
                         struct errinfo *ei) MUST_USE;
+
+/* POST /v1/links: all of a link but its id, issuer and `verified`; who is NULL if the body does not
+ * say in whose name. Valid for a day, at most 30. */
+enum err request_link(struct arena *arena, const char *body, size_t len, int64_t now_ms,
+                      struct link *link, struct errinfo *ei) MUST_USE;
 
 /* A whole number from 0 on; missing when text is NULL. field: for the sentence. */
 enum err request_number(struct arena *arena, const char *field, const char *text,

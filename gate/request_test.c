@@ -241,12 +241,81 @@ static void a_number_is_whole_and_bounded(void **state)
     }
 }
 
+enum { NOW_S = 1795300000, HOUR_S = 3600, DAY_S = 86400 };
+
+static void a_link_says_what_it_is_for(void **state)
+{
+#define A "\"namespace\":\"b\",\"name\":\"a\","
+    static const struct {
+        const char *body;
+        enum link_action action;
+        enum link_kind kind;
+        const char *hook, *revision, *who, *reason;
+        int64_t for_ms, expires_s;
+        const char *wrong;
+    } cases[] = {
+        {"{" A "\"action\":\"open\"}", LINK_OPEN, LINK_OF_GATE, "", "", NULL, "", 0, NOW_S + DAY_S,
+         NULL},
+        {"{" A "\"action\":\"approve\",\"revision\":\"r\",\"hook\":\"h\",\"as\":\"alice\","
+         "\"reason\":\"why\",\"for\":\"90s\",\"valid\":\"1h\"}",
+         LINK_APPROVE, LINK_OF_GATE, "h", "r", "alice", "why", 90000, NOW_S + HOUR_S, NULL},
+        {"{" A "\"action\":\"close\",\"kind\":\"rollback\",\"expires\":\"2026-11-22T22:26:40Z\"}",
+         LINK_CLOSE, LINK_OF_ROLLBACK, "", "", NULL, "", 0, NOW_S + DAY_S, NULL},
+        {"{" A "\"action\":\"open\",\"valid\":\"720h\"}", LINK_OPEN, LINK_OF_GATE, "", "", NULL, "",
+         0, NOW_S + 30 * DAY_S, NULL},
+        {.body = "", .wrong = "action"},
+        {.body = "[]", .wrong = "JSON object"},
+        {.body = "{\"action\":\"open\"}", .wrong = "namespace: expected a name"},
+        {.body = "{\"action\":\"open\",\"namespace\":\"b\"}", .wrong = "name: expected a name"},
+        {.body = "{\"action\":\"open\",\"namespace\":7}", .wrong = "namespace: expected a string"},
+        {.body = "{" A "\"action\":\"Open\"}", .wrong = "expected open, approve or close"},
+        {.body = "{" A "\"action\":\"open\",\"kind\":\"x\"}", .wrong = "expected gate or rollback"},
+        {.body = "{" A "\"action\":\"approve\"}", .wrong = "revision: expected with"},
+        {.body = "{" A "\"action\":\"open\",\"revision\":\"r\"}",
+         .wrong = "revision: expected with"},
+        {.body = "{" A "\"action\":\"close\",\"for\":\"1m\"}", .wrong = "for: not expected"},
+        {.body = "{" A "\"action\":\"open\",\"valid\":\"721h\"}",
+         .wrong = "valid: expected at most 30"},
+        {.body = "{" A "\"action\":\"open\",\"valid\":\"-1h\"}", .wrong = "valid"},
+        {.body = "{" A "\"action\":\"open\",\"valid\":\"0\"}", .wrong = "valid"},
+        {.body = "{" A "\"action\":\"open\",\"expires\":\"2026-11-21T22:26:40Z\"}",
+         .wrong = "expires: expected a time to come"},
+        {.body = "{" A "\"action\":\"open\",\"expires\":\"2026-12-21T22:26:41Z\"}",
+         .wrong = "expires: expected at most 30"},
+        {.body = "{" A "\"action\":\"open\",\"expires\":\"2026-11-22T22:26:40Z\",\"valid\":\"1h\"}",
+         .wrong = "only one of valid and expires"},
+        {.body = "{" A "\"action\":\"open\",\"as\":\"\"}", .wrong = "as: expected a name"},
+        {.body = "{" A "\"action\":\"open\",\"who\":\"alice\"}", .wrong = "who"},
+        {.body = "{" A "\"action\":\"open\",\"reason\":\"\\u0007\"}", .wrong = "reason"},
+    };
+#undef A
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct link link;
+        struct errinfo info = {0};
+        enum err err = request_link(*state, cases[i].body, strlen(cases[i].body),
+                                    (int64_t)NOW_S * 1000, &link, &info);
+        if (refused(cases[i].body, err, &info, cases[i].wrong))
+            continue;
+        assert_int_equal(link.action, cases[i].action);
+        assert_int_equal(link.kind, cases[i].kind);
+        same("namespace", link.namespace_, "b");
+        same("name", link.name, "a");
+        same("hook", link.hook, cases[i].hook);
+        same("revision", link.revision, cases[i].revision);
+        same("who", link.who, cases[i].who);
+        same("reason", link.reason, cases[i].reason);
+        assert_int_equal(link.for_ms, cases[i].for_ms);
+        assert_int_equal(link.expires_s, cases[i].expires_s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_webhook_names_a_canary_hook_and_revision, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_change_has_its_fields_and_no_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_link_says_what_it_is_for, setup, teardown),
         cmocka_unit_test_setup_teardown(long_texts_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_policy_says_how_many_who_and_by_when, setup, teardown),
         cmocka_unit_test_setup_teardown(a_freeze_is_once_or_every_week, setup, teardown),

@@ -105,6 +105,7 @@ CREATE TABLE flagger_gate_links (
     id text PRIMARY KEY,
     expires timestamptz NOT NULL
 );
+CREATE INDEX flagger_gate_links_expires ON flagger_gate_links (expires);
 
 CREATE FUNCTION flagger_gate_in_week(first integer, until integer, zone text, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -323,21 +324,35 @@ BEGIN
     END IF;
 END $$;
 
--- Uses a one-click link up, and does what it is for.
+-- Refuses a one-click link that has expired by this clock, or was used.
+CREATE FUNCTION flagger_gate_link_look(link text, valid_until timestamptz) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+    IF valid_until <= now() THEN
+        PERFORM flagger_gate_refuse(403, 'this link has expired at ' || flagger_gate_time(valid_until));
+    END IF;
+    IF EXISTS (SELECT FROM flagger_gate_links WHERE id = link) THEN
+        PERFORM flagger_gate_refuse(403, 'this link has been used already');
+    END IF;
+    RETURN '{}';
+END $$;
+
+-- Uses a one-click link up, and does what it is for. When that is refused the link is still good. Of two who come at
+-- once the second waits for the first one's commit. What has expired a day ago needs no row to be refused.
 CREATE FUNCTION flagger_gate_link(
     link text, valid_until timestamptz, action text,
     k text, ns text, n text, h text, rev text, until timestamptz, actor text, sure boolean, via text, why text,
     OUT changed boolean, OUT open boolean, OUT votes integer, OUT quorum integer, OUT seq bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-    IF valid_until <= now() THEN
-        PERFORM flagger_gate_refuse(403, 'the link has expired at ' || flagger_gate_time(valid_until));
-    END IF;
-    DELETE FROM flagger_gate_links WHERE expires < now() - interval '1 day';
+    PERFORM flagger_gate_link_look(link, valid_until);
     INSERT INTO flagger_gate_links VALUES (link, valid_until) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
-        PERFORM flagger_gate_refuse(403, 'the link has been used already');
+        PERFORM flagger_gate_refuse(403, 'this link has been used already');
     END IF;
+    DELETE FROM flagger_gate_links
+    WHERE id IN (SELECT id FROM flagger_gate_links WHERE expires < now() - interval '1 day' LIMIT 100
+                 FOR UPDATE SKIP LOCKED);
+    via := via || ' ' || link;
     IF action = 'close' THEN
         SELECT * INTO changed, open, votes, quorum, seq FROM flagger_gate_close(k, ns, n, h, actor, sure, via, why);
     ELSE
@@ -345,6 +360,16 @@ BEGIN
         FROM flagger_gate_open(k, ns, n, h, rev, until, actor, sure, via, why);
     END IF;
 END $$;
+
+-- Somebody has made a one-click link, in the name of `as_whom`.
+CREATE FUNCTION flagger_gate_link_made(
+    link text, valid_until timestamptz, for_action text, k text, ns text, n text, h text, rev text, for_ms bigint,
+    as_whom text, actor text, sure boolean, why text) RETURNS bigint LANGUAGE sql AS $$
+    SELECT flagger_gate_append(jsonb_build_object(
+        'action', 'link', 'link', link, 'does', for_action, 'as', as_whom, 'expires', flagger_gate_time(valid_until),
+        'kind', k, 'namespace', ns, 'name', n, 'hook', h, 'revision', rev, 'forMs', for_ms, 'who', actor,
+        'verified', sure, 'via', 'api', 'reason', why))
+$$;
 
 -- --- rules about gates
 
