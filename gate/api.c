@@ -111,10 +111,11 @@ static void log_change(const struct pending *pending, const char *json)
     const struct gate_change *c = &pending->change;
     struct errinfo info = {0};
     struct json_object *result;
-    const char *outcome = "changed";
+    const char *outcome = "changed", *hash = NULL;
     int64_t seq = 0;
     if (json_parse(pending->arena, json, strlen(json), JSON_MAX_BYTES, &result, &info) == ERR_OK) {
         seq = json_int_at(result, 0, "seq", NULL);
+        hash = json_str_at(result, "hash", NULL);
         if (seq == 0)
             outcome = "unchanged";
     }
@@ -126,7 +127,7 @@ static void log_change(const struct pending *pending, const char *json)
              pending->closes ? "the gate is closed" : "somebody lets it through",
              LOG_STR("gate", c->gate.kind), LOG_STR("hook", c->gate.hook),
              LOG_STR("revision", c->revision), LOG_STR("who", c->who), LOG_STR("via", c->via),
-             LOG_INT("seq", seq));
+             LOG_INT("seq", seq), LOG_STR("hash", hash ? hash : ""));
 }
 
 static bool is_refused(const struct errinfo *info)

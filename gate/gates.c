@@ -27,13 +27,15 @@ static const struct db_statement deadline = {.name = "deadline",
                                              .lane = DB_CHANGE};
 static const struct db_statement open_ = {
     .name = "open",
-    .sql = "SELECT row_to_json(r) FROM flagger_gate_open($1, $2, $3, $4, $5, coalesce($6, now() + "
-           "$7::bigint * interval '1 millisecond'), $8, $9, $10, $11) r",
+    .sql = "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM "
+           "flagger_gate_open($1, $2, $3, $4, $5, coalesce($6, now() + $7::bigint * "
+           "interval '1 millisecond'), $8, $9, $10, $11) r) c",
     .n_params = 11,
     .lane = DB_CHANGE};
 static const struct db_statement close_ = {
     .name = "close",
-    .sql = "SELECT row_to_json(r) FROM flagger_gate_close($1, $2, $3, $4, $5, $6, $7, $8) r",
+    .sql = "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM "
+           "flagger_gate_close($1, $2, $3, $4, $5, $6, $7, $8) r) c",
     .n_params = 8,
     .lane = DB_CHANGE};
 static const struct db_statement policy_ = {

@@ -174,6 +174,11 @@ BEGIN
     RETURN head.seq;
 END $$;
 
+-- Of an entry that the same statement has added.
+CREATE FUNCTION flagger_gate_hash(number bigint) RETURNS text LANGUAGE sql VOLATILE AS $$
+    SELECT hash FROM flagger_gate_history WHERE seq = number
+$$;
+
 -- --- opening and closing
 
 -- Whoever calls the functions, also by hand, knows of the rest: flagger_gate_of_version_1() is not for what they write.

@@ -211,6 +211,17 @@ head_of() { pg_sql "SELECT seq || ':' || hash FROM flagger_gate_head"; }
     [[ $output == *"entry 27: --expect knows it, the history ends with entry 20"* ]]
 }
 
+@test "the gate's log and its answers have heads of the history" {
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
+    eventually 10 answers 200 GET /readyz
+    answers 202 POST /gate/open '{"name": "new", "namespace": "test"}'
+    curl -s -H 'Content-Type: application/json' -d '{}' "$DAEMON_URL/v1/gates/test/new/close" >"$BATS_TEST_TMPDIR/closed"
+    verify --expect "$(jq -r '"\(.seq):\(.hash)"' "$BATS_TEST_TMPDIR/closed")"
+    [ "$(jq -r 'select(.event == "gate_changed") | "\(.seq):\(.hash)"' "$DAEMON_LOG")" = \
+        "$(pg_sql "SELECT seq || ':' || hash FROM flagger_gate_history WHERE seq > 27 ORDER BY seq")" ]
+    daemon_stop
+}
+
 @test "what no entry says of a gate is found, and what an entry says and is not so" {
     found "INSERT INTO flagger_gate_passes VALUES ('gate', 'prod', 'podinfo', 'promote', '', NULL, 'ann', '')" \
         'pass of gate podinfo.prod for hook promote and every revision: it is there, but the history says that it is not'
