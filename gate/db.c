@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/expo.h"
 #include "base/log.h"
 #include "gate/db_connection.h"
@@ -67,6 +68,7 @@ struct db {
     struct watcher watchers[MAX_CALLBACKS];
     int n_watchers;
     struct timer *look, *check, *source, *drain;
+    int64_t drain_ms; /* since when */
     struct refused *refused, **last_refused;
     struct timer *refuse;
     bool was_ready, closed;
@@ -336,20 +338,29 @@ void db_close(struct db *db)
         db_connection_close(db->fresh, ERR_CANCELLED, &info);
 }
 
+/* Whether somebody waits for an answer that can come. */
+static bool is_awaited(const struct db *db)
+{
+    for (int slot = 0; slot < db->n_slots; slot++)
+        if (db_connection_state(db->slots[slot]) == DB_READY &&
+            db_connection_in_flight(db->slots[slot]))
+            return true;
+    return db->n_leaving > 0 || db->refused;
+}
+
 static void on_drain(void *arg)
 {
     struct db *db = arg;
-    for (int slot = 0; slot < db->n_slots; slot++)
-        if (db_connection_in_flight(db->slots[slot]))
-            return;
-    if (db->n_leaving == 0 && !db->refused)
+    if (!is_awaited(db) || clock_monotonic_ms() - db->drain_ms > DB_QUERY_TIMEOUT_MS)
         db_close(db);
 }
 
 void db_drain(struct db *db)
 {
-    if (!db->closed && !db->drain)
-        db->drain = timer_start(db->loop, DRAIN_MS, DRAIN_MS, on_drain, db);
+    if (db->closed || db->drain)
+        return;
+    db->drain_ms = clock_monotonic_ms();
+    db->drain = timer_start(db->loop, DRAIN_MS, DRAIN_MS, on_drain, db);
 }
 
 void db_free(struct db *db)

@@ -35,7 +35,7 @@ struct db_connection {
     struct errinfo why;
     /* Takes no more queries, and reconnects when those in flight are done, because of this. */
     const char *leaving;
-    int64_t wait_ms, since_ms, progress_ms; /* back-off; since when this state, the last answer */
+    int64_t wait_ms, since_ms, answered_ms; /* back-off; since when this state, the last answer */
     struct db_queue queue;
     int silent; /* attempts that another host may do better */
     unsigned generation;
@@ -44,13 +44,16 @@ struct db_connection {
 const char *const db_state_names[DB_STATES] = {"down", "connecting", "preparing", "ready"};
 
 /*
- * The limits keep a pipeline from standing still behind one statement. flagger_gate.version tells
- * the triggers of schema.sql that a program of ours writes. An answered close must survive a crash
- * of the server, whatever its default is.
+ * The limits keep a pipeline from standing still behind one statement; a connection that was given
+ * up is noticed (from PostgreSQL 14 on), so that what waits in it does not happen much later.
+ * flagger_gate.version tells the triggers of schema.sql that a program of ours writes. An answered
+ * close must survive a crash of the server, whatever its default is.
  */
 static const char session_sql[] =
     "SELECT set_config('statement_timeout', '5s', false), set_config('lock_timeout', '3s', false),"
     " set_config('idle_in_transaction_session_timeout', '10s', false),"
+    " CASE WHEN current_setting('client_connection_check_interval', true) IS NOT NULL"
+    "  THEN set_config('client_connection_check_interval', '1s', false) END,"
     " set_config('client_min_messages', 'warning', false), set_config('TimeZone', 'UTC', false),"
     " set_config('DateStyle', 'ISO', false), set_config('jit', 'off', false),"
     " set_config('flagger_gate.version', '%d', false),"
@@ -166,8 +169,6 @@ static bool sent(struct db_connection *c, int ok, const char *name, db_done_fn d
         lose_soon(c, PQerrorMessage(c->conn));
         return false;
     }
-    if (!c->queue.first)
-        c->progress_ms = clock_monotonic_ms();
     db_queue_push(&c->queue, name, done, arg);
     /* Sent from the loop: queries of one turn leave together, and a broken connection is not
      * noticed in here. */
@@ -194,7 +195,7 @@ static void take_result(struct db_connection *c, PGresult *result)
     PQclear(result);
     if (!c->queue.first)
         return;
-    c->progress_ms = clock_monotonic_ms();
+    c->answered_ms = clock_monotonic_ms();
     const char *failed = db_queue_finish_first(&c->queue, sqlstate);
     if (db_error_wants_reconnect(failed) && c->state == DB_READY && !c->leaving) {
         c->leaving = "what was prepared does not fit the tables any more";
@@ -587,17 +588,13 @@ void db_connection_listen(struct db_connection *c, const char *channel)
         (void)send_listen(c, channel, on_listening);
 }
 
+/* What waits longest is the first. The connection goes with it: a change that was given up must not
+ * stay in the pipeline and happen much later. */
 static void check_ready(struct db_connection *c, int64_t now)
 {
-    struct errinfo info = {0};
-    err_set(&info, ERR_RETRY, "the database cannot be used: no answer to a query within %d s",
-            DB_QUERY_TIMEOUT_MS / 1000);
-    info.status = 503;
-    if (c->queue.first && now - c->progress_ms > DB_QUERY_TIMEOUT_MS)
-        lose(c, "no answer to a query");
-    else if (c->queue.first)
-        db_queue_give_up(&c->queue, now - DB_QUERY_TIMEOUT_MS, &info);
-    else if (now - c->progress_ms > IDLE_MS && db_connection_takes(c))
+    if (c->queue.first && now - c->queue.first->sent_at > DB_QUERY_TIMEOUT_MS)
+        lose(c, "no answer to a query in time");
+    else if (!c->queue.first && now - c->answered_ms > IDLE_MS && db_connection_takes(c))
         (void)send_text(c, "SELECT 1", on_ignored); /* is it still there? */
 }
 

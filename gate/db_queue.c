@@ -20,7 +20,7 @@ static struct expo_metric durations = {
 static struct expo_metric failures = {
     .name = "flagger_gate_database_query_failures_total",
     .help = "Queries without a result: error (of the database), rule (of the gate, a refusal), "
-            "timeout, lost (connection)",
+            "lost (connection, also without an answer in time)",
     .type = EXPO_COUNTER,
     .labels = {"statement", "reason"}};
 
@@ -68,7 +68,7 @@ static void free_query(struct db_query *query)
 
 static void count_failure(const struct db_query *query, const char *reason)
 {
-    if (query->name && query->done)
+    if (query->name)
         expo_add(&failures, 1, query->name, reason);
 }
 
@@ -90,31 +90,9 @@ const char *db_queue_finish_first(struct db_queue *queue, char sqlstate[6])
     }
     if (query->name)
         expo_observe(&durations, (double)(uv_hrtime() - query->sent_ns) / 1e9, query->name);
-    if (query->done)
-        query->done(query->arg, err, &info, err == ERR_OK ? query->result : NULL);
+    query->done(query->arg, err, &info, err == ERR_OK ? query->result : NULL);
     free_query(query);
     return sqlstate[0] ? sqlstate : NULL;
-}
-
-void db_queue_give_up(struct db_queue *queue, int64_t before, const struct errinfo *info)
-{
-    /* They are marked first: a callback may change the queue. */
-    struct db_queue late;
-    db_queue_init(&late);
-    for (struct db_query *query = queue->first; query && query->sent_at < before;
-         query = query->next) {
-        if (!query->done)
-            continue;
-        count_failure(query, "timeout");
-        db_queue_push(&late, query->name, query->done, query->arg);
-        query->done = NULL;
-    }
-    while (late.first) {
-        struct db_query *query = late.first;
-        late.first = query->next;
-        query->done(query->arg, ERR_RETRY, info, NULL);
-        free_query(query);
-    }
 }
 
 void db_queue_fail_all(struct db_queue *queue, enum err err, const struct errinfo *info)
@@ -124,8 +102,7 @@ void db_queue_fail_all(struct db_queue *queue, enum err err, const struct errinf
     while (query) {
         struct db_query *next = query->next;
         count_failure(query, "lost");
-        if (query->done)
-            query->done(query->arg, err, info, NULL);
+        query->done(query->arg, err, info, NULL);
         free_query(query);
         query = next;
     }

@@ -1,9 +1,4 @@
-/*
- * The queries of one connection that wait for their answers, in the order they were sent.
- *
- * A query that has waited too long is answered without its result, and stays in the queue until the
- * result comes: PostgreSQL answers in order.
- */
+/* The queries of one connection that wait for their answers, in the order they were sent. */
 #ifndef GATE_DB_QUEUE_H
 #define GATE_DB_QUEUE_H
 
@@ -16,7 +11,7 @@
 struct db_query {
     struct db_query *next;
     const char *name; /* of the statement, for the metrics; NULL: none kept */
-    db_done_fn done;  /* NULL: answered already */
+    db_done_fn done;
     void *arg;
     int64_t sent_at;
     uint64_t sent_ns;
@@ -35,8 +30,6 @@ void db_queue_take_result(struct db_queue *queue, PGresult *result);
 /* The sync of the first query (there must be one) has come: takes it out and answers it. Returns
  * its SQLSTATE, NULL when it has succeeded; into `sqlstate`, of 6 bytes. */
 const char *db_queue_finish_first(struct db_queue *queue, char sqlstate[6]);
-/* Answers all that were sent before `before` (clock_monotonic_ms()); they stay. */
-void db_queue_give_up(struct db_queue *queue, int64_t before, const struct errinfo *info);
 /* Answers all and empties it. A callback may push again, to the queue that is empty then. */
 void db_queue_fail_all(struct db_queue *queue, enum err err, const struct errinfo *info);
 

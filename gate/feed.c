@@ -23,14 +23,17 @@ enum {
 
 /* The head of the history as one row without an entry, and what comes after $1. One snapshot: an
  * entry up to the head is there, or never was. */
-static const struct db_statement page_ = {
-    .name = "events",
-    .sql = "SELECT seq, NULL::text AS entry FROM flagger_gate_head UNION ALL "
-           "(SELECT seq, entry::text FROM flagger_gate_history WHERE seq > $1::bigint "
-           "ORDER BY seq LIMIT $2::integer)",
-    .n_params = 2,
-    .lane = DB_ASK};
-const struct db_statement *const feed_statements[] = {&page_, NULL};
+#define PAGE_SQL                                                                                   \
+    "SELECT seq, NULL::text AS entry FROM flagger_gate_head UNION ALL "                            \
+    "(SELECT seq, entry::text FROM flagger_gate_history WHERE seq > $1::bigint "                   \
+    "ORDER BY seq LIMIT $2::integer)"
+/* The feed's own: mostly one entry. */
+static const struct db_statement news = {
+    .name = "events", .sql = PAGE_SQL, .n_params = 2, .lane = DB_ASK};
+/* Long pages of many clients go where no check waits. */
+static const struct db_statement resume = {
+    .name = "events_resume", .sql = PAGE_SQL, .n_params = 2, .lane = DB_CHANGE};
+const struct db_statement *const feed_statements[] = {&news, &resume, NULL};
 
 static struct expo_metric clients_ = {.name = "flagger_gate_event_clients",
                                       .help = "Clients that follow /v1/events",
@@ -152,13 +155,14 @@ static int64_t head_of(const PGresult *page, int *entries)
     return head;
 }
 
-static void ask(struct feed *feed, int64_t after, db_done_fn done, void *arg)
+static void ask(struct feed *feed, const struct db_statement *statement, int64_t after,
+                db_done_fn done, void *arg)
 {
     char number[24], limit[12];
     snprintf(number, sizeof(number), "%lld", (long long)after);
     snprintf(limit, sizeof(limit), "%d", PAGE);
     const char *const params[] = {number, limit};
-    db_run(feed->db, &page_, params, done, arg);
+    db_run(feed->db, statement, params, done, arg);
 }
 
 static void on_retry(void *arg)
@@ -260,7 +264,7 @@ static void read_on(struct feed *feed)
     if (feed->asking || feed->stopped)
         return;
     feed->asking = true;
-    ask(feed, feed->seq == UNKNOWN ? INT64_MAX : feed->seq, on_page, feed);
+    ask(feed, &news, feed->seq == UNKNOWN ? INT64_MAX : feed->seq, on_page, feed);
 }
 
 /* --- clients that read from the database */
@@ -331,7 +335,7 @@ static void catch_up(struct client *client)
     }
     client->asking = heap_alloc(sizeof(*client->asking));
     *client->asking = (struct asking){.feed = feed, .client = client};
-    ask(feed, client->seq, on_client_page, client->asking);
+    ask(feed, &resume, client->seq, on_client_page, client->asking);
 }
 
 /* --- what else happens */

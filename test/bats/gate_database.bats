@@ -113,6 +113,31 @@ milliseconds() { date +%s%3N; }
     daemon_stop
 }
 
+@test "changes that queue up behind a lock are answered in time, and do not happen later" {
+    gate_start
+    answers 202 POST /gate/open "$PODINFO"
+    hold "LOCK TABLE flagger_gates IN ROW EXCLUSIVE MODE; SELECT * FROM flagger_gates FOR UPDATE"
+    local i pids=() began
+    began=$(milliseconds)
+    for i in $(seq 1 12); do
+        curl -s -o /dev/null -w '%{http_code}\n' -d "$PODINFO" "$DAEMON_URL/gate/close" >"$BATS_TEST_TMPDIR/code.$i" 3>&- &
+        pids+=($!)
+    done
+    wait "${pids[@]}"
+    [ $(($(milliseconds) - began)) -lt 9000 ]
+    [ "$(sort -u "$BATS_TEST_TMPDIR"/code.*)" = 503 ]
+    # None of them is left in the database, where it would happen when nobody expects it.
+    eventually 3 gates_wait_for 0
+    answers 200 POST /gate/check "$PODINFO"
+    release
+    answers 200 POST /gate/check "$PODINFO"
+    eventually 10 answers 202 POST /gate/close "$PODINFO"
+    answers 403 POST /gate/check "$PODINFO"
+    daemon_stop
+}
+
+gates_wait_for() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")" -eq "$1" ]; }
+
 @test "a table that is locked whole ends in 503, and the gate goes on" {
     gate_start
     answers 202 POST /gate/open "$PODINFO"

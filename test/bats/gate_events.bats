@@ -58,6 +58,12 @@ change() { # change opens and closes: two entries
 # seqs FILE: the numbers of the changes, in the order they came
 seqs() { sed -n 's/^data: {.*"seq": *\([0-9]*\).*/\1/p' "$1"; }
 
+# Ends all connections of the gates, and at once adds an entry, which is committed before they listen again.
+behind_its_back() {
+    pg_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'flagger-gate';
+        SELECT flagger_gate_append('{\"action\":\"open\",\"namespace\":\"test\",\"name\":\"podinfo\"}')" >/dev/null
+}
+
 # has FILE FIRST LAST: exactly these, each once, in order
 has() { [ "$(seqs "$1")" = "$(seq "$2" "$3")" ]; }
 said() { [ "$(seqs "$1" | tail -n 1)" = "$2" ]; }
@@ -115,12 +121,7 @@ said_all_of_history() { said "$1" "$(pg_sql 'SELECT seq FROM flagger_gate_head')
     follow second
     for round in 1 2 3 4 5 6; do
         DAEMON_URL=${urls[round % 2]} change || true
-        # All of them, then only those that listen.
-        if [ $((round % 2)) -eq 0 ]; then
-            pg_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'flagger-gate'" >/dev/null
-        else
-            pg_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT 1'" >/dev/null
-        fi
+        behind_its_back
         DAEMON_URL=${urls[0]} change || true
         DAEMON_URL=${urls[1]} change || true
         eventually 10 answers 200 GET /readyz
@@ -145,9 +146,7 @@ said_all_of_history() { said "$1" "$(pg_sql 'SELECT seq FROM flagger_gate_head')
     pg_start
     eventually 15 answers 200 GET /readyz
     [ "$(grep -c '^data: {"ready":true}$' live)" -ge 2 ]
-    # Behind the gate's back, while it does not listen.
-    pg_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'flagger-gate'" >/dev/null
-    pg_sql "SELECT flagger_gate_append('{\"action\":\"open\",\"namespace\":\"test\",\"name\":\"podinfo\"}')" >/dev/null
+    behind_its_back
     eventually 10 has live 1 3
     gates_stop
 }
@@ -241,6 +240,29 @@ PY
 }
 
 two_clients() { curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_gate_event_clients 2$'; }
+
+# Whatever is on its way to them when they go.
+@test "clients come and go at any time, while connections are ended" {
+    gate_start
+    local round i
+    pg_sql "SELECT flagger_gate_append(jsonb_build_object('action', 'open', 'namespace', 'test', 'name', 'podinfo',
+        'n', n)) FROM generate_series(1, 1500) n" >/dev/null
+    for round in $(seq 1 12); do
+        for i in 1 2 3 4 5 6; do
+            curl -s -N -m "0.0$i" "$DAEMON_URL/v1/events?after=$((round * i))" >/dev/null 3>&- &
+            curl -s -N -m "0.$i" "$DAEMON_URL/v1/events" >/dev/null 3>&- &
+        done
+        change || true
+        pg_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'flagger-gate'
+            ORDER BY random() LIMIT 2" >/dev/null
+        change || true
+    done
+    eventually 10 bash -c "curl -s '$DAEMON_URL/metrics' | grep -q '^flagger_gate_event_clients 0$'"
+    eventually 5 change
+    AFTER=0 follow all
+    eventually 10 said all "$(pg_sql 'SELECT seq FROM flagger_gate_head')"
+    gates_stop
+}
 
 @test "there is a limit to followers" {
     gate_start
