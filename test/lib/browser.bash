@@ -118,7 +118,7 @@ browser_shows() {
 browser_wait() {
     browser_poll "$1" browser_shows "$2" "${3:-}" && return 0
     echo "not shown within $1 s: $2${3:+ with the text \"$3\"}; the page says:"
-    browser_text body
+    browser_text body | head -n 60
     return 1
 }
 
