@@ -16,8 +16,9 @@ static const struct db_statement look = {.name = "link_look",
                                          .lane = DB_ASK};
 static const struct db_statement use = {
     .name = "link_use",
-    .sql = "SELECT row_to_json(r) FROM flagger_gate_link($1, $2, $3, $4, $5, $6, $7, $8, now() + "
-           "$9::bigint * interval '1 millisecond', $10, $11, $12, $13) r",
+    .sql = "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM "
+           "flagger_gate_link($1, $2, $3, $4, $5, $6, $7, $8, now() + $9::bigint * "
+           "interval '1 millisecond', $10, $11, $12, $13) r) c",
     .n_params = 13,
     .lane = DB_CHANGE};
 

@@ -22,6 +22,7 @@ static const struct kind kinds[REPLAY_THINGS] = {
                        {"freeze"},
                        {"namespace", "name", "from", "until", "weeklyFrom", "weeklyUntil", "zone",
                         "who", "reason"}},
+    [REPLAY_LINK] = {"link", {"link"}, {NULL}},
 };
 
 /* Something that is so, since an entry said so. */
@@ -33,9 +34,10 @@ struct claim {
     int64_t seq;
     enum replay_thing thing;
     bool seen; /* the tables say it too */
+    bool used; /* a link */
 };
 
-/* A gate; all freezes are in one, without a name. */
+/* A gate; all freezes and links are in one, without a name. */
 struct place {
     char *name;
     struct claim *claims[REPLAY_THINGS];
@@ -76,7 +78,8 @@ static const char *place_of(struct arena *arena, struct json_object *object)
 {
     static const char *const keys[] = {"kind", "namespace", "name", NULL};
 
-    return json_at(object, "freeze", NULL) ? "" : joined(arena, object, keys);
+    bool of_none = json_at(object, "freeze", NULL) || json_at(object, "link", NULL);
+    return of_none ? "" : joined(arena, object, keys);
 }
 
 static const char *identity_of(struct arena *arena, enum replay_thing thing,
@@ -255,6 +258,22 @@ static const char *const of_gate[] = {NULL};
 static const char *const of_hook[] = {"hook", NULL};
 static const char *const of_revision[] = {"hook", "revision", NULL};
 
+/* "link ID" in `via`: it must not be good for a second time. */
+static void use_link(struct replay *replay, struct json_object *entry)
+{
+    static const char before[] = "link ";
+    const char *via = or_empty(json_str_at(entry, "via", NULL));
+    struct json_object *link = json_own(replay->scratch, json_object_new_object());
+
+    if (strncmp(via, before, strlen(before)) != 0)
+        return;
+    json_set_str(link, "link", via + strlen(before));
+    struct claim *claim =
+        table_get(&replay->claims, "", identity_of(replay->scratch, REPLAY_LINK, link));
+    if (claim)
+        claim->used = true;
+}
+
 static void on_close(struct replay *replay, struct place *place, struct json_object *entry)
 {
     const char *const *keys = is_empty(json_at(entry, "hook", NULL)) ? of_gate : of_hook;
@@ -269,6 +288,7 @@ bool replay_entry(struct replay *replay, int64_t seq, struct json_object *entry,
 
     arena_reset(replay->scratch);
     struct place *place = place_get(replay, entry);
+    use_link(replay, entry);
     if (strcmp(action, "open") == 0) {
         /* With a quorum, the approvals have become it. */
         if (json_at(entry, "approvers", NULL))
@@ -286,6 +306,8 @@ bool replay_entry(struct replay *replay, int64_t seq, struct json_object *entry,
         put(replay, place, REPLAY_FREEZE, seq, entry, text);
     } else if (strcmp(action, "unfreeze") == 0) {
         take(replay, place, REPLAY_FREEZE, entry);
+    } else if (strcmp(action, "link") == 0) {
+        put(replay, place, REPLAY_LINK, seq, entry, text);
     } else {
         return false;
     }
@@ -346,6 +368,8 @@ void replay_row(struct replay *replay, struct findings *findings, enum replay_th
     arena_reset(arena);
     struct claim *claim =
         table_get(&replay->claims, place_of(arena, row), identity_of(arena, thing, row));
+    if (!claim && thing == REPLAY_LINK)
+        return;
     if (!claim) {
         findings_add(findings, "%s: it is there, but the history says that it is not",
                      describe(arena, thing, row));
@@ -358,8 +382,10 @@ void replay_row(struct replay *replay, struct findings *findings, enum replay_th
 static bool has_expired(const struct claim *claim, struct json_object *entry, const char *now,
                         const char *day_ago)
 {
-    static const char *const ends[REPLAY_THINGS] = {
-        [REPLAY_PASS] = "expires", [REPLAY_VOTE] = "at", [REPLAY_FREEZE] = "until"};
+    static const char *const ends[REPLAY_THINGS] = {[REPLAY_PASS] = "expires",
+                                                    [REPLAY_VOTE] = "at",
+                                                    [REPLAY_FREEZE] = "until",
+                                                    [REPLAY_LINK] = "expires"};
     const char *end = ends[claim->thing] ? json_str_at(entry, ends[claim->thing], NULL) : NULL;
 
     /* Times of the history are all of one form, so that the later text is the later time. */
@@ -374,7 +400,12 @@ void replay_end(struct replay *replay, struct findings *findings, const char *no
     for (size_t i = 0; (claim = table_next(&replay->claims, &i));) {
         arena_reset(replay->scratch);
         struct json_object *entry = entry_of(replay->scratch, claim);
-        if (!claim->seen && !has_expired(claim, entry, now, day_ago))
+        if (claim->seen || has_expired(claim, entry, now, day_ago))
+            continue;
+        if (claim->thing == REPLAY_LINK && claim->used)
+            findings_add(findings, "%s: the link was used, and could be used again",
+                         replay_where(replay->scratch, claim->seq, entry));
+        else if (claim->thing != REPLAY_LINK)
             findings_add(findings, "%s: the %s is gone, though nobody took it away",
                          replay_where(replay->scratch, claim->seq, entry),
                          describe(replay->scratch, claim->thing, entry));

@@ -14,8 +14,16 @@
 
 struct replay;
 
-/* What entries make: rows of flagger_gate_passes, _votes, _policies, _freezes. */
-enum replay_thing { REPLAY_PASS, REPLAY_VOTE, REPLAY_POLICY, REPLAY_FREEZE, REPLAY_THINGS };
+/* What entries make: rows of flagger_gate_passes, _votes, _policies, _freezes and _links. A link
+ * may have been used without an entry, when all was so already. */
+enum replay_thing {
+    REPLAY_PASS,
+    REPLAY_VOTE,
+    REPLAY_POLICY,
+    REPLAY_FREEZE,
+    REPLAY_LINK,
+    REPLAY_THINGS
+};
 
 struct replay *replay_new(void);
 void replay_free(struct replay *replay); /* NULL is allowed */

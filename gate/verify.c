@@ -285,6 +285,7 @@ static const char *const things[REPLAY_THINGS] = {
             "ends") ", 'weeklyFrom', weekly_from,"
                     " 'weeklyUntil', weekly_until, 'zone', zone, 'who', by_whom, 'reason', reason)"
                     " FROM flagger_gate_freezes WHERE ends IS NULL OR ends > now() ORDER BY id",
+    [REPLAY_LINK] = "SELECT json_build_object('link', id) FROM flagger_gate_links",
 };
 
 static void on_thing(struct verify *v, const PGresult *row)

@@ -250,6 +250,21 @@ head_of() { pg_sql "SELECT seq || ':' || hash FROM flagger_gate_head"; }
         'rollback podinfo.test: flagger_gates calls it open, which it is not'
 }
 
+@test "a used link that would be good again is found" {
+    pg_sql "SELECT flagger_gate_link_made('l2', now() + interval '1 hour', 'open', 'gate', 'prod', 'linked', '', '', NULL, '', 'ann', true, '');
+        SELECT flagger_gate_link_made('l3', now() + interval '1 hour', 'close', 'gate', 'prod', 'linked', '', '', NULL, '', 'ann', true, '')"
+    run verify
+    [ "$status" -eq 0 ]
+    [[ $output != *note:* ]]
+    pg_sql "SELECT flagger_gate_link('l2', now() + interval '1 hour', 'open', 'gate', 'prod', 'linked', '', '', NULL, 'ann', true, 'link', '')"
+    verify
+    pg_sql "DELETE FROM flagger_gate_links WHERE id = 'l2'"
+    run verify
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $output == *"entry 28 ("*"gate linked.prod): the link was used, and could be used again"* ]]
+}
+
 @test "at most twenty sentences are printed, the others are counted" {
     tamper 'UPDATE flagger_gate_history SET hash = left(hash, 40)'
     run verify
