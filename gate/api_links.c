@@ -194,8 +194,8 @@ static void reply_page(struct http_conn_request *req, int status, const char *pa
 
 static void reply_headers(struct http_conn_request *req)
 {
-    for (int i = 0; link_page_headers[i]; i += 2)
-        http_reply_header(req, link_page_headers[i], link_page_headers[i + 1]);
+    for (const struct link_page_header *h = link_page_headers; h->name; h++)
+        http_reply_header(req, h->name, h->value);
 }
 
 static void refuse(struct http_conn_request *req, bool json, int status, const char *sentence)

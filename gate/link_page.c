@@ -13,25 +13,19 @@ enum { MAX_PAGE = 64 * 1024 };
  * Not `no-referrer`: with it browsers send the form with `Origin: null`, which the gate's check of
  * the origin refuses. The address, which is the secret, goes to no other site this way either.
  */
-const char *const link_page_headers[] = {
-    "Content-Security-Policy",
+static const char policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'",
-    "Referrer-Policy",
-    "same-origin",
-    "Cache-Control",
-    "no-store",
-    "X-Content-Type-Options",
-    "nosniff",
-    "X-Frame-Options",
-    "DENY",
-    "X-Robots-Tag",
-    "noindex, nofollow",
-    "Cross-Origin-Opener-Policy",
-    "same-origin",
-    "Cross-Origin-Resource-Policy",
-    "same-origin",
-    NULL,
+    "frame-ancestors 'none'";
+const struct link_page_header link_page_headers[] = {
+    {"Content-Security-Policy", policy},
+    {"Referrer-Policy", "same-origin"},
+    {"Cache-Control", "no-store"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"X-Robots-Tag", "noindex, nofollow"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {NULL, NULL},
 };
 
 /* What a link does, in words: to be done, and done or found done. %s is the subject. */

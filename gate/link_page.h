@@ -21,7 +21,10 @@ const char *link_page_done(struct arena *arena, const struct link *link,
 /* sentence: why nothing happened. */
 const char *link_page_refused(struct arena *arena, const char *sentence);
 
-/* What the pages need, and what makes them harmless: name and value in turn, NULL-ended. */
-extern const char *const link_page_headers[];
+/* What makes the pages harmless; ends with a row without name. */
+struct link_page_header {
+    const char *name, *value;
+};
+extern const struct link_page_header link_page_headers[];
 
 #endif
