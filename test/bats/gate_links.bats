@@ -26,6 +26,7 @@ EOF
 }
 
 teardown() {
+    [ -z "${BROWSER_DIR:-}" ] || browser_end
     for pid in "${PIDS[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
     rm -f "${DAEMON_LOG:-}"
     pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1
@@ -68,6 +69,9 @@ link() {
 check() {
     says "$1" the-ci POST /gate/check "{\"name\":\"podinfo\",\"namespace\":\"test\",\"checksum\":\"${2-}\"}"
 }
+
+# holds: somebody has the lock of a gate and takes a nap with it
+holds() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")" = 1 ]; }
 
 # history FILTER: what jq makes of all entries
 history() {
@@ -137,8 +141,20 @@ history() {
     first=$url
     gate_start
     second=$DAEMON_URL/links/${first##*/}
+    # They are held until every connection of both gates waits, so that they are at it together.
+    pg_sql "DO \$\$ BEGIN
+        PERFORM flagger_gate_lock('gate', 'test', 'podinfo');
+        FOR i IN 1..60 LOOP
+            PERFORM pg_stat_clear_snapshot();
+            EXIT WHEN (SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock') >= 4;
+            PERFORM pg_sleep(0.05);
+        END LOOP;
+    END \$\$" 3>&- &
+    holder=$!
+    eventually 5 holds
     for _ in {1..25}; do printf '%s\n%s\n' "$first" "$second"; done |
         xargs -P 50 -n 1 curl -s -m 20 -X POST -o /dev/null -w '%{http_code}\n' >"$BATS_TEST_TMPDIR/codes"
+    wait "$holder"
     [ "$(grep -c . "$BATS_TEST_TMPDIR/codes")" = 50 ]
     [ "$(grep -c '^200$' "$BATS_TEST_TMPDIR/codes")" = 1 ]
     [ "$(grep -c '^403$' "$BATS_TEST_TMPDIR/codes")" = 49 ]
@@ -156,6 +172,10 @@ history() {
         says "$([[ $forged == %00* ]] && echo 400 || echo 403)" nobody POST "/links/$forged"
         [ "$(grep -o '<p>' <<<"$output" | wc -l)" -le 1 ]
     done
+    # Whole, with the signature of another one.
+    forged=$(tr '_-' '/+' <<<"${token%.*}" | base64 -di 2>/dev/null | sed s/podinfo/payment/ | base64 -w 0 | tr '/+' '_-' | tr -d =)
+    says 403 nobody POST "/links/$forged.${token#*.}"
+    [[ $output == *"was not signed by this gate"* ]]
     says 403 nobody GET /links/
     says 404 nobody GET "/links/$token/more"
     # A page of another site cannot send the form, the gate's own can.
@@ -308,6 +328,23 @@ history() {
         grep -q "\"../page/$file\"" <<<"$page"
         says 200 nobody GET "/page/$file"
     done
+}
+
+@test "a browser shows the page as it is meant, and its button sends the form" {
+    load ../lib/browser
+    gate_start
+    link alice '"action":"open","reason":"<b>now</b>"'
+    browser_begin
+    browser_open "$url"
+    browser_wait 10 h1 "Open the gate?"
+    browser_wait 10 dl "<b>now</b>"
+    [ "$(browser_js 'return getComputedStyle(document.querySelector("button")).width === getComputedStyle(document.querySelector("dl")).width')" = true ]
+    browser_click button
+    browser_wait 10 h1 "The gate is open."
+    [ "$(browser_log)" = '[]' ]
+    check 200
+    browser_open "$url"
+    browser_wait 10 p "This link has been used already."
 }
 
 @test "a request for a link that makes no sense gets one sentence" {
