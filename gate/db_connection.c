@@ -45,14 +45,15 @@ const char *const db_state_names[DB_STATES] = {"down", "connecting", "preparing"
 
 /*
  * The limits keep a pipeline from standing still behind one statement; a connection that was given
- * up is noticed (from PostgreSQL 14 on), so that what waits in it does not happen much later.
- * flagger_gate.version tells the triggers of schema.sql that a program of ours writes. An answered
- * close must survive a crash of the server, whatever its default is.
+ * up is noticed (from PostgreSQL 14 on, on Linux), so that what waits in it does not happen much
+ * later. flagger_gate.version tells the triggers of schema.sql that a program of ours writes. An
+ * answered close must survive a crash of the server, whatever its default is.
  */
 static const char session_sql[] =
     "SELECT set_config('statement_timeout', '5s', false), set_config('lock_timeout', '3s', false),"
     " set_config('idle_in_transaction_session_timeout', '10s', false),"
     " CASE WHEN current_setting('client_connection_check_interval', true) IS NOT NULL"
+    "  AND version() LIKE '%%linux%%'"
     "  THEN set_config('client_connection_check_interval', '1s', false) END,"
     " set_config('client_min_messages', 'warning', false), set_config('TimeZone', 'UTC', false),"
     " set_config('DateStyle', 'ISO', false), set_config('jit', 'off', false),"

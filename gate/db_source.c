@@ -24,6 +24,8 @@ static enum err read_dsn(const char *file, char **out, struct errinfo *ei)
     char *text = NULL;
     size_t len = 0;
     enum err err = file_read(arena, file, MAX_DSN, &text, &len, ei);
+    if (err == ERR_OK && strlen(text) != len)
+        err = err_set(ei, ERR_INVALID, "%s: expected text, found a NUL byte", file);
     if (err == ERR_OK) {
         static const char blank[] = " \t\r\n";
         text += strspn(text, blank);
