@@ -1,4 +1,4 @@
-#include "gate/db_connection.h"
+#include "gate/db_connection_internal.h"
 
 #include <assert.h>
 #include <openssl/ssl.h>
@@ -9,64 +9,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "gate/db_error.h"
-#include "gate/db_queue.h"
 #include "gate/db_source.h"
 #include "gate/resolve.h"
-#include "gate/schema.h"
 
-enum { FIRST_WAIT_MS = 100, MAX_WAIT_MS = 2000, IDLE_MS = 10000, UPGRADE_TIMEOUT_MS = 65000 };
-
-/* The parts of PREPARING. The first four are scripts outside the pipeline. */
-enum step { STEP_SESSION, STEP_VERSIONS, STEP_LOCK, STEP_UPGRADE, STEP_STATEMENTS };
-
-struct db_connection {
-    struct loop *loop;
-    struct db_connection_options options;
-    enum db_state state;
-    enum step step;
-    char *dsn;               /* while CONNECTING */
-    struct resolve *resolve; /* the first part of CONNECTING */
-    PGconn *conn;
-    PGresult *last;  /* of the script that runs */
-    uv_poll_t *poll; /* on the heap: it outlives the connection until its close callback */
-    int poll_fd;
-    struct timer *retry;
-    struct timer *failing; /* the next turn of the loop gives the connection up, because of: */
-    struct errinfo why;
-    /* Takes no more queries, and reconnects when those in flight are done, because of this. */
-    const char *leaving;
-    int64_t wait_ms, since_ms, answered_ms; /* back-off; since when this state, the last answer */
-    struct db_queue queue;
-    int silent; /* attempts that another host may do better */
-    unsigned generation;
-};
+enum { MAX_WAIT_MS = 2000, IDLE_MS = 10000 };
 
 const char *const db_state_names[DB_STATES] = {"down", "connecting", "preparing", "ready"};
 
-/*
- * The limits keep a pipeline from standing still behind one statement; a connection that was given
- * up is noticed (from PostgreSQL 14 on, on Linux), so that what waits in it does not happen much
- * later. flagger_gate.version tells the triggers of schema.sql that a program of ours writes. An
- * answered close must survive a crash of the server, whatever its default is.
- */
-static const char session_sql[] =
-    "SELECT set_config('statement_timeout', '5s', false), set_config('lock_timeout', '3s', false),"
-    " set_config('idle_in_transaction_session_timeout', '10s', false),"
-    " CASE WHEN current_setting('client_connection_check_interval', true) IS NOT NULL"
-    "  AND version() LIKE '%%linux%%'"
-    "  THEN set_config('client_connection_check_interval', '1s', false) END,"
-    " set_config('client_min_messages', 'warning', false), set_config('TimeZone', 'UTC', false),"
-    " set_config('DateStyle', 'ISO', false), set_config('jit', 'off', false),"
-    " set_config('flagger_gate.version', '%d', false),"
-    " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
-    "  IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false);"
-    "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean, (%s)";
-
 static void on_poll(uv_poll_t *poll, int status, int events);
 static void connect_now(void *arg);
-static void lose(struct db_connection *c, const char *why);
 
-static void set_state(struct db_connection *c, enum db_state state)
+void connection_set_state(struct db_connection *c, enum db_state state)
 {
     static const unsigned allowed[] = {
         [DB_DOWN] = 1u << DB_CONNECTING | 1u << DB_DOWN,
@@ -104,11 +57,10 @@ static void on_failing(void *arg)
 {
     struct db_connection *c = arg;
     c->failing = NULL;
-    lose(c, c->why.text);
+    connection_lose(c, c->why.text);
 }
 
-/* For those that are called from outside, who must not see their callbacks called meanwhile. */
-static void lose_soon(struct db_connection *c, const char *why)
+void connection_lose_soon(struct db_connection *c, const char *why)
 {
     if (c->failing)
         return;
@@ -124,7 +76,7 @@ static void poll_for(struct db_connection *c, int events)
     if (c->poll && c->poll_fd != fd)
         poll_stop(c);
     if (fd < 0) {
-        lose_soon(c, PQerrorMessage(c->conn));
+        connection_lose_soon(c, PQerrorMessage(c->conn));
         return;
     }
     if (!c->poll) {
@@ -134,7 +86,7 @@ static void poll_for(struct db_connection *c, int events)
         if (failed) {
             free(c->poll);
             c->poll = NULL;
-            lose_soon(c, uv_strerror(failed));
+            connection_lose_soon(c, uv_strerror(failed));
             return;
         }
         c->poll->data = c;
@@ -142,17 +94,17 @@ static void poll_for(struct db_connection *c, int events)
     uv_poll_start(c->poll, events, on_poll);
 }
 
-static void flush(struct db_connection *c)
+void connection_flush(struct db_connection *c)
 {
     int more = PQflush(c->conn);
     if (more < 0)
-        lose(c, PQerrorMessage(c->conn));
+        connection_lose(c, PQerrorMessage(c->conn));
     else
         poll_for(c, UV_READABLE | (more > 0 ? UV_WRITABLE : 0));
 }
 
 /* What TLS has decrypted and libpq had no room for is not on the socket any more: take all. */
-static bool consume(struct db_connection *c)
+bool connection_consume(struct db_connection *c)
 {
     SSL *ssl = PQsslStruct(c->conn, "OpenSSL");
     do {
@@ -164,10 +116,10 @@ static bool consume(struct db_connection *c)
 
 /* --- the pipeline */
 
-static bool sent(struct db_connection *c, int ok, const char *name, db_done_fn done, void *arg)
+bool connection_sent(struct db_connection *c, int ok, const char *name, db_done_fn done, void *arg)
 {
     if (!ok || !PQpipelineSync(c->conn)) {
-        lose_soon(c, PQerrorMessage(c->conn));
+        connection_lose_soon(c, PQerrorMessage(c->conn));
         return false;
     }
     db_queue_push(&c->queue, name, done, arg);
@@ -183,7 +135,7 @@ bool db_connection_run(struct db_connection *c, const struct db_statement *state
     assert(db_connection_takes(c));
     int ok =
         PQsendQueryPrepared(c->conn, statement->name, statement->n_params, params, NULL, NULL, 0);
-    return sent(c, ok, statement->name, done, arg);
+    return connection_sent(c, ok, statement->name, done, arg);
 }
 
 static void take_result(struct db_connection *c, PGresult *result)
@@ -222,8 +174,8 @@ static bool is_read_only(struct db_connection *c)
 /* A callback may close the connection: then conn is NULL. */
 static void read_answers(struct db_connection *c)
 {
-    if (!consume(c)) {
-        lose(c, PQerrorMessage(c->conn));
+    if (!connection_consume(c)) {
+        connection_lose(c, PQerrorMessage(c->conn));
         return;
     }
     int nulls = 0; /* two in a row: nothing more has come */
@@ -241,9 +193,9 @@ static void read_answers(struct db_connection *c)
         c->options.events->changed(c->options.arg);
     }
     if (c->leaving && !c->queue.first)
-        lose(c, c->leaving);
+        connection_lose(c, c->leaving);
     else
-        flush(c);
+        connection_flush(c);
 }
 
 static void on_ignored(void *arg, enum err err, const struct errinfo *info, PGresult *result)
@@ -252,6 +204,19 @@ static void on_ignored(void *arg, enum err err, const struct errinfo *info, PGre
     (void)err;
     (void)info;
     (void)result;
+}
+
+bool connection_send_text(struct db_connection *c, const char *sql, db_done_fn done)
+{
+    return connection_sent(c, PQsendQueryParams(c->conn, sql, 0, NULL, NULL, NULL, NULL, 0), NULL,
+                           done, c);
+}
+
+bool connection_send_listen(struct db_connection *c, const char *channel, db_done_fn done)
+{
+    char sql[100];
+    snprintf(sql, sizeof(sql), "LISTEN \"%.63s\"", channel);
+    return connection_send_text(c, sql, done);
 }
 
 /* --- connecting */
@@ -272,10 +237,10 @@ static void forget(struct db_connection *c)
     c->leaving = NULL;
     free(c->dsn);
     c->dsn = NULL;
-    set_state(c, DB_DOWN);
+    connection_set_state(c, DB_DOWN);
 }
 
-static void lose(struct db_connection *c, const char *why)
+void connection_lose(struct db_connection *c, const char *why)
 {
     struct errinfo info = {0};
     err_set(&info, ERR_RETRY, "the database cannot be used: %s", why && *why ? why : "no answer");
@@ -304,7 +269,7 @@ static void on_resolved(void *arg, enum err err, const struct errinfo *info,
     struct db_connection *c = arg;
     c->resolve = NULL;
     if (err != ERR_OK) {
-        lose(c, info->text);
+        connection_lose(c, info->text);
         return;
     }
     /* What follows dbname, which is the whole connection string, overrides it. */
@@ -319,7 +284,7 @@ static void on_resolved(void *arg, enum err err, const struct errinfo *info,
                                   resolved->hostaddr, resolved->port, NULL};
     c->conn = PQconnectStartParams(keys, values, 1);
     if (!c->conn || PQstatus(c->conn) == CONNECTION_BAD) {
-        lose(c, c->conn ? PQerrorMessage(c->conn) : "out of memory");
+        connection_lose(c, c->conn ? PQerrorMessage(c->conn) : "out of memory");
         return;
     }
     PQsetNoticeProcessor(c->conn, on_notice, NULL);
@@ -332,164 +297,8 @@ static void connect_now(void *arg)
     c->retry = NULL;
     c->generation = db_source_look(c->options.db->source);
     c->dsn = heap_strdup(db_source_dsn(c->options.db->source));
-    set_state(c, DB_CONNECTING);
+    connection_set_state(c, DB_CONNECTING);
     c->resolve = resolve_start(c->loop, c->dsn, c->silent, on_resolved, c);
-}
-
-/* --- preparing */
-
-static void run_script(struct db_connection *c, enum step step, const char *sql)
-{
-    c->step = step;
-    c->since_ms = clock_monotonic_ms();
-    if (!PQsendQuery(c->conn, sql))
-        lose(c, PQerrorMessage(c->conn));
-    else
-        flush(c);
-}
-
-static void start_preparing(struct db_connection *c)
-{
-    char sql[sizeof(session_sql) + 200];
-    set_state(c, DB_PREPARING);
-    PQsetnonblocking(c->conn, 1);
-    snprintf(sql, sizeof(sql), session_sql, schema_version(c->options.db->schema),
-             schema_probe_sql);
-    run_script(c, STEP_SESSION, sql);
-}
-
-static void on_prepared(void *arg, enum err err, const struct errinfo *info, PGresult *result)
-{
-    struct db_connection *c = arg;
-    (void)result;
-    if (c->state == DB_PREPARING && err != ERR_OK)
-        lose(c, info->text);
-}
-
-static void on_all_prepared(void *arg, enum err err, const struct errinfo *info, PGresult *result)
-{
-    struct db_connection *c = arg;
-    on_prepared(arg, err, info, result);
-    if (c->state != DB_PREPARING)
-        return;
-    set_state(c, DB_READY);
-    c->wait_ms = FIRST_WAIT_MS;
-    if (c->options.channels)
-        c->options.events->notified(c->options.arg, NULL, NULL);
-}
-
-static bool send_text(struct db_connection *c, const char *sql, db_done_fn done)
-{
-    return sent(c, PQsendQueryParams(c->conn, sql, 0, NULL, NULL, NULL, NULL, 0), NULL, done, c);
-}
-
-static bool send_listen(struct db_connection *c, const char *channel, db_done_fn done)
-{
-    char sql[100];
-    snprintf(sql, sizeof(sql), "LISTEN \"%.63s\"", channel);
-    return send_text(c, sql, done);
-}
-
-/* In the pipeline, all at once. */
-static void prepare_statements(struct db_connection *c)
-{
-    const struct db_options *db = c->options.db;
-    c->step = STEP_STATEMENTS;
-    c->since_ms = clock_monotonic_ms();
-    bool ok = PQenterPipelineMode(c->conn);
-    if (!ok)
-        lose_soon(c, PQerrorMessage(c->conn));
-    for (const char *const *channel = c->options.channels; ok && channel && *channel; channel++)
-        ok = send_listen(c, *channel, on_prepared);
-    for (size_t i = 0; !c->options.channels && db->statements[i]; i++)
-        for (const struct db_statement *const *s = db->statements[i]; ok && *s; s++)
-            if ((*s)->lane == c->options.lane)
-                ok = sent(c, PQsendPrepare(c->conn, (*s)->name, (*s)->sql, 0, NULL), NULL,
-                          on_prepared, c);
-    if (ok)
-        (void)send_text(c, "SELECT 1", on_all_prepared);
-}
-
-static bool is_true(const PGresult *result, int column)
-{
-    return PQntuples(result) == 1 && PQnfields(result) > column &&
-           strcmp(PQgetvalue(result, 0, column), "t") == 0;
-}
-
-static void on_session(struct db_connection *c)
-{
-    bool standby = is_true(c->last, 0), read_only = is_true(c->last, 1);
-    if (standby || read_only) {
-        c->silent = (c->silent + 1) % 1000; /* another of several hosts may be the one */
-        lose(c, standby ? "the server is a standby, whose answers may be old: expected the primary"
-                        : "it is read-only: expected a server that can be written to");
-    } else if (is_true(c->last, 2)) {
-        run_script(c, STEP_VERSIONS, schema_rows_sql);
-    } else {
-        run_script(c, STEP_LOCK, schema_lock_sql);
-    }
-}
-
-static void on_versions(struct db_connection *c)
-{
-    struct errinfo info = {0};
-    bool missing = false;
-    if (schema_judge(c->options.db->schema, c->last, &missing, &info) != ERR_OK) {
-        lose(c, info.text);
-    } else if (c->step == STEP_LOCK) {
-        char *sql = schema_upgrade_sql(c->options.db->schema, c->last);
-        if (missing)
-            log_info("schema_upgrade", NULL, "the gate tables are brought up to this program",
-                     LOG_INT("version", schema_version(c->options.db->schema)));
-        run_script(c, STEP_UPGRADE, sql);
-        free(sql);
-    } else if (missing) {
-        run_script(c, STEP_LOCK, schema_lock_sql);
-    } else {
-        prepare_statements(c);
-    }
-}
-
-static void on_script(struct db_connection *c)
-{
-    switch (c->step) {
-    case STEP_SESSION:
-        on_session(c);
-        break;
-    case STEP_VERSIONS:
-    case STEP_LOCK:
-        on_versions(c);
-        break;
-    case STEP_UPGRADE:
-        prepare_statements(c);
-        break;
-    case STEP_STATEMENTS:
-        break;
-    }
-}
-
-/* Keeps the last result of a script; it is whole when NULL comes. */
-static void script_step(struct db_connection *c)
-{
-    if (!consume(c)) {
-        lose(c, PQerrorMessage(c->conn));
-        return;
-    }
-    while (!PQisBusy(c->conn)) {
-        PGresult *result = PQgetResult(c->conn);
-        if (!result) {
-            on_script(c);
-            return;
-        }
-        struct errinfo info = {0};
-        PQclear(c->last);
-        c->last = result;
-        if (db_error(result, &info) != ERR_OK) {
-            lose(c, info.text);
-            return;
-        }
-    }
-    flush(c);
 }
 
 static void connect_step(struct db_connection *c)
@@ -502,10 +311,10 @@ static void connect_step(struct db_connection *c)
         poll_for(c, UV_WRITABLE);
         break;
     case PGRES_POLLING_OK:
-        start_preparing(c);
+        db_prepare_start(c);
         break;
     default:
-        lose(c, PQerrorMessage(c->conn));
+        connection_lose(c, PQerrorMessage(c->conn));
         break;
     }
 }
@@ -520,7 +329,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     if (c->state == DB_CONNECTING)
         connect_step(c);
     else if (c->state == DB_PREPARING && c->step != STEP_STATEMENTS)
-        script_step(c);
+        db_prepare_step(c);
     else
         read_answers(c);
 }
@@ -531,7 +340,8 @@ struct db_connection *db_connection_new(struct loop *loop,
                                         const struct db_connection_options *options)
 {
     struct db_connection *c = heap_alloc(sizeof(*c));
-    *c = (struct db_connection){.loop = loop, .options = *options, .wait_ms = FIRST_WAIT_MS};
+    *c = (struct db_connection){
+        .loop = loop, .options = *options, .wait_ms = CONNECTION_FIRST_WAIT_MS};
     db_queue_init(&c->queue);
     c->retry = timer_start(loop, 0, 0, connect_now, c);
     return c;
@@ -580,13 +390,13 @@ static void on_listening(void *arg, enum err err, const struct errinfo *info, PG
     if (err == ERR_OK)
         c->options.events->notified(c->options.arg, NULL, NULL);
     else if (c->conn)
-        lose_soon(c, info->text);
+        connection_lose_soon(c, info->text);
 }
 
 void db_connection_listen(struct db_connection *c, const char *channel)
 {
     if (db_connection_takes(c))
-        (void)send_listen(c, channel, on_listening);
+        (void)connection_send_listen(c, channel, on_listening);
 }
 
 /* What waits longest is the first. The connection goes with it: a change that was given up must not
@@ -594,20 +404,20 @@ void db_connection_listen(struct db_connection *c, const char *channel)
 static void check_ready(struct db_connection *c, int64_t now)
 {
     if (c->queue.first && now - c->queue.first->sent_at > DB_QUERY_TIMEOUT_MS)
-        lose(c, "no answer to a query in time");
+        connection_lose(c, "no answer to a query in time");
     else if (!c->queue.first && now - c->answered_ms > IDLE_MS && db_connection_takes(c))
-        (void)send_text(c, "SELECT 1", on_ignored); /* is it still there? */
+        (void)connection_send_text(c, "SELECT 1", on_ignored); /* is it still there? */
 }
 
 void db_connection_check(struct db_connection *c)
 {
     int64_t now = clock_monotonic_ms();
-    int64_t limit = c->state == DB_PREPARING && c->step == STEP_UPGRADE ? UPGRADE_TIMEOUT_MS
+    int64_t limit = c->state == DB_PREPARING && c->step == STEP_UPGRADE ? CONNECTION_UPGRADE_MS
                                                                         : DB_CONNECT_TIMEOUT_MS;
     if (c->state == DB_READY) {
         check_ready(c, now);
     } else if (c->state != DB_DOWN && now - c->since_ms > limit) {
         c->silent = (c->silent + 1) % 1000;
-        lose(c, "no answer while connecting");
+        connection_lose(c, "no answer while connecting");
     }
 }
