@@ -212,49 +212,43 @@ enum err request_change(struct arena *arena, const char *body, size_t len, enum 
     return body_end(&b, ei);
 }
 
-/* A PostgreSQL array of texts. */
-static const char *array_text(struct arena *arena, const char *const *names, size_t count)
+static void add_array_text(struct buf *out, const char *text)
 {
-    struct buf out;
-    buf_init(&out, REQUEST_MAX_APPROVERS * (2 * REQUEST_MAX_NAME + 4));
-    buf_puts(&out, "{");
-    for (size_t i = 0; i < count; i++) {
-        buf_puts(&out, i > 0 ? ",\"" : "\"");
-        for (const char *c = names[i]; *c; c++) {
-            if (*c == '"' || *c == '\\')
-                buf_puts(&out, "\\");
-            buf_add(&out, c, 1);
-        }
-        buf_puts(&out, "\"");
+    buf_puts(out, out->len > 1 ? ",\"" : "\"");
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            buf_puts(out, "\\");
+        buf_add(out, c, 1);
     }
-    buf_puts(&out, "}");
-    const char *text = arena_strndup(arena, out.data, out.len);
-    buf_fini(&out);
-    return text;
+    buf_puts(out, "\"");
 }
 
+/* As a PostgreSQL array of texts. */
 static const char *read_approvers(struct body *b)
 {
     struct json_object *array = json_read_array(&b->r, b->root, "approvers", JSON_OPTIONAL);
-    const char *names[REQUEST_MAX_APPROVERS] = {NULL};
-    size_t count = json_len(array);
-    if (count > REQUEST_MAX_APPROVERS) {
+    struct buf out;
+    if (json_len(array) > REQUEST_MAX_APPROVERS) {
         json_reader_fail(&b->r, b->root, "approvers", "expected at most %d names",
                          REQUEST_MAX_APPROVERS);
         return "{}";
     }
-    for (size_t i = 0; i < count; i++) {
+    buf_init(&out, REQUEST_MAX_APPROVERS * (2 * REQUEST_MAX_NAME + 4));
+    buf_puts(&out, "{");
+    for (size_t i = 0; i < json_len(array); i++) {
         struct errinfo info = {0};
-        names[i] = json_object_is_type(json_elem(array, i), json_type_string)
-                       ? json_object_get_string(json_elem(array, i))
-                       : NULL;
-        const char *field = arena_printf(b->r.arena, "approvers[%zu]", i);
-        if (request_name(field, names[i], &info) != ERR_OK) {
+        struct json_object *name = json_elem(array, i);
+        const char *text =
+            json_object_is_type(name, json_type_string) ? json_object_get_string(name) : "";
+        if (request_name(arena_printf(b->r.arena, "approvers[%zu]", i), text, &info) != ERR_OK)
             json_reader_fail(&b->r, b->root, "approvers", "%s", info.text);
-            return "{}";
-        }
+        else
+            add_array_text(&out, text);
     }
-    return array_text(b->r.arena, names, count);
+    buf_puts(&out, "}");
+    const char *text = arena_strndup(b->r.arena, out.data, out.len);
+    buf_fini(&out);
+    return text;
 }
 
 enum err request_policy(struct arena *arena, const char *body, size_t len,
