@@ -38,7 +38,7 @@ void connection_set_state(struct db_connection *c, enum db_state state)
 
 /* --- waiting for the socket */
 
-static void on_poll_closed(uv_handle_t *handle)
+static void on_handle_closed(uv_handle_t *handle)
 {
     free(handle);
 }
@@ -49,7 +49,7 @@ static void poll_stop(struct db_connection *c)
         return;
     uv_poll_stop(c->poll);
     c->poll->data = NULL;
-    uv_close((uv_handle_t *)c->poll, on_poll_closed);
+    uv_close((uv_handle_t *)c->poll, on_handle_closed);
     c->poll = NULL;
 }
 
@@ -90,8 +90,12 @@ static void poll_for(struct db_connection *c, int events)
             return;
         }
         c->poll->data = c;
+        c->poll_events = 0;
     }
-    uv_poll_start(c->poll, events, on_poll);
+    /* each start costs a system call */
+    if (c->poll_events != events)
+        uv_poll_start(c->poll, events, on_poll);
+    c->poll_events = events;
 }
 
 void connection_flush(struct db_connection *c)
@@ -114,18 +118,62 @@ bool connection_consume(struct db_connection *c)
     return true;
 }
 
-/* --- the pipeline */
+/* --- the pipeline
+ *
+ * What is sent in one turn of the loop leaves together at its end. A change is a transaction of its
+ * own, committed by a sync behind it. Questions change nothing: one sync behind all of a turn saves
+ * the server and us half of the work, and each is answered when its result is there. The price is
+ * that one which fails takes those behind it in its turn along: they have not been asked, and say
+ * so.
+ */
+
+static bool is_batched(const struct db_connection *c)
+{
+    return c->state == DB_READY && c->options.lane == DB_ASK && !c->options.channels;
+}
+
+static void on_turn(uv_prepare_t *turn)
+{
+    struct db_connection *c = turn->data;
+    uv_prepare_stop(turn);
+    if (c->unsynced && !PQpipelineSync(c->conn)) {
+        connection_lose(c, PQerrorMessage(c->conn));
+        return;
+    }
+    c->unsynced = false;
+    connection_flush(c);
+}
+
+static void turn_stop(struct db_connection *c)
+{
+    if (!c->turn)
+        return;
+    uv_close((uv_handle_t *)c->turn, on_handle_closed);
+    c->turn = NULL;
+    c->unsynced = false;
+}
+
+static void turn_start(struct db_connection *c)
+{
+    if (!c->turn) {
+        c->turn = heap_alloc(sizeof(*c->turn));
+        uv_prepare_init(loop_uv(c->loop), c->turn);
+        uv_unref((uv_handle_t *)c->turn); /* the poll is what keeps the loop alive */
+        c->turn->data = c;
+    }
+    uv_prepare_start(c->turn, on_turn);
+}
 
 bool connection_sent(struct db_connection *c, int ok, const char *name, db_done_fn done, void *arg)
 {
-    if (!ok || !PQpipelineSync(c->conn)) {
+    bool batched = is_batched(c);
+    if (!ok || (!batched && !PQpipelineSync(c->conn))) {
         connection_lose_soon(c, PQerrorMessage(c->conn));
         return false;
     }
+    c->unsynced = c->unsynced || batched;
     db_queue_push(&c->queue, name, done, arg);
-    /* Sent from the loop: queries of one turn leave together, and a broken connection is not
-     * noticed in here. */
-    poll_for(c, UV_READABLE | UV_WRITABLE);
+    turn_start(c); /* not here: a callback must not be called before we have returned */
     return true;
 }
 
@@ -138,22 +186,28 @@ bool db_connection_run(struct db_connection *c, const struct db_statement *state
     return connection_sent(c, ok, statement->name, done, arg);
 }
 
-static void take_result(struct db_connection *c, PGresult *result)
+static void finish_first(struct db_connection *c)
 {
     char sqlstate[6];
-    if (PQresultStatus(result) != PGRES_PIPELINE_SYNC) {
-        db_queue_take_result(&c->queue, result);
-        return;
-    }
-    PQclear(result);
-    if (!c->queue.first)
-        return;
     c->answered_ms = clock_monotonic_ms();
     const char *failed = db_queue_finish_first(&c->queue, sqlstate);
     if (db_error_wants_reconnect(failed) && c->state == DB_READY && !c->leaving) {
         c->leaving = "what was prepared does not fit the tables any more";
         c->options.events->changed(c->options.arg);
     }
+}
+
+/* The next of the pipeline; NULL ends the results of a query. */
+static void take_result(struct db_connection *c, PGresult *result)
+{
+    bool synced = result && PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+    if (result && !synced) {
+        db_queue_take_result(&c->queue, result);
+        return;
+    }
+    PQclear(result);
+    if (is_batched(c) ? !synced && c->queue.first->result : synced)
+        finish_first(c);
 }
 
 static void read_notices(struct db_connection *c)
@@ -182,8 +236,7 @@ static void read_answers(struct db_connection *c)
     while (c->conn && c->queue.first && nulls < 2 && !PQisBusy(c->conn)) {
         PGresult *result = PQgetResult(c->conn);
         nulls = result ? 0 : nulls + 1;
-        if (result)
-            take_result(c, result);
+        take_result(c, result);
     }
     read_notices(c);
     if (!c->conn)
@@ -224,6 +277,7 @@ bool connection_send_listen(struct db_connection *c, const char *channel, db_don
 static void forget(struct db_connection *c)
 {
     poll_stop(c);
+    turn_stop(c);
     resolve_cancel(c->resolve);
     c->resolve = NULL;
     timer_stop(c->failing);

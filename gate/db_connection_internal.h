@@ -25,7 +25,9 @@ struct db_connection {
     PGconn *conn;
     PGresult *last;  /* of the script that runs */
     uv_poll_t *poll; /* on the heap: it outlives the connection until its close callback */
-    int poll_fd;
+    int poll_fd, poll_events;
+    uv_prepare_t *turn; /* on the heap as well; runs while something was sent in this turn */
+    bool unsynced;      /* queries were sent since the last sync */
     struct timer *retry;
     struct timer *failing; /* the next turn of the loop gives the connection up, because of: */
     struct errinfo why;
@@ -48,8 +50,8 @@ void connection_flush(struct db_connection *c);
 /* Reads what has come; false: the connection is broken. */
 bool connection_consume(struct db_connection *c);
 
-/* Ends in the pipeline what was sent (ok: it could be), and keeps who waits for it. False, and lost
- * soon: it could not. */
+/* Keeps who waits for what was sent (ok: it could be), which leaves at the end of this turn of the
+ * loop. False, and lost soon: it could not. */
 bool connection_sent(struct db_connection *c, int ok, const char *name, db_done_fn done, void *arg);
 /* In the pipeline; done gets the connection as its argument. */
 bool connection_send_text(struct db_connection *c, const char *sql, db_done_fn done);

@@ -65,6 +65,8 @@ enum err db_error(const PGresult *result, struct errinfo *info)
     ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return ERR_OK;
+    if (status == PGRES_PIPELINE_ABORTED)
+        return db_error_from(NULL, "another question of this moment has failed, ask again", info);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     return db_error_from(PQresultErrorField(result, PG_DIAG_SQLSTATE),
                          message ? message : PQresultErrorMessage(result), info);

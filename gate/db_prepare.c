@@ -20,6 +20,7 @@ static const char session_sql[] =
     " CASE WHEN current_setting('client_connection_check_interval', true) IS NOT NULL"
     "  AND version() LIKE '%%linux%%'"
     "  THEN set_config('client_connection_check_interval', '1s', false) END,"
+    " set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('client_min_messages', 'warning', false), set_config('TimeZone', 'UTC', false),"
     " set_config('DateStyle', 'ISO', false), set_config('jit', 'off', false),"
     " set_config('flagger_gate.version', '%d', false),"
@@ -96,11 +97,17 @@ static bool is_true(const PGresult *result, int column)
 static void on_session(struct db_connection *c)
 {
     bool standby = is_true(c->last, 0), read_only = is_true(c->last, 1);
+    const char *encoding = PQparameterStatus(c->conn, "server_encoding");
     if (standby || read_only) {
         c->silent = (c->silent + 1) % 1000; /* another of several hosts may be the one */
         connection_lose(
             c, standby ? "the server is a standby, whose answers may be old: expected the primary"
                        : "it is read-only: expected a server that can be written to");
+    } else if (encoding && strcmp(encoding, "UTF8") != 0) {
+        char why[120];
+        snprintf(why, sizeof(why),
+                 "its encoding is %.40s, which cannot hold every name: expected UTF8", encoding);
+        connection_lose(c, why);
     } else if (is_true(c->last, 2)) {
         run_script(c, STEP_VERSIONS, schema_rows_sql);
     } else {

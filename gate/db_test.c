@@ -49,7 +49,7 @@ struct fixture {
     int messages, break_at; /* breaks off at that message of all; 0: never */
     int commits;
     /* the last answer */
-    int answers, cancelled;
+    int answers, cancelled, failures;
     enum err err;
     bool yes;
     struct errinfo info;
@@ -67,6 +67,7 @@ struct client {
     size_t len;
     bool greeted, parsed, bound, listens, change;
     int asked; /* prepared statements that came this way */
+    int bound_since_sync;
 };
 
 static const struct db_statement ask_ = {
@@ -192,7 +193,9 @@ static bool answer_prepared(struct client *client)
         break;
     }
     f->commits++;
-    SAY(client, YES IDLE);
+    while (client->bound_since_sync-- > 0)
+        SAY(client, YES);
+    SAY(client, IDLE);
     return true;
 }
 
@@ -215,15 +218,20 @@ static bool take(struct client *client, char type, const char *body)
         return true;
     case 'B': /* portal, statement */
         client->bound = true;
+        client->bound_since_sync++;
         if (!client->parsed)
             client->change = strcmp(body + strlen(body) + 1, "change") == 0;
         return true;
     case 'S':
         if (!client->parsed) {
             client->asked++;
-            return answer_prepared(client);
+            bool goes_on = answer_prepared(client);
+            if (goes_on)
+                client->bound_since_sync = 0;
+            return goes_on;
         }
         client->parsed = false;
+        client->bound_since_sync = 0;
         if (client->bound)
             SAY(client, PARSED BOUND NODATA DONE IDLE);
         else
@@ -407,6 +415,7 @@ static void on_answer(void *arg, enum err err, const struct errinfo *info, PGres
     assert_int_equal(err == ERR_OK, result != NULL);
     f->answers++;
     f->cancelled += err == ERR_CANCELLED;
+    f->failures += err != ERR_OK;
     f->err = err;
     f->info = *info;
     f->yes = result && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
@@ -472,6 +481,35 @@ static void a_connection_lost_before_the_reply_is_no_yes(void **state)
         assert_int_equal(f->err, ERR_OK);
     }
     assert_int_equal(f->commits, 3);
+}
+
+/* Four questions, over as many connections of the lane as are ready: one or two. */
+static void questions_of_one_turn_go_together(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    for (int i = 0; i < 4; i++)
+        ask(f);
+    RUN_UNTIL(f, f->answers == 4);
+    assert_int_equal(f->failures, 0);
+    assert_true(f->yes);
+    assert_in_range(f->commits, 1, 2);
+    /* one that fails takes those behind it along, which says no and never yes */
+    f->mood = MOOD_FAIL;
+    for (int i = 0; i < 4; i++)
+        ask(f);
+    RUN_UNTIL(f, f->answers == 8);
+    assert_int_equal(f->failures, 4);
+    assert_int_equal(f->err, ERR_RETRY);
+    assert_int_equal(f->info.status, 503);
+    assert_string_equal(f->info.text,
+                        "database: another question of this moment has failed, ask again");
+    /* and nobody who comes later */
+    f->mood = MOOD_ANSWER;
+    ask(f);
+    RUN_UNTIL(f, f->answers == 9);
+    assert_int_equal(f->failures, 4);
+    assert_true(f->yes);
 }
 
 static void a_failed_statement_fails_alone(void **state)
@@ -678,6 +716,7 @@ int main(void)
         CASE(what_is_asked_is_answered),
         CASE(before_it_is_connected_it_refuses),
         CASE(a_connection_lost_before_the_reply_is_no_yes),
+        CASE(questions_of_one_turn_go_together),
         CASE(a_failed_statement_fails_alone),
         CASE(tables_that_are_gone_are_prepared_for_again),
         CASE(too_many_at_once_are_refused),

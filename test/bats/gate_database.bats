@@ -408,3 +408,12 @@ all_since() {
     [[ $output == *"connection string"* ]]
     [[ $output != *hush* ]]
 }
+
+@test "a database that cannot hold every name is refused with a sentence" {
+    pg_sql 'CREATE DATABASE narrow TEMPLATE template0 ENCODING LATIN1 LC_COLLATE "C" LC_CTYPE "C"'
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "host=$PG_DIR user=postgres dbname=narrow"
+    eventually 10 grep -q 'its encoding is LATIN1, which cannot hold every name: expected UTF8' "$DAEMON_LOG"
+    answers 503 POST /gate/check "$PODINFO"
+    daemon_stop
+    pg_sql 'DROP DATABASE narrow'
+}
