@@ -22,7 +22,7 @@ enum { TRIES = 4, RUNS_MAX = 100000 };
 
 static struct {
     const char *controller, *crds, *scenario, *write;
-    int64_t jobs, late;
+    int64_t jobs, late, every;
     bool list, verbose;
 } opt;
 
@@ -51,6 +51,16 @@ static const struct option_row rows[] = {
      .at = &opt.write,
      .arg = "TEXT",
      .help = "only writes with this in their description, e.g. \"patch httproutes\"",
+     .group = "What"},
+    {.name = "every",
+     .type = OPTION_INT,
+     .at = &opt.every,
+     .value = "1",
+     .min = 1,
+     .max = 10000,
+     .arg = "N",
+     .help = "kill at every Nth of these moments only; an odd one takes those before and after a "
+             "write in turn",
      .group = "What"},
     {.name = "late",
      .type = OPTION_INT,
@@ -298,6 +308,7 @@ static void add_run(struct torture *t, struct run *runs, size_t *count, const st
 static size_t plan_runs(struct torture *t, struct run *runs)
 {
     size_t count = 0;
+    int64_t moment = 0;
 
     for (size_t i = 0; i < t->count; i++) {
         struct trial *trial = &t->trials[i];
@@ -308,8 +319,9 @@ static size_t plan_runs(struct torture *t, struct run *runs)
             if (call && !trial->scenario->calls)
                 continue;
             trial->writes += !call;
-            add_run(t, runs, &count, trial, write, false);
-            if (!call && opt.late == 0)
+            if (moment++ % opt.every == 0)
+                add_run(t, runs, &count, trial, write, false);
+            if (!call && opt.late == 0 && moment++ % opt.every == 0)
                 add_run(t, runs, &count, trial, write, true);
         }
     }
