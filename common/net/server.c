@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "net/server_internal.h"
 
 enum {
@@ -281,10 +282,19 @@ static void end_requests(struct http_server *server)
     }
 }
 
+static void cut_all(struct http_server *server)
+{
+    for (struct server_conn *conn = TAILQ_FIRST(&server->conns), *next; conn; conn = next) {
+        next = TAILQ_NEXT(conn, link);
+        if (!conn->sock)
+            continue;
+        shutdown(h2o_socket_get_fd(conn->sock), SHUT_RDWR);
+        server_complete_lost_write(conn);
+    }
+}
+
 void http_server_free(struct http_server *server)
 {
-    struct server_conn *conn;
-
     if (!server)
         return;
     http_server_stop(server);
@@ -292,16 +302,15 @@ void http_server_free(struct http_server *server)
     server_linger_end_all(server);
     end_requests(server);
     for (int i = 0; i < FREE_ROUNDS && server->conn_count > 0; i++) {
-        if (i >= PATIENT_ROUNDS) {
-            TAILQ_FOREACH(conn, &server->conns, link)
-            {
-                if (conn->sock)
-                    shutdown(h2o_socket_get_fd(conn->sock), SHUT_RDWR);
-            }
-        }
+        if (i >= PATIENT_ROUNDS)
+            cut_all(server);
         uv_run(loop_uv(server->loop), UV_RUN_NOWAIT);
     }
-    assert(server->conn_count == 0);
+    if (server->conn_count > 0) {
+        log_error("connections_left", NULL, "connections did not end; their memory is given up",
+                  LOG_INT("connections", server->conn_count));
+        return;
+    }
     h2o_context_dispose(&server->ctx);
     h2o_config_dispose(&server->conf);
     SSL_CTX_free(server->accept.ssl_ctx);

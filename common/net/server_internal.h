@@ -106,6 +106,13 @@ enum err server_listen(struct loop *loop, const struct http_server_options *opti
 enum err server_tls_start(struct http_server *server, struct errinfo *ei) MUST_USE;
 void server_tls_stop(struct http_server *server); /* no longer follows the files */
 
+/*
+ * server_request.c: after a read that failed (a reset, not an end) libuv refuses writes at once, and
+ * h2o, which does not look at what uv_write() returns, would wait for the completion for ever: it is
+ * told here. Not from inside a handler: h2o closes the connection.
+ */
+void server_complete_lost_write(struct server_conn *conn);
+
 /* server.c: h2o is done with the request of this connection. */
 void server_request_over(struct server_conn *conn);
 

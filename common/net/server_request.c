@@ -135,11 +135,7 @@ void server_request_unwatch(struct http_conn_request *r)
         h2o_socket_read_stop(r->conn->sock);
 }
 
-/*
- * After a read that failed (a reset, not an end) libuv refuses writes at once, and h2o, which does
- * not look at what uv_write() returns, would wait for the completion for ever: it is told here.
- */
-static void complete_lost_write(struct server_conn *conn)
+void server_complete_lost_write(struct server_conn *conn)
 {
     h2o_socket_t *sock = conn->sock;
 
@@ -173,7 +169,7 @@ void server_request_abort(struct http_conn_request *r)
     } else if (!r->writing && r->req->_generator) {
         h2o_send(r->req, NULL, 0, H2O_SEND_STATE_ERROR);
     }
-    complete_lost_write(conn);
+    server_complete_lost_write(conn);
 }
 
 void http_req_drop(struct http_conn_request *req)
