@@ -107,9 +107,9 @@ enum err server_tls_start(struct http_server *server, struct errinfo *ei) MUST_U
 void server_tls_stop(struct http_server *server); /* no longer follows the files */
 
 /*
- * server_request.c: after a read that failed (a reset, not an end) libuv refuses writes at once, and
- * h2o, which does not look at what uv_write() returns, would wait for the completion for ever: it is
- * told here. Not from inside a handler: h2o closes the connection.
+ * server_request.c: after a read that failed (a reset, not an end) libuv refuses writes at once,
+ * and h2o, which does not look at what uv_write() returns, would wait for the completion for ever:
+ * it is told here. Not from inside a handler: h2o closes the connection.
  */
 void server_complete_lost_write(struct server_conn *conn);
 
