@@ -71,6 +71,12 @@ bool db_ready(const struct db *db);
 /* Why it is not ready, one sentence without the password; "" when it is. */
 const char *db_trouble(const struct db *db);
 
+/* A boolean as a parameter. */
+static inline const char *db_bool(bool value)
+{
+    return value ? "t" : "f";
+}
+
 /* params are text, copied, as many as the statement has. */
 void db_run(struct db *db, const struct db_statement *statement, const char *const *params,
             db_done_fn done, void *arg);

@@ -1,10 +1,9 @@
 /*
  * GET /v1/events: what happens to the gates, as server-sent events (WHATWG HTML).
  *
- *     id: SEQ, event: change     the entry of the history, as JSON
- *     event: wait                {"namespace", "name"}: who waits at that Canary's gates has
- * changed event: database            {"ready": bool}: first of all, and when the database goes or
- * comes
+ *   event: change    {"seq", "action", ...}, the entry of the history; id: SEQ
+ *   event: wait      {"namespace", "name"}, a Canary whose waits have changed
+ *   event: database  {"ready": bool}, first of all, and whenever that changes
  *
  * A client gets every change after the one it begins with, once, in the order of the history:
  * `after` says which, or the latest one. It comes from the database, whichever replica made it. A

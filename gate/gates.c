@@ -92,11 +92,6 @@ const struct db_statement *const gates_statements[] = {
     &check, &wait_, &waited,  &deadline, &open_,    &close_,  &policy_,
     &list,  &show,  &history, &freeze,   &unfreeze, &freezes, NULL};
 
-static const char *bool_text(bool value)
-{
-    return value ? "t" : "f";
-}
-
 /* --- checks
  * -----------------------------------------------------------------------------------------------
  */
@@ -225,16 +220,16 @@ void gates_run(struct db *db, const struct db_statement *statement, const char *
 void gates_open(struct db *db, const struct gate_change *c, gates_json_fn done, void *arg)
 {
     const char *const params[] = {
-        c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,           c->revision,
-        c->expires,   c->for_ms,          c->who,       bool_text(c->verified), c->via,
+        c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,         c->revision,
+        c->expires,   c->for_ms,          c->who,       db_bool(c->verified), c->via,
         c->reason};
     gates_run(db, &open_, params, done, arg);
 }
 
 void gates_close(struct db *db, const struct gate_change *c, gates_json_fn done, void *arg)
 {
-    const char *const params[] = {c->gate.kind, c->gate.namespace_,     c->gate.name, c->gate.hook,
-                                  c->who,       bool_text(c->verified), c->via,       c->reason};
+    const char *const params[] = {c->gate.kind, c->gate.namespace_,   c->gate.name, c->gate.hook,
+                                  c->who,       db_bool(c->verified), c->via,       c->reason};
     gates_run(db, &close_, params, done, arg);
 }
 
@@ -249,7 +244,7 @@ void gates_set_policy(struct db *db, const struct gate_change *c, const struct g
                                   policy->deadline_ms,
                                   policy->on_deadline,
                                   c->who,
-                                  bool_text(c->verified),
+                                  db_bool(c->verified),
                                   c->via,
                                   c->reason};
     gates_run(db, &policy_, params, done, arg);
@@ -279,16 +274,16 @@ void gates_history(struct db *db, const char *namespace_, const char *name, cons
 void gates_freeze(struct db *db, const struct gate_change *c, const struct gate_freeze *f,
                   gates_json_fn done, void *arg)
 {
-    const char *const params[] = {c->gate.namespace_,     c->gate.name,    f->from,  f->until,
-                                  f->weekly_from,         f->weekly_until, f->zone,  c->who,
-                                  bool_text(c->verified), c->via,          c->reason};
+    const char *const params[] = {c->gate.namespace_,   c->gate.name,    f->from,  f->until,
+                                  f->weekly_from,       f->weekly_until, f->zone,  c->who,
+                                  db_bool(c->verified), c->via,          c->reason};
     gates_run(db, &freeze, params, done, arg);
 }
 
 void gates_unfreeze(struct db *db, const char *id, const struct gate_change *c, gates_json_fn done,
                     void *arg)
 {
-    const char *const params[] = {id, c->who, bool_text(c->verified), c->via, c->reason};
+    const char *const params[] = {id, c->who, db_bool(c->verified), c->via, c->reason};
     gates_run(db, &unfreeze, params, done, arg);
 }
 

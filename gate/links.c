@@ -37,11 +37,6 @@ static const char *for_text(const struct link *link, struct texts *texts)
     return link->for_ms ? texts->for_ms : NULL;
 }
 
-static const char *bool_text(bool value)
-{
-    return value ? "t" : "f";
-}
-
 void links_made(struct db *db, const struct link *link, gates_json_fn done, void *arg)
 {
     struct texts t;
@@ -56,7 +51,7 @@ void links_made(struct db *db, const struct link *link, gates_json_fn done, void
                                   for_text(link, &t),
                                   link->who,
                                   link->issuer,
-                                  bool_text(link->verified),
+                                  db_bool(link->verified),
                                   link->reason};
     gates_run(db, &made, params, done, arg);
 }
@@ -82,7 +77,7 @@ void links_use(struct db *db, const struct link *link, gates_json_fn done, void 
                                   link->revision,
                                   for_text(link, &t),
                                   link->who,
-                                  bool_text(link->verified),
+                                  db_bool(link->verified),
                                   "link",
                                   link->reason};
     gates_run(db, &use, params, done, arg);
