@@ -1,15 +1,13 @@
 /*
  * The metrics of an analysis (contract/metrics.md §2): first the built-in and inline ones in list
- * order, then those of MetricTemplates. The first that fails ends the list; it is told here. One
- * that says nothing may hold the step instead (onMetricError, noData): the others are asked all the
- * same.
+ * order, then those of MetricTemplates. One metric may be all three, and then each is asked and
+ * must hold. The first that fails ends the list; it is told here. One that says nothing may hold
+ * the step instead (onMetricError, noData): the others are asked all the same.
  */
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "decide/release.h"
 #include "metric/backend.h"
 #include "metric/family.h"
@@ -45,109 +43,37 @@ static const char *server(const struct release *r)
                                      : r->tick->settings->metrics_server;
 }
 
-/* --- against the threshold
- * ------------------------------------------------------------------------------- */
-
-/* The shortest text that reads back as the same number, as Go prints it. */
-static const char *number_text(struct arena *arena, double value)
+/* Each question of a metric has a name of its own: "metrics[0]", "metrics[0].query". */
+static const char *question_id(struct release *r, int index, enum metric_source source)
 {
-    for (int digits = 1; digits < 17; digits++) {
-        const char *text = arena_printf(arena, "%.*g", digits, value);
-        double back = 0;
-        if (sscanf(text, "%lf", &back) == 1 && back == value)
-            return fabs(value) < 1e15 && strchr(text, 'e') ? arena_printf(arena, "%.0f", value)
-                                                           : text;
-    }
-    return arena_printf(arena, "%.17g", value);
+    static const char *const fields[] = {[SOURCE_SUCCESS_RATE] = "",
+                                         [SOURCE_DURATION] = "",
+                                         [SOURCE_QUERY] = ".query",
+                                         [SOURCE_TEMPLATE] = ".templateRef"};
+
+    return arena_printf(r->tick->arena, "metrics[%d]%s", index, fields[source]);
 }
 
-/* How one kind of metric is compared and shown. */
-struct shown {
-    const char *what;                                        /* "success rate" */
-    const char *(*value)(struct arena *arena, double value); /* "98.50%" */
-    const char *(*bound)(struct arena *arena, double bound); /* "99%" */
-    double (*round)(double bound); /* what a bound really is, NULL: as written */
-    bool threshold_is_min;
-};
-
-static const char *percent_value(struct arena *arena, double value)
-{
-    return arena_printf(arena, "%.2f%%", value);
-}
-
-static const char *percent_bound(struct arena *arena, double bound)
-{
-    return arena_printf(arena, "%s%%", number_text(arena, bound));
-}
-
-static const char *duration_text(struct arena *arena, double ms)
-{
-    char text[DURATION_TEXT];
-
-    return arena_strdup(arena, duration_format((int64_t)ms * 1000000, text));
-}
-
-static const char *plain_value(struct arena *arena, double value)
-{
-    return arena_printf(arena, "%.2f", value);
-}
-
-static struct shown shown_as(const struct canary_metric *metric)
-{
-    if (is_success_rate(metric))
-        return (struct shown){.what = "success rate",
-                              .value = percent_value,
-                              .bound = percent_bound,
-                              .threshold_is_min = true};
-    if (is_duration(metric))
-        return (struct shown){.what = "request duration",
-                              .value = duration_text,
-                              .bound = duration_text,
-                              .round = trunc};
-    return (struct shown){.what = metric->name, .value = plain_value, .bound = number_text};
-}
-
-static enum verdict out_of_bounds(struct release *r, const struct shown *shown, double value,
-                                  const char *sign, double bound)
-{
-    struct arena *arena = r->tick->arena;
-
-    release_warn(r, "Halt %s advancement %s %s %s %s", release_canary(r), shown->what,
-                 shown->value(arena, value), sign, shown->bound(arena, bound));
-    return VERDICT_STOP;
-}
-
-static enum verdict compare(struct release *r, const struct canary_metric *metric, double value)
-{
-    const struct shown shown = shown_as(metric);
-    bool range = metric->has_range; /* an empty one lets every value pass: it is only recorded */
-    bool min = range ? metric->has_min : shown.threshold_is_min;
-    bool max = range ? metric->has_max : !shown.threshold_is_min;
-    double least = range ? metric->min : metric->threshold;
-    double most = range ? metric->max : metric->threshold;
-
-    if (shown.round) {
-        least = shown.round(least);
-        most = shown.round(most);
-    }
-    if (min && value < least)
-        return out_of_bounds(r, &shown, value, "<", least);
-    if (max && value > most)
-        return out_of_bounds(r, &shown, value, ">", most);
-    return VERDICT_GO;
-}
-
-/* --- built-in and inline: Prometheus
+/* --- built-in names and inline queries: Prometheus
  * --------------------------------------------------------------------- */
 
-static enum verdict no_values(struct release *r, const struct canary_metric *metric,
-                              const char *text)
+/* In Flagger some observers do not say which step of theirs failed. */
+static const char *failure(struct release *r, enum metric_source source, const char *text)
 {
-    if (is_inline(metric) && !is_builtin(metric))
+    const struct metric_family *family = metric_family_find(r->router->metric_family);
+    bool bare = source == SOURCE_SUCCESS_RATE && family->bare_rate_errors;
+
+    return bare ? text : arena_printf(r->tick->arena, "running query failed: %s", text);
+}
+
+static enum verdict no_values(struct release *r, const struct canary_metric *metric,
+                              enum metric_source source, const char *text)
+{
+    if (source == SOURCE_QUERY)
         return metrics_unmeasured(r, metric->no_data,
                                   "Halt advancement no values found for metric: %s", metric->name);
-    const char *detail = is_success_rate(metric)
-                             ? arena_printf(r->tick->arena, ": running query failed: %s", text)
+    const char *detail = source == SOURCE_SUCCESS_RATE
+                             ? arena_printf(r->tick->arena, ": %s", failure(r, source, text))
                              : "";
     return metrics_unmeasured(
         r, metric->no_data,
@@ -157,22 +83,13 @@ static enum verdict no_values(struct release *r, const struct canary_metric *met
 }
 
 static enum verdict query_failed(struct release *r, const struct canary_metric *metric,
-                                 enum canary_policy policy, const char *text)
+                                 enum metric_source source, enum canary_policy policy,
+                                 const char *text)
 {
-    if (is_builtin(metric))
-        return metrics_unmeasured(r, policy, "Prometheus query failed: running query failed: %s",
+    if (source == SOURCE_QUERY)
+        return metrics_unmeasured(r, policy, "Prometheus query failed for %s: %s", metric->name,
                                   text);
-    return metrics_unmeasured(r, policy, "Prometheus query failed for %s: %s", metric->name, text);
-}
-
-static const char *query_template(const struct canary_metric *metric,
-                                  const struct metric_family *family)
-{
-    if (is_success_rate(metric))
-        return family->success_rate;
-    if (is_duration(metric))
-        return family->duration;
-    return metric->query;
+    return metrics_unmeasured(r, policy, "Prometheus query failed: %s", failure(r, source, text));
 }
 
 static struct render_model model_of(const struct release *r, const struct canary_metric *metric,
@@ -185,38 +102,51 @@ static struct render_model model_of(const struct release *r, const struct canary
     return model;
 }
 
-static enum verdict check_builtin(struct release *r, int index)
+/* What its query is made of; the words of a family are those of its own queries alone. */
+static const char *query_template(struct release *r, const struct canary_metric *metric,
+                                  enum metric_source source, struct render_model *model)
+{
+    const struct metric_family *family = metric_family_find(r->router->metric_family);
+
+    if (source == SOURCE_QUERY)
+        return metric->query;
+    model->plain_words = family->plain_words;
+    model->pods =
+        arena_printf(r->tick->arena, "%s%s", r->canary->target.name, r->target->pod_suffix);
+    return source == SOURCE_SUCCESS_RATE ? family->success_rate : family->duration;
+}
+
+static enum verdict judge(struct release *r, const struct canary_metric *metric,
+                          enum metric_source source, double value)
+{
+    if (source == SOURCE_DURATION)
+        value = trunc(value * metric_family_find(r->router->metric_family)->duration_to_ms);
+    plan_metric(r->tick, metric->name, source == SOURCE_DURATION ? value / 1000 : value);
+    return metrics_judge(r, metric, source, value);
+}
+
+static enum verdict check_prometheus(struct release *r, int index, enum metric_source source)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
-    const struct metric_family *family = metric_family_find(r->router->metric_family);
-    struct arena *arena = r->tick->arena;
     const char *interval = metric->interval && *metric->interval ? metric->interval : "1m";
     struct render_model model = model_of(r, metric, interval);
-    struct metric_question question = {.id = arena_printf(arena, "metrics[%d]", index),
+    const char *template = query_template(r, metric, source, &model);
+    struct metric_question question = {.id = question_id(r, index, source),
                                        .backend = "prometheus",
                                        .address = server(r),
                                        .interval_ms = metric->interval_ms};
     const struct metric_answer *answer;
     struct errinfo ei;
 
-    model.plain_words = family->plain_words && is_builtin(metric);
-    if (is_builtin(metric))
-        model.pods = arena_printf(arena, "%s%s", r->canary->target.name, r->target->pod_suffix);
-    if (render_query(arena, query_template(metric, family), &model, &question.query, &ei) != ERR_OK)
-        return query_failed(r, metric, POLICY_FAIL, ei.text); /* no waiting mends a query */
+    if (render_query(r->tick->arena, template, &model, &question.query, &ei) != ERR_OK)
+        return query_failed(r, metric, source, POLICY_FAIL, ei.text); /* no waiting mends it */
     if (!need_metric(r->tick, &question, &answer))
         return VERDICT_NEED_FACTS;
     if (answer->outcome == METRIC_NO_VALUES)
-        return no_values(r, metric, answer->text);
+        return no_values(r, metric, source, answer->text);
     if (answer->outcome == METRIC_ERROR)
-        return query_failed(r, metric, r->canary->analysis.on_metric_error, answer->text);
-    if (!is_duration(metric)) {
-        plan_metric(r->tick, metric->name, answer->value);
-        return compare(r, metric, answer->value);
-    }
-    double ms = trunc(answer->value * family->duration_to_ms);
-    plan_metric(r->tick, metric->name, ms / 1000);
-    return compare(r, metric, ms);
+        return query_failed(r, metric, source, r->canary->analysis.on_metric_error, answer->text);
+    return judge(r, metric, source, answer->value);
 }
 
 /* --- MetricTemplates
@@ -277,7 +207,7 @@ static enum verdict check_template(struct release *r, int index)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
     struct render_model model = model_of(r, metric, metric->interval ? metric->interval : "");
-    struct metric_question question = {.id = arena_printf(r->tick->arena, "metrics[%d]", index)};
+    struct metric_question question = {.id = question_id(r, index, SOURCE_TEMPLATE)};
     const struct metric_answer *answer;
     struct json_object *template;
     const char *why;
@@ -298,7 +228,7 @@ static enum verdict check_template(struct release *r, int index)
         return VERDICT_NEED_FACTS;
     if (answer->outcome == METRIC_VALUE) {
         plan_metric(r->tick, metric->name, answer->value);
-        return compare(r, metric, answer->value);
+        return metrics_judge(r, metric, SOURCE_TEMPLATE, answer->value);
     }
     if (answer->outcome == METRIC_NO_VALUES)
         return metrics_unmeasured(r, metric->no_data,
@@ -314,8 +244,13 @@ enum verdict metrics_check(struct release *r)
     enum verdict verdict = VERDICT_GO;
 
     for (int i = 0; verdict == VERDICT_GO && i < analysis->n_metrics; i++) {
-        if (is_builtin(&analysis->metrics[i]) || is_inline(&analysis->metrics[i]))
-            verdict = check_builtin(r, i);
+        const struct canary_metric *metric = &analysis->metrics[i];
+        if (is_success_rate(metric))
+            verdict = check_prometheus(r, i, SOURCE_SUCCESS_RATE);
+        else if (is_duration(metric))
+            verdict = check_prometheus(r, i, SOURCE_DURATION);
+        if (verdict == VERDICT_GO && is_inline(metric))
+            verdict = check_prometheus(r, i, SOURCE_QUERY);
     }
     for (int i = 0; verdict == VERDICT_GO && i < analysis->n_metrics; i++) {
         if (analysis->metrics[i].template_ref.name) {

@@ -234,6 +234,11 @@ enum verdict gates_rollback(struct release *r);
  * none failed, but not all could be asked. */
 enum verdict metrics_probe(struct release *r);
 enum verdict metrics_check(struct release *r);
+/* Whom one metric of the spec asks; it may name several. */
+enum metric_source { SOURCE_SUCCESS_RATE, SOURCE_DURATION, SOURCE_QUERY, SOURCE_TEMPLATE };
+/* metrics_judge.c. STOP: the value is out of bounds, which was told. A duration is in ms. */
+enum verdict metrics_judge(struct release *r, const struct canary_metric *metric,
+                           enum metric_source source, double value);
 /* unmeasured.c. The sentence says what is missing. GO: nothing is counted; STOP: a check failed. */
 enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, const char *fmt, ...)
     PRINTF_LIKE(3, 4);

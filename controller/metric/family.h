@@ -10,7 +10,8 @@ struct metric_family {
     const char *success_rate; /* query template, percent */
     const char *duration;     /* query template */
     double duration_to_ms;    /* factor from the query's unit to milliseconds */
-    bool plain_words;         /* names are rendered with every non-word character as '_' */
+    bool bare_rate_errors; /* an error of success_rate is told without "running query failed: " */
+    bool plain_words;      /* names are rendered with every non-word character as '_' */
 };
 
 extern const struct metric_family *const metric_family_table[];

@@ -97,10 +97,23 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
     return false;
 }
 
+/* Everything that the request is made of: two different questions never share an answer. */
+static const char *metric_key(struct arena *arena, const struct metric_question *question)
+{
+    const char *spec = question->spec ? json_text_sorted(arena, question->spec) : "";
+    const char *secret = json_str_at(question->secret, "metadata", "name", NULL);
+
+    return arena_printf(arena, "metric %s %s %s %lld %s %s %s", question->id,
+                        question->backend ? question->backend : "",
+                        question->address ? question->address : "",
+                        (long long)question->interval_ms, secret ? secret : "", spec,
+                        question->query ? question->query : "(probe)");
+}
+
 bool need_metric(struct tick *tick, const struct metric_question *question,
                  const struct metric_answer **out)
 {
-    const char *key = arena_printf(tick->arena, "metric %s", question->id);
+    const char *key = metric_key(tick->arena, question);
     const struct fact *fact = find_fact(tick, key);
 
     *out = NULL;

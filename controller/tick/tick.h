@@ -85,10 +85,11 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
 
 /*
  * The value of a metric. `backend` is the provider type (metric/backend.h), the rest is what its
- * request is made of; everything must be the same whenever it is asked for again in this tick.
+ * request is made of. An answer belongs to all of it: a question that differs in anything is
+ * another one.
  */
 struct metric_question {
-    const char *id;             /* unique within the tick: "metrics[0]", "probe" */
+    const char *id;             /* who asks, for people: "metrics[0]", "probe[0]" */
     const char *backend;        /* "prometheus" */
     const char *address;        /* base URL */
     const char *query;          /* rendered; NULL: does the backend answer at all (its probe)? */

@@ -114,12 +114,37 @@ static void test_conflict_forgets_objects_only(void **state)
     assert_false(need_hook(tick, 1, PHASE_Progressing, "c2", &hook));
 }
 
+static void test_questions_share_no_answer(void **state)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    struct json_object *spec = json_own(*state, json_object_new_object());
+    const struct metric_question question = {
+        .id = "metrics[0]", .backend = "prometheus", .address = "http://a", .query = "up"};
+    struct metric_question others[] = {question, question, question, question, question, question};
+    const struct metric_answer *answer;
+
+    others[0].id = "metrics[1]";
+    others[1].backend = "datadog";
+    others[2].address = "http://b";
+    others[3].query = "down";
+    others[4].query = NULL;
+    json_set_str(spec, "type", "prometheus");
+    others[5].spec = spec;
+    assert_false(need_metric(tick, &question, &answer));
+    fact_metric(tick, tick->needs, (struct metric_answer){.outcome = METRIC_VALUE, .value = 1});
+    assert_true(need_metric(tick, &question, &answer));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(need_metric(tick, &others[i], &answer));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
         cmocka_unit_test_setup_teardown(test_object_is_asked_for_once_and_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conflict_forgets_objects_only, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_questions_share_no_answer, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

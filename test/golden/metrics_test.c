@@ -69,12 +69,15 @@ static void test_halts(void **state)
         {"{'name':'request-success-rate','thresholdRange':{'min':99}}", "{'metrics[0]':null}",
          "Warning Progressing: Halt advancement no values found for gatewayapi:v1 metric "
          "request-success-rate probably "
-         "podinfo.test is not receiving traffic: running query failed: no values found"},
+         "podinfo.test is not receiving traffic: no values found"},
         {"{'name':'request-duration','thresholdRange':{'max':99}}", "{'metrics[0]':null}",
          "Warning Progressing: Halt advancement no values found for gatewayapi:v1 metric "
          "request-duration probably "
          "podinfo.test is not receiving traffic"},
         {"{'name':'request-success-rate','thresholdRange':{'min':99}}",
+         "{'metrics[0]':'connection refused'}",
+         "Warning Progressing: Prometheus query failed: connection refused"},
+        {"{'name':'request-duration','thresholdRange':{'max':99}}",
          "{'metrics[0]':'connection refused'}",
          "Warning Progressing: Prometheus query failed: running query failed: connection refused"},
         {"{'name':'errors','query':'x','threshold':1}", "{'metrics[0]':null}",
@@ -123,6 +126,91 @@ static void test_halts(void **state)
     }
 }
 
+/* What each combination of a name, an inline query and a template asks, in the order of Flagger. */
+static void test_every_question_is_asked(void **state)
+{
+    (void)state;
+    static const char rate[] = "metrics[0]: sum( rate( http_request_duration_seconds_count{";
+    static const char time[] = "metrics[0]: histogram_quantile( 0.99, sum( rate( ";
+    static const char query[] = "metrics[0].query: inline\n";
+    static const char template[] = "metrics[0].templateRef: x\n";
+    static const struct {
+        const char *metric;
+        const char *asked[4]; /* the lines begin so */
+    } cases[] = {
+        {"{'name':'request-success-rate','thresholdRange':{}}", {rate}},
+        {"{'name':'request-success-rate','query':'inline','thresholdRange':{}}", {rate, query}},
+        {"{'name':'request-success-rate','templateRef':{'name':'t'},'thresholdRange':{}}",
+         {rate, template}},
+        {"{'name':'request-success-rate','query':'inline','templateRef':{'name':'t'},'"
+         "thresholdRange':{}}",
+         {rate, query, template}},
+        {"{'name':'request-duration','thresholdRange':{}}", {time}},
+        {"{'name':'request-duration','query':'inline','thresholdRange':{}}", {time, query}},
+        {"{'name':'request-duration','templateRef':{'name':'t'},'thresholdRange':{}}",
+         {time, template}},
+        {"{'name':'request-duration','query':'inline','templateRef':{'name':'t'},'thresholdRange':{"
+         "}}",
+         {time, query, template}},
+        {"{'name':'errors','thresholdRange':{}}", {NULL}},
+        {"{'name':'errors','query':'inline','thresholdRange':{}}", {query}},
+        {"{'name':'errors','templateRef':{'name':'t'},'thresholdRange':{}}", {template}},
+        {"{'name':'errors','query':'inline','templateRef':{'name':'t'},'thresholdRange':{}}",
+         {query, template}},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = analysing(cases[i].metric);
+        world_tick(w);
+        const char *line = w->queries;
+        for (size_t n = 0; cases[i].asked[n]; n++) {
+            if (strncmp(line, cases[i].asked[n], strlen(cases[i].asked[n])) != 0)
+                fail_msg("%s: %s", cases[i].metric, w->queries);
+            line = strchr(line, '\n') + 1;
+        }
+        assert_string_equal(line, "");
+        assert_string_equal(world_weights(w), cases[i].asked[0] ? "60/40" : "80/20");
+        world_free(w);
+    }
+}
+
+/* Each answer is held against the bounds as what it is: a template's is no percentage of anything,
+ * whatever the metric is called. */
+static void test_every_answer_is_judged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metric, *answers;
+        const char *event; /* NULL: the weight advances */
+    } cases[] = {
+        {"{'name':'request-duration','query':'x','templateRef':{'name':'t'},'threshold':500}",
+         "{'metrics[0]':0.5,'metrics[0].query':500,'metrics[0].templateRef':500}", NULL},
+        {"{'name':'request-duration','query':'x','templateRef':{'name':'t'},'threshold':500}",
+         "{'metrics[0]':0.6,'metrics[0].query':501,'metrics[0].templateRef':502}",
+         "request duration 600ms > 500ms"},
+        {"{'name':'request-duration','query':'x','templateRef':{'name':'t'},'threshold':500}",
+         "{'metrics[0]':0.5,'metrics[0].query':501,'metrics[0].templateRef':502}",
+         "request-duration 501.00 > 500"},
+        {"{'name':'request-duration','query':'x','templateRef':{'name':'t'},'threshold':500}",
+         "{'metrics[0]':0.5,'metrics[0].query':500,'metrics[0].templateRef':502}",
+         "request-duration 502.00 > 500"},
+        {"{'name':'request-success-rate','templateRef':{'name':'t'},'threshold':99}",
+         "{'metrics[0]':99.5,'metrics[0].templateRef':50}", NULL},
+        {"{'name':'request-success-rate','templateRef':{'name':'t'},'threshold':99}",
+         "{'metrics[0]':99.5,'metrics[0].templateRef':99.5}", "request-success-rate 99.50 > 99"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = analysing(cases[i].metric);
+        w->metrics = world_json(w, cases[i].answers);
+        const char *plan = world_tick(w);
+        assert_string_equal(world_weights(w), cases[i].event ? "80/20" : "60/40");
+        if (cases[i].event && !strstr(plan, cases[i].event))
+            fail_msg("%s: the plan is\n%s", cases[i].answers, plan);
+        world_free(w);
+    }
+}
+
 #define HOLD_ERRORS "{'spec':{'analysis':{'onMetricError':'hold'}}}"
 #define RATE        "'name':'request-success-rate','thresholdRange':{'min':99},'interval':'1m'"
 #define TIME        "'name':'request-duration','thresholdRange':{'max':500},'interval':'1m'"
@@ -143,7 +231,7 @@ static void test_an_outage_holds(void **state)
     world_patch_canary(w, HOLD_ERRORS);
     w->metrics = world_json(w, "{'metrics[0]':'connection refused'}");
     expect_tick(w, "status [Promoted=Unknown Measured=False]\n"
-                   "event Warning Progressing: Prometheus query failed: running query failed: "
+                   "event Warning Progressing: Prometheus query failed: "
                    "connection refused; held until 2023-11-14T22:23:20Z, then it counts as failed\n"
                    "again interval, stepped\n");
     /* whatever the error says meanwhile */
@@ -177,7 +265,7 @@ static void test_an_outage_that_does_not_end(void **state)
     assert_int_equal(world_status_int(w, "failedChecks"), 0);
     assert_string_equal(minutes_later(w, 1, down),
                         "status failedChecks=1\n"
-                        "event Warning Progressing: Prometheus query failed: running query "
+                        "event Warning Progressing: Prometheus query "
                         "failed: connection refused; held for 2m0s, now it counts as failed\n"
                         "again interval, stepped\n");
     minutes_later(w, 1, down);
@@ -214,8 +302,8 @@ static void test_no_data(void **state)
         const char *told;   /* NULL: the weight advances */
         int failed;
     } cases[] = {
-        {"", "running query failed: no values found\n", 1},
-        {",'noData':'fail'", "running query failed: no values found\n", 1},
+        {"", "traffic: no values found\n", 1},
+        {",'noData':'fail'", "traffic: no values found\n", 1},
         {",'noData':'hold'", "no values found; held until ", 0},
         {",'noData':'pass'", NULL, 0},
     };
@@ -274,6 +362,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_halts),
+        cmocka_unit_test(test_every_question_is_asked),
+        cmocka_unit_test(test_every_answer_is_judged),
         cmocka_unit_test(test_an_outage_holds),
         cmocka_unit_test(test_an_outage_that_does_not_end),
         cmocka_unit_test(test_a_bad_metric_is_heard_during_an_outage),

@@ -53,6 +53,7 @@ struct world *world_new(const char *patch)
         .closed = "",
         .open = "",
         .unasked = "",
+        .queries = "",
         .told = "",
         .analysed = "podinfo:1",
         .now_ms = 1700000000000,
@@ -189,7 +190,12 @@ static struct metric_answer answer_metric(struct world *world,
     struct json_object *value = NULL;
 
     world->query = question->query ? arena_strdup(world->arena, question->query) : "";
-    if (json_object_object_get_ex(world->metrics, question->id, &value)) {
+    world->queries = arena_printf(world->arena, "%s%s: %s\n", world->queries, question->id,
+                                  question->query ? question->query : "(probe)");
+    /* "metrics[0]" answers all of that metric, "metrics[0].query" its inline query alone. */
+    const char *metric = arena_strndup(world->arena, question->id, strcspn(question->id, "."));
+    if (json_object_object_get_ex(world->metrics, question->id, &value) ||
+        json_object_object_get_ex(world->metrics, metric, &value)) {
         if (!value)
             return (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
         if (json_object_is_type(value, json_type_string))
@@ -465,6 +471,7 @@ const char *world_tick(struct world *world)
     tick->stepped_at_ms = world->stepped_at_ms;
     const char *known = world_checksum(world);
     world->asked = json_own(world->arena, json_object_new_array());
+    world->queries = "";
     world->about = "";
     for (int round = 0;; round++) {
         if (round == 50)

@@ -12,4 +12,5 @@ const struct metric_family metric_family_http = {
                 "kubernetes_namespace=\"{{ namespace }}\", kubernetes_pod_name=~\"{{ pods }}\" "
                 "}[{{ interval }}] ) ) by (le) )",
     .duration_to_ms = 1000,
+    .bare_rate_errors = true,
 };
