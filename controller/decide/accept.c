@@ -89,6 +89,21 @@ static const char *refuse_kinds(struct release *r)
     return refuse_pair(r);
 }
 
+/* Without a step the next weight is that of before, and the analysis never ends; nor may it end
+ * with traffic that no check has seen. */
+static const char *refuse_no_step(struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    if (r->canary->skip_analysis || r->strategy != STRATEGY_CANARY || analysis->step_weight > 0 ||
+        analysis->n_step_weights > 0)
+        return NULL;
+    return arena_printf(r->tick->arena,
+                        "spec.%s: an analysis with no step checks nothing; set stepWeight (1 to "
+                        "100), stepWeights or iterations",
+                        analysis->legacy ? "canaryAnalysis" : "analysis");
+}
+
 /* Plain Services make a blue/green release of an A/B test, as in Flagger; begin.c says so. */
 static const char *refuse_analysis(struct release *r)
 {
@@ -112,7 +127,7 @@ static const char *refuse_analysis(struct release *r)
                             r->tick->provider);
     if (analysis->n_alerts > 0)
         return "spec.analysis.alerts: AlertProviders are not served by this version";
-    return NULL;
+    return refuse_no_step(r);
 }
 
 /* -no-cross-namespace-refs */

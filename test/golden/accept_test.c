@@ -106,6 +106,15 @@ static void test_refusals(void **state)
         {"{'spec':{'analysis':{'alerts':[{'name':'x','severity':'info','providerRef':{'name':'x'}}]"
          "}}}",
          "spec.analysis.alerts: AlertProviders are not served by this version"},
+        {"{'spec':{'analysis':{'stepWeight':0,'maxWeight':null}}}",
+         "spec.analysis: an analysis with no step checks nothing; set stepWeight (1 to 100), "
+         "stepWeights or iterations"},
+        {"{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':0}}}",
+         "spec.analysis: an analysis with no step checks nothing; set stepWeight (1 to 100), "
+         "stepWeights or iterations"},
+        {"{'spec':{'analysis':null,'canaryAnalysis':{'interval':'1m','threshold':5}}}",
+         "spec.canaryAnalysis: an analysis with no step checks nothing; set stepWeight (1 to 100), "
+         "stepWeights or iterations"},
         {"{'spec':{'service':{'gatewayRefs':null}}}",
          "spec.service.gatewayRefs: must be specified when using Gateway API as a provider"},
         {"{'spec':{'service':{'match':[{'headers':{'x':{'prefix':'1'}}}]}}}",
@@ -130,6 +139,29 @@ static void test_refusals(void **state)
                                     "again never\n",
                                     cases[i].sentence));
         expect_tick(w, "again never\n");
+        world_free(w);
+    }
+}
+
+/* What needs no step, or has one without saying so. */
+static void test_no_step_is_needed(void **state)
+{
+    static const char *const patches[] = {
+        "{'spec':{'skipAnalysis':true,'analysis':{'stepWeight':0,'maxWeight':null}}}",
+        "{'spec':{'analysis':null}}",
+        "{'spec':{'provider':'kubernetes','analysis':null,'canaryAnalysis':{'interval':'1m'}}}",
+        "{'spec':{'provider':'kubernetes','analysis':{'stepWeight':0,'maxWeight':null}}}",
+        "{'spec':{'analysis':null,'canaryAnalysis':{'interval':'1m','stepWeight':5,'iterations':3}"
+        "}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
+        struct world *w = world_new(patches[i]);
+        world_initialise(w);
+        world_push(w, "podinfo:2");
+        world_run(w);
+        assert_string_equal(world_phase(w), "Succeeded");
         world_free(w);
     }
 }
@@ -188,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_suspend),
         cmocka_unit_test(test_deleting),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_no_step_is_needed),
         cmocka_unit_test(test_a_refusal_is_taken_back),
         cmocka_unit_test(test_a_refusal_in_the_middle_freezes),
         cmocka_unit_test(test_unreadable_spec),
