@@ -27,7 +27,7 @@ enum verdict begin_primary(struct release *r)
 
     if (!is_beginning(r) || r->canary->skip_analysis || release_goes_forward(r))
         return VERDICT_GO;
-    if (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+    if (release_ready(r, SIDE_PRIMARY, &why) != READY)
         return plan_stop(r->tick, "%s", why);
     return VERDICT_GO;
 }
@@ -70,7 +70,7 @@ enum verdict begin_release(struct release *r)
 {
     if (!is_beginning(r))
         return VERDICT_GO;
-    enum verdict verdict = r->router->settled(r->tick);
+    enum verdict verdict = release_settled(r);
     /* the gate has let it begin when it waits for the primary */
     if (verdict == VERDICT_GO && !capacity_waits_to_begin(r))
         verdict = gates_confirm_rollout(r);

@@ -86,9 +86,9 @@ static bool is_analysed(const struct release *r)
 static bool canary_answers(struct release *r)
 {
     const char *why;
-    enum readiness readiness = r->target->ready(r->tick, &r->info, SIDE_CANARY, &why);
+    enum readiness readiness = release_ready(r, SIDE_CANARY, &why);
 
-    return r->target->available(&r->info, SIDE_CANARY) > 0 &&
+    return release_available(r, SIDE_CANARY) > 0 &&
            (readiness == READY || (!is_analysed(r) && readiness == NOT_READY_YET));
 }
 
@@ -98,7 +98,7 @@ static bool may_wait(struct release *r)
 
     return r->scaler && r->target->available && r->router->weighted &&
            r->weights.canary > TOLERATED_SHARE && canary_answers(r) &&
-           r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != NOT_READY_EVER;
+           release_ready(r, SIDE_PRIMARY, &why) != NOT_READY_EVER;
 }
 
 /*
@@ -108,8 +108,8 @@ static bool may_wait(struct release *r)
  */
 static int needed(struct release *r)
 {
-    int64_t primary = r->target->available(&r->info, SIDE_PRIMARY);
-    int64_t canary = r->target->available(&r->info, SIDE_CANARY);
+    int64_t primary = release_available(r, SIDE_PRIMARY);
+    int64_t canary = release_available(r, SIDE_CANARY);
     int share = r->weights.primary;
 
     if (r->weights.matched)
@@ -127,7 +127,7 @@ static int needed(struct release *r)
 static enum verdict start_waiting(struct release *r, const char *reason)
 {
     int all = needed(r);
-    int has = r->target->available(&r->info, SIDE_PRIMARY);
+    int has = release_available(r, SIDE_PRIMARY);
     int most;
     enum verdict verdict = r->scaler->primary_max(r->tick, &most);
 
@@ -182,7 +182,7 @@ enum verdict capacity_wait(struct release *r, const char *reason)
         return waits ? end_waiting(r) : VERDICT_GO;
     if (!waits)
         return start_waiting(r, reason);
-    int has = r->target->available(&r->info, SIDE_PRIMARY);
+    int has = release_available(r, SIDE_PRIMARY);
     int64_t left = left_of(r, longest_ms(r));
     if (has >= asked)
         return end_waiting(r);
@@ -203,8 +203,8 @@ bool capacity_answers(struct release *r)
 {
     const char *why;
 
-    return r->target->available && r->target->available(&r->info, SIDE_PRIMARY) > 0 &&
-           r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != NOT_READY_EVER;
+    return r->target->available && release_available(r, SIDE_PRIMARY) > 0 &&
+           release_ready(r, SIDE_PRIMARY, &why) != NOT_READY_EVER;
 }
 
 /* --- the rule

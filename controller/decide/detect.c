@@ -79,7 +79,7 @@ static bool is_ready(struct release *r, enum side side)
 {
     const char *why;
 
-    return r->target->ready(r->tick, &r->info, side, &why) == READY;
+    return release_ready(r, side, &why) == READY;
 }
 
 /* A failed promotion found neither side ready, and each kept its share. */
@@ -274,11 +274,11 @@ static enum verdict cancel(struct release *r)
  * analyses the old pods.) Before that the status names no revision: the configs may change back,
  * and a target at zero must not be taken for the end of a rollback.
  */
-static bool must_stop_pods(const struct release *r)
+static bool must_stop_pods(struct release *r)
 {
     bool same_pods = is_applied_hash(r) || !*r->canary->status.last_applied_spec;
 
-    return same_pods && !r->info.stopped && r->weights.canary == 0;
+    return same_pods && !release_stopped(r) && r->weights.canary == 0;
 }
 
 /* The revision that was analysed before this one is on the primary: its promotion was cut off

@@ -3,7 +3,7 @@
 
 static enum readiness look_at(struct release *r, enum side side, const char **why)
 {
-    enum readiness readiness = r->target->ready(r->tick, &r->info, side, why);
+    enum readiness readiness = release_ready(r, side, why);
 
     if (readiness == READY)
         status_untell(r, side_condition(side));
@@ -144,7 +144,7 @@ static bool is_of_another_strategy(const struct release *r, int told)
 
 enum verdict guard_routes(struct release *r)
 {
-    return r->router->settled(r->tick);
+    return release_settled(r);
 }
 
 /* A mesh that copies every request although a share was asked for: the condition remembers that it

@@ -94,8 +94,7 @@ static enum verdict leave_lost_primary(struct release *r)
     enum verdict verdict = detect_routes(r);
 
     if (verdict == VERDICT_GO && r->weights.canary > 0 && !r->info.at_zero &&
-        !release_canary_serves_all(r) &&
-        r->target->ready(r->tick, &r->info, SIDE_CANARY, &why) == READY) {
+        !release_canary_serves_all(r) && release_ready(r, SIDE_CANARY, &why) == READY) {
         verdict = release_route_everything(r);
         status_weight(r, 100);
     }
@@ -150,7 +149,7 @@ enum verdict initialise_wait(struct release *r)
         return initialise_settle(r);
     /* Also with skipAnalysis, and also when waiting is pointless: until a person helps, the target
      * serves. */
-    if (r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) != READY)
+    if (release_ready(r, SIDE_PRIMARY, &why) != READY)
         return plan_stop(r->tick, "%s", why);
     return VERDICT_GO;
 }
@@ -180,7 +179,7 @@ enum verdict initialise_finish(struct release *r)
 {
     if (!release_is_initialising(r))
         return VERDICT_GO;
-    enum verdict verdict = r->router->settled(r->tick);
+    enum verdict verdict = release_settled(r);
     if (verdict == VERDICT_GO)
         verdict = detect_routes(r);
     if (verdict != VERDICT_GO)

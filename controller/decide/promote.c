@@ -109,7 +109,7 @@ static bool may_keep_a_share(struct release *r)
     const char *why;
 
     return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
-           r->target->ready(r->tick, &r->info, SIDE_CANARY, &why) == READY;
+           release_ready(r, SIDE_CANARY, &why) == READY;
 }
 
 /* The next weight follows from the status, so that a step that was routed before a crash is not

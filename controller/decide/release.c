@@ -25,6 +25,36 @@ void release_warn(struct release *r, const char *fmt, ...)
     va_end(args);
 }
 
+enum readiness release_ready(struct release *r, enum side side, const char **why)
+{
+    r->tick->plan->reads_status = true;
+    return r->target->ready(r->tick, &r->info, side, why);
+}
+
+int release_available(struct release *r, enum side side)
+{
+    r->tick->plan->reads_status = true;
+    return r->target->available(&r->info, side);
+}
+
+bool release_serves(struct release *r, enum side side)
+{
+    r->tick->plan->reads_status = true;
+    return r->target->serves(&r->info, side);
+}
+
+bool release_stopped(struct release *r)
+{
+    r->tick->plan->reads_status = true;
+    return r->info.stopped;
+}
+
+enum verdict release_settled(struct release *r)
+{
+    r->tick->plan->reads_status = true;
+    return r->router->settled(r->tick);
+}
+
 bool release_has_writes(const struct release *r)
 {
     for (const struct effect *effect = r->tick->plan->first; effect; effect = effect->next) {

@@ -32,6 +32,19 @@ struct release {
     bool again_given;
 };
 
+/*
+ * What the status of objects says. Every rule asks here and nowhere else: the plan notes that this
+ * tick has looked at status, so that a change of it wakes the Canary (tick/wake.h).
+ *
+ * release_ready(): the primary must exist when it is asked about. release_available(): only where
+ * the kind has replicas. release_settled(): STOP as long as the mesh has not taken over the routes.
+ * release_stopped(): the target is at zero and its pods are gone.
+ */
+enum readiness release_ready(struct release *r, enum side side, const char **why);
+int release_available(struct release *r, enum side side);
+bool release_serves(struct release *r, enum side side);
+bool release_stopped(struct release *r);
+enum verdict release_settled(struct release *r);
 /* Normal or Warning event that carries the phase which this tick leads to. */
 void release_say(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void release_warn(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);

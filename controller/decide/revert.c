@@ -152,8 +152,8 @@ static enum verdict restore_target(struct release *r)
 static enum verdict wait_for_target(struct release *r)
 {
     const char *why;
-    enum readiness readiness = r->target->ready(r->tick, &r->info, SIDE_CANARY, &why);
-    bool missed = r->info.primary && r->target->serves(&r->info, SIDE_PRIMARY);
+    enum readiness readiness = release_ready(r, SIDE_CANARY, &why);
+    bool missed = r->info.primary && release_serves(r, SIDE_PRIMARY);
     bool ready = readiness == READY && !release_has_writes(r);
     bool hopeless = readiness == NOT_READY_EVER || is_late(r);
 
@@ -213,7 +213,7 @@ static enum verdict revert_traffic(struct release *r)
  */
 static enum verdict settle(struct release *r)
 {
-    enum verdict verdict = why_no_routes(r) ? VERDICT_GO : r->router->settled(r->tick);
+    enum verdict verdict = why_no_routes(r) ? VERDICT_GO : release_settled(r);
     int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
     const char *message;
 

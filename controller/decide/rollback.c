@@ -15,7 +15,7 @@ enum verdict rollback_to_primary(struct release *r, const char *reason)
 {
     const char *why;
     bool waits = capacity_waits(r, NULL);
-    bool is_ready = r->target->ready(r->tick, &r->info, SIDE_PRIMARY, &why) == READY;
+    bool is_ready = release_ready(r, SIDE_PRIMARY, &why) == READY;
 
     if (release_goes_forward(r) && !waits && !is_ready)
         return VERDICT_GO;
@@ -64,8 +64,7 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
     const char *canary_why;
     enum verdict verdict = VERDICT_GO;
     bool analysed = !detect_changed(r);
-    bool canary_ready =
-        !r->info.at_zero && r->target->ready(r->tick, &r->info, SIDE_CANARY, &canary_why) == READY;
+    bool canary_ready = !r->info.at_zero && release_ready(r, SIDE_CANARY, &canary_why) == READY;
 
     /* Both have a share, and nobody to give it to: it waits for the one or the other, or for
      * another revision. */
@@ -86,6 +85,9 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
     /* The primary carries neither the one revision nor the other whole: even the spec that was
      * promoted before is a revision to release. */
     status_text(r, "lastPromotedSpec", "");
+    /* A revision that came meanwhile was not tried, and is the way out. */
+    if (!analysed)
+        release_again(r, AGAIN_NOW);
     finish(r);
     return VERDICT_STOP;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "tick/wake.h"
 
 /* One object that one canary depends on. `version` is "" when the object did not exist. */
 struct dep {
@@ -223,38 +224,39 @@ void deps_wrote(struct deps *deps, const struct kube_resource *resource, const c
 }
 
 /* Is the change news for this canary? Notes what it knows now. */
-static bool is_news(struct dep *dep, const struct seen *before, const struct seen *after,
-                    bool (*idle)(void *owner))
+static bool is_news(struct dep *dep, struct wake_change change, bool hears_status)
 {
-    const char *now = after ? after->digest.resource_version : "";
-    if (same(now, dep->version)) {
+    change.known = dep->version;
+    change.previous = dep->previous;
+    enum wake_news news = wake_news(&change, hears_status);
+    if (news == WAKE_ECHO) {
         free(dep->previous);
         dep->previous = NULL;
-        return false;
     }
-    if (same(now, dep->previous))
-        return false;
-    bool status_only =
-        before && after && after->spec_hash != 0 && before->spec_hash == after->spec_hash;
-    if (status_only && idle(dep->deps->owner)) {
-        char *copy = heap_strdup(now);
+    if (news == WAKE_STATUS) {
+        char *copy = heap_strdup(change.now);
         free(dep->version);
         dep->version = copy;
         drop_tree(dep);
-        return false;
     }
-    return true;
+    return news == WAKE_NEWS;
 }
 
 void deps_index_changed(struct deps_index *index, const struct kube_resource *resource,
                         const struct seen *before, const struct seen *after,
-                        bool (*idle)(void *owner), void (*fn)(void *owner))
+                        bool (*hears_status)(void *owner), void (*fn)(void *owner))
 {
     const struct digest *digest = after ? &after->digest : &before->digest;
+    const struct wake_change change = {
+        .now = after ? after->digest.resource_version : "",
+        .status_only =
+            before && after && after->spec_hash != 0 && before->spec_hash == after->spec_hash,
+        .is_canary = kube_resource_same(resource, &tick_canaries),
+    };
     char key[KEY_MAX];
     make_key(key, resource, digest->namespace_, digest->name);
     for (struct dep *dep = index_find(index, key); dep; dep = dep->next_sharer)
-        if (is_news(dep, before, after, idle))
+        if (is_news(dep, change, hears_status(dep->deps->owner)))
             fn(dep->deps->owner);
 }
 

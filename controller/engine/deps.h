@@ -16,11 +16,11 @@ struct deps;       /* one per canary */
 
 struct deps_index *deps_index_new(void);
 void deps_index_free(struct deps_index *index); /* every deps must be gone */
-/* Calls fn(owner) for each canary for which the change is news. idle(owner) says whether status
- * alone is no news. */
+/* Calls fn(owner) for each canary for which the change is news, which tick/wake.h decides.
+ * hears_status(owner) says whether status alone is. */
 void deps_index_changed(struct deps_index *index, const struct kube_resource *resource,
                         const struct seen *before, const struct seen *after,
-                        bool (*idle)(void *owner), void (*fn)(void *owner));
+                        bool (*hears_status)(void *owner), void (*fn)(void *owner));
 
 /*
  * The resource has been listed whole. Calls fn(owner) for each canary that has read or written an

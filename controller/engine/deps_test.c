@@ -46,13 +46,13 @@ struct fixture {
     struct arena *arena;
     struct deps_index *index;
     struct deps *deps;
-    bool idle;
+    bool hears_status;
     int woken;
 };
 
-static bool is_idle(void *owner)
+static bool hears_status(void *owner)
 {
-    return ((struct fixture *)owner)->idle;
+    return ((struct fixture *)owner)->hears_status;
 }
 
 static void wake(void *owner)
@@ -90,7 +90,8 @@ static int news(struct fixture *f, const char *before, uint64_t hash_before, con
     struct seen new = {.digest = {.namespace_ = "ns", .name = "a", .resource_version = after},
                        .spec_hash = hash_after};
     f->woken = 0;
-    deps_index_changed(f->index, &things, before ? &old : NULL, after ? &new : NULL, is_idle, wake);
+    deps_index_changed(f->index, &things, before ? &old : NULL, after ? &new : NULL, hears_status,
+                       wake);
     return f->woken;
 }
 
@@ -159,10 +160,10 @@ static void status_alone_is_no_news_while_idle(void **state)
 {
     struct fixture *f = *state;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
-    f->idle = true;
+    f->hears_status = false;
     assert_int_equal(news(f, "5", 1, "6", 1), 0);
     assert_int_equal(news(f, "6", 1, "7", 2), 1);
-    f->idle = false;
+    f->hears_status = true;
     assert_int_equal(news(f, "7", 2, "8", 2), 1);
 }
 
@@ -170,7 +171,7 @@ static void a_metadata_watch_knows_no_status_so_every_change_is_news(void **stat
 {
     struct fixture *f = *state;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
-    f->idle = true;
+    f->hears_status = false;
     assert_int_equal(news(f, "5", 0, "6", 0), 1);
 }
 
@@ -178,7 +179,7 @@ static void deletion_is_news(void **state)
 {
     struct fixture *f = *state;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
-    f->idle = true;
+    f->hears_status = false;
     assert_int_equal(news(f, "5", 1, NULL, 0), 1);
 }
 

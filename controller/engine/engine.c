@@ -148,9 +148,9 @@ static void end_care(struct engine *engine, const struct digest *digest)
         pump_soon(engine);
 }
 
-static bool owner_idle(void *job)
+static bool owner_hears_status(void *job)
 {
-    return job_idle(job);
+    return job_hears_status(job);
 }
 
 static void owner_wake(void *job)
@@ -168,7 +168,7 @@ static void on_change(void *arg, const struct kube_resource *resource, const str
     }
     if (resource == &tick_canaries && after && !before)
         take_care(engine, &after->digest);
-    deps_index_changed(engine->index, resource, before, after, owner_idle, owner_wake);
+    deps_index_changed(engine->index, resource, before, after, owner_hears_status, owner_wake);
     if (resource == &tick_canaries && !after)
         end_care(engine, &before->digest);
 }

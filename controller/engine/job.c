@@ -13,12 +13,11 @@
 #include "engine/perform.h"
 #include "engine/targets.h"
 #include "kube/backoff.h"
+#include "tick/wake.h"
 
 /* A run that asks more often than this has rules that never have enough; ended, logged, tried again
  * later. */
 enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 5, FIRST_RETRY_MS = 500 };
-/* AGAIN_NOW so often in a row means that something undoes what the rules write. */
-enum { MAX_AGAIN_NOW = 10 };
 /* Events wake a canary at most so often in so long: an object that changes without end, or somebody
  * who fights over a route, must not keep the controller busy. */
 enum { BURST_RUNS = 50, BURST_MS = 10000 };
@@ -33,17 +32,15 @@ struct job {
     char *target; /* targetRef.name once known, for the gauges */
     char *claim;  /* its place among all targets, see engine/targets.h */
     enum job_state state;
-    enum phase phase; /* after the last run */
-    bool woken;       /* again, after this run */
+    struct wake wake;
+    bool woken; /* again, after this run */
     struct deps *deps;
     struct timer *timer;
     int64_t timer_at; /* monotonic: when it fires */
     int64_t burst_since;
     int burst_runs;            /* that events asked for since then */
-    int again_now;             /* in a row */
-    int64_t next_due;          /* monotonic: the next step may run from then on */
     int64_t warned_generation; /* of the spec whose webhooks were looked at */
-    bool cadence_known;        /* next_due holds what the status told at the first tick */
+    bool cadence_known;        /* wake.next_due holds what the status told at the first tick */
     int failures;              /* in a row */
     char *failed_text; /* the last of them that was told, NULL: none since a run succeeded */
     int64_t failed_at; /* monotonic: when it was */
@@ -132,14 +129,9 @@ const char *job_name(const struct job *job)
     return job->name;
 }
 
-static bool resting(enum phase phase)
+bool job_hears_status(const struct job *job)
 {
-    return phase == PHASE_Initialized || phase == PHASE_Succeeded || phase == PHASE_Failed;
-}
-
-bool job_idle(const struct job *job)
-{
-    return job->state == JOB_IDLE && resting(job->phase);
+    return job->state != JOB_IDLE || wake_hears_status(&job->wake);
 }
 
 static void ask_to_run(struct job *job)
@@ -195,7 +187,7 @@ void job_wake(struct job *job)
 /* Ends the run; wakes again after `ms`, or not by itself when ms is negative. */
 static void end_run(struct job *job, int64_t ms)
 {
-    bool keep_trees = !resting(job->phase);
+    bool keep_trees = !wake_rests(job->wake.phase);
     deps_end(job->deps, keep_trees);
     drop_run(job);
     job_set_state(job, JOB_IDLE);
@@ -307,26 +299,14 @@ static void plan_done(struct job *job)
     int64_t now = clock_monotonic_ms();
     int64_t interval = tick_interval_ms(job->tick);
     forget_failures(job);
-    job->phase = phase_after(job);
-    if (plan->stepped) {
-        job->next_due = job->began + interval;
+    wake_ran(&job->wake, plan, phase_after(job), job->began, interval);
+    if (plan->stepped)
         gauges_tick_seconds(&job->canary, (double)(now - job->began) / 1000);
-    }
-    int64_t wait = -1;
-    job->again_now = plan->again == AGAIN_NOW ? job->again_now + 1 : 0;
-    if (plan->again == AGAIN_NOW && job->again_now <= MAX_AGAIN_NOW) {
-        wait = 0;
-    } else if (plan->again != AGAIN_NEVER) {
-        if (job->again_now > MAX_AGAIN_NOW)
-            log_warn("canary_restless", job->label,
-                     "something undoes what the rules write; trying again after the interval",
-                     LOG_INT("times", job->again_now));
-        int64_t at = job->next_due > now ? job->next_due : job->began + interval;
-        wait = at > now ? at - now : 0;
-    }
-    if (plan->wake_ms > 0 && (wait < 0 || wait > plan->wake_ms))
-        wait = plan->wake_ms;
-    end_run(job, wait);
+    if (wake_is_restless(&job->wake))
+        log_warn("canary_restless", job->label,
+                 "something undoes what the rules write; trying again after the interval",
+                 LOG_INT("times", job->wake.again_now));
+    end_run(job, wake_after(&job->wake, plan, job->began, now, interval));
 }
 
 static void on_performed(void *arg, enum err err, const struct errinfo *info)
@@ -425,7 +405,7 @@ static void tell_mistake(struct job *job, struct json_object *tree, const struct
     if (!revert_unread(job->tick, tree, info->text)) {
         struct json_object *patch = accept_refusal(job->arena, tree, info->text, now);
         if (!patch) {
-            job->phase = PHASE_NONE;
+            wake_forget(&job->wake);
             end_run(job, -1);
             return;
         }
@@ -455,18 +435,15 @@ static void learn_cadence(struct job *job)
         return;
     int64_t left = interval - (clock_wall_ms() - last);
     if (left > 0 && left <= interval)
-        job->next_due = clock_monotonic_ms() + left;
+        job->wake.next_due = clock_monotonic_ms() + left;
 }
 
 static bool is_due(struct job *job)
 {
     if (!job->cadence_known)
         learn_cadence(job);
-    /* An interval that was shortened counts at once. */
-    int64_t latest = clock_monotonic_ms() + interval_ms(job);
-    if (job->next_due > latest)
-        job->next_due = latest;
-    return clock_monotonic_ms() >= job->next_due || resting(job->canary.status.phase);
+    return wake_is_due(&job->wake, job->canary.status.phase, clock_monotonic_ms(),
+                       interval_ms(job));
 }
 
 /* Notes the target; tells when another Canary releases it as well. */

@@ -36,7 +36,7 @@ const char *job_name(const struct job *job);
 /* Something happened: run, or run once more after the run that is under way. */
 void job_wake(struct job *job);
 void job_run(struct job *job);
-/* True when nothing runs and the phase is one in which only a change of a spec matters. */
-bool job_idle(const struct job *job);
+/* A change of nothing but an object's status is news: it runs, or its last plan looked at some. */
+bool job_hears_status(const struct job *job);
 
 #endif

@@ -197,6 +197,8 @@ struct plan {
     enum again again;
     int64_t wake_ms; /* and at the latest after so long; 0: as `again` says */
     bool stepped;    /* a gate, check, weight step or shift ran: the interval starts anew */
+    /* A rule asked what an object's status says: another answer may be another plan. */
+    bool reads_status;
 };
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,

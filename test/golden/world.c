@@ -12,6 +12,7 @@
 #include "world_kind.h"
 #include "world_routes.h"
 #include "world_scaler.h"
+#include "world_wake.h"
 
 enum { INTERVAL_MS = 60000, MAX_TICKS = 60 };
 
@@ -88,8 +89,11 @@ static void stamp(struct world *world, struct json_object *object)
 
 void world_patch_canary(struct world *world, const char *patch)
 {
-    world->canary = json_merge(world->arena, world->canary, world_json(world, patch));
+    struct json_object *before = world->canary;
+
+    world->canary = json_merge(world->arena, before, world_json(world, patch));
     stamp(world, world->canary);
+    world_wake_changed(world, "canaries/podinfo", before, world->canary);
 }
 
 struct json_object *world_get(struct world *world, const char *key)
@@ -109,6 +113,7 @@ static void merge_object(struct world *world, const char *key, struct json_objec
         json_set_int(json_sub(after, "metadata"), "generation",
                      json_int_at(before, 0, "metadata", "generation", NULL) + 1);
     stamp(world, after);
+    world_wake_changed(world, key, before, after);
     json_set(world->objects, key, after);
 }
 
@@ -121,10 +126,12 @@ void world_put(struct world *world, const char *key, const char *object)
 
 void world_patch(struct world *world, const char *key, const char *patch)
 {
-    if (patch)
+    if (patch) {
         merge_object(world, key, world_json(world, patch));
-    else
-        json_object_object_del(world->objects, key);
+        return;
+    }
+    world_wake_changed(world, key, world_get(world, key), NULL);
+    json_object_object_del(world->objects, key);
 }
 
 const char *world_key(struct world *world, const char *name)
@@ -217,6 +224,7 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
     if (need->kind == NEED_OBJECT) {
         const char *key = arena_printf(world->arena, "%s/%s", need->resource->plural, need->name);
         fact_object(tick, need, json_copy(tick->arena, world_get(world, key)));
+        world_wake_asked(world, key);
         return;
     }
     const struct canary_webhook *hook = &tick->canary->analysis.webhooks[need->webhook];
@@ -473,6 +481,7 @@ const char *world_tick(struct world *world)
     world->asked = json_own(world->arena, json_object_new_array());
     world->queries = "";
     world->about = "";
+    world_wake_begin(world);
     for (int round = 0;; round++) {
         if (round == 50)
             fail_msg("the rules still miss facts after %d rounds", round);
@@ -489,7 +498,9 @@ const char *world_tick(struct world *world)
         assert_string_equal(world->about, known);
     const char *text = arena_strdup(world->arena, plan_print(tick));
     world->again = tick->plan->again;
+    world_wake_planned(world, tick);
     apply_plan(world, tick->plan);
+    world_wake_end(world, tick_interval_ms(tick));
     arena_free(arena);
     return text;
 }

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "decide/decide.h"
+#include "tick/wake.h"
 
 struct world {
     struct arena *arena;
@@ -42,6 +43,13 @@ struct world {
     int routed;           /* the canary's weight before the last effect */
     const char *told;     /* events, alerts, outcomes of all ticks, one per line */
     const char *analysed; /* images whose analysis has begun, space-separated */
+    /* For world_turn(), see world_wake.h: */
+    struct wake wake;
+    struct plan plan;            /* of the last tick; its effects are gone */
+    struct json_object *depends; /* keys of what the last tick asked for; NULL: none yet */
+    bool performing;             /* what changes is its own work */
+    bool woken;
+    int64_t timer_at; /* -1: no timer */
 };
 
 /* podinfo in namespace test, of the kind that targetRef says, HTTPRoute gateway, stepWeight 10 to
@@ -60,6 +68,9 @@ void world_push(struct world *world, const char *image); /* a new revision of th
 
 /* One tick with all of its plan (or up to the crash). Returns what was planned, as plan_print(). */
 const char *world_tick(struct world *world);
+/* The same, but only if the engine would: something has woken the canary, or its time has come.
+ * "asleep\n" otherwise. */
+const char *world_turn(struct world *world);
 /* Every workload reaches the state it can: an image with "stuck" never gets ready and runs into its
  * deadline, one with "slow" is not ready yet. */
 void world_settle(struct world *world);

@@ -1,0 +1,81 @@
+#include "tick/wake.h"
+
+#include <string.h>
+
+/* AGAIN_NOW so often in a row means that something undoes what the rules write. */
+enum { MAX_AGAIN_NOW = 10 };
+
+bool wake_rests(enum phase phase)
+{
+    return phase == PHASE_Initialized || phase == PHASE_Succeeded || phase == PHASE_Failed;
+}
+
+void wake_ran(struct wake *wake, const struct plan *plan, enum phase phase, int64_t began,
+              int64_t interval_ms)
+{
+    wake->phase = phase;
+    wake->reads_status = plan->reads_status;
+    wake->again_now = plan->again == AGAIN_NOW ? wake->again_now + 1 : 0;
+    if (plan->stepped)
+        wake->next_due = began + interval_ms;
+}
+
+void wake_forget(struct wake *wake)
+{
+    wake->phase = PHASE_NONE;
+    wake->reads_status = true;
+}
+
+bool wake_is_restless(const struct wake *wake)
+{
+    return wake->again_now > MAX_AGAIN_NOW;
+}
+
+int64_t wake_after(const struct wake *wake, const struct plan *plan, int64_t began, int64_t now,
+                   int64_t interval_ms)
+{
+    int64_t wait = -1;
+
+    if (plan->again == AGAIN_NOW && !wake_is_restless(wake)) {
+        wait = 0;
+    } else if (plan->again != AGAIN_NEVER) {
+        int64_t at = wake->next_due > now ? wake->next_due : began + interval_ms;
+        wait = at > now ? at - now : 0;
+    }
+    if (plan->wake_ms > 0 && (wait < 0 || wait > plan->wake_ms))
+        wait = plan->wake_ms;
+    return wait;
+}
+
+bool wake_is_due(struct wake *wake, enum phase phase, int64_t now, int64_t interval_ms)
+{
+    if (wake->next_due > now + interval_ms)
+        wake->next_due = now + interval_ms;
+    return now >= wake->next_due || wake_rests(phase);
+}
+
+bool wake_sleeps(const struct plan *plan)
+{
+    return plan->again == AGAIN_NEVER && plan->wake_ms == 0;
+}
+
+bool wake_hears_status(const struct wake *wake)
+{
+    return !wake_rests(wake->phase) || wake->reads_status;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+enum wake_news wake_news(const struct wake_change *change, bool hears_status)
+{
+    if (same(change->now, change->known))
+        return WAKE_ECHO;
+    if (same(change->now, change->previous))
+        return WAKE_PAST;
+    if (change->status_only && !change->is_canary && !hears_status)
+        return WAKE_STATUS;
+    return WAKE_NEWS;
+}

@@ -1,0 +1,132 @@
+#include "tick/wake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { INTERVAL = 60000 };
+
+/* Each row: a plan that a run at time 1000 carried out in 10 ms, and when the next one is. */
+static void test_timers(void **state)
+{
+    static const struct {
+        struct plan plan;
+        int64_t next_due; /* before */
+        int64_t after;
+    } rows[] = {
+        {{.again = AGAIN_NEVER}, 0, -1},
+        {{.again = AGAIN_NEVER, .wake_ms = 500}, 0, 500},
+        {{.again = AGAIN_NOW}, 0, 0},
+        {{.again = AGAIN_INTERVAL, .stepped = true}, 0, INTERVAL - 10},
+        {{.again = AGAIN_INTERVAL}, 0, INTERVAL - 10},
+        {{.again = AGAIN_INTERVAL}, 1500, 490}, /* a step is due before that */
+        {{.again = AGAIN_INTERVAL, .wake_ms = 200}, 1500, 200},
+        {{.again = AGAIN_INTERVAL, .wake_ms = 900}, 1500, 490},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct wake wake = {.next_due = rows[i].next_due};
+        wake_ran(&wake, &rows[i].plan, PHASE_Progressing, 1000, INTERVAL);
+        assert_int_equal(wake_after(&wake, &rows[i].plan, 1000, 1010, INTERVAL), rows[i].after);
+    }
+}
+
+static void test_now_has_an_end(void **state)
+{
+    const struct plan now = {.again = AGAIN_NOW}, rest = {.again = AGAIN_NEVER};
+    struct wake wake = {0};
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        wake_ran(&wake, &now, PHASE_Progressing, 0, INTERVAL);
+        assert_int_equal(wake_after(&wake, &now, 0, 0, INTERVAL), 0);
+        assert_false(wake_is_restless(&wake));
+    }
+    wake_ran(&wake, &now, PHASE_Progressing, 0, INTERVAL);
+    assert_true(wake_is_restless(&wake));
+    assert_int_equal(wake_after(&wake, &now, 0, 0, INTERVAL), INTERVAL);
+    wake_ran(&wake, &rest, PHASE_Progressing, 0, INTERVAL);
+    assert_false(wake_is_restless(&wake));
+}
+
+static void test_due(void **state)
+{
+    struct wake wake = {.next_due = 1000};
+
+    (void)state;
+    assert_false(wake_is_due(&wake, PHASE_Progressing, 999, INTERVAL));
+    assert_true(wake_is_due(&wake, PHASE_Progressing, 1000, INTERVAL));
+    assert_true(wake_is_due(&wake, PHASE_Failed, 999, INTERVAL));
+    wake.next_due = 10 * INTERVAL; /* the interval was an hour */
+    assert_false(wake_is_due(&wake, PHASE_Progressing, 0, INTERVAL));
+    assert_true(wake_is_due(&wake, PHASE_Progressing, INTERVAL, INTERVAL));
+}
+
+static void test_status(void **state)
+{
+    static const struct {
+        enum phase phase;
+        bool reads_status, hears;
+    } rows[] = {
+        {PHASE_Succeeded, false, false},  {PHASE_Initialized, false, false},
+        {PHASE_Failed, false, false},     {PHASE_Failed, true, true},
+        {PHASE_Initialized, true, true},  {PHASE_Progressing, false, true},
+        {PHASE_Terminating, false, true}, {PHASE_NONE, false, true},
+    };
+    struct wake wake = {0};
+
+    (void)state;
+    assert_true(wake_hears_status(&wake));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct plan plan = {.reads_status = rows[i].reads_status};
+        wake_ran(&wake, &plan, rows[i].phase, 0, INTERVAL);
+        assert_int_equal(wake_hears_status(&wake), rows[i].hears);
+    }
+    wake_forget(&wake);
+    assert_true(wake_hears_status(&wake));
+}
+
+static void test_sleep(void **state)
+{
+    (void)state;
+    assert_true(wake_sleeps(&(struct plan){.again = AGAIN_NEVER}));
+    assert_false(wake_sleeps(&(struct plan){.again = AGAIN_NEVER, .wake_ms = 1}));
+    assert_false(wake_sleeps(&(struct plan){.again = AGAIN_NOW}));
+    assert_false(wake_sleeps(&(struct plan){.again = AGAIN_INTERVAL}));
+}
+
+static void test_news(void **state)
+{
+    static const struct {
+        struct wake_change change;
+        bool hears;
+        enum wake_news news;
+    } rows[] = {
+        {{.known = "5", .now = "5"}, true, WAKE_ECHO},
+        {{.known = "5", .now = "6"}, false, WAKE_NEWS},
+        {{.known = "5", .now = ""}, false, WAKE_NEWS},
+        {{.known = NULL, .now = "5"}, false, WAKE_NEWS},
+        {{.known = "6", .previous = "5", .now = "5"}, true, WAKE_PAST},
+        {{.known = "5", .now = "6", .status_only = true}, false, WAKE_STATUS},
+        {{.known = "5", .now = "6", .status_only = true}, true, WAKE_NEWS},
+        {{.known = "5", .now = "6", .status_only = true, .is_canary = true}, false, WAKE_NEWS},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_int_equal(wake_news(&rows[i].change, rows[i].hears), rows[i].news);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_timers), cmocka_unit_test(test_now_has_an_end),
+        cmocka_unit_test(test_due),    cmocka_unit_test(test_status),
+        cmocka_unit_test(test_sleep),  cmocka_unit_test(test_news),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

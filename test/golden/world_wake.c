@@ -1,0 +1,74 @@
+#include "world_wake.h"
+
+#include <string.h>
+
+/* What a watch tells of more than status: all but what each write changes. */
+static const char *spec_of(struct world *world, struct json_object *object)
+{
+    struct json_object *copy = json_copy(world->arena, object);
+
+    json_object_object_del(copy, "status");
+    json_object_object_del(json_sub(copy, "metadata"), "resourceVersion");
+    json_object_object_del(json_sub(copy, "metadata"), "generation");
+    return json_text_sorted(world->arena, copy);
+}
+
+void world_wake_changed(struct world *world, const char *key, struct json_object *before,
+                        struct json_object *after)
+{
+    struct wake_change change = {
+        .known = "before",
+        .now = world->performing ? "before" : "after",
+        .status_only =
+            before && after && strcmp(spec_of(world, before), spec_of(world, after)) == 0,
+        .is_canary = strcmp(key, "canaries/podinfo") == 0,
+    };
+
+    if (before && after && json_same(before, after))
+        return;
+    if (!change.is_canary && !json_at(world->depends, key, NULL))
+        return;
+    if (wake_news(&change, wake_hears_status(&world->wake)) == WAKE_NEWS)
+        world->woken = true;
+}
+
+void world_wake_begin(struct world *world)
+{
+    world->depends = json_own(world->arena, json_object_new_object());
+    world->woken = false;
+    world->timer_at = -1;
+}
+
+void world_wake_asked(struct world *world, const char *key)
+{
+    json_set_bool(world->depends, key, true);
+}
+
+void world_wake_planned(struct world *world, const struct tick *tick)
+{
+    world->plan = *tick->plan;
+    world->performing = true;
+}
+
+void world_wake_end(struct world *world, int64_t interval_ms)
+{
+    enum phase phase = phase_parse(world_phase(world));
+    int64_t now = world->now_ms;
+
+    world->performing = false;
+    wake_ran(&world->wake, &world->plan, phase, now, interval_ms);
+    int64_t wait = wake_after(&world->wake, &world->plan, now, now, interval_ms);
+    world->timer_at = wait < 0 ? -1 : now + wait;
+    /* A tick that was cut off is another process's first. */
+    world->woken = world->crashed;
+}
+
+const char *world_turn(struct world *world)
+{
+    bool is_time = world->timer_at >= 0 && world->timer_at <= world->now_ms;
+
+    if (!world->woken && !is_time && world->depends)
+        return "asleep\n";
+    world->due = wake_is_due(&world->wake, phase_parse(world_phase(world)), world->now_ms, 60000);
+    return world_tick(world);
+}
