@@ -142,6 +142,7 @@ static void end_care(struct engine *engine, const struct digest *digest)
     free(key);
     log_info("canary_gone", NULL, "the canary was deleted", LOG_STR("name", digest->name),
              LOG_STR("namespace", digest->namespace_));
+    job_gone(care->job);
     job_free(care->job);
     free(care);
     if (engine->first)

@@ -374,6 +374,32 @@ static void a_canary_that_is_deleted_and_cannot_be_read_is_let_go(void **state)
     assert_true(told(f, "spec.targetRef.name"));
 }
 
+static enum verdict rule_let_go(struct fixture *f, struct tick *tick)
+{
+    struct json_object *patch = json_own(f->arena, json_object_new_object());
+
+    json_set(json_sub(patch, "metadata"), "finalizers", NULL);
+    plan_patch(tick, &tick_canaries, "test", "podinfo", patch);
+    plan_event(tick, "Normal", PHASE_Terminating, "let go");
+    plan_status(tick, patch);
+    plan_event(tick, "Normal", PHASE_Terminating, "never so far");
+    return VERDICT_STOP;
+}
+
+/* The watch is quicker than the answer to the write that let the Canary go. */
+static void the_end_of_a_canary_is_told(void **state)
+{
+    struct fixture *f = *state;
+    f->rule = rule_let_go;
+    f->deleting = true;
+    f->deaf = true;
+    run_engine(f, false);
+    assert_int_equal(f->decided, 1);
+    assert_true(told(f, "let go"));
+    assert_false(told(f, "never so far"));
+    assert_int_equal(noted(f, "write status"), 0);
+}
+
 /* Deleted between the read and the write: nothing to complain about. */
 static void a_canary_that_goes_under_a_write_is_left_alone(void **state)
 {
@@ -428,6 +454,7 @@ int main(void)
         CASE(a_canary_that_is_deleted_needs_no_analysis),
         CASE(a_canary_that_is_deleted_and_cannot_be_read_is_let_go),
         CASE(a_canary_that_goes_under_a_write_is_left_alone),
+        CASE(the_end_of_a_canary_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,7 @@ struct fixture {
     bool no_things; /* their resource is not installed */
     bool ask_ready;
     bool late_list; /* things are listed after one was read, which is gone by then */
+    bool deaf;      /* the Canary goes with its finalizer, which only the watch says */
     struct http_conn_request *held;
     /* what happened */
     char *log[MAX_LOG];
@@ -243,6 +244,9 @@ static void patch_status(void *arg, struct http_conn_request *req)
     http_reply_json(req, 200, canary_text(f));
 }
 
+static MAYBE_UNUSED void tell_watch(struct fixture *f, const char *type);
+static void on_held_gone(void *arg);
+
 /* The last finalizer has gone, and the Canary with it. */
 static void patch_canary(void *arg, struct http_conn_request *req)
 {
@@ -254,6 +258,12 @@ static void patch_canary(void *arg, struct http_conn_request *req)
         return;
     f->version++;
     f->gone = true;
+    if (f->deaf) {
+        f->held = req;
+        http_req_on_gone(req, on_held_gone, f);
+        tell_watch(f, "DELETED");
+        return;
+    }
     http_reply_json(req, 200, canary_text(f));
 }
 

@@ -99,6 +99,11 @@ static void drop_run(struct job *job)
     job->tick = NULL;
 }
 
+void job_gone(struct job *job)
+{
+    perform_gone(job->perform);
+}
+
 void job_free(struct job *job)
 {
     if (!job)

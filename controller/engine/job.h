@@ -29,6 +29,8 @@ struct job_owner {
 
 /* The owner must outlive the job. */
 struct job *job_new(const struct job_owner *owner, const char *namespace_, const char *name);
+/* The Canary is gone: what its last plan has still to tell is told. Then comes job_free(). */
+void job_gone(struct job *job);
 void job_free(struct job *job); /* cancels what is under way; ended is not called */
 const char *job_namespace(const struct job *job);
 const char *job_name(const struct job *job);

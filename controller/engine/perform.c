@@ -291,6 +291,22 @@ enum perform_state perform_start(struct engine_context *context, struct deps *de
     return state;
 }
 
+void perform_gone(struct perform *perform)
+{
+    const struct effect *effect = perform ? perform->effect : NULL;
+
+    if (!effect || !perform->call || effect->kind != EFFECT_PATCH ||
+        effect->resource != &tick_canaries)
+        return;
+    perform->effect = effect->next;
+    while (perform->effect && !is_write(perform->effect->kind) &&
+           perform->effect->kind != EFFECT_HOOK &&
+           perform->context->may_write(perform->context->may_write_arg)) {
+        do_at_once(perform);
+        perform->effect = perform->effect->next;
+    }
+}
+
 void perform_cancel(struct perform *perform)
 {
     if (!perform)

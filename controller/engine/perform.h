@@ -24,6 +24,10 @@ enum perform_state {
 enum perform_state perform_start(struct engine_context *context, struct deps *deps,
                                  struct tick *tick, perform_done_fn done, void *arg,
                                  struct perform **out);
+/* The Canary has gone while the plan was carried out. When it was the plan's own write that let it
+ * go, what tells of it is told now: its answer may come later than the watch's news. To be
+ * cancelled all the same. */
+void perform_gone(struct perform *perform);
 void perform_cancel(struct perform *perform);
 
 /* A Kubernetes Event, a log line and the event receivers: also for what the engine itself has to
