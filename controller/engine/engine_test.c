@@ -132,6 +132,20 @@ static void an_unreachable_api_holds_and_goes_on(void **state)
     assert_true(noted(f, "read canary") >= 5);
 }
 
+/* A restart loses every sample; a dashboard must not wait for the next release. */
+static void a_canary_that_rests_has_its_gauges(void **state)
+{
+    struct fixture *f = *state;
+    f->phase = "Failed";
+    run_engine(f, false);
+    assert_non_null(
+        strstr(f->metrics, "flagger_canary_status{name=\"podinfo\",namespace=\"test\"} 2\n"));
+    assert_non_null(
+        strstr(f->metrics,
+               "flagger_canary_weight{workload=\"podinfo-primary\",namespace=\"test\"} 100\n"));
+    assert_int_equal(noted(f, "write status"), 0);
+}
+
 static void what_is_absent_is_asked_once(void **state)
 {
     struct fixture *f = *state;
@@ -435,6 +449,7 @@ int main(void)
         CASE(a_failed_write_is_told_and_derived_anew),
         CASE(a_failure_that_lasts_is_told_once),
         CASE(an_unreachable_api_holds_and_goes_on),
+        CASE(a_canary_that_rests_has_its_gauges),
         CASE(what_is_absent_is_asked_once),
         CASE(steps_come_once_an_interval),
         CASE(a_rule_is_woken_before_the_interval),

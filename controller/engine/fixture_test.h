@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/expo.h"
 #include "base/json.h"
 #include "decide/decide.h"
 #include "engine/engine.h"
@@ -36,6 +37,8 @@ struct fixture {
     /* the cluster */
     int version; /* resourceVersion of everything */
     bool gone;
+    const char *phase;       /* status.phase */
+    const char *metrics;     /* what /metrics said at the end */
     const char *interval;    /* spec.analysis.interval */
     const char *target;      /* spec.targetRef.name */
     bool deleting;           /* and waits for our finalizer */
@@ -120,13 +123,13 @@ static const char *named_canary_text(struct fixture *f, const char *name)
                         "\"interval\":\"%s\",\"threshold\":1,"
                         "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
                         "127.0.0.1:%d/hook\"%s}]}},"
-                        "\"status\":{\"phase\":\"Progressing\"}}",
+                        "\"status\":{\"phase\":\"%s\"}}",
                         name, f->version,
                         f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
                                       "\"finalizers\":[\"finalizer.flagger.app\"]"
                                     : "",
                         f->target, f->interval, http_server_port(f->server),
-                        f->hook_fields ? f->hook_fields : "");
+                        f->hook_fields ? f->hook_fields : "", f->phase);
 }
 
 static const char *canary_text(struct fixture *f)
@@ -371,6 +374,11 @@ static void on_drain(void *arg)
     f->ticker = NULL;
     if (f->ask_ready && engine_ready(f->engine))
         note(f, "ready");
+    struct buf metrics;
+    buf_init(&metrics, 1 << 20);
+    expo_write(&metrics);
+    f->metrics = arena_strndup(f->arena, metrics.data, metrics.len);
+    buf_fini(&metrics);
     engine_free(f->engine);
     f->engine = NULL;
     kube_client_free(f->kube);
@@ -394,6 +402,7 @@ static int set_up(void **state)
     fixture = (struct fixture){.loop = loop_new(5000),
                                .arena = arena_new(),
                                .version = 10,
+                               .phase = "Progressing",
                                .interval = "1s",
                                .target = "podinfo",
                                .rule = rule_rest,

@@ -54,17 +54,17 @@ void gauges_total(const char *namespace_, int delta)
     expo_add(&total, delta, namespace_);
 }
 
-void gauges_forget(const char *name, const char *target, const char *namespace_)
+void gauges_forget(const char *target, const char *namespace_)
 {
     char primary[300];
     snprintf(primary, sizeof(primary), "%s-primary", target);
     expo_forget(&status, target, namespace_);
     expo_forget(&weight, target, namespace_);
     expo_forget(&weight, primary, namespace_);
-    expo_forget(&duration, name, namespace_);
-    expo_forget_all(&analysis, name, namespace_);
-    expo_forget_all(&successes, name, namespace_);
-    expo_forget_all(&failures, name, namespace_);
+    expo_forget(&duration, target, namespace_);
+    expo_forget_all(&analysis, target, namespace_);
+    expo_forget_all(&successes, target, namespace_);
+    expo_forget_all(&failures, target, namespace_);
 }
 
 void gauges_status(const struct canary *canary, enum phase phase)
@@ -81,19 +81,29 @@ void gauges_weights(const struct canary *canary, int primary_weight, int canary_
     expo_set(&weight, canary_weight, canary->target.name, canary->namespace_);
 }
 
+void gauges_canary(const struct canary *canary)
+{
+    int weight_now = canary->status.canary_weight;
+
+    if (canary->status.phase == PHASE_NONE)
+        return;
+    gauges_status(canary, canary->status.phase);
+    gauges_weights(canary, 100 - weight_now, weight_now);
+}
+
 void gauges_analysis(const struct canary *canary, const char *metric, double value)
 {
-    expo_set(&analysis, value, canary->name, canary->namespace_, metric);
+    expo_set(&analysis, value, canary->target.name, canary->namespace_, metric);
 }
 
 void gauges_tick_seconds(const struct canary *canary, double seconds)
 {
-    expo_observe(&duration, seconds, canary->name, canary->namespace_);
+    expo_observe(&duration, seconds, canary->target.name, canary->namespace_);
 }
 
 void gauges_outcome(const struct canary *canary, bool success, const char *how)
 {
-    expo_add(success ? &successes : &failures, 1, canary->name, canary->namespace_,
+    expo_add(success ? &successes : &failures, 1, canary->target.name, canary->namespace_,
              strategy_name(canary->strategy), how);
 }
 

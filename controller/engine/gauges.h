@@ -1,4 +1,5 @@
-/* The controller's own metrics, with Flagger's names and labels (contract/metrics.md §5). */
+/* The controller's own metrics, with Flagger's names and labels (contract/metrics.md §5):
+ * `name` is the target's. */
 #ifndef ENGINE_GAUGES_H
 #define ENGINE_GAUGES_H
 
@@ -6,8 +7,10 @@
 
 void gauges_info(const char *version, const char *mesh_provider);
 void gauges_total(const char *namespace_, int delta);
-/* Removes every sample of a Canary that is gone. */
-void gauges_forget(const char *name, const char *target, const char *namespace_);
+/* Removes every sample of a target that no Canary releases any more. */
+void gauges_forget(const char *target, const char *namespace_);
+/* What the status says; nothing of a Canary that has none yet. */
+void gauges_canary(const struct canary *canary);
 void gauges_status(const struct canary *canary, enum phase phase);
 void gauges_weights(const struct canary *canary, int primary, int canary_weight);
 void gauges_analysis(const struct canary *canary, const char *metric, double value);

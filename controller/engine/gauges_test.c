@@ -26,7 +26,7 @@ static void a_deleted_canary_leaves_no_sample(void **state)
     gauges_tick_seconds(&canary, 0.1);
     gauges_outcome(&canary, true, "completed");
     gauges_outcome(&canary, false, "completed");
-    gauges_forget("web", "podinfo", "test");
+    gauges_forget("podinfo", "test");
     struct buf out;
     buf_init(&out, 65536);
     expo_write(&out);
@@ -37,8 +37,63 @@ static void a_deleted_canary_leaves_no_sample(void **state)
     expo_reset();
 }
 
+/* Dashboards made for Flagger join these by the target's name. */
+static void samples_have_flaggers_labels(void **state)
+{
+    static const char *const lines[] = {
+        "flagger_canary_status{name=\"podinfo\",namespace=\"test\"} 2\n",
+        "flagger_canary_weight{workload=\"podinfo\",namespace=\"test\"} 10\n",
+        "flagger_canary_weight{workload=\"podinfo-primary\",namespace=\"test\"} 90\n",
+        "flagger_canary_metric_analysis{name=\"podinfo\",namespace=\"test\",metric=\"errors\"} "
+        "3\n",
+        "flagger_canary_duration_seconds_count{name=\"podinfo\",namespace=\"test\"} 1\n",
+        "flagger_canary_successes_total{name=\"podinfo\",namespace=\"test\","
+        "deployment_strategy=\"canary\",analysis_status=\"skipped\"} 1\n",
+        "flagger_canary_failures_total{name=\"podinfo\",namespace=\"test\","
+        "deployment_strategy=\"canary\",analysis_status=\"completed\"} 1\n",
+    };
+    struct canary canary = {.name = "web",
+                            .namespace_ = "test",
+                            .target = {.kind = "Deployment", .name = "podinfo"},
+                            .status = {.phase = PHASE_Failed, .canary_weight = 10}};
+    struct buf out;
+
+    (void)state;
+    gauges_canary(&canary);
+    gauges_analysis(&canary, "errors", 3);
+    gauges_tick_seconds(&canary, 0.1);
+    gauges_outcome(&canary, true, "skipped");
+    gauges_outcome(&canary, false, "completed");
+    buf_init(&out, 65536);
+    expo_write(&out);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        if (!strstr(out.data, lines[i]))
+            fail_msg("%s is not in\n%s", lines[i], out.data);
+    }
+    buf_fini(&out);
+    expo_reset();
+}
+
+static void a_canary_without_a_status_has_no_sample(void **state)
+{
+    struct canary canary = {.name = "web", .namespace_ = "test", .target = {.name = "podinfo"}};
+    struct buf out;
+
+    (void)state;
+    gauges_canary(&canary);
+    buf_init(&out, 65536);
+    expo_write(&out);
+    assert_null(strstr(out.data, "podinfo"));
+    buf_fini(&out);
+    expo_reset();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_deleted_canary_leaves_no_sample)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_deleted_canary_leaves_no_sample),
+        cmocka_unit_test(samples_have_flaggers_labels),
+        cmocka_unit_test(a_canary_without_a_status_has_no_sample),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,7 +114,7 @@ void job_free(struct job *job)
     targets_release(job->owner->targets, job->claim, job->label);
     gauges_total(job->namespace_, -1);
     if (job->target)
-        gauges_forget(job->name, job->target, job->namespace_);
+        gauges_forget(job->target, job->namespace_);
     free(job->namespace_);
     free(job->name);
     free(job->label);
@@ -460,7 +460,7 @@ static void claim_target(struct job *job)
     if (job->claim && strcmp(job->claim, claim) == 0)
         return;
     if (job->target)
-        gauges_forget(job->name, job->target, job->namespace_);
+        gauges_forget(job->target, job->namespace_);
     targets_release(job->owner->targets, job->claim, job->label);
     free(job->claim);
     free(job->target);
@@ -509,6 +509,7 @@ static void start_tick(struct job *job, struct json_object *tree)
         return;
     }
     claim_target(job);
+    gauges_canary(&job->canary); /* also of one that rests: a restart has lost them */
     warn_of_unverified_secrets(job);
     job_set_state(job, JOB_GATHERING);
     if (job->tick && generation == job->canary.generation) {
