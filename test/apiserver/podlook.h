@@ -1,0 +1,21 @@
+/* What the pretend node reads of a pod, and when such a pod is ready. Pure. */
+#ifndef APISERVER_PODLOOK_H
+#define APISERVER_PODLOOK_H
+
+#include "base/json.h"
+
+struct podlook {
+    const char *node; /* NULL: bound to none yet */
+    bool deleting;
+    bool running, ready; /* as its status says */
+    bool never;          /* its image crashes */
+    bool held;           /* an annotation says that it is not ready */
+    int64_t delay_ms;    /* of the readiness probe */
+};
+
+/* Texts are borrowed from the pod. */
+void podlook_read(struct arena *arena, struct json_object *pod, struct podlook *out);
+/* Whether it is ready after it has run for so long. */
+bool podlook_ready(const struct podlook *look, int64_t running_for_ms);
+
+#endif

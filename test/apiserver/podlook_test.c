@@ -1,0 +1,67 @@
+#include "apiserver/podlook.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+    const char *pod;
+    bool bound, deleting, ready_at_0, ready_at_3000;
+} cases[] = {
+    {"{\"spec\":{\"containers\":[{\"image\":\"demo-app:1.0.0\"}]}}", false, false, true, true},
+    {"{\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"image\":\"demo-app:1.0.0-crash\"}]}}", true,
+     false, false, false},
+    {"{\"metadata\":{\"deletionTimestamp\":\"2026-11-22T09:00:00Z\"},\"spec\":{\"nodeName\":\"n\","
+     "\"containers\":[{\"image\":\"nginx\",\"readinessProbe\":{\"initialDelaySeconds\":3}}]}}",
+     true, true, false, true},
+    {"{\"metadata\":{\"annotations\":{\"test.flagger.app/ready\":\"false\"}},"
+     "\"spec\":{\"containers\":[{\"image\":\"nginx\"}]}}",
+     false, false, false, false},
+    {"{}", false, false, true, true},
+};
+
+static void a_pod_is_ready_as_its_image_probe_and_annotation_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct json_object *pod = NULL;
+        struct podlook look;
+        assert_int_equal(
+            json_parse(arena, cases[i].pod, strlen(cases[i].pod), JSON_MAX_BYTES, &pod, NULL),
+            ERR_OK);
+        podlook_read(arena, pod, &look);
+        assert_int_equal(look.node != NULL, cases[i].bound);
+        assert_int_equal(look.deleting, cases[i].deleting);
+        assert_int_equal(podlook_ready(&look, 0), cases[i].ready_at_0);
+        assert_int_equal(podlook_ready(&look, 3000), cases[i].ready_at_3000);
+        assert_false(look.running);
+        arena_free(arena);
+    }
+}
+
+static void its_status_is_read(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
+                               "\"Ready\",\"status\":\"True\"}]}}";
+    struct arena *arena = arena_new();
+    struct json_object *pod = NULL;
+    struct podlook look;
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
+    podlook_read(arena, pod, &look);
+    assert_true(look.running);
+    assert_true(look.ready);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_is_ready_as_its_image_probe_and_annotation_say),
+        cmocka_unit_test(its_status_is_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
