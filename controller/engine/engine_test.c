@@ -92,6 +92,32 @@ static void a_conflict_decides_again_and_calls_no_hook_twice(void **state)
     assert_int_equal(f->hooks, 1);
 }
 
+/* The rules of a deletion look at the Canary through a view of their own. */
+static enum verdict rule_view_the_canary(struct fixture *f, struct tick *tick)
+{
+    struct canary *view = ARENA_NEW(tick->arena, struct canary);
+
+    *view = *tick->canary;
+    view->target.kind = "View";
+    note(f, "seen %s %s", tick->canary->resource_version, tick->canary->target.kind);
+    tick->canary = view;
+    plan_a_status(f, tick);
+    return VERDICT_STOP;
+}
+
+static void after_a_conflict_the_rules_see_the_canary_as_it_is_now(void **state)
+{
+    struct fixture *f = *state;
+    f->rule = rule_view_the_canary;
+    f->fail_writes = 1;
+    f->fail_status = 409;
+    f->moves_on_failure = true;
+    f->stop_after = 2;
+    run_engine(f, false);
+    assert_int_equal(noted(f, "seen 10 Deployment"), 1);
+    assert_int_equal(noted(f, "seen 11 Deployment"), 1);
+}
+
 static void a_failed_write_is_told_and_derived_anew(void **state)
 {
     struct fixture *f = *state;
@@ -446,6 +472,7 @@ int main(void)
         CASE(a_canary_is_read_once_and_then_left_alone),
         CASE(our_own_status_write_does_not_wake_it),
         CASE(a_conflict_decides_again_and_calls_no_hook_twice),
+        CASE(after_a_conflict_the_rules_see_the_canary_as_it_is_now),
         CASE(a_failed_write_is_told_and_derived_anew),
         CASE(a_failure_that_lasts_is_told_once),
         CASE(an_unreachable_api_holds_and_goes_on),

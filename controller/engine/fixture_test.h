@@ -49,6 +49,7 @@ struct fixture {
     int fail_reads, fail_writes; /* the next so many answer with the status */
     int fail_status;
     bool gone_on_failure;  /* the Canary */
+    bool moves_on_failure; /* the Canary's version: somebody else has written it */
     int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0: none */
     int requests;
     bool twin;      /* a second Canary, with the same target */
@@ -215,6 +216,7 @@ static bool fails(struct fixture *f, int *left, struct http_conn_request *req)
         return false;
     (*left)--;
     f->gone = f->gone_on_failure;
+    f->version += f->moves_on_failure;
     http_reply_json(
         req, f->fail_status,
         arena_printf(

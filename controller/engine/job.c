@@ -515,6 +515,7 @@ static void start_tick(struct job *job, struct json_object *tree)
     if (job->tick && generation == job->canary.generation) {
         /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */
         facts_forget_objects(job->tick);
+        tick_see(job->tick, &job->canary);
     } else {
         bool due = is_due(job);
         struct engine_context *context = job->owner->context;

@@ -24,14 +24,19 @@ struct tick *tick_new(struct arena *arena, const struct canary *canary,
     *tick = (struct tick){
         .arena = arena,
         .now_ms = now_ms,
-        .canary = canary,
         .settings = settings,
-        .provider = canary->provider ? canary->provider : settings->mesh_provider,
         .due = due,
-        .kind = canary->target.kind,
     };
+    tick_see(tick, canary);
     tick_reset(tick);
     return tick;
+}
+
+void tick_see(struct tick *tick, const struct canary *canary)
+{
+    tick->canary = canary;
+    tick->provider = canary->provider ? canary->provider : tick->settings->mesh_provider;
+    tick->kind = canary->target.kind;
 }
 
 void tick_reset(struct tick *tick)

@@ -68,6 +68,8 @@ struct tick {
 /* canary and settings must outlive the tick; the plan starts empty. Lives in the arena. */
 struct tick *tick_new(struct arena *arena, const struct canary *canary,
                       const struct settings *settings, int64_t now_ms, bool due);
+/* The Canary as it was read now, in place of what the tick knew of it; the facts stay. */
+void tick_see(struct tick *tick, const struct canary *canary);
 /* Empties needs and plan, keeps facts: before each further decide(). */
 void tick_reset(struct tick *tick);
 /* How often a Canary is looked at: analysis.interval, not below the settings' floor; the floor
