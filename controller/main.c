@@ -1,6 +1,7 @@
 /* flagger-controller: options and wiring. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/expo.h"
@@ -259,7 +260,8 @@ static const struct option_program program = {
 
 struct controller {
     struct loop *loop;
-    struct http_client *http;
+    struct http_client *api;     /* of the Kubernetes API: few connections, much used */
+    struct http_client *outside; /* webhooks and metrics: as many as there are calls */
     struct kube_client *kube;
     struct engine *engine;
     struct lease *lease;
@@ -316,8 +318,9 @@ static void close_clients(void *arg)
     controller->lease = NULL;
     kube_client_free(controller->kube);
     controller->kube = NULL;
-    http_client_free(controller->http);
-    controller->http = NULL;
+    http_client_free(controller->api);
+    http_client_free(controller->outside);
+    controller->api = controller->outside = NULL;
 }
 
 /* Watches never end by themselves: everything that keeps the loop alive is closed here, the lease
@@ -364,6 +367,29 @@ static int fail(const struct errinfo *ei)
     return 1;
 }
 
+/*
+ * Nobody waits for somebody else's hook: each call has a connection. What bounds them is only how
+ * many files this process may open, less those that everything else needs; the few that are more
+ * wait for their turn with their time-out untouched.
+ */
+static struct http_client *new_outside(struct loop *loop)
+{
+    enum { ELSE = 256, LEAST = 64, MOST = 4096 };
+    struct rlimit files = {.rlim_cur = 1024};
+    struct http_client_options options = {
+        .max_per_host = -1, .max_total = -1, .user_agent = "flagger-controller"};
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+            getrlimit(RLIMIT_NOFILE, &files);
+    }
+    options.max_calls = MOST;
+    if (files.rlim_cur < MOST + ELSE)
+        options.max_calls = files.rlim_cur < LEAST + ELSE ? LEAST : (int)files.rlim_cur - ELSE;
+    return http_client_new(loop, &options);
+}
+
 static int run(struct arena *arena)
 {
     struct errinfo ei = {0};
@@ -374,16 +400,17 @@ static int run(struct arena *arena)
         return fail(&ei);
     struct settings settings = read_settings(arena);
     struct controller controller = {.loop = loop_new(20000)};
-    controller.http = http_client_new(
+    controller.api = http_client_new(
         controller.loop, &(struct http_client_options){.user_agent = "flagger-controller"});
+    controller.outside = new_outside(controller.loop);
     controller.kube = kube_client_new(
-        controller.loop, controller.http, &config,
+        controller.loop, controller.api, &config,
         &(struct kube_client_options){
             .qps = opt.qps, .burst = (int)opt.burst, .user_agent = "flagger-controller"});
     controller.engine =
         engine_new(&(struct engine_options){.loop = controller.loop,
                                             .kube = controller.kube,
-                                            .http = controller.http,
+                                            .http = controller.outside,
                                             .settings = &settings,
                                             .namespace_ = or_null(opt.namespace_),
                                             .event_webhook = or_null(opt.event_webhook),

@@ -22,11 +22,11 @@ enum {
 };
 
 /*
- * QUEUED: curl does not have it yet, see http_send(). RUNNING: curl has it. ENDING: its result is
- * known and done follows from the loop. A call in QUEUED or ENDING is on the client's to-do list,
- * one in RUNNING on the running list.
+ * QUEUED: curl does not have it yet, see http_send(). WAITING: nor may it have it, for max_calls
+ * others are under way. RUNNING: curl has it. ENDING: its result is known and done follows from the
+ * loop. A call in QUEUED or ENDING is on the client's to-do list, the others on a list each.
  */
-enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_ENDING };
+enum call_state { CALL_QUEUED, CALL_WAITING, CALL_RUNNING, CALL_ENDING };
 
 struct http_call {
     struct http_result result;
@@ -39,6 +39,7 @@ struct http_call {
     const char *label;
     struct errinfo info;
     struct buf body;
+    size_t held; /* bytes of it that the client counts */
     size_t header_bytes;
     struct timer *deadline;
     struct timer *idle;
@@ -61,11 +62,13 @@ struct http_client {
     struct engine *calls; /* capped: a burst of calls must not open a connection each */
     struct engine
         *streams; /* not capped: a stream holds its connection for hours and must starve nobody */
-    struct call_list todo;
-    struct call_list running;
+    struct call_list todo, waiting, running;
     struct timer *kick;
     char *user_agent;
     size_t active;
+    size_t held;   /* bytes of answers */
+    int turns;     /* calls but streams that curl has */
+    int max_calls; /* 0: no limit */
     int depth; /* http_client_free() inside a callback takes effect when the callback has returned
                 */
     bool freeing;
@@ -86,22 +89,23 @@ static void client_kick(struct http_client *client)
         client->kick = timer_start(client->loop, 0, 0, on_kick, client);
 }
 
+static struct call_list *list_of(struct http_client *client, enum call_state state)
+{
+    if (state == CALL_WAITING)
+        return &client->waiting;
+    return state == CALL_RUNNING ? &client->running : &client->todo;
+}
+
 static void call_set_state(struct http_call *call, enum call_state state)
 {
     struct http_client *client = call->client;
 
     assert(state > call->state);
-    if (call->state == CALL_RUNNING)
-        TAILQ_REMOVE(&client->running, call, link);
-    else
-        TAILQ_REMOVE(&client->todo, call, link);
+    TAILQ_REMOVE(list_of(client, call->state), call, link);
     call->state = state;
-    if (state == CALL_RUNNING) {
-        TAILQ_INSERT_TAIL(&client->running, call, link);
-    } else {
-        TAILQ_INSERT_TAIL(&client->todo, call, link);
+    TAILQ_INSERT_TAIL(list_of(client, state), call, link);
+    if (state == CALL_ENDING)
         client_kick(client);
-    }
 }
 
 /* Decides the result, once; done follows from the loop. */
@@ -174,8 +178,15 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
         call_end(call, ERR_CANCELLED, "ended by the receiver");
         return CURL_WRITEFUNC_ERROR;
     }
-    if (buf_add(&call->body, data, len))
+    if (call->client->held + len > HTTP_MAX_HELD) {
+        call_end(call, ERR_RETRY, "too many long answers come at once");
+        return CURL_WRITEFUNC_ERROR;
+    }
+    if (buf_add(&call->body, data, len)) {
+        call->held += len;
+        call->client->held += len;
         return len;
+    }
     if (call->state != CALL_ENDING) {
         call->result.err =
             err_set(&call->info, ERR_INVALID, "%s: the answer is longer than %zu bytes",
@@ -257,15 +268,16 @@ static void call_finish(struct http_call *call)
 {
     struct http_client *client = call->client;
 
-    if (call->state == CALL_RUNNING)
-        TAILQ_REMOVE(&client->running, call, link);
-    else
-        TAILQ_REMOVE(&client->todo, call, link);
+    TAILQ_REMOVE(list_of(client, call->state), call, link);
     /* From here on http_cancel() finds nothing to do. */
     call->state = CALL_ENDING;
     TAILQ_INSERT_HEAD(&client->running, call, link);
     if (call->added)
         engine_remove(call->engine, call->easy);
+    if (call->added && call->engine == client->calls)
+        client->turns--;
+    if (!TAILQ_EMPTY(&client->waiting))
+        client_kick(client);
     timer_stop(call->deadline);
     timer_stop(call->idle);
     fill_result(call);
@@ -273,6 +285,7 @@ static void call_finish(struct http_call *call)
     call->done(call->arg, &call->result);
     TAILQ_REMOVE(&client->running, call, link);
     client->active--;
+    client->held -= call->held;
     curl_easy_cleanup(call->easy);
     client_lists_fini(&call->lists);
     buf_fini(&call->body);
@@ -292,9 +305,31 @@ static void on_engine_done(void *arg, CURL *easy, CURLcode code)
     call_finish(call);
 }
 
+static bool has_turn(const struct http_client *client)
+{
+    return client->max_calls == 0 || client->turns < client->max_calls;
+}
+
+/* Nobody overtakes those that wait, but streams, which need no turn. */
+static bool may_start(const struct http_call *call)
+{
+    return call->engine == call->client->streams ||
+           (TAILQ_EMPTY(&call->client->waiting) && has_turn(call->client));
+}
+
+/* Its time-outs count from here. */
 static void call_start(struct http_call *call)
 {
+    struct loop *loop = call->client->loop;
+
     call_set_state(call, CALL_RUNNING);
+    call->started_ms = call->last_byte_ms = clock_monotonic_ms();
+    if (call->timeout_ms > 0)
+        call->deadline = timer_start(loop, call->timeout_ms, 0, on_deadline, call);
+    if (call->idle_timeout_ms > 0)
+        call->idle = timer_start(loop, call->idle_timeout_ms, 0, on_idle, call);
+    if (call->engine == call->client->calls)
+        call->client->turns++;
     call->added = true;
     engine_add(call->engine, call->easy);
 }
@@ -311,9 +346,13 @@ static void on_kick(void *arg)
     while (!client->freeing && (call = TAILQ_FIRST(&client->todo))) {
         if (call->state == CALL_ENDING)
             call_finish(call);
-        else
+        else if (may_start(call))
             call_start(call);
+        else
+            call_set_state(call, CALL_WAITING);
     }
+    while (!client->freeing && (call = TAILQ_FIRST(&client->waiting)) && has_turn(client))
+        call_start(call);
     client_leave(client);
 }
 
@@ -342,7 +381,7 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
         .engine = is_stream(request) ? client->streams : client->calls,
         .easy = curl_easy_init(),
         .arena = arena_new(),
-        .started_ms = clock_monotonic_ms(),
+        .started_ms = clock_monotonic_ms(), /* and again when curl gets it */
         .timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_MS,
         .idle_timeout_ms = request->idle_timeout_ms,
         .on_data = request->on_data,
@@ -352,7 +391,6 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
     };
     if (!call->easy)
         abort();
-    call->last_byte_ms = call->started_ms;
     buf_init(&call->body, request->max_body ? request->max_body : HTTP_MAX_BODY);
     set_callbacks(call);
     client->active++;
@@ -365,14 +403,12 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
         call_end(call, err, ei.text);
         return call;
     }
-    if (call->timeout_ms > 0)
-        call->deadline = timer_start(client->loop, call->timeout_ms, 0, on_deadline, call);
-    if (call->idle_timeout_ms > 0)
-        call->idle = timer_start(client->loop, call->idle_timeout_ms, 0, on_idle, call);
     if (engine_busy(call->engine))
         client_kick(client); /* sent from on_data: curl takes no new call before that returns */
-    else
+    else if (may_start(call))
         call_start(call);
+    else
+        call_set_state(call, CALL_WAITING);
     return call;
 }
 
@@ -399,6 +435,12 @@ const char *http_result_header(const struct http_result *result, const char *nam
     return header->value[strspn(header->value, " \t\r\n")] ? header->value : "";
 }
 
+/* 0 is the usual one, below it is none, which the engine calls 0. */
+static long limit(int asked, long usual)
+{
+    return asked < 0 ? 0 : asked ? asked : usual;
+}
+
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options)
 {
     static const struct http_client_options defaults;
@@ -406,17 +448,20 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 
     if (!options)
         options = &defaults;
-    long per_host = options->max_per_host > 0 ? options->max_per_host : MAX_PER_HOST;
-    long total = options->max_total > 0 ? options->max_total : MAX_TOTAL;
+    long per_host = limit(options->max_per_host, MAX_PER_HOST);
+    long total = limit(options->max_total, MAX_TOTAL);
+    long idle = total ? total : MAX_TOTAL;
     curl_global_init(CURL_GLOBAL_DEFAULT);
     *client = (struct http_client){
         .loop = loop,
+        .max_calls = options->max_calls,
         .user_agent =
             heap_strdup(options->user_agent ? options->user_agent : "flagger-c/" FLAGGER_VERSION),
     };
     TAILQ_INIT(&client->todo);
+    TAILQ_INIT(&client->waiting);
     TAILQ_INIT(&client->running);
-    client->calls = client_engine_new(loop, per_host, total, total, on_engine_done, client);
+    client->calls = client_engine_new(loop, per_host, total, idle, on_engine_done, client);
     client->streams = client_engine_new(loop, 0, 0, MAX_IDLE_STREAMS, on_engine_done, client);
     return client;
 }
@@ -426,7 +471,8 @@ static void client_destroy(struct http_client *client)
     struct http_call *call;
 
     client->depth++; /* so that finishing a call does not end here again */
-    while ((call = TAILQ_FIRST(&client->todo)) || (call = TAILQ_FIRST(&client->running))) {
+    while ((call = TAILQ_FIRST(&client->todo)) || (call = TAILQ_FIRST(&client->waiting)) ||
+           (call = TAILQ_FIRST(&client->running))) {
         if (call->state != CALL_ENDING)
             call->result.err =
                 err_set(&call->info, ERR_CANCELLED, "%s: the client is shutting down", call->label);

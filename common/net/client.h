@@ -39,7 +39,8 @@ struct http_tls {
     bool insecure;           /* no verification */
 };
 
-enum { HTTP_MAX_BODY = 4 * 1024 * 1024 };
+/* The longest answer, and the most that the answers of one client hold at once. */
+enum { HTTP_MAX_BODY = 4 * 1024 * 1024, HTTP_MAX_HELD = 256 * 1024 * 1024 };
 
 struct http_request {
     const char *method; /* NULL: GET */
@@ -49,7 +50,7 @@ struct http_request {
     size_t body_len;
     const struct http_tls *tls; /* may be NULL */
     const char *proxy;          /* URL; NULL: the environment's; "" : none */
-    int64_t timeout_ms;         /* whole call, 0: 10 s; -1: none (streams) */
+    int64_t timeout_ms;         /* from its turn to its end, 0: 10 s; -1: none (streams) */
     int64_t connect_timeout_ms; /* 0: 5 s */
     int64_t idle_timeout_ms;    /* stream: no byte for so long ends it with ERR_RETRY; 0: none */
     size_t max_body;            /* 0: HTTP_MAX_BODY; a longer reply is ERR_INVALID */
@@ -82,8 +83,14 @@ const char *http_result_header(const struct http_result *result, const char *nam
 typedef void (*http_done_fn)(void *arg, const struct http_result *result);
 
 struct http_client_options {
-    int max_per_host; /* connections, 0: 8 */
-    int max_total;    /* 0: 256 */
+    int max_per_host; /* connections, 0: 8; -1: no limit */
+    int max_total;    /* 0: 256; -1: no limit */
+    /*
+     * Calls under way at once, streams apart; 0: no limit. A further one waits for its turn, and
+     * its time-out only counts from then on. The connections' limits know no turns: who waits for a
+     * connection spends the time-out on it.
+     */
+    int max_calls;
     const char *user_agent;
 };
 

@@ -82,6 +82,64 @@ static void test_streams_starve_no_call(void **state)
         assert_int_equal(streams[i].err, ERR_CANCELLED);
 }
 
+/* As many connections as there are calls: a hook that hangs holds up no other. */
+static void test_without_a_cap_nobody_waits(void **state)
+{
+    enum { COUNT = 64 };
+    static struct answer held[COUNT];
+    struct fixture f;
+    struct answer a = {0};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    http_client_free(f.client);
+    f.client =
+        http_client_new(f.loop, &(struct http_client_options){.max_per_host = -1, .max_total = -1});
+    for (int i = 0; i < COUNT; i++)
+        http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer,
+                  &held[i]);
+    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+    assert_int_equal(a.status, 200);
+    RUN_UNTIL(&f, f.holds == COUNT);
+    fixture_end(&f);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(held[i].err, ERR_CANCELLED);
+}
+
+static void release_held(void *arg)
+{
+    struct fixture *f = arg;
+
+    http_reply_text(f->held, 200, "x");
+}
+
+/* The time-out of a call is its own: what it waits for its turn does not count. */
+static void test_waiting_for_a_turn_costs_no_time(void **state)
+{
+    struct fixture f;
+    struct answer held = {0}, late = {0}, cancelled = {0}, after = {0};
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    http_client_free(f.client);
+    f.client = http_client_new(f.loop, &(struct http_client_options){.max_calls = 1});
+    http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer, &held);
+    RUN_UNTIL(&f, f.held);
+    struct http_request request = {.url = url_of(&f, "/echo"), .timeout_ms = 100};
+    http_send(f.client, &request, on_answer, &late);
+    struct http_call *call = http_send(f.client, &request, on_answer, &cancelled);
+    http_send(f.client, &request, on_answer, &after);
+    http_cancel(call);
+    RUN_UNTIL(&f, cancelled.count);
+    assert_int_equal(cancelled.err, ERR_CANCELLED);
+    timer_start(f.loop, 300, 0, release_held, &f);
+    RUN_UNTIL(&f, late.count && after.count);
+    assert_int_equal(held.err, ERR_OK);
+    assert_int_equal(late.err, ERR_OK);
+    assert_int_equal(after.err, ERR_OK);
+    fixture_end(&f);
+}
+
 /* Those that wait for a connection time out, and can be cancelled, as well. */
 static void test_waiting_calls_end(void **state)
 {
@@ -173,6 +231,8 @@ int main(void)
         cmocka_unit_test(test_connections_are_reused),
         cmocka_unit_test(test_connections_are_capped),
         cmocka_unit_test(test_streams_starve_no_call),
+        cmocka_unit_test(test_without_a_cap_nobody_waits),
+        cmocka_unit_test(test_waiting_for_a_turn_costs_no_time),
         cmocka_unit_test(test_waiting_calls_end),
         cmocka_unit_test(test_closed_while_idle),
         cmocka_unit_test(test_sockets_are_not_inherited),
