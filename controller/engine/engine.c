@@ -19,13 +19,18 @@ struct care {
     bool queued, running;
 };
 
+struct queue {
+    struct care *first, **last;
+};
+
 struct engine {
     struct engine_context context;
     struct job_owner owner;
     struct deps_index *index;
     struct targets *targets;
     struct lh_table *cares; /* "namespace/name" -> struct care; owns the keys */
-    struct care *first, **last;
+    struct queue going_on;  /* runs that have waited for others, before */
+    struct queue waiting;   /* runs that have not begun */
     struct timer *pump_timer;
     int running, max_runs;
     bool leads;
@@ -55,16 +60,47 @@ static struct care *care_of(struct engine *engine, const char *namespace_, const
     return lh_table_lookup_ex(engine->cares, key, &found) ? found : NULL;
 }
 
+static void queue_init(struct queue *queue)
+{
+    *queue = (struct queue){.last = &queue->first};
+}
+
+static void queue_add(struct queue *queue, struct care *care)
+{
+    care->queued = true;
+    care->next = NULL;
+    *queue->last = care;
+    queue->last = &care->next;
+}
+
+/* False: it does not stand there. */
+static bool queue_remove(struct queue *queue, struct care *care)
+{
+    struct care **link = &queue->first;
+    while (*link && *link != care)
+        link = &(*link)->next;
+    if (!*link)
+        return false;
+    *link = care->next;
+    if (!*link)
+        queue->last = link;
+    care->queued = false;
+    return true;
+}
+
+static bool anybody_queued(const struct engine *engine)
+{
+    return engine->going_on.first || engine->waiting.first;
+}
+
 static void pump(void *arg)
 {
     struct engine *engine = arg;
     engine->pump_timer = NULL;
-    while (engine->first && engine->running < engine->max_runs && engine->leads) {
-        struct care *care = engine->first;
-        engine->first = care->next;
-        if (!engine->first)
-            engine->last = &engine->first;
-        care->queued = false;
+    while (anybody_queued(engine) && engine->running < engine->max_runs && engine->leads) {
+        struct queue *queue = engine->going_on.first ? &engine->going_on : &engine->waiting;
+        struct care *care = queue->first;
+        queue_remove(queue, care);
         care->running = true;
         engine->running++;
         job_run(care->job);
@@ -78,27 +114,25 @@ static void pump_soon(struct engine *engine)
         engine->pump_timer = timer_start(engine->context.loop, 0, 0, pump, engine);
 }
 
-static void on_wants(void *arg, struct job *job)
+static void on_wants(void *arg, struct job *job, bool goes_on)
 {
     struct engine *engine = arg;
     struct care *care = care_of(engine, job_namespace(job), job_name(job));
     if (!care || care->queued)
         return;
-    care->queued = true;
-    care->next = NULL;
-    *engine->last = care;
-    engine->last = &care->next;
+    queue_add(goes_on ? &engine->going_on : &engine->waiting, care);
     pump_soon(engine);
 }
 
-static void on_ended(void *arg, struct job *job)
+/* Its run has ended, or waits for others. */
+static void on_leaves(void *arg, struct job *job)
 {
     struct engine *engine = arg;
     struct care *care = care_of(engine, job_namespace(job), job_name(job));
     if (care)
         care->running = false;
     engine->running--;
-    if (engine->first)
+    if (anybody_queued(engine))
         pump_soon(engine);
 }
 
@@ -117,24 +151,13 @@ static void take_care(struct engine *engine, const struct digest *digest)
     job_wake(care->job);
 }
 
-static void unqueue(struct engine *engine, struct care *care)
-{
-    struct care **link = &engine->first;
-    while (*link && *link != care)
-        link = &(*link)->next;
-    if (!*link)
-        return;
-    *link = care->next;
-    if (!*link)
-        engine->last = link;
-}
-
 static void end_care(struct engine *engine, const struct digest *digest)
 {
     struct care *care = care_of(engine, digest->namespace_, digest->name);
     if (!care)
         return;
-    unqueue(engine, care);
+    if (care->queued && !queue_remove(&engine->going_on, care))
+        queue_remove(&engine->waiting, care);
     if (care->running)
         engine->running--;
     char *key = heap_printf("%s/%s", digest->namespace_, digest->name);
@@ -145,7 +168,7 @@ static void end_care(struct engine *engine, const struct digest *digest)
     job_gone(care->job);
     job_free(care->job);
     free(care);
-    if (engine->first)
+    if (anybody_queued(engine))
         pump_soon(engine);
 }
 
@@ -194,7 +217,8 @@ struct engine *engine_new(const struct engine_options *options)
         .is_leader = options->is_leader,
         .arg = options->arg,
     };
-    engine->last = &engine->first;
+    queue_init(&engine->going_on);
+    queue_init(&engine->waiting);
     engine->index = deps_index_new();
     engine->targets = targets_new();
     engine->cares = lh_kchar_table_new(64, free_key);
@@ -203,7 +227,8 @@ struct engine *engine_new(const struct engine_options *options)
                                        .targets = engine->targets,
                                        .retry_ceiling_ms = options->retry_ceiling_ms,
                                        .wants = on_wants,
-                                       .ended = on_ended,
+                                       .waits = on_leaves,
+                                       .ended = on_leaves,
                                        .arg = engine};
     engine->context.events = event_recorder_new(options->loop, options->kube, "flagger");
     engine->context.outbox = outbox_new(&engine->context);

@@ -14,8 +14,8 @@ struct engine_options {
     const struct settings *settings;
     const char *namespace_;    /* NULL: all */
     const char *event_webhook; /* NULL: none */
-    int max_runs;              /* ticks under way at once */
-    int64_t retry_ceiling_ms;  /* the longest wait after a failed tick */
+    int max_runs; /* ticks at work at once; those that wait for webhooks or metrics do not count */
+    int64_t retry_ceiling_ms; /* the longest wait after a failed tick */
     /* Asked before every write; NULL: the only replica, always the leader. Otherwise the engine
      * stands by until engine_lead(). */
     bool (*is_leader)(void *arg);

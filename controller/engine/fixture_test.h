@@ -22,11 +22,11 @@
 
 #define MAYBE_UNUSED __attribute__((unused))
 
-enum { MAX_LOG = 64, WATCHDOG_MS = 8000 };
+enum { MAX_LOG = 256, WATCHDOG_MS = 8000 };
 
 struct fixture {
     struct loop *loop;
-    struct http_client *http;
+    struct http_client *http, *outside; /* of the API; of webhooks and metrics */
     struct kube_client *kube;
     struct http_server *server;
     struct engine *engine;
@@ -52,7 +52,11 @@ struct fixture {
     bool moves_on_failure; /* the Canary's version: somebody else has written it */
     int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0: none */
     int requests;
-    bool twin;      /* a second Canary, with the same target */
+    bool twin; /* a second Canary, with the same target */
+    int crowd; /* Canaries c0, c1, ... before it, whose webhook and metrics never answer */
+    int hangs; /* requests that got no answer */
+    const char *hook_path; /* of podinfo's webhook */
+    bool hook_fails;
     bool no_things; /* their resource is not installed */
     bool ask_ready;
     bool late_list; /* things are listed after one was read, which is gone by then */
@@ -123,14 +127,15 @@ static const char *named_canary_text(struct fixture *f, const char *name)
                         "\"name\":\"%s\"},\"service\":{\"port\":80},\"analysis\":{"
                         "\"interval\":\"%s\",\"threshold\":1,"
                         "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
-                        "127.0.0.1:%d/hook\"%s}]}},"
+                        "127.0.0.1:%d/%s\"%s}]}},"
                         "\"status\":{\"phase\":\"%s\"}}",
                         name, f->version,
                         f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
                                       "\"finalizers\":[\"finalizer.flagger.app\"]"
                                     : "",
                         f->target, f->interval, http_server_port(f->server),
-                        f->hook_fields ? f->hook_fields : "", f->phase);
+                        *name == 'c' ? "hang" : f->hook_path, f->hook_fields ? f->hook_fields : "",
+                        f->phase);
 }
 
 static const char *canary_text(struct fixture *f)
@@ -187,7 +192,12 @@ static void get_canaries(void *arg, struct http_conn_request *req)
     if (tortured(f, req))
         return;
     const char *twin = f->twin ? arena_printf(f->arena, ",%s", named_canary_text(f, "twin")) : "";
-    reply_list(f, req, f->gone ? "" : arena_printf(f->arena, "%s%s", canary_text(f), twin));
+    const char *crowd = "";
+    for (int i = 0; i < f->crowd; i++)
+        crowd = arena_printf(f->arena, "%s%s,", crowd,
+                             named_canary_text(f, arena_printf(f->arena, "c%d", i)));
+    reply_list(f, req,
+               f->gone ? "" : arena_printf(f->arena, "%s%s%s", crowd, canary_text(f), twin));
 }
 
 static void on_held_gone(void *arg)
@@ -312,19 +322,32 @@ static void post_hook(void *arg, struct http_conn_request *req)
     if (f->asked)
         assert_string_equal(arena_strndup(f->arena, body, len), f->asked);
     if (!tortured(f, req))
-        http_reply_text(req, 200, "good");
+        http_reply_text(req, f->hook_fails ? 403 : 200, f->hook_fails ? "bad" : "good");
+}
+
+static void on_hang_gone(void *arg)
+{
+    (void)arg;
+}
+
+static void hang(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    f->hangs++;
+    http_req_on_gone(req, on_hang_gone, f);
 }
 
 static const struct http_route routes[] = {
     {"GET", "/apis/flagger.app/v1beta1/canaries", get_canaries},
-    {"GET", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo", get_canary},
-    {"GET", "/apis/flagger.app/v1beta1/namespaces/test/canaries/twin", get_canary},
+    {"GET", "/apis/flagger.app/v1beta1/namespaces/test/canaries/*", get_canary},
     {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo/status", patch_status},
     {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo", patch_canary},
     {"GET", "/apis/example.org/v1/things", get_things},
     {"GET", "/apis/example.org/v1/namespaces/test/things/a", get_thing},
     {"POST", "/api/v1/namespaces/test/events", post_event},
     {"POST", "/hook", post_hook},
+    {"POST", "/hang", hang},
+    {"GET", "/hang/*", hang},
     {NULL, NULL, NULL},
 };
 
@@ -385,6 +408,7 @@ static void on_drain(void *arg)
     f->engine = NULL;
     kube_client_free(f->kube);
     http_client_free(f->http);
+    http_client_free(f->outside);
     for (int i = 0; i < 8; i++)
         if (f->watches[i])
             http_stream_end(f->watches[i]);
@@ -407,6 +431,7 @@ static int set_up(void **state)
                                .phase = "Progressing",
                                .interval = "1s",
                                .target = "podinfo",
+                               .hook_path = "hook",
                                .rule = rule_rest,
                                .stop_after = 1};
     struct fixture *f = now = &fixture;
@@ -422,6 +447,8 @@ static int set_up(void **state)
                                     .include_label_prefixes = none,
                                     .cluster_name = ""};
     f->http = http_client_new(f->loop, NULL);
+    f->outside = http_client_new(
+        f->loop, &(struct http_client_options){.max_per_host = -1, .max_total = -1});
     f->kube = kube_client_new(f->loop, f->http, &f->config, &(struct kube_client_options){0});
     f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
@@ -451,7 +478,7 @@ static void run_engine(struct fixture *f, bool elects)
 {
     f->engine = engine_new(&(struct engine_options){.loop = f->loop,
                                                     .kube = f->kube,
-                                                    .http = f->http,
+                                                    .http = f->outside,
                                                     .settings = &f->settings,
                                                     .max_runs = 4,
                                                     .retry_ceiling_ms = 1000,

@@ -239,6 +239,14 @@ struct gather *gather_start(struct engine_context *context, struct deps *deps, s
     return NULL;
 }
 
+bool gather_asks(const struct gather *gather)
+{
+    for (const struct errand *errand = gather->errands; errand; errand = errand->next)
+        if (errand->hook || errand->http)
+            return true;
+    return false;
+}
+
 void gather_cancel(struct gather *gather)
 {
     if (!gather)

@@ -19,6 +19,8 @@ typedef void (*gather_done_fn)(void *arg, enum err err, const struct errinfo *in
  */
 struct gather *gather_start(struct engine_context *context, struct deps *deps, struct tick *tick,
                             gather_done_fn done, void *arg);
+/* True when it waits for webhooks or metrics: nobody knows for how long. */
+bool gather_asks(const struct gather *gather);
 void gather_cancel(struct gather *gather);
 
 /* Reads one object outside of a tick (the Canary itself). done as above; *tree is borrowed and

@@ -23,7 +23,16 @@ enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 5, FIRST_RETRY_MS = 500 };
 enum { BURST_RUNS = 50, BURST_MS = 10000 };
 enum { FAILURE_PAUSE_MS = 5 * 60 * 1000, FAILURES_TOLD = 3 };
 
-enum job_state { JOB_IDLE, JOB_QUEUED, JOB_READING, JOB_GATHERING, JOB_PERFORMING };
+enum job_state {
+    JOB_IDLE,
+    JOB_QUEUED,
+    JOB_READING,
+    JOB_GATHERING,
+    JOB_ASKING,   /* waits for webhooks and metrics, which may take long: the owner has its place */
+    JOB_ANSWERED, /* queued once more, with the answers */
+    JOB_PERFORMING,
+    JOB_STATES
+};
 
 struct job {
     const struct job_owner *owner;
@@ -52,6 +61,8 @@ struct job {
     int rounds, conflicts;
     struct read_one *read;
     struct gather *gather;
+    enum err asked; /* how the round ended that held no place */
+    struct errinfo asked_info;
     struct perform *perform;
 };
 
@@ -60,12 +71,15 @@ static void read_canary(struct job *job);
 
 static void job_set_state(struct job *job, enum job_state state)
 {
-    static const char *const names[] = {"idle", "queued", "reading", "gathering", "performing"};
-    static const unsigned allowed[] = {
+    static const char *const names[JOB_STATES] = {"idle",   "queued",   "reading",   "gathering",
+                                                  "asking", "answered", "performing"};
+    static const unsigned allowed[JOB_STATES] = {
         [JOB_IDLE] = 1u << JOB_QUEUED,
         [JOB_QUEUED] = 1u << JOB_READING,
         [JOB_READING] = 1u << JOB_GATHERING | 1u << JOB_IDLE,
-        [JOB_GATHERING] = 1u << JOB_PERFORMING | 1u << JOB_IDLE,
+        [JOB_GATHERING] = 1u << JOB_ASKING | 1u << JOB_PERFORMING | 1u << JOB_IDLE,
+        [JOB_ASKING] = 1u << JOB_ANSWERED,
+        [JOB_ANSWERED] = 1u << JOB_GATHERING,
         [JOB_PERFORMING] = 1u << JOB_READING | 1u << JOB_IDLE,
     };
     assert(allowed[job->state] & 1u << state);
@@ -144,7 +158,7 @@ static void ask_to_run(struct job *job)
     job_set_state(job, JOB_QUEUED);
     timer_stop(job->timer);
     job->timer = NULL;
-    job->owner->wants(job->owner->arg, job);
+    job->owner->wants(job->owner->arg, job, false);
 }
 
 static void on_timer(void *arg)
@@ -351,14 +365,26 @@ static void perform_plan(struct job *job)
 /* --- decide, and fetch what is missing
  * ---------------------------------------------------------------------- */
 
-static void on_gathered(void *arg, enum err err, const struct errinfo *info)
+static void gathered(struct job *job, enum err err, const struct errinfo *info)
 {
-    struct job *job = arg;
-    job->gather = NULL;
     if (err == ERR_OK)
         decide_round(job);
     else
         fail_run(job, err, info);
+}
+
+static void on_gathered(void *arg, enum err err, const struct errinfo *info)
+{
+    struct job *job = arg;
+    job->gather = NULL;
+    if (job->state != JOB_ASKING) {
+        gathered(job, err, info);
+        return;
+    }
+    job->asked = err;
+    job->asked_info = *info;
+    job_set_state(job, JOB_ANSWERED);
+    job->owner->wants(job->owner->arg, job, true);
 }
 
 static void decide_round(struct job *job)
@@ -384,6 +410,10 @@ static void decide_round(struct job *job)
             return;
         }
         job->gather = gather_start(context, job->deps, job->tick, on_gathered, job);
+        if (job->gather && gather_asks(job->gather)) {
+            job_set_state(job, JOB_ASKING);
+            job->owner->waits(job->owner->arg, job);
+        }
         if (job->gather)
             return;
     }
@@ -558,6 +588,11 @@ static void read_canary(struct job *job)
 
 void job_run(struct job *job)
 {
+    if (job->state == JOB_ANSWERED) {
+        job_set_state(job, JOB_GATHERING);
+        gathered(job, job->asked, &job->asked_info);
+        return;
+    }
     job->arena = arena_new();
     job->began = clock_monotonic_ms();
     job->rounds = 0;

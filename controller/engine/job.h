@@ -4,6 +4,9 @@
  *
  *   IDLE -> QUEUED -> READING -> GATHERING <-> (decide) -> PERFORMING -> IDLE
  *
+ * A run that asks webhooks or metrics gives its place back for as long as that takes (ASKING), and
+ * queues once more when it has the answers (ANSWERED).
+ *
  * An idle job has no timer unless its rules asked to be called again. At most one run of a job is
  * under way.
  */
@@ -20,8 +23,11 @@ struct job_owner {
     struct deps_index *index;
     struct targets *targets;
     int64_t retry_ceiling_ms; /* the longest wait after a failure */
-    /* The job wants to run: call job_run() when there is room. */
-    void (*wants)(void *arg, struct job *job);
+    /* The job wants to run: call job_run() when there is room; first those that go on with a run.
+     */
+    void (*wants)(void *arg, struct job *job, bool goes_on);
+    /* It waits for others and needs no room until it wants to go on. */
+    void (*waits)(void *arg, struct job *job);
     /* Its run has ended. */
     void (*ended)(void *arg, struct job *job);
     void *arg;

@@ -1,11 +1,12 @@
 /*
  * What is told to others without waiting: events, to webhooks of type `event` or the global
- * --event-webhook.
+ * --event-webhook, and the hooks that only inform (post-rollout).
  *
- * Messages of one Canary leave in order, one at a time; an endpoint that is slow or down holds up
- * nobody else. At most OUTBOX_MAX_PER_CANARY wait per Canary, the oldest is dropped with a log
- * line; at most OUTBOX_MAX wait in all, further ones are dropped. Failures are logged only
- * (contract/statemachine.md §12).
+ * Events of one Canary leave in order, one at a time, and so do its informing hooks, in a queue of
+ * their own; an endpoint that is slow or down holds up nobody else, and no run. At most
+ * OUTBOX_MAX_PER_CANARY messages wait in a queue, the oldest is dropped with a log line; at most
+ * OUTBOX_MAX events and as many hooks wait in all, further ones are dropped. Failures of events are
+ * logged only (contract/statemachine.md §12), those of hooks are told to their sender.
  */
 #ifndef ENGINE_OUTBOX_H
 #define ENGINE_OUTBOX_H
@@ -21,5 +22,18 @@ void outbox_free(struct outbox *outbox); /* what waits is dropped */
  * is copied. */
 void outbox_event(struct outbox *outbox, const struct canary *canary, enum phase phase,
                   const char *type, const char *text, int64_t now_ms);
+
+/* What an informing hook said. canary is a copy with what perform_event() needs of it. */
+typedef void (*outbox_answer_fn)(struct engine_context *context, const struct canary *canary,
+                                 enum phase phase, const char *hook,
+                                 const struct hook_answer *answer);
+/*
+ * Calls an informing hook of the canary, with its retries. One that follows is left out when the
+ * hook before it failed, or was left out. Everything is copied; answered is called at most once,
+ * never before this has returned.
+ */
+void outbox_hook(struct outbox *outbox, const struct canary *canary,
+                 const struct canary_webhook *webhook, enum phase phase, bool follows,
+                 outbox_answer_fn answered);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "engine/gauges.h"
-#include "engine/hook_call.h"
 #include "engine/outbox.h"
 
 struct perform {
@@ -18,7 +17,7 @@ struct perform {
     perform_done_fn done;
     void *arg;
     struct kube_call *call;
-    struct hook_call *hook;
+    int hooks; /* informing ones so far */
     bool cancelled;
 };
 
@@ -148,48 +147,27 @@ static void write_effect(struct perform *perform)
     perform->call = kube_send(perform->context->kube, &request, on_written, perform);
 }
 
-/* --- informing hooks
+/* --- informing hooks, which nobody waits for
  * ---------------------------------------------------------------------------------------- */
 
-static const struct effect *skip_hooks(const struct effect *effect)
+static void tell_hook(struct engine_context *context, const struct canary *canary, enum phase phase,
+                      const char *hook, const struct hook_answer *answer)
 {
-    while (effect && effect->kind == EFFECT_HOOK)
-        effect = effect->next;
-    return effect;
+    struct arena *arena = arena_new();
+    const char *text =
+        answer->passed ? arena_printf(arena, "Post-rollout check %s passed", hook)
+                       : arena_printf(arena, "Post-rollout hook %s failed %s", hook, answer->text);
+    perform_event(context, canary, phase, answer->passed ? "Normal" : "Warning", text,
+                  clock_wall_ms());
+    arena_free(arena);
 }
 
-static void on_hook(void *arg, const struct hook_answer *answer)
+static void post_hook(struct perform *perform)
 {
-    struct perform *perform = arg;
-    struct tick *tick = perform->tick;
     const struct effect *effect = perform->effect;
-    const char *name = tick->canary->analysis.webhooks[effect->webhook].name;
-    perform->hook = NULL;
-    if (answer->passed) {
-        perform_event(perform->context, tick->canary, effect->phase, "Normal",
-                      arena_printf(tick->arena, "Post-rollout check %s passed", name),
-                      tick->now_ms);
-        perform->effect = effect->next;
-    } else {
-        /* As in Flagger: the hooks after one that failed are left out. */
-        perform_event(
-            perform->context, tick->canary, effect->phase, "Warning",
-            arena_printf(tick->arena, "Post-rollout hook %s failed %s", name, answer->text),
-            tick->now_ms);
-        perform->effect = skip_hooks(effect);
-    }
-    go_on(perform);
-}
-
-static void call_hook(struct perform *perform)
-{
     const struct canary *canary = perform->tick->canary;
-    const struct canary_webhook *webhook = &canary->analysis.webhooks[perform->effect->webhook];
-    struct arena *arena = perform->tick->arena;
-    const char *body =
-        hook_body(arena, canary, webhook, perform->effect->phase, canary_checksum(arena, canary));
-    perform->hook =
-        hook_call_start(perform->context, canary->namespace_, webhook, body, on_hook, perform);
+    outbox_hook(perform->context->outbox, canary, &canary->analysis.webhooks[effect->webhook],
+                effect->phase, perform->hooks++ > 0, tell_hook);
 }
 
 /* --- the rest happens at once
@@ -223,6 +201,9 @@ static void do_at_once(struct perform *perform)
     case EFFECT_METRIC:
         gauges_analysis(canary, effect->text, effect->value);
         break;
+    case EFFECT_HOOK:
+        post_hook(perform);
+        break;
     default:
         gauges_outcome(canary, effect->success, effect->text);
         break;
@@ -244,10 +225,6 @@ static enum perform_state run_on(struct perform *perform)
             return PERFORM_REFUSED;
         if (is_write(perform->effect->kind)) {
             write_effect(perform);
-            return PERFORM_PENDING;
-        }
-        if (perform->effect->kind == EFFECT_HOOK) {
-            call_hook(perform);
             return PERFORM_PENDING;
         }
         do_at_once(perform);
@@ -312,10 +289,5 @@ void perform_cancel(struct perform *perform)
     if (!perform)
         return;
     perform->cancelled = true;
-    if (perform->call) {
-        kube_cancel(perform->call); /* on_written comes and frees */
-        return;
-    }
-    hook_call_cancel(perform->hook);
-    free(perform);
+    kube_cancel(perform->call); /* on_written comes and frees */
 }
