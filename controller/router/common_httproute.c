@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "tick/applied.h"
 #include "tick/edit.h"
 
 const char *httproute_check(struct arena *arena, const struct canary *canary)
@@ -44,19 +45,15 @@ static struct json_object *wanted_parents(struct tick *tick)
 
 struct json_object *httproute_frame(struct tick *tick)
 {
+    static const char *const maps[] = {"labels", "annotations"};
     struct json_object *route = edit_object(tick->arena);
-    struct json_object *metadata = json_sub(route, "metadata");
     struct json_object *apex = tick->canary->service.apex;
     struct json_object *hosts = tick->canary->service.hosts;
-    struct json_object *annotations =
-        edit_without_toolkit(tick->arena, json_at(apex, "annotations", NULL));
-
-    edit_disown_toolkit(annotations);
-    json_set(metadata, "annotations", annotations);
-    if (json_at(apex, "labels", NULL))
-        json_set(metadata, "labels",
-                 edit_without_toolkit(tick->arena, json_at(apex, "labels", NULL)));
     struct json_object *spec = json_sub(route, "spec");
+
+    for (int i = 0; i < 2; i++)
+        json_set(json_sub(route, "metadata"), maps[i],
+                 edit_without_toolkit(tick->arena, json_at(apex, maps[i], NULL)));
     json_set(spec, "parentRefs", wanted_parents(tick));
     json_set(spec, "hostnames", json_len(hosts) > 0 ? hosts : NULL);
     return route;
@@ -66,14 +63,14 @@ struct json_object *httproute_frame(struct tick *tick)
 static struct json_object *wanted_route(struct tick *tick, const struct httproute_version *version,
                                         const struct weights *weights, struct json_object *live)
 {
-    struct json_object *base =
-        live ? live : edit_new(tick, version->resource, tick->canary->service.name);
-    struct json_object *route = edit_overlay(tick->arena, base, httproute_frame(tick));
+    struct json_object *base = live ? json_copy(tick->arena, live)
+                                    : edit_new(tick, version->resource, tick->canary->service.name);
+    struct json_object *wanted = httproute_frame(tick);
 
-    /* rule by rule they are laid over the live ones already */
-    json_set(json_sub(route, "spec"), "rules",
+    json_set(json_sub(wanted, "spec"), "rules",
              httproute_wanted_rules(tick, version, weights, live));
-    return route;
+    edit_disown_toolkit(json_sub(json_sub(base, "metadata"), "annotations"));
+    return applied_lay(tick->arena, live, base, wanted);
 }
 
 /* "weights 90/10", and what else is routed */

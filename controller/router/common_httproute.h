@@ -57,7 +57,7 @@ struct json_object *httproute_mirror(const struct canary *canary, struct json_ob
 struct weights httproute_weights(struct arena *arena, const struct canary *canary,
                                  struct json_object *route);
 
-/* Laid over the rules of the live route (may be NULL), so that keys of others stay. */
+/* To be laid over the rules of the live route (may be NULL), with which they are paired. */
 struct json_object *httproute_wanted_rules(struct tick *tick,
                                            const struct httproute_version *version,
                                            const struct weights *weights,

@@ -8,6 +8,10 @@
 #include "router/common_httproute.h"
 #include "tick/edit.h"
 
+/* Of a CORS answer: the API's own, said explicitly; left out, it would be put back by the server.
+ */
+enum { DEFAULT_MAX_AGE_S = 5 };
+
 static struct json_object *header_list(struct arena *arena, struct json_object *map)
 {
     struct json_object *out = edit_array(arena);
@@ -83,10 +87,27 @@ static void cors_filter(struct arena *arena, struct json_object *filters, struct
     struct json_object *cors = typed_filter(arena, filters, "CORS", "cors");
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         json_set(cors, lists[i][1], json_copy(arena, json_at(given, lists[i][0], NULL)));
+    json_set(cors, "allowCredentials", NULL);
+    json_set_int(cors, "maxAge", DEFAULT_MAX_AGE_S);
     if (json_bool_at(given, false, "allowCredentials", NULL))
         json_set_bool(cors, "allowCredentials", true);
     if (age && duration_parse_ms(age, &age_ms, &ei) == ERR_OK)
         json_set_int(cors, "maxAge", age_ms / 1000);
+}
+
+static void mirror_filter(struct arena *arena, struct json_object *filters,
+                          struct json_object *given)
+{
+    static const char *const optional[] = {"namespace", "port"};
+    struct json_object *filter = typed_filter(arena, filters, "RequestMirror", "requestMirror");
+    struct json_object *ref = json_copy(arena, json_at(given, "backendRef", NULL));
+
+    for (size_t i = 0; ref && i < sizeof(optional) / sizeof(optional[0]); i++) {
+        if (!json_at(ref, optional[i], NULL))
+            json_set(ref, optional[i], NULL);
+    }
+    json_set(filter, "backendRef", ref);
+    json_set(filter, "percent", NULL);
 }
 
 struct json_object *httproute_filters(struct arena *arena, const struct canary_service *service,
@@ -101,8 +122,7 @@ struct json_object *httproute_filters(struct arena *arena, const struct canary_s
                   json_at(service->json, "headers", "response", NULL));
     rewrite_filter(arena, filters, json_at(service->json, "rewrite", NULL));
     for (size_t i = 0; i < json_len(mirrors); i++)
-        edit_put(arena, typed_filter(arena, filters, "RequestMirror", "requestMirror"),
-                 "backendRef", json_at(json_elem(mirrors, i), "backendRef", NULL));
+        mirror_filter(arena, filters, json_elem(mirrors, i));
     if (rich)
         cors_filter(arena, filters, json_at(service->json, "corsPolicy", NULL));
     return json_len(filters) > 0 ? filters : NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "router/common_httproute.h"
+#include "tick/applied.h"
 #include "tick/edit.h"
 
 static bool need_route(struct tick *tick, const struct httproute_version *version,
@@ -60,9 +61,10 @@ static struct json_object *reverted(struct tick *tick, const struct httproute_ve
 {
     struct json_object *to = json_copy(tick->arena, live);
     struct json_object *rules = edit_array(tick->arena);
+    struct json_object *applied = json_at(applied_of(tick->arena, live), "spec", "rules", NULL);
 
-    json_object_array_add(rules, json_object_get(edit_overlay(tick->arena, base_rule(tick, live),
-                                                              plain_rule(tick, version))));
+    edit_add(rules, edit_merge(tick->arena, base_rule(tick, live), plain_rule(tick, version),
+                               json_elem(applied, 0)));
     json_set(json_sub(to, "spec"), "rules", rules);
     return to;
 }

@@ -1,7 +1,7 @@
 /*
- * The rules of a route, as the spec and what is to be routed want them, to be laid over the live
- * ones. In this order, of which the Gateway API takes the first that holds where several are as
- * special:
+ * The rules of a route, as the spec and what is to be routed want them, each paired with the live
+ * one that it is laid over. In this order, of which the Gateway API takes the first that holds
+ * where several are as special:
  *
  *   who has the canary's cookie              to the canary
  *   who has the primary's cookie             to the primary
@@ -77,20 +77,7 @@ static struct json_object *backend(struct tick *tick, const char *name, int weig
     return ref;
 }
 
-/* A filter is laid over one of its own kind only. */
-static bool same_filters(struct json_object *live, struct json_object *wanted)
-{
-    size_t n = json_len(wanted);
-
-    for (size_t i = 0; i < n && json_len(live) == n; i++) {
-        if (!json_same(json_at(json_elem(live, i), "type", NULL),
-                       json_at(json_elem(wanted, i), "type", NULL)))
-            return false;
-    }
-    return json_len(live) == n;
-}
-
-/* One rule with what all have in common, added to rules and laid over `live` (may be NULL). */
+/* One rule with what all have in common, laid over `live` (may be NULL). */
 static void add_rule(struct tick *tick, const struct httproute_version *version,
                      struct json_object *rules, struct json_object *live,
                      struct json_object *matches, struct json_object *filters,
@@ -98,10 +85,7 @@ static void add_rule(struct tick *tick, const struct httproute_version *version,
 {
     struct json_object *rule = edit_object(tick->arena);
     struct json_object *backends = edit_array(tick->arena);
-    struct json_object *base = json_copy(tick->arena, live);
 
-    if (base && !same_filters(json_at(base, "filters", NULL), filters))
-        json_object_object_del(base, "filters");
     json_set(rule, "matches", matches);
     json_set(rule, "filters", filters);
     if (version->rich)
@@ -110,7 +94,8 @@ static void add_rule(struct tick *tick, const struct httproute_version *version,
     if (canary)
         edit_add(backends, canary);
     json_set(rule, "backendRefs", backends);
-    edit_add(rules, edit_overlay(tick->arena, base, rule));
+    edit_pair(rule, live);
+    edit_add(rules, rule);
 }
 
 static void add_sticky(struct tick *tick, const struct httproute_version *version,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "tick/applied.h"
 #include "tick/edit.h"
 
 /* One Service as the spec wants it. */
@@ -30,70 +31,97 @@ static struct json_object *main_port(struct tick *tick)
     return port;
 }
 
-static struct json_object *live_port(struct json_object *live, struct json_object *port)
+static bool is_same_port(struct json_object *a, struct json_object *b)
 {
-    for (size_t i = 0; i < json_len(live); i++) {
-        if (json_int_at(json_elem(live, i), 0, "port", NULL) == json_int_at(port, 0, "port", NULL))
-            return json_elem(live, i);
+    const char *protocol = json_str_at(a, "protocol", NULL);
+    const char *other = json_str_at(b, "protocol", NULL);
+
+    return json_int_at(a, 0, "port", NULL) == json_int_at(b, 0, "port", NULL) &&
+           strcmp(protocol ? protocol : "TCP", other ? other : "TCP") == 0;
+}
+
+static struct json_object *same_port(struct json_object *ports, struct json_object *port)
+{
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (is_same_port(json_elem(ports, i), port))
+            return json_elem(ports, i);
     }
     return NULL;
 }
 
-/* The ports laid over the live ones of the same number, which keep their node ports; the live list
- * itself when it says the same in another order. */
-static struct json_object *merge_ports(struct tick *tick, const struct service_pods *pods,
-                                       struct json_object *live)
+/* The main port and the discovered ones, each over the live port of its number, so that it keeps
+ * its node port; in the order of the live ones where these are the same. */
+static struct json_object *wanted_ports(struct tick *tick, const struct service_pods *pods,
+                                        struct json_object *live)
 {
-    struct json_object *out = edit_array(tick->arena);
-    bool same = json_len(live) == 1 + json_len(pods->ports);
+    struct json_object *all = edit_array(tick->arena);
+    struct json_object *sorted = edit_array(tick->arena);
 
-    for (size_t i = 0; i < 1 + json_len(pods->ports); i++) {
-        struct json_object *port = i == 0 ? main_port(tick) : json_elem(pods->ports, i - 1);
-        struct json_object *old = live_port(live, port);
-        struct json_object *merged = edit_overlay(tick->arena, old, port);
-        same = same && old && json_same(old, merged);
-        json_object_array_add(out, json_object_get(merged));
+    edit_add(all, main_port(tick));
+    for (size_t i = 0; i < json_len(pods->ports); i++)
+        edit_add(all, json_copy(tick->arena, json_elem(pods->ports, i)));
+    for (size_t i = 0; i < json_len(all); i++)
+        edit_pair(json_elem(all, i), same_port(live, json_elem(all, i)));
+    for (size_t i = 0; i < json_len(live) && json_len(live) == json_len(all); i++) {
+        struct json_object *port = same_port(all, json_elem(live, i));
+        if (!port)
+            return all;
+        edit_add(sorted, port);
     }
-    return same ? live : out;
+    return json_len(sorted) > 0 ? sorted : all;
 }
 
-static struct json_object *wanted_labels(struct tick *tick, const struct service_pods *pods,
-                                         const struct wanted *wanted)
+/*
+ * What the spec says of a Service of ours. Once it is there, its type is everybody's to change, and
+ * nobody can change whether it is headless; its selector is ours as a whole.
+ */
+static struct json_object *wanted_service(struct tick *tick, const struct service_pods *pods,
+                                          const struct wanted *wanted, struct json_object *live)
 {
-    struct json_object *labels =
-        edit_overlay(tick->arena, NULL,
-                     edit_without_toolkit(tick->arena, json_at(wanted->metadata, "labels", NULL)));
+    static const char *const maps[] = {"labels", "annotations"};
+    struct json_object *object = edit_object(tick->arena);
+    struct json_object *spec = json_sub(object, "spec");
 
-    json_set_str(labels, pods->label, wanted->name);
-    return labels;
+    for (int i = 0; i < 2; i++)
+        json_set(json_sub(object, "metadata"), maps[i],
+                 edit_without_toolkit(tick->arena, json_at(wanted->metadata, maps[i], NULL)));
+    json_object_object_del(json_at(object, "metadata", "labels", NULL), pods->label);
+    json_set_str(spec, "trafficDistribution", tick->canary->service.traffic_distribution);
+    json_set(spec, "ports", wanted_ports(tick, pods, json_at(live, "spec", "ports", NULL)));
+    return object;
 }
 
-static struct json_object *wanted_annotations(struct tick *tick, const struct wanted *wanted)
+/* What no Service of ours is without: the label with its own name, and a word to GitOps tools. */
+static void set_own_metadata(const struct service_pods *pods, const struct wanted *wanted,
+                             struct json_object *service)
 {
-    struct json_object *annotations =
-        edit_without_toolkit(tick->arena, json_at(wanted->metadata, "annotations", NULL));
+    struct json_object *metadata = json_sub(service, "metadata");
 
-    edit_disown_toolkit(annotations);
-    return annotations;
+    json_set_str(json_sub(metadata, "labels"), pods->label, wanted->name);
+    edit_disown_toolkit(json_sub(metadata, "annotations"));
+}
+
+static void set_selector(struct tick *tick, const struct service_pods *pods,
+                         const struct wanted *wanted, struct json_object *service)
+{
+    struct json_object *selector = edit_object(tick->arena);
+
+    json_set_str(selector, pods->label, wanted->selects);
+    json_set(json_sub(service, "spec"), "selector", selector);
 }
 
 static struct json_object *new_service(struct tick *tick, const struct service_pods *pods,
                                        const struct wanted *wanted)
 {
-    const struct canary_service *service = &tick->canary->service;
     struct json_object *object = edit_new(tick, &kube_services, wanted->name);
-    struct json_object *metadata = json_sub(object, "metadata");
     struct json_object *spec = json_sub(object, "spec");
 
-    json_set(metadata, "labels", wanted_labels(tick, pods, wanted));
-    json_set(metadata, "annotations", wanted_annotations(tick, wanted));
     json_set_str(spec, "type", "ClusterIP");
-    if (service->headless)
+    if (tick->canary->service.headless)
         json_set_str(spec, "clusterIP", "None");
-    json_set_str(spec, "trafficDistribution", service->traffic_distribution);
-    json_set_str(json_sub(spec, "selector"), pods->label, wanted->selects);
-    json_set(spec, "ports", merge_ports(tick, pods, NULL));
-    return object;
+    set_selector(tick, pods, wanted, object);
+    set_own_metadata(pods, wanted, object);
+    return applied_lay(tick->arena, NULL, object, wanted_service(tick, pods, wanted, NULL));
 }
 
 static void create_service(struct tick *tick, const struct service_pods *pods,
@@ -103,36 +131,41 @@ static void create_service(struct tick *tick, const struct service_pods *pods,
     plan_why(tick, "-> %s=%s", pods->label, wanted->selects);
 }
 
-/* Lays `values` over the live map, except for keys that others manage and have set. */
-static void lay_over(struct tick *tick, struct json_object *metadata, const char *key,
-                     struct json_object *values, const char **unmanaged)
+/* Keys that others manage: what they have set stays, whatever we say and have said. */
+static void leave_unmanaged(struct tick *tick, struct json_object *live, struct json_object *base,
+                            struct json_object *wanted, const char *map, const char **unmanaged)
 {
-    struct json_object *live = json_at(metadata, key, NULL);
+    struct json_object *values = json_at(wanted, "metadata", map, NULL);
+    struct json_object *ours = json_sub(json_sub(base, "metadata"), map);
 
     for (; unmanaged && *unmanaged; unmanaged++) {
-        if (json_at(live, *unmanaged, NULL))
-            json_object_object_del(values, *unmanaged);
+        struct json_object *set = json_at(live, "metadata", map, *unmanaged, NULL);
+        struct json_object *value = set ? set : json_at(values, *unmanaged, NULL);
+        if (value)
+            json_set(ours, *unmanaged, value);
+        json_object_object_del(values, *unmanaged);
+        applied_disclaim(tick->arena, base, map, *unmanaged);
     }
-    json_set(metadata, key, edit_overlay(tick->arena, live, values));
 }
 
+/* Of a Service that was there before the Canary, selector and ports are ours, and no more. */
 static void update_service(struct tick *tick, const struct service_pods *pods,
                            const struct wanted *wanted, struct json_object *live)
 {
     const struct canary_service *service = &tick->canary->service;
     struct json_object *to = json_copy(tick->arena, live);
-    struct json_object *spec = json_sub(to, "spec");
-    struct json_object *selector = edit_object(tick->arena);
+    struct json_object *all = wanted_service(tick, pods, wanted, live);
 
-    json_set_str(selector, pods->label, wanted->selects);
-    json_set(spec, "selector", selector);
-    json_set(spec, "ports", merge_ports(tick, pods, json_at(live, "spec", "ports", NULL)));
+    set_selector(tick, pods, wanted, to);
     if (edit_is_owned(tick, live)) {
-        struct json_object *metadata = json_sub(to, "metadata");
-        lay_over(tick, metadata, "labels", wanted_labels(tick, pods, wanted),
-                 service->unmanaged_labels);
-        lay_over(tick, metadata, "annotations", wanted_annotations(tick, wanted),
-                 service->unmanaged_annotations);
+        set_own_metadata(pods, wanted, to);
+        leave_unmanaged(tick, live, to, all, "labels", service->unmanaged_labels);
+        leave_unmanaged(tick, live, to, all, "annotations", service->unmanaged_annotations);
+        to = applied_lay(tick->arena, live, to, all);
+    } else {
+        json_set(json_sub(to, "spec"), "ports",
+                 edit_overlay(tick->arena, json_at(live, "spec", "ports", NULL),
+                              json_at(all, "spec", "ports", NULL)));
     }
     plan_update(tick, &kube_services, live, to);
 }

@@ -2,6 +2,9 @@
 
 #include "tick/fixture_test.h"
 
+/* A key of what was applied, as text inside of text. */
+#define NAME(key) "\\'" key "\\'"
+
 static const struct service_pods pods = {.label = "app", .value = "podinfo"};
 
 static void test_sides_are_created(void **state)
@@ -26,10 +29,14 @@ static void test_sides_are_created(void **state)
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, json_at(canary, "metadata", "labels", NULL))),
         "{'app':'web-canary','x':'1'}");
-    assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, json_at(canary, "metadata",
-                                                                             "annotations", NULL))),
-                        "{'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
-                        "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
+    assert_string_equal(
+        fixture_quoted(&f,
+                       json_text_sorted(f.arena, json_at(canary, "metadata", "annotations", NULL))),
+        "{'flagger.app/applied':'{" NAME("metadata") ":{" NAME("annotations") ":{" NAME(
+            "y") ":0}," NAME("labels") ":{" NAME("x") ":0}}," NAME("spec") ":{" NAME("ports") ":["
+                                                                                              "{" NAME("appProtocol") ":0," NAME("name") ":0," NAME("port") ":0," NAME("protocol") ":0," NAME("targetPort") ":0}]," NAME("trafficDistribution") ":0}}',"
+                                                                                                                                                                                                                                                "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+                                                                                                                                                                                                                                                "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
     fixture_end(&f);
 }
 
@@ -56,7 +63,27 @@ static const struct {
      "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
      "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}},'spec':{'selector':{'app':"
      "'podinfo-primary'},'ports':[{'name':'http','port':80,'targetPort':9898,'protocol':'TCP'}]}}",
-     "{'metadata':{'labels':{'app':'podinfo'}}}"},
+     "{'metadata':{'annotations':{'flagger.app/applied':'{" NAME("spec") ":{" NAME(
+         "ports") ":[{" NAME("name") ":0," NAME("port") ":0," NAME("protocol") ":0," NAME("targetPo"
+                                                                                          "rt") ":0"
+                                                                                                "}]"
+                                                                                                "}}"
+                                                                                                "'}"
+                                                                                                ",'"
+                                                                                                "la"
+                                                                                                "be"
+                                                                                                "ls"
+                                                                                                "':"
+                                                                                                "{'"
+                                                                                                "ap"
+                                                                                                "p'"
+                                                                                                ":'"
+                                                                                                "po"
+                                                                                                "di"
+                                                                                                "nf"
+                                                                                                "o'"
+                                                                                                "}}"
+                                                                                                "}"},
     {"owned: what is unmanaged keeps its live value",
      "{'metadata':{'labels':{'app':'podinfo','free':'live'},'ownerReferences':[{'kind':'Canary',"
      "'name':'podinfo','controller':true}],'annotations':{"

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tick/applied.h"
+
 /* What tells GitOps tools to leave an object alone, when it says "disabled". */
 static const char *const disowned[] = {"kustomize.toolkit.fluxcd.io/reconcile",
                                        "helm.toolkit.fluxcd.io/driftDetection"};
@@ -64,25 +66,90 @@ static bool all_objects(struct json_object *array)
     return json_len(array) > 0;
 }
 
-static struct json_object *overlay_array(struct arena *arena, struct json_object *live,
-                                         struct json_object *wanted)
+/* Elements of different types have nothing in common but their place. */
+static bool same_type(struct json_object *a, struct json_object *b)
+{
+    return json_same(json_at(a, "type", NULL), json_at(b, "type", NULL));
+}
+
+/* The first element at or behind `from` that says all that is wanted already; none: the length. */
+static size_t find_same(struct arena *arena, struct json_object *live, struct json_object *wanted,
+                        size_t from)
+{
+    for (size_t i = from; i < json_len(live); i++) {
+        if (json_same(edit_merge(arena, json_elem(live, i), wanted, NULL), json_elem(live, i)))
+            return i;
+    }
+    return json_len(live);
+}
+
+/* The shape of an element: lists of the same shape throughout are noted by one. */
+static struct json_object *shape_at(struct json_object *applied, size_t index)
+{
+    return json_elem(applied, json_len(applied) == 1 ? 0 : index);
+}
+
+static size_t find_equal(struct json_object *list, struct json_object *element)
+{
+    size_t i = 0;
+
+    while (i < json_len(list) && !json_same(json_elem(list, i), element))
+        i++;
+    return i;
+}
+
+static struct json_object *merge_array(struct arena *arena, struct json_object *live,
+                                       struct json_object *wanted, struct json_object *applied)
 {
     struct json_object *out = edit_array(arena);
-    bool pairwise = all_objects(live) && all_objects(wanted) && json_len(live) == json_len(wanted);
+    bool objects = all_objects(live) && all_objects(wanted);
+    bool pairwise = json_len(live) == json_len(wanted);
+    size_t none = json_len(live), from = 0;
 
     for (size_t i = 0; i < json_len(wanted); i++) {
-        struct json_object *base = pairwise ? json_elem(live, i) : NULL;
-        json_object_array_add(out,
-                              json_object_get(edit_overlay(arena, base, json_elem(wanted, i))));
+        struct json_object *one = json_elem(wanted, i), *given;
+        size_t at = none;
+        if (json_object_object_get_ex(one, EDIT_PAIR, &given)) {
+            at = find_equal(live, given);
+        } else if (objects && pairwise) {
+            at = same_type(json_elem(live, i), one) ? i : none;
+        } else if (objects) {
+            at = find_same(arena, live, one, from);
+            from = at < none ? at + 1 : from;
+        }
+        edit_add(out, edit_merge(arena, at < none ? json_elem(live, at) : NULL, one,
+                                 at < none ? shape_at(applied, at) : NULL));
     }
     return out;
 }
 
-struct json_object *edit_overlay(struct arena *arena, struct json_object *live,
-                                 struct json_object *wanted)
+void edit_pair(struct json_object *element, struct json_object *live)
+{
+    json_set(element, EDIT_PAIR, live);
+}
+
+/* Takes what was applied out of object[key]; what others have added to it stays. */
+static void take_away(struct json_object *object, const char *key, struct json_object *applied)
+{
+    struct json_object *value = json_at(object, key, NULL);
+
+    if (json_object_is_type(value, json_type_object) &&
+        json_object_is_type(applied, json_type_object)) {
+        json_object_object_foreach(applied, inner, rest)
+        {
+            take_away(value, inner, rest);
+        }
+        if (json_object_object_length(value) > 0)
+            return;
+    }
+    json_object_object_del(object, key);
+}
+
+struct json_object *edit_merge(struct arena *arena, struct json_object *live,
+                               struct json_object *wanted, struct json_object *applied)
 {
     if (json_object_is_type(wanted, json_type_array))
-        return overlay_array(arena, live, wanted);
+        return merge_array(arena, live, wanted, applied);
     if (!json_object_is_type(wanted, json_type_object))
         return json_copy(arena, wanted);
 
@@ -91,11 +158,27 @@ struct json_object *edit_overlay(struct arena *arena, struct json_object *live,
     json_object_object_foreach(wanted, key, value)
     {
         if (value)
-            json_set(out, key, edit_overlay(arena, json_at(out, key, NULL), value));
+            json_set(
+                out, key,
+                edit_merge(arena, json_at(out, key, NULL), value, json_at(applied, key, NULL)));
         else
             json_object_object_del(out, key);
     }
+    json_object_object_del(out, EDIT_PAIR);
+    if (!json_object_is_type(applied, json_type_object))
+        return out;
+    json_object_object_foreach(applied, gone, shape)
+    {
+        if (!json_object_object_get_ex(wanted, gone, NULL))
+            take_away(out, gone, shape);
+    }
     return out;
+}
+
+struct json_object *edit_overlay(struct arena *arena, struct json_object *live,
+                                 struct json_object *wanted)
+{
+    return edit_merge(arena, live, wanted, NULL);
 }
 
 struct json_object *edit_owner_reference(struct tick *tick)
@@ -174,6 +257,8 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
             json_object_array_del_idx(owners, i - 1, 1);
     }
     drop_empty(metadata, "ownerReferences");
+    if (annotations)
+        json_object_object_del(annotations, APPLIED);
     for (int i = 0; managed && annotations && i < DISOWNED; i++) {
         const char *value = json_str_at(annotations, disowned[i], NULL);
         if (value && strcmp(value, "disabled") == 0)
@@ -183,9 +268,10 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
     return copy;
 }
 
+/* What a tool notes about the very object that it stands on. */
 static bool is_toolkit_key(const char *key)
 {
-    return strstr(key, "toolkit.fluxcd.io") != NULL;
+    return strstr(key, "toolkit.fluxcd.io") != NULL || strcmp(key, APPLIED) == 0;
 }
 
 struct json_object *edit_without_toolkit(struct arena *arena, struct json_object *map)

@@ -10,11 +10,21 @@
 
 /*
  * A copy of `live` with `wanted` laid over it: objects key by key, arrays of objects element by
- * element when both have as many, everything else replaced. A null in `wanted` removes the key.
- * What `wanted` does not name stays. live NULL: `wanted` without its nulls.
+ * element, everything else replaced. Of two arrays of the same length the elements at the same
+ * place are a pair, but for those of different `type`; of others, an element goes on being what it
+ * is where it says all that is wanted. A null in `wanted` removes the key. What `wanted` does not
+ * name stays. live NULL: `wanted` without its nulls.
  */
 struct json_object *edit_overlay(struct arena *arena, struct json_object *live,
                                  struct json_object *wanted);
+/* The same, and what `applied` (a shape as in tick/applied.h, or NULL) names and `wanted` does not
+ * is taken out. */
+struct json_object *edit_merge(struct arena *arena, struct json_object *live,
+                               struct json_object *wanted, struct json_object *applied);
+/* Says over which element of the live list this one of a wanted list is laid; NULL: over none. It
+ * stands in a key that is gone when it has been laid over. */
+void edit_pair(struct json_object *element, struct json_object *live);
+#define EDIT_PAIR " pair"
 
 /* A new object (array, ...) owned by the arena. */
 struct json_object *edit_object(struct arena *arena);
@@ -37,11 +47,12 @@ struct json_object *edit_owner_reference(struct tick *tick);
 /* Its controller is this Canary. */
 bool edit_is_owned(struct tick *tick, struct json_object *object);
 
-/* What outlives the Canary: a copy of an object without the reference to it, and, `managed`,
- * without what edit_disown_toolkit() added. */
+/* What outlives the Canary: a copy of an object without the reference to it, without the note of
+ * what we applied, and, `managed`, without what edit_disown_toolkit() added. */
 struct json_object *edit_released(struct tick *tick, struct json_object *live, bool managed);
 
-/* Copies of labels or annotations (object or NULL gives an empty one). */
+/* Copies of labels or annotations (object or NULL gives an empty one), without what a tool, this
+ * one too, notes about the very object. */
 struct json_object *edit_without_toolkit(struct arena *arena, struct json_object *map);
 /* Only keys with one of the prefixes of -include-label-prefix. */
 struct json_object *edit_included(struct tick *tick, struct json_object *map);
