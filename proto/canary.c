@@ -114,6 +114,10 @@ static void read_status(struct json_object *object, struct canary_status *out)
         .previous_affinity_cookie = read_cookie(status, "previousSessionAffinityCookie"),
         .provider = json_str_at(status, "provider", NULL),
         .service_name = json_str_at(status, "serviceName", NULL),
+        .capacity_replicas =
+            between(json_int_at(status, 0, "capacity", "replicas", NULL), 0, INT_MAX),
+        .capacity_revision = json_str_at(status, "capacity", "revision", NULL),
+        .gate_revision = json_str_at(status, "gate", "revision", NULL),
     };
 }
 

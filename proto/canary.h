@@ -151,7 +151,11 @@ struct canary_status {
      * last, and that the hashes are those of its version. */
     const char *provider;
     const char *service_name;
-    struct json_object *json; /* NULL if there is no status */
+    /* What a wait speaks of; Flagger's CRD drops these as well. */
+    int capacity_replicas;         /* asked of the primary before it takes all traffic; 0: none */
+    const char *capacity_revision; /* which waits for that to begin; NULL: none */
+    const char *gate_revision;     /* which waits at the first gate; NULL: none */
+    struct json_object *json;      /* NULL if there is no status */
 };
 
 enum strategy { STRATEGY_CANARY, STRATEGY_BLUE_GREEN, STRATEGY_AB_TESTING };

@@ -19,7 +19,8 @@ enum verdict begin_waiting(struct release *r)
 /*
  * Against a primary that is not ready nothing can be compared: hold, and keep the revision for
  * later. (Flagger calls it failed when the primary's deadline has passed.) After a failed
- * promotion, or where no analysis is wanted, the new revision is the way out.
+ * promotion, or where no analysis is wanted, the new revision is the way out. One that its scaler
+ * keeps at zero is brought up; one that nothing scales was put there by a person, who is asked.
  */
 enum verdict begin_primary(struct release *r)
 {
@@ -27,9 +28,11 @@ enum verdict begin_primary(struct release *r)
 
     if (!is_beginning(r) || r->canary->skip_analysis || release_goes_forward(r))
         return VERDICT_GO;
-    if (release_ready(r, SIDE_PRIMARY, &why) != READY)
-        return plan_stop(r->tick, "%s", why);
-    return VERDICT_GO;
+    bool ready = release_ready(r, SIDE_PRIMARY, &why) == READY;
+    enum verdict verdict = capacity_start(r, ready);
+    if (verdict != VERDICT_GO || ready)
+        return verdict;
+    return plan_stop(r->tick, "%s", why);
 }
 
 enum verdict begin_configs(struct release *r)

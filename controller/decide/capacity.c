@@ -5,17 +5,22 @@
  * all traffic needs, and waited for; not for long, and only as long as the canary answers. (Flagger
  * routes at once.)
  *
+ * The same holds for a primary that has no pods at all: somebody scaled it to zero, or an
+ * autoscaler that may. While a release needs it, it is brought up again, with an autoscaler or
+ * without, and gets nothing as long as the canary answers and it does not.
+ *
  * The condition PrimaryScaled is the memory of it. False: it waits, since its transition time, for
  * what the reason says. True: the traffic has moved; the primary keeps its replicas a little
- * longer, for what an autoscaler measures lags behind. The number is in its message, and is the
- * floor of the primary's scaler as long as the condition is there: an autoscaler that was merely
- * overruled would take the pods away again before the traffic comes.
+ * longer, for what an autoscaler measures lags behind. Their number is status.capacity.replicas,
+ * the floor of the primary's scaler as long as the condition is there: an autoscaler that was
+ * merely overruled would take the pods away again before the traffic comes. Where the CRD is still
+ * Flagger's and drops that field, nothing is asked for, and it is waited only for the first pod.
  */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "decide/release.h"
+#include "tick/edit.h"
 
 enum {
     WAIT_MS = 60 * 1000,
@@ -47,31 +52,71 @@ static const char *primary_text(struct release *r)
                         r->canary->namespace_);
 }
 
-/* Who waits to begin: its gate has let this revision through, and no other. */
-static const char *beginner_text(struct release *r)
+/* Who waits to begin says which revision: its gate has let this one through, and no other. */
+static void tell_waiting(struct release *r, const char *reason, int replicas)
 {
-    return arena_printf(r->tick->arena, " before revision %s begins", gates_revision(r));
-}
+    const char *revision = strcmp(reason, CAPACITY_BEGIN) == 0 ? gates_revision(r) : NULL;
+    struct json_object *capacity = edit_object(r->tick->arena);
 
-/* A field of its own would be lost where the CRD is still Flagger's. */
-static const char *message_of(struct release *r, int replicas, const char *reason)
-{
-    return arena_printf(r->tick->arena, "%s needs %d replicas for all traffic%s", primary_text(r),
-                        replicas, strcmp(reason, CAPACITY_BEGIN) == 0 ? beginner_text(r) : "");
+    json_set_int(capacity, "replicas", replicas);
+    json_set(capacity, "revision", NULL);
+    if (revision)
+        json_set_str(capacity, "revision", revision);
+    status_object(r, "capacity", capacity);
+    status_tell(r, condition, reason,
+                arena_printf(r->tick->arena, "%s needs %d replicas for all traffic%s%s%s",
+                             primary_text(r), replicas, revision ? " before revision " : "",
+                             revision ? revision : "", revision ? " begins" : ""));
 }
 
 bool capacity_waits_to_begin(struct release *r)
 {
-    return waits_for(r, CAPACITY_BEGIN) && strstr(status_message(r, condition), beginner_text(r));
+    const char *revision = r->canary->status.capacity_revision;
+
+    return waits_for(r, CAPACITY_BEGIN) && revision && strcmp(revision, gates_revision(r)) == 0;
+}
+
+/* What it was asked for; 0: nothing, or it is not known. */
+static int asked_for(struct release *r)
+{
+    return status_has(r, condition) ? r->canary->status.capacity_replicas : 0;
+}
+
+/* A release is under way, or ended with traffic on the canary: the primary is the way back. */
+static bool needs_primary(struct release *r)
+{
+    return release_is_initialising(r) || release_is_analysing(r) || release_is_promoting(r) ||
+           r->canary->status.canary_weight > 0 || capacity_waits(r, NULL);
 }
 
 int capacity_floor(struct release *r)
 {
-    static const char before[] = " needs "; /* no name has a space in it */
-    const char *text = strstr(status_message(r, condition), before);
-    long number = text ? strtol(text + strlen(before), NULL, 10) : 0;
+    int asked = asked_for(r);
 
-    return number < 0 || number > INT_MAX ? 0 : (int)number;
+    return asked == 0 && needs_primary(r) ? 1 : asked;
+}
+
+/* How many pods of a side answer; of a kind that does not count them, one if any does. */
+static int pods(struct release *r, enum side side)
+{
+    if (!release_serves(r, side))
+        return 0;
+    return r->target->available ? release_available(r, side) : 1;
+}
+
+void capacity_raise(struct release *r)
+{
+    if (!r->target->raise_primary || !r->info.primary || !needs_primary(r))
+        return;
+    if (r->scaler && capacity_waits(r, NULL))
+        r->target->raise_primary(r->tick, &r->info, capacity_floor(r));
+    else if (r->info.primary_at_zero) {
+        int replicas = r->scaler ? 1 : pods(r, SIDE_CANARY);
+        replicas = replicas > 0 ? replicas : 1;
+        r->target->raise_primary(r->tick, &r->info, replicas);
+        release_warn(r, "%s was scaled to zero while it is needed, scaling it up to %d",
+                     primary_text(r), replicas);
+    }
 }
 
 /* --- may and must it wait?
@@ -88,33 +133,43 @@ static bool canary_answers(struct release *r)
     const char *why;
     enum readiness readiness = release_ready(r, SIDE_CANARY, &why);
 
-    return release_available(r, SIDE_CANARY) > 0 &&
+    return pods(r, SIDE_CANARY) > 0 &&
            (readiness == READY || (!is_analysed(r) && readiness == NOT_READY_YET));
+}
+
+bool capacity_is_empty(struct release *r)
+{
+    return pods(r, SIDE_PRIMARY) == 0 && pods(r, SIDE_CANARY) > 0;
 }
 
 static bool may_wait(struct release *r)
 {
     const char *why;
 
-    return r->scaler && r->target->available && r->router->weighted &&
-           r->weights.canary > TOLERATED_SHARE && canary_answers(r) &&
-           release_ready(r, SIDE_PRIMARY, &why) != NOT_READY_EVER;
+    if (!r->router->weighted || r->weights.canary == 0 ||
+        release_ready(r, SIDE_PRIMARY, &why) == NOT_READY_EVER)
+        return false;
+    return capacity_is_empty(r) || (r->scaler && r->target->available &&
+                                    r->weights.canary > TOLERATED_SHARE && canary_answers(r));
 }
 
 /*
  * The replicas that all traffic needs: as many as serve the primary's share now, in proportion.
- * Where that share is nothing, those that serve on the other side; where it is not known (an A/B
- * test), those of both.
+ * Where that share is nothing, or nobody serves it, those that serve on the other side; where it is
+ * not known (an A/B test), those of both. Without an autoscaler somebody has chosen their number:
+ * then it is enough that anybody answers.
  */
 static int needed(struct release *r)
 {
-    int64_t primary = release_available(r, SIDE_PRIMARY);
-    int64_t canary = release_available(r, SIDE_CANARY);
+    int64_t primary = pods(r, SIDE_PRIMARY);
+    int64_t canary = pods(r, SIDE_CANARY);
     int share = r->weights.primary;
 
+    if (!r->scaler)
+        return 1;
     if (r->weights.matched)
         return (int)(primary + canary);
-    if (share == 0)
+    if (share == 0 || primary == 0)
         return (int)(primary > canary ? primary : canary);
     int64_t all = (primary * 100 + share - 1) / share;
     return all > 0 ? (int)all : 1;
@@ -127,19 +182,20 @@ static int needed(struct release *r)
 static enum verdict start_waiting(struct release *r, const char *reason)
 {
     int all = needed(r);
-    int has = release_available(r, SIDE_PRIMARY);
-    int most;
-    enum verdict verdict = r->scaler->primary_max(r->tick, &most);
+    int has = pods(r, SIDE_PRIMARY);
+    int most = all;
+    enum verdict verdict = r->scaler ? r->scaler->primary_max(r->tick, &most) : VERDICT_GO;
 
     if (verdict != VERDICT_GO)
         return verdict;
     all = all < most ? all : most;
     /* It still has what the last release asked for: more than its share needs. */
-    if (waits_for(r, scaled) && capacity_floor(r) < all)
-        all = capacity_floor(r);
+    if (waits_for(r, scaled) && asked_for(r) > 0 && asked_for(r) < all)
+        all = asked_for(r);
+    all = all > 0 ? all : 1;
     if (all <= has)
         return VERDICT_GO;
-    status_tell(r, condition, reason, message_of(r, all, reason));
+    tell_waiting(r, reason, all);
     release_say(r, "Waiting until %s has %d replicas for all traffic, it has %d", primary_text(r),
                 all, has);
     release_again(r, AGAIN_NOW);
@@ -177,24 +233,27 @@ enum verdict capacity_wait(struct release *r, const char *reason)
 {
     bool waits = capacity_waits(r, NULL);
     int asked = capacity_floor(r);
+    int has = pods(r, SIDE_PRIMARY);
 
     if (!may_wait(r))
         return waits ? end_waiting(r) : VERDICT_GO;
     if (!waits)
         return start_waiting(r, reason);
-    int has = release_available(r, SIDE_PRIMARY);
     int64_t left = left_of(r, longest_ms(r));
     if (has >= asked)
         return end_waiting(r);
     if (left == 0) {
-        release_warn(r, "%s has %d of %d replicas, routing all traffic to it", primary_text(r), has,
-                     asked);
+        release_warn(r,
+                     has > 0 ? "%s has %d of %d replicas, routing all traffic to it"
+                             : "%s has %d of %d replicas, it gets no traffic yet",
+                     primary_text(r), has, asked);
         return end_waiting(r);
     }
     /* a step that was routed before a crash is told now, not after the wait */
     status_int(r, "canaryWeight", r->weights.canary);
     /* what it began to wait for may have become something else */
-    status_tell(r, condition, reason, message_of(r, asked, reason));
+    if (!waits_for(r, reason) || strcmp(reason, CAPACITY_BEGIN) == 0)
+        tell_waiting(r, reason, asked);
     release_wake(r, release_is_idle(r) && left > IDLE_LOOK_MS ? IDLE_LOOK_MS : left);
     return VERDICT_STOP;
 }
@@ -203,8 +262,19 @@ bool capacity_answers(struct release *r)
 {
     const char *why;
 
-    return r->target->available && release_available(r, SIDE_PRIMARY) > 0 &&
-           release_ready(r, SIDE_PRIMARY, &why) != NOT_READY_EVER;
+    return pods(r, SIDE_PRIMARY) > 0 && release_ready(r, SIDE_PRIMARY, &why) != NOT_READY_EVER;
+}
+
+enum verdict capacity_start(struct release *r, bool ready)
+{
+    if (ready)
+        return waits_for(r, CAPACITY_START) ? end_waiting(r) : VERDICT_GO;
+    if (!r->scaler || !r->info.primary_at_zero || capacity_waits(r, NULL))
+        return VERDICT_GO;
+    tell_waiting(r, CAPACITY_START, 1);
+    release_say(r, "Scaling up %s before the new revision begins", primary_text(r));
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
 }
 
 /* --- the rule
@@ -221,6 +291,7 @@ static void keep_or_forget(struct release *r)
         return;
     }
     status_untell(r, condition);
+    status_text(r, "capacity", NULL);
     release_again(r, AGAIN_NOW);
 }
 

@@ -301,6 +301,9 @@ static enum verdict restart(struct release *r)
 
     if (verdict != VERDICT_GO)
         return verdict;
+    if (r->weights.canary > 0 && capacity_is_empty(r) && !release_goes_forward(r))
+        return plan_stop(r->tick, "The new revision of %s waits, nobody answers on the primary yet",
+                         release_target(r));
     if (must_stop_pods(r) && *r->canary->status.last_applied_spec) {
         status_weight(r, 0);
         note_promoted(r);

@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "decide/release.h"
 #include "proto/spechash.h"
+#include "tick/edit.h"
 
 /*
  * What a hook is asked about. Before the start that is the revision which waits, under the checksum
@@ -89,13 +90,35 @@ static const struct gate promotion_gate = {
     .phase = PHASE_WaitingPromotion,
 };
 
-/* Which revision a wait is for: one that is pushed meanwhile has its own time. Only before the
- * start can it be another than the one that is analysed. */
-static const char *waiting_revision(struct release *r, const struct gate *gate)
+/*
+ * A wait is for a revision: one that is pushed meanwhile has its own time. Only before the start
+ * can it be another than the one that is analysed; status.gate says which it is. (Flagger's CRD
+ * drops that, and with it the deadlines of the spec.)
+ */
+static bool waits_for_another(struct release *r, const struct gate *gate)
+{
+    const char *revision = r->canary->status.gate_revision;
+
+    return gate->type == HOOK_CONFIRM_ROLLOUT && revision &&
+           strcmp(revision, gates_revision(r)) != 0;
+}
+
+static void tell_revision(struct release *r, const struct gate *gate)
+{
+    struct json_object *waits = edit_object(r->tick->arena);
+
+    if (gate->type != HOOK_CONFIRM_ROLLOUT)
+        return;
+    json_set_str(waits, "revision", gates_revision(r));
+    status_object(r, "gate", waits);
+}
+
+/* Whoever looks at the Canary sees what there is to approve. */
+static const char *condition_text(struct release *r, const struct gate *gate, const char *text)
 {
     return gate->type == HOOK_CONFIRM_ROLLOUT
-               ? arena_printf(r->tick->arena, " (revision %s)", gates_revision(r))
-               : "";
+               ? arena_printf(r->tick->arena, "%s (revision %s)", text, gates_revision(r))
+               : text;
 }
 
 /* False: the gate has not waited before this tick, and *since is now. */
@@ -103,8 +126,7 @@ static bool waits_since(struct release *r, const struct gate *gate, int64_t *sin
 {
     const char *message;
 
-    if (status_since(r, condition, gate->reason, since, &message) &&
-        strstr(message, waiting_revision(r, gate)))
+    if (status_since(r, condition, gate->reason, since, &message) && !waits_for_another(r, gate))
         return true;
     *since = r->tick->now_ms / 1000 * 1000; /* as the condition will say */
     return false;
@@ -205,8 +227,9 @@ static enum verdict wait_at(struct release *r, const struct gate *gate, const st
     if (!remembers || !waited)
         status_untell(r, condition);
     if (remembers)
-        told = status_tell(r, condition, gate->reason,
-                           arena_printf(r->tick->arena, "%s%s", text, waiting_revision(r, gate)));
+        told = status_tell(r, condition, gate->reason, condition_text(r, gate, text));
+    if (told && !waited)
+        tell_revision(r, gate);
     if (enters)
         status_phase(r, gate->phase);
     if (enters || told)

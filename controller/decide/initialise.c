@@ -129,12 +129,10 @@ enum verdict initialise_primary(struct release *r)
  */
 enum verdict initialise_scaler(struct release *r)
 {
-    if (!r->scaler)
-        return VERDICT_GO;
-    int floor = capacity_floor(r);
-    enum verdict verdict = r->scaler->reconcile_primary(r->tick, floor);
-    if (verdict != VERDICT_NEED_FACTS && capacity_waits(r, NULL) && r->target->raise_primary)
-        r->target->raise_primary(r->tick, &r->info, floor);
+    enum verdict verdict =
+        r->scaler ? r->scaler->reconcile_primary(r->tick, capacity_floor(r)) : VERDICT_GO;
+    if (verdict != VERDICT_NEED_FACTS)
+        capacity_raise(r);
     /* A scaler that went missing was told; it must not keep a running release from its rollback. */
     return verdict == VERDICT_STOP && !release_is_initialising(r) ? VERDICT_GO : verdict;
 }

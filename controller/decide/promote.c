@@ -133,6 +133,8 @@ enum verdict promote_shift(struct release *r)
     left = step > 0 && left > step ? left - step : 0;
     /* Step by step, an autoscaler keeps up. */
     enum verdict verdict = step > 0 ? VERDICT_GO : capacity_wait(r, CAPACITY_PROMOTION);
+    if (verdict == VERDICT_GO && capacity_is_empty(r))
+        return VERDICT_STOP; /* its time is up, and still nobody is there */
     if (verdict == VERDICT_GO)
         verdict = release_route(r, left);
     if (verdict != VERDICT_GO)

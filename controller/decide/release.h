@@ -95,6 +95,7 @@ void affinity_status(struct release *r);
 void status_phase(struct release *r, enum phase phase); /* and its Promoted condition */
 void status_int(struct release *r, const char *key, int value);
 void status_text(struct release *r, const char *key, const char *value); /* NULL: none */
+void status_object(struct release *r, const char *key, struct json_object *value);
 void status_weight(struct release *r,
                    int canary); /* canaryWeight, the cookies, and the gauges when it changes */
 void status_sync(
@@ -206,6 +207,7 @@ enum verdict promote_begin(struct release *r);
 #define CAPACITY_BEGIN     "Beginning"
 #define CAPACITY_PROMOTION "Promoting"
 #define CAPACITY_RETURN    "PrimaryReady"
+#define CAPACITY_START     "Starting" /* no traffic: a primary at zero is to be compared with */
 /* GO: the primary can carry all traffic, as far as that was worth waiting for. STOP: it waits. */
 enum verdict capacity_wait(struct release *r, const char *reason);
 /* It waits for this; NULL: for anything. */
@@ -214,6 +216,13 @@ bool capacity_waits(struct release *r, const char *reason);
 bool capacity_waits_to_begin(struct release *r);
 /* The replicas that the primary's scaler must not go below; 0: whatever it wants. */
 int capacity_floor(struct release *r);
+/* Plans the replicas that the primary must have now. */
+void capacity_raise(struct release *r);
+/* Before a release begins: a primary that its scaler keeps at zero is brought up, unless it is
+ * ready. STOP: that was told; GO: it was before, or there is nothing to bring up. */
+enum verdict capacity_start(struct release *r, bool ready);
+/* Nobody answers on the primary, and somebody does on the canary. */
+bool capacity_is_empty(struct release *r);
 /* The primary has pods that answer, though not all that it was asked for. */
 bool capacity_answers(struct release *r);
 

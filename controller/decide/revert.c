@@ -148,7 +148,7 @@ static enum verdict restore_target(struct release *r)
 }
 
 /* Who serves goes on serving. Nobody is waited for in vain: with no primary that would be missed,
- * there is nothing to protect. */
+ * there is nothing to protect; so where both sides were put to zero. */
 static enum verdict wait_for_target(struct release *r)
 {
     const char *why;
@@ -157,7 +157,9 @@ static enum verdict wait_for_target(struct release *r)
     bool ready = readiness == READY && !release_has_writes(r);
     bool hopeless = readiness == NOT_READY_EVER || is_late(r);
 
-    if (ready || !r->info.primary || (hopeless && !missed))
+    bool nobody = r->info.at_zero && !missed && !release_has_writes(r);
+
+    if (ready || !r->info.primary || nobody || (hopeless && !missed))
         return VERDICT_GO;
     if (!hopeless)
         return wait(r);

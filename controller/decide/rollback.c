@@ -6,10 +6,10 @@
 #include "decide/release.h"
 
 /*
- * A primary that serves a part goes on serving, ready or not. One that serves nothing, or that a
- * failed promotion has left behind, must be ready before it gets anything more: otherwise the
- * canary keeps what it has. (Flagger routes all traffic to the broken primary and scales the
- * healthy canary to zero.)
+ * A primary that serves a part goes on serving, if only with some of its pods. One that serves
+ * nothing, or that a failed promotion has left behind, must be ready before it gets anything more:
+ * otherwise the canary keeps what it has; and so where nobody answers on the primary any more.
+ * (Flagger routes all traffic to the broken primary and scales the healthy canary to zero.)
  */
 enum verdict rollback_to_primary(struct release *r, const char *reason)
 {
@@ -24,6 +24,8 @@ enum verdict rollback_to_primary(struct release *r, const char *reason)
         return verdict;
     /* One that was asked for more is not ready as long as it has not got all of it. */
     if (release_goes_forward(r) && !is_ready && !capacity_answers(r))
+        return VERDICT_GO;
+    if (capacity_is_empty(r))
         return VERDICT_GO;
     return release_route(r, 0);
 }
@@ -56,6 +58,9 @@ enum verdict rollback_run(struct release *r, bool consume)
         release_warn(r, "Canary failed! %s keeps %s traffic, the primary is not ready",
                      release_target(r), release_canary_serves_all(r) ? "all" : "its");
     finish(r);
+    /* a share that the primary cannot serve goes to the canary at once (detect.c) */
+    if (r->weights.canary > 0 && !release_canary_serves_all(r))
+        release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
 }
 

@@ -96,6 +96,11 @@ void status_text(struct release *r, const char *key, const char *value)
     json_set_str(fields(r), key, value);
 }
 
+void status_object(struct release *r, const char *key, struct json_object *value)
+{
+    json_set(fields(r), key, value);
+}
+
 void status_weight(struct release *r, int canary)
 {
     status_int(r, "canaryWeight", canary);
@@ -221,6 +226,7 @@ void status_forget_waits(struct release *r)
 {
     status_untell(r, CONDITION_APPROVED);
     status_untell(r, CONDITION_MEASURED);
+    status_text(r, "gate", NULL);
 }
 
 void status_write(struct release *r)

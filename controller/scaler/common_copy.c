@@ -64,7 +64,7 @@ void scaler_copy_bounds(struct tick *tick, const struct scaler_bounds *bounds,
     edit_put(tick->arena, spec, bounds->max, bound(tick, "maxReplicas", source, bounds->max));
     if (floor > largest)
         floor = largest;
-    if (floor > number(least, 0))
+    if (floor > number(least, bounds->default_min))
         json_set_int(spec, bounds->min, floor);
 }
 

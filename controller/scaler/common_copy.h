@@ -14,7 +14,7 @@ struct scaler_copy {
 /* How a kind names its bounds in its spec. */
 struct scaler_bounds {
     const char *min, *max;
-    int default_max; /* where the spec says nothing */
+    int default_min, default_max; /* where the spec says nothing */
 };
 
 /* Reads both. */

@@ -7,7 +7,7 @@
 #include "tick/edit.h"
 
 static const struct scaler_bounds bounds = {
-    .min = "minReplicas", .max = "maxReplicas", .default_max = 1};
+    .min = "minReplicas", .max = "maxReplicas", .default_min = 1, .default_max = 1};
 
 static void fill_spec(struct tick *tick, struct json_object *spec, struct json_object *source,
                       int floor)

@@ -39,6 +39,7 @@ static bool is_stopped(struct json_object *daemonset)
 static void measure(struct target_info *out)
 {
     out->at_zero = is_at_zero(out->object);
+    out->primary_at_zero = is_at_zero(out->primary);
     out->stopped = is_stopped(out->object);
 }
 
@@ -118,6 +119,8 @@ static const char *rollout_waits_for(struct tick *tick, struct json_object *daem
     if (workload_is_unobserved(daemonset))
         return "waiting for rollout to finish: observed daemonset generation less than desired "
                "generation";
+    if (is_at_zero(daemonset))
+        return "waiting for rollout to finish: it is scaled to zero";
     if (wanted == 0)
         return "waiting for rollout to finish: no node is there for its pods";
     if (updated < wanted)
@@ -189,7 +192,8 @@ static bool daemonset_serves(const struct target_info *info, enum side side)
 {
     struct json_object *daemonset = side == SIDE_PRIMARY ? info->primary : info->object;
 
-    return json_int_at(daemonset, 0, "status", "numberAvailable", NULL) > 0;
+    return !is_at_zero(daemonset) &&
+           json_int_at(daemonset, 0, "status", "numberAvailable", NULL) > 0;
 }
 
 static void daemonset_restore(struct tick *tick, const struct target_info *info, int replicas)

@@ -20,6 +20,8 @@ static const struct workload kind = {
 
 static void measure(struct target_info *out)
 {
+    out->primary_at_zero =
+        out->primary && json_int_at(out->primary, 1, "spec", "replicas", NULL) == 0;
     out->at_zero = json_int_at(out->object, 1, "spec", "replicas", NULL) == 0;
     out->stopped = out->at_zero && json_int_at(out->object, 0, "status", "replicas", NULL) == 0;
 }
@@ -88,6 +90,8 @@ static const char *rollout_waits_for(struct tick *tick, struct json_object *depl
     int64_t available = json_int_at(deployment, 0, "status", "availableReplicas", NULL);
     int64_t least = workload_least(updated, threshold);
 
+    if (wanted == 0)
+        return "waiting for rollout to finish: it is scaled to zero";
     if (updated < wanted)
         return arena_printf(tick->arena,
                             "waiting for rollout to finish: %lld out of %lld new replicas have "
@@ -156,11 +160,13 @@ static void plan_replicas(struct tick *tick, int64_t replicas)
     plan_patch(tick, &kube_deployments, tick->canary->namespace_, tick->canary->target.name, patch);
 }
 
+/* Pods of a workload that was scaled to zero are about to go. */
 static int deployment_available(const struct target_info *info, enum side side)
 {
     struct json_object *deployment = side == SIDE_PRIMARY ? info->primary : info->object;
+    int64_t wanted = json_int_at(deployment, 1, "spec", "replicas", NULL);
 
-    return (int)json_int_at(deployment, 0, "status", "availableReplicas", NULL);
+    return wanted == 0 ? 0 : (int)json_int_at(deployment, 0, "status", "availableReplicas", NULL);
 }
 
 static void deployment_raise_primary(struct tick *tick, const struct target_info *info,
@@ -192,9 +198,7 @@ static void deployment_scale_from_zero(struct tick *tick, const struct target_in
 
 static bool deployment_serves(const struct target_info *info, enum side side)
 {
-    struct json_object *deployment = side == SIDE_PRIMARY ? info->primary : info->object;
-
-    return json_int_at(deployment, 0, "status", "availableReplicas", NULL) > 0;
+    return deployment_available(info, side) > 0;
 }
 
 static void deployment_restore(struct tick *tick, const struct target_info *info, int replicas)

@@ -26,7 +26,8 @@ struct target_info {
     const char *missing; /* a config that the target cannot do without is not there: the sentence */
     struct json_object
         *ports; /* discovered Service ports, array of {name, protocol, port, targetPort} or NULL */
-    bool at_zero; /* the target is scaled to zero */
+    bool at_zero;         /* the target is scaled to zero */
+    bool primary_at_zero; /* so is the primary (which exists) */
     bool
         stopped; /* at zero, and its pods are gone; always for a kind that has no pods of its own */
 };
@@ -66,7 +67,7 @@ struct target {
     /* Creates the primary if it is missing (with the primary copies of tracked configs). */
     enum verdict (*ensure_primary)(struct tick *tick, const struct target_info *info);
     /* Readiness of one side (the primary must exist), with the sentence of contract/statemachine.md
-     * §5 in *why. */
+     * §5 in *why. Nobody who asks for no pods, or has none that answers, is ready. */
     enum readiness (*ready)(struct tick *tick, const struct target_info *info, enum side side,
                             const char **why);
     /* How many pods of a side answer. NULL, as raise_primary, where the kind has no replicas. */
@@ -91,7 +92,8 @@ struct target {
 
     /* --- for a Canary that is being deleted (decide/revert.c), on what find() gave --- */
 
-    /* Some of its pods answer: they would be missed. (The primary must exist.) */
+    /* Some of its pods answer, and were not told to go: they would be missed. (The primary must
+     * exist.) */
     bool (*serves)(const struct target_info *info, enum side side);
     /*
      * What lets the target carry everything again: at least as much as the primary has; without a

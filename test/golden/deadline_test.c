@@ -51,7 +51,8 @@ static void test_start_is_turned_down(void **state)
     (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 0);
 
-    expect_tick(w, "status phase=Waiting [Promoted=Unknown Approved=False]\n"
+    expect_tick(w, "status phase=Waiting gate={\"revision\":\"6ffb7d8f6\"} [Promoted=Unknown "
+                   "Approved=False]\n"
                    "event Warning Waiting: " HALT
                    "approval gate until 2023-11-14T22:43:20Z, then rollback\n"
                    "alert warn: Canary is waiting for approval.\n"
@@ -61,15 +62,15 @@ static void test_start_is_turned_down(void **state)
     w->now_ms += MINUTE - 1;
     assert_string_equal(after(w, 0), "again interval, stepped\n");
     w->now_ms++;
-    expect_tick(w, "status phase=Failed lastAppliedSpec=597d8f496b [Promoted=False]\n"
-                   "event Warning Waiting: Rolling back podinfo.test confirm-rollout check gate "
-                   "was not approved within 30m0s\n"
-                   "alert warn: Rolling back, confirm-rollout check gate was not approved within "
-                   "30m0s\n"
-                   "weights 100/0\n"
-                   "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
-                   "outcome failure completed\n"
-                   "again never, stepped\n");
+    expect_tick(
+        w, "status gate=null phase=Failed lastAppliedSpec=597d8f496b [Promoted=False]\n"
+           "event Warning Waiting: Rolling back podinfo.test confirm-rollout check gate was not "
+           "approved within 30m0s\n"
+           "alert warn: Rolling back, confirm-rollout check gate was not approved within 30m0s\n"
+           "weights 100/0\n"
+           "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+           "outcome failure completed\n"
+           "again never, stepped\n");
     /* and is not offered again */
     expect_tick(w, "again never\n");
     world_free(w);

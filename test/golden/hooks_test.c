@@ -77,7 +77,7 @@ static void test_rollback_hook_while_the_primary_is_not_ready(void **state)
     (void)state;
     struct world *w = begun("podinfo:2", 20);
 
-    world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':0}}");
+    world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':1}}");
     expect_hook_heard(w);
 }
 
@@ -156,7 +156,7 @@ static void test_threshold_while_the_primary_is_not_ready(void **state)
     w->closed = "load";
     settled_tick(w);
     world_tick(w);
-    world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':0}}");
+    world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':1}}");
     world_tick(w);
     assert_string_equal(world_phase(w), "Failed");
     world_free(w);
@@ -187,11 +187,13 @@ static void test_hooks_that_cannot_be_asked(void **state)
     world_initialise(w);
     world_push(w, "podinfo:2");
     w->unasked = "may-start back before load";
-    expect_tick(w, "status phase=Waiting [Promoted=Unknown Approved=False]\n"
-                   "event Warning Waiting: Halt podinfo.test advancement waiting for approval "
-                   "may-start; it could not be asked: Secret key.test does not exist\n"
-                   "alert warn: Canary is waiting for approval.\n"
-                   "again interval, stepped\n");
+    expect_tick(
+        w,
+        "status phase=Waiting gate={\"revision\":\"6ffb7d8f6\"} [Promoted=Unknown Approved=False]\n"
+        "event Warning Waiting: Halt podinfo.test advancement waiting for approval may-start; it "
+        "could not be asked: Secret key.test does not exist\n"
+        "alert warn: Canary is waiting for approval.\n"
+        "again interval, stepped\n");
     expect_tick(w, "event Warning Waiting: Rollback hook back could not be asked: Secret key.test "
                    "does not exist\n"
                    "again interval, stepped\n");

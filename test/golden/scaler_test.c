@@ -294,7 +294,7 @@ static void test_rollback_waits_for_the_primary(void **state)
 
     /* The decision first: nobody needs to say it again. */
     w->open = "back";
-    expect_tick(w, "status [Promoted=Unknown PrimaryScaled=False]\n"
+    expect_tick(w, "status capacity={\"replicas\":10} [Promoted=Unknown PrimaryScaled=False]\n"
                    "event Warning Progressing: Rollback check back passed\n"
                    "event Warning Progressing: Rolling back podinfo.test manual webhook invoked\n"
                    "alert warn: Rolling back manual webhook invoked\n"
@@ -321,7 +321,8 @@ static void test_rollback_waits_for_the_primary(void **state)
     w->now_ms += 30000;
     expect_tick(w, "again never, within 90 s\n");
     w->now_ms += 90000;
-    expect_tick(w, "status [Promoted=False]\nagain now\n");
+    expect_tick(w, "status capacity=null [Promoted=False]\n"
+                   "again now\n");
     expect_tick(w, "patch horizontalpodautoscalers test/podinfo-primary {\"spec\":{"
                    "\"minReplicas\":1}}\n"
                    "again now\n");
@@ -437,7 +438,7 @@ static void test_another_revision_waits_as_well(void **state)
 
     world_push(w, "podinfo:3");
     world_patch(w, "deployments/podinfo", "{'status':{'observedGeneration':1}}");
-    expect_tick(w, "status [Promoted=Unknown PrimaryScaled=False]\n"
+    expect_tick(w, "status capacity={\"replicas\":10} [Promoted=Unknown PrimaryScaled=False]\n"
                    "event Normal Progressing: Waiting until podinfo-primary.test has 10 replicas "
                    "for all traffic, it has 5\n"
                    "again now\n");
@@ -457,7 +458,7 @@ static void test_promotion_waits_for_the_primary(void **state)
     world_tick(w);
     world_settle(w);
     assert_string_equal(world_phase(w), "Promoting");
-    expect_tick(w, "status [Promoted=Unknown PrimaryScaled=False]\n"
+    expect_tick(w, "status capacity={\"replicas\":10} [Promoted=Unknown PrimaryScaled=False]\n"
                    "event Normal Promoting: Waiting until podinfo-primary.test has 10 replicas for "
                    "all traffic, it has 5\n"
                    "again now, stepped\n");

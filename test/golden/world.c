@@ -284,12 +284,13 @@ static void check_safety(struct world *world, const struct effect *effect)
     const char *selected = json_str_at(apex, "spec", "selector", "app", NULL);
     bool at_zero = kind->at_zero(target);
     bool serves = kind->serves(target);
-    int primary;
+    int primary, was = world->routed;
     int canary = world_routes_split(world, &primary);
 
+    world->routed = canary;
     if (world->safety_off)
         return;
-    world_check_scalers(world, canary, selected && strcmp(selected, "podinfo-primary") == 0);
+    world_check_scalers(world, was, canary, selected && strcmp(selected, "podinfo-primary") == 0);
     if (json_at(world->canary, "metadata", "deletionTimestamp", NULL)) {
         check_deletion(world, effect);
         return;
@@ -297,8 +298,12 @@ static void check_safety(struct world *world, const struct effect *effect)
     world_routes_check(world, at_zero);
     if (at_zero && (!selected || strcmp(selected, "podinfo-primary") != 0))
         fail_msg("the target is at zero while the apex Service does not select the primary");
-    if (effect->why && strncmp(effect->why, "weights", 7) == 0 && canary > 0 && !serves)
+    bool routes = effect->why && strncmp(effect->why, "weights", 7) == 0;
+    if (routes && canary > 0 && !serves)
         fail_msg("traffic goes to a canary that is not ready");
+    struct json_object *stable = world_get(world, world_key(world, "podinfo-primary"));
+    if (routes && canary < was && serves && stable && !kind->serves(stable))
+        fail_msg("traffic goes to a primary that has nobody, and a canary answers");
     const char *image = world_image(world, "podinfo-primary");
     if (*image && !names(world->analysed, image))
         fail_msg("%s was promoted without having been analysed", image);

@@ -106,7 +106,7 @@ static bool has_waited(struct world *world)
 
 /* All traffic at once goes to who has the pods for it, if that can be waited for. (An autoscaler
  * tolerates 10 % as well.) */
-static void check_capacity(struct world *world, int canary)
+static void check_capacity(struct world *world, int was, int canary)
 {
     struct json_object *primary = world_get(world, "deployments/podinfo-primary");
     struct json_object *target = world_get(world, "deployments/podinfo");
@@ -116,9 +116,7 @@ static void check_capacity(struct world *world, int canary)
     int64_t needs = world->load < most ? world->load : most;
     bool by_steps =
         json_int_at(world->canary, 0, "spec", "analysis", "stepWeightPromotion", NULL) > 0;
-    int was = world->routed;
 
-    world->routed = canary;
     if (world->load == 0 || canary > 0 || was < 10 || by_steps || needs * 10 <= has * 11 ||
         json_int_at(target, 0, "status", "availableReplicas", NULL) == 0 || has_waited(world))
         return;
@@ -127,10 +125,10 @@ static void check_capacity(struct world *world, int canary)
         fail_msg("all traffic goes to %d pods, it needs %d", (int)has, (int)needs);
 }
 
-void world_check_scalers(struct world *world, int canary, bool primary_selected)
+void world_check_scalers(struct world *world, int was, int canary, bool primary_selected)
 {
     /* A deletion sends everything to the target. */
     if (!json_at(world->canary, "metadata", "deletionTimestamp", NULL))
-        check_capacity(world, canary);
+        check_capacity(world, was, canary);
     check_keda(world, canary, primary_selected);
 }

@@ -10,6 +10,6 @@ void world_scale(struct world *world, int canary);
 /* After the workloads have settled: the primary gets no more pods than there is room for. */
 void world_limit(struct world *world);
 /* The safety rules about scalers, after each effect. */
-void world_check_scalers(struct world *world, int canary, bool primary_selected);
+void world_check_scalers(struct world *world, int was, int canary, bool primary_selected);
 
 #endif
