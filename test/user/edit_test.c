@@ -1,0 +1,90 @@
+#include "user/edit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/pick.h"
+
+static void test_a_line_is_read_as_it_is_written(void **state)
+{
+    static const char *const rows[] = {"steps mid+300 push v17", "controller now+0 kill",
+                                       "config idle+20 config-delete"};
+    struct arena *arena = arena_new();
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct line line;
+        assert_int_equal(line_parse(arena, rows[i], &line, NULL), ERR_OK);
+        assert_string_equal(line_text(arena, &line), rows[i]);
+    }
+    arena_free(arena);
+}
+
+static void test_a_line_that_makes_no_sense_is_refused(void **state)
+{
+    static const char *const rows[] = {"",
+                                       "nobody now+0 suspend",
+                                       "steps soon+0 suspend",
+                                       "steps now suspend",
+                                       "steps now+x suspend",
+                                       "steps now+0 dance",
+                                       "steps now+0 push",
+                                       "steps now+0 suspend v1"};
+    struct arena *arena = arena_new();
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct line line;
+        assert_int_equal(line_parse(arena, rows[i], &line, NULL), ERR_INVALID);
+    }
+    arena_free(arena);
+}
+
+/* A mistake in a text would end the program. */
+static void test_every_edit_makes_its_requests(void **state)
+{
+    struct arena *arena = arena_new();
+    (void)state;
+    for (const struct edit *edit = edits; edit->name; edit++) {
+        struct act acts[ACTS_MAX];
+        struct line line = {.app = app_named("config"), .edit = edit, .version = "v2"};
+        size_t count = edit_acts(arena, &line, "http://127.0.0.1:1/hook", acts);
+        assert_int_equal(count == 0, edit->kind == EDIT_HOOKS || edit->kind == EDIT_KILL);
+        for (size_t i = 0; i < count; i++)
+            assert_true(acts[i].verb == KUBE_DELETE || acts[i].body);
+    }
+    arena_free(arena);
+}
+
+static void test_the_same_seed_gives_the_same_edits(void **state)
+{
+    struct arena *arena = arena_new();
+    (void)state;
+    for (const struct app *app = apps; app->name; app++) {
+        struct pick *one = pick_new(arena, app, 7), *same = pick_new(arena, app, 7);
+        struct pick *other = pick_new(arena, app, 8);
+        int different = 0;
+        for (int i = 0; i < 200; i++) {
+            struct line a = pick_next(one, arena), b = pick_next(same, arena);
+            struct line c = pick_next(other, arena);
+            assert_string_equal(line_text(arena, &a), line_text(arena, &b));
+            different += strcmp(line_text(arena, &a), line_text(arena, &c)) != 0;
+        }
+        assert_true(different > 100);
+    }
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_line_is_read_as_it_is_written),
+        cmocka_unit_test(test_a_line_that_makes_no_sense_is_refused),
+        cmocka_unit_test(test_every_edit_makes_its_requests),
+        cmocka_unit_test(test_the_same_seed_gives_the_same_edits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+#include "user/heal.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+#define LAST "v9999"
+
+enum { LIMIT_MS = 90 * 1000, PAUSE_MS = 500 };
+
+enum heal_state { HEAL_OBJECTS, HEAL_CANARY, HEAL_SPEC, HEAL_TARGET, HEAL_WATCHING, HEAL_DONE };
+
+struct heal {
+    struct heal_options options;
+    enum heal_state state;
+    int64_t began_ms, next_ms;
+    int waiting; /* answers that are to come */
+};
+
+struct heal *heal_new(const struct heal_options *options)
+{
+    struct heal *heal = ARENA_NEW(options->arena, struct heal);
+    *heal = (struct heal){.options = *options, .began_ms = clock_monotonic_ms()};
+    stage_answer(options->stage, options->app->name, "fine");
+    return heal;
+}
+
+bool heal_done(const struct heal *heal)
+{
+    return heal->state == HEAL_DONE;
+}
+
+static void on_answer(void *arg, const struct kube_result *result)
+{
+    struct heal *heal = arg;
+    (void)result; /* what was refused is seen at the end */
+    heal->waiting--;
+}
+
+static void ask(struct heal *heal, enum kube_verb verb, const struct kube_resource *resource,
+                const char *name, struct json_object *body)
+{
+    struct kube_request request = {.verb = verb,
+                                   .resource = resource,
+                                   .namespace_ = USER_NAMESPACE,
+                                   .name = verb == KUBE_CREATE ? NULL : name,
+                                   .body = body,
+                                   .no_limit = true};
+    heal->waiting++;
+    kube_send(heal->options.kube, &request, on_answer, heal);
+}
+
+static struct json_object *canary_of(const struct heal *heal)
+{
+    return view_get(heal->options.view, &user_canaries, heal->options.app->name);
+}
+
+static void put_objects(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    if (o->app->configs) {
+        ask(heal, KUBE_CREATE, &kube_configmaps, NULL, app_config_map(o->arena, o->app));
+        ask(heal, KUBE_CREATE, &kube_secrets, NULL, app_secret(o->arena, o->app));
+    }
+    if (o->app->scaler)
+        ask(heal, KUBE_CREATE, &kube_hpas, NULL, app_scaler(o->arena, o->app));
+    ask(heal, KUBE_CREATE, &kube_deployments, NULL,
+        app_deployment(o->arena, o->app, o->app->name, "v1"));
+    heal->state = HEAL_CANARY;
+}
+
+/* A Canary that is being deleted has to go first. */
+static void put_canary(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct json_object *canary = canary_of(heal);
+    if (canary && json_at(canary, "metadata", "deletionTimestamp", NULL))
+        return;
+    if (canary) {
+        heal->state = HEAL_SPEC;
+        return;
+    }
+    ask(heal, KUBE_CREATE, &user_canaries, NULL,
+        app_canary(o->arena, o->app, stage_hooks(o->stage)));
+}
+
+static void put_spec(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct json_object *base = app_canary(o->arena, o->app, stage_hooks(o->stage));
+    struct json_object *patch =
+        user_json(o->arena, "[{'op':'replace','path':'/spec'}]", NULL, NULL);
+    json_set(json_elem(patch, 0), "value", json_at(base, "spec", NULL));
+    ask(heal, KUBE_JSON_PATCH, &user_canaries, o->app->name, patch);
+    heal->state = HEAL_TARGET;
+}
+
+static void put_target(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct json_object *target = app_deployment(o->arena, o->app, o->app->name, LAST);
+    struct json_object *patch = json_own(o->arena, json_object_new_object());
+    json_set(json_sub(json_sub(patch, "spec"), "template"), "spec",
+             json_at(target, "spec", "template", "spec", NULL));
+    ask(heal, KUBE_MERGE_PATCH, &kube_deployments, o->app->name, patch);
+    heal->state = HEAL_WATCHING;
+}
+
+static bool has_arrived(const struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct json_object *canary = canary_of(heal);
+    const char *phase = json_str_at(canary, "status", "phase", NULL);
+    return phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Initialized") == 0) &&
+           clients_all_get(o->clients, o->app, LAST);
+}
+
+static void tell_lost(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct json_object *canary = canary_of(heal);
+    struct json_object *status = json_copy(o->arena, json_at(canary, "status", NULL));
+    const char *message;
+    int64_t warned = view_warned(o->view, o->app->name, &message);
+    if (status)
+        json_object_object_del(status, "acceptedSpec");
+    judge_break(o->judge, o->app, "lost",
+                "%d s after all was put right, the last version does not serve; last Warning "
+                "(%d s ago): %s; status %s",
+                LIMIT_MS / 1000, (int)((clock_monotonic_ms() - warned) / 1000), message,
+                json_text(o->arena, status));
+}
+
+void heal_step(struct heal *heal)
+{
+    static void (*const steps[])(struct heal * heal) = {[HEAL_OBJECTS] = put_objects,
+                                                        [HEAL_CANARY] = put_canary,
+                                                        [HEAL_SPEC] = put_spec,
+                                                        [HEAL_TARGET] = put_target};
+    int64_t now = clock_monotonic_ms();
+    if (heal->state == HEAL_DONE || now < heal->next_ms || heal->waiting > 0)
+        return;
+    heal->next_ms = now + PAUSE_MS;
+    if (judge_broken(heal->options.judge, heal->options.app)) {
+        heal->state = HEAL_DONE;
+    } else if (now - heal->began_ms > LIMIT_MS) {
+        tell_lost(heal);
+        heal->state = HEAL_DONE;
+    } else if (heal->state == HEAL_WATCHING) {
+        if (has_arrived(heal))
+            heal->state = HEAL_DONE;
+    } else {
+        steps[heal->state](heal);
+    }
+}

@@ -1,0 +1,363 @@
+#include "user/judge.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum {
+    APPS_MAX = 16,
+    PENDING_MAX = 256,
+    SETTLE_MS = 2000,  /* it serves for so long: it is repaired */
+    REPAIR_MS = 20000, /* and that takes at most so long, while the controller runs */
+    GRACE_MS = 1000,   /* a failure is judged so much later: the machine may be to blame */
+    LASTS_MS = 4000,   /* what may be seen for a moment must not last so long */
+};
+
+struct ward {
+    const struct app *app;
+    bool broken;
+    bool harmed;
+    int64_t harmed_ms, served_ms, healed_ms; /* began; serves since, 0: no; ended last */
+    int64_t odd_ms;                          /* weights do not add up since; 0: they do */
+    int unjudged;        /* 2: the analysis tells nothing; 1: it does from the next push on */
+    const char *excused; /* image of the primary that a person chose */
+};
+
+struct pending {
+    struct ward *ward;
+    int64_t sent_ms, ended_ms;
+    const char *text;
+};
+
+struct judge {
+    struct arena *arena;
+    const struct view *view;
+    const struct app *control;
+    struct ward wards[APPS_MAX];
+    size_t n_wards;
+    struct pending pending[PENDING_MAX];
+    size_t n_pending;
+    struct violation violations[JUDGE_MAX];
+    size_t n_violations;
+    bool controller;
+    int64_t controller_ms; /* runs since */
+    int64_t control_ms;    /* the control's last failure */
+    int edits_made;
+    uint64_t allowed, failed, machine;
+};
+
+struct judge *judge_new(struct arena *arena, const struct view *view, const struct app *control)
+{
+    struct judge *judge = ARENA_NEW(arena, struct judge);
+    *judge = (struct judge){.arena = arena, .view = view, .control = control};
+    return judge;
+}
+
+void judge_add(struct judge *judge, const struct app *app)
+{
+    if (judge->n_wards < APPS_MAX)
+        judge->wards[judge->n_wards++] = (struct ward){.app = app};
+}
+
+static struct ward *ward_of(const struct judge *judge, const struct app *app)
+{
+    for (size_t i = 0; i < judge->n_wards; i++)
+        if (judge->wards[i].app == app)
+            return (struct ward *)&judge->wards[i];
+    return NULL;
+}
+
+void judge_break(struct judge *judge, const struct app *app, const char *kind, const char *fmt, ...)
+{
+    struct ward *ward = ward_of(judge, app);
+    va_list args;
+    if ((ward && ward->broken) || judge->n_violations == JUDGE_MAX)
+        return;
+    va_start(args, fmt);
+    judge->violations[judge->n_violations++] =
+        (struct violation){.app = app,
+                           .kind = kind,
+                           .text = arena_vprintf(judge->arena, fmt, args),
+                           .edits = judge->edits_made};
+    va_end(args);
+    if (ward)
+        ward->broken = true;
+}
+
+/* --- what there is to see --------------------------------------------------------------------- */
+
+static struct json_object *object_of(const struct judge *judge, const struct kube_resource *kind,
+                                     const char *pattern, const struct app *app)
+{
+    return view_get(judge->view, kind, user_name(judge->arena, pattern, app->name));
+}
+
+static struct json_object *rules_of(const struct judge *judge, const struct app *app)
+{
+    return json_at(view_get(judge->view, &user_routes, app->name), "spec", "rules", NULL);
+}
+
+/* Every backend with a share has somebody who is ready, and there is one. */
+static bool rule_serves(const struct judge *judge, struct json_object *rule)
+{
+    struct json_object *backends = json_at(rule, "backendRefs", NULL);
+    bool some = false;
+    for (size_t i = 0; i < json_len(backends); i++) {
+        struct json_object *backend = json_elem(backends, i);
+        if (json_int_at(backend, 1, "weight", NULL) == 0)
+            continue;
+        const char *name = json_str_at(backend, "name", NULL);
+        if (!name || view_ready(judge->view, name) == 0)
+            return false;
+        some = true;
+    }
+    return some;
+}
+
+/* A Service that leads to the port 1 is one that a person has broken. */
+static bool leads_somewhere(const struct judge *judge, const char *service)
+{
+    struct json_object *ports =
+        json_at(view_get(judge->view, &kube_services, service), "spec", "ports", NULL);
+    return ports && json_int_at(json_elem(ports, 0), 0, "targetPort", NULL) != 1 &&
+           view_ready(judge->view, service) > 0;
+}
+
+static bool serves(const struct judge *judge, const struct app *app)
+{
+    struct json_object *rules = rules_of(judge, app);
+    if (!leads_somewhere(judge, app->name))
+        return false;
+    if (app->gateway && json_len(rules) == 0)
+        return false;
+    for (size_t i = 0; app->gateway && i < json_len(rules); i++)
+        if (!rule_serves(judge, json_elem(rules, i)))
+            return false;
+    return true;
+}
+
+static bool canary_serves(const struct judge *judge, const struct app *app)
+{
+    static const char *const idle[] = {"Initialized", "Succeeded", "Failed"};
+    struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
+    const char *phase = json_str_at(canary, "status", "phase", NULL);
+    bool rests = false;
+    for (size_t i = 0; phase && i < sizeof(idle) / sizeof(idle[0]); i++)
+        rests |= strcmp(phase, idle[i]) == 0;
+    if (!rests || json_int_at(canary, 0, "status", "canaryWeight", NULL) > 0)
+        return true;
+    struct json_object *rules = rules_of(judge, app);
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
+        if (json_len(backends) > 1 && json_int_at(json_elem(backends, 1), 0, "weight", NULL) > 0)
+            return true;
+    }
+    return false;
+}
+
+bool judge_says_why(const struct judge *judge, const struct app *app, int64_t since_ms)
+{
+    static const char *const standing[] = {"Accepted", "Approved", "Reverted", "Suspended"};
+    struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
+    struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
+    const char *message;
+    if (json_bool_at(canary, false, "spec", "suspend", NULL))
+        return true;
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
+        for (size_t k = 0; type && status && k < sizeof(standing) / sizeof(standing[0]); k++)
+            if (strcmp(type, standing[k]) == 0 && strcmp(status, "False") == 0)
+                return true;
+    }
+    return view_warned(judge->view, app->name, &message) > since_ms;
+}
+
+/* --- what happens ----------------------------------------------------------------------------- */
+
+void judge_edit(struct judge *judge, const struct line *line, int edits_made)
+{
+    struct ward *ward = line->app ? ward_of(judge, line->app) : NULL;
+    judge->edits_made = edits_made;
+    if (!ward)
+        return;
+    if (line->edit->unjudged)
+        ward->unjudged = 2;
+    else if (line->edit->kind == EDIT_RESTORE && ward->unjudged == 2)
+        ward->unjudged = 1;
+    else if (line->edit->kind == EDIT_PUSH && ward->unjudged == 1)
+        ward->unjudged = 0;
+    if (!line->edit->harm || (line->edit->mid && !canary_serves(judge, line->app)))
+        return;
+    ward->harmed = true;
+    ward->harmed_ms = clock_monotonic_ms();
+    ward->served_ms = 0;
+}
+
+void judge_controller(struct judge *judge, bool runs)
+{
+    judge->controller = runs;
+    judge->controller_ms = clock_monotonic_ms();
+}
+
+void judge_failure(struct judge *judge, const struct failure *failure)
+{
+    if (failure->app == judge->control) {
+        judge->control_ms = failure->ended_ms;
+        return;
+    }
+    struct ward *ward = ward_of(judge, failure->app);
+    if (!ward || ward->broken)
+        return;
+    if (ward->harmed || failure->sent_ms < ward->healed_ms) {
+        judge->allowed++;
+        return;
+    }
+    judge->failed++;
+    if (judge->n_pending == PENDING_MAX)
+        return;
+    judge->pending[judge->n_pending++] =
+        (struct pending){.ward = ward,
+                         .sent_ms = failure->sent_ms,
+                         .ended_ms = failure->ended_ms,
+                         .text = arena_printf(judge->arena, "%s: %s", failure->via, failure->text)};
+}
+
+static void look_at_pending(struct judge *judge, int64_t now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < judge->n_pending; i++) {
+        const struct pending *it = &judge->pending[i];
+        if (now - it->ended_ms < GRACE_MS) {
+            judge->pending[kept++] = *it;
+        } else if (judge->control_ms > it->sent_ms - GRACE_MS) {
+            judge->machine++;
+            judge->failed--;
+        } else {
+            judge_break(judge, it->ward->app, "failed", "%s", it->text);
+        }
+    }
+    judge->n_pending = kept;
+}
+
+static void look_at_harm(struct judge *judge, struct ward *ward, int64_t now)
+{
+    int64_t began = ward->harmed_ms;
+    if (!ward->harmed)
+        return;
+    if (!serves(judge, ward->app))
+        ward->served_ms = 0;
+    else if (ward->served_ms == 0)
+        ward->served_ms = now;
+    if (ward->served_ms > 0 && now - ward->served_ms >= SETTLE_MS) {
+        ward->harmed = false;
+        ward->healed_ms = now;
+        return;
+    }
+    if (judge->controller_ms > began)
+        began = judge->controller_ms;
+    if (judge->controller && now - began > REPAIR_MS && ward->served_ms == 0 &&
+        !judge_says_why(judge, ward->app, ward->harmed_ms))
+        judge_break(judge, ward->app, "unrepaired",
+                    "%d s after somebody took it down, and nothing says why", REPAIR_MS / 1000);
+}
+
+static void look_at_weights(struct judge *judge, struct ward *ward, int64_t now)
+{
+    struct json_object *rules = rules_of(judge, ward->app);
+    int64_t worst = 100;
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
+        int64_t sum = 0;
+        for (size_t k = 0; k < json_len(backends); k++)
+            sum += json_int_at(json_elem(backends, k), 1, "weight", NULL);
+        if (json_len(backends) > 1 && sum != 100)
+            worst = sum;
+    }
+    if (worst == 100 || !judge->controller)
+        ward->odd_ms = 0;
+    else if (ward->odd_ms == 0)
+        ward->odd_ms = now;
+    else if (now - ward->odd_ms > LASTS_MS)
+        judge_break(judge, ward->app, "weights", "the weights of the route add up to %d",
+                    (int)worst);
+}
+
+static void look_at_primary(struct judge *judge, struct ward *ward)
+{
+    struct json_object *primary = object_of(judge, &kube_deployments, "NAME-primary", ward->app);
+    struct json_object *containers =
+        json_at(primary, "spec", "template", "spec", "containers", NULL);
+    const char *image = json_str_at(json_elem(containers, 0), "image", NULL);
+    if (!image)
+        return;
+    if (ward->unjudged > 0) {
+        if (!ward->excused || strcmp(ward->excused, image) != 0)
+            ward->excused = arena_strdup(judge->arena, image);
+        return;
+    }
+    const char *version = strchr(image, ':');
+    bool bad = version && (strncmp(version, ":bad", 4) == 0 || strncmp(version, ":stuck", 6) == 0);
+    if (bad && (!ward->excused || strcmp(ward->excused, image) != 0))
+        judge_break(judge, ward->app, "unanalysed",
+                    "the primary runs %s, which no analysis can have passed", image);
+}
+
+void judge_look(struct judge *judge)
+{
+    int64_t now = clock_monotonic_ms();
+    look_at_pending(judge, now);
+    for (size_t i = 0; i < judge->n_wards; i++) {
+        struct ward *ward = &judge->wards[i];
+        if (ward->broken)
+            continue;
+        look_at_harm(judge, ward, now);
+        look_at_weights(judge, ward, now);
+        look_at_primary(judge, ward);
+    }
+}
+
+void judge_rest(struct judge *judge, const struct app *app)
+{
+    struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
+    struct json_object *rules = rules_of(judge, app);
+    const char *provider = json_str_at(canary, "spec", "provider", NULL);
+    int64_t said = json_int_at(canary, 0, "status", "canaryWeight", NULL);
+    struct json_object *backends = json_at(json_elem(rules, 0), "backendRefs", NULL);
+    if (!canary || !provider || strncmp(provider, "gatewayapi", 10) != 0 ||
+        json_len(backends) < 2 || judge_says_why(judge, app, INT64_MAX))
+        return;
+    int64_t routed = json_int_at(json_elem(backends, 1), 0, "weight", NULL);
+    if (routed != said)
+        judge_break(judge, app, "status", "the status says %d %%, the route gives the canary %d %%",
+                    (int)said, (int)routed);
+}
+
+bool judge_broken(const struct judge *judge, const struct app *app)
+{
+    const struct ward *ward = ward_of(judge, app);
+    return ward && ward->broken;
+}
+
+const struct violation *judge_violations(const struct judge *judge, size_t *count)
+{
+    *count = judge->n_violations;
+    return judge->violations;
+}
+
+uint64_t judge_allowed(const struct judge *judge)
+{
+    return judge->allowed;
+}
+
+uint64_t judge_failed(const struct judge *judge)
+{
+    return judge->failed;
+}
+
+uint64_t judge_machine(const struct judge *judge)
+{
+    return judge->machine;
+}

@@ -1,0 +1,53 @@
+/*
+ * What must hold, for each app: no request fails, but while somebody's own edit has taken the
+ * service down and it cannot have been repaired yet; the route's weights add up; what the primary
+ * runs has passed an analysis; every release ends.
+ *
+ * After its first violation an app is judged no more in this round: what follows is not its own.
+ */
+#ifndef USER_JUDGE_H
+#define USER_JUDGE_H
+
+#include "user/clients.h"
+#include "user/edit.h"
+#include "user/view.h"
+
+enum { JUDGE_MAX = 16 };
+
+struct violation {
+    const struct app *app; /* NULL: the controller */
+    const char *kind;      /* one word: "failed", "unrepaired", "weights", "unanalysed", ... */
+    const char *text;
+    int edits; /* made when it was seen */
+};
+
+struct judge;
+
+/* control: an app that nobody edits; when its requests fail, the machine is to blame. */
+struct judge *judge_new(struct arena *arena, const struct view *view, const struct app *control);
+void judge_add(struct judge *judge, const struct app *app);
+/* An edit is made; edits: how many before. */
+void judge_edit(struct judge *judge, const struct line *line, int edits_made);
+/* The controller does not run, or does again. */
+void judge_controller(struct judge *judge, bool runs);
+void judge_failure(struct judge *judge, const struct failure *failure);
+/* Looks at everything; to be called a few times a second. */
+void judge_look(struct judge *judge);
+/* The app has come to rest: whether its route is as its status says. */
+void judge_rest(struct judge *judge, const struct app *app);
+
+void judge_break(struct judge *judge, const struct app *app, const char *kind, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+/* Whether the app is judged no more. */
+bool judge_broken(const struct judge *judge, const struct app *app);
+const struct violation *judge_violations(const struct judge *judge, size_t *count);
+/* Requests that failed while they may; that failed though they must not. */
+uint64_t judge_allowed(const struct judge *judge);
+uint64_t judge_failed(const struct judge *judge);
+/* Requests that failed together with those of the app that nobody edits. */
+uint64_t judge_machine(const struct judge *judge);
+
+/* Whether somebody is told what the release waits for: a condition, or a Warning since then. */
+bool judge_says_why(const struct judge *judge, const struct app *app, int64_t since_ms);
+
+#endif

@@ -1,0 +1,13 @@
+/* A list of edits by chance. The same seed gives the same list. */
+#ifndef USER_PICK_H
+#define USER_PICK_H
+
+#include "user/edit.h"
+
+struct pick; /* of one app, or of the controller (app NULL); each is a stream of chance of its own
+              */
+struct pick *pick_new(struct arena *arena, const struct app *app, uint64_t seed);
+/* The next edit. Its strings are the arena's. */
+struct line pick_next(struct pick *pick, struct arena *arena);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * One round: a fresh stage, all apps under care, edits, a time of rest, and all put right again.
+ * Alone in its process.
+ */
+#ifndef USER_ROUND_H
+#define USER_ROUND_H
+
+#include "user/edit.h"
+#include "user/stage.h"
+
+struct round_options {
+    struct stage_options stage;
+    uint64_t seed;
+    int64_t edit_ms;          /* edits by chance for so long */
+    const struct line *lines; /* or these, of whose apps only there are any; NULL: by chance */
+    size_t n_lines;
+    const char *kind; /* ends at the first violation of this kind; NULL: goes on */
+    bool quiet;       /* prints no line for each edit */
+};
+
+/*
+ * What happened, owned by the arena: {"trouble": sentence, or absent when the stage held, "edits",
+ * "refused", "requests", "allowed", "failed", "machine", "lag_ms": numbers, "list": [line, ...] as
+ * they were made, "violations": [{"app", "kind", "text", "edits"}]}.
+ */
+struct json_object *round_run(struct arena *arena, const struct round_options *options);
+
+#endif

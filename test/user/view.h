@@ -1,0 +1,26 @@
+/* What the cluster holds at the moment, as watches tell: borrowed trees, valid until the next turn
+ * of the loop. */
+#ifndef USER_VIEW_H
+#define USER_VIEW_H
+
+#include "kube/watch.h"
+#include "user/app.h"
+
+struct view;
+
+struct view *view_new(struct loop *loop, struct kube_client *kube);
+/* Before the client goes. */
+void view_free(struct view *view);
+bool view_synced(const struct view *view);
+
+/* NULL: it is not there, or its kind is not watched (Canary, Deployment, Service, Endpoints,
+ * HTTPRoute). */
+struct json_object *view_get(const struct view *view, const struct kube_resource *resource,
+                             const char *name);
+/* Ready pods that a Service leads to. */
+size_t view_ready(const struct view *view, const char *service);
+/* When the last Warning event about the Canary came, monotonic; 0: none did. *message: what it
+ * says. */
+int64_t view_warned(const struct view *view, const char *canary, const char **message);
+
+#endif
