@@ -11,7 +11,7 @@
 #include "kube/backoff.h"
 #include "kube/client_priv.h"
 #include "kube/credentials.h"
-#include "kube/rate_limit.h"
+#include "kube/limiter.h"
 #include "kube/request.h"
 #include "kube/status.h"
 
@@ -31,11 +31,12 @@ static struct expo_metric requests_total = {
 
 struct kube_client {
     struct loop *loop;
-    struct http_client *http;
-    struct http_client *apart; /* ours: for calls that must not wait for others */
+    struct http_client *http; /* for reads and watches */
+    /* ours: connections that do not wait for those of others */
+    struct http_client *writes, *tells, *apart;
     const struct kube_config *config;
     struct credentials *credentials;
-    struct rate_limit limit;
+    struct limiter limiter;
     char *user_agent;
     struct kube_call *calls;
     struct watch_gate gate;
@@ -63,10 +64,14 @@ struct kube_call {
     bool (*on_data)(void *arg, const char *data, size_t len);
     int64_t timeout_ms; /* 0: none */
     int64_t idle_timeout_ms;
-    int64_t deadline_ms; /* 0: none, or not yet sent */
+    int64_t deadline_ms; /* 0: none */
     enum kube_verb verb;
     enum call_state state;
-    bool apart;     /* no_limit */
+    struct limiter_place place;
+    bool (*may_send)(void *arg);
+    void *may_send_arg;
+    bool apart; /* no_limit */
+    bool only_tells;
     bool raw;       /* the answer need not be JSON */
     bool refreshed; /* one 401 has been answered with fresh credentials */
     bool cancelled;
@@ -185,6 +190,20 @@ static bool http_data(void *arg, const char *data, size_t len)
     return !call->cancelled && !call->reported && call->on_data(call->arg, data, len);
 }
 
+static bool is_read(const struct kube_call *call)
+{
+    return call->verb == KUBE_GET || call->verb == KUBE_LIST;
+}
+
+static struct http_client *connections(const struct kube_call *call)
+{
+    if (call->apart)
+        return call->client->apart;
+    if (call->only_tells)
+        return call->client->tells;
+    return is_read(call) ? call->client->http : call->client->writes;
+}
+
 static void call_send(struct kube_call *call, const struct credentials_view *view)
 {
     struct kube_client *client = call->client;
@@ -195,6 +214,10 @@ static void call_send(struct kube_call *call, const struct credentials_view *vie
 
     if (call->timeout_ms && timeout <= 0) {
         call_fail(call, ERR_RETRY, "timed out before it could be sent");
+        return;
+    }
+    if (call->may_send && !call->may_send(call->may_send_arg)) {
+        call_fail(call, ERR_CANCELLED, "not sent, this process may not write any more");
         return;
     }
     if (call->wire.content_type)
@@ -208,7 +231,7 @@ static void call_send(struct kube_call *call, const struct credentials_view *vie
     client->requests++;
     call_stop_timer(call);
     call_set_state(call, CALL_SENT);
-    call->http = http_send(call->apart ? client->apart : client->http,
+    call->http = http_send(connections(call),
                            &(struct http_request){.method = call->wire.method,
                                                   .url = call->wire.url,
                                                   .headers = headers,
@@ -238,8 +261,6 @@ static void call_advance(struct kube_call *call)
     struct credentials_view view = {0};
     struct errinfo why = {0};
 
-    if (call->timeout_ms && !call->deadline_ms)
-        call->deadline_ms = clock_monotonic_ms() + call->timeout_ms;
     switch (credentials_get(call->client->credentials, &view, &why)) {
     case CREDENTIALS_READY:
         call_send(call, &view);
@@ -253,6 +274,30 @@ static void call_advance(struct kube_call *call)
         call_fail(call, ERR_DENIED, why.text);
         break;
     }
+}
+
+static void on_turn(void *arg)
+{
+    struct kube_call *call = arg;
+
+    call_stop_timer(call);
+    call_advance(call);
+}
+
+static void limited_too_long(void *arg)
+{
+    struct kube_call *call = arg;
+
+    call->timer = NULL;
+    limiter_leave(&call->client->limiter, &call->place);
+    call_fail(call, ERR_RETRY, "timed out while waiting for the rate limit");
+}
+
+static enum limiter_urgency urgency(const struct kube_call *call)
+{
+    if (call->only_tells)
+        return LIMITER_TELL;
+    return is_read(call) ? LIMITER_READ : LIMITER_WRITE;
 }
 
 static void advance_now(void *arg)
@@ -279,7 +324,7 @@ static bool may_repeat(const struct kube_call *call, const struct http_result *r
     if (call->on_data || call->cancelled || call->err != ERR_RETRY ||
         call->attempts >= MAX_ATTEMPTS)
         return false;
-    if (call->verb == KUBE_GET || call->verb == KUBE_LIST)
+    if (is_read(call))
         return true;
     return result->err == ERR_OK ? result->status == 429 : !result->sent;
 }
@@ -383,11 +428,12 @@ struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
         .http = http,
         .config = config,
         .user_agent = heap_strdup(o->user_agent ? o->user_agent : "flagger-c/" FLAGGER_VERSION),
+        .writes = http_client_new(loop, NULL),
+        .tells = http_client_new(loop, &(struct http_client_options){.max_per_host = 2}),
         .apart = http_client_new(loop, &(struct http_client_options){.max_per_host = 4}),
     };
     client->credentials = credentials_new(loop, config, credentials_changed, client);
-    rate_limit_init(&client->limit, o->qps > 0 ? o->qps : 100, o->burst > 0 ? o->burst : 250,
-                    clock_monotonic_ms());
+    limiter_init(&client->limiter, loop, o->qps > 0 ? o->qps : 100, o->burst > 0 ? o->burst : 250);
     expo_register(&requests_total);
     return client;
 }
@@ -401,6 +447,8 @@ void kube_client_free(struct kube_client *client)
         struct kube_call *call = client->calls;
         struct http_call *http = call->http;
         call_stop_timer(call);
+        if (call->state == CALL_LIMITED)
+            limiter_leave(&client->limiter, &call->place);
         call->err =
             err_set(&call->info, ERR_CANCELLED, "%s: the client is closed", call->wire.label);
         call_report(call, 0, NULL);
@@ -409,6 +457,9 @@ void kube_client_free(struct kube_client *client)
         else
             call_free(call);
     }
+    limiter_fini(&client->limiter);
+    http_client_free(client->writes);
+    http_client_free(client->tells);
     http_client_free(client->apart);
     credentials_free(client->credentials);
     free(client->user_agent);
@@ -430,12 +481,17 @@ static struct kube_call *call_new(struct kube_client *client, const struct kube_
         .timeout_ms = request->timeout_ms,
         .idle_timeout_ms = request->idle_timeout_ms,
         .verb = request->verb,
+        .may_send = request->may_send,
+        .may_send_arg = request->may_send_arg,
         .apart = request->no_limit,
+        .only_tells = request->only_tells,
         .raw = request->raw_path != NULL,
         .backoff = {.min_ms = BACKOFF_MIN_MS, .max_ms = BACKOFF_MAX_MS},
     };
     if (!call->timeout_ms && !call->on_data)
         call->timeout_ms = DEFAULT_TIMEOUT_MS;
+    if (call->timeout_ms)
+        call->deadline_ms = clock_monotonic_ms() + call->timeout_ms;
     return call;
 }
 
@@ -467,14 +523,13 @@ struct kube_call *kube_send(struct kube_client *client, const struct kube_reques
         call_fail(call, err, why.text);
         return call;
     }
-    int64_t wait =
-        call->apart || call->on_data ? 0 : rate_limit_take(&client->limit, clock_monotonic_ms());
-    if (wait > 0) {
-        call_set_state(call, CALL_LIMITED);
-        call_timer(call, wait, advance_now);
-    } else {
+    if (call->apart || call->on_data ||
+        limiter_enter(&client->limiter, &call->place, urgency(call), on_turn, call)) {
         call_advance(call);
+        return call;
     }
+    call_set_state(call, CALL_LIMITED);
+    call_timer(call, call->timeout_ms, limited_too_long);
     return call;
 }
 
@@ -488,7 +543,7 @@ void kube_cancel(struct kube_call *call)
         return;
     }
     if (call->state == CALL_LIMITED)
-        rate_limit_give(&call->client->limit);
+        limiter_leave(&call->client->limiter, &call->place);
     call_fail(call, ERR_CANCELLED, "cancelled by the caller");
 }
 

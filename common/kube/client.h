@@ -9,7 +9,8 @@
  * GETs are repeated up to 3 times on RETRY with back-off and jitter, Retry-After honoured (bounded
  * by the timeout); 429 and a request that certainly was not sent are repeated for every verb; other
  * writes are never repeated here, since they may have happened. The client-side limit is a token
- * bucket; watches and leases pass it by.
+ * bucket (limiter.h); watches and leases pass it by. Writes, reads, events and leases have
+ * connections of their own each: none of them waits for another at a slow server.
  *
  * A verb that needs a name is refused without one (a DELETE with an empty name would mean all), as
  * are names that would change the path.
@@ -44,10 +45,14 @@ struct kube_request {
     const char *sub;          /* "status", "scale" or NULL */
     const char *query;        /* "limit=500&labelSelector=..." already encoded, or NULL */
     struct json_object *body; /* borrowed until kube_send() returns */
-    int64_t
-        timeout_ms; /* from the first sending on, repetitions and credentials included; 0: 15 s */
-    bool metadata_only;   /* GET, LIST: PartialObjectMetadata */
-    bool no_limit;        /* passes the client-side rate limit by (leases) */
+    int64_t timeout_ms;       /* waiting for the rate limit and repetitions included; 0: 15 s */
+    bool metadata_only;       /* GET, LIST: PartialObjectMetadata */
+    bool no_limit;            /* passes the client-side rate limit by (leases) */
+    bool only_tells;          /* nothing depends on it (events): after all others */
+    /* Asked whenever it is about to be sent, after all waiting; false: it is not, ERR_CANCELLED.
+     * NULL: it is. Must hold until done. */
+    bool (*may_send)(void *arg);
+    void *may_send_arg;
     const char *raw_path; /* instead of resource & co: e.g. "/version", with query if any */
     /*
      * A stream, that is a LIST with "watch=1" in its query: each piece of a 2xx answer is handed to
@@ -76,9 +81,8 @@ struct kube_client_options {
 };
 
 /*
- * The config's strings must outlive the client. Calls with no_limit have connections of their own,
- * so that they never wait for other calls; http serves all others and must outlive the client as
- * well.
+ * The config's strings must outlive the client. http serves reads and watches and must outlive the
+ * client as well; all others have connections of the client's own.
  */
 struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
                                     const struct kube_config *config,

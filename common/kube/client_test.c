@@ -339,6 +339,118 @@ static void the_rate_is_limited_but_not_for_all(void **state)
     fake_stop(api);
 }
 
+/* ---- who waits for whom */
+
+static void send_named(struct fake_api *api, enum kube_verb verb, const char *name, bool only_tells,
+                       struct fake_result *out)
+{
+    struct kube_request request = get_pod;
+    request.verb = verb;
+    request.name = name;
+    request.only_tells = only_tells;
+    kube_send(api->client, &request, fake_done, out);
+}
+
+static void writes_go_before_reads_before_events(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
+    static const char *const order[] = {"first", "write", "other-write", "read", "event", "event"};
+    struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
+    struct fake_result out = {0};
+
+    fake_connect(api, &(struct kube_client_options){.qps = 20, .burst = 1});
+    send_named(api, KUBE_GET, "first", false, &out);
+    send_named(api, KUBE_DELETE, "event", true, &out);
+    send_named(api, KUBE_DELETE, "event", true, &out);
+    send_named(api, KUBE_GET, "read", false, &out);
+    send_named(api, KUBE_DELETE, "write", false, &out);
+    send_named(api, KUBE_DELETE, "other-write", false, &out);
+    FAKE_WAIT(api, out.calls == 6);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(strrchr(api->seen[i].path, '/') + 1, order[i]);
+    fake_stop(api);
+}
+
+static void waiting_for_the_rate_counts_as_time(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
+    struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
+    struct kube_request request = get_pod;
+    struct fake_result first = {0}, late = {0};
+
+    fake_connect(api, &(struct kube_client_options){.qps = 0.01, .burst = 1});
+    kube_send(api->client, &request, fake_done, &first);
+    request.timeout_ms = 50;
+    kube_send(api->client, &request, fake_done, &late);
+    FAKE_WAIT(api, first.calls && late.calls);
+    assert_int_equal(late.err, ERR_RETRY);
+    assert_string_equal(late.text, "GET pods a/p: timed out while waiting for the rate limit");
+    assert_int_equal(api->count, 1);
+    fake_stop(api);
+}
+
+static void answer_no_read(struct fake_api *api, struct http_conn_request *req,
+                           const struct fake_seen *seen)
+{
+    (void)api;
+    if (strcmp(seen->method, "GET") != 0)
+        http_reply_json(req, 200, "{}");
+}
+
+/* Reads that hang have taken every connection of theirs. */
+static void a_slow_server_holds_no_write_behind_reads(void **state)
+{
+    enum { READS = 30 };
+    (void)state;
+    struct fake_api *api = fake_start(answer_no_read, NULL);
+    struct fake_result reads = {0}, write = {0};
+
+    fake_connect(api, NULL);
+    for (int i = 0; i < READS; i++)
+        send_named(api, KUBE_GET, "p", false, &reads);
+    FAKE_WAIT(api, api->count == 8);
+    send_named(api, KUBE_DELETE, "p", false, &write);
+    FAKE_WAIT(api, write.calls);
+    assert_int_equal(write.err, ERR_OK);
+    assert_int_equal(reads.calls, 0);
+    fake_stop(api);
+}
+
+static bool is_true(void *arg)
+{
+    return *(bool *)arg;
+}
+
+/* Whether it may is asked when it is sent, not when it was asked for. */
+static void permission_is_asked_after_all_waiting(void **state)
+{
+    (void)state;
+    static const struct row limited[] = {{200, "{}", NULL, NULL}, {0}};
+    static const struct row repeated[] = {{429, "{}", "1", NULL}, {200, "{}", NULL, NULL}, {0}};
+    for (int backoff = 0; backoff < 2; backoff++) {
+        struct fake_api *api =
+            fake_start(answer_rows, (void *)(uintptr_t)(backoff ? repeated : limited));
+        struct kube_request request = get_pod;
+        struct fake_result first = {0}, write = {0};
+        bool may = true;
+        fake_connect(api, &(struct kube_client_options){.qps = 5, .burst = 1 + backoff});
+        if (!backoff)
+            kube_send(api->client, &request, fake_done, &first);
+        request.verb = KUBE_DELETE;
+        request.may_send = is_true;
+        request.may_send_arg = &may;
+        kube_send(api->client, &request, fake_done, &write);
+        FAKE_WAIT(api, backoff ? api->count == 1 : first.calls);
+        may = false;
+        FAKE_WAIT(api, write.calls);
+        assert_int_equal(write.err, ERR_CANCELLED);
+        assert_int_equal(api->count, 1);
+        fake_stop(api);
+    }
+}
+
 /* ---- cancel */
 
 static void answer_500(struct fake_api *api, struct http_conn_request *req,
@@ -526,6 +638,10 @@ int main(void)
         cmocka_unit_test(a_raw_path_need_not_be_json),
         cmocka_unit_test(a_bad_request_is_refused_from_the_loop),
         cmocka_unit_test(the_rate_is_limited_but_not_for_all),
+        cmocka_unit_test(writes_go_before_reads_before_events),
+        cmocka_unit_test(waiting_for_the_rate_counts_as_time),
+        cmocka_unit_test(a_slow_server_holds_no_write_behind_reads),
+        cmocka_unit_test(permission_is_asked_after_all_waiting),
         cmocka_unit_test(cancelled_at_every_stage),
         cmocka_unit_test(whoever_sends_while_the_client_is_freed_gets_an_end),
         cmocka_unit_test(streams),

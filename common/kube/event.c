@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -23,6 +24,7 @@ enum {
     AGGREGATE_MS = 600000,
     BURST = 50,
     MAX_TRIES = 4, /* the first and three more */
+    MAX_CALLS = 8, /* under way: so many events must not spend their time-outs in a queue */
     BACKOFF_MIN_MS = 500,
     BACKOFF_MAX_MS = 10000,
 };
@@ -39,7 +41,7 @@ struct note {
     int64_t count;
     int64_t first_ms, last_ms; /* Unix time */
     struct note *next_queued;
-    struct note *older, *newer; /* all notes, by their last use */
+    struct note *older, *newer; /* those that are not queued, by their last use */
 };
 
 /* The object that events are about. */
@@ -52,6 +54,8 @@ struct subject {
     size_t notes;
     struct note *first, *last; /* to be sent, in order */
     bool busy;                 /* the first one is being sent, or waits to be sent again */
+    bool ready;                /* it stands among those that want to send */
+    TAILQ_ENTRY(subject) link;
     int tries;
     struct backoff backoff;
     struct timer *timer;
@@ -65,6 +69,7 @@ struct event_recorder {
     struct table subjects;
     struct table notes; /* by subject's key and text */
     struct note *oldest, *newest;
+    TAILQ_HEAD(, subject) ready; /* have something to send, in order */
     size_t pending;
     size_t calls; /* under way; the last one frees a recorder that is freed */
     uint64_t serial;
@@ -73,6 +78,7 @@ struct event_recorder {
 };
 
 static void send_next(struct subject *s);
+static void send_ready(struct event_recorder *r);
 
 static void subject_key(const void *item, const char **first, const char **second)
 {
@@ -157,13 +163,10 @@ static bool make_room(struct event_recorder *r)
 {
     if (r->notes.count < MAX_NOTES)
         return true;
-    for (struct note *note = r->oldest; note; note = note->newer) {
-        if (!note->queued) {
-            forget(r, note);
-            return true;
-        }
-    }
-    return false;
+    if (!r->oldest)
+        return false;
+    forget(r, r->oldest);
+    return true;
 }
 
 static struct subject *subject_of(struct event_recorder *r, const struct event_object *object)
@@ -218,6 +221,7 @@ static void enqueue(struct subject *s, struct note *note)
         note->changed = true; /* sent with its new count, or once more if it is under way */
         return;
     }
+    unlink_age(s->recorder, note);
     note->queued = true;
     note->changed = false;
     note->next_queued = NULL;
@@ -238,6 +242,7 @@ static struct note *dequeue(struct subject *s)
         s->last = NULL;
     note->queued = false;
     note->next_queued = NULL;
+    link_newest(s->recorder, note);
     s->recorder->pending--;
     return note;
 }
@@ -287,10 +292,15 @@ static struct json_object *event_patch(struct arena *arena, const struct note *n
 
 static void recorder_destroy(struct event_recorder *r)
 {
-    while (r->oldest) {
-        r->oldest->queued = false;
-        forget(r, r->oldest);
+    struct subject *s = NULL;
+
+    for (size_t i = 0; (s = table_next(&r->subjects, &i));) {
+        s->ready = false;
+        while (s->first)
+            dequeue(s);
     }
+    while (r->oldest)
+        forget(r, r->oldest);
     table_fini(&r->subjects);
     table_fini(&r->notes);
     free(r->component);
@@ -317,6 +327,7 @@ static void settle(struct subject *s)
     if (note->changed)
         enqueue(s, note);
     send_next(s);
+    send_ready(s->recorder);
 }
 
 static void sent(void *arg, const struct kube_result *result)
@@ -346,6 +357,7 @@ static void sent(void *arg, const struct kube_result *result)
         settle(s);
     } else if (result->err == ERR_RETRY && ++s->tries < MAX_TRIES) {
         note->changed = false;
+        send_ready(r);
         s->timer = timer_start(r->loop, backoff_next(&s->backoff, result->info->retry_after_ms), 0,
                                again, s);
     } else {
@@ -356,13 +368,10 @@ static void sent(void *arg, const struct kube_result *result)
     }
 }
 
-static void send_next(struct subject *s)
+static void send_first(struct subject *s)
 {
     struct event_recorder *r = s->recorder;
     struct note *note = s->first;
-
-    if (!note || s->busy)
-        return;
     struct arena *arena = arena_new();
     const char *namespace_ = s->object.namespace_ ? s->object.namespace_ : "default";
     if (!note->name)
@@ -373,12 +382,34 @@ static void send_next(struct subject *s)
         .namespace_ = namespace_,
         .name = note->known ? note->name : NULL,
         .body = note->known ? event_patch(arena, note) : event_body(arena, note),
+        .only_tells = true,
     };
     s->busy = true;
     note->changed = false;
     r->calls++;
     s->call = kube_send(r->client, &request, sent, s);
     arena_free(arena);
+}
+
+static void send_ready(struct event_recorder *r)
+{
+    struct subject *s = NULL;
+
+    while (r->calls < MAX_CALLS && (s = TAILQ_FIRST(&r->ready))) {
+        TAILQ_REMOVE(&r->ready, s, link);
+        s->ready = false;
+        send_first(s);
+    }
+}
+
+/* When it is its turn: each subject sends one at a time. */
+static void send_next(struct subject *s)
+{
+    if (!s->first || s->busy || s->ready)
+        return;
+    s->ready = true;
+    TAILQ_INSERT_TAIL(&s->recorder->ready, s, link);
+    send_ready(s->recorder);
 }
 
 /* ---- the owner's side */
@@ -396,6 +427,7 @@ struct event_recorder *event_recorder_new(struct loop *loop, struct kube_client 
         /* As client-go names events: by the nanoseconds, which no two recorders share. */
         .serial = (uint64_t)clock_wall_ms() * 1000000 + (uint64_t)backoff_random(1000000),
     };
+    TAILQ_INIT(&r->ready);
     table_init(&r->subjects, subject_key);
     table_init(&r->notes, note_key);
     return r;
@@ -480,8 +512,10 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
         note = note_new(s, type, reason, cut, text);
         text = NULL;
     }
-    unlink_age(r, note);
-    link_newest(r, note);
+    if (!note->queued) {
+        unlink_age(r, note);
+        link_newest(r, note);
+    }
     if (!within_limit(s))
         goto out;
     set_version(s, object->resource_version);

@@ -284,10 +284,49 @@ static void is_freed_at_any_time(void **state)
     }
 }
 
+/* However many things happen at once: a few requests are under way, none is given up for that. */
+static void many_subjects_take_turns(void **state)
+{
+    enum { SUBJECTS = 200, AT_ONCE = 8 };
+    (void)state;
+    struct fixture f = {.script = {.status = {-1, -1, -1, -1, -1, -1, -1, -1}}};
+    start(&f);
+    for (int i = 0; i < SUBJECTS; i++) {
+        struct event_object object = canary;
+        object.uid = arena_printf(f.api->arena, "u%d", i);
+        event_record(f.recorder, &object, "Warning", "Synced", "one");
+        event_record(f.recorder, &object, "Warning", "Synced", "two");
+    }
+    assert_int_equal(event_pending(f.recorder), 2 * SUBJECTS);
+    assert_in_range(kube_client_requests(f.api->client), 1, AT_ONCE);
+    fake_run_for(f.api, 100);
+    assert_in_range(kube_client_requests(f.api->client), 1, AT_ONCE);
+    stop(&f);
+}
+
+static void every_subject_gets_its_turn(void **state)
+{
+    enum { SUBJECTS = 200 };
+    (void)state;
+    struct fixture f = {.script = {.status = {201}}};
+    start(&f);
+    for (int i = 0; i < SUBJECTS; i++) {
+        struct event_object object = canary;
+        object.uid = arena_printf(f.api->arena, "u%d", i);
+        event_record(f.recorder, &object, "Warning", "Synced", "one");
+        event_record(f.recorder, &object, "Warning", "Synced", "two");
+    }
+    FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
+    assert_int_equal(f.api->count, 2 * SUBJECTS);
+    stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_made_then_counted),
+        cmocka_unit_test(many_subjects_take_turns),
+        cmocka_unit_test(every_subject_gets_its_turn),
         cmocka_unit_test(what_happens_meanwhile_is_one_request_more),
         cmocka_unit_test(after_the_window_another_one_is_made),
         cmocka_unit_test(what_comes_of_each_answer),

@@ -20,15 +20,6 @@ static void refill(struct rate_limit *limit, int64_t now_ms)
     limit->at_ms = now_ms;
 }
 
-int64_t rate_limit_take(struct rate_limit *limit, int64_t now_ms)
-{
-    refill(limit, now_ms);
-    limit->tokens -= 1;
-    if (limit->tokens >= 0)
-        return 0;
-    return (int64_t)ceil(-limit->tokens / limit->per_ms);
-}
-
 bool rate_limit_try(struct rate_limit *limit, int64_t now_ms)
 {
     refill(limit, now_ms);
@@ -38,9 +29,8 @@ bool rate_limit_try(struct rate_limit *limit, int64_t now_ms)
     return true;
 }
 
-void rate_limit_give(struct rate_limit *limit)
+int64_t rate_limit_wait(struct rate_limit *limit, int64_t now_ms)
 {
-    limit->tokens += 1;
-    if (limit->tokens > limit->burst)
-        limit->tokens = limit->burst;
+    refill(limit, now_ms);
+    return limit->tokens >= 1 ? 0 : (int64_t)ceil((1 - limit->tokens) / limit->per_ms);
 }

@@ -122,7 +122,9 @@ static void write_effect(struct perform *perform)
     struct kube_request request = {.resource = effect->resource,
                                    .namespace_ = effect->namespace_,
                                    .name = effect->name,
-                                   .body = effect->body};
+                                   .body = effect->body,
+                                   .may_send = perform->context->may_write,
+                                   .may_send_arg = perform->context->may_write_arg};
     switch (effect->kind) {
     case EFFECT_CREATE:
         request.verb = KUBE_CREATE;
