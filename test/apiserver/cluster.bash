@@ -43,7 +43,7 @@ end() {
 
 # What keeps state goes with its folder, so it is killed: kube-apiserver waits for its clients when it is asked to end.
 cluster_end() {
-    end controller
+    controller_end || true
     end testnode
     for name in kube-controller-manager kube-apiserver etcd; do end "$name" KILL; done
 }
@@ -116,9 +116,32 @@ cluster_furnish() {
     wait_for 20 "the pretend node" grep -q '"event":"started"' "$state/log/testnode.log"
 }
 
+# The controller, started again when it was killed, as a cluster does. A lease that nobody gave back would hold the next one
+# off for a minute, so it goes with its holder.
+controller_keep_up() {
+    local status
+    while :; do
+        "$build/flagger-controller" --kubeconfig "$state/kubeconfig-flagger" --address 127.0.0.1 --port "$metrics" \
+            --mesh-provider gatewayapi:v1 --metrics-server "http://127.0.0.1:$answers" --min-analysis-interval 1s \
+            --enable-leader-election --leader-election-namespace flagger-system >>"$state/log/controller.log" 2>&1 &
+        echo $! >"$state/controller.pid"
+        status=0
+        { wait $! || status=$?; } 2>/dev/null # bash would tell of the kill
+        [ "$status" -eq 137 ] || break
+        kubectl -n flagger-system delete lease --all >>"$state/log/kubectl.log" 2>&1
+    done
+    echo "the controller ended with status $status" >"$state/controller.ended"
+}
 controller_begin() {
-    start controller "$build/flagger-controller" --kubeconfig "$state/kubeconfig-flagger" --address 127.0.0.1 \
-        --port "$metrics" --mesh-provider gatewayapi:v1 --metrics-server "http://127.0.0.1:$answers" \
-        --min-analysis-interval 1s --enable-leader-election --leader-election-namespace flagger-system
+    controller_keep_up </dev/null &
+    running[controller]=$!
     wait_for 20 "the controller" curl -sf "http://127.0.0.1:$metrics/readyz"
+}
+controller_kill() { kill -KILL "$(cat "$state/controller.pid")"; }
+# An orderly end; anything else is told.
+controller_end() {
+    [ -n "${running[controller]:-}" ] || return 0
+    kill -TERM "$(cat "$state/controller.pid")" 2>/dev/null || true
+    end controller CONT
+    [ "$(cat "$state/controller.ended")" = "the controller ended with status 0" ]
 }

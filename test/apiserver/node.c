@@ -11,6 +11,10 @@
 
 enum { FRESH_MS = 5000, AGAIN_MS = 200 };
 
+/* A DaemonSet on one node has no pod while it is updated. */
+static const char *const names[] = {"pretend-1", "pretend-2"};
+enum { N_NODES = sizeof(names) / sizeof(names[0]) };
+
 static const struct kube_resource nodes = {
     .group = "", .version = "v1", .plural = "nodes", .kind = "Node", .cluster_scoped = true};
 
@@ -18,6 +22,7 @@ struct pod {
     struct pod *next;
     struct node *node;
     struct json_object *object; /* as it was seen last; owned */
+    unsigned number;
     char address[32];
     int64_t running_ms; /* 0: not yet */
     bool ready;
@@ -75,14 +80,15 @@ static void on_answer(void *arg, const struct kube_result *result)
         log_warn("pod", NULL, result->info->text);
 }
 
-static void take(struct pod *pod, struct arena *arena)
+static void take(struct pod *pod, struct arena *arena, const struct podlook *look)
 {
     struct json_object *body = json_own(arena, json_object_new_object());
     json_set_str(body, "apiVersion", "v1");
     json_set_str(body, "kind", "Binding");
     json_set_str(json_sub(body, "metadata"), "name", name_of(pod));
     json_set_str(json_sub(body, "target"), "kind", "Node");
-    json_set_str(json_sub(body, "target"), "name", NODE_NAME);
+    json_set_str(json_sub(body, "target"), "name",
+                 look->wants ? look->wants : names[pod->number % N_NODES]);
     const char *path = kube_path(arena, &kube_pods, namespace_of(pod), name_of(pod), "binding");
     pod->call =
         kube_send(pod->node->kube,
@@ -146,8 +152,8 @@ static void act(struct pod *pod)
     if (look.deleting) {
         let_go(pod, arena);
     } else if (!look.node) {
-        take(pod, arena);
-    } else if (strcmp(look.node, NODE_NAME) == 0) {
+        take(pod, arena, &look);
+    } else {
         bool ready;
         if (!pod->running_ms)
             pod->running_ms = now;
@@ -174,7 +180,7 @@ static struct pod *add(struct node *node)
 {
     struct pod *pod = heap_alloc(sizeof(*pod));
     unsigned n = ++node->addresses;
-    *pod = (struct pod){.node = node, .next = node->pods};
+    *pod = (struct pod){.node = node, .number = n, .next = node->pods};
     snprintf(pod->address, sizeof(pod->address), "10.200.%u.%u", n / 250 % 250, n % 250 + 1);
     node->pods = pod;
     return pod;
@@ -215,19 +221,19 @@ static void ignore(void *arg, const struct kube_result *result)
         log_warn("node", NULL, result->info->text);
 }
 
-static struct json_object *node_object(struct arena *arena)
+static struct json_object *node_object(struct arena *arena, const char *name)
 {
     char now[CLOCK_TEXT];
     clock_rfc3339(clock_wall_ms(), now);
     const char *text = arena_printf(
         arena,
-        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"" NODE_NAME "\","
-        "\"labels\":{\"kubernetes.io/os\":\"linux\",\"kubernetes.io/hostname\":\"" NODE_NAME "\"}},"
+        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\","
+        "\"labels\":{\"kubernetes.io/os\":\"linux\",\"kubernetes.io/hostname\":\"%s\"}},"
         "\"status\":{\"capacity\":{\"cpu\":\"100\",\"memory\":\"100Gi\",\"pods\":\"1000\"},"
         "\"allocatable\":{\"cpu\":\"100\",\"memory\":\"100Gi\",\"pods\":\"1000\"},"
         "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"KubeletReady\","
         "\"lastHeartbeatTime\":\"%s\",\"lastTransitionTime\":\"%s\"}]}}",
-        now, now);
+        name, name, now, now);
     struct json_object *object = NULL;
     if (json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, NULL) != ERR_OK)
         abort();
@@ -240,16 +246,18 @@ static void keep_fresh(void *arg)
 {
     struct node *node = arg;
     struct arena *arena = arena_new();
-    struct json_object *body = node_object(arena);
-    json_object_object_del(body, "metadata");
-    kube_send(node->kube,
-              &(struct kube_request){.verb = KUBE_MERGE_PATCH,
-                                     .resource = &nodes,
-                                     .name = NODE_NAME,
-                                     .sub = "status",
-                                     .body = body,
-                                     .no_limit = true},
-              ignore, NULL);
+    for (size_t i = 0; i < N_NODES; i++) {
+        struct json_object *body = node_object(arena, names[i]);
+        json_object_object_del(body, "metadata");
+        kube_send(node->kube,
+                  &(struct kube_request){.verb = KUBE_MERGE_PATCH,
+                                         .resource = &nodes,
+                                         .name = names[i],
+                                         .sub = "status",
+                                         .body = body,
+                                         .no_limit = true},
+                  ignore, NULL);
+    }
     arena_free(arena);
 }
 
@@ -258,10 +266,12 @@ struct node *node_new(struct loop *loop, struct kube_client *kube)
     struct node *node = heap_alloc(sizeof(*node));
     struct arena *arena = arena_new();
     *node = (struct node){.loop = loop, .kube = kube};
-    kube_send(
-        kube,
-        &(struct kube_request){.verb = KUBE_CREATE, .resource = &nodes, .body = node_object(arena)},
-        ignore, NULL);
+    for (size_t i = 0; i < N_NODES; i++)
+        kube_send(kube,
+                  &(struct kube_request){.verb = KUBE_CREATE,
+                                         .resource = &nodes,
+                                         .body = node_object(arena, names[i])},
+                  ignore, NULL);
     arena_free(arena);
     node->watch = watch_new(loop, kube, &(struct watch_spec){.resource = &kube_pods}, on_pod, node);
     node->fresh = timer_start(loop, FRESH_MS, FRESH_MS, keep_fresh, node);

@@ -7,6 +7,16 @@
 
 #define HOLD "test.flagger.app/ready"
 
+static const char *wanted_node(struct json_object *pod)
+{
+    struct json_object *terms =
+        json_at(pod, "spec", "affinity", "nodeAffinity",
+                "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", NULL);
+    struct json_object *field = json_elem(json_at(json_elem(terms, 0), "matchFields", NULL), 0);
+    struct json_object *name = json_elem(json_at(field, "values", NULL), 0);
+    return name ? json_object_get_string(name) : NULL;
+}
+
 void podlook_read(struct arena *arena, struct json_object *pod, struct podlook *out)
 {
     struct json_object *container = json_elem(json_at(pod, "spec", "containers", NULL), 0);
@@ -22,6 +32,7 @@ void podlook_read(struct arena *arena, struct json_object *pod, struct podlook *
         behaviour.crash_after_ms = -1;
     *out = (struct podlook){
         .node = json_str_at(pod, "spec", "nodeName", NULL),
+        .wants = wanted_node(pod),
         .deleting = meta_deleting(pod),
         .running = phase && strcmp(phase, "Running") == 0,
         .ready = meta_condition_true(json_at(pod, "status", "conditions", NULL), "Ready"),

@@ -52,8 +52,26 @@ static void its_status_is_read(void **state)
     struct podlook look;
     assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
     podlook_read(arena, pod, &look);
+    assert_null(look.wants);
     assert_true(look.running);
     assert_true(look.ready);
+    arena_free(arena);
+}
+
+static void the_affinity_of_a_daemonset_s_pod_names_its_node(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"spec\":{\"affinity\":{\"nodeAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{"
+        "\"matchFields\":["
+        "{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"pretend-2\"]}]}]}}}}}";
+    struct arena *arena = arena_new();
+    struct json_object *pod = NULL;
+    struct podlook look;
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
+    podlook_read(arena, pod, &look);
+    assert_string_equal(look.wants, "pretend-2");
     arena_free(arena);
 }
 
@@ -62,6 +80,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_is_ready_as_its_image_probe_and_annotation_say),
         cmocka_unit_test(its_status_is_read),
+        cmocka_unit_test(the_affinity_of_a_daemonset_s_pod_names_its_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

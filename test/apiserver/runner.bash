@@ -8,63 +8,72 @@ readonly LIMIT=${REAL_SECONDS:-90} AT_ONCE=${REAL_JOBS:-6}
 k() { kubectl -n "$case" "$@"; }
 fail() {
     echo "$*" >&2
-    exit 1
+    return 1
 }
 
 # --- what a user does
 
-# deployment [NAME [IMAGE]] [REPLICAS]: the workload that is released
-deployment() {
-    local name=${1:-app}
-    k apply -f - >/dev/null <<END
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: $name, namespace: $case, labels: {app: $name}}
-spec:
-  replicas: ${3:-2}
-  progressDeadlineSeconds: 60
-  selector: {matchLabels: {app: $name}}
+# Fields of an analysis: the steps of most cases, and the metric that success_rate sets.
+readonly STEPS='interval: 1s, stepWeight: 50, maxWeight: 50, threshold: 3'
+readonly RATE='metrics: [{name: request-success-rate, thresholdRange: {min: 99}, interval: 1m}]'
+# hook NAME TYPE: a webhook, which answers 200 until `refuses NAME`, and again after `allows NAME`
+hook() { echo "{name: $1, type: $2, url: \"http://127.0.0.1:$answers/hooks/$case/$1/\"}"; }
+
+template() { # NAME IMAGE
+    cat <<END
+  selector: {matchLabels: {app: $1}}
   template:
-    metadata: {labels: {app: $name}}
+    metadata: {labels: {app: $1}}
     spec:
       terminationGracePeriodSeconds: 1
       containers:
-        - {name: app, image: "${2:-demo-app:1.0.0}", ports: [{name: http, containerPort: 9898}]}
+        - {name: app, image: "$2", ports: [{name: http, containerPort: 9898}]${CONTAINER:-}}
 END
 }
 
-# canary NAME PROVIDER ANALYSIS [SPEC]: analysis and further fields of spec as YAML flow
+# deployment [NAME [IMAGE [REPLICAS]]]: the workload that is released
+deployment() {
+    { printf 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s}\nspec:\n  replicas: %s\n' "${1:-app}" "${3:-2}" &&
+        template "${1:-app}" "${2:-demo-app:1.0.0}"; } | k apply -f - >/dev/null
+}
+daemonset() { # [NAME [IMAGE]]
+    { printf 'apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: %s}\nspec:\n' "${1:-app}" &&
+        template "${1:-app}" "${2:-demo-app:1.0.0}"; } | k apply -f - >/dev/null
+}
+
+# canary NAME PROVIDER ANALYSIS [SERVICE [FIELD]]: flow YAML; FIELD is a line of spec
 canary() {
     k apply -f - >/dev/null <<END
 apiVersion: flagger.app/v1beta1
 kind: Canary
-metadata: {name: $1, namespace: $case}
+metadata: {name: $1}
 spec:
   provider: $2
-  targetRef: {apiVersion: apps/v1, kind: ${KIND:-Deployment}, name: $1}
-  service: ${SERVICE:-"{port: 80, targetPort: 9898, hosts: [$case.example.com], gatewayRefs: [{name: gateway, namespace: infra}]}"}
-  progressDeadlineSeconds: 60
-  analysis: $3
-${4:+  $4}
+  targetRef: {apiVersion: ${API:-apps/v1}, kind: ${KIND:-Deployment}, name: $1}
+  service: {port: 80, targetPort: 9898, hosts: [$1.example.com], gatewayRefs: [{name: gateway, namespace: infra}]${4:+, $4}}
+  progressDeadlineSeconds: ${DEADLINE:-60}
+  analysis: {$3}
+${5:+  $5}
 END
 }
 
-# release VERSION [NAME]: another image; what comes from then on is waited for
-release() {
-    since=$(k patch "${KIND:-deployment}" "${2:-app}" --type merge -o jsonpath='{.metadata.resourceVersion}' \
-        -p "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"demo-app:$1\"}]}}}}")
-}
-
-# change RESOURCE NAME PATCH: a merge patch by the user
+# change RESOURCE NAME PATCH: a merge patch by the user; what comes from then on is waited for
 change() { since=$(k patch "$1" "$2" --type merge -p "$3" -o jsonpath='{.metadata.resourceVersion}'); }
-
-# answer RULE JSON: how the metric server or a hook answers from now on (see answers.h); answer RULE: by default again
-answer() {
-    local method=PUT
-    [ $# -gt 1 ] || method=DELETE
-    curl -sSf -X "$method" -d "${2:-}" "http://127.0.0.1:$answers/rules/$case-$1"
+# release VERSION [NAME]: another image
+release() {
+    change "${KIND:-Deployment}" "${2:-app}" \
+        "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"demo-app:$1\"}]}}}}"
 }
+
+# answer RULE JSON: how the metric server or a hook answers from now on (see answers.h)
+answer() { curl -sSf -X PUT -d "$2" "http://127.0.0.1:$answers/rules/$case-$1"; }
+asked() { curl -sSf "http://127.0.0.1:$answers/rules/$case-$1" | jq .count; } # how often the rule was used
 success_rate() { answer success-rate "{\"match\": [\"$case\", \"status\"], \"value\": \"$1\"}"; }
+refuses() { answer "$1" "{\"match\": [\"/hooks/$case/$1/\"], \"status\": 403}"; }
+allows() { answer "$1" "{\"match\": [\"/hooks/$case/$1/\"], \"status\": 200}"; }
+
+# may_break RULE...: of the history; the case does it on purpose
+may_break() { printf '%s\n' "$@" >>"$state/may_break.$case"; }
 
 # --- what is waited for
 
@@ -72,7 +81,7 @@ success_rate() { answer success-rate "{\"match\": [\"$case\", \"status\"], \"val
 eventually() {
     local deadline=$((SECONDS + LIMIT))
     until "$@"; do
-        [ "$SECONDS" -lt "$deadline" ] || fail "did not come within $LIMIT s: $*; $(k get canaries 2>&1 | tail -n 2)"
+        [ "$SECONDS" -lt "$deadline" ] || fail "did not come within $LIMIT s: $*"
         read -r -t 0.2 <>"$state/never" || true
     done
 }
@@ -94,36 +103,69 @@ is() { k get "$1" "$2" -o json | jq -e "$3" >/dev/null; }
 # soon RESOURCE NAME JQ-EXPRESSION
 soon() { eventually is "$@"; }
 
+# image NAME: of a workload's first container
+image() { k get "${KIND:-Deployment}" "$1" -o jsonpath='{.spec.template.spec.containers[0].image}'; }
+runs() { [ "$(image "$1")" = "demo-app:$2" ] || fail "$1 runs $(image "$1"), not $2"; } # NAME VERSION
+events() { k get events -o jsonpath='{range .items[*]}{.count} {.reason} {.message}{"\n"}{end}'; }
+# routes NAME JQ-EXPRESSION: of the HTTPRoute's rules
+routes() { is httproute "$1" ".spec.rules | $2"; }
+
 # --- the cases
+
+# The line of the case that failed, and where it stood.
+where() {
+    local i
+    for i in "${!BASH_SOURCE[@]}"; do
+        [[ ${BASH_SOURCE[i]} != */cases/* ]] || { echo "failed: $(sed -n "${BASH_LINENO[i - 1]}p" "${BASH_SOURCE[i]}")" && break; }
+    done
+    tail -n 3 "$state/history/$case.canaries"
+} >&2
 
 # run_case NAME: its output is the reason of a failure
 run_case() {
-    local case=$1 since=0
-    set -euo pipefail
+    local case=${1//_/-} since=0
+    set -Eeuo pipefail
+    trap where ERR
     kubectl create namespace "$case" >/dev/null
     # shellcheck disable=SC1090
-    source "test/apiserver/cases/$case.bash"
+    source "test/apiserver/cases/$1.bash"
+    check_case
 }
 
+# What must hold of every case: see history.h; and the controller had no error and was denied nothing.
+check_case() {
+    local may_break=()
+    [ ! -e "$state/may_break.$case" ] || mapfile -t may_break <"$state/may_break.$case"
+    "$build/flagger-testhistory" "$state/history/$case.history" "${may_break[@]}"
+    if grep -F '"level":"error"' "$state/log/controller.log" | grep -F ".$case\""; then fail "the controller logs errors"; fi
+    requests | jq -e 'select(.responseStatus.code == 403) | .requestURI' && fail "the controller has not the right to that"
+    return 0
+}
+# The controller's requests about the case, lines of the audit log.
+requests() { grep -F "\"namespace\":\"$case\"" "$state/audit.log"; }
+
+declare -A took=()
 passed=0 failed=0
-# case_ended NAME STATUS
-case_ended() {
-    local requests
-    requests=$(grep -c "\"namespace\":\"$1\"" "$state/audit.log" || true)
+case_ended() { # NAME STATUS
+    local case=${1//_/-} count
     if [ "$2" -eq 0 ]; then
-        echo "ok      $1: ${took[$1]} s, $requests requests"
+        count=$(requests | grep -vcF '"verb":"watch"' || true)
+        printf 'ok      %-20s %3d s, %4d requests\n' "$1" "${took[$1]}" "$count"
         passed=$((passed + 1))
     else
-        echo "FAILED  $1: $(tail -n 5 "$state/case.$1")"
+        printf 'FAILED  %-20s %3d s\n' "$1" "${took[$1]}"
+        tail -n 12 "$state/case.$1" | sed 's/^/        /'
         failed=$((failed + 1))
     fi
 }
 
-declare -A took=()
 run_cases() { # [NAME...]
-    local name pid status
+    local name
     local -A pids=()
-    [ $# -gt 0 ] || mapfile -t < <("$script" --list) && [ $# -gt 0 ] || set -- "${MAPFILE[@]}"
+    if [ $# -eq 0 ]; then
+        mapfile -t names < <("$script" --list)
+        set -- "${names[@]}"
+    fi
     mkfifo "$state/never"
     for name; do
         [ -e "test/apiserver/cases/$name.bash" ] || die "there is no case $name; see --list"
@@ -137,7 +179,7 @@ run_cases() { # [NAME...]
 
 # Waits for one of the cases in pids.
 reap() {
-    status=0
+    local pid status=0 name
     wait -n -p pid "${!pids[@]}" || status=$?
     name=${pids[$pid]}
     unset "pids[$pid]"
@@ -146,6 +188,10 @@ reap() {
 }
 
 summary() {
+    if ! controller_end; then
+        cat "$state/controller.ended"
+        failed=$((failed + 1))
+    fi
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }

@@ -1,0 +1,13 @@
+# A namespace with a Canary in the middle of a release can be deleted.
+kubectl create namespace "$case-gone" >/dev/null
+outer=$case
+case=$case-gone
+deployment
+canary app gatewayapi:v1 "$STEPS, threshold: 100, webhooks: [$(hook hold rollout)]" "" "revertOnDeletion: true"
+comes Initialized
+refuses hold
+release 2.0.0
+comes Progressing 50
+kubectl delete namespace "$case" --timeout="${LIMIT}s" >/dev/null
+case=$outer
+touch "$state/history/$case.history"
