@@ -1,9 +1,8 @@
 /*
- * Query templates (contract/metrics.md §1): `{{ name }}`, `{{ namespace }}`, `{{ target }}`, `{{
- * service }}`,
- * `{{ ingress }}`, `{{ route }}`, `{{ interval }}` and `{{ variables.KEY }}`, with Go's trim marks
- * `{{-` and `-}}`. Anything else between the braces is an error, and so is a variable that is not
- * given.
+ * Query templates (contract/metrics.md §1): Go templates (metric/template.h) with the functions
+ * name, namespace, target, service, ingress, route and interval, and the map `variables`. A
+ * variable that is not given is an error where it is taken as `variables.KEY`, and empty where it
+ * is taken by `index`, as in Flagger.
  */
 #ifndef METRIC_RENDER_H
 #define METRIC_RENDER_H

@@ -26,16 +26,21 @@ static void test_render(void **state)
         {"{{name}} {{ namespace }} {{ target}} {{service }}", "can my-ns tar-get svc", NULL},
         {"{{ ingress }}/{{ route }}[{{ interval }}]", "ing/route[1m]", NULL},
         {"{{ variables.a }}-{{ variables.b_c }}", "1-2 3", NULL},
+        {"{{ index variables \"a\" }}{{ index variables \"none\" }}", "1", NULL},
+        {"{{ if eq namespace \"my-ns\" }}mine{{ else }}other{{ end }}", "mine", NULL},
+        {"{{ printf \"%s.%s\" target namespace }}", "tar-get.my-ns", NULL},
         {"a  {{- name -}}  b", "acanb", NULL},
-        {"a  {{-name }}", NULL, "{{ -name }}"},
-        {"{{ variables.none }}", NULL, "no entry for key \"none\""},
-        {"{{ variables }}", NULL, "\"{{ variables }}\" is not known"},
-        {"{{ Name }}", NULL, "is not known"},
+        {"a  {{- name }}", "acan", NULL},
+        {"a  {{-name }}", NULL, "template:1:6: a number that is not one"},
+        {"{{ variables.none }}", NULL, "template:1:13: no entry for key \"none\""},
+        {"{{ variables }}", "map[a:1 b_c:2 3]", NULL},
+        {"{{ Name }}", NULL,
+         "template:1:4: function \"Name\" is not known; expected name, namespace, target, service, "
+         "ingress, route, interval, variables, or one of Go's templates"},
         {"{{ pods }}", NULL, "is not known"}, /* of the families only */
-        {"{{ }}", NULL, "is not known"},
+        {"{{ }}", NULL, "template:1:4: expected a value"},
         {"{{", NULL, "without"},
         {"x {{ name }", NULL, "without"},
-        {"{{ if name }}x{{ end }}", NULL, "is not known"},
     };
     struct arena *arena = arena_new();
     struct render_model with = model;

@@ -85,8 +85,8 @@ static void test_halts(void **state)
         {"{'name':'errors','query':'x','threshold':1}", "{'metrics[0]':'bad query'}",
          "Warning Progressing: Prometheus query failed for errors: bad query"},
         {"{'name':'errors','query':'{{ variables.none }}','threshold':1}", "{}",
-         "Warning Progressing: Prometheus query failed for errors: template: no entry for key "
-         "\"none\" in templateVariables"},
+         "Warning Progressing: Prometheus query failed for errors: template:1:13: no entry for key "
+         "\"none\""},
         {"{'name':'errors','thresholdRange':{'max':1}}", "{}",
          "Warning Progressing: Metric query failed for no usable metrics template and query were "
          "configured"},
@@ -104,9 +104,9 @@ static void test_halts(void **state)
         {"{'name':'errors','templateRef':{'name':'sealed'},'thresholdRange':{'max':1}}", "{}",
          "Warning Progressing: Metric template sealed.test secret key error: not found"},
         {"{'name':'errors','templateRef':{'name':'broken'},'thresholdRange':{'max':1}}", "{}",
-         "Warning Progressing: Metric template broken.test query render error: template: \"{{ "
-         "nothing }}\" is not known; "
-         "expected name, namespace, target, service, ingress, route, interval or variables.KEY"},
+         "Warning Progressing: Metric template broken.test query render error: template:1:4: "
+         "function \"nothing\" is not known; expected name, namespace, target, service, ingress, "
+         "route, interval, variables, or one of Go's templates"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

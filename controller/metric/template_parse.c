@@ -1,0 +1,388 @@
+/* The tree of a template, from its tokens. */
+#include <string.h>
+
+#include "metric/template_parts.h"
+
+enum { MAX_DEPTH = 64 }; /* of actions and parentheses in each other */
+
+/* A variable that may be used from here on. */
+struct scope {
+    const struct scope *outer;
+    const char *name;
+};
+
+struct parser {
+    const struct template_source *source;
+    const struct template_token *token; /* the next one */
+    const struct scope *scope;
+    int depth, ranges;
+};
+
+enum list_end { LIST_TEMPLATE, LIST_END, LIST_ELSE };
+
+static bool parse_pipe(struct parser *p, enum template_token_kind end, bool ranges,
+                       struct template_pipe **out);
+static bool parse_list(struct parser *p, struct template_node **out, enum list_end *end);
+
+static enum template_token_kind peek(struct parser *p)
+{
+    while (p->token->kind == TOKEN_SPACE)
+        p->token++;
+    return p->token->kind;
+}
+
+static bool unexpected(struct parser *p)
+{
+    const struct template_token *token = p->token;
+
+    if (token->kind == TOKEN_END)
+        return template_fail(p->source, token->at, "the template ends before its \"{{ end }}\"");
+    if (token->kind == TOKEN_UNSERVED)
+        return template_fail(p->source, token->at, "\"%.*s\" is not served by this version",
+                             (int)token->len, token->at);
+    return template_fail(p->source, token->at, "unexpected \"%.*s\"",
+                         (int)(token->len < 40 ? token->len : 40), token->at);
+}
+
+static bool deeper(struct parser *p)
+{
+    if (++p->depth <= MAX_DEPTH)
+        return true;
+    return template_fail(p->source, p->token->at, "more than %d levels", MAX_DEPTH);
+}
+
+/* --- variables */
+
+static void declare(struct parser *p, const char *name)
+{
+    struct scope *scope = ARENA_NEW(p->source->arena, struct scope);
+
+    *scope = (struct scope){.outer = p->scope, .name = name};
+    p->scope = scope;
+}
+
+static const char *text_of(struct parser *p, const struct template_token *token)
+{
+    return arena_strndup(p->source->arena, token->at, token->len);
+}
+
+static bool use_variable(struct parser *p, const struct template_token *token,
+                         struct template_operand *out)
+{
+    out->kind = OPERAND_VARIABLE;
+    out->name = text_of(p, token);
+    if (strcmp(out->name, "$") == 0)
+        return true;
+    for (const struct scope *scope = p->scope; scope; scope = scope->outer) {
+        if (strcmp(scope->name, out->name) == 0)
+            return true;
+    }
+    return template_fail(p->source, token->at, "variable \"%.40s\" is not declared", out->name);
+}
+
+/* --- operands */
+
+static bool use_function(struct parser *p, const struct template_token *token,
+                         struct template_operand *out)
+{
+    const char *names = "";
+
+    for (const struct template_function *f = p->source->functions; f->name; f++) {
+        names = arena_printf(p->source->arena, "%s%s, ", names, f->name);
+        if (strlen(f->name) != token->len || strncmp(f->name, token->at, token->len) != 0)
+            continue;
+        out->kind = OPERAND_GIVEN;
+        out->given = f;
+        return true;
+    }
+    out->kind = OPERAND_BUILTIN;
+    out->builtin = template_builtin_find(token->at, token->len);
+    if (out->builtin)
+        return true;
+    return template_fail(p->source, token->at,
+                         "function \"%.*s\" is not known; expected %sor one of Go's templates",
+                         (int)(token->len < 40 ? token->len : 40), token->at, names);
+}
+
+static bool parse_parentheses(struct parser *p, struct template_operand *out)
+{
+    out->kind = OPERAND_PIPE;
+    if (!deeper(p) || !parse_pipe(p, TOKEN_RIGHT, false, &out->pipe))
+        return false;
+    p->depth--;
+    return true;
+}
+
+/* The operand but for fields behind it. *out NULL: there is none. */
+static bool parse_term(struct parser *p, struct template_operand **out)
+{
+    enum template_token_kind kind = peek(p);
+    const struct template_token *token = p->token;
+    struct template_operand *term = ARENA_NEW(p->source->arena, struct template_operand);
+
+    term->at = token->at;
+    *out = term;
+    p->token++;
+    switch (kind) {
+    case TOKEN_NAME:
+        return use_function(p, token, term);
+    case TOKEN_VARIABLE:
+        return use_variable(p, token, term);
+    case TOKEN_LEFT:
+        return parse_parentheses(p, term);
+    case TOKEN_DOT:
+        term->kind = OPERAND_DOT;
+        return true;
+    case TOKEN_NIL:
+        term->kind = OPERAND_NIL;
+        return true;
+    case TOKEN_FIELD:
+        term->kind = OPERAND_FIELD;
+        p->token--; /* it is the first of the fields */
+        return true;
+    case TOKEN_TRUE:
+    case TOKEN_FALSE:
+    case TOKEN_NUMBER:
+    case TOKEN_CHAR:
+    case TOKEN_STRING:
+    case TOKEN_RAW:
+        term->kind = OPERAND_CONSTANT;
+        return template_literal(p->source, token, &term->value);
+    default:
+        p->token--;
+        *out = NULL;
+        return true;
+    }
+}
+
+static bool parse_operand(struct parser *p, struct template_operand **out)
+{
+    if (!parse_term(p, out) || !*out)
+        return *out == NULL;
+    struct template_operand *operand = *out;
+    struct template_field **last = &operand->fields;
+    bool constant = operand->kind == OPERAND_CONSTANT || operand->kind == OPERAND_NIL ||
+                    operand->kind == OPERAND_DOT;
+
+    if (p->token->kind == TOKEN_FIELD && constant)
+        return unexpected(p);
+    for (; p->token->kind == TOKEN_FIELD; p->token++) {
+        *last = ARENA_NEW(p->source->arena, struct template_field);
+        (*last)->at = p->token->at;
+        (*last)->name = arena_strndup(p->source->arena, p->token->at + 1, p->token->len - 1);
+        last = &(*last)->next;
+    }
+    return true;
+}
+
+/* --- pipelines */
+
+/* Operands up to a pipe, which is taken, or the end of the pipeline, which is not. */
+static bool parse_command(struct parser *p, struct template_command *command)
+{
+    struct template_operand **last = &command->operands;
+
+    for (;;) {
+        if (!parse_operand(p, last))
+            return false;
+        if (*last)
+            last = &(*last)->next;
+        switch (p->token->kind) {
+        case TOKEN_SPACE:
+            continue;
+        case TOKEN_PIPE:
+            p->token++;
+            return true;
+        case TOKEN_CLOSE:
+        case TOKEN_RIGHT:
+            return true;
+        default:
+            return unexpected(p);
+        }
+    }
+}
+
+/* "$x :=", "$x =", and "$k, $v :=" of a range. */
+static bool parse_names(struct parser *p, bool ranges, struct template_pipe *pipe)
+{
+    while (peek(p) == TOKEN_VARIABLE) {
+        const struct template_token *variable = p->token++;
+        enum template_token_kind kind = peek(p);
+        bool comma = kind == TOKEN_SIGN && *p->token->at == ',';
+        if (kind != TOKEN_ASSIGN && kind != TOKEN_DECLARE && !comma) {
+            p->token = variable; /* the first operand */
+            return true;
+        }
+        if (pipe->n_names == 2 || (comma && (!ranges || pipe->n_names == 1)))
+            return template_fail(p->source, p->token->at, "too many variables");
+        p->token++;
+        pipe->assigns = kind == TOKEN_ASSIGN;
+        pipe->names[pipe->n_names] = text_of(p, variable);
+        declare(p, pipe->names[pipe->n_names++]);
+        if (!comma)
+            return true;
+        if (peek(p) != TOKEN_VARIABLE)
+            return unexpected(p);
+    }
+    return true;
+}
+
+/* Only the first command of a pipeline may be a plain value: nothing can be passed to one. */
+static bool takes_value(const struct template_operand *operand)
+{
+    return operand->kind != OPERAND_CONSTANT && operand->kind != OPERAND_NIL &&
+           operand->kind != OPERAND_DOT;
+}
+
+static bool parse_pipe(struct parser *p, enum template_token_kind end, bool ranges,
+                       struct template_pipe **out)
+{
+    struct template_pipe *pipe = ARENA_NEW(p->source->arena, struct template_pipe);
+    struct template_command **last = &pipe->commands;
+
+    *out = pipe;
+    (void)peek(p);
+    pipe->at = p->token->at;
+    if (!parse_names(p, ranges, pipe))
+        return false;
+    while (peek(p) != end) {
+        const struct template_token *start = p->token;
+        *last = ARENA_NEW(p->source->arena, struct template_command);
+        if (!parse_command(p, *last))
+            return false;
+        if (!(*last)->operands)
+            return unexpected(p);
+        if (*last != pipe->commands && !takes_value((*last)->operands))
+            return template_fail(p->source, start->at, "nothing can be passed to a plain value");
+        last = &(*last)->next;
+    }
+    if (!pipe->commands)
+        return template_fail(p->source, p->token->at, "expected a value");
+    p->token++;
+    return true;
+}
+
+/* --- actions */
+
+static bool expect_close(struct parser *p)
+{
+    if (peek(p) != TOKEN_CLOSE)
+        return unexpected(p);
+    p->token++;
+    return true;
+}
+
+static bool parse_control(struct parser *p, struct template_node *node);
+
+/* What stands behind {{ else }}; "else if" and "else with" are one more action in it, which the
+ * same end closes. */
+static bool parse_else(struct parser *p, struct template_node *node)
+{
+    static const enum template_token_kind words[] = {
+        [NODE_IF] = TOKEN_IF, [NODE_WITH] = TOKEN_WITH};
+    bool chains = node->kind == NODE_IF || node->kind == NODE_WITH;
+    enum list_end end;
+
+    if (chains && peek(p) == words[node->kind]) {
+        node->otherwise = ARENA_NEW(p->source->arena, struct template_node);
+        node->otherwise->kind = node->kind;
+        node->otherwise->at = p->token++->at;
+        return parse_control(p, node->otherwise);
+    }
+    if (!expect_close(p) || !parse_list(p, &node->otherwise, &end))
+        return false;
+    return end == LIST_END ? true
+                           : template_fail(p->source, node->at, "expected one \"{{ end }}\"");
+}
+
+/* if, with and range, behind their word, with their end. */
+static bool parse_control(struct parser *p, struct template_node *node)
+{
+    const struct scope *scope = p->scope;
+    bool ranges = node->kind == NODE_RANGE;
+    enum list_end end;
+
+    if (!deeper(p) || !parse_pipe(p, TOKEN_CLOSE, ranges, &node->pipe))
+        return false;
+    p->ranges += ranges;
+    bool ok = parse_list(p, &node->body, &end);
+    p->ranges -= ranges;
+    if (!ok || end == LIST_TEMPLATE)
+        return ok && unexpected(p);
+    if (end == LIST_ELSE && !parse_else(p, node))
+        return false;
+    p->scope = scope;
+    p->depth--;
+    return true;
+}
+
+static bool parse_jump(struct parser *p, const char *word)
+{
+    if (p->ranges == 0)
+        return template_fail(p->source, p->token->at, "%s outside of a range", word);
+    return expect_close(p);
+}
+
+/* An action that is neither else nor end. */
+static bool parse_action(struct parser *p, struct template_node *node)
+{
+    enum template_token_kind kind = peek(p);
+
+    node->at = p->token->at;
+    if (kind >= TOKEN_IF && kind <= TOKEN_CONTINUE)
+        p->token++;
+    switch (kind) {
+    case TOKEN_IF:
+    case TOKEN_WITH:
+    case TOKEN_RANGE:
+        node->kind = kind == TOKEN_IF ? NODE_IF : kind == TOKEN_WITH ? NODE_WITH : NODE_RANGE;
+        return parse_control(p, node);
+    case TOKEN_BREAK:
+        node->kind = NODE_BREAK;
+        return parse_jump(p, "break");
+    case TOKEN_CONTINUE:
+        node->kind = NODE_CONTINUE;
+        return parse_jump(p, "continue");
+    default:
+        node->kind = NODE_ACTION;
+        return parse_pipe(p, TOKEN_CLOSE, false, &node->pipe);
+    }
+}
+
+/* Nodes up to an end or else, which is taken (of an else its word only), or the template's end. */
+static bool parse_list(struct parser *p, struct template_node **out, enum list_end *end)
+{
+    for (; p->token->kind != TOKEN_END; out = &(*out)->next) {
+        const struct template_token *token = p->token++;
+        if (token->kind == TOKEN_OPEN && peek(p) == TOKEN_ELSE) {
+            p->token++;
+            *end = LIST_ELSE;
+            return true;
+        }
+        if (token->kind == TOKEN_OPEN && peek(p) == TOKEN_CLOSING) {
+            p->token++;
+            *end = LIST_END;
+            return expect_close(p);
+        }
+        *out = ARENA_NEW(p->source->arena, struct template_node);
+        **out = (struct template_node){.kind = NODE_TEXT, .at = token->at, .len = token->len};
+        if (token->kind == TOKEN_OPEN && !parse_action(p, *out))
+            return false;
+    }
+    *end = LIST_TEMPLATE;
+    return true;
+}
+
+bool template_parse(const struct template_source *source, const struct template_token *tokens,
+                    struct template_node **out)
+{
+    struct parser p = {.source = source, .token = tokens};
+    enum list_end end;
+
+    *out = NULL;
+    if (!parse_list(&p, out, &end))
+        return false;
+    if (end == LIST_TEMPLATE)
+        return true;
+    return template_fail(source, p.token[-1].at, "an else or end of nothing");
+}

@@ -1,0 +1,171 @@
+/* What the files of metric/template*.c share: tokens, the tree, values. Private to them; all of it
+ * lives in the arena of one template_render(). */
+#ifndef METRIC_TEMPLATE_PARTS_H
+#define METRIC_TEMPLATE_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "metric/template.h"
+
+/* The template and where its mistake is told. */
+struct template_source {
+    struct arena *arena;
+    const char *text;
+    const struct template_function *functions;
+    struct errinfo *ei;
+};
+
+/* Fills source->ei with the place of `at` and the sentence. Always false. */
+bool template_fail(const struct template_source *source, const char *at, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+/* --- tokens */
+
+enum template_token_kind {
+    TOKEN_END, /* of the template */
+    TOKEN_TEXT,
+    TOKEN_OPEN,  /* {{ */
+    TOKEN_CLOSE, /* }} */
+    TOKEN_SPACE,
+    TOKEN_PIPE,
+    TOKEN_LEFT, /* ( */
+    TOKEN_RIGHT,
+    TOKEN_ASSIGN,  /* = */
+    TOKEN_DECLARE, /* := */
+    TOKEN_SIGN,    /* any other character */
+    TOKEN_DOT,
+    TOKEN_FIELD,    /* .name */
+    TOKEN_VARIABLE, /* $name */
+    TOKEN_NAME,
+    TOKEN_NUMBER,
+    TOKEN_CHAR,   /* 'a' */
+    TOKEN_STRING, /* "a" */
+    TOKEN_RAW,    /* `a` */
+    TOKEN_TRUE,
+    TOKEN_FALSE,
+    TOKEN_NIL,
+    TOKEN_IF,
+    TOKEN_WITH,
+    TOKEN_RANGE,
+    TOKEN_ELSE,
+    TOKEN_CLOSING, /* end */
+    TOKEN_BREAK,
+    TOKEN_CONTINUE,
+    TOKEN_UNSERVED, /* define, block, template */
+};
+struct template_token {
+    enum template_token_kind kind;
+    const char *at;
+    size_t len;
+};
+/* All tokens of the template, the last is TOKEN_END; NULL: it was told why not. */
+struct template_token *template_lex(const struct template_source *source);
+
+/* --- values */
+
+enum template_type { TYPE_NIL, TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_TEXT, TYPE_MAP };
+struct template_value {
+    enum template_type type;
+    bool yes;         /* BOOL */
+    int64_t whole;    /* INT */
+    double real;      /* FLOAT */
+    const char *text; /* TEXT: len bytes, any of them */
+    size_t len;
+    struct json_object *map; /* MAP; NULL: none was given */
+};
+/* "string", for sentences */
+const char *template_type_name(enum template_type type);
+/* The constant that a token stands for. */
+bool template_literal(const struct template_source *source, const struct template_token *token,
+                      struct template_value *out);
+
+/* --- the tree */
+
+enum template_operand_kind {
+    OPERAND_CONSTANT,
+    OPERAND_NIL,
+    OPERAND_DOT,
+    OPERAND_FIELD, /* of dot */
+    OPERAND_VARIABLE,
+    OPERAND_GIVEN,   /* a function of the caller */
+    OPERAND_BUILTIN, /* one of the language */
+    OPERAND_PIPE,    /* in parentheses */
+};
+struct template_field {
+    struct template_field *next;
+    const char *name, *at;
+};
+struct template_operand {
+    struct template_operand *next;
+    enum template_operand_kind kind;
+    const char *at;
+    struct template_value value; /* CONSTANT */
+    const char *name;            /* VARIABLE, with its '$' */
+    const struct template_function *given;
+    const struct template_builtin *builtin;
+    struct template_pipe *pipe;
+    struct template_field *fields; /* then this of that, and so on */
+};
+struct template_command { /* a function and its arguments, or just an operand */
+    struct template_command *next;
+    struct template_operand *operands;
+};
+struct template_pipe {
+    const char *at;
+    const char *names[2]; /* the variables that get its value */
+    int n_names;
+    bool assigns; /* to variables that are there */
+    struct template_command *commands;
+};
+enum template_node_kind {
+    NODE_TEXT,
+    NODE_ACTION,
+    NODE_IF,
+    NODE_WITH,
+    NODE_RANGE,
+    NODE_BREAK,
+    NODE_CONTINUE,
+};
+struct template_node {
+    struct template_node *next;
+    enum template_node_kind kind;
+    const char *at;
+    size_t len; /* TEXT */
+    struct template_pipe *pipe;
+    struct template_node *body, *otherwise;
+};
+/* The first node of the template in *out, NULL when it is empty. */
+bool template_parse(const struct template_source *source, const struct template_token *tokens,
+                    struct template_node **out);
+
+/* --- functions of the language */
+
+/* Who calls one: the source for errors, `at` for their place. */
+struct template_call {
+    const struct template_source *source;
+    const char *at;
+    const struct template_value *args;
+    int n;
+};
+struct template_builtin {
+    const char *name;
+    int least, most; /* arguments; most -1: any number */
+    bool stops_at;   /* and, or: the first argument with this truth is the result */
+    bool (*run)(const struct template_call *call, struct template_value *out); /* NULL: and, or */
+};
+const struct template_builtin *template_builtin_find(const char *name, size_t len);
+bool template_truth(const struct template_value *value);
+/* NULL: there is none. */
+const char *template_entry(struct json_object *map, const char *key, size_t len);
+/* Its *n keys in order. */
+const char **template_keys(struct arena *arena, struct json_object *map, size_t *n);
+/* The value as fmt.Print shows it; nil is "<nil>". Owned by the arena, *len bytes. */
+const char *template_show(struct arena *arena, const struct template_value *value, size_t *len);
+/* template_printf.c */
+bool template_printf(const struct template_call *call, struct template_value *out);
+struct template_value template_text(const char *text, size_t len);
+
+enum { TEMPLATE_TEXT_MAX = 64 * 1024 }; /* of one value */
+
+#endif
