@@ -73,6 +73,15 @@ static bool is_write(const struct effect *effect)
            effect->kind == EFFECT_DELETE;
 }
 
+/*
+ * A canary goes to sleep only after a tick that had nothing to do: what is written may leave
+ * something else, such as a revision that came during a promotion which failed.
+ */
+static bool changes(const struct plan *plan)
+{
+    return plan->first && (is_write(plan->first) || plan->first->kind == EFFECT_STATUS);
+}
+
 /* Writes first, then the status that says they are done, then what tells of them; each in its own
  * order. */
 static void order_effects(struct plan *plan)
@@ -123,8 +132,9 @@ enum verdict decide(struct tick *tick)
 
     status_write(&release);
     order_effects(tick->plan);
-    tick->plan->again = release.again_given         ? release.again
-                        : release_is_idle(&release) ? AGAIN_NEVER
-                                                    : AGAIN_INTERVAL;
+    tick->plan->again = release.again_given          ? release.again
+                        : !release_is_idle(&release) ? AGAIN_INTERVAL
+                        : changes(tick->plan)        ? AGAIN_NOW
+                                                     : AGAIN_NEVER;
     return VERDICT_STOP;
 }

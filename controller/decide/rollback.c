@@ -90,9 +90,6 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
     /* The primary carries neither the one revision nor the other whole: even the spec that was
      * promoted before is a revision to release. */
     status_text(r, "lastPromotedSpec", "");
-    /* A revision that came meanwhile was not tried, and is the way out. */
-    if (!analysed)
-        release_again(r, AGAIN_NOW);
     finish(r);
     return VERDICT_STOP;
 }

@@ -70,7 +70,7 @@ static void test_start_is_turned_down(void **state)
            "weights 100/0\n"
            "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
            "outcome failure completed\n"
-           "again never, stepped\n");
+           "again now, stepped\n");
     /* and is not offered again */
     expect_tick(w, "again never\n");
     world_free(w);
@@ -149,7 +149,7 @@ static void test_traffic_is_rolled_back(void **state)
                    "weights 100/0\n"
                    "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
                    "outcome failure completed\n"
-                   "again never, stepped\n");
+                   "again now, stepped\n");
     world_free(w);
 }
 

@@ -65,7 +65,7 @@ static void test_restored_spec_cancels(void **state)
                 "weights 100/0\n"
                 "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec was "
                 "restored\n"
-                "again never\n");
+                "again now\n");
     expect_tick(w, "again never\n");
     world_free(w);
 }
@@ -85,7 +85,7 @@ static void test_restored_spec_while_waiting_cancels(void **state)
                    "weights 100/0\n"
                    "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec "
                    "was restored\n"
-                   "again never\n");
+                   "again now\n");
     world_free(w);
 }
 
@@ -324,7 +324,7 @@ static void test_another_hash_of_what_the_primary_runs_is_adopted(void **state)
     struct world *w = taken_over("Succeeded");
 
     expect_tick(w, "status lastAppliedSpec=78cfc4f887 lastPromotedSpec=78cfc4f887\n"
-                   "again never\n");
+                   "again now\n");
     expect_tick(w, "again never\n");
     assert_string_equal(w->told, "");
     /* and from then on a revision is one */

@@ -158,7 +158,7 @@ static void test_canary_that_breaks_after_a_failed_promotion_hands_over(void **s
                    "status canaryWeight=0\n"
                    "weights 100/0\n"
                    "event Normal Failed: Routing all traffic to primary, it is ready again\n"
-                   "again never\n");
+                   "again now\n");
     world_free(w);
 }
 
@@ -175,7 +175,7 @@ static void test_way_back_that_is_cut_off_is_finished(void **state)
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status canaryWeight=0\n"
                    "weights 100/0\n"
-                   "again never\n");
+                   "again now\n");
     world_free(w);
 }
 

@@ -88,7 +88,7 @@ static void test_rollback_while_waiting(void **state)
                    "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
                    "outcome failure completed\n"
                    "hook after Failed\n"
-                   "again never, stepped\n");
+                   "again now, stepped\n");
     /* and what was turned down is not offered again */
     expect_tick(w, "again never\n");
     world_free(w);
@@ -126,7 +126,7 @@ static void test_pre_rollout_fails(void **state)
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
         "hook after Failed\n"
-        "again never, stepped\n");
+        "again now, stepped\n");
     world_free(w);
 }
 
@@ -269,7 +269,7 @@ static void test_threshold_is_heard_while_waiting_for_the_promotion(void **state
                    "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
                    "outcome failure completed\n"
                    "hook after Failed\n"
-                   "again never, stepped\n");
+                   "again now, stepped\n");
     world_free(w);
 }
 
@@ -294,7 +294,7 @@ static void test_rollback_hook(void **state)
                    "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
                    "outcome failure completed\n"
                    "hook after Failed\n"
-                   "again never, stepped\n");
+                   "again now, stepped\n");
     world_free(w);
 }
 

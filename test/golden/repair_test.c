@@ -132,7 +132,7 @@ static void test_weights_of_an_idle_canary(void **state)
         w->objects, "httproutes/podinfo",
         json_merge(w->arena, world_get(w, "httproutes/podinfo"), world_json(w, ROUTE(50, 50))));
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "again never\n");
+                   "again now\n");
     expect_tick(w, "again never\n");
     world_free(w);
 }
@@ -191,7 +191,7 @@ static void test_failed_promotion_and_the_way_forward(void **state)
                    "ready: deployment \"podinfo-primary\" exceeded its progress deadline\n"
                    "weights 0/100\n"
                    "outcome failure completed\n"
-                   "again never, stepped\n");
+                   "again now, stepped\n");
     /* nothing new: it stays so */
     stick_primary(w);
     expect_plan(w, "again never\n");
@@ -255,7 +255,7 @@ static void test_failed_promotion_then_failed_checks_keeps_the_canary(void **sta
         "event Warning Failed: Canary failed! podinfo.test keeps all traffic, the primary is not "
         "ready\n"
         "outcome failure completed\n"
-        "again never, stepped\n");
+        "again now, stepped\n");
     world_free(w);
 }
 
@@ -320,7 +320,7 @@ static void test_rollback_although_the_route_is_not_accepted(void **state)
         "weights 100/0\n"
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
-        "again never, stepped\n");
+        "again now, stepped\n");
     world_free(w);
 }
 
@@ -374,7 +374,7 @@ static void test_primary_that_is_deleted(void **state)
                    "weights 100/0\n"
                    "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec "
                    "was restored\n"
-                   "again never\n");
+                   "again now\n");
     world_free(w);
 }
 
@@ -424,7 +424,7 @@ static void test_scaler_that_is_deleted_does_not_stop_a_rollback(void **state)
         "weights 100/0\n"
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
-        "again never, stepped\n");
+        "again now, stepped\n");
     world_free(w);
 }
 
@@ -475,7 +475,7 @@ static void test_traffic_left_with_a_failed_canary_goes_back(void **state)
                    "status canaryWeight=0\n"
                    "weights 100/0\n"
                    "event Normal Failed: Routing all traffic to primary, it is ready again\n"
-                   "again never\n");
+                   "again now\n");
     expect_tick(w, "again never\n");
     world_free(w);
 }
