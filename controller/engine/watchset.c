@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "tick/wake.h"
 
 struct entry {
     struct entry *next;
@@ -20,44 +21,12 @@ struct watchset {
     struct entry *entries;
 };
 
-static uint64_t hash_more(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return (hash ^ 0xff) * 0x100000001b3u;
-}
-
-static uint64_t hash_member(uint64_t hash, const char *key, struct json_object *value)
-{
-    hash = hash_more(hash, key);
-    return hash_more(hash, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
-}
-
-/* Metadata that somebody wrote on purpose; the rest (managedFields, resourceVersion, ...) changes
- * with every write. */
-static const char *const meaningful[] = {"labels", "annotations", "finalizers", "ownerReferences",
-                                         "deletionTimestamp"};
-
 static struct digest *make_seen(void *arg, struct json_object *object)
 {
     const struct entry *entry = arg;
-    const char *news = entry->resource->news;
     struct seen *seen = heap_alloc(sizeof(*seen));
     memset(seen, 0, sizeof(*seen));
-    uint64_t hash = 0xcbf29ce484222325u;
-    json_object_object_foreach(object, key, value)
-    {
-        if (strcmp(key, "status") != 0 && strcmp(key, "metadata") != 0)
-            hash = hash_member(hash, key, value);
-    }
-    for (size_t i = 0; i < sizeof(meaningful) / sizeof(meaningful[0]); i++) {
-        struct json_object *written = json_at(object, "metadata", meaningful[i], NULL);
-        if (written)
-            hash = hash_member(hash, meaningful[i], written);
-    }
-    if (news)
-        hash = hash_member(hash, news, json_at(object, "status", news, NULL));
-    seen->spec_hash = hash;
+    seen->spec_hash = wake_spec_hash(object, entry->resource->news);
     return &seen->digest;
 }
 

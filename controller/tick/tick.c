@@ -11,6 +11,7 @@ struct fact {
     struct fact *next;
     enum need_kind kind;
     const char *key;
+    bool used;
     struct json_object *object;
     struct metric_answer metric;
     struct hook_answer hook;
@@ -68,6 +69,13 @@ static struct fact *find_fact(const struct tick *tick, const char *key)
     return NULL;
 }
 
+bool fact_is_used(const struct tick *tick, const char *key)
+{
+    const struct fact *fact = find_fact(tick, key);
+
+    return fact && fact->used;
+}
+
 /* A need at the end of the list; one that is asked for twice before it is fetched stays one. */
 static struct need *record_need(struct tick *tick, enum need_kind kind, const char *key)
 {
@@ -88,10 +96,11 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
 {
     const char *key = arena_printf(tick->arena, "object %s/%s/%s %s/%s", resource->group,
                                    resource->version, resource->plural, namespace_, name);
-    const struct fact *fact = find_fact(tick, key);
+    struct fact *fact = find_fact(tick, key);
 
     *out = NULL;
     if (fact) {
+        fact->used = true;
         *out = fact->object;
         return true;
     }

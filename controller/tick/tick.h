@@ -138,6 +138,8 @@ struct need {
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object);
 void fact_metric(struct tick *tick, const struct need *need, struct metric_answer answer);
 void fact_hook(struct tick *tick, const struct need *need, struct hook_answer answer);
+/* A rule has asked for the object; the key is its need's. */
+bool fact_is_used(const struct tick *tick, const char *key);
 /* Forgets every object fact (after a conflict); metrics and hooks stay, so that nothing is sent
  * twice. */
 void facts_forget_objects(struct tick *tick);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/json.h"
+
 /* AGAIN_NOW so often in a row means that something undoes what the rules write. */
 enum { MAX_AGAIN_NOW = 10 };
 
@@ -62,6 +64,42 @@ bool wake_sleeps(const struct plan *plan)
 bool wake_hears_status(const struct wake *wake)
 {
     return !wake_rests(wake->phase) || wake->reads_status;
+}
+
+static uint64_t hash_more(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+static uint64_t hash_member(uint64_t hash, const char *key, struct json_object *value)
+{
+    hash = hash_more(hash, key);
+    return hash_more(hash, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+}
+
+uint64_t wake_spec_hash(struct json_object *object, const char *news)
+{
+    /* Metadata that somebody wrote on purpose; the rest (managedFields, resourceVersion, ...)
+     * changes with every write. */
+    static const char *const meaningful[] = {"labels", "annotations", "finalizers",
+                                             "ownerReferences", "deletionTimestamp"};
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    json_object_object_foreach(object, key, value)
+    {
+        if (strcmp(key, "status") != 0 && strcmp(key, "metadata") != 0)
+            hash = hash_member(hash, key, value);
+    }
+    for (size_t i = 0; i < sizeof(meaningful) / sizeof(meaningful[0]); i++) {
+        struct json_object *written = json_at(object, "metadata", meaningful[i], NULL);
+        if (written)
+            hash = hash_member(hash, meaningful[i], written);
+    }
+    if (news)
+        hash = hash_member(hash, news, json_at(object, "status", news, NULL));
+    return hash ? hash : 1;
 }
 
 static bool same(const char *a, const char *b)

@@ -42,6 +42,12 @@ bool wake_sleeps(const struct plan *plan);
 /* A change of nothing but status is news. */
 bool wake_hears_status(const struct wake *wake);
 
+/*
+ * What of an object is more than status: equal hashes are a change of nothing but status, or none.
+ * `news`: a field of status that counts as more, see struct kube_resource; NULL: none. Never 0.
+ */
+uint64_t wake_spec_hash(struct json_object *object, const char *news);
+
 enum wake_news {
     WAKE_NEWS,
     WAKE_ECHO,   /* the version that is known already */

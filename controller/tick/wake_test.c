@@ -3,8 +3,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+#include "base/json.h"
 
 enum { INTERVAL = 60000 };
 
@@ -120,12 +123,52 @@ static void test_news(void **state)
         assert_int_equal(wake_news(&rows[i].change, rows[i].hears), rows[i].news);
 }
 
+static void test_more_than_status(void **state)
+{
+    static const char first[] =
+        "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\",\"labels\":{\"a\":\"b\"}},"
+        "\"spec\":{\"replicas\":1},\"status\":{\"replicas\":1,\"latest\":\"a-1\"}}";
+    static const struct {
+        const char *patch;
+        bool more;
+    } rows[] = {
+        {"{\"status\":{\"replicas\":0}}", false},
+        {"{\"status\":null}", true}, /* the field that is news goes as well */
+        {"{\"metadata\":{\"resourceVersion\":\"2\",\"generation\":2}}", false},
+        {"{\"metadata\":{\"managedFields\":[]}}", false},
+        {"{\"metadata\":{\"labels\":{\"a\":\"c\"}}}", true},
+        {"{\"metadata\":{\"annotations\":{\"a\":\"c\"}}}", true},
+        {"{\"metadata\":{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}", true},
+        {"{\"spec\":{\"replicas\":0}}", true},
+        {"{\"data\":{\"a\":\"b\"}}", true},
+        {"{\"status\":{\"latest\":\"a-2\"}}", true},
+    };
+    struct arena *arena = arena_new();
+    struct json_object *tree, *patch;
+
+    (void)state;
+    assert_int_equal(json_parse(arena, first, strlen(first), JSON_MAX_BYTES, &tree, NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *text = rows[i].patch;
+        assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &patch, NULL),
+                         ERR_OK);
+        bool more = wake_spec_hash(tree, "latest") !=
+                    wake_spec_hash(json_merge(arena, tree, patch), "latest");
+        assert_int_equal(more, rows[i].more);
+    }
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timers), cmocka_unit_test(test_now_has_an_end),
-        cmocka_unit_test(test_due),    cmocka_unit_test(test_status),
-        cmocka_unit_test(test_sleep),  cmocka_unit_test(test_news),
+        cmocka_unit_test(test_more_than_status),
+        cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_now_has_an_end),
+        cmocka_unit_test(test_due),
+        cmocka_unit_test(test_status),
+        cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_news),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,7 @@ enum { POLICIES = sizeof(policies) / sizeof(policies[0]), MAX_WAY = 60 };
 struct way {
     uint32_t cluster;
     struct ghost ghost;
+    uint32_t rest;
     uint32_t due;
     /* --- identity ends */
     uint32_t end; /* the cluster at the end + 1; 0: not known yet */
@@ -76,19 +77,21 @@ struct ends {
 /* --- one step on the way
  * ----------------------------------------------------------------------------------- */
 
-static void settle(struct model *model, const struct policy *policy, struct cluster *cluster,
+static void settle(struct model *model, const struct policy *policy, struct state *state,
                    struct move *move)
 {
+    struct cluster then = state->cluster;
+
     if (model->kind->take_over) /* says which revision is the target's */
-        model_happen(model, EVENT_GATEWAY, cluster);
-    bool new_target = model_look(model, cluster, ROLE_TARGET)->revision != 1;
-    bool new_primary = model_look(model, cluster, ROLE_PRIMARY)->revision != 1;
+        model_happen(model, EVENT_GATEWAY, &then);
+    bool new_target = model_look(model, &then, ROLE_TARGET)->revision != 1;
+    bool new_primary = model_look(model, &then, ROLE_PRIMARY)->revision != 1;
 
     *move = (struct move){
         .kind = MOVE_SETTLE,
         .outcome = (uint8_t)(policy->only_new && !new_target ? HEALTH_READY : policy->target),
         .cut = (uint8_t)(policy->only_new && !new_primary ? HEALTH_READY : policy->primary)};
-    model_settle(model, cluster, (enum health)move->outcome, (enum health)move->cut);
+    search_settle(model, state, (enum health)move->outcome, (enum health)move->cut);
 }
 
 static int pick(struct model *model, const struct policy *policy, const struct cluster *cluster,
@@ -127,8 +130,8 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
     struct outcome outcome;
     struct state before;
 
-    settle(model, policy, &state->cluster, &moves[0]);
-    if (!model_canary(model, &state->cluster))
+    settle(model, policy, state, &moves[0]);
+    if (!model_canary(model, &state->cluster) || state->rest & REST_ASLEEP)
         return AT_REST;
     before = *state;
     bool idle = is_idle(model, &state->cluster);
@@ -229,6 +232,7 @@ static bool follow(struct ends *ends, uint32_t node, struct state state, uint32_
     for (;;) {
         struct way identity = {.cluster = pool_put(&model->clusters, &state.cluster, NULL),
                                .ghost = state.ghost,
+                               .rest = state.rest,
                                .due = due};
         uint32_t number = pool_put(&ends->ways, &identity, NULL);
         struct way *way = pool_at(&ends->ways, number);
@@ -306,7 +310,7 @@ static bool follow_cuts(struct ends *ends, uint32_t node, uint32_t end)
 
     if (end == UINT32_MAX || !model_canary(model, &state.cluster))
         return true;
-    settle(model, ends->policy, &state.cluster, &moves[0]);
+    settle(model, ends->policy, &state, &moves[0]);
     int which = pick(model, ends->policy, &state.cluster, true, &outcome);
     if (which < 0)
         return true;

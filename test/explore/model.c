@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tick/wake.h"
+
 struct happening {
     uint32_t event, version;
     uint32_t place;
@@ -283,8 +285,10 @@ struct model *model_new(const struct scenario *scenario)
 
 void model_free(struct model *model)
 {
-    for (int i = 0; i < SLOTS; i++)
+    for (int i = 0; i < SLOTS; i++) {
         free(model->looks[i]);
+        free(model->hashes[i]);
+    }
     pool_fini(&model->happened);
     pool_fini(&model->clusters);
     ticks_free(model->ticks);
@@ -334,6 +338,45 @@ bool model_wait(struct model *model, struct cluster *cluster)
     return model->scenario->world & WORLD_TIME_PASSES &&
            (model_happen(model, EVENT_MINUTES, cluster) ||
             model_happen(model, EVENT_DAYS, cluster));
+}
+
+/* --- what of it is news
+ * ------------------------------------------------------------------------------------------ */
+
+static uint64_t hash_of(struct model *model, int place, uint16_t version)
+{
+    if (version >= model->n_hashes[place]) {
+        uint32_t more = 2u * version + 64;
+        model->hashes[place] = heap_grow(model->hashes[place], more * sizeof(uint64_t));
+        memset(model->hashes[place] + model->n_hashes[place], 0,
+               (more - model->n_hashes[place]) * sizeof(uint64_t));
+        model->n_hashes[place] = more;
+    }
+    uint64_t *hash = &model->hashes[place][version];
+    if (!*hash)
+        *hash = wake_spec_hash(objects_tree(model->objects, place, version),
+                               model->kind->take_over ? kube_knative_services.news : NULL);
+    return *hash;
+}
+
+bool model_is_news(struct model *model, const struct cluster *before, const struct cluster *after,
+                   uint32_t places, bool hears_status)
+{
+    for (int place = 0; place < objects_places(model->objects); place++) {
+        uint16_t was = before->at[place], is = after->at[place];
+        if (was == is || !(places >> place & 1))
+            continue;
+        struct wake_change change = {
+            .known = "before",
+            .now = "after",
+            .status_only = was != ABSENT && is != ABSENT &&
+                           hash_of(model, place, was) == hash_of(model, place, is),
+            .is_canary = place == model->place[ROLE_CANARY],
+        };
+        if (wake_news(&change, hears_status) == WAKE_NEWS)
+            return true;
+    }
+    return false;
 }
 
 /* --- how it looks

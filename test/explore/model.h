@@ -65,6 +65,8 @@ struct model {
     int n_events;
     struct look *looks[SLOTS]; /* by version */
     uint32_t n_looks[SLOTS];
+    uint64_t *hashes[SLOTS]; /* by version: of what is more than status; 0: not known yet */
+    uint32_t n_hashes[SLOTS];
     struct pool happened; /* event and version to version */
     struct pool clusters;
 };
@@ -90,6 +92,11 @@ void model_settle(struct model *model, struct cluster *cluster, enum health targ
 
 /* Time goes on as far as it must to change anything. */
 bool model_wait(struct model *model, struct cluster *cluster);
+
+/* Something has changed an object, or several: one of them is among the `places` (a bit each), and
+ * it is news. Time that passes changes nothing. */
+bool model_is_news(struct model *model, const struct cluster *before, const struct cluster *after,
+                   uint32_t places, bool hears_status);
 
 /* One line about a cluster; owned by the arena. */
 const char *model_tell(struct model *model, struct arena *arena, const struct cluster *cluster);

@@ -21,9 +21,16 @@ struct ghost {
     uint8_t zero;
 };
 
+/*
+ * What the engine does about the Canary: 0, it may tick at any time; otherwise it sleeps until an
+ * event is news by tick/wake.h. The low bits are the places that its last tick asked for.
+ */
+enum { REST_ASLEEP = 1 << 30, REST_HEARS_STATUS = 1 << 29 };
+
 struct state {
     struct cluster cluster;
     struct ghost ghost;
+    uint32_t rest;
 };
 
 /* What a rule says that does not hold; NULL: all hold. */

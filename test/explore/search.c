@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tick/wake.h"
+
 void search_init(struct search *search, struct model *model)
 {
     *search = (struct search){.model = model};
@@ -22,7 +24,8 @@ struct state search_state(const struct search *search, uint32_t number)
 
     return (struct state){.cluster =
                               *(struct cluster *)pool_at(&search->model->clusters, node->cluster),
-                          .ghost = node->ghost};
+                          .ghost = node->ghost,
+                          .rest = node->rest};
 }
 
 /* --- one move
@@ -46,6 +49,29 @@ static enum wrote write_step(struct model *model, struct cluster *cluster, const
     return WROTE;
 }
 
+/* Something else than a tick has changed the cluster: a sleeper is woken if that is news. */
+static void wake(struct model *model, struct state *state, const struct cluster *before)
+{
+    uint32_t rest = state->rest;
+
+    if (rest & REST_ASLEEP &&
+        model_is_news(model, before, &state->cluster, rest, rest & REST_HEARS_STATUS))
+        state->rest = 0;
+}
+
+/* After a whole tick. What happened between its writes is news to a job that runs. */
+static uint32_t rest_after(struct model *model, const struct state *state,
+                           const struct outcome *outcome, const struct cluster *happened)
+{
+    const struct canary *canary = model_canary(model, &state->cluster);
+
+    if (!canary || !outcome->sleeps ||
+        model_is_news(model, &happened[0], &happened[1], outcome->reads, true))
+        return 0;
+    struct wake ran = {.phase = canary->status.phase, .reads_status = outcome->reads_status};
+    return REST_ASLEEP | outcome->reads | (wake_hears_status(&ran) ? REST_HEARS_STATUS : 0);
+}
+
 static const char *tick(struct model *model, struct state *state, struct move move, int *went)
 {
     struct cluster facts = state->cluster;
@@ -55,11 +81,16 @@ static const char *tick(struct model *model, struct state *state, struct move mo
         ticks_outcomes(model->ticks, &facts, move.due, &count)[move.outcome];
     bool calm = move.event == NO_EVENT;
     const char *broken = rules_decided(model, &facts, &outcome, &state->ghost);
+    struct cluster happened[2] = {{{0}}, {{0}}};
     *went = 0;
+    state->rest = 0;
     for (int i = 0; !broken && i < outcome.steps && i != move.cut; i++) {
         const struct step step = *ticks_step(model->ticks, &outcome, i);
-        if (move.event != NO_EVENT && i == move.at)
+        if (move.event != NO_EVENT && i == move.at) {
+            happened[0] = state->cluster;
             model_happen(model, move.event, &state->cluster);
+            happened[1] = state->cluster;
+        }
         struct cluster before = state->cluster;
         if (write_step(model, &state->cluster, &step) == CONFLICT)
             return calm ? "a plan is not in conflict with itself" : NULL;
@@ -69,6 +100,8 @@ static const char *tick(struct model *model, struct state *state, struct move mo
     }
     if (!broken && calm && move.cut == WHOLE)
         broken = rules_done(model, &facts, &state->cluster, &outcome, move.due);
+    if (move.cut == WHOLE)
+        state->rest = rest_after(model, state, &outcome, happened);
     return broken;
 }
 
@@ -78,11 +111,24 @@ const char *search_move(struct model *model, struct state *state, struct move mo
 
     if (move.kind == MOVE_TICK)
         return tick(model, state, move, went ? went : &steps);
-    if (move.kind == MOVE_EVENT)
+    if (move.kind == MOVE_EVENT) {
+        const struct cluster before = state->cluster;
         model_happen(model, move.event, &state->cluster);
+        if (move.event != EVENT_MINUTES && move.event != EVENT_DAYS)
+            wake(model, state, &before);
+    }
     if (move.kind == MOVE_WAIT)
         model_wait(model, &state->cluster);
     return NULL;
+}
+
+void search_settle(struct model *model, struct state *state, enum health target,
+                   enum health primary)
+{
+    const struct cluster before = state->cluster;
+
+    model_settle(model, &state->cluster, target, primary);
+    wake(model, state, &before);
 }
 
 /* --- all moves
@@ -92,7 +138,8 @@ static uint32_t put(struct search *search, const struct state *state, uint32_t p
                     struct move move)
 {
     struct node identity = {.cluster = pool_put(&search->model->clusters, &state->cluster, NULL),
-                            .ghost = state->ghost};
+                            .ghost = state->ghost,
+                            .rest = state->rest};
     bool is_new;
     uint32_t number = pool_put(&search->nodes, &identity, &is_new);
 
@@ -191,6 +238,32 @@ static bool try_ticks(struct search *search, uint32_t from, const struct state *
     return false;
 }
 
+/* Whoever sleeps must have nothing to do, whatever its hooks and metrics say now. */
+static bool is_missed(struct search *search, uint32_t from, const struct state *state)
+{
+    struct model *model = search->model;
+    const struct cluster facts = state->cluster;
+    enum phase phase = model_canary(model, &facts)->status.phase;
+
+    for (int due = 1; due >= (wake_rests(phase) ? 1 : 0); due--) {
+        int count;
+        const struct outcome *outcomes = ticks_outcomes(model->ticks, &facts, due, &count);
+        for (int i = 0; i < count; i++) {
+            if (outcomes[i].steps == 0 && outcomes[i].sleeps && !outcomes[i].broken)
+                continue;
+            search->violation = (struct violation){
+                .rule = "nobody sleeps while the rules would act", .node = from, .n_moves = 1};
+            search->violation.moves[0] = (struct move){.kind = MOVE_TICK,
+                                                       .due = (uint8_t)due,
+                                                       .outcome = (uint8_t)i,
+                                                       .cut = WHOLE,
+                                                       .event = NO_EVENT};
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool try_events(struct search *search, uint32_t from, const struct state *state)
 {
     for (int event = 0; event < search->model->n_events; event++) {
@@ -226,7 +299,10 @@ bool search_run(struct search *search, const struct state *start)
         show_progress(search, i);
         if (!model_canary(model, &state.cluster))
             continue;
-        if (try_ticks(search, i, &state) || try_events(search, i, &state))
+        bool sleeps = state.rest & REST_ASLEEP;
+        if (sleeps ? is_missed(search, i, &state) : try_ticks(search, i, &state))
+            return false;
+        if (try_events(search, i, &state))
             return false;
         search->bounded = limit > 0 && search->nodes.count >= limit && i + 1 < search->nodes.count;
         if (search->bounded)
@@ -269,12 +345,12 @@ static const char *tell_one(struct search *search, struct arena *arena, const ch
     text = arena_printf(arena, "%s%3d. %s", text, number,
                         tell_move(search->model, arena, state, move));
     if (move.kind == MOVE_SETTLE)
-        model_settle(search->model, &state->cluster, (enum health)move.outcome,
-                     (enum health)move.cut);
+        search_settle(search->model, state, (enum health)move.outcome, (enum health)move.cut);
     else
         search_move(search->model, state, move, NULL);
-    return arena_printf(arena, "%s     -> %s\n", text,
-                        model_tell(search->model, arena, &state->cluster));
+    return arena_printf(arena, "%s     -> %s%s\n", text,
+                        model_tell(search->model, arena, &state->cluster),
+                        state->rest & REST_ASLEEP ? "; asleep" : "");
 }
 
 const char *search_tell(struct search *search, struct arena *arena)

@@ -23,6 +23,7 @@ struct move {
 struct node {
     uint32_t cluster; /* in model->clusters */
     struct ghost ghost;
+    uint32_t rest;
     /* --- identity ends */
     uint32_t parent;
     struct move move;
@@ -54,6 +55,9 @@ struct state search_state(const struct search *search, uint32_t node);
 /* Makes a move on *state. Returns the rule that is broken by it, or NULL. `went`: how many writes
  * of a tick were done (may be NULL). */
 const char *search_move(struct model *model, struct state *state, struct move move, int *went);
+/* Everything settles, see model_settle(). */
+void search_settle(struct model *model, struct state *state, enum health target,
+                   enum health primary);
 /* The way to the violation in words; owned by the arena. */
 const char *search_tell(struct search *search, struct arena *arena);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pool.h"
+#include "tick/wake.h"
 
 enum { MAX_NEEDS = 32, MAX_ROUNDS = 64 };
 
@@ -291,6 +292,21 @@ static void add_step(struct ticks *ticks, const struct effect *effect)
     };
 }
 
+/* What a change of is news after this tick. */
+static uint32_t read_in(const struct ticks *ticks, const struct tick *tick,
+                        const struct outcome *outcome)
+{
+    uint32_t reads = 1u << ticks->canary;
+
+    for (int i = 0; i < ticks->n_needs; i++) {
+        if (fact_is_used(tick, ticks->needs[i].need.key))
+            reads |= 1u << ticks->needs[i].place;
+    }
+    for (int i = 0; i < outcome->steps; i++)
+        reads |= 1u << ticks_step(ticks, outcome, i)->place;
+    return reads;
+}
+
 static void add_outcome(struct ticks *ticks, const struct attempt *attempt, const struct tick *tick)
 {
     struct outcome outcome = {.first_step = ticks->n_steps, .broken = attempt->broken};
@@ -307,6 +323,9 @@ static void add_outcome(struct ticks *ticks, const struct attempt *attempt, cons
         }
     }
     if (!outcome.broken) {
+        outcome.sleeps = wake_sleeps(tick->plan);
+        outcome.reads_status = tick->plan->reads_status;
+        outcome.reads = read_in(ticks, tick, &outcome);
         outcome.again = (uint8_t)tick->plan->again;
         outcome.stepped = tick->plan->stepped;
         outcome.wakes = tick->plan->wake_ms > 0;

@@ -39,6 +39,9 @@ struct outcome {
     bool stepped;
     bool wakes;                 /* after a while, without any event */
     bool warned;                /* a Warning event tells why nothing goes on */
+    bool sleeps;                /* nothing but an event brings the next tick */
+    bool reads_status;          /* of an object */
+    uint32_t reads;             /* the places that it asked for or writes, a bit each */
     bool broken;                /* an assertion of the rules failed, or they asked without end */
     uint8_t answers[QUESTIONS]; /* enum answer */
     char about[SPECHASH_TEXT];  /* the checksum that its webhooks were asked about, "" without */

@@ -2,15 +2,11 @@
 
 #include <string.h>
 
-/* What a watch tells of more than status: all but what each write changes. */
-static const char *spec_of(struct world *world, struct json_object *object)
+static uint64_t hash_of(const char *key, struct json_object *object)
 {
-    struct json_object *copy = json_copy(world->arena, object);
+    bool is_knative = strncmp(key, "services/", 9) == 0;
 
-    json_object_object_del(copy, "status");
-    json_object_object_del(json_sub(copy, "metadata"), "resourceVersion");
-    json_object_object_del(json_sub(copy, "metadata"), "generation");
-    return json_text_sorted(world->arena, copy);
+    return wake_spec_hash(object, is_knative ? kube_knative_services.news : NULL);
 }
 
 void world_wake_changed(struct world *world, const char *key, struct json_object *before,
@@ -19,8 +15,7 @@ void world_wake_changed(struct world *world, const char *key, struct json_object
     struct wake_change change = {
         .known = "before",
         .now = world->performing ? "before" : "after",
-        .status_only =
-            before && after && strcmp(spec_of(world, before), spec_of(world, after)) == 0,
+        .status_only = before && after && hash_of(key, before) == hash_of(key, after),
         .is_canary = strcmp(key, "canaries/podinfo") == 0,
     };
 
