@@ -98,6 +98,7 @@ static void read_status(struct json_object *object, struct canary_status *out)
 {
     struct json_object *status = json_at(object, "status", NULL);
     struct json_object *tracked = json_at(status, "trackedConfigs", NULL);
+    struct json_object *accepted = json_at(status, "acceptedSpec", NULL);
     *out = (struct canary_status){
         .json = status,
         .phase = phase_parse(json_str_at(status, "phase", NULL)),
@@ -118,6 +119,7 @@ static void read_status(struct json_object *object, struct canary_status *out)
             between(json_int_at(status, 0, "capacity", "replicas", NULL), 0, INT_MAX),
         .capacity_revision = json_str_at(status, "capacity", "revision", NULL),
         .gate_revision = json_str_at(status, "gate", "revision", NULL),
+        .accepted_spec = json_object_is_type(accepted, json_type_object) ? accepted : NULL,
     };
 }
 

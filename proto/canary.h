@@ -155,7 +155,9 @@ struct canary_status {
     int capacity_replicas;         /* asked of the primary before it takes all traffic; 0: none */
     const char *capacity_revision; /* which waits for that to begin; NULL: none */
     const char *gate_revision;     /* which waits at the first gate; NULL: none */
-    struct json_object *json;      /* NULL if there is no status */
+    /* The last spec that was acted on, as it was read. Flagger drops it as well; NULL: none. */
+    struct json_object *accepted_spec;
+    struct json_object *json; /* NULL if there is no status */
 };
 
 enum strategy { STRATEGY_CANARY, STRATEGY_BLUE_GREEN, STRATEGY_AB_TESTING };

@@ -8,6 +8,9 @@
 #include "decide/release.h"
 #include "tick/edit.h"
 
+#define REFUSED "Accepted" /* the condition, False */
+#define REASON  "InvalidSpec"
+
 static const char *refuse_provider(struct release *r)
 {
     const char *field = r->canary->provider ? "spec.provider" : "--mesh-provider";
@@ -155,29 +158,110 @@ static enum verdict refuse_templates(struct release *r, const char **sentence)
     return VERDICT_GO;
 }
 
-enum verdict accept_spec(struct release *r)
+/* Nothing can be done by this spec: who routes, releases or scales is not known, or would not find
+ * what was made before. */
+static const char *refuse_whole(struct release *r)
 {
     const char *sentence = refuse_provider(r);
-    enum verdict verdict = VERDICT_GO;
 
     if (!sentence)
         sentence = refuse_move(r);
-    if (!sentence)
-        sentence = refuse_kinds(r);
-    if (!sentence)
-        sentence = refuse_analysis(r);
-    if (!sentence)
-        sentence = refuse_namespaces(r);
-    if (!sentence)
-        verdict = refuse_templates(r, &sentence);
+    return sentence ? sentence : refuse_kinds(r);
+}
+
+static enum verdict find_refusal(struct release *r, const char **sentence, bool *usable)
+{
+    *sentence = r->tick->mistake;
+    *usable = true;
+    if (*sentence)
+        return VERDICT_GO;
+    *sentence = refuse_whole(r);
+    *usable = !*sentence;
+    if (!*sentence)
+        *sentence = refuse_analysis(r);
+    if (!*sentence)
+        *sentence = refuse_namespaces(r);
+    return *sentence ? VERDICT_GO : refuse_templates(r, sentence);
+}
+
+/* True: from here on the rules follow the spec that was accepted before. */
+static bool follow_accepted(struct release *r)
+{
+    struct canary *view = ARENA_NEW(r->tick->arena, struct canary);
+
+    if (!r->tick->mistake) {
+        if (!view_accepted(r->tick->arena, r->tick->live->json, view))
+            return false;
+        release_follow(r, view);
+    }
+    if (!refuse_provider(r) && !refuse_kinds(r))
+        return true;
+    release_follow(r, r->tick->live);
+    return false;
+}
+
+/*
+ * What is refused is told once, and the spec that was accepted before is followed instead, with
+ * those rules that take no step forward. Where none is known (the first one; or the CRD in the
+ * cluster is Flagger's, which drops the field), the live one guards what runs as far as it can be
+ * followed.
+ */
+enum verdict accept_spec(struct release *r)
+{
+    bool ends = r->canary->deleting || r->phase == PHASE_Terminating;
+    const char *sentence;
+    bool usable;
+    enum verdict verdict = find_refusal(r, &sentence, &usable);
+
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!sentence) {
-        status_untell(r, "Accepted");
+    r->refused = sentence;
+    if (ends) {
+        if (sentence)
+            follow_accepted(r);
         return VERDICT_GO;
     }
-    if (status_tell(r, "Accepted", "InvalidSpec", sentence))
+    if (!sentence) {
+        status_untell(r, REFUSED);
+        return VERDICT_GO;
+    }
+    if (status_tell(r, REFUSED, REASON, sentence))
         release_warn(r, "%s", sentence);
+    if (follow_accepted(r) || (usable && !release_is_initialising(r)))
+        return VERDICT_GO;
+    release_again(r, AGAIN_NEVER);
+    return VERDICT_STOP;
+}
+
+/* A release that cannot go on comes to an end. */
+enum verdict accept_deadline(struct release *r)
+{
+    int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
+    const char *message;
+
+    if (!r->refused || !release_is_analysing(r))
+        return VERDICT_GO;
+    if (!status_since(r, REFUSED, REASON, &since, &message)) {
+        status_untell(r, REFUSED);
+        status_tell(r, REFUSED, REASON, r->refused);
+        since = r->tick->now_ms;
+    }
+    if (since + deadline > r->tick->now_ms) {
+        release_wake(r, since + deadline - r->tick->now_ms);
+        return VERDICT_GO;
+    }
+    release_warn(r, "Rolling back %s the spec has been refused for %d seconds: %s",
+                 release_canary(r), r->canary->progress_deadline_s, r->refused);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded, the spec is refused: %s",
+               r->refused);
+    return rollback_run(r, false);
+}
+
+/* Only another edit lets anything begin. */
+enum verdict accept_nothing_new(struct release *r)
+{
+    if (!r->refused || !release_is_idle(r))
+        return VERDICT_GO;
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;
 }
@@ -207,7 +291,7 @@ struct json_object *accept_refusal(struct arena *arena, struct json_object *obje
     struct tick *tick = tick_new(arena, &unread, &settings, now_ms, true);
     struct release release = {.tick = tick, .canary = &unread};
 
-    if (!status_tell(&release, "Accepted", "InvalidSpec", sentence))
+    if (!status_tell(&release, REFUSED, REASON, sentence))
         return NULL;
     status_write(&release);
     return tick->plan->first ? tick->plan->first->body : NULL;

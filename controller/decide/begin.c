@@ -13,7 +13,9 @@ enum verdict begin_waiting(struct release *r)
     if (r->phase != PHASE_Waiting)
         return VERDICT_GO;
     enum verdict verdict = gates_rollback(r);
-    return verdict == VERDICT_STOP ? rollback_run(r, true) : verdict;
+    if (verdict == VERDICT_STOP)
+        return rollback_run(r, true);
+    return verdict == VERDICT_GO && r->refused ? VERDICT_STOP : verdict;
 }
 
 /*

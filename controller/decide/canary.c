@@ -13,7 +13,7 @@ int canary_next_weight(const struct release *r, int weight)
     int max = analysis->max_weight;
     int next = weight + analysis->step_weight;
 
-    if (analysis->n_step_weights > 0) {
+    if (analysis->step_weight == 0 && analysis->n_step_weights > 0) {
         /* the next greater one, so that a list that was edited in the middle of a release still
          * rises */
         next = max;

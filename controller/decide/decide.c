@@ -12,60 +12,68 @@
 
 #include "decide/release.h"
 
-static enum verdict (*const rules[])(struct release *r) = {
-    revert_canary,    /* §9: being deleted: the target gets everything back, or hands off */
-    accept_spec,      /* §1.1: what cannot be done is refused before anything is touched */
-    revert_finalizer, /* from now on a deletion waits for revert_canary */
-    accept_suspend,   /* step 2 */
+/*
+ * A rule that is marked is also asked while the spec is refused: what guards, repairs, takes back,
+ * or ends a promotion that has begun. The others begin something, or take a step forward.
+ */
+enum asked { IF_ACCEPTED, ALWAYS };
 
-    initialise_begin,    /* step 7: a new Canary; do its metric servers answer? */
-    initialise_target,   /* steps 3 to 5: target, primary, hash, tracked configs */
-    initialise_services, /* step 6: the Services -canary and -primary */
-    initialise_primary,  /* step 9 */
-    initialise_scaler,   /* step 10 */
-    initialise_wait,     /* step 9: at first nothing moves before the primary is ready */
-    initialise_apex,     /* step 11: the apex Service selects the primary */
-    initialise_routes,   /* step 13: the mesh's objects */
-    initialise_settle,   /* what was repaired is read again before anything is concluded from it */
-    initialise_finish,   /* steps 12, 14: only now the target may go to zero */
+static const struct rule {
+    enum verdict (*ask)(struct release *r);
+    enum asked asked;
+} rules[] = {
+    {accept_spec, ALWAYS},   /* §1.1: what cannot be done is refused before anything is touched */
+    {revert_canary, ALWAYS}, /* §9: being deleted: the target gets everything back, or hands off */
+    {revert_finalizer, ALWAYS}, /* from now on a deletion waits for revert_canary */
+    {accept_suspend, ALWAYS},   /* step 2 */
 
-    detect_routes,   /* step 18 */
-    takeover_hashes, /* a status that another version of Flagger left */
-    capacity_resume, /* a rollback or promotion that waits until the primary can carry all */
-    takeover_names,  /* the provider or the Service has another name than at the last release */
-    detect_idle,     /* steps 15, 16: nothing new, or the primary runs it already: ends here */
-    detect_other_revision, /* step 20: another revision than the one analysed; or the old one again
-                            */
-    promote_resume,        /* a promotion that was cut off */
-    detect_due,            /* everything below runs once an interval */
+    {initialise_begin, IF_ACCEPTED}, /* step 7: a new Canary; do its metric servers answer? */
+    {initialise_target, ALWAYS},     /* steps 3 to 5: target, primary, hash, tracked configs */
+    {initialise_services, ALWAYS},   /* step 6: the Services -canary and -primary */
+    {initialise_primary, ALWAYS},    /* step 9 */
+    {initialise_scaler, ALWAYS},     /* step 10 */
+    {initialise_wait, ALWAYS},   /* step 9: at first nothing moves before the primary is ready */
+    {initialise_apex, ALWAYS},   /* step 11: the apex Service selects the primary */
+    {initialise_routes, ALWAYS}, /* step 13: the mesh's objects */
+    {initialise_settle, ALWAYS}, /* what was repaired is read again before it is judged */
+    {initialise_finish, ALWAYS}, /* steps 12, 14: only now the target may go to zero */
 
-    begin_waiting, /* step 23 in phase Waiting */
-    begin_primary, /* step 17 */
-    begin_configs, /* step 15c: a config that the target needs is missing */
-    begin_release, /* step 19: gates, scale up; always ends the tick */
+    {detect_routes, ALWAYS},         /* step 18 */
+    {takeover_hashes, IF_ACCEPTED},  /* a status that another version of Flagger left */
+    {capacity_resume, ALWAYS},       /* what waits until the primary can carry all traffic */
+    {takeover_names, IF_ACCEPTED},   /* provider or Service have another name than before */
+    {detect_idle, ALWAYS},           /* steps 15, 16: nothing new, or promoted already: ends here */
+    {accept_nothing_new, ALWAYS},    /* by a spec that is refused, no release begins */
+    {detect_other_revision, ALWAYS}, /* step 20: not the analysed revision; or the old one again */
+    {promote_resume, ALWAYS},        /* a promotion that was cut off */
+    {accept_deadline, ALWAYS},       /* an analysis whose spec has been refused for too long */
+    {detect_due, ALWAYS},            /* everything below runs once an interval */
 
-    guard_rollback_hooks, /* step 23 */
-    guard_threshold,      /* step 26 */
-    guard_primary,        /* steps 17, 18; §7 */
-    guard_canary,         /* step 21 */
+    {begin_waiting, ALWAYS},      /* step 23 in phase Waiting */
+    {begin_primary, IF_ACCEPTED}, /* step 17 */
+    {begin_configs, IF_ACCEPTED}, /* step 15c: a config that the target needs is missing */
+    {begin_release, IF_ACCEPTED}, /* step 19: gates, scale up; always ends the tick */
 
-    guard_configs, /* step 20: no step forward without the configs */
-    guard_routes,  /* step 18: no step forward before the mesh has taken over the last one */
+    {guard_rollback_hooks, ALWAYS}, /* step 23 */
+    {guard_threshold, ALWAYS},      /* step 26 */
+    {guard_primary, ALWAYS},        /* steps 17, 18; §7 */
+    {guard_canary, ALWAYS},         /* step 21 */
 
-    promote_skip,   /* step 22 */
-    promote_shift,  /* step 24; §8.1 */
-    promote_finish, /* step 25 */
+    {guard_configs, ALWAYS}, /* step 20: no step forward without the configs */
+    {guard_routes, ALWAYS},  /* step 18: ... or before the mesh has taken over the last one */
 
-    guard_mirror,      /* a share that the mesh cannot copy is told */
-    guard_weights,     /* routes and status say the same, before a step is made from them */
-    analysis_start,    /* step 28 */
-    analysis_check,    /* step 29 */
-    abtest_advance,    /* step 31; §4.2 */
-    bluegreen_advance, /* step 31; §4.3 */
-    canary_advance,    /* step 31; §4.1 */
+    {promote_skip, IF_ACCEPTED}, /* step 22 */
+    {promote_shift, ALWAYS},     /* step 24; §8.1 */
+    {promote_finish, ALWAYS},    /* step 25 */
+
+    {guard_mirror, ALWAYS},  /* a share that the mesh cannot copy is told */
+    {guard_weights, ALWAYS}, /* routes and status say the same, before a step is made from them */
+    {analysis_start, IF_ACCEPTED},    /* step 28 */
+    {analysis_check, ALWAYS},         /* step 29 */
+    {abtest_advance, IF_ACCEPTED},    /* step 31; §4.2 */
+    {bluegreen_advance, IF_ACCEPTED}, /* step 31; §4.3 */
+    {canary_advance, IF_ACCEPTED},    /* step 31; §4.1 */
 };
-
-enum { DEFAULT_ITERATIONS = 10 };
 
 static bool is_write(const struct effect *effect)
 {
@@ -107,26 +115,14 @@ static void order_effects(struct plan *plan)
 
 enum verdict decide(struct tick *tick)
 {
-    const struct canary *canary = tick->canary;
-    struct release release = {
-        .tick = tick,
-        .canary = canary,
-        .router = router_find(tick->provider),
-        .target = target_find(canary->target.api_version, canary->target.kind),
-        .scaler = canary->autoscaler.name ? scaler_find(canary->autoscaler.kind) : NULL,
-        .phase = canary->status.phase,
-        .strategy = canary->strategy,
-        .iterations = canary->analysis.iterations,
-    };
+    struct release release = {.tick = tick, .phase = tick->canary->status.phase};
     enum verdict verdict = VERDICT_GO;
 
-    /* Step 30: a router that cannot split traffic tests the canary beside it. */
-    if (release.router && !release.router->weighted) {
-        release.strategy = STRATEGY_BLUE_GREEN;
-        release.iterations = release.iterations > 0 ? release.iterations : DEFAULT_ITERATIONS;
+    release_follow(&release, tick->canary);
+    for (size_t i = 0; verdict == VERDICT_GO && i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (rules[i].asked == ALWAYS || !release.refused)
+            verdict = rules[i].ask(&release);
     }
-    for (size_t i = 0; verdict == VERDICT_GO && i < sizeof(rules) / sizeof(rules[0]); i++)
-        verdict = rules[i](&release);
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
 

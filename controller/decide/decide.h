@@ -19,6 +19,13 @@ struct json_object *accept_refusal(struct arena *arena, struct json_object *obje
                                    const char *sentence, int64_t now_ms);
 
 /*
+ * canary_view() of what the rules are to follow. Where the spec cannot be read, *mistake says why
+ * (NULL: it can), and *out is made of the spec that was accepted before it, or of what a deletion
+ * needs. ERR_INVALID when there is no such thing either.
+ */
+enum err accept_view(struct arena *arena, struct json_object *object, struct canary *out,
+                     const char **mistake, struct errinfo *ei) MUST_USE;
+/*
  * canary_view(), but a Canary that is being deleted need not have an analysis that can be read:
  * *out has none then.
  */

@@ -1,5 +1,23 @@
 #include "decide/release.h"
 
+enum { DEFAULT_ITERATIONS = 10 };
+
+void release_follow(struct release *r, const struct canary *canary)
+{
+    tick_follow(r->tick, canary);
+    r->canary = canary;
+    r->router = router_find(r->tick->provider);
+    r->target = target_find(canary->target.api_version, canary->target.kind);
+    r->scaler = canary->autoscaler.name ? scaler_find(canary->autoscaler.kind) : NULL;
+    r->strategy = canary->strategy;
+    r->iterations = canary->analysis.iterations;
+    /* Step 30: a router that cannot split traffic tests the canary beside it. */
+    if (r->router && !r->router->weighted) {
+        r->strategy = STRATEGY_BLUE_GREEN;
+        r->iterations = r->iterations > 0 ? r->iterations : DEFAULT_ITERATIONS;
+    }
+}
+
 static void say(struct release *r, const char *type, const char *fmt, va_list args)
 {
     const char *text = arena_vprintf(r->tick->arena, fmt, args);

@@ -17,6 +17,9 @@
 struct release {
     struct tick *tick;
     const struct canary *canary;
+    /* Why the live spec is not followed; `canary` is then what was accepted before it, where that
+     * is known. NULL: it is. */
+    const char *refused;
     const struct router *router;
     const struct target *target;
     const struct scaler *scaler; /* NULL: the Canary names none */
@@ -45,6 +48,13 @@ int release_available(struct release *r, enum side side);
 bool release_serves(struct release *r, enum side side);
 bool release_stopped(struct release *r);
 enum verdict release_settled(struct release *r);
+
+/* From now on the rules follow this view of the Canary, which must live as long as the tick. */
+void release_follow(struct release *r, const struct canary *canary);
+/* The spec that was accepted before the one that is refused, with everything else as it is live.
+ * False: none is known that can be read. */
+bool view_accepted(struct arena *arena, struct json_object *object, struct canary *out);
+
 /* Normal or Warning event that carries the phase which this tick leads to. */
 void release_say(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void release_warn(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -131,7 +141,8 @@ const char *status_message(struct release *r, const char *type);
 /* The condition has become True. */
 void status_answer(struct release *r, const char *type, const char *reason, const char *message);
 void status_untell(struct release *r, const char *type);
-/* Plans the patch when something differs; after every other rule. */
+/* Plans the patch when something differs, and with it notes the spec that was acted on; after every
+ * other rule. */
 void status_write(struct release *r);
 
 /* --- the rules, in the order of decide.c
@@ -140,6 +151,8 @@ enum verdict revert_canary(struct release *r);
 enum verdict accept_spec(struct release *r);
 enum verdict revert_finalizer(struct release *r);
 enum verdict accept_suspend(struct release *r);
+enum verdict accept_deadline(struct release *r);
+enum verdict accept_nothing_new(struct release *r);
 
 enum verdict initialise_begin(struct release *r);
 enum verdict initialise_target(struct release *r);

@@ -286,21 +286,6 @@ static enum verdict revert(struct release *r)
 /* --- a spec that cannot be read
  * --------------------------------------------------------------------------------- */
 
-enum err revert_view(struct arena *arena, struct json_object *object, struct canary *out,
-                     struct errinfo *ei)
-{
-    enum err err = canary_view(arena, object, out, ei);
-
-    if (err != ERR_INVALID || !json_at(object, "metadata", "deletionTimestamp", NULL))
-        return err;
-    struct json_object *copy = json_copy(arena, object);
-    json_object_object_del(json_at(copy, "spec", NULL), "analysis");
-    json_object_object_del(json_at(copy, "spec", NULL), "canaryAnalysis");
-    struct errinfo ignored;
-    return canary_view(arena, copy, out, &ignored) == ERR_OK ? ERR_OK
-                                                             : canary_view(arena, object, out, ei);
-}
-
 bool revert_unread(struct tick *tick, struct json_object *object, const char *sentence)
 {
     if (!json_at(object, "metadata", "deletionTimestamp", NULL) || !has_finalizer(object))

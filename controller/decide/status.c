@@ -229,22 +229,51 @@ void status_forget_waits(struct release *r)
     status_text(r, "gate", NULL);
 }
 
+/*
+ * The spec that was acted on, as a patch of the one that is noted. It goes with a status that is
+ * written anyway; on its own only where one is noted already. (A CRD that knows no such field drops
+ * it, and it would be written for ever.)
+ */
+static struct json_object *spec_to_note(struct release *r)
+{
+    struct json_object *noted = r->canary->status.accepted_spec;
+    struct json_object *spec = json_at(r->canary->json, "spec", NULL);
+
+    if (r->refused || r->canary->deleting || release_is_initialising(r) || !spec)
+        return NULL;
+    return json_merge_diff(r->tick->arena, noted ? noted : edit_object(r->tick->arena),
+                           edit_overlay(r->tick->arena, NULL, spec)); /* without nulls */
+}
+
+/* What differs from what the Canary has; NULL: nothing. */
+static struct json_object *difference(struct release *r)
+{
+    struct json_object *before = r->canary->status.json;
+
+    if (!r->status)
+        return NULL;
+    if (!before)
+        before = edit_object(r->tick->arena);
+    return json_merge_diff(r->tick->arena, before, json_merge(r->tick->arena, before, r->status));
+}
+
 void status_write(struct release *r)
 {
     struct json_object *patch = edit_object(r->tick->arena);
-    struct json_object *before = r->canary->status.json;
+    struct json_object *diff = difference(r);
+    struct json_object *spec = spec_to_note(r);
     char now[CLOCK_TEXT];
 
-    if (!r->status)
+    if (!diff && !(spec && r->canary->status.accepted_spec))
         return;
-    struct json_object *after = json_merge(r->tick->arena, before, r->status);
-    struct json_object *diff =
-        json_merge_diff(r->tick->arena, before ? before : edit_object(r->tick->arena), after);
     if (!diff)
-        return;
+        diff = edit_object(r->tick->arena);
     /* A condition that tells something does not move the release. */
-    if (json_object_object_length(diff) > 1 || !json_at(diff, "conditions", NULL))
+    int conditions = json_at(diff, "conditions", NULL) != NULL;
+    if (json_object_object_length(diff) > conditions)
         json_set_str(diff, "lastTransitionTime", clock_rfc3339(r->tick->now_ms, now));
+    if (spec)
+        json_set(diff, "acceptedSpec", spec);
     json_set(patch, "status", diff);
     plan_status(r->tick, patch);
 }

@@ -533,7 +533,8 @@ static void start_tick(struct job *job, struct json_object *tree)
 {
     struct errinfo info = {0};
     int64_t generation = job->tick ? job->canary.generation : -1;
-    enum err err = revert_view(job->arena, tree, &job->canary, &info);
+    const char *mistake;
+    enum err err = accept_view(job->arena, tree, &job->canary, &mistake, &info);
     if (err != ERR_OK) {
         tell_mistake(job, tree, &info);
         return;
@@ -554,6 +555,7 @@ static void start_tick(struct job *job, struct json_object *tree)
         job->tick = tick_new(job->arena, &job->canary, context->settings, now, due);
         job->tick->stepped_at_ms = context->steps.at_ms;
     }
+    job->tick->mistake = mistake;
     decide_round(job);
 }
 

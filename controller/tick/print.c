@@ -31,8 +31,8 @@ static void print_write(struct arena *arena, struct buf *buf, const char *verb,
         buf_printf(buf, " %s", body_text(arena, effect->body));
 }
 
-/* "phase=Waiting canaryWeight=10 [Promoted=Unknown]": fields in their order, conditions by type,
- * times left out. */
+/* "phase=Waiting canaryWeight=10 [Promoted=Unknown]": fields in their order, conditions by type;
+ * times and the copy of the spec are left out. */
 static void print_status(struct arena *arena, struct buf *buf, struct json_object *body)
 {
     struct json_object *status = json_at(body, "status", NULL);
@@ -41,7 +41,8 @@ static void print_status(struct arena *arena, struct buf *buf, struct json_objec
     buf_puts(buf, "status");
     json_object_object_foreach(status, key, value)
     {
-        if (value == conditions || strcmp(key, "lastTransitionTime") == 0)
+        if (value == conditions || strcmp(key, "lastTransitionTime") == 0 ||
+            strcmp(key, "acceptedSpec") == 0)
             continue;
         const char *text = json_object_is_type(value, json_type_string)
                                ? json_object_get_string(value)

@@ -35,6 +35,12 @@ struct tick *tick_new(struct arena *arena, const struct canary *canary,
 
 void tick_see(struct tick *tick, const struct canary *canary)
 {
+    tick->live = canary;
+    tick_follow(tick, canary);
+}
+
+void tick_follow(struct tick *tick, const struct canary *canary)
+{
     tick->canary = canary;
     tick->provider = canary->provider ? canary->provider : tick->settings->mesh_provider;
     tick->kind = canary->target.kind;
@@ -42,6 +48,7 @@ void tick_see(struct tick *tick, const struct canary *canary)
 
 void tick_reset(struct tick *tick)
 {
+    tick_follow(tick, tick->live);
     tick->needs = NULL;
     tick->plan = ARENA_NEW(tick->arena, struct plan);
     tick->plan->last = &tick->plan->first;

@@ -48,7 +48,12 @@ struct tick {
     /* When the wall clock was last set forward: what was written down before is not as old as it
      * seems. 0: not since this process began. */
     int64_t stepped_at_ms;
+    /* What the rules follow: `live`, or what was accepted before it (tick_follow()). */
     const struct canary *canary;
+    const struct canary *live; /* as read */
+    /* Why the spec as read cannot be read; `live` has the one that was accepted before. NULL: it
+     * can. */
+    const char *mistake;
     const struct settings *settings;
     const char *provider; /* canary->provider or the settings' */
     /*
@@ -70,8 +75,10 @@ struct tick *tick_new(struct arena *arena, const struct canary *canary,
                       const struct settings *settings, int64_t now_ms, bool due);
 /* The Canary as it was read now, in place of what the tick knew of it; the facts stay. */
 void tick_see(struct tick *tick, const struct canary *canary);
-/* Empties needs and plan, keeps facts: before each further decide(). */
+/* Empties needs and plan, keeps facts, and follows `live` again: before each further decide(). */
 void tick_reset(struct tick *tick);
+/* From now on the tick is about this view of the same Canary, which must outlive it. */
+void tick_follow(struct tick *tick, const struct canary *canary);
 /* How often a Canary is looked at: analysis.interval, not below the settings' floor; the floor
  * itself when it is being deleted, for a person waits. */
 int64_t tick_canary_interval_ms(const struct canary *canary, const struct settings *settings);

@@ -182,7 +182,7 @@ static void test_a_refusal_is_taken_back(void **state)
     world_free(w);
 }
 
-static void test_a_refusal_in_the_middle_freezes(void **state)
+static void test_a_refusal_in_the_middle_guards(void **state)
 {
     (void)state;
     struct world *w = world_new(NULL);
@@ -196,7 +196,9 @@ static void test_a_refusal_in_the_middle_freezes(void **state)
     expect_tick(w, "status [Promoted=Unknown Accepted=False]\n"
                    "event Warning Progressing: spec.analysis.match[0]: expected headers or "
                    "queryParams\n"
-                   "again never\n");
+                   "metric request-success-rate 100\n"
+                   "metric request-duration 0.05\n"
+                   "again interval, within 600 s, stepped\n");
     assert_string_equal(world_weights(w), "80/20");
     world_free(w);
 }
@@ -222,7 +224,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_no_step_is_needed),
         cmocka_unit_test(test_a_refusal_is_taken_back),
-        cmocka_unit_test(test_a_refusal_in_the_middle_freezes),
+        cmocka_unit_test(test_a_refusal_in_the_middle_guards),
         cmocka_unit_test(test_unreadable_spec),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

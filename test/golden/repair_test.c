@@ -520,8 +520,12 @@ static void test_provider_that_changes_in_the_middle_holds(void **state)
         w, "status [Promoted=Unknown Accepted=False]\n"
            "event Warning Progressing: spec.provider: changed to kubernetes while gatewayapi:v1 "
            "routes 20 % of the traffic to the canary; put it back until the release is over\n"
-           "again never\n");
-    expect_tick(w, "again never\n");
+           "metric request-success-rate 100\n"
+           "metric request-duration 0.05\n"
+           "again interval, within 600 s, stepped\n");
+    expect_tick(w, "metric request-success-rate 100\n"
+                   "metric request-duration 0.05\n"
+                   "again interval, within 600 s, stepped\n");
     world_patch_canary(w, "{'spec':{'provider':'gatewayapi:v1'}}");
     world_run(w);
     assert_string_equal(world_phase(w), "Succeeded");

@@ -80,6 +80,7 @@ static void test_edit_reaches_the_primary_of_an_idle_canary(void **state)
     world_patch_canary(w, "{'spec':{'autoscalerRef':{'primaryScalerReplicas':{'minReplicas':3}}}}");
     expect_tick(w, "patch horizontalpodautoscalers test/podinfo-primary {\"spec\":{"
                    "\"minReplicas\":3}}\n"
+                   "status\n"
                    "again now\n");
     expect_tick(w, "again never\n");
     world_free(w);

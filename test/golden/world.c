@@ -312,10 +312,11 @@ static void check_safety(struct world *world, const struct effect *effect)
 const char *world_checksum(struct world *world)
 {
     struct canary canary;
+    const char *mistake;
     struct errinfo ei;
 
-    if (revert_view(world->arena, world->canary, &canary, &ei) != ERR_OK)
-        fail_msg("revert_view: %s", ei.text);
+    if (accept_view(world->arena, world->canary, &canary, &mistake, &ei) != ERR_OK)
+        fail_msg("accept_view: %s", ei.text);
     return canary_checksum(world->arena, &canary);
 }
 
@@ -387,6 +388,16 @@ static struct json_object *without_percent(struct world *world, struct json_obje
     return copy;
 }
 
+static struct json_object *without_ours(struct world *world, struct json_object *body)
+{
+    static const char *const ours[] = {"acceptedSpec", "provider", "serviceName"};
+    struct json_object *copy = json_copy(world->arena, body);
+
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+        json_object_object_del(json_at(copy, "status", NULL), ours[i]);
+    return copy;
+}
+
 static void write_object(struct world *world, const struct effect *effect)
 {
     const char *key = arena_printf(world->arena, "%s/%s", effect->resource->plural, effect->name);
@@ -419,7 +430,7 @@ static void apply(struct world *world, const struct effect *effect)
 {
     if (effect->kind == EFFECT_STATUS) {
         const char *applied = json_str_at(effect->body, "status", "lastAppliedSpec", NULL);
-        merge_canary(world, effect->body);
+        merge_canary(world, world->flaggers_crd ? without_ours(world, effect->body) : effect->body);
         if (applied && *applied)
             world->analysed =
                 arena_printf(world->arena, "%s %s", world->analysed, world_image(world, "podinfo"));
@@ -467,10 +478,25 @@ static void apply_plan(struct world *world, const struct plan *plan)
     }
 }
 
+/* What the engine does with a spec that cannot be read, when none was accepted before. */
+static const char *refuse_unread(struct world *world, struct arena *arena, const char *sentence)
+{
+    struct json_object *patch = accept_refusal(arena, world->canary, sentence, world->now_ms);
+
+    if (patch) {
+        merge_canary(world, json_copy(world->arena, patch));
+        world->told = arena_printf(world->arena, "%s%s\n", world->told, sentence);
+    }
+    world->again = AGAIN_NEVER;
+    arena_free(arena);
+    return patch ? "status [Accepted=False]\nagain never\n" : "again never\n";
+}
+
 const char *world_tick(struct world *world)
 {
     struct arena *arena = arena_new();
     struct canary canary;
+    const char *mistake;
     struct errinfo ei;
 
     if (world->gone) {
@@ -478,10 +504,11 @@ const char *world_tick(struct world *world)
         world->again = AGAIN_NEVER;
         return "again never\n";
     }
-    if (revert_view(arena, json_copy(arena, world->canary), &canary, &ei) != ERR_OK)
-        fail_msg("revert_view: %s", ei.text);
+    if (accept_view(arena, json_copy(arena, world->canary), &canary, &mistake, &ei) != ERR_OK)
+        return refuse_unread(world, arena, ei.text);
     struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, world->due);
     tick->stepped_at_ms = world->stepped_at_ms;
+    tick->mistake = mistake;
     const char *known = world_checksum(world);
     world->asked = json_own(world->arena, json_object_new_array());
     world->queries = "";

@@ -24,6 +24,7 @@ struct world {
     const char *about;           /* the checksum that they were asked about, "" if none was */
     struct settings settings;
     bool drops_percent; /* the API server knows no requestMirror.percent */
+    bool flaggers_crd;  /* ... nor any field of the status that Flagger does not have */
     int64_t now_ms;
     int64_t stepped_at_ms; /* as in struct tick */
     bool due;
