@@ -41,6 +41,14 @@ static const char everything[] =
     "'cookieName':'a+b','primaryCookieName':'p','domain':'a.test','path':'/','secure':true,"
     "'partitioned':true,'httpOnly':true,'sameSite':'None'}}}}";
 
+/* Little of each, so that the server fills in the rest. */
+static const char little[] =
+    "{'metadata':{'name':'few','namespace':'test','uid':'u'},'spec':{'targetRef':{'apiVersion':"
+    "'apps/v1','kind':'Deployment','name':'few'},'service':{'port':80,'gatewayRefs':[{'name':'g'}],"
+    "'mirror':[{'backendRef':{'name':'copy','port':80}}],'corsPolicy':{'allowOrigin':["
+    "'https://a.test']},'headers':{'request':{'set':{'x':'1'}}}},'analysis':{'interval':'1m',"
+    "'threshold':1,'stepWeight':10}}}";
+
 /* matched counts where the Canary matches. */
 static const struct weights states[] = {
     {.primary = 100, .mirrored = true, .matched = true},
@@ -193,6 +201,7 @@ static void check_version(const char *version)
         skip();
     }
     check_canary(arena, schema, provider, parse(arena, everything));
+    check_canary(arena, schema, provider, parse(arena, little));
     for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++) {
         struct json_object *docs = read_docs(arena, published[i]);
         for (size_t k = 0; k < json_len(docs); k++) {
