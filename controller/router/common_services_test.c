@@ -34,9 +34,10 @@ static void test_sides_are_created(void **state)
                        json_text_sorted(f.arena, json_at(canary, "metadata", "annotations", NULL))),
         "{'flagger.app/applied':'{" NAME("metadata") ":{" NAME("annotations") ":{" NAME(
             "y") ":0}," NAME("labels") ":{" NAME("x") ":0}}," NAME("spec") ":{" NAME("ports") ":["
-                                                                                              "{" NAME("appProtocol") ":0," NAME("name") ":0," NAME("port") ":0," NAME("protocol") ":0," NAME("targetPort") ":0}]," NAME("trafficDistribution") ":0}}',"
-                                                                                                                                                                                                                                                "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
-                                                                                                                                                                                                                                                "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
+                                                                                              "{" NAME("appProtocol") ":0," NAME("name") ":0," NAME("port") ":0," NAME(
+                                                                                                  "protocol") ":0," NAME("targetPort") ":0}]," NAME("trafficDistribution") ":0}}',"
+                                                                                                                                                                           "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+                                                                                                                                                                           "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
     fixture_end(&f);
 }
 

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 
+#include "tick/applied.h"
 #include "tick/edit.h"
 
 enum verdict scaler_source(struct tick *tick, const struct kube_resource *resource,
@@ -68,27 +69,33 @@ void scaler_copy_bounds(struct tick *tick, const struct scaler_bounds *bounds,
         json_set_int(spec, bounds->min, floor);
 }
 
-struct json_object *scaler_copy_new(struct tick *tick, const struct scaler_copy *copy)
+static void drop_keys(struct json_object *map, const char *const *keys)
 {
-    struct json_object *to = edit_new(tick, copy->resource, copy->name);
-
-    json_set(json_sub(to, "metadata"), "labels",
-             edit_without_toolkit(tick->arena, json_at(copy->source, "metadata", "labels", NULL)));
-    return to;
+    for (; map && keys && *keys; keys++)
+        json_object_object_del(map, *keys);
 }
 
-void scaler_copy_metadata(struct tick *tick, const struct scaler_copy *copy, struct json_object *to)
+struct json_object *scaler_copy_base(struct tick *tick, const struct scaler_copy *copy)
 {
-    static const char *const maps[] = {"labels", "annotations"};
-    struct json_object *metadata = json_sub(to, "metadata");
+    struct json_object *labels = json_at(copy->source, "metadata", "labels", NULL);
+    struct json_object *annotations = json_at(copy->source, "metadata", "annotations", NULL);
+    struct json_object *wanted = edit_object(tick->arena);
+    struct json_object *metadata = json_sub(wanted, "metadata");
 
-    for (int i = 0; i < 2; i++) {
-        struct json_object *included =
-            edit_included(tick, json_at(copy->source, "metadata", maps[i], NULL));
-        if (json_object_object_length(included) > 0)
-            json_set(metadata, maps[i],
-                     edit_overlay(tick->arena, json_at(metadata, maps[i], NULL), included));
-    }
+    json_set(metadata, "labels",
+             applied_follow(tick->arena, copy->live, "labels",
+                            edit_without_toolkit(tick->arena, labels),
+                            edit_included(tick, labels)));
+    json_set(metadata, "annotations",
+             applied_follow(tick->arena, copy->live, "annotations",
+                            copy->all_annotations ? edit_without_toolkit(tick->arena, annotations)
+                                                  : edit_included(tick, annotations),
+                            edit_included(tick, annotations)));
+    drop_keys(json_at(metadata, "labels", NULL), copy->never_labels);
+    drop_keys(json_at(metadata, "annotations", NULL), copy->never_annotations);
+    return applied_lay(tick->arena, copy->live,
+                       copy->live ? copy->live : edit_new(tick, copy->resource, copy->name),
+                       wanted);
 }
 
 void scaler_copy_write(struct tick *tick, const struct scaler_copy *copy, struct json_object *to)

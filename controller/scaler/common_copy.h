@@ -9,6 +9,9 @@ struct scaler_copy {
     struct json_object *source; /* NULL: it does not exist */
     struct json_object *live;   /* the copy, NULL: not there yet */
     const char *name;           /* of the copy: "podinfo-primary" */
+    bool all_annotations;       /* a new copy gets all, and not only those that are included */
+    /* Keys that it never gets, NULL-ended or NULL. */
+    const char *const *never_labels, *const *never_annotations;
 };
 
 /* How a kind names its bounds in its spec. */
@@ -17,7 +20,7 @@ struct scaler_bounds {
     int default_min, default_max; /* where the spec says nothing */
 };
 
-/* Reads both. */
+/* Reads both; what else a kind says of its copies, it sets then. */
 enum verdict scaler_copy_read(struct tick *tick, const struct kube_resource *resource,
                               struct scaler_copy *out);
 /* The source alone, NULL when it does not exist. */
@@ -33,11 +36,9 @@ int scaler_copy_max(struct tick *tick, const struct scaler_bounds *bounds,
 /* The source's least number, at least 1; 1 where there is no source. */
 int scaler_start(const struct scaler_bounds *bounds, struct json_object *source);
 
-/* A new copy, without spec: name, owner, and the source's labels. */
-struct json_object *scaler_copy_new(struct tick *tick, const struct scaler_copy *copy);
-/* Lays those of the source's labels and annotations that are included over the copy's. */
-void scaler_copy_metadata(struct tick *tick, const struct scaler_copy *copy,
-                          struct json_object *to);
+/* The copy as it is, or a new one without spec, with the labels and annotations that it is to have:
+ * all labels when it is new, and later those that are included. */
+struct json_object *scaler_copy_base(struct tick *tick, const struct scaler_copy *copy);
 /* Creates the copy, or patches what differs. */
 void scaler_copy_write(struct tick *tick, const struct scaler_copy *copy, struct json_object *to);
 

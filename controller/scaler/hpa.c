@@ -34,9 +34,7 @@ static enum verdict hpa_reconcile_primary(struct tick *tick, int floor)
     if (!copy.source)
         return plan_stop(tick, "HorizontalPodAutoscaler %s.%s get query error: not found",
                          tick->canary->autoscaler.name, tick->canary->namespace_);
-    struct json_object *to =
-        copy.live ? json_copy(tick->arena, copy.live) : scaler_copy_new(tick, &copy);
-    scaler_copy_metadata(tick, &copy, to);
+    struct json_object *to = scaler_copy_base(tick, &copy);
     fill_spec(tick, json_sub(to, "spec"), copy.source, floor);
     scaler_copy_write(tick, &copy, to);
     return VERDICT_GO;

@@ -17,9 +17,9 @@ static const struct scaler_bounds bounds = {
 
 /* Annotations that keep a workload from growing. (paused-scale-in does not.) */
 static const char *const pauses[] = {PAUSED_REPLICAS, "autoscaling.keda.sh/paused",
-                                     "autoscaling.keda.sh/paused-scale-out"};
+                                     "autoscaling.keda.sh/paused-scale-out", NULL};
 /* A label that KEDA sets to the object's own name. */
-#define OWN_NAME "scaledobject.keda.sh/name"
+static const char *const own_name[] = {"scaledobject.keda.sh/name", NULL};
 
 static void rewrite_triggers(struct tick *tick, struct json_object *triggers)
 {
@@ -64,44 +64,25 @@ static void unpause(struct json_object *to)
 {
     struct json_object *annotations = json_at(to, "metadata", "annotations", NULL);
 
-    for (size_t i = 0; annotations && i < sizeof(pauses) / sizeof(pauses[0]); i++)
+    for (size_t i = 0; annotations && pauses[i]; i++)
         json_object_object_del(annotations, pauses[i]);
-}
-
-/* The label with the copy's own name is KEDA's: as it is, or none yet. */
-static void keep_own_name(struct json_object *to, struct json_object *live)
-{
-    const char *name = json_str_at(live, "metadata", "labels", OWN_NAME, NULL);
-    struct json_object *labels = json_at(to, "metadata", "labels", NULL);
-
-    if (name)
-        json_set_str(labels, OWN_NAME, name);
-    else if (labels)
-        json_object_object_del(labels, OWN_NAME);
 }
 
 static enum verdict scaledobject_reconcile_primary(struct tick *tick, int floor)
 {
     struct scaler_copy copy;
     enum verdict verdict = scaler_copy_read(tick, &kube_scaledobjects, &copy);
-    struct json_object *to;
 
     if (verdict != VERDICT_GO)
         return verdict;
     if (!copy.source)
         return plan_stop(tick, "Keda ScaledObject %s.%s get query error: not found",
                          tick->canary->autoscaler.name, tick->canary->namespace_);
-    if (copy.live) {
-        to = json_copy(tick->arena, copy.live);
-        scaler_copy_metadata(tick, &copy, to);
-    } else {
-        to = scaler_copy_new(tick, &copy);
-        json_set(json_sub(to, "metadata"), "annotations",
-                 edit_without_toolkit(tick->arena,
-                                      json_at(copy.source, "metadata", "annotations", NULL)));
-    }
+    copy.all_annotations = true;
+    copy.never_labels = own_name;
+    copy.never_annotations = pauses;
+    struct json_object *to = scaler_copy_base(tick, &copy);
     unpause(to);
-    keep_own_name(to, copy.live);
     json_set(to, "spec", spec_for_primary(tick, copy.source, floor));
     scaler_copy_write(tick, &copy, to);
     return VERDICT_GO;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "tick/applied.h"
 #include "tick/edit.h"
 
 static struct config_ref *add_ref(struct tick *tick, struct config_ref **list,
@@ -201,14 +202,12 @@ static void copy_ref(struct tick *tick, const struct config_ref *ref, const char
 {
     struct json_object *to =
         live ? json_copy(tick->arena, live) : edit_new(tick, ref->resource, name);
-    struct json_object *metadata = json_sub(to, "metadata");
-    struct json_object *labels =
-        edit_included(tick, json_at(ref->object, "metadata", "labels", NULL));
+    struct json_object *wanted = edit_object(tick->arena);
 
-    if (json_object_object_length(labels) > 0)
-        json_set(metadata, "labels",
-                 edit_overlay(tick->arena, json_at(metadata, "labels", NULL), labels));
-    own_copy(tick, metadata);
+    json_set(json_sub(wanted, "metadata"), "labels",
+             edit_included(tick, json_at(ref->object, "metadata", "labels", NULL)));
+    to = applied_lay(tick->arena, live, to, wanted);
+    own_copy(tick, json_sub(to, "metadata"));
     for (int i = 0; i < PARTS; i++)
         edit_put(tick->arena, to, parts[i], json_at(ref->object, parts[i], NULL));
     edit_put(tick->arena, to, "immutable", json_at(ref->object, "immutable", NULL));

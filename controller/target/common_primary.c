@@ -35,7 +35,7 @@ struct json_object *primary_labels(struct tick *tick, const struct target_info *
     struct json_object *labels =
         edit_included(tick, json_at(info->object, "metadata", "labels", NULL));
 
-    json_set_str(labels, info->label, primary_label_value(tick, info));
+    json_object_object_del(labels, info->label);
     return labels;
 }
 

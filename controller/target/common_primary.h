@@ -19,7 +19,7 @@ void primary_rewrite_affinity(struct tick *tick, struct json_object *pod_spec, c
  * configs. */
 #define PRIMARY_ID "flagger-id"
 const char *primary_id(struct tick *tick, const struct target_info *info);
-/* Labels of the workload: those of the target that are included, and the selector label. */
+/* Labels of the workload: those of the target that are included, without the selector label. */
 struct json_object *primary_labels(struct tick *tick, const struct target_info *info);
 /* The selector label of `object` from its spec.selector.matchLabels; false when it has none of the
  * settings'. */

@@ -4,6 +4,7 @@
 
 #include "target/common_configs.h"
 #include "target/common_primary.h"
+#include "tick/applied.h"
 #include "tick/edit.h"
 
 static const char *labels_text(struct tick *tick)
@@ -112,24 +113,46 @@ static void copy_fields(struct tick *tick, const struct workload *kind,
         edit_put(tick->arena, spec, *field, json_at(info->object, "spec", *field, NULL));
 }
 
+/*
+ * `base`, which is `live` with the new spec or a new object, with the target's labels and
+ * annotations. (Flagger drops those of the primary that are not included, with the first
+ * promotion; what others wrote stays here, and what was copied once, while the target has it.)
+ */
+static struct json_object *with_metadata(struct tick *tick, const struct workload *kind,
+                                         const struct target_info *info, struct json_object *live,
+                                         struct json_object *base)
+{
+    struct json_object *given = json_at(info->object, "metadata", "annotations", NULL);
+    struct json_object *labels = primary_labels(tick, info);
+    struct json_object *included = edit_included(tick, given);
+    struct json_object *wanted = edit_object(tick->arena);
+    struct json_object *metadata = json_sub(wanted, "metadata");
+
+    json_object_object_del(included, kind->bookkeeping);
+    json_set(metadata, "labels", labels);
+    json_set(metadata, "annotations",
+             applied_follow(tick->arena, live, "annotations",
+                            edit_without_toolkit(tick->arena, given), included));
+    json_set_str(json_sub(json_sub(base, "metadata"), "labels"), info->label,
+                 primary_label_value(tick, info));
+    return applied_lay(tick->arena, live, base, wanted);
+}
+
 enum verdict workload_new_primary(struct tick *tick, const struct workload *kind,
                                   const struct target_info *info, struct json_object **out)
 {
-    struct json_object *annotations = json_at(info->object, "metadata", "annotations", NULL);
     struct json_object *matching = edit_object(tick->arena);
     enum verdict verdict = configs_copy(tick, info);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    *out = edit_new(tick, kind->resource, primary_name(tick));
-    struct json_object *metadata = json_sub(*out, "metadata");
-    json_set(metadata, "labels", primary_labels(tick, info));
-    json_set(metadata, "annotations", edit_without_toolkit(tick->arena, annotations));
-    struct json_object *spec = json_sub(*out, "spec");
+    struct json_object *primary = edit_new(tick, kind->resource, primary_name(tick));
+    struct json_object *spec = json_sub(primary, "spec");
     copy_fields(tick, kind, info, spec);
     json_set_str(matching, info->label, primary_label_value(tick, info));
     json_set(json_sub(spec, "selector"), "matchLabels", matching);
     json_set(spec, "template", template_of(tick, kind, info));
+    *out = with_metadata(tick, kind, info, NULL, primary);
     return VERDICT_GO;
 }
 
@@ -142,23 +165,11 @@ enum verdict workload_promoted(struct tick *tick, const struct workload *kind,
     if (verdict != VERDICT_GO)
         return verdict;
     *from = edit_overlay(tick->arena, NULL, info->primary); /* without nulls */
-    *to = json_copy(tick->arena, *from);
-    struct json_object *spec = json_sub(*to, "spec");
+    struct json_object *base = json_copy(tick->arena, *from);
+    struct json_object *spec = json_sub(base, "spec");
     copy_fields(tick, kind, info, spec);
     json_set(spec, "template", template_of(tick, kind, info));
-
-    /* Flagger drops every annotation and label that is not included; what others wrote stays here.
-     */
-    struct json_object *metadata = json_sub(*to, "metadata");
-    struct json_object *annotations =
-        edit_included(tick, json_at(info->object, "metadata", "annotations", NULL));
-    json_object_object_del(annotations, kind->bookkeeping);
-    json_set(
-        metadata, "labels",
-        edit_overlay(tick->arena, json_at(metadata, "labels", NULL), primary_labels(tick, info)));
-    if (json_object_object_length(annotations) > 0)
-        json_set(metadata, "annotations",
-                 edit_overlay(tick->arena, json_at(metadata, "annotations", NULL), annotations));
+    *to = with_metadata(tick, kind, info, *from, base);
     return VERDICT_GO;
 }
 

@@ -130,7 +130,7 @@ static void test_create_primary(void **state)
 
     (void)state;
     assert_int_equal(fixture_run(&f, daemonset()->ensure_primary(f.tick, &info)), VERDICT_GO);
-    struct json_object *body = f.tick->plan->first->body;
+    struct json_object *body = fixture_said(f.arena, f.tick->plan->first->body);
     json_object_object_del(json_at(body, "spec", "template", "metadata", NULL), "annotations");
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, body)),
@@ -156,9 +156,9 @@ static void test_promote(void **state)
     struct target_info info = read_target(&f, TARGET(ZERO));
     assert_false(daemonset()->is_promoted(f.tick, &info));
     assert_int_equal(fixture_run(&f, daemonset()->promote(f.tick, &info)), VERDICT_GO);
-    struct json_object *patch = f.tick->plan->first->body;
-    struct json_object *promoted =
-        json_merge(f.arena, json_at(f.objects, "daemonsets/podinfo-primary", NULL), patch);
+    struct json_object *patch = fixture_said(f.arena, f.tick->plan->first->body);
+    struct json_object *promoted = json_merge(
+        f.arena, json_at(f.objects, "daemonsets/podinfo-primary", NULL), f.tick->plan->first->body);
     json_object_object_del(json_at(patch, "spec", "template", NULL), "metadata");
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, patch)),

@@ -65,7 +65,7 @@ static void test_create_primary(void **state)
 
     (void)state;
     assert_int_equal(fixture_run(&f, deployment()->ensure_primary(f.tick, &info)), VERDICT_GO);
-    struct json_object *body = f.tick->plan->first->body;
+    struct json_object *body = fixture_said(f.arena, f.tick->plan->first->body);
     json_object_object_del(json_at(body, "spec", NULL), "template");
     json_object_object_del(json_at(body, "metadata", NULL), "ownerReferences");
     assert_string_equal(
@@ -86,9 +86,10 @@ static void test_promote(void **state)
     struct target_info info = read_target(&f);
     assert_false(deployment()->is_promoted(f.tick, &info));
     assert_int_equal(fixture_run(&f, deployment()->promote(f.tick, &info)), VERDICT_GO);
-    struct json_object *patch = f.tick->plan->first->body;
+    struct json_object *patch = fixture_said(f.arena, f.tick->plan->first->body);
     struct json_object *promoted =
-        json_merge(f.arena, json_at(f.objects, "deployments/podinfo-primary", NULL), patch);
+        json_merge(f.arena, json_at(f.objects, "deployments/podinfo-primary", NULL),
+                   f.tick->plan->first->body);
     json_object_object_del(json_at(patch, "spec", "template", NULL), "metadata");
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, patch)),

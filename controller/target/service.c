@@ -7,6 +7,7 @@
 
 #include "target/common_primary.h"
 #include "target/target.h"
+#include "tick/applied.h"
 #include "tick/edit.h"
 
 #define KUBECTL "kubectl.kubernetes.io/last-applied-configuration"
@@ -117,40 +118,46 @@ static struct json_object *copied_spec(struct tick *tick, const struct target_in
     return spec;
 }
 
-static struct json_object *annotations_of(struct tick *tick, const struct target_info *info)
+/* Labels and annotations of the target. */
+static struct json_object *metadata_of(struct tick *tick, const struct target_info *info)
 {
-    struct json_object *annotations =
-        edit_without_toolkit(tick->arena, json_at(info->object, "metadata", "annotations", NULL));
+    static const char *const maps[] = {"labels", "annotations"};
+    struct json_object *metadata = edit_object(tick->arena);
 
-    json_object_object_del(annotations, KUBECTL);
-    return annotations;
+    for (int i = 0; i < 2; i++)
+        json_set(
+            metadata, maps[i],
+            edit_without_toolkit(tick->arena, json_at(info->object, "metadata", maps[i], NULL)));
+    json_object_object_del(json_at(metadata, "annotations", NULL), KUBECTL);
+    return metadata;
 }
 
-static struct json_object *labels_of(struct tick *tick, const struct target_info *info)
+/* Those of them that a copy has: all, or, `included`, those that the primary is to follow. */
+static struct json_object *with_metadata(struct tick *tick, const struct target_info *info,
+                                         struct json_object *live, struct json_object *base,
+                                         bool included)
 {
-    return edit_without_toolkit(tick->arena, json_at(info->object, "metadata", "labels", NULL));
+    static const char *const maps[] = {"labels", "annotations"};
+    struct json_object *metadata = metadata_of(tick, info);
+    struct json_object *wanted = edit_object(tick->arena);
+
+    for (int i = 0; i < 2; i++) {
+        struct json_object *all = json_at(metadata, maps[i], NULL);
+        json_set(json_sub(wanted, "metadata"), maps[i],
+                 applied_follow(tick->arena, live, maps[i], all,
+                                included ? edit_included(tick, all) : all));
+    }
+    return applied_lay(tick->arena, live, base, wanted);
 }
 
 static void create_copy(struct tick *tick, const struct target_info *info, const char *name)
 {
     struct json_object *copy = edit_new(tick, &kube_services, name);
-    struct json_object *metadata = json_sub(copy, "metadata");
 
-    json_set(metadata, "labels", labels_of(tick, info));
-    json_set(metadata, "annotations", annotations_of(tick, info));
     json_set(copy, "spec", copied_spec(tick, info, NULL));
-    plan_create(tick, &kube_services, tick->canary->namespace_, copy);
+    plan_create(tick, &kube_services, tick->canary->namespace_,
+                with_metadata(tick, info, NULL, copy, false));
     plan_why(tick, "like %s", info->hash);
-}
-
-/* Lays the labels or annotations over those of the copy; what others wrote stays. */
-static void lay_over(struct tick *tick, struct json_object *copy, const char *key,
-                     struct json_object *values)
-{
-    struct json_object *metadata = json_sub(copy, "metadata");
-
-    if (json_object_object_length(values) > 0)
-        json_set(metadata, key, edit_overlay(tick->arena, json_at(metadata, key, NULL), values));
 }
 
 /*
@@ -185,10 +192,8 @@ static enum verdict service_own_services(struct tick *tick, const struct target_
     struct json_object *from = edit_overlay(tick->arena, NULL, live); /* without nulls */
     struct json_object *to = json_copy(tick->arena, from);
     json_set(to, "spec", copied_spec(tick, info, live));
-    if (edit_is_owned(tick, live)) {
-        lay_over(tick, to, "labels", labels_of(tick, info));
-        lay_over(tick, to, "annotations", annotations_of(tick, info));
-    }
+    if (edit_is_owned(tick, live))
+        to = with_metadata(tick, info, from, to, false);
     if (plan_update(tick, &kube_services, from, to))
         plan_why(tick, "like %s", info->hash);
     return VERDICT_GO;
@@ -235,11 +240,9 @@ static enum verdict service_promote(struct tick *tick, const struct target_info 
 {
     struct json_object *from = edit_overlay(tick->arena, NULL, info->primary); /* without nulls */
     struct json_object *to = json_copy(tick->arena, from);
-    struct json_object *annotations = edit_included(tick, annotations_of(tick, info));
 
     json_set(to, "spec", copied_spec(tick, info, info->primary));
-    lay_over(tick, to, "labels", edit_included(tick, labels_of(tick, info)));
-    lay_over(tick, to, "annotations", annotations);
+    to = with_metadata(tick, info, from, to, true);
     if (plan_update(tick, &kube_services, from, to))
         plan_why(tick, "promote %s", info->hash);
     return VERDICT_GO;

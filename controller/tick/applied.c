@@ -170,3 +170,21 @@ struct json_object *applied_lay(struct arena *arena, struct json_object *live,
         note(arena, out, shape);
     return out;
 }
+
+struct json_object *applied_follow(struct arena *arena, struct json_object *live, const char *map,
+                                   struct json_object *all, struct json_object *followed)
+{
+    struct json_object *got = json_at(applied_of(arena, live), "metadata", map, NULL);
+    struct json_object *out = json_copy(arena, live ? followed : all);
+
+    if (!live || !all || !got)
+        return out;
+    json_object_object_foreach(all, key, ignored)
+    {
+        struct json_object *value = json_at(live, "metadata", map, key, NULL);
+        (void)ignored;
+        if (value && json_at(got, key, NULL) && !json_at(out, key, NULL))
+            json_set(out, key, value);
+    }
+    return out;
+}

@@ -52,4 +52,12 @@ struct json_object *applied_of(struct arena *arena, struct json_object *live);
 void applied_disclaim(struct arena *arena, struct json_object *object, const char *map,
                       const char *key);
 
+/*
+ * The labels or annotations (`map`) that a copy of an object is to have, owned by the arena: a new
+ * one (live NULL) `all` that the source has, a live one those of them that it follows, `followed`;
+ * of the others it keeps what it got when it was made as long as the source has that key.
+ */
+struct json_object *applied_follow(struct arena *arena, struct json_object *live, const char *map,
+                                   struct json_object *all, struct json_object *followed);
+
 #endif

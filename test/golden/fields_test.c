@@ -108,6 +108,111 @@ static void test_apex_metadata(void **state)
     world_free(world);
 }
 
+/* --- copies
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+/* The source of a copy loses a label and an annotation; what others gave to the copy stays. */
+struct copy {
+    const char *name, *patch, *source, *copy, *object;
+    bool released; /* with the next promotion; otherwise at once */
+};
+
+static const struct copy copies[] = {
+    {"Deployment", NULL, "deployments/podinfo", "deployments/podinfo-primary", NULL, true},
+    {"DaemonSet", "{'spec':{'targetRef':{'kind':'DaemonSet'}}}", "daemonsets/podinfo",
+     "daemonsets/podinfo-primary", NULL, true},
+    {"ConfigMap", NULL, "configmaps/settings", "configmaps/settings-primary",
+     "{'metadata':{'name':'settings'},'data':{'a':'1'}}", true},
+    {"HPA",
+     "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler',"
+     "'name':'podinfo'}}}",
+     "horizontalpodautoscalers/podinfo", "horizontalpodautoscalers/podinfo-primary",
+     "{'metadata':{'name':'podinfo'},'spec':{'minReplicas':1,'maxReplicas':5}}", false},
+    {"ScaledObject",
+     "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','name':"
+     "'podinfo'}}}",
+     "scaledobjects/podinfo", "scaledobjects/podinfo-primary",
+     "{'metadata':{'name':'podinfo'},'spec':{'minReplicaCount':1,'maxReplicaCount':5}}", false},
+};
+
+static const char *keys_of(struct world *world, const char *key)
+{
+    struct json_object *metadata = json_at(world_get(world, key), "metadata", NULL);
+    static const char *const maps[] = {"labels", "annotations"};
+    static const char *const asked[] = {"x/kept", "x/gone", "x/once", "x/others"};
+    const char *text = "";
+
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 4; k++)
+            text = json_at(metadata, maps[i], asked[k], NULL)
+                       ? arena_printf(world->arena, "%s%s%s", text, *text ? " " : "", asked[k] + 2)
+                       : text;
+    }
+    return text;
+}
+
+static void test_copies_lose_what_their_source_lost(void **state)
+{
+    static const char *const included[] = {"x/kept", "x/gone", "x/others", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
+        const struct copy *copy = &copies[i];
+        struct world *world = world_new(copy->patch);
+        bool is_config = strncmp(copy->source, "configmaps", 10) == 0;
+
+        world->settings.include_label_prefixes = included;
+        if (copy->object)
+            world_put(world, copy->source, copy->object);
+        if (is_config)
+            world_patch(world, "deployments/podinfo",
+                        "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{'name':"
+                        "'settings'}}]}}}}");
+        world_patch(world, copy->source,
+                    "{'metadata':{'labels':{'x/kept':'1','x/gone':'1'},'annotations':{'x/kept':"
+                    "'1','x/gone':'1'}}}");
+        world_settle(world);
+        world_initialise(world);
+        world_patch(world, copy->copy,
+                    "{'metadata':{'labels':{'x/others':'1'},'annotations':{'x/others':'1'}}}");
+        world_patch(world, copy->source,
+                    "{'metadata':{'labels':{'x/gone':null},'annotations':{'x/gone':null}}}");
+        if (copy->released)
+            world_push(world, "podinfo:2");
+        world_run(world);
+        if (strcmp(keys_of(world, copy->copy),
+                   is_config ? "kept others others" : "kept others kept others") != 0)
+            fail_msg("%s: %s", copy->name, keys_of(world, copy->copy));
+        expect_tick(world, "again never\n");
+        world_free(world);
+    }
+}
+
+/* What a primary got when it was made, and does not follow, stays while the target has it. */
+static void test_a_primary_keeps_what_it_was_made_with(void **state)
+{
+    struct world *world = world_new(NULL);
+
+    (void)state;
+    world_patch(world, "deployments/podinfo",
+                "{'metadata':{'annotations':{'x/once':'1','x/gone':'1'}}}");
+    world_initialise(world);
+    assert_string_equal(keys_of(world, "deployments/podinfo-primary"), "gone once");
+    world_patch(world, "deployments/podinfo", "{'metadata':{'annotations':{'x/gone':null}}}");
+    world_push(world, "podinfo:2");
+    world_run(world);
+    assert_string_equal(keys_of(world, "deployments/podinfo-primary"), "once");
+    world_push(world, "podinfo:3");
+    world_run(world);
+    assert_string_equal(keys_of(world, "deployments/podinfo-primary"), "once");
+    world_patch(world, "deployments/podinfo", "{'metadata':{'annotations':{'x/once':null}}}");
+    world_push(world, "podinfo:4");
+    world_run(world);
+    assert_string_equal(keys_of(world, "deployments/podinfo-primary"), "");
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +220,8 @@ int main(void)
         cmocka_unit_test(test_mirror_namespace),
         cmocka_unit_test(test_flaggers_route),
         cmocka_unit_test(test_apex_metadata),
+        cmocka_unit_test(test_copies_lose_what_their_source_lost),
+        cmocka_unit_test(test_a_primary_keeps_what_it_was_made_with),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
