@@ -110,6 +110,8 @@ size_t http_client_active(const struct http_client *client);
 
 /* Whether two http(s) URLs have scheme, host and port in common. False when one is no URL. */
 bool url_same_origin(const char *one, const char *other);
+/* Whether two http(s) URLs have the host in common. */
+bool url_same_host(const char *one, const char *other);
 /* Text of a URL component, percent-encoded (RFC 3986 unreserved kept), owned by the arena. */
 const char *url_encode(struct arena *arena, const char *text);
 /* application/x-www-form-urlencoded: as url_encode but space becomes '+'. */

@@ -55,14 +55,28 @@ static bool same_part(CURLU *one, CURLU *other, CURLUPart part)
     return same;
 }
 
-bool url_same_origin(const char *one, const char *other)
+static bool same_parts(const char *one, const char *other, const CURLUPart *parts, size_t n)
 {
     CURLU *a = curl_url(), *b = curl_url();
     bool same = curl_url_set(a, CURLUPART_URL, one, 0) == CURLUE_OK &&
-                curl_url_set(b, CURLUPART_URL, other, 0) == CURLUE_OK &&
-                same_part(a, b, CURLUPART_SCHEME) && same_part(a, b, CURLUPART_HOST) &&
-                same_part(a, b, CURLUPART_PORT);
+                curl_url_set(b, CURLUPART_URL, other, 0) == CURLUE_OK;
+    for (size_t i = 0; same && i < n; i++)
+        same = same_part(a, b, parts[i]);
     curl_url_cleanup(a);
     curl_url_cleanup(b);
     return same;
+}
+
+bool url_same_origin(const char *one, const char *other)
+{
+    static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT};
+
+    return same_parts(one, other, parts, sizeof(parts) / sizeof(parts[0]));
+}
+
+bool url_same_host(const char *one, const char *other)
+{
+    static const CURLUPart host = CURLUPART_HOST;
+
+    return same_parts(one, other, &host, 1);
 }

@@ -56,11 +56,23 @@ static void test_same_origin(void **state)
     }
 }
 
+static void test_same_host(void **state)
+{
+    (void)state;
+    assert_true(url_same_host("http://a/x", "https://A:8443/y"));
+    assert_true(url_same_host("http://user:word@a/", "http://a/"));
+    assert_false(url_same_host("http://a/", "http://b/"));
+    assert_false(url_same_host("http://a/", "http://b.a/"));
+    assert_false(url_same_host("http://a/", "http://a@b/"));
+    assert_false(url_same_host("http://a/", "a"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_encoding),
         cmocka_unit_test(test_same_origin),
+        cmocka_unit_test(test_same_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

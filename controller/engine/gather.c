@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "engine/hook_call.h"
-#include "metric/backend.h"
+#include "engine/metric_call.h"
 
 /* --- one object
  * --------------------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ struct errand {
     struct gather *gather;
     const struct need *need;
     struct read_one *read;
-    struct http_call *http;
+    struct metric_call *metric;
     struct hook_call *hook;
 };
 
@@ -118,21 +118,12 @@ static void on_need_object(void *arg, enum err err, struct json_object *tree,
     finish_one(gather);
 }
 
-static void on_need_metric(void *arg, const struct http_result *result)
+static void on_need_metric(void *arg, const struct metric_answer *answer)
 {
     struct errand *errand = arg;
     struct gather *gather = errand->gather;
-    errand->http = NULL;
-    if (!gather->cancelled) {
-        const struct metric_backend *backend = metric_backend_find(errand->need->metric.backend);
-        struct metric_answer answer =
-            result->err == ERR_OK
-                ? backend->answer(gather->tick->arena, &errand->need->metric, result)
-                : (struct metric_answer){.outcome = METRIC_ERROR,
-                                         .text =
-                                             arena_strdup(gather->tick->arena, result->info->text)};
-        fact_metric(gather->tick, errand->need, answer);
-    }
+    errand->metric = NULL;
+    fact_metric(gather->tick, errand->need, *answer);
     finish_one(gather);
 }
 
@@ -174,32 +165,14 @@ static void fetch_object(struct gather *gather, const struct need *need)
 
 static void fetch_metric(struct gather *gather, const struct need *need)
 {
-    struct arena *arena = gather->tick->arena;
-    const struct metric_backend *backend = metric_backend_find(need->metric.backend);
-    struct errinfo info = {0};
-    struct http_request request = {0};
-    enum err err;
-    if (!backend) {
-        fact_metric(gather->tick, need,
-                    (struct metric_answer){
-                        .outcome = METRIC_ERROR,
-                        .text = arena_printf(arena, "metric provider \"%s\" is not known",
-                                             need->metric.backend)});
-        return;
-    }
-    /* A question without a query asks only whether the backend answers. */
-    if (need->metric.query)
-        err = backend->request(arena, &need->metric, gather->tick->now_ms, &request, &info);
-    else
-        err = backend->probe(arena, &need->metric, gather->tick->now_ms, &request, &info);
-    if (err != ERR_OK) {
-        fact_metric(gather->tick, need,
-                    (struct metric_answer){.outcome = METRIC_ERROR,
-                                           .text = arena_strdup(arena, info.text)});
-        return;
-    }
     struct errand *errand = errand_new(gather, need);
-    errand->http = http_send(gather->context->http, &request, on_need_metric, errand);
+    struct metric_answer at_once;
+    errand->metric = metric_call_start(gather->context, gather->tick->arena, &need->metric,
+                                       gather->tick->now_ms, on_need_metric, errand, &at_once);
+    if (errand->metric)
+        return;
+    gather->under_way--; /* nothing to wait for: it stays in the list, and done is not called */
+    fact_metric(gather->tick, need, at_once);
 }
 
 static void fetch_hook(struct gather *gather, const struct need *need)
@@ -242,7 +215,7 @@ struct gather *gather_start(struct engine_context *context, struct deps *deps, s
 bool gather_asks(const struct gather *gather)
 {
     for (const struct errand *errand = gather->errands; errand; errand = errand->next)
-        if (errand->hook || errand->http)
+        if (errand->hook || errand->metric)
             return true;
     return false;
 }
@@ -261,8 +234,9 @@ void gather_cancel(struct gather *gather)
         } else if (errand->hook) {
             hook_call_cancel(errand->hook);
             silent++;
-        } else if (errand->http) {
-            http_cancel(errand->http); /* on_need_metric still comes and finishes */
+        } else if (errand->metric) {
+            metric_call_cancel(errand->metric);
+            silent++;
         }
     }
     gather->under_way -= silent;

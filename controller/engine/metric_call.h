@@ -1,0 +1,26 @@
+/*
+ * One question to a metric server: its request, the redirects that are the answer to it, and what
+ * the last answer means. At most 10 redirects are followed, as in Flagger. To another host, and
+ * from https to http, they take no header of the question with them: a credential is for whom it
+ * was given.
+ */
+#ifndef ENGINE_METRIC_CALL_H
+#define ENGINE_METRIC_CALL_H
+
+#include "engine/context.h"
+
+struct metric_call;
+/* answer->text lives in the arena of the call. Exactly once, never before metric_call_start() has
+ * returned, not after a cancel. */
+typedef void (*metric_done_fn)(void *arg, const struct metric_answer *answer);
+
+/* NULL: nothing can be sent, and *at_once says why. arena and question must live until the call has
+ * ended or was cancelled. */
+struct metric_call *metric_call_start(struct engine_context *context, struct arena *arena,
+                                      const struct metric_question *question, int64_t now_ms,
+                                      metric_done_fn done, void *arg,
+                                      struct metric_answer *at_once);
+/* done will not be called. */
+void metric_call_cancel(struct metric_call *call);
+
+#endif
