@@ -404,7 +404,9 @@ enum err objstore_create(struct objstore *store, struct objcall *call, const str
 
 /* ---- update ---- */
 
-static enum err check_preconditions(struct write *w)
+/* The status of a custom object is written over the metadata as it is: another uid there says
+ * nothing. */
+static enum err check_preconditions(struct write *w, enum objsub sub)
 {
     struct objfail *fail = &w->call->fail;
     const char *version = json_str_at(w->obj, "metadata", "resourceVersion", NULL);
@@ -412,7 +414,8 @@ static enum err check_preconditions(struct write *w)
     const char *old_version = json_str_at(w->old, "metadata", "resourceVersion", NULL);
     const char *old_uid = json_str_at(w->old, "metadata", "uid", NULL);
     const char *resource = objkind_resource(arena_of(w), w->kind);
-    if (uid && *uid && strcmp(uid, old_uid) != 0) {
+    bool ignored = sub == OBJSUB_STATUS && w->kind->custom;
+    if (uid && *uid && strcmp(uid, old_uid) != 0 && !ignored) {
         objmeta_describe(fail, w->kind, w->name);
         return objfail_set(fail, 409, "Conflict",
                            "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID "
@@ -575,7 +578,7 @@ enum err objstore_update(struct objstore *store, struct objcall *call, const str
     w.op = sub == OBJSUB_STATUS ? OBJOP_STATUS : OBJOP_UPDATE;
     enum err err = take_in(&w, ns, obj);
     if (err != ERR_OK || (err = find_old(&w)) != ERR_OK ||
-        (err = check_preconditions(&w)) != ERR_OK) {
+        (err = check_preconditions(&w, sub)) != ERR_OK) {
         return err;
     }
     if (sub == OBJSUB_STATUS && !(w.version->flags & OBJKIND_STATUS)) {

@@ -80,6 +80,22 @@ static void reply_not_found(struct restreq *req)
                     objkind_resource(req->arena, req->kind), req->path.name);
 }
 
+/* A patch is no precondition on the uid: who changes it tries to change what cannot be changed. */
+static bool check_uid(struct restreq *req, struct json_object *old, struct json_object *patched)
+{
+    const char *before = json_str_at(old, "metadata", "uid", NULL);
+    const char *uid = json_str_at(patched, "metadata", "uid", NULL);
+    if (req->path.sub || !uid || strcmp(uid, before) == 0) {
+        return true;
+    }
+    req->call.fail.arena = req->arena;
+    objfail_cause(&req->call.fail, CAUSE_INVALID, "metadata.uid",
+                  "Invalid value: \"%s\": field is immutable", uid);
+    (void)!objfail_invalid(&req->call.fail, req->kind->group, req->kind->kind, req->path.name);
+    restreply_fail(req);
+    return false;
+}
+
 static void patch_existing(struct restreq *req, enum patch_type type, struct json_object *patch)
 {
     struct json_object *old = objstore_get(req->store, req->kind, req->path.ns, req->path.name);
@@ -102,6 +118,9 @@ static void patch_existing(struct restreq *req, enum patch_type type, struct jso
         restreply_error(req, 400, "BadRequest",
                         "the name of the object (%s) does not match the name on the URL (%s)",
                         name ? name : "", req->path.name);
+        return;
+    }
+    if (!check_uid(req, old, patched)) {
         return;
     }
     enum objsub sub = req->path.sub ? OBJSUB_STATUS : OBJSUB_NONE;

@@ -121,6 +121,43 @@ static void test_scale(void **state)
     tryapi_close(&a);
 }
 
+#define OTHER_UID "{\"metadata\":{\"uid\":\"11111111-2222-3333-4444-555555555555\"}}"
+
+/* Where another uid is refused, how, and where a real API server does not look at it. */
+static void test_another_uid(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int status;
+    } cases[] = {
+        {WEB, 422},
+        {WEB "/scale", 409},
+        {"/apis/try.io/v1/namespaces/default/toys/x", 422},
+        {"/apis/try.io/v1/namespaces/default/toys/x/status", 200},
+    };
+    struct tryapi a = tryapi_open();
+    ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
+    ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
+    ask_for(&a, 201, "POST", "/apis/try.io/v1/namespaces/default/toys",
+            "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":1}}");
+    for (size_t i = 0; i < TRY_COUNT(cases); i++)
+        assert_int_equal(patch(&a, MERGE, cases[i].path, OTHER_UID).status, cases[i].status);
+    tryapi_close(&a);
+}
+
+static void test_scale_to_zero_is_left_out(void **state)
+{
+    (void)state;
+    struct tryapi a = tryapi_open();
+    ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
+    struct answer answer = patch(&a, MERGE, WEB "/scale", "{\"spec\":{\"replicas\":0}}");
+    assert_int_equal(answer.status, 200);
+    assert_null(json_at(answer.body, "spec", "replicas", NULL));
+    assert_non_null(json_at(answer.body, "status", NULL));
+    tryapi_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +165,8 @@ int main(void)
         cmocka_unit_test(test_strategic_only_for_built_in_kinds),
         cmocka_unit_test(test_apply),
         cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_another_uid),
+        cmocka_unit_test(test_scale_to_zero_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,7 +165,10 @@ void restread_list(struct restreq *req)
     json_set_str(metadata, "resourceVersion", arena_printf(req->arena, "%" PRIu64, page.version));
     if (page.next) {
         json_set_str(metadata, "continue", make_token(req->arena, page.version, page.next));
-        json_set_int(metadata, "remainingItemCount", (int64_t)page.remaining);
+        /* With a selector the server would have to read them all to know. */
+        if (!http_req_param(req->http, "labelSelector") &&
+            !http_req_param(req->http, "fieldSelector"))
+            json_set_int(metadata, "remainingItemCount", (int64_t)page.remaining);
     }
     restreply_tree(req, 200, restreply_list(req, page.items, metadata));
 }

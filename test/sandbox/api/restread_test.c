@@ -112,10 +112,35 @@ static void test_list_shapes(void **state)
     tryapi_close(&a);
 }
 
+/* Clients must not look for a kind in the items of a built-in kind, nor for a count under a
+ * selector. */
+static void test_what_lists_leave_out(void **state)
+{
+    (void)state;
+    struct tryapi a = tryapi_open();
+    make(&a, 3);
+    struct json_object *list = ask_for(&a, 200, "GET", MAPS "?limit=2", NULL);
+    struct json_object *item = json_elem(json_at(list, "items", NULL), 0);
+    assert_null(json_at(item, "kind", NULL));
+    assert_null(json_at(item, "apiVersion", NULL));
+    assert_string_equal(json_str_at(item, "metadata", "name", NULL), "m00");
+    assert_int_equal(json_int_at(list, -1, "metadata", "remainingItemCount", NULL), 1);
+    list = ask_for(&a, 200, "GET", MAPS "?limit=1&labelSelector=odd%3D0", NULL);
+    assert_non_null(json_str_at(list, "metadata", "continue", NULL));
+    assert_int_equal(json_int_at(list, -1, "metadata", "remainingItemCount", NULL), -1);
+    ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
+    ask_for(&a, 201, "POST", "/apis/try.io/v1/namespaces/default/toys",
+            "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":1}}");
+    list = ask_for(&a, 200, "GET", "/apis/try.io/v1/namespaces/default/toys", NULL);
+    assert_string_equal(json_str_at(json_elem(json_at(list, "items", NULL), 0), "kind", NULL),
+                        "Toy");
+    tryapi_close(&a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_get), cmocka_unit_test(test_pages),
-                                       cmocka_unit_test(test_selectors),
-                                       cmocka_unit_test(test_list_shapes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_get), cmocka_unit_test(test_pages), cmocka_unit_test(test_selectors),
+        cmocka_unit_test(test_list_shapes), cmocka_unit_test(test_what_lists_leave_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,22 @@ void restreply_object(struct restreq *req, int code, struct json_object *obj)
     restreply_tree(req, code, restreply_shape(req, req->arena, obj, true));
 }
 
+/* The items of a list of a built-in kind do not say their kind. */
+static struct json_object *list_item(struct restreq *req, struct json_object *item)
+{
+    if (req->kind->custom) {
+        return item;
+    }
+    struct json_object *out = json_own(req->arena, json_object_new_object());
+    json_object_object_foreach(item, key, value)
+    {
+        if (strcmp(key, "apiVersion") != 0 && strcmp(key, "kind") != 0) {
+            json_set(out, key, value);
+        }
+    }
+    return out;
+}
+
 struct json_object *restreply_list(struct restreq *req, struct json_object *items,
                                    struct json_object *metadata)
 {
@@ -159,9 +175,10 @@ struct json_object *restreply_list(struct restreq *req, struct json_object *item
                  partial ? "meta.k8s.io/v1"
                          : objkind_api_version(arena, req->kind, req->version->name));
     json_set(list, "metadata", metadata);
-    for (size_t i = 0; partial && i < json_len(items); i++) {
-        json_object_array_put_idx(items, i,
-                                  json_object_get(restreply_partial(arena, json_elem(items, i))));
+    for (size_t i = 0; i < json_len(items); i++) {
+        struct json_object *item = json_elem(items, i);
+        item = partial ? restreply_partial(arena, item) : list_item(req, item);
+        json_object_array_put_idx(items, i, json_object_get(item));
     }
     json_set(list, "items", items);
     return list;

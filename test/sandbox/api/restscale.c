@@ -62,7 +62,9 @@ struct json_object *restscale_of(struct restreq *req, struct json_object *obj)
     const struct objscale *paths = &req->version->scale;
     struct json_object *wanted = follow(req->arena, obj, paths->spec_replicas);
     struct json_object *current = follow(req->arena, obj, paths->status_replicas);
-    json_set_int(json_sub(scale, "spec"), "replicas", wanted ? json_object_get_int64(wanted) : 0);
+    struct json_object *spec = json_sub(scale, "spec");
+    if (wanted && json_object_get_int64(wanted) != 0) /* zero is left out, as Go does */
+        json_set_int(spec, "replicas", json_object_get_int64(wanted));
     struct json_object *status = json_sub(scale, "status");
     json_set_int(status, "replicas", current ? json_object_get_int64(current) : 0);
     json_set_str(status, "selector", selector_of(req, obj));
@@ -80,6 +82,17 @@ void restscale_store(struct restreq *req, struct json_object *obj, struct json_o
                       json_text(req->arena, replicas));
         (void)!objfail_invalid(&req->call.fail, "autoscaling", "Scale", req->path.name);
         restreply_fail(req);
+        return;
+    }
+    const char *uid = json_str_at(scale, "metadata", "uid", NULL);
+    const char *own_uid = json_str_at(obj, "metadata", "uid", NULL);
+    if (uid && *uid && strcmp(uid, own_uid) != 0) {
+        objmeta_describe(&req->call.fail, req->kind, req->path.name);
+        req->call.fail.kind = arena_printf(req->arena, "%s/scale", req->kind->plural);
+        restreply_error(req, 409, "Conflict",
+                        "Operation cannot be fulfilled on %s/scale.%s \"%s\": Precondition failed: "
+                        "UID in precondition: %s, UID in object meta: %s",
+                        req->kind->plural, req->kind->group, req->path.name, uid, own_uid);
         return;
     }
     struct json_object *copy = json_copy(req->arena, obj), *stored;

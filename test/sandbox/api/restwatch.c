@@ -102,9 +102,6 @@ static void send_bookmark(struct restwatch *w, bool initial_end)
                                       : "meta.k8s.io/v1");
     struct json_object *metadata = json_sub(object, "metadata");
     json_set_str(metadata, "resourceVersion", arena_printf(arena, "%" PRIu64, w->seen));
-    if (as == REST_AS_ITSELF) {
-        json_set(metadata, "creationTimestamp", NULL);
-    }
     if (as == REST_AS_TABLE) {
         json_set(object, "columnDefinitions", NULL);
         json_set(object, "rows", json_own(arena, json_object_new_array()));
@@ -114,6 +111,16 @@ static void send_bookmark(struct restwatch *w, bool initial_end)
     }
     send_event(w, arena, "BOOKMARK", object);
     arena_free(arena);
+}
+
+/* What leaves the selection is told as it was when it still belonged there, at the version of now.
+ */
+static struct json_object *as_it_left(struct arena *arena, const struct objevent *event)
+{
+    struct json_object *object = json_copy(arena, event->before);
+    json_set_str(json_at(object, "metadata", NULL), "resourceVersion",
+                 json_str_at(event->object, "metadata", "resourceVersion", NULL));
+    return object;
 }
 
 static void send_change(struct restwatch *w, const struct objevent *event)
@@ -128,6 +135,8 @@ static void send_change(struct restwatch *w, const struct objevent *event)
     }
     struct arena *arena = arena_new();
     struct json_object *object = event->object;
+    if (event->type != OBJ_DELETED && strcmp(type, "DELETED") == 0)
+        object = as_it_left(arena, event);
     send_event(w, arena, type, restreply_shape(w->req, arena, object, w->first));
     arena_free(arena);
 }

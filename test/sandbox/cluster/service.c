@@ -53,6 +53,18 @@ static void put_address(struct json_object *obj, const char *address)
     json_object_put(list);
 }
 
+static void put_families(struct json_object *obj)
+{
+    struct json_object *spec = json_sub(obj, "spec");
+    if (json_at(spec, "ipFamilies", NULL))
+        return;
+    struct json_object *list = json_object_new_array();
+    json_object_array_add(list, json_object_new_string("IPv4"));
+    json_set(spec, "ipFamilies", list);
+    json_object_put(list);
+    json_set_str(spec, "ipFamilyPolicy", "SingleStack");
+}
+
 /* As the API server: an address on create, the old one kept on update. */
 static void on_admit(void *arg, struct objfail *fail, const struct objkind *kind, enum objop op,
                      bool dry_run, struct json_object *obj, struct json_object *old)
@@ -61,9 +73,14 @@ static void on_admit(void *arg, struct objfail *fail, const struct objkind *kind
     char address[ADDRESS_TEXT];
 
     (void)kind;
-    if (!obj || op == OBJOP_DELETE || op == OBJOP_STATUS || is_headless(obj) ||
+    if (!obj || op == OBJOP_DELETE || op == OBJOP_STATUS ||
         strcmp(type_of(obj), "ExternalName") == 0)
         return;
+    put_families(obj);
+    if (is_headless(obj)) {
+        put_address(obj, "None");
+        return;
+    }
     const char *asked = json_str_at(obj, "spec", "clusterIP", NULL);
     const char *kept =
         old && !is_headless(old) ? json_str_at(old, "spec", "clusterIP", NULL) : NULL;
