@@ -31,6 +31,7 @@ static const struct rule {
     {initialise_target, ALWAYS},     /* steps 3 to 5: target, primary, hash, tracked configs */
     {initialise_services, ALWAYS},   /* step 6: the Services -canary and -primary */
     {initialise_primary, ALWAYS},    /* step 9 */
+    {leave_scaler, IF_ACCEPTED},     /* one that the spec no longer names */
     {initialise_scaler, ALWAYS},     /* step 10 */
     {initialise_wait, ALWAYS},   /* step 9: at first nothing moves before the primary is ready */
     {initialise_apex, ALWAYS},   /* step 11: the apex Service selects the primary */

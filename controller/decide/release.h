@@ -27,9 +27,10 @@ struct release {
     struct weights weights; /* as routed when this tick's writes are done */
     enum phase phase;       /* status.phase, or what this tick makes of it */
     enum strategy
-        strategy;   /* what is really run: blue/green where the router cannot split traffic */
-    int iterations; /* of blue/green and A/B, with the default of step 30 */
-    bool held;      /* a metric says nothing, and the step waits for it */
+        strategy;     /* what is really run: blue/green where the router cannot split traffic */
+    int iterations;   /* of blue/green and A/B, with the default of step 30 */
+    bool held;        /* a metric says nothing, and the step waits for it */
+    bool scaler_left; /* what the autoscaler of the accepted spec had is taken away by this tick */
     struct json_object *status; /* fields of the status patch of this tick, NULL: none yet */
     enum again again;
     bool again_given;
@@ -158,6 +159,9 @@ enum verdict initialise_begin(struct release *r);
 enum verdict initialise_target(struct release *r);
 enum verdict initialise_services(struct release *r);
 enum verdict initialise_primary(struct release *r);
+/* The autoscalerRef of the accepted spec that is still to be left; NULL: none. */
+struct json_object *leave_waits(const struct release *r);
+enum verdict leave_scaler(struct release *r);
 enum verdict initialise_scaler(struct release *r);
 enum verdict initialise_wait(struct release *r);
 enum verdict initialise_apex(struct release *r);

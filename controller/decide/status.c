@@ -241,8 +241,10 @@ static struct json_object *spec_to_note(struct release *r)
 
     if (r->refused || r->canary->deleting || release_is_initialising(r) || !spec)
         return NULL;
-    return json_merge_diff(r->tick->arena, noted ? noted : edit_object(r->tick->arena),
-                           edit_overlay(r->tick->arena, NULL, spec)); /* without nulls */
+    spec = edit_overlay(r->tick->arena, NULL, spec); /* without nulls */
+    if (leave_waits(r))
+        json_set(spec, "autoscalerRef", leave_waits(r));
+    return json_merge_diff(r->tick->arena, noted ? noted : edit_object(r->tick->arena), spec);
 }
 
 /* What differs from what the Canary has; NULL: nothing. */

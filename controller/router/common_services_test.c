@@ -2,9 +2,6 @@
 
 #include "tick/fixture_test.h"
 
-/* A key of what was applied, as text inside of text. */
-#define NAME(key) "\\'" key "\\'"
-
 static const struct service_pods pods = {.label = "app", .value = "podinfo"};
 
 static void test_sides_are_created(void **state)
@@ -20,7 +17,7 @@ static void test_sides_are_created(void **state)
                         "create services test/web-canary -> app=podinfo\n"
                         "create services test/web-primary -> app=podinfo-primary\n"
                         "again never\n");
-    struct json_object *canary = f.tick->plan->first->body;
+    struct json_object *canary = fixture_said(f.arena, f.tick->plan->first->body);
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, json_at(canary, "spec", NULL))),
         "{'clusterIP':'None','ports':[{'appProtocol':'h2c','name':'grpc','port':80,'protocol':"
@@ -29,15 +26,10 @@ static void test_sides_are_created(void **state)
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, json_at(canary, "metadata", "labels", NULL))),
         "{'app':'web-canary','x':'1'}");
-    assert_string_equal(
-        fixture_quoted(&f,
-                       json_text_sorted(f.arena, json_at(canary, "metadata", "annotations", NULL))),
-        "{'flagger.app/applied':'{" NAME("metadata") ":{" NAME("annotations") ":{" NAME(
-            "y") ":0}," NAME("labels") ":{" NAME("x") ":0}}," NAME("spec") ":{" NAME("ports") ":["
-                                                                                              "{" NAME("appProtocol") ":0," NAME("name") ":0," NAME("port") ":0," NAME(
-                                                                                                  "protocol") ":0," NAME("targetPort") ":0}]," NAME("trafficDistribution") ":0}}',"
-                                                                                                                                                                           "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
-                                                                                                                                                                           "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
+    assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, json_at(canary, "metadata",
+                                                                             "annotations", NULL))),
+                        "{'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+                        "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
     fixture_end(&f);
 }
 
@@ -64,27 +56,7 @@ static const struct {
      "'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
      "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}},'spec':{'selector':{'app':"
      "'podinfo-primary'},'ports':[{'name':'http','port':80,'targetPort':9898,'protocol':'TCP'}]}}",
-     "{'metadata':{'annotations':{'flagger.app/applied':'{" NAME("spec") ":{" NAME(
-         "ports") ":[{" NAME("name") ":0," NAME("port") ":0," NAME("protocol") ":0," NAME("targetPo"
-                                                                                          "rt") ":0"
-                                                                                                "}]"
-                                                                                                "}}"
-                                                                                                "'}"
-                                                                                                ",'"
-                                                                                                "la"
-                                                                                                "be"
-                                                                                                "ls"
-                                                                                                "':"
-                                                                                                "{'"
-                                                                                                "ap"
-                                                                                                "p'"
-                                                                                                ":'"
-                                                                                                "po"
-                                                                                                "di"
-                                                                                                "nf"
-                                                                                                "o'"
-                                                                                                "}}"
-                                                                                                "}"},
+     "{'metadata':{'labels':{'app':'podinfo'}}}"},
     {"owned: what is unmanaged keeps its live value",
      "{'metadata':{'labels':{'app':'podinfo','free':'live'},'ownerReferences':[{'kind':'Canary',"
      "'name':'podinfo','controller':true}],'annotations':{"
@@ -104,6 +76,11 @@ static void test_apex_is_laid_over(void **state)
                   "'labels':['free']}}}}"
                 : NULL);
         fixture_put(&f, "services/podinfo", apex_cases[i].service);
+        struct json_object *live = json_at(f.objects, "services/podinfo", NULL);
+        if (strncmp(apex_cases[i].name, "owned", 5) == 0)
+            json_set_str(json_at(live, "metadata", "annotations", NULL), "flagger.app/applied",
+                         "{\"spec\":{\"ports\":[{\"name\":0,\"port\":0,\"protocol\":0,"
+                         "\"targetPort\":0}]}}");
         assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &pods)), VERDICT_GO);
         const char *want =
             *apex_cases[i].patch

@@ -105,3 +105,18 @@ void scaler_copy_write(struct tick *tick, const struct scaler_copy *copy, struct
     else
         plan_create(tick, copy->resource, tick->canary->namespace_, to);
 }
+
+enum verdict scaler_copy_leave(struct tick *tick, const struct kube_resource *resource,
+                               const char *name)
+{
+    const char *copy = arena_printf(tick->arena, "%s-primary", name);
+    struct json_object *live;
+
+    if (!need_object(tick, resource, tick->canary->namespace_, copy, &live))
+        return VERDICT_NEED_FACTS;
+    if (live && edit_is_owned(tick, live)) {
+        plan_delete(tick, resource, tick->canary->namespace_, copy);
+        plan_why(tick, "no longer referred to");
+    }
+    return VERDICT_GO;
+}

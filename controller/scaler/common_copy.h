@@ -39,6 +39,9 @@ int scaler_start(const struct scaler_bounds *bounds, struct json_object *source)
 /* The copy as it is, or a new one without spec, with the labels and annotations that it is to have:
  * all labels when it is new, and later those that are included. */
 struct json_object *scaler_copy_base(struct tick *tick, const struct scaler_copy *copy);
+/* Deletes the primary's copy of the scaler of this name where this Canary owns it. */
+enum verdict scaler_copy_leave(struct tick *tick, const struct kube_resource *resource,
+                               const char *name);
 /* Creates the copy, or patches what differs. */
 void scaler_copy_write(struct tick *tick, const struct scaler_copy *copy, struct json_object *to);
 

@@ -46,6 +46,11 @@ static enum verdict hpa_leave_target(struct tick *tick)
     return VERDICT_GO;
 }
 
+static enum verdict hpa_leave(struct tick *tick, const char *name)
+{
+    return scaler_copy_leave(tick, &kube_hpas, name);
+}
+
 static enum verdict hpa_is_paused(struct tick *tick, bool *out)
 {
     (void)tick;
@@ -79,6 +84,7 @@ const struct scaler scaler_hpa = {
     .reconcile_primary = hpa_reconcile_primary,
     .pause_target = hpa_leave_target,
     .resume_target = hpa_leave_target,
+    .leave = hpa_leave,
     .is_paused = hpa_is_paused,
     .min_replicas = hpa_min_replicas,
     .primary_max = hpa_primary_max,

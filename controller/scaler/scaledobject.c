@@ -115,6 +115,24 @@ static enum verdict scaledobject_resume_target(struct tick *tick)
     return annotate_target(tick, NULL);
 }
 
+/* A pause with another number is somebody else's. */
+static enum verdict scaledobject_leave(struct tick *tick, const char *name)
+{
+    struct json_object *source;
+    enum verdict verdict = scaler_copy_leave(tick, &kube_scaledobjects, name);
+
+    if (!need_object(tick, &kube_scaledobjects, tick->canary->namespace_, name, &source) ||
+        verdict != VERDICT_GO)
+        return VERDICT_NEED_FACTS;
+    const char *paused = json_str_at(source, "metadata", "annotations", PAUSED_REPLICAS, NULL);
+    if (!paused || strcmp(paused, "0") != 0)
+        return VERDICT_GO;
+    struct json_object *to = json_copy(tick->arena, source);
+    json_object_object_del(json_at(to, "metadata", "annotations", NULL), PAUSED_REPLICAS);
+    plan_update(tick, &kube_scaledobjects, source, to);
+    return VERDICT_GO;
+}
+
 static enum verdict scaledobject_is_paused(struct tick *tick, bool *out)
 {
     struct json_object *source;
@@ -151,6 +169,7 @@ const struct scaler scaler_scaledobject = {
     .reconcile_primary = scaledobject_reconcile_primary,
     .pause_target = scaledobject_pause_target,
     .resume_target = scaledobject_resume_target,
+    .leave = scaledobject_leave,
     .is_paused = scaledobject_is_paused,
     .min_replicas = scaledobject_min_replicas,
     .primary_max = scaledobject_primary_max,

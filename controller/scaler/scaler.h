@@ -19,6 +19,9 @@ struct scaler {
      * missing. */
     enum verdict (*pause_target)(struct tick *tick);
     enum verdict (*resume_target)(struct tick *tick);
+    /* The Canary does not refer to the scaler of this name any more: the primary's copy of it goes,
+     * if it is ours, and so does what pause_target() wrote. */
+    enum verdict (*leave)(struct tick *tick, const char *name);
     /* A target at zero stays there: nobody but a person or this controller has put it there. */
     enum verdict (*is_paused)(struct tick *tick, bool *out);
     /* Replicas to start the canary with, at least 1. */

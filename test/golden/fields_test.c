@@ -213,6 +213,145 @@ static void test_a_primary_keeps_what_it_was_made_with(void **state)
     world_free(world);
 }
 
+/* --- an autoscaler that is no longer referred to
+ * ----------------------------------------------------------------------------- */
+
+#define KEDA_REF                                                                                   \
+    "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','name':"      \
+    "'podinfo'}}}"
+#define HPA_REF(name)                                                                              \
+    "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler',"    \
+    "'name':'" name "'}}}"
+
+static struct world *with_scalers(const char *ref)
+{
+    struct world *world = world_new(ref);
+
+    world_put(world, "scaledobjects/podinfo",
+              "{'metadata':{'name':'podinfo'},'spec':{'minReplicaCount':2,'maxReplicaCount':5}}");
+    world_put(world, "horizontalpodautoscalers/podinfo",
+              "{'metadata':{'name':'podinfo'},'spec':{'minReplicas':2,'maxReplicas':5}}");
+    world_put(world, "horizontalpodautoscalers/other",
+              "{'metadata':{'name':'other'},'spec':{'minReplicas':2,'maxReplicas':5}}");
+    world_initialise(world);
+    return world;
+}
+
+static const char *pause_of(struct world *world)
+{
+    return json_str_at(world_get(world, "scaledobjects/podinfo"), "metadata", "annotations",
+                       "autoscaling.keda.sh/paused-replicas", NULL);
+}
+
+static int64_t replicas_of_primary(struct world *world)
+{
+    return json_int_at(world_get(world, "deployments/podinfo-primary"), 0, "spec", "replicas",
+                       NULL);
+}
+
+static void test_scaledobject_is_left(void **state)
+{
+    struct world *world = with_scalers(KEDA_REF);
+    int64_t replicas = replicas_of_primary(world);
+
+    (void)state;
+    assert_string_equal(pause_of(world), "0");
+    assert_non_null(world_get(world, "scaledobjects/podinfo-primary"));
+    world_patch_canary(world, "{'spec':{'autoscalerRef':null}}");
+    expect_tick(world, "delete scaledobjects test/podinfo-primary no longer referred to\n"
+                       "patch scaledobjects test/podinfo {\"metadata\":{\"annotations\":{"
+                       "\"autoscaling.keda.sh/paused-replicas\":null}}}\n"
+                       "status\n"
+                       "again now\n");
+    expect_tick(world, "again never\n");
+    assert_null(world_get(world, "scaledobjects/podinfo-primary"));
+    assert_null(pause_of(world));
+    assert_int_equal(replicas_of_primary(world), replicas);
+    world_free(world);
+}
+
+/* Cut off before each of its writes: the next tick does the rest. */
+static void test_leaving_is_cut_off(void **state)
+{
+    (void)state;
+    for (int writes = 0; writes < 3; writes++) {
+        struct world *world = with_scalers(KEDA_REF);
+        world_patch_canary(world, "{'spec':{'autoscalerRef':null}}");
+        world->crash_at = world->effects + writes;
+        world_tick(world);
+        assert_true(world->crashed);
+        world->crash_at = -1;
+        world_run(world);
+        assert_null(world_get(world, "scaledobjects/podinfo-primary"));
+        assert_null(pause_of(world));
+        assert_null(json_at(world->canary, "status", "acceptedSpec", "autoscalerRef", NULL));
+        world_free(world);
+    }
+}
+
+static void test_another_autoscaler(void **state)
+{
+    struct world *world = with_scalers(HPA_REF("podinfo"));
+
+    (void)state;
+    world_patch_canary(world, HPA_REF("other"));
+    world_run(world);
+    assert_null(world_get(world, "horizontalpodautoscalers/podinfo-primary"));
+    assert_non_null(world_get(world, "horizontalpodautoscalers/other-primary"));
+    world_patch_canary(world, KEDA_REF);
+    world_run(world);
+    assert_null(world_get(world, "horizontalpodautoscalers/other-primary"));
+    assert_non_null(world_get(world, "scaledobjects/podinfo-primary"));
+    world_free(world);
+}
+
+static void test_what_others_own_is_not_left(void **state)
+{
+    struct world *world = with_scalers(KEDA_REF);
+
+    (void)state;
+    world_patch(world, "scaledobjects/podinfo-primary", "{'metadata':{'ownerReferences':null}}");
+    world_patch(world, "scaledobjects/podinfo",
+                "{'metadata':{'annotations':{'autoscaling.keda.sh/paused-replicas':'3'}}}");
+    world_patch_canary(world, "{'spec':{'autoscalerRef':null}}");
+    world_run(world);
+    assert_non_null(world_get(world, "scaledobjects/podinfo-primary"));
+    assert_string_equal(pause_of(world), "3");
+    world_free(world);
+}
+
+/* Neither a suspended Canary nor a release that waits or runs forgets what is to be left. */
+static void test_leaving_waits(void **state)
+{
+    struct world *world = with_scalers(HPA_REF("podinfo"));
+
+    (void)state;
+    world_patch_canary(world, "{'spec':{'suspend':true,'autoscalerRef':null}}");
+    world_run(world);
+    assert_non_null(world_get(world, "horizontalpodautoscalers/podinfo-primary"));
+    world_patch_canary(world, "{'spec':{'suspend':false}}");
+    world_run(world);
+    assert_null(world_get(world, "horizontalpodautoscalers/podinfo-primary"));
+    world_free(world);
+
+    world = with_scalers(HPA_REF("podinfo"));
+    world_push(world, "podinfo:2");
+    for (int i = 0; i < 3; i++) {
+        world_tick(world);
+        world_settle(world);
+        world->now_ms += 60000;
+    }
+    assert_string_equal(world_weights(world), "60/40");
+    world_patch_canary(world, "{'spec':{'autoscalerRef':null}}");
+    world_tick(world);
+    assert_non_null(world_get(world, "horizontalpodautoscalers/podinfo-primary"));
+    world_settle(world);
+    world_run(world);
+    assert_null(world_get(world, "horizontalpodautoscalers/podinfo-primary"));
+    assert_string_equal(world_phase(world), "Succeeded");
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +361,11 @@ int main(void)
         cmocka_unit_test(test_apex_metadata),
         cmocka_unit_test(test_copies_lose_what_their_source_lost),
         cmocka_unit_test(test_a_primary_keeps_what_it_was_made_with),
+        cmocka_unit_test(test_scaledobject_is_left),
+        cmocka_unit_test(test_leaving_is_cut_off),
+        cmocka_unit_test(test_another_autoscaler),
+        cmocka_unit_test(test_what_others_own_is_not_left),
+        cmocka_unit_test(test_leaving_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,41 @@
+/*
+ * An autoscaler that the spec no longer refers to, or refers to by another name: the primary's copy
+ * of it goes, and the pause that was written into it. The primary keeps its replicas. As long as a
+ * release is under way it waits: who had been given a floor or was paused by the old name must not
+ * change under it. Until then status.acceptedSpec goes on naming it.
+ */
+#include <string.h>
+
+#include "decide/release.h"
+
+static bool same_text(struct json_object *ref, const char *key, const char *text)
+{
+    const char *found = json_str_at(ref, key, NULL);
+
+    return found && text && strcmp(found, text) == 0;
+}
+
+struct json_object *leave_waits(const struct release *r)
+{
+    const struct canary_ref *now = &r->canary->autoscaler;
+    struct json_object *before = json_at(r->canary->status.accepted_spec, "autoscalerRef", NULL);
+
+    if (r->scaler_left || !json_str_at(before, "name", NULL) ||
+        (same_text(before, "name", now->name) && same_text(before, "kind", now->kind)))
+        return NULL;
+    return before;
+}
+
+enum verdict leave_scaler(struct release *r)
+{
+    struct json_object *before = leave_waits(r);
+    const char *kind = json_str_at(before, "kind", NULL);
+    const struct scaler *scaler = kind ? scaler_find(kind) : NULL;
+
+    if (!before || !release_is_idle(r) || r->canary->status.canary_weight > 0)
+        return VERDICT_GO;
+    enum verdict verdict =
+        scaler ? scaler->leave(r->tick, json_str_at(before, "name", NULL)) : VERDICT_GO;
+    r->scaler_left = verdict == VERDICT_GO;
+    return verdict;
+}
