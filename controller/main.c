@@ -131,7 +131,8 @@ static const struct option_row rows[] = {
      .min = 1,
      .max = 1000,
      .arg = "N",
-     .help = "work on at most 16 times N Canaries at once"},
+     .help = "work on at most 16 times N Canaries at once; those that wait for webhooks or metrics "
+             "do not count"},
     {.group = "Releases",
      .name = "ingress-annotations-prefix",
      .type = OPTION_IGNORED,
@@ -323,18 +324,27 @@ static void close_clients(void *arg)
     controller->api = controller->outside = NULL;
 }
 
-/* Watches never end by themselves: everything that keeps the loop alive is closed here, the lease
- * last. */
-static void on_drain(void *arg)
+/* A write that may still be applied is one of the leader's: the lease is not given back then, and
+ * the next leader waits until it runs out. */
+static void on_stopped(void *arg, bool quiet)
 {
     struct controller *controller = arg;
-    log_info("draining", NULL, "stopping: no new step is begun");
     engine_free(controller->engine);
     controller->engine = NULL;
-    if (controller->lease)
+    if (controller->lease && quiet)
         lease_release(controller->lease, close_clients, controller);
     else
         close_clients(controller);
+}
+
+/* Watches never end by themselves: everything that keeps the loop alive is closed from here on, the
+ * lease last. */
+static void on_drain(void *arg)
+{
+    enum { WRITES_MS = 10000 };
+    struct controller *controller = arg;
+    log_info("draining", NULL, "stopping: no new step is begun");
+    engine_stop(controller->engine, WRITES_MS, on_stopped, controller);
 }
 
 static enum err start_server(struct controller *controller, struct errinfo *ei)
@@ -430,7 +440,7 @@ static int run(struct arena *arena)
         http_server_free(controller.server);
     } else {
         fail(&ei);
-        on_drain(&controller);
+        on_stopped(&controller, true);
     }
     loop_free(controller.loop);
     return status;

@@ -22,6 +22,9 @@ struct engine_context {
     /* Asked before every write: a process that is not the leader writes nothing. */
     bool (*may_write)(void *arg);
     void *may_write_arg;
+    int writes; /* sent and not answered yet */
+    /* Called when that becomes 0. */
+    void (*wrote)(void *arg);
 };
 
 #endif

@@ -36,6 +36,10 @@ struct engine {
     bool leads;
     bool (*is_leader)(void *arg);
     void *arg;
+    /* of engine_stop() */
+    void (*stopped)(void *arg, bool quiet);
+    void *stopped_arg;
+    struct timer *stop_timer;
 };
 
 static void free_key(struct lh_entry *entry)
@@ -46,7 +50,8 @@ static void free_key(struct lh_entry *entry)
 static bool may_write(void *arg)
 {
     const struct engine *engine = arg;
-    return engine->leads && (!engine->is_leader || engine->is_leader(engine->arg));
+    return engine->leads && !engine->stopped &&
+           (!engine->is_leader || engine->is_leader(engine->arg));
 }
 
 /* --- the queue
@@ -97,7 +102,8 @@ static void pump(void *arg)
 {
     struct engine *engine = arg;
     engine->pump_timer = NULL;
-    while (anybody_queued(engine) && engine->running < engine->max_runs && engine->leads) {
+    while (anybody_queued(engine) && engine->running < engine->max_runs && engine->leads &&
+           !engine->stopped) {
         struct queue *queue = engine->going_on.first ? &engine->going_on : &engine->waiting;
         struct care *care = queue->first;
         queue_remove(queue, care);
@@ -201,6 +207,35 @@ static void on_change(void *arg, const struct kube_resource *resource, const str
  * ---------------------------------------------------------------------------------------------------
  */
 
+static void end_stop(void *arg)
+{
+    struct engine *engine = arg;
+    engine->stop_timer = NULL;
+    if (engine->context.writes > 0)
+        log_warn("stopping_unquiet", NULL, "writes are not answered; they may still be applied",
+                 LOG_INT("writes", engine->context.writes));
+    engine->stopped(engine->stopped_arg, engine->context.writes == 0);
+}
+
+/* From the loop: whoever wrote goes on to use what done may free. */
+static void on_wrote(void *arg)
+{
+    struct engine *engine = arg;
+    if (!engine->stop_timer)
+        return;
+    timer_stop(engine->stop_timer);
+    engine->stop_timer = timer_start(engine->context.loop, 0, 0, end_stop, engine);
+}
+
+void engine_stop(struct engine *engine, int64_t max_ms, void (*done)(void *arg, bool quiet),
+                 void *arg)
+{
+    engine->stopped = done;
+    engine->stopped_arg = arg;
+    engine->stop_timer = timer_start(engine->context.loop, engine->context.writes > 0 ? max_ms : 0,
+                                     0, end_stop, engine);
+}
+
 struct engine *engine_new(const struct engine_options *options)
 {
     struct engine *engine = heap_alloc(sizeof(*engine));
@@ -211,7 +246,8 @@ struct engine *engine_new(const struct engine_options *options)
                     .settings = options->settings,
                     .event_webhook = options->event_webhook,
                     .may_write = may_write,
-                    .may_write_arg = engine},
+                    .may_write_arg = engine,
+                    .wrote = on_wrote},
         .max_runs = options->max_runs,
         .leads = !options->is_leader,
         .is_leader = options->is_leader,
@@ -245,6 +281,8 @@ void engine_free(struct engine *engine)
     if (!engine)
         return;
     timer_stop(engine->pump_timer);
+    timer_stop(engine->stop_timer);
+    engine->stop_timer = NULL;
     watchset_free(engine->context.watches);
     struct lh_entry *entry;
     lh_foreach(engine->cares, entry)

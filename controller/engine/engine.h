@@ -26,6 +26,13 @@ struct engine;
 /* The options' pointers must outlive the engine. Begins to watch at once. */
 struct engine *engine_new(const struct engine_options *options);
 void engine_free(struct engine *engine);
+/*
+ * No run and no write begins any more. done is called once, from the loop, when every write that
+ * was sent has been answered (quiet), or after max_ms although some have not: those may still be
+ * applied. It may free the engine.
+ */
+void engine_stop(struct engine *engine, int64_t max_ms, void (*done)(void *arg, bool quiet),
+                 void *arg);
 /* Leadership was gained or lost. */
 void engine_lead(struct engine *engine, bool leads);
 /* True when the Canaries have been listed: the controller knows what there is to do. Resources that

@@ -417,9 +417,10 @@ static void a_canary_that_is_deleted_and_cannot_be_read_is_let_go(void **state)
 static enum verdict rule_let_go(struct fixture *f, struct tick *tick)
 {
     struct json_object *patch = json_own(f->arena, json_object_new_object());
+    struct json_object *to = json_copy(f->arena, tick->canary->json);
 
-    json_set(json_sub(patch, "metadata"), "finalizers", NULL);
-    plan_patch(tick, &tick_canaries, "test", "podinfo", patch);
+    json_object_object_del(json_sub(to, "metadata"), "finalizers");
+    plan_update(tick, &tick_canaries, tick->canary->json, to);
     plan_event(tick, "Normal", PHASE_Terminating, "let go");
     plan_status(tick, patch);
     plan_event(tick, "Normal", PHASE_Terminating, "never so far");

@@ -55,7 +55,11 @@ struct fixture {
     bool twin; /* a second Canary, with the same target */
     int crowd; /* Canaries c0, c1, ... before it, whose webhook and metrics never answer */
     int hangs; /* requests that got no answer */
-    const char *hook_path; /* of podinfo's webhook */
+    const char *hook_path;                /* of podinfo's webhook */
+    struct http_conn_request *held_write; /* of the status, if hold_writes */
+    bool hold_writes;
+    bool stops; /* the end waits for writes; how it ended stands in the log */
+    int stop_ms;
     bool hook_fails;
     bool no_things; /* their resource is not installed */
     bool ask_ready;
@@ -249,10 +253,22 @@ static void get_canary(void *arg, struct http_conn_request *req)
         http_reply_json(req, 200, named_canary_text(f, strrchr(http_req_path(req), '/') + 1));
 }
 
+static void on_write_gone(void *arg)
+{
+    struct fixture *f = arg;
+    note(f, "the write is cut off");
+    f->held_write = NULL;
+}
+
 static void patch_status(void *arg, struct http_conn_request *req)
 {
     struct fixture *f = arg;
     note(f, "write status");
+    if (f->hold_writes) {
+        f->held_write = req;
+        http_req_on_gone(req, on_write_gone, f);
+        return;
+    }
     if (tortured(f, req) || fails(f, &f->fail_writes, req))
         return;
     f->version++;
@@ -390,13 +406,8 @@ static void on_watchdog(void *arg)
     loop_drain(f->loop);
 }
 
-static void on_drain(void *arg)
+static void close_all(struct fixture *f)
 {
-    struct fixture *f = arg;
-    timer_stop(f->watchdog);
-    f->watchdog = NULL;
-    timer_stop(f->ticker);
-    f->ticker = NULL;
     if (f->ask_ready && engine_ready(f->engine))
         note(f, "ready");
     struct buf metrics;
@@ -414,6 +425,26 @@ static void on_drain(void *arg)
             http_stream_end(f->watches[i]);
     if (f->held)
         http_reply_json(f->held, 503, "{}");
+}
+
+static void on_stopped(void *arg, bool quiet)
+{
+    struct fixture *f = arg;
+    note(f, quiet ? "stopped" : "stopped with writes under way");
+    close_all(f);
+}
+
+static void on_drain(void *arg)
+{
+    struct fixture *f = arg;
+    timer_stop(f->watchdog);
+    f->watchdog = NULL;
+    timer_stop(f->ticker);
+    f->ticker = NULL;
+    if (f->stops)
+        engine_stop(f->engine, f->stop_ms, on_stopped, f);
+    else
+        close_all(f);
 }
 
 static bool is_leader(void *arg)

@@ -17,7 +17,10 @@
 
 /* A run that asks more often than this has rules that never have enough; ended, logged, tried again
  * later. */
-enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 5, FIRST_RETRY_MS = 500 };
+enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 8, FIRST_RETRY_MS = 500 };
+/* The first conflict is answered at once; who meets another waits, and longer each time: the status
+ * of a workload that grows changes many times a second. */
+enum { CONFLICT_PAUSE_MS = 25 };
 /* Events wake a canary at most so often in so long: an object that changes without end, or somebody
  * who fights over a route, must not keep the controller busy. */
 enum { BURST_RUNS = 50, BURST_MS = 10000 };
@@ -59,6 +62,7 @@ struct job {
     struct tick *tick;
     int64_t began; /* monotonic */
     int rounds, conflicts;
+    struct timer *pause; /* after a conflict */
     struct read_one *read;
     struct gather *gather;
     enum err asked; /* how the round ended that held no place */
@@ -102,6 +106,8 @@ struct job *job_new(const struct job_owner *owner, const char *namespace_, const
 
 static void drop_run(struct job *job)
 {
+    timer_stop(job->pause);
+    job->pause = NULL;
     read_one_cancel(job->read);
     gather_cancel(job->gather);
     perform_cancel(job->perform);
@@ -283,6 +289,14 @@ static void fail_run(struct job *job, enum err err, const struct errinfo *info)
 
 static void on_performed(void *arg, enum err err, const struct errinfo *info);
 
+static void read_again(void *arg)
+{
+    struct job *job = arg;
+    job->pause = NULL;
+    deps_forget_trees(job->deps);
+    read_canary(job);
+}
+
 /* Somebody else was first: observe and decide again at once. */
 static void run_again(struct job *job, const struct errinfo *info)
 {
@@ -291,9 +305,14 @@ static void run_again(struct job *job, const struct errinfo *info)
         return;
     }
     log_info("conflict", job->label, info->text, LOG_INT("attempt", job->conflicts));
-    deps_forget_trees(job->deps);
     job_set_state(job, JOB_READING);
-    read_canary(job);
+    if (job->conflicts == 1) {
+        read_again(job);
+        return;
+    }
+    int64_t wait = (int64_t)CONFLICT_PAUSE_MS << (job->conflicts - 2);
+    job->pause = timer_start(job->owner->context->loop, wait + backoff_random(wait / 2 + 1), 0,
+                             read_again, job);
 }
 
 /* --- the end of a plan

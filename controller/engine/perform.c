@@ -13,7 +13,7 @@ struct perform {
     struct engine_context *context;
     struct deps *deps;
     struct tick *tick;
-    const struct effect *effect; /* the one under way */
+    struct effect *effect; /* the one under way */
     perform_done_fn done;
     void *arg;
     struct kube_call *call;
@@ -83,15 +83,23 @@ static void note_phase(struct perform *perform)
         gauges_status(perform->tick->canary, phase_parse(phase));
 }
 
+static void write_ended(struct engine_context *context)
+{
+    if (--context->writes == 0)
+        context->wrote(context->may_write_arg);
+}
+
 static void on_written(void *arg, const struct kube_result *result)
 {
     struct perform *perform = arg;
-    const struct effect *effect = perform->effect;
+    struct engine_context *context = perform->context;
+    struct effect *effect = perform->effect;
     perform->call = NULL;
-    if (perform->cancelled) {
+    if (perform->cancelled) { /* and the context may be gone */
         free(perform);
         return;
     }
+    write_ended(context);
     if (result->err != ERR_OK && !already_so(effect, result)) {
         gauges_effect(effect_name(effect->kind), err_name(result->err));
         finish(perform, result->err, result->info);
@@ -111,6 +119,7 @@ static void on_written(void *arg, const struct kube_result *result)
         deps_wrote(perform->deps, effect->resource, effect->namespace_, name,
                    effect->kind == EFFECT_DELETE ? NULL : result->body);
     }
+    effect_done(effect, json_str_at(result->body, "metadata", "resourceVersion", NULL));
     perform->effect = effect->next;
     go_on(perform);
 }
@@ -146,6 +155,7 @@ static void write_effect(struct perform *perform)
     }
     if (request.resource->cluster_scoped)
         request.namespace_ = NULL;
+    perform->context->writes++;
     perform->call = kube_send(perform->context->kube, &request, on_written, perform);
 }
 
@@ -291,5 +301,6 @@ void perform_cancel(struct perform *perform)
     if (!perform)
         return;
     perform->cancelled = true;
+    write_ended(perform->context);
     kube_cancel(perform->call); /* on_written comes and frees */
 }

@@ -152,12 +152,12 @@ static enum readiness deployment_ready(struct tick *tick, const struct target_in
     return readiness;
 }
 
-static void plan_replicas(struct tick *tick, int64_t replicas)
+static void plan_replicas(struct tick *tick, const struct target_info *info, int64_t replicas)
 {
-    struct json_object *patch = edit_object(tick->arena);
+    struct json_object *to = json_copy(tick->arena, info->object);
 
-    json_set_int(json_sub(patch, "spec"), "replicas", replicas);
-    plan_patch(tick, &kube_deployments, tick->canary->namespace_, tick->canary->target.name, patch);
+    json_set_int(json_sub(to, "spec"), "replicas", replicas);
+    plan_update(tick, &kube_deployments, info->object, to);
 }
 
 /* Pods of a workload that was scaled to zero are about to go. */
@@ -184,7 +184,7 @@ static void deployment_raise_primary(struct tick *tick, const struct target_info
 static void deployment_scale_to_zero(struct tick *tick, const struct target_info *info)
 {
     if (!info->at_zero)
-        plan_replicas(tick, 0);
+        plan_replicas(tick, info, 0);
 }
 
 static void deployment_scale_from_zero(struct tick *tick, const struct target_info *info,
@@ -193,7 +193,7 @@ static void deployment_scale_from_zero(struct tick *tick, const struct target_in
     int64_t primary = json_int_at(info->primary, 1, "spec", "replicas", NULL);
 
     if (info->at_zero)
-        plan_replicas(tick, replicas > 0 ? replicas : primary > 0 ? primary : 1);
+        plan_replicas(tick, info, replicas > 0 ? replicas : primary > 0 ? primary : 1);
 }
 
 static bool deployment_serves(const struct target_info *info, enum side side)
@@ -209,7 +209,7 @@ static void deployment_restore(struct tick *tick, const struct target_info *info
                                      : 1;
 
     if (json_int_at(info->object, 1, "spec", "replicas", NULL) < least)
-        plan_replicas(tick, least);
+        plan_replicas(tick, info, least);
 }
 
 static enum verdict deployment_promote(struct tick *tick, const struct target_info *info)

@@ -136,6 +136,10 @@ static void test_scale(void **state)
         struct fixture f = fixture_new(NULL);
         struct target_info info = {
             .at_zero = cases[i].target == 0,
+            .object = fixture_json(
+                f.arena,
+                arena_printf(f.arena, "{'metadata':{'resourceVersion':'7'},'spec':{'replicas':%d}}",
+                             cases[i].target)),
             .primary = fixture_json(
                 f.arena, arena_printf(f.arena, "{'spec':{'replicas':%d}}", cases[i].primary)),
         };
@@ -150,7 +154,10 @@ static void test_scale(void **state)
             assert_int_equal(f.tick->plan->count, *want ? 1 : 0);
             if (*want)
                 assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
-                                    arena_printf(f.arena, "{'spec':{'replicas':%s}}", want));
+                                    arena_printf(f.arena,
+                                                 "{'metadata':{'resourceVersion':'7'},"
+                                                 "'spec':{'replicas':%s}}",
+                                                 want));
         }
         fixture_end(&f);
     }
@@ -278,7 +285,10 @@ static void test_restore(void **state)
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
         f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
-        info.object = fixture_json(f.arena, arena_printf(f.arena, "{'spec':%s}", cases[i].target));
+        info.object = fixture_json(
+            f.arena,
+            arena_printf(f.arena, "{'metadata':{'name':'podinfo','namespace':'test'},'spec':%s}",
+                         cases[i].target));
         info.at_zero = json_int_at(info.object, 1, "spec", "replicas", NULL) == 0;
         if (cases[i].primary)
             info.primary =

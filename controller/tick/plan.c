@@ -30,6 +30,21 @@ static struct effect *add_write(struct tick *tick, enum effect_kind kind,
     return effect;
 }
 
+static bool same_object(const struct effect *a, const struct effect *b)
+{
+    return a->resource && b->resource && strcmp(a->resource->group, b->resource->group) == 0 &&
+           strcmp(a->resource->plural, b->resource->plural) == 0 &&
+           strcmp(a->namespace_, b->namespace_) == 0 && strcmp(a->name, b->name) == 0;
+}
+
+void effect_done(struct effect *effect, const char *version)
+{
+    for (struct effect *later = effect->next; version && later; later = later->next) {
+        if (same_object(later, effect) && json_at(later->body, "metadata", "resourceVersion", NULL))
+            json_set_str(json_sub(later->body, "metadata"), "resourceVersion", version);
+    }
+}
+
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  struct json_object *body)
 {
@@ -51,12 +66,6 @@ bool plan_update(struct tick *tick, const struct kube_resource *resource, struct
     add_write(tick, EFFECT_PATCH, resource, json_str_at(from, "metadata", "namespace", NULL),
               json_str_at(from, "metadata", "name", NULL), patch);
     return true;
-}
-
-void plan_patch(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
-                const char *name, struct json_object *body)
-{
-    add_write(tick, EFFECT_PATCH, resource, namespace_, name, body);
 }
 
 void plan_delete(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
@@ -87,7 +96,11 @@ void plan_replace(struct tick *tick, const struct kube_resource *resource, struc
 
 void plan_status(struct tick *tick, struct json_object *patch)
 {
-    add_effect(tick, EFFECT_STATUS)->body = patch;
+    const struct canary *canary = tick->canary;
+
+    if (canary->resource_version && *canary->resource_version)
+        json_set_str(json_sub(patch, "metadata"), "resourceVersion", canary->resource_version);
+    add_write(tick, EFFECT_STATUS, &tick_canaries, canary->namespace_, canary->name, patch);
 }
 
 void plan_event(struct tick *tick, const char *type, enum phase phase, const char *fmt, ...)

@@ -49,7 +49,10 @@ static void test_every_kind_of_effect_in_order(void **state)
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
 
     plan_create(tick, &services, "test", parse(arena, "{\"metadata\":{\"name\":\"a\"}}"));
-    plan_patch(tick, &deployments, "test", "b", parse(arena, "{\"spec\":{\"replicas\":0}}"));
+    plan_update(tick, &deployments,
+                parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"}}"),
+                parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"},"
+                             "\"spec\":{\"replicas\":0}}"));
     plan_delete(tick, &configmaps, "test", "c");
     plan_event(tick, "Normal", PHASE_Waiting, "Advance %s", "podinfo");
     plan_alert(tick, "info", true, "hello");
@@ -97,11 +100,37 @@ static void test_update_patches_only_what_differs(void **state)
     assert_string_equal(plan_print(tick), "again never\n");
 }
 
+/* What a plan writes twice counts on its own first write. */
+static void test_later_effects_count_on_what_the_plan_has_written(void **state)
+{
+    struct arena *arena = *state;
+    struct canary seen = canary;
+    seen.resource_version = "7";
+    struct tick *tick = tick_new(arena, &seen, &settings, 0, true);
+    struct json_object *from =
+        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"podinfo\","
+                     "\"resourceVersion\":\"7\"}}");
+    struct json_object *to = json_copy(arena, from);
+
+    json_set_int(json_sub(to, "spec"), "n", 2);
+    plan_update(tick, &tick_canaries, from, to);
+    plan_update(tick, &deployments, from, to);
+    plan_status(tick, parse(arena, "{\"status\":{\"phase\":\"Waiting\"}}"));
+    struct effect *first = tick->plan->first;
+    struct json_object *status = first->next->next->body;
+    assert_string_equal(json_str_at(status, "metadata", "resourceVersion", NULL), "7");
+    effect_done(first, "8");
+    assert_string_equal(json_str_at(status, "metadata", "resourceVersion", NULL), "8");
+    assert_string_equal(json_str_at(first->next->body, "metadata", "resourceVersion", NULL), "7");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_kind_of_effect_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_update_patches_only_what_differs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_later_effects_count_on_what_the_plan_has_written,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,8 +161,8 @@ enum effect_kind {
                     * metadata.resourceVersion in it when  the rule relied on what it read */
     EFFECT_DELETE, /* resource, namespace, name; body: DeleteOptions or NULL. Already gone is fine.
                     */
-    EFFECT_STATUS, /* body: {"status": ...}, a patch of the Canary's status subresource without a
-                    * precondition: it says what the effects before it have done */
+    EFFECT_STATUS, /* body: {"status": ...}, a patch of the Canary's status subresource, with the
+                    * resourceVersion that the rules have seen */
     EFFECT_EVENT,  /* event_type, text, phase: a Kubernetes Event, a log line and the event webhooks
                     */
     EFFECT_ALERT,  /* severity, text, with_metadata */
@@ -200,6 +200,12 @@ enum again {
                      * write */
 };
 
+/*
+ * The effect was carried out and has left its object at this version: later effects of the plan on
+ * the same object count on that one, and no more on what the rules have read.
+ */
+void effect_done(struct effect *effect, const char *version);
+
 /* Writes stand before what only tells of them (events, alerts, gauges, counters, informing hooks):
  * a write that fails leaves nothing told that did not happen, and a retry tells nothing twice. */
 struct plan {
@@ -218,8 +224,6 @@ void plan_create(struct tick *tick, const struct kube_resource *resource, const 
  * nothing when equal. Returns true when an effect was planned. */
 bool plan_update(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
                  struct json_object *to);
-void plan_patch(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
-                const char *name, struct json_object *body);
 /* For what no patch may change (an immutable field): deletes `from`, just as it was read, and
  * creates `to` in its place. */
 void plan_replace(struct tick *tick, const struct kube_resource *resource, struct json_object *from,

@@ -33,17 +33,18 @@ struct state search_state(const struct search *search, uint32_t number)
 
 enum wrote { WROTE, CONFLICT };
 
-/* As the API server would. */
-static enum wrote write_step(struct model *model, struct cluster *cluster, const struct step *step)
+/* As the API server would. own: what this plan has left there before, if it has. */
+static enum wrote write_step(struct model *model, struct cluster *cluster, const struct step *step,
+                             const uint16_t *own)
 {
     uint16_t *at = &cluster->at[step->place];
+    uint16_t expects = step->expects != ABSENT && own ? *own : step->expects;
 
     if (step->kind == EFFECT_DELETE) {
         *at = ABSENT;
         return WROTE;
     }
-    if ((step->kind == EFFECT_CREATE) != (*at == ABSENT) ||
-        (step->expects != ABSENT && step->expects != *at))
+    if ((step->kind == EFFECT_CREATE) != (*at == ABSENT) || (expects != ABSENT && expects != *at))
         return CONFLICT;
     *at = objects_apply(model->objects, step->place, *at, step->patch);
     return WROTE;
@@ -79,7 +80,8 @@ static const char *tick(struct model *model, struct state *state, struct move mo
 
     const struct outcome outcome =
         ticks_outcomes(model->ticks, &facts, move.due, &count)[move.outcome];
-    bool calm = move.event == NO_EVENT;
+    bool calm = move.event == NO_EVENT, written[SLOTS] = {false};
+    uint16_t own[SLOTS];
     const char *broken = rules_decided(model, &facts, &outcome, &state->ghost);
     struct cluster happened[2] = {{{0}}, {{0}}};
     *went = 0;
@@ -92,8 +94,11 @@ static const char *tick(struct model *model, struct state *state, struct move mo
             happened[1] = state->cluster;
         }
         struct cluster before = state->cluster;
-        if (write_step(model, &state->cluster, &step) == CONFLICT)
+        if (write_step(model, &state->cluster, &step,
+                       written[step.place] ? &own[step.place] : NULL) == CONFLICT)
             return calm ? "a plan is not in conflict with itself" : NULL;
+        written[step.place] = true;
+        own[step.place] = state->cluster.at[step.place];
         broken =
             rules_step(model, &facts, &before, &state->cluster, &outcome, &step, &state->ghost);
         (*went)++;

@@ -458,6 +458,18 @@ static void check_alerts(const struct plan *plan)
     }
 }
 
+/* The version that the write has left. */
+static const char *version_after(struct world *world, const struct effect *effect)
+{
+    struct json_object *object =
+        strcmp(effect->resource->plural, "canaries") == 0
+            ? world->canary
+            : world_get(world, arena_printf(world->arena, "%s/%s", effect->resource->plural,
+                                            effect->name));
+
+    return json_str_at(object, "metadata", "resourceVersion", NULL);
+}
+
 static void apply_plan(struct world *world, const struct plan *plan)
 {
     bool told = false;
@@ -465,7 +477,7 @@ static void apply_plan(struct world *world, const struct plan *plan)
     check_alerts(plan);
 
     world->crashed = false;
-    for (const struct effect *effect = plan->first; effect; effect = effect->next) {
+    for (struct effect *effect = plan->first; effect; effect = effect->next) {
         told = told || !is_write(effect);
         if (is_write(effect) && told)
             fail_msg("a plan tells before it has written");
@@ -475,6 +487,8 @@ static void apply_plan(struct world *world, const struct plan *plan)
             return;
         }
         apply(world, effect);
+        if (is_write(effect))
+            effect_done(effect, version_after(world, effect));
     }
 }
 
