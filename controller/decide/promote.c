@@ -1,6 +1,5 @@
 /* Promotion (steps 22, 24, 25; contract/statemachine.md §8.1): the primary gets the analysed
  * revision, then the traffic, then the canary goes. */
-#include <assert.h>
 #include <string.h>
 
 #include "decide/release.h"
@@ -11,7 +10,9 @@ static enum verdict copy_to_primary(struct release *r)
 {
     const char *target = release_target(r);
 
-    assert(strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0);
+    if (strcmp(r->info.hash, r->canary->status.last_applied_spec) != 0)
+        return tick_broken(r->tick, "%s would be promoted, %s was analysed", r->info.hash,
+                           r->canary->status.last_applied_spec);
     release_say(r, "Copying %s template spec to %s-primary.%s", target, r->canary->target.name,
                 r->canary->namespace_);
     return r->target->promote(r->tick, &r->info);

@@ -148,6 +148,30 @@ static void a_failure_that_lasts_is_told_once(void **state)
     assert_true(told(f, "Going on after 3 failed tries: "));
 }
 
+/* podinfo's rules break three times. */
+static enum verdict rule_that_breaks(struct fixture *f, struct tick *tick)
+{
+    plan_a_status(f, tick);
+    if (f->broke == 3)
+        return VERDICT_STOP;
+    f->broke++;
+    tick_broken(tick, "seven is less than %d", 3);
+    return tick_broken(tick, "and more came of it");
+}
+
+static void a_rule_that_breaks_is_an_error_of_its_canary(void **state)
+{
+    struct fixture *f = *state;
+    f->rule = rule_that_breaks;
+    f->stop_after = 4;
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(f->broke, 3);
+    assert_true(told(f, "a rule broke: seven is less than 3"));
+    assert_true(told(f, "Going on after 3 failed tries: a rule broke: seven is less than 3"));
+    assert_int_equal(noted(f, "write status"), 1);
+}
+
 static void an_unreachable_api_holds_and_goes_on(void **state)
 {
     struct fixture *f = *state;
@@ -476,6 +500,7 @@ int main(void)
         CASE(after_a_conflict_the_rules_see_the_canary_as_it_is_now),
         CASE(a_failed_write_is_told_and_derived_anew),
         CASE(a_failure_that_lasts_is_told_once),
+        CASE(a_rule_that_breaks_is_an_error_of_its_canary),
         CASE(an_unreachable_api_holds_and_goes_on),
         CASE(a_canary_that_rests_has_its_gauges),
         CASE(what_is_absent_is_asked_once),

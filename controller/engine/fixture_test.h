@@ -69,7 +69,7 @@ struct fixture {
     /* what happened */
     char *log[MAX_LOG];
     int logged;
-    int decided, hooks;
+    int decided, hooks, broke;
     enum verdict (*rule)(struct fixture *f, struct tick *tick);
     int stop_after; /* decisions after which the loop ends */
     bool leads;

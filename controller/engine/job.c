@@ -406,12 +406,26 @@ static void on_gathered(void *arg, enum err err, const struct errinfo *info)
     job->owner->wants(job->owner->arg, job, true);
 }
 
+/* Its plan is worth nothing, and nobody else is concerned. */
+static void rule_broke(struct job *job)
+{
+    struct errinfo info = {0};
+    log_error("rule_broke", job->label, job->tick->broken,
+              LOG_STR("phase", phase_name(job->canary.status.phase)));
+    fail_run(job, err_set(&info, ERR_INVALID, "a rule broke: %s", job->tick->broken), &info);
+}
+
 static void decide_round(struct job *job)
 {
     struct engine_context *context = job->owner->context;
     for (;;) {
         tick_reset(job->tick);
-        if (decide(job->tick) != VERDICT_NEED_FACTS) {
+        enum verdict verdict = decide(job->tick);
+        if (job->tick->broken) {
+            rule_broke(job);
+            return;
+        }
+        if (verdict != VERDICT_NEED_FACTS) {
             perform_plan(job);
             return;
         }

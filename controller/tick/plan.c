@@ -1,5 +1,4 @@
 /* The plan of a tick: effects in the order in which they must happen. */
-#include <assert.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -50,7 +49,10 @@ void plan_create(struct tick *tick, const struct kube_resource *resource, const 
 {
     const char *name = json_str_at(body, "metadata", "name", NULL);
 
-    assert(name);
+    if (!name) {
+        tick_broken(tick, "%s without a name would be created", resource->plural);
+        return;
+    }
     add_write(tick, EFFECT_CREATE, resource, namespace_, name, body);
 }
 
@@ -164,7 +166,10 @@ void plan_why(struct tick *tick, const char *fmt, ...)
     struct effect *effect = tick->plan->first;
     va_list args;
 
-    assert(effect);
+    if (!effect) {
+        tick_broken(tick, "the reason of an effect is told before there is one");
+        return;
+    }
     while (effect->next)
         effect = effect->next;
     va_start(args, fmt);

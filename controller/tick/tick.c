@@ -1,6 +1,7 @@
 #include "tick/tick.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <string.h>
 
 const struct kube_resource tick_canaries = {
@@ -50,8 +51,20 @@ void tick_reset(struct tick *tick)
 {
     tick_follow(tick, tick->live);
     tick->needs = NULL;
+    tick->broken = NULL;
     tick->plan = ARENA_NEW(tick->arena, struct plan);
     tick->plan->last = &tick->plan->first;
+}
+
+enum verdict tick_broken(struct tick *tick, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    if (!tick->broken)
+        tick->broken = arena_vprintf(tick->arena, fmt, args);
+    va_end(args);
+    return VERDICT_STOP;
 }
 
 int64_t tick_canary_interval_ms(const struct canary *canary, const struct settings *settings)
@@ -149,11 +162,15 @@ bool need_metric(struct tick *tick, const struct metric_question *question,
 bool need_hook(struct tick *tick, int webhook_index, enum phase phase, const char *checksum,
                const struct hook_answer **out)
 {
-    assert(webhook_index >= 0 && webhook_index < tick->canary->analysis.n_webhooks);
+    *out = NULL;
+    if (webhook_index < 0 || webhook_index >= tick->canary->analysis.n_webhooks) {
+        tick_broken(tick, "webhook %d of %d is asked", webhook_index,
+                    tick->canary->analysis.n_webhooks);
+        return false;
+    }
     const char *key = arena_printf(tick->arena, "hook %d about %s", webhook_index, checksum);
     const struct fact *fact = find_fact(tick, key);
 
-    *out = NULL;
     if (fact) {
         *out = &fact->hook;
         return true;

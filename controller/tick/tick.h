@@ -67,7 +67,8 @@ struct tick {
     struct fact *facts;
     struct need *needs;
     struct plan *plan;
-    const char *kind; /* canary->target.kind, for event texts */
+    const char *kind;   /* canary->target.kind, for event texts */
+    const char *broken; /* see tick_broken(); NULL: all is well */
 };
 
 /* canary and settings must outlive the tick; the plan starts empty. Lives in the arena. */
@@ -79,6 +80,12 @@ void tick_see(struct tick *tick, const struct canary *canary);
 void tick_reset(struct tick *tick);
 /* From now on the tick is about this view of the same Canary, which must outlive it. */
 void tick_follow(struct tick *tick, const struct canary *canary);
+/*
+ * Something that a rule relies on does not hold. Rules have no assert(): one bad state must not end
+ * the process for all Canaries. What was decided is not carried out; the engine tells it as an
+ * error of this Canary and tries again later. The first sentence stays. Returns VERDICT_STOP.
+ */
+enum verdict tick_broken(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* How often a Canary is looked at: analysis.interval, not below the settings' floor; the floor
  * itself when it is being deleted, for a person waits. */
 int64_t tick_canary_interval_ms(const struct canary *canary, const struct settings *settings);

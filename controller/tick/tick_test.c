@@ -138,6 +138,24 @@ static void test_questions_share_no_answer(void **state)
         assert_false(need_metric(tick, &others[i], &answer));
 }
 
+static void test_what_cannot_be_breaks_the_tick_alone(void **state)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    const struct hook_answer *hook;
+
+    assert_false(need_hook(tick, canary.analysis.n_webhooks, PHASE_Progressing, "c1", &hook));
+    assert_string_equal(tick->broken, "webhook 2 of 2 is asked");
+    assert_null(tick->needs);
+    assert_int_equal(tick_broken(tick, "a later one"), VERDICT_STOP);
+    assert_string_equal(tick->broken, "webhook 2 of 2 is asked");
+    tick_reset(tick);
+    assert_null(tick->broken);
+    plan_create(tick, &deployments, "test", json_own(*state, json_object_new_object()));
+    assert_string_equal(tick->broken, "deployments without a name would be created");
+    assert_int_equal(tick->plan->count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +163,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_object_is_asked_for_once_and_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conflict_forgets_objects_only, setup, teardown),
         cmocka_unit_test_setup_teardown(test_questions_share_no_answer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_breaks_the_tick_alone, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,7 +235,9 @@ static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool
     for (int round = 0; round < MAX_ROUNDS; round++) {
         tick_reset(tick);
         ticks->calls++;
-        if (decide(tick) != VERDICT_NEED_FACTS)
+        enum verdict verdict = decide(tick);
+        attempt->broken = tick->broken != NULL;
+        if (verdict != VERDICT_NEED_FACTS || attempt->broken)
             return tick;
         if (!answer_needs(ticks, tick, attempt))
             return tick;

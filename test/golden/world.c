@@ -532,7 +532,10 @@ const char *world_tick(struct world *world)
         if (round == 50)
             fail_msg("the rules still miss facts after %d rounds", round);
         tick_reset(tick);
-        if (decide(tick) != VERDICT_NEED_FACTS)
+        enum verdict verdict = decide(tick);
+        if (tick->broken)
+            fail_msg("a rule broke: %s", tick->broken);
+        if (verdict != VERDICT_NEED_FACTS)
             break;
         if (!tick->needs)
             fail_msg("the rules miss facts and ask for none");
