@@ -346,12 +346,22 @@ static const char *check_status(struct model *model, const struct cluster *facts
     return NULL;
 }
 
+/* Else a write of a controller that has died arrives on what the next one has made. */
+static const char *check_version(const struct step *step)
+{
+    bool changes = step->kind == EFFECT_PATCH || step->kind == EFFECT_STATUS;
+
+    return changes && step->expects == ABSENT ? "a write names the version that was read" : NULL;
+}
+
 const char *rules_step(struct model *model, const struct cluster *facts,
                        const struct cluster *before, const struct cluster *after,
                        const struct outcome *outcome, const struct step *step, struct ghost *ghost)
 {
     const char *broken = check_consent(model, facts, before, after, outcome, step);
 
+    if (!broken)
+        broken = check_version(step);
     if (!broken && step->kind == EFFECT_STATUS)
         broken = check_about(model, facts, after, outcome, step);
     if (broken)
