@@ -14,7 +14,8 @@
 #include "router/router.h"
 
 static struct {
-    const char *kubeconfig, *master, *namespace_, *log_level, *mesh_provider, *metrics_server;
+    const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
+        *metrics_server;
     const char *selector_labels, *include_label_prefix, *event_webhook;
     const char *leader_election_namespace, *address;
     double qps;
@@ -65,11 +66,11 @@ static const struct option_row rows[] = {
      .help = "API requests that may go at once"},
     {.group = "Kubernetes",
      .name = "kubeconfig-service-mesh",
-     .type = OPTION_IGNORED,
-     .arg = "PATH",
-     .help = "accepted for Flagger's manifests; has no effect in this version: routes are written "
-             "through "
-             "--kubeconfig"},
+     .type = OPTION_STRING,
+     .at = &opt.kubeconfig_mesh,
+     .arg = "PATHS",
+     .help = "kubeconfig of the cluster of the routes; this version serves routes of the Canaries' "
+             "own cluster only, and does not start with that of another"},
     {.group = "Releases",
      .name = "mesh-provider",
      .type = OPTION_STRING,
@@ -371,6 +372,25 @@ static void start_lease(struct controller *controller)
     controller->lease = lease_new(controller->loop, controller->kube, &spec);
 }
 
+/* Routes that Flagger wrote to another cluster must not silently be written to this one. */
+static enum err check_mesh(struct arena *arena, const char *server, struct errinfo *ei)
+{
+    struct kube_config mesh;
+    struct kube_config_source source = {.kubeconfig = opt.kubeconfig_mesh,
+                                        .master = or_null(opt.master)};
+
+    if (!or_null(opt.kubeconfig_mesh))
+        return ERR_OK;
+    enum err err = kube_config_load(arena, &source, &mesh, ei);
+    if (err != ERR_OK || strcmp(mesh.server, server) == 0)
+        return err;
+    return err_set(ei, ERR_INVALID,
+                   "kubeconfig-service-mesh names %s, the Canaries are at %s: routes of another "
+                   "cluster are not served by this version; leave the option out, or stay with "
+                   "Flagger for these Canaries",
+                   mesh.server, server);
+}
+
 static int fail(const struct errinfo *ei)
 {
     log_error("start_failed", NULL, ei->text);
@@ -406,7 +426,8 @@ static int run(struct arena *arena)
     struct kube_config config;
     struct kube_config_source source = {.kubeconfig = or_null(opt.kubeconfig),
                                         .master = or_null(opt.master)};
-    if (kube_config_load(arena, &source, &config, &ei) != ERR_OK)
+    if (kube_config_load(arena, &source, &config, &ei) != ERR_OK ||
+        check_mesh(arena, config.server, &ei) != ERR_OK)
         return fail(&ei);
     struct settings settings = read_settings(arena);
     struct controller controller = {.loop = loop_new(20000)};

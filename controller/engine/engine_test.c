@@ -118,6 +118,21 @@ static void after_a_conflict_the_rules_see_the_canary_as_it_is_now(void **state)
     assert_int_equal(noted(f, "seen 11 Deployment"), 1);
 }
 
+/* As the status of a workload that grows makes them. */
+static void a_storm_of_conflicts_is_outlived(void **state)
+{
+    struct fixture *f = *state;
+    f->rule = rule_write_status;
+    f->fail_writes = 6;
+    f->fail_status = 409;
+    f->moves_on_failure = true;
+    f->stop_after = 7;
+    run_engine(f, false);
+    assert_int_equal(noted(f, "write status"), 7);
+    assert_int_equal(f->hooks, 1);
+    assert_false(told(f, ""));
+}
+
 static void a_failed_write_is_told_and_derived_anew(void **state)
 {
     struct fixture *f = *state;
@@ -498,6 +513,7 @@ int main(void)
         CASE(our_own_status_write_does_not_wake_it),
         CASE(a_conflict_decides_again_and_calls_no_hook_twice),
         CASE(after_a_conflict_the_rules_see_the_canary_as_it_is_now),
+        CASE(a_storm_of_conflicts_is_outlived),
         CASE(a_failed_write_is_told_and_derived_anew),
         CASE(a_failure_that_lasts_is_told_once),
         CASE(a_rule_that_breaks_is_an_error_of_its_canary),

@@ -50,6 +50,20 @@ END
     daemon_stop
 }
 
+@test "routes of another cluster are refused at the start, those of the same are not" {
+    nowhere
+    sed 's/127.0.0.1:1/127.0.0.1:2/' "$BATS_TEST_TMPDIR/kubeconfig" >"$BATS_TEST_TMPDIR/mesh"
+    run "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/mesh"
+    [ "$status" -eq 1 ]
+    [[ $output == *"kubeconfig-service-mesh names http://127.0.0.1:2, the Canaries are at http://127.0.0.1:1: "* ]]
+    run "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/missing"
+    [ "$status" -eq 1 ]
+    [[ $output == *"$BATS_TEST_TMPDIR/missing"* ]]
+    daemon_start "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" \
+        -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/kubeconfig"
+    daemon_stop
+}
+
 @test "without a cluster it says where it looked" {
     run env -u KUBECONFIG HOME="$BATS_TEST_TMPDIR" "$CONTROLLER" --port 0
     [ "$status" -eq 1 ]
