@@ -14,4 +14,5 @@ for name in idle busy plain; do
 done
 primaries_gone() { [[ $(k get deployments,services -o name) != *-primary* ]]; }
 eventually primaries_gone
-events | grep -q 'Terminated canary idle'
+told() { events | grep -q "Terminated canary idle"; }
+eventually told
