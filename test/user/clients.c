@@ -64,8 +64,7 @@ static void on_reply(void *arg, const struct http_result *result)
         snprintf(text, sizeof(text), "no answer: %.300s", result->info->text);
         report(request, text);
     } else if (result->err == ERR_OK && !version) {
-        snprintf(text, sizeof(text), "status %d, and no version: %.100s", result->status,
-                 result->body);
+        snprintf(text, sizeof(text), "status %d, and no version", result->status);
         report(request, text);
     } else if (result->err == ERR_OK && result->status >= 500 && strncmp(version, "bad", 3) != 0) {
         snprintf(text, sizeof(text), "status %d of version %s", result->status, version);

@@ -9,6 +9,14 @@
 #define ON(res, name)   .resource = (res), .object = (name)
 #define BAD_RATE        "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'3s'}"
 
+/* Another Canary that wants what the first one has. */
+#define TWIN(target, service)                                                                      \
+    "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'NAME-twin',"          \
+    "'namespace':'test'},'spec':{'provider':'kubernetes','targetRef':{'apiVersion':'apps/v1',"     \
+    "'kind':'Deployment','name':'" target "'},'progressDeadlineSeconds':15,"                       \
+    "'service':{'name':'" service "','port':8080,'targetPort':9898},"                              \
+    "'analysis':{'interval':'1s','threshold':2,'iterations':2}}}"
+
 const struct edit edits[] = {
     {.name = "push", .kind = EDIT_PUSH, .weight = 300, ON(&kube_deployments, "NAME")},
     {.name = "restore", .kind = EDIT_RESTORE, .weight = 110, ON(&user_canaries, "NAME")},
@@ -149,6 +157,18 @@ const struct edit edits[] = {
      .unjudged = true,
      ON(&user_canaries, "NAME")},
 
+    {.name = "twin-of-target",
+     .weight = 5,
+     .kind = EDIT_CREATE,
+     ON(&user_canaries, "NAME-twin"),
+     .text = TWIN("NAME", "NAME-twin")},
+    {.name = "twin-of-service",
+     .weight = 5,
+     .kind = EDIT_CREATE,
+     ON(&user_canaries, "NAME-twin"),
+     .text = TWIN("NAME-two", "NAME")},
+    {.name = "twin-delete", .weight = 10, .kind = EDIT_DELETE, ON(&user_canaries, "NAME-twin")},
+
     /* --- the target, its configs and its scaler */
     {.name = "replicas-two",
      .weight = 6,
@@ -172,6 +192,23 @@ const struct edit edits[] = {
      .kind = EDIT_PATCH,
      ON(&kube_deployments, "NAME"),
      .text = "{'metadata':{'labels':{'team':'five'}}}"},
+    {.name = "template-label",
+     .weight = 4,
+     .kind = EDIT_PATCH,
+     ON(&kube_deployments, "NAME"),
+     .text = "{'spec':{'template':{'metadata':{'labels':{'team':'six'}}}}}"},
+    {.name = "target-reselected",
+     .weight = 3,
+     .kind = EDIT_RECREATE,
+     ON(&kube_deployments, "NAME"),
+     .mid = true,
+     .harm = "a canary that serves loses all of its pods at once",
+     .text = "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'NAME',"
+             "'namespace':'test','labels':{'name':'NAME'}},'spec':{'replicas':1,"
+             "'selector':{'matchLabels':{'name':'NAME'}},'template':{'metadata':{'labels':{"
+             "'name':'NAME'}},'spec':{'containers':[{'name':'app','image':'demo-app:v1','ports':[{"
+             "'name':'http','containerPort':9898}],'readinessProbe':{'httpGet':{"
+             "'path':'/readyz','port':9898},'periodSeconds':1}}]}}}}"},
     {.name = "target-delete",
      .weight = 4,
      .kind = EDIT_DELETE,

@@ -55,9 +55,27 @@ static struct json_object *canary_of(const struct heal *heal)
     return view_get(heal->options.view, &user_canaries, heal->options.app->name);
 }
 
+/* A selector cannot be changed: the Deployment has to be made anew. */
+static bool is_reselected(const struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct json_object *target = view_get(o->view, &kube_deployments, o->app->name);
+    return target && !json_at(target, "spec", "selector", "matchLabels", "app", NULL);
+}
+
+/* What should not be there goes first. */
 static void put_objects(struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
+    const char *twin = user_name(o->arena, "NAME-twin", o->app->name);
+    if (view_get(o->view, &user_canaries, twin)) {
+        ask(heal, KUBE_DELETE, &user_canaries, twin, NULL);
+        return;
+    }
+    if (is_reselected(heal)) {
+        ask(heal, KUBE_DELETE, &kube_deployments, o->app->name, NULL);
+        return;
+    }
     if (o->app->configs) {
         ask(heal, KUBE_CREATE, &kube_configmaps, NULL, app_config_map(o->arena, o->app));
         ask(heal, KUBE_CREATE, &kube_secrets, NULL, app_secret(o->arena, o->app));

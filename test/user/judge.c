@@ -21,6 +21,7 @@ struct ward {
     bool harmed;
     int64_t harmed_ms, served_ms, healed_ms; /* began; serves since, 0: no; ended last */
     int64_t odd_ms;                          /* weights do not add up since; 0: they do */
+    bool left_name, left_route; /* the spec has named another Service, another provider */
     int unjudged;        /* 2: the analysis tells nothing; 1: it does from the next push on */
     const char *excused; /* image of the primary that a person chose */
 };
@@ -44,7 +45,7 @@ struct judge {
     bool controller;
     int64_t controller_ms; /* runs since */
     int64_t control_ms;    /* the control's last failure */
-    int edits_made;
+    int edits_made, moment;
     uint64_t allowed, failed, machine;
 };
 
@@ -80,7 +81,8 @@ void judge_break(struct judge *judge, const struct app *app, const char *kind, c
         (struct violation){.app = app,
                            .kind = kind,
                            .text = arena_vprintf(judge->arena, fmt, args),
-                           .edits = judge->edits_made};
+                           .edits = judge->edits_made,
+                           .moment = judge->moment};
     va_end(args);
     if (ward)
         ward->broken = true;
@@ -163,8 +165,8 @@ bool judge_says_why(const struct judge *judge, const struct app *app, int64_t si
     struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
     struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
     const char *message;
-    if (json_bool_at(canary, false, "spec", "suspend", NULL))
-        return true;
+    if (!canary || json_bool_at(canary, false, "spec", "suspend", NULL))
+        return true; /* nobody looks after it */
     for (size_t i = 0; i < json_len(conditions); i++) {
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
         const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
@@ -173,6 +175,18 @@ bool judge_says_why(const struct judge *judge, const struct app *app, int64_t si
                 return true;
     }
     return view_warned(judge->view, app->name, &message) > since_ms;
+}
+
+/* Deleting the Canary when its target is gone leaves nobody to hand over to. */
+static bool deletes_all(const struct judge *judge, const struct line *line)
+{
+    struct json_object *canary = view_get(judge->view, &user_canaries, line->app->name);
+    const char *accepted = json_str_at(canary, "status", "acceptedSpec", "targetRef", "name", NULL);
+    const char *target = accepted ? accepted : line->app->name;
+    bool deletes = line->edit->kind == EDIT_DELETE || line->edit->kind == EDIT_RECREATE;
+    return deletes && kube_resource_same(line->edit->resource, &user_canaries) &&
+           strcmp(line->edit->object, "NAME") == 0 &&
+           !view_get(judge->view, &kube_deployments, target);
 }
 
 /* --- what happens ----------------------------------------------------------------------------- */
@@ -189,17 +203,41 @@ void judge_edit(struct judge *judge, const struct line *line, int edits_made)
         ward->unjudged = 1;
     else if (line->edit->kind == EDIT_PUSH && ward->unjudged == 1)
         ward->unjudged = 0;
-    if (!line->edit->harm || (line->edit->mid && !canary_serves(judge, line->app)))
+    bool harms = line->edit->harm && (!line->edit->mid || canary_serves(judge, line->app));
+    if (!harms && !deletes_all(judge, line))
         return;
     ward->harmed = true;
     ward->harmed_ms = clock_monotonic_ms();
     ward->served_ms = 0;
 }
 
+void judge_moment(struct judge *judge, int moment)
+{
+    judge->moment = moment;
+}
+
 void judge_controller(struct judge *judge, bool runs)
 {
     judge->controller = runs;
     judge->controller_ms = clock_monotonic_ms();
+}
+
+/* What the Canary made before it was given another name or provider stays, but nobody looks after
+ * it: it goes with the Canary, and keeps the port it had. */
+static bool is_left_behind(const struct judge *judge, const struct ward *ward, bool by_route)
+{
+    struct json_object *canary = view_get(judge->view, &user_canaries, ward->app->name);
+    struct json_object *service = object_of(judge, &kube_services, "NAME-primary", ward->app);
+    struct json_object *ports = json_at(service, "spec", "ports", NULL);
+    struct json_object *backends =
+        json_at(json_elem(rules_of(judge, ward->app), 0), "backendRefs", NULL);
+    bool gone = !canary || json_at(canary, "metadata", "deletionTimestamp", NULL) ||
+                !json_at(canary, "status", "serviceName", NULL);
+    if (ward->left_name && gone)
+        return true;
+    return by_route && (ward->left_name || ward->left_route) &&
+           (gone || json_int_at(json_elem(backends, 0), 0, "port", NULL) !=
+                        json_int_at(json_elem(ports, 0), 0, "port", NULL));
 }
 
 void judge_failure(struct judge *judge, const struct failure *failure)
@@ -211,7 +249,8 @@ void judge_failure(struct judge *judge, const struct failure *failure)
     struct ward *ward = ward_of(judge, failure->app);
     if (!ward || ward->broken)
         return;
-    if (ward->harmed || failure->sent_ms < ward->healed_ms) {
+    if (ward->harmed || failure->sent_ms < ward->healed_ms ||
+        is_left_behind(judge, ward, strcmp(failure->via, "apex") != 0)) {
         judge->allowed++;
         return;
     }
@@ -228,6 +267,7 @@ void judge_failure(struct judge *judge, const struct failure *failure)
 static void look_at_pending(struct judge *judge, int64_t now)
 {
     size_t kept = 0;
+    char at[CLOCK_TEXT];
     for (size_t i = 0; i < judge->n_pending; i++) {
         const struct pending *it = &judge->pending[i];
         if (now - it->ended_ms < GRACE_MS) {
@@ -236,7 +276,8 @@ static void look_at_pending(struct judge *judge, int64_t now)
             judge->machine++;
             judge->failed--;
         } else {
-            judge_break(judge, it->ward->app, "failed", "%s", it->text);
+            judge_break(judge, it->ward->app, "failed", "%s (at %s)", it->text,
+                        clock_rfc3339_micro(clock_wall_ms() - (now - it->sent_ms), at) + 11);
         }
     }
     judge->n_pending = kept;
@@ -285,6 +326,21 @@ static void look_at_weights(struct judge *judge, struct ward *ward, int64_t now)
                     (int)worst);
 }
 
+static void look_at_names(struct judge *judge, struct ward *ward, int64_t now)
+{
+    struct json_object *canary = view_get(judge->view, &user_canaries, ward->app->name);
+    const char *name = json_str_at(canary, "status", "serviceName", NULL);
+    const char *provider = json_str_at(canary, "status", "provider", NULL);
+    if (!name || !provider)
+        return;
+    bool left_name = strcmp(name, ward->app->name) != 0;
+    bool left_route = strncmp(provider, "gatewayapi", 10) != 0;
+    if ((ward->left_name && !left_name) || (ward->left_route && !left_route))
+        ward->healed_ms = now + SETTLE_MS; /* what was left behind is taken up again */
+    ward->left_name = left_name;
+    ward->left_route = left_route;
+}
+
 static void look_at_primary(struct judge *judge, struct ward *ward)
 {
     struct json_object *primary = object_of(judge, &kube_deployments, "NAME-primary", ward->app);
@@ -313,6 +369,7 @@ void judge_look(struct judge *judge)
         struct ward *ward = &judge->wards[i];
         if (ward->broken)
             continue;
+        look_at_names(judge, ward, now);
         look_at_harm(judge, ward, now);
         look_at_weights(judge, ward, now);
         look_at_primary(judge, ward);

@@ -18,7 +18,8 @@ struct violation {
     const struct app *app; /* NULL: the controller */
     const char *kind;      /* one word: "failed", "unrepaired", "weights", "unanalysed", ... */
     const char *text;
-    int edits; /* made when it was seen */
+    int edits;  /* made when it was seen */
+    int moment; /* of the round, as judge_moment() last said */
 };
 
 struct judge;
@@ -28,6 +29,8 @@ struct judge *judge_new(struct arena *arena, const struct view *view, const stru
 void judge_add(struct judge *judge, const struct app *app);
 /* An edit is made; edits: how many before. */
 void judge_edit(struct judge *judge, const struct line *line, int edits_made);
+/* How far the round is. */
+void judge_moment(struct judge *judge, int moment);
 /* The controller does not run, or does again. */
 void judge_controller(struct judge *judge, bool runs);
 void judge_failure(struct judge *judge, const struct failure *failure);

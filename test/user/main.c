@@ -187,6 +187,7 @@ static void add_up(struct total *total, struct json_object *result)
 
 struct search {
     const char *kind;
+    int moment;
     int tried;
 };
 
@@ -194,8 +195,11 @@ static bool breaks(void *arg, const struct line *lines, size_t count)
 {
     struct search *search = arg;
     struct arena *arena = arena_new();
-    struct round_options options = {
-        .lines = lines, .n_lines = count, .kind = search->kind, .quiet = true};
+    struct round_options options = {.lines = lines,
+                                    .n_lines = count,
+                                    .kind = search->kind,
+                                    .moment = search->moment,
+                                    .quiet = true};
     struct json_object *result = run_round(arena, options);
     struct json_object *violations = json_at(result, "violations", NULL);
     bool broken = false;
@@ -250,7 +254,7 @@ static void find_shortest(struct arena *arena, struct json_object *result,
                                     json_str_at(violation, "app", NULL), kind);
     struct line *lines = arena_array(arena, LIST_MAX, sizeof(*lines));
     size_t count = lines_before(arena, result, violation, lines);
-    struct search search = {.kind = kind};
+    struct search search = {.kind = kind, .moment = (int)json_int_at(violation, 0, "moment", NULL)};
     if (!opt.no_shrink && count > 0) {
         /* Whether it comes again at all is a question of time: twice. */
         if (breaks(&search, lines, count) || breaks(&search, lines, count))

@@ -13,7 +13,8 @@ enum {
     APPS = 16,
     START_MS = 90 * 1000,
     DRAIN_MS = 15000,
-    RATE = 8, /* requests a second of each stream */
+    RATE = 8,         /* requests a second of each stream */
+    AFTER_MS = 15000, /* so long a violation is waited for that came while there were edits */
 };
 
 enum round_state { ROUND_STARTING, ROUND_EDITING, ROUND_RESTING, ROUND_HEALING, ROUND_LAST_REST };
@@ -38,6 +39,7 @@ struct round {
     struct rest *rest;
     enum round_state state;
     int64_t began_ms, looked_ms, lag_ms; /* monotonic; the longest time without a look */
+    int64_t edited_ms;                   /* the last edit was made; 0: not yet */
     int refused, waiting;
     struct json_object *list;
     const char *trouble;
@@ -143,27 +145,33 @@ static void create_namespace(struct round *round)
 
 /* --- edits ------------------------------------------------------------------------------------ */
 
-static double seconds(const struct round *round)
+/* As the controller's log has it. */
+static const char *now_text(char text[CLOCK_TEXT])
 {
-    return (double)(clock_monotonic_ms() - round->began_ms) / 1000.0;
+    enum { FROM = 11, TO = 23 };
+    clock_rfc3339_micro(clock_wall_ms(), text);
+    text[TO] = '\0';
+    return text + FROM;
 }
 
 static int on_made(void *arg, const struct line *line)
 {
+    char now[CLOCK_TEXT];
     struct round *round = arg;
     const char *text = line_text(round->arena, line);
     if (!round->options->quiet)
-        printf("%7.2f  %s\n", seconds(round), text);
+        printf("%s  %s\n", now_text(now), text);
     json_object_array_add(round->list, json_object_new_string(text));
     return (int)json_len(round->list);
 }
 
 static void on_refused(void *arg, const struct line *line, const char *text)
 {
+    char now[CLOCK_TEXT];
     struct round *round = arg;
     round->refused++;
     if (!round->options->quiet)
-        printf("%7.2f  %s: %.160s\n", seconds(round), line_text(round->arena, line), text);
+        printf("%s  %s: %.160s\n", now_text(now), line_text(round->arena, line), text);
 }
 
 static void add_track(struct round *round, const struct app *app)
@@ -206,6 +214,7 @@ static bool all_begun(struct round *round)
 
 static void step_starting(struct round *round)
 {
+    char now[CLOCK_TEXT];
     if (!all_begun(round)) {
         if (clock_monotonic_ms() - round->began_ms > START_MS)
             end_round(round, "the apps are not under care in time");
@@ -216,7 +225,7 @@ static void step_starting(struct round *round)
         add_track(round, round->apps[i]);
     add_track(round, NULL);
     if (!round->options->quiet)
-        printf("%7.2f  all are under care\n", seconds(round));
+        printf("%s  all are under care\n", now_text(now));
     round->state = ROUND_EDITING;
 }
 
@@ -233,11 +242,14 @@ static void begin_rest(struct round *round, enum round_state state)
                                                   .apps = round->apps,
                                                   .n_apps = round->n_apps,
                                                   .since_ms = last});
+    if (round->edited_ms == 0)
+        round->edited_ms = clock_monotonic_ms();
     round->state = state;
 }
 
 static void step_editing(struct round *round)
 {
+    char now[CLOCK_TEXT];
     bool done = true;
     for (size_t i = 0; i < round->n_tracks; i++) {
         track_step(round->tracks[i]);
@@ -247,12 +259,13 @@ static void step_editing(struct round *round)
     if (!done)
         return;
     if (!round->options->quiet)
-        printf("%7.2f  no more edits\n", seconds(round));
+        printf("%s  no more edits\n", now_text(now));
     begin_rest(round, ROUND_RESTING);
 }
 
 static void step_resting(struct round *round)
 {
+    char now[CLOCK_TEXT];
     rest_step(round->rest);
     if (!rest_done(round->rest))
         return;
@@ -261,7 +274,7 @@ static void step_resting(struct round *round)
         return;
     }
     if (!round->options->quiet)
-        printf("%7.2f  at rest; all is put right\n", seconds(round));
+        printf("%s  at rest; all is put right\n", now_text(now));
     for (size_t i = 0; i < round->n_apps; i++)
         round->heals[i] = heal_new(&(struct heal_options){.arena = round->arena,
                                                           .kube = round->kube,
@@ -275,6 +288,7 @@ static void step_resting(struct round *round)
 
 static void step_healing(struct round *round)
 {
+    char now[CLOCK_TEXT];
     bool done = true;
     for (size_t i = 0; i < round->n_apps; i++) {
         heal_step(round->heals[i]);
@@ -283,18 +297,23 @@ static void step_healing(struct round *round)
     if (!done)
         return;
     if (!round->options->quiet)
-        printf("%7.2f  the last version serves\n", seconds(round));
+        printf("%s  the last version serves\n", now_text(now));
     begin_rest(round, ROUND_LAST_REST);
 }
 
+/* Of a round that looks for one violation only. */
 static bool has_ended(const struct round *round)
 {
     size_t count;
+    if (!round->options->kind)
+        return false;
     const struct violation *list = judge_violations(round->judge, &count);
-    for (size_t i = 0; round->options->kind && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (strcmp(list[i].kind, round->options->kind) == 0)
             return true;
-    return false;
+    int moment = round->options->moment;
+    return (int)round->state > moment &&
+           (moment != ROUND_EDITING || clock_monotonic_ms() - round->edited_ms > AFTER_MS);
 }
 
 static void on_poll(void *arg)
@@ -315,6 +334,7 @@ static void on_poll(void *arg)
         end_round(round, what);
         return;
     }
+    judge_moment(round->judge, (int)round->state);
     judge_look(round->judge);
     if (has_ended(round))
         end_round(round, NULL);
@@ -407,6 +427,7 @@ static struct json_object *tell(struct round *round)
         json_set_str(item, "kind", list[i].kind);
         json_set_str(item, "text", list[i].text);
         json_set_int(item, "edits", list[i].edits);
+        json_set_int(item, "moment", list[i].moment);
         json_object_array_add(broken, item);
     }
     if (!round->clients)

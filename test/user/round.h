@@ -14,14 +14,17 @@ struct round_options {
     int64_t edit_ms;          /* edits by chance for so long */
     const struct line *lines; /* or these, of whose apps only there are any; NULL: by chance */
     size_t n_lines;
-    const char *kind; /* ends at the first violation of this kind; NULL: goes on */
-    bool quiet;       /* prints no line for each edit */
+    /* Ends at the first violation of this kind, or when it has not come by this moment of a round;
+     * NULL: goes on. */
+    const char *kind;
+    int moment;
+    bool quiet; /* prints no line for each edit */
 };
 
 /*
  * What happened, owned by the arena: {"trouble": sentence, or absent when the stage held, "edits",
  * "refused", "requests", "allowed", "failed", "machine", "lag_ms": numbers, "list": [line, ...] as
- * they were made, "violations": [{"app", "kind", "text", "edits"}]}.
+ * they were made, "violations": [{"app", "kind", "text", "edits", "moment"}]}.
  */
 struct json_object *round_run(struct arena *arena, const struct round_options *options);
 
