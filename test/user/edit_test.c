@@ -64,8 +64,8 @@ static void test_the_same_seed_gives_the_same_edits(void **state)
     struct arena *arena = arena_new();
     (void)state;
     for (const struct app *app = apps; app->name; app++) {
-        struct pick *one = pick_new(arena, app, 7), *same = pick_new(arena, app, 7);
-        struct pick *other = pick_new(arena, app, 8);
+        struct pick *one = pick_new(arena, app, 7, NULL), *same = pick_new(arena, app, 7, NULL);
+        struct pick *other = pick_new(arena, app, 8, NULL);
         int different = 0;
         for (int i = 0; i < 200; i++) {
             struct line a = pick_next(one, arena), b = pick_next(same, arena);
@@ -78,6 +78,20 @@ static void test_the_same_seed_gives_the_same_edits(void **state)
     arena_free(arena);
 }
 
+static void test_what_is_left_out_is_never_chosen(void **state)
+{
+    static const char *const without[] = {"push", "restore", NULL};
+    struct arena *arena = arena_new();
+    (void)state;
+    struct pick *pick = pick_new(arena, &apps[0], 7, without);
+    for (int i = 0; i < 500; i++) {
+        struct line line = pick_next(pick, arena);
+        assert_string_not_equal(line.edit->name, "push");
+        assert_string_not_equal(line.edit->name, "restore");
+    }
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +99,7 @@ int main(void)
         cmocka_unit_test(test_a_line_that_makes_no_sense_is_refused),
         cmocka_unit_test(test_every_edit_makes_its_requests),
         cmocka_unit_test(test_the_same_seed_gives_the_same_edits),
+        cmocka_unit_test(test_what_is_left_out_is_never_chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

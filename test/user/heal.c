@@ -6,7 +6,7 @@
 
 #define LAST "v9999"
 
-enum { LIMIT_MS = 90 * 1000, PAUSE_MS = 500 };
+enum { LIMIT_MS = 90 * 1000, PAUSE_MS = 500, ANEW_MS = 15000 };
 
 enum heal_state { HEAL_OBJECTS, HEAL_CANARY, HEAL_SPEC, HEAL_TARGET, HEAL_WATCHING, HEAL_DONE };
 
@@ -15,6 +15,7 @@ struct heal {
     enum heal_state state;
     int64_t began_ms, next_ms;
     int waiting; /* answers that are to come */
+    bool anew;   /* the Canary was deleted, to begin anew */
 };
 
 struct heal *heal_new(const struct heal_options *options)
@@ -133,6 +134,23 @@ static bool has_arrived(const struct heal *heal)
            clients_all_get(o->clients, o->app, LAST);
 }
 
+/*
+ * A primary that somebody has deleted is only made from what was promoted, which nobody has any
+ * more once the target holds another revision: the Canary has to be made anew, as its Warning says.
+ */
+static bool begin_anew(struct heal *heal, int64_t now)
+{
+    const struct heal_options *o = &heal->options;
+    const char *primary = user_name(o->arena, "NAME-primary", o->app->name);
+    if (heal->anew || now - heal->began_ms < ANEW_MS ||
+        view_get(o->view, &kube_deployments, primary))
+        return false;
+    heal->anew = true;
+    ask(heal, KUBE_DELETE, &user_canaries, o->app->name, NULL);
+    heal->state = HEAL_CANARY;
+    return true;
+}
+
 static void tell_lost(struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
@@ -165,7 +183,7 @@ void heal_step(struct heal *heal)
         tell_lost(heal);
         heal->state = HEAL_DONE;
     } else if (heal->state == HEAL_WATCHING) {
-        if (has_arrived(heal))
+        if (!begin_anew(heal, now) && has_arrived(heal))
             heal->state = HEAL_DONE;
     } else {
         steps[heal->state](heal);

@@ -21,7 +21,7 @@
 enum { RESULT_MAX = 16 * 1024 * 1024, LIST_MAX = 4096 };
 
 static struct {
-    const char *programs, *crds, *directory, *replay;
+    const char *programs, *crds, *directory, *replay, *without;
     int64_t seed, round_ms, tries;
     double minutes;
     bool list, quiet, no_shrink;
@@ -53,6 +53,11 @@ static const struct option_row rows[] = {
      .at = &opt.replay,
      .arg = "FILE",
      .help = "makes the edits of a file instead, one a line"},
+    {.name = "without",
+     .type = OPTION_STRING,
+     .at = &opt.without,
+     .arg = "EDIT,...",
+     .help = "edits that are left out"},
     {.name = "list",
      .type = OPTION_BOOL,
      .at = &opt.list,

@@ -4,6 +4,7 @@
 
 struct pick {
     const struct app *app;
+    const char *const *without;
     uint64_t state;
     int version;
 };
@@ -22,10 +23,11 @@ static int below(struct pick *pick, int n)
     return (int)(next(pick) % (uint64_t)n);
 }
 
-struct pick *pick_new(struct arena *arena, const struct app *app, uint64_t seed)
+struct pick *pick_new(struct arena *arena, const struct app *app, uint64_t seed,
+                      const char *const *without)
 {
     struct pick *pick = ARENA_NEW(arena, struct pick);
-    *pick = (struct pick){.app = app, .state = seed, .version = 1};
+    *pick = (struct pick){.app = app, .without = without, .state = seed, .version = 1};
     for (const char *c = app ? app->name : "controller"; *c; c++)
         pick->state = pick->state * 131 + (uint64_t)*c;
     return pick;
@@ -34,6 +36,9 @@ struct pick *pick_new(struct arena *arena, const struct app *app, uint64_t seed)
 static bool fits(const struct pick *pick, const struct edit *edit)
 {
     const struct app *app = pick->app;
+    for (const char *const *name = pick->without; name && *name; name++)
+        if (strcmp(*name, edit->name) == 0)
+            return false;
     switch (edit->needs) {
     case EDIT_ANY:
         return app != NULL;

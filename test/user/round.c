@@ -184,7 +184,7 @@ static void add_track(struct round *round, const struct app *app)
         .judge = round->judge,
         .stage = round->stage,
         .app = app,
-        .pick = o->lines ? NULL : pick_new(round->arena, app, o->seed),
+        .pick = o->lines ? NULL : pick_new(round->arena, app, o->seed, o->without),
         .lines = o->lines,
         .n_lines = o->n_lines,
         .until_ms = o->lines ? 0 : clock_monotonic_ms() + o->edit_ms,

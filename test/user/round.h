@@ -11,8 +11,9 @@
 struct round_options {
     struct stage_options stage;
     uint64_t seed;
-    int64_t edit_ms;          /* edits by chance for so long */
-    const struct line *lines; /* or these, of whose apps only there are any; NULL: by chance */
+    int64_t edit_ms;            /* edits by chance for so long */
+    const char *const *without; /* edits that are not chosen; NULL: none */
+    const struct line *lines;   /* or these, of whose apps only there are any; NULL: by chance */
     size_t n_lines;
     /* Ends at the first violation of this kind, or when it has not come by this moment of a round;
      * NULL: goes on. */
