@@ -156,15 +156,15 @@ static void tell_lost(struct heal *heal)
     const struct heal_options *o = &heal->options;
     struct json_object *canary = canary_of(heal);
     struct json_object *status = json_copy(o->arena, json_at(canary, "status", NULL));
-    const char *message;
-    int64_t warned = view_warned(o->view, o->app->name, &message);
+    const struct warning *warning = view_warning(o->view, o->app->name);
     if (status)
         json_object_object_del(status, "acceptedSpec");
     judge_break(o->judge, o->app, "lost",
                 "%d s after all was put right, the last version does not serve; last Warning "
                 "(%d s ago): %s; status %s",
-                LIMIT_MS / 1000, (int)((clock_monotonic_ms() - warned) / 1000), message,
-                json_text(o->arena, status));
+                LIMIT_MS / 1000,
+                warning ? (int)((clock_monotonic_ms() - warning->at_ms) / 1000) : -1,
+                warning ? warning->message : "none", json_text(o->arena, status));
 }
 
 void heal_step(struct heal *heal)

@@ -164,7 +164,6 @@ bool judge_says_why(const struct judge *judge, const struct app *app, int64_t si
     static const char *const standing[] = {"Accepted", "Approved", "Reverted", "Suspended"};
     struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
     struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
-    const char *message;
     if (!canary || json_bool_at(canary, false, "spec", "suspend", NULL))
         return true; /* nobody looks after it */
     for (size_t i = 0; i < json_len(conditions); i++) {
@@ -174,7 +173,10 @@ bool judge_says_why(const struct judge *judge, const struct app *app, int64_t si
             if (strcmp(type, standing[k]) == 0 && strcmp(status, "False") == 0)
                 return true;
     }
-    return view_warned(judge->view, app->name, &message) > since_ms;
+    /* A Warning is told once; a failed check, at every check. */
+    const struct warning *warning = view_warning(judge->view, app->name);
+    return warning && (warning->at_ms > since_ms ||
+                       (warning->last && strncmp(warning->message, "Halt", 4) != 0));
 }
 
 /* Deleting the Canary when its target is gone leaves nobody to hand over to. */

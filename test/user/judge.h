@@ -50,7 +50,8 @@ uint64_t judge_failed(const struct judge *judge);
 /* Requests that failed together with those of the app that nobody edits. */
 uint64_t judge_machine(const struct judge *judge);
 
-/* Whether somebody is told what the release waits for: a condition, or a Warning since then. */
+/* Whether somebody is told what the release waits for: a condition, or a Warning since then or as
+ * the last that was said. */
 bool judge_says_why(const struct judge *judge, const struct app *app, int64_t since_ms);
 
 #endif

@@ -6,19 +6,13 @@
 
 #include "base/clock.h"
 
-enum { KINDS = 5, MESSAGE = 300 };
+enum { KINDS = 5 };
 
 struct shelf {
     const struct kube_resource *resource;
     struct watch *watch;
     struct json_object **items;
     size_t count, capacity;
-};
-
-struct warning {
-    char *canary;
-    int64_t at_ms;
-    char message[MESSAGE];
 };
 
 struct view {
@@ -72,24 +66,31 @@ static void on_object(void *arg, enum watch_event event, struct json_object *obj
         drop(shelf, object);
 }
 
+static struct warning *warning_of(struct view *view, const char *canary)
+{
+    for (size_t i = 0; i < view->n_warnings; i++)
+        if (strcmp(view->warnings[i].canary, canary) == 0)
+            return &view->warnings[i];
+    view->warnings = heap_grow(view->warnings, (view->n_warnings + 1) * sizeof(*view->warnings));
+    struct warning *warning = &view->warnings[view->n_warnings++];
+    *warning = (struct warning){.canary = heap_strdup(canary)};
+    return warning;
+}
+
 static void on_event(void *arg, enum watch_event event, struct json_object *object)
 {
     struct view *view = arg;
     const char *type = json_str_at(object, "type", NULL);
     const char *about = json_str_at(object, "involvedObject", "name", NULL);
     const char *message = json_str_at(object, "message", NULL);
-    if (event != WATCH_PUT || !type || strcmp(type, "Warning") != 0 || !about || !message)
+    if (event != WATCH_PUT || !type || !about || !message)
         return;
-    size_t i = 0;
-    while (i < view->n_warnings && strcmp(view->warnings[i].canary, about) != 0)
-        i++;
-    if (i == view->n_warnings) {
-        view->warnings =
-            heap_grow(view->warnings, (view->n_warnings + 1) * sizeof(*view->warnings));
-        view->warnings[view->n_warnings++] = (struct warning){.canary = heap_strdup(about)};
-    }
-    view->warnings[i].at_ms = clock_monotonic_ms();
-    snprintf(view->warnings[i].message, MESSAGE, "%s", message);
+    struct warning *warning = warning_of(view, about);
+    warning->last = strcmp(type, "Warning") == 0;
+    if (!warning->last)
+        return;
+    warning->at_ms = clock_monotonic_ms();
+    snprintf(warning->message, sizeof(warning->message), "%s", message);
 }
 
 struct view *view_new(struct loop *loop, struct kube_client *kube)
@@ -159,13 +160,10 @@ size_t view_ready(const struct view *view, const char *service)
     return count;
 }
 
-int64_t view_warned(const struct view *view, const char *canary, const char **message)
+const struct warning *view_warning(const struct view *view, const char *canary)
 {
     for (size_t i = 0; i < view->n_warnings; i++)
-        if (strcmp(view->warnings[i].canary, canary) == 0) {
-            *message = view->warnings[i].message;
-            return view->warnings[i].at_ms;
-        }
-    *message = "";
-    return 0;
+        if (strcmp(view->warnings[i].canary, canary) == 0)
+            return &view->warnings[i];
+    return NULL;
 }

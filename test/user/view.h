@@ -19,8 +19,14 @@ struct json_object *view_get(const struct view *view, const struct kube_resource
                              const char *name);
 /* Ready pods that a Service leads to. */
 size_t view_ready(const struct view *view, const char *service);
-/* When the last Warning event about the Canary came, monotonic; 0: none did. *message: what it
- * says. */
-int64_t view_warned(const struct view *view, const char *canary, const char **message);
+/* The last Warning event about the Canary; at_ms 0: there was none. */
+struct warning {
+    char *canary;
+    int64_t at_ms; /* monotonic, when it came */
+    bool last;     /* and no other event since */
+    char message[300];
+};
+/* NULL: no event about it has come. */
+const struct warning *view_warning(const struct view *view, const char *canary);
 
 #endif
