@@ -129,7 +129,8 @@ struct json_object *app_container(struct arena *arena, const struct app *app, co
     struct json_object *out =
         user_json(arena,
                   "{'name':'app','ports':[{'name':'http','containerPort':9898}],"
-                  "'readinessProbe':{'httpGet':{'path':'/readyz','port':9898},'periodSeconds':1}}",
+                  "'readinessProbe':{'httpGet':{'path':'/readyz','port':9898},'periodSeconds':1},"
+                  "'lifecycle':{'preStop':{'sleep':{'seconds':1}}}}",
                   app->name, NULL);
     json_set_str(out, "image", arena_printf(arena, "demo-app:%s", version));
     if (stuck)

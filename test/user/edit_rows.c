@@ -139,7 +139,7 @@ const struct edit edits[] = {
     {.name = "nonsense-regex",
      .weight = 4,
      .needs = EDIT_GATEWAY,
-     SERVICE("{'match':[{'headers':{'x-a':{'regex':'('}}}]}")},
+     SERVICE("{'match':[{'uri':{'prefix':'/'}},{'headers':{'x-a':{'regex':'('}}}]}")},
     {.name = "nonsense-cookie",
      .weight = 4,
      ANALYSIS("{'sessionAffinity':{'cookieName':'a b;c'}}")},

@@ -362,7 +362,10 @@ static void go_on(struct total *total)
     total->first_seed = seed;
     do {
         struct arena *arena = arena_new();
-        struct round_options options = {.seed = seed, .edit_ms = opt.round_ms, .quiet = opt.quiet};
+        struct round_options options = {.seed = seed,
+                                        .edit_ms = opt.round_ms,
+                                        .quiet = opt.quiet,
+                                        .without = option_split(arena, opt.without)};
         struct json_object *result = run_round(arena, options);
         add_up(total, result);
         tell_round(arena, seed, result);

@@ -16,7 +16,6 @@
 
 enum {
     EAGER_PROBE_MS = 150, /* until the first success */
-    LEAVE_MS = 250,       /* between leaving the Services and TERM */
     CRASH_AFTER_MS = 300, /* of a simulated pod that crashes */
     MAX_BACKOFF_MS = 30 * 1000,
     STEADY_MS = 60 * 1000, /* a run so long ends the back-off */
@@ -270,7 +269,7 @@ static void pod_stop(struct pod *pod)
     forget_probe(pod);
     timer_stop(pod->timer);
     set_state(pod, POD_STOPPING, NULL, NULL);
-    pod->timer = timer_start(pod->pods->cluster->loop, LEAVE_MS, 0, on_left, pod);
+    pod->timer = timer_start(pod->pods->cluster->loop, pod->spec.leave_ms, 0, on_left, pod);
 }
 
 /* ---- runs ---- */

@@ -10,7 +10,7 @@
 #define NEVER_READY "sandbox.flagger.app/never-ready"
 #define CRASH       "sandbox.flagger.app/crash"
 
-enum { APP_PORT = 9898, READY_AFTER_MS = 100 };
+enum { APP_PORT = 9898, READY_AFTER_MS = 100, LEAVE_MS = 250 };
 
 int podspec_port(struct json_object *pod, struct json_object *port)
 {
@@ -80,6 +80,9 @@ enum err podspec_read(struct json_object *pod, struct podspec *out, struct errin
                             .never_ready = is_true(pod, NEVER_READY),
                             .crash = is_true(pod, CRASH)};
     out->grace_ms = 1000 * json_int_at(pod, 30, "spec", "terminationGracePeriodSeconds", NULL);
+    int64_t sleep_s =
+        json_int_at(out->container, 0, "lifecycle", "preStop", "sleep", "seconds", NULL);
+    out->leave_ms = sleep_s > 0 ? 1000 * sleep_s : LEAVE_MS;
     struct json_object *ports = json_at(out->container, "ports", NULL);
     if (json_len(ports) > 0)
         out->port = (int)json_int_at(json_elem(ports, 0), APP_PORT, "containerPort", NULL);

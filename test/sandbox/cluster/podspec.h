@@ -16,6 +16,7 @@ struct podspec {
     struct json_object *probe_headers; /* [{name, value}], may be NULL */
     int64_t initial_delay_ms, period_ms, timeout_ms;
     int64_t failures, successes; /* thresholds */
+    int64_t leave_ms;            /* between leaving the Services and TERM: preStop.sleep */
     int64_t grace_ms;            /* between TERM and KILL */
     /* simulated pods */
     int64_t ready_after_ms;

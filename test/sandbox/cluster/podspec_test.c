@@ -54,6 +54,28 @@ static void reads(void **state)
     }
 }
 
+static void sleeps(void **state)
+{
+    static const struct {
+        const char *pod;
+        int64_t leave_ms;
+    } cases[] = {
+        {"{\"spec\":{\"containers\":[{\"image\":\"demo-app:1\"}]}}", 250},
+        {"{\"spec\":{\"containers\":[{\"image\":\"demo-app:1\",\"lifecycle\":{\"preStop\":{"
+         "\"sleep\":{\"seconds\":2}}}}]}}",
+         2000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *pod = json_tokener_parse(cases[i].pod);
+        struct podspec spec;
+        struct errinfo ei;
+        assert_int_equal(podspec_read(pod, &spec, &ei), ERR_OK);
+        assert_int_equal(spec.leave_ms, cases[i].leave_ms);
+        json_object_put(pod);
+    }
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -68,6 +90,7 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(sleeps),
+                                       cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
