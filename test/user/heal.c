@@ -69,10 +69,8 @@ static void put_objects(struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
     const char *twin = user_name(o->arena, "NAME-twin", o->app->name);
-    if (view_get(o->view, &user_canaries, twin)) {
+    if (view_get(o->view, &user_canaries, twin))
         ask(heal, KUBE_DELETE, &user_canaries, twin, NULL);
-        return;
-    }
     if (is_reselected(heal)) {
         ask(heal, KUBE_DELETE, &kube_deployments, o->app->name, NULL);
         return;

@@ -70,6 +70,23 @@ static struct ward *ward_of(const struct judge *judge, const struct app *app)
     return NULL;
 }
 
+/* For whoever looks into it. */
+static struct json_object *state_of(const struct judge *judge, const struct app *app)
+{
+    struct json_object *out = json_own(judge->arena, json_object_new_object());
+    const char *primary = user_name(judge->arena, "NAME-primary", app->name);
+    json_set(out, "canary",
+             json_copy(judge->arena, view_get(judge->view, &user_canaries, app->name)));
+    json_set(out, "route", json_copy(judge->arena, view_get(judge->view, &user_routes, app->name)));
+    json_set(out, "apex",
+             json_copy(judge->arena, view_get(judge->view, &kube_services, app->name)));
+    json_set(out, "target",
+             json_copy(judge->arena, view_get(judge->view, &kube_deployments, app->name)));
+    json_set(out, "primary",
+             json_copy(judge->arena, view_get(judge->view, &kube_deployments, primary)));
+    return out;
+}
+
 void judge_break(struct judge *judge, const struct app *app, const char *kind, const char *fmt, ...)
 {
     struct ward *ward = ward_of(judge, app);
@@ -84,8 +101,10 @@ void judge_break(struct judge *judge, const struct app *app, const char *kind, c
                            .edits = judge->edits_made,
                            .moment = judge->moment};
     va_end(args);
-    if (ward)
-        ward->broken = true;
+    if (!ward)
+        return;
+    ward->broken = true;
+    judge->violations[judge->n_violations - 1].state = state_of(judge, app);
 }
 
 /* --- what there is to see --------------------------------------------------------------------- */
@@ -188,7 +207,8 @@ static bool deletes_all(const struct judge *judge, const struct line *line)
     bool deletes = line->edit->kind == EDIT_DELETE || line->edit->kind == EDIT_RECREATE;
     return deletes && kube_resource_same(line->edit->resource, &user_canaries) &&
            strcmp(line->edit->object, "NAME") == 0 &&
-           !view_get(judge->view, &kube_deployments, target);
+           !view_get(judge->view, &kube_deployments, target) &&
+           !view_get(judge->view, &kube_deployments, line->app->name);
 }
 
 /* --- what happens ----------------------------------------------------------------------------- */

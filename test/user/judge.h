@@ -18,8 +18,9 @@ struct violation {
     const struct app *app; /* NULL: the controller */
     const char *kind;      /* one word: "failed", "unrepaired", "weights", "unanalysed", ... */
     const char *text;
-    int edits;  /* made when it was seen */
-    int moment; /* of the round, as judge_moment() last said */
+    struct json_object *state; /* of its Canary and route then */
+    int edits;                 /* made when it was seen */
+    int moment;                /* of the round, as judge_moment() last said */
 };
 
 struct judge;

@@ -24,7 +24,7 @@ static struct {
     const char *programs, *crds, *directory, *replay, *without;
     int64_t seed, round_ms, tries;
     double minutes;
-    bool list, quiet, no_shrink;
+    bool list, quiet, no_shrink, keep;
 } opt;
 
 static const struct option_row rows[] = {
@@ -78,12 +78,16 @@ static const struct option_row rows[] = {
      .type = OPTION_BOOL,
      .at = &opt.quiet,
      .help = "prints rounds and violations, but no edits"},
+    {.name = "keep",
+     .type = OPTION_BOOL,
+     .at = &opt.keep,
+     .help = "leaves the logs of every round"},
     {.name = "directory",
      .type = OPTION_STRING,
      .at = &opt.directory,
      .value = "/tmp",
      .arg = "DIR",
-     .help = "where the logs and lists of rounds with violations are left"},
+     .help = "where the logs, lists and objects (`result`) of rounds with violations are left"},
     {.name = "programs",
      .type = OPTION_STRING,
      .at = &opt.programs,
@@ -297,7 +301,7 @@ static void tell_round(struct arena *arena, uint64_t seed, struct json_object *r
         fflush(stdout);
         find_shortest(arena, result, it);
     }
-    if (json_len(violations) == 0 && !trouble)
+    if (json_len(violations) == 0 && !trouble && !opt.keep)
         forget(result);
     fflush(stdout);
 }

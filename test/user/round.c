@@ -428,6 +428,7 @@ static struct json_object *tell(struct round *round)
         json_set_str(item, "text", list[i].text);
         json_set_int(item, "edits", list[i].edits);
         json_set_int(item, "moment", list[i].moment);
+        json_set(item, "state", list[i].state);
         json_object_array_add(broken, item);
     }
     if (!round->clients)
