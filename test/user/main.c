@@ -351,7 +351,6 @@ static void replay(struct total *total)
     struct arena *arena = arena_new();
     struct line *lines = arena_array(arena, LIST_MAX, sizeof(*lines));
     struct round_options options = {.lines = lines, .quiet = opt.quiet};
-    opt.no_shrink = true;
     options.n_lines = read_lines(arena, opt.replay, lines);
     struct json_object *result = run_round(arena, options);
     add_up(total, result);

@@ -401,11 +401,22 @@ void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf
     }
 }
 
-void haproxy_weights(const struct route_table *table, struct arena *arena, struct buf *out)
+/* Those with a share, or those without. */
+static void put_weights(const struct route_table *table, struct arena *arena, bool some,
+                        struct buf *out)
 {
     for (size_t i = 0; i < table->rule_count; i++)
-        for (size_t k = 0; k < table->rules[i]->backend_count; k++)
-            buf_printf(out, "set server rule.%s/s%zu weight %d\n",
-                       haproxy_rule_key(arena, table->rules[i]), k,
-                       haproxy_weight(table->rules[i], k));
+        for (size_t k = 0; k < table->rules[i]->backend_count; k++) {
+            int weight = haproxy_weight(table->rules[i], k);
+            if ((weight > 0) == some)
+                buf_printf(out, "set server rule.%s/s%zu weight %d\n",
+                           haproxy_rule_key(arena, table->rules[i]), k, weight);
+        }
+}
+
+/* HAProxy takes one after the other: no rule may be without any share in between. */
+void haproxy_weights(const struct route_table *table, struct arena *arena, struct buf *out)
+{
+    put_weights(table, arena, true, out);
+    put_weights(table, arena, false, out);
 }

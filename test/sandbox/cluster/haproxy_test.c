@@ -160,6 +160,13 @@ static void structure(void **state)
     assert_string_not_equal(before.data, after.data);
     haproxy_weights(&table, arena, &commands);
     assert_non_null(strstr(commands.data, "set server rule."));
+    /* Who gets a share comes before who loses it. */
+    assert_true(table.rules[0]->backend_count >= 2);
+    table.rules[0]->backends[0].weight = 0;
+    table.rules[0]->backends[1].weight = 100;
+    buf_clear(&commands);
+    haproxy_weights(&table, arena, &commands);
+    assert_true(strstr(commands.data, "/s1 weight 100") < strstr(commands.data, "/s0 weight 0"));
     for (size_t i = 0; i < table.rules[0]->backend_count; i++) /* none left: that is another text */
         table.rules[0]->backends[i].weight = 0;
     buf_clear(&before);
