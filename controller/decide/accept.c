@@ -171,8 +171,8 @@ static const char *refuse_whole(struct release *r)
 
 static enum verdict find_refusal(struct release *r, const char **sentence, bool *usable)
 {
-    *sentence = r->tick->mistake;
-    *usable = true;
+    *sentence = r->tick->mistake ? r->tick->mistake : r->tick->rival;
+    *usable = r->tick->mistake || !r->tick->rival;
     if (*sentence)
         return VERDICT_GO;
     *sentence = refuse_whole(r);
@@ -227,7 +227,8 @@ enum verdict accept_spec(struct release *r)
     }
     if (status_tell(r, REFUSED, REASON, sentence))
         release_warn(r, "%s", sentence);
-    if (follow_accepted(r) || (usable && !release_is_initialising(r)))
+    /* What another Canary works on is not touched by the spec that was accepted either. */
+    if (!r->tick->barred && (follow_accepted(r) || (usable && !release_is_initialising(r))))
         return VERDICT_GO;
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;

@@ -29,6 +29,7 @@ static const struct rule {
 
     {initialise_begin, IF_ACCEPTED}, /* step 7: a new Canary; do its metric servers answer? */
     {initialise_target, ALWAYS},     /* steps 3 to 5: target, primary, hash, tracked configs */
+    {handover_adopt, IF_ACCEPTED},   /* what another Canary of the target has left */
     {initialise_services, ALWAYS},   /* step 6: the Services -canary and -primary */
     {initialise_primary, ALWAYS},    /* step 9 */
     {leave_scaler, IF_ACCEPTED},     /* one that the spec no longer names */

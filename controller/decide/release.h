@@ -121,6 +121,7 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
 #define CONDITION_MEASURED   "Measured"
 #define CONDITION_CONFIGURED "Configured" /* the configs that the target needs are there */
 #define CONDITION_PRIMARY    "PrimaryFound"
+#define CONDITION_REVERTED   "Reverted" /* how far a deletion is */
 void status_forget_waits(struct release *r);
 /* STOP, told by a Warning event once and by the condition until status_untell(). */
 enum verdict status_hold(struct release *r, const char *type, const char *reason,
@@ -151,6 +152,7 @@ void status_write(struct release *r);
 enum verdict revert_canary(struct release *r);
 enum verdict accept_spec(struct release *r);
 enum verdict revert_finalizer(struct release *r);
+enum verdict handover_adopt(struct release *r);
 enum verdict accept_suspend(struct release *r);
 enum verdict accept_deadline(struct release *r);
 enum verdict accept_nothing_new(struct release *r);
@@ -217,6 +219,10 @@ enum verdict begin_scale_up(struct release *r);
 int canary_next_weight(const struct release *r, int weight);
 /* Copies the target onto the primary and enters Promoting. */
 enum verdict promote_begin(struct release *r);
+
+/* A deletion that leaves all to another Canary. GO and *done: nothing is left to do. GO: it is for
+ * this Canary to undo what it has made. late: what is waited for does not come. */
+enum verdict handover_run(struct release *r, bool late, bool *done);
 
 /* What all traffic goes back to the primary for: the reason of the condition PrimaryScaled. */
 #define CAPACITY_ROLLBACK  "RollingBack"

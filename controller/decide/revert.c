@@ -23,7 +23,6 @@
 #include "tick/edit.h"
 
 #define FINALIZER "finalizer.flagger.app"
-#define CONDITION "Reverted"
 #define SERVES    "TargetServes" /* its reason when it is True */
 
 enum { CLOCK_GRAIN_MS = 1000 }; /* of the times in a status */
@@ -72,7 +71,7 @@ static void plan_finalizer(struct tick *tick, struct json_object *canary, bool w
 
 enum verdict revert_finalizer(struct release *r)
 {
-    bool wanted = r->canary->revert_on_deletion;
+    bool wanted = r->canary->revert_on_deletion || r->tick->heir;
 
     if (has_finalizer(r->canary->json) != wanted)
         plan_finalizer(r->tick, r->canary->json, wanted);
@@ -164,7 +163,7 @@ static enum verdict wait_for_target(struct release *r)
     if (!hopeless)
         return wait(r);
     if (status_tell(
-            r, CONDITION, "TargetNotReady",
+            r, CONDITION_REVERTED, "TargetNotReady",
             arena_printf(r->tick->arena,
                          "%s is not ready to serve by itself; %s-primary.%s goes on serving. Mend "
                          "the target, or remove the finalizer " FINALIZER
@@ -202,8 +201,8 @@ static enum verdict revert_traffic(struct release *r)
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
     /* Undone by somebody: the time in which it becomes known begins anew, but not for ever. */
-    if (status_has(r, CONDITION) && !is_late(r))
-        status_tell(r, CONDITION, "Reverting", "The traffic goes to the target.");
+    if (status_has(r, CONDITION_REVERTED) && !is_late(r))
+        status_tell(r, CONDITION_REVERTED, "Reverting", "The traffic goes to the target.");
     release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
 }
@@ -223,10 +222,10 @@ static enum verdict settle(struct release *r)
         return verdict;
     if (verdict == VERDICT_STOP && !is_late(r))
         return wait(r);
-    if (status_since(r, CONDITION, SERVES, &since, &message))
+    if (status_since(r, CONDITION_REVERTED, SERVES, &since, &message))
         left -= r->tick->now_ms - since;
     else
-        status_answer(r, CONDITION, SERVES,
+        status_answer(r, CONDITION_REVERTED, SERVES,
                       arena_printf(r->tick->arena, "%s serves by itself.", release_target(r)));
     if (left <= 0)
         return VERDICT_GO;
@@ -273,9 +272,14 @@ static enum verdict revert(struct release *r)
     enum verdict verdict = r->target->find(r->tick, &r->info);
     if (verdict != VERDICT_GO)
         return verdict;
+    bool handed;
+    verdict = handover_run(r, is_late(r), &handed);
+    if (verdict != VERDICT_GO)
+        return verdict;
     /* With the target gone there is nobody to serve; one without a selector label was never taken
      * into care. */
-    if (!r->info.object || (!r->info.label && !r->target->own_services))
+    if (handed || !r->canary->revert_on_deletion || !r->info.object ||
+        (!r->info.label && !r->target->own_services))
         return let_canary_go(r);
     tell_beginning(r);
     for (size_t i = 0; verdict == VERDICT_GO && i < sizeof(steps) / sizeof(steps[0]); i++)
@@ -309,7 +313,7 @@ enum verdict revert_canary(struct release *r)
     release_again(r, AGAIN_NEVER);
     if (!r->canary->deleting || !has_finalizer(r->canary->json))
         return VERDICT_STOP;
-    if (!r->canary->revert_on_deletion)
+    if (!r->canary->revert_on_deletion && !r->tick->heir && !r->tick->barred)
         return let_canary_go(r);
     if (r->target)
         return revert(r);

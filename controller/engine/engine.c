@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/claims.h"
 #include "engine/gauges.h"
 #include "engine/job.h"
 #include "engine/outbox.h"
 #include "engine/secrets.h"
-#include "engine/targets.h"
 #include "engine/watchset.h"
 
 /* A job and its place in the queue of those that want to run. */
@@ -27,7 +27,7 @@ struct engine {
     struct engine_context context;
     struct job_owner owner;
     struct deps_index *index;
-    struct targets *targets;
+    struct claims *claims;
     struct lh_table *cares; /* "namespace/name" -> struct care; owns the keys */
     struct queue going_on;  /* runs that have waited for others, before */
     struct queue waiting;   /* runs that have not begun */
@@ -102,8 +102,9 @@ static void pump(void *arg)
 {
     struct engine *engine = arg;
     engine->pump_timer = NULL;
+    /* Nobody runs before all are known: one of them may have to wait for another. */
     while (anybody_queued(engine) && engine->running < engine->max_runs && engine->leads &&
-           !engine->stopped) {
+           !engine->stopped && watchset_synced(engine->context.watches, &tick_canaries)) {
         struct queue *queue = engine->going_on.first ? &engine->going_on : &engine->waiting;
         struct care *care = queue->first;
         queue_remove(queue, care);
@@ -188,14 +189,41 @@ static void owner_wake(void *job)
     job_wake(job);
 }
 
+static void wake_named(void *arg, const char *namespace_, const char *name)
+{
+    struct care *care = care_of(arg, namespace_, name);
+    if (care)
+        job_wake(care->job);
+}
+
+/* Who shares something with a Canary that has changed its claims may have to step back, or may
+ * begin. */
+static void on_claims(struct engine *engine, const struct seen *before, const struct seen *after)
+{
+    if (before)
+        claims_drop(engine->claims, before->claims);
+    if (after)
+        claims_add(engine->claims, after->claims);
+    if (before && after && claim_set_same(before->claims, after->claims))
+        return;
+    if (before)
+        claims_neighbours(engine->claims, before->claims, wake_named, engine);
+    if (after)
+        claims_neighbours(engine->claims, after->claims, wake_named, engine);
+}
+
 static void on_change(void *arg, const struct kube_resource *resource, const struct seen *before,
                       const struct seen *after)
 {
     struct engine *engine = arg;
     if (!before && !after) {
         deps_index_listed(engine->index, engine->context.watches, resource, owner_wake);
+        if (resource == &tick_canaries)
+            pump_soon(engine);
         return;
     }
+    if (resource == &tick_canaries)
+        on_claims(engine, before, after);
     if (resource == &tick_canaries && after && !before)
         take_care(engine, &after->digest);
     deps_index_changed(engine->index, resource, before, after, owner_hears_status, owner_wake);
@@ -256,11 +284,11 @@ struct engine *engine_new(const struct engine_options *options)
     queue_init(&engine->going_on);
     queue_init(&engine->waiting);
     engine->index = deps_index_new();
-    engine->targets = targets_new();
+    engine->claims = claims_new();
     engine->cares = lh_kchar_table_new(64, free_key);
     engine->owner = (struct job_owner){.context = &engine->context,
                                        .index = engine->index,
-                                       .targets = engine->targets,
+                                       .claims = engine->claims,
                                        .retry_ceiling_ms = options->retry_ceiling_ms,
                                        .wants = on_wants,
                                        .waits = on_leaves,
@@ -293,7 +321,7 @@ void engine_free(struct engine *engine)
     }
     lh_table_free(engine->cares);
     deps_index_free(engine->index);
-    targets_free(engine->targets);
+    claims_free(engine->claims);
     outbox_free(engine->context.outbox);
     secrets_free(engine->context.secrets);
     event_recorder_free(engine->context.events);

@@ -408,13 +408,30 @@ static void an_object_that_changes_without_end_costs_little(void **state)
     assert_true(f->version > 100);
 }
 
-static void two_canaries_of_one_target_are_told(void **state)
+static enum verdict rule_note_rival(struct fixture *f, struct tick *tick)
+{
+    note(f, "%s waits for %s, leaves to %s%s", tick->canary->name,
+         !tick->rival                          ? "nobody"
+         : strstr(tick->rival, "podinfo.test") ? "podinfo"
+                                               : "another",
+         tick->heir ? tick->heir : "nobody", tick->barred ? ", barred" : "");
+    tick->plan->again = AGAIN_NEVER;
+    return VERDICT_STOP;
+}
+
+/* Both are known before either runs; the one that has to wait is woken when the other has gone. */
+static void two_canaries_of_one_target_know_of_each_other(void **state)
 {
     struct fixture *f = *state;
     f->twin = true;
-    f->stop_after = 2;
+    f->rule = rule_note_rival;
+    f->stop_after = 3;
+    timer_start(f->loop, 300, 0, delete_it, f);
     run_engine(f, false);
-    assert_true(told(f, "is released by Canary"));
+    assert_false(f->timed_out);
+    assert_int_equal(noted(f, "podinfo waits for nobody, leaves to twin.test"), 1);
+    assert_int_equal(noted(f, "twin waits for podinfo, leaves to podinfo.test, barred"), 1);
+    assert_int_equal(noted(f, "twin waits for nobody, leaves to nobody"), 1);
 }
 
 static void a_spec_that_cannot_be_read_is_told(void **state)
@@ -533,7 +550,7 @@ int main(void)
         CASE(what_went_before_the_list_is_noticed),
         CASE(at_once_is_not_for_ever),
         CASE(an_object_that_changes_without_end_costs_little),
-        CASE(two_canaries_of_one_target_are_told),
+        CASE(two_canaries_of_one_target_know_of_each_other),
         CASE(a_spec_that_cannot_be_read_is_told),
         CASE(a_canary_that_is_deleted_needs_no_analysis),
         CASE(a_canary_that_is_deleted_and_cannot_be_read_is_let_go),

@@ -121,25 +121,25 @@ enum verdict decide(struct tick *tick)
 
 static const char *named_canary_text(struct fixture *f, const char *name)
 {
-    return arena_printf(f->arena,
-                        "{\"apiVersion\":\"flagger.app/"
-                        "v1beta1\",\"kind\":\"Canary\",\"metadata\":{\"name\":\"%s\","
-                        "\"namespace\":\"test\",\"uid\":\"u\",\"generation\":1,\"resourceVersion\":"
-                        "\"%d\"%s},\"spec\":{"
-                        "\"provider\":\"kubernetes\",\"targetRef\":{\"apiVersion\":\"apps/"
-                        "v1\",\"kind\":\"Deployment\","
-                        "\"name\":\"%s\"},\"service\":{\"port\":80},\"analysis\":{"
-                        "\"interval\":\"%s\",\"threshold\":1,"
-                        "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
-                        "127.0.0.1:%d/%s\"%s}]}},"
-                        "\"status\":{\"phase\":\"%s\"}}",
-                        name, f->version,
-                        f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
-                                      "\"finalizers\":[\"finalizer.flagger.app\"]"
-                                    : "",
-                        f->target, f->interval, http_server_port(f->server),
-                        *name == 'c' ? "hang" : f->hook_path, f->hook_fields ? f->hook_fields : "",
-                        f->phase);
+    return arena_printf(
+        f->arena,
+        "{\"apiVersion\":\"flagger.app/"
+        "v1beta1\",\"kind\":\"Canary\",\"metadata\":{\"name\":\"%s\","
+        "\"namespace\":\"test\",\"uid\":\"%s\",\"generation\":1,\"resourceVersion\":"
+        "\"%d\"%s},\"spec\":{"
+        "\"provider\":\"kubernetes\",\"targetRef\":{\"apiVersion\":\"apps/"
+        "v1\",\"kind\":\"Deployment\","
+        "\"name\":\"%s\"},\"service\":{\"port\":80},\"analysis\":{"
+        "\"interval\":\"%s\",\"threshold\":1,"
+        "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
+        "127.0.0.1:%d/%s\"%s}]}},"
+        "\"status\":{\"phase\":\"%s\"}}",
+        name, name, f->version,
+        f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
+                      "\"finalizers\":[\"finalizer.flagger.app\"]"
+                    : "",
+        f->target, f->interval, http_server_port(f->server), *name == 'c' ? "hang" : f->hook_path,
+        f->hook_fields ? f->hook_fields : "", f->phase);
 }
 
 static const char *canary_text(struct fixture *f)

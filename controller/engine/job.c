@@ -8,10 +8,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "decide/decide.h"
+#include "engine/claims.h"
 #include "engine/gather.h"
 #include "engine/gauges.h"
 #include "engine/perform.h"
-#include "engine/targets.h"
 #include "kube/backoff.h"
 #include "tick/wake.h"
 
@@ -42,7 +42,6 @@ struct job {
     char *namespace_, *name;
     char *label;  /* "name.namespace", for the log */
     char *target; /* targetRef.name once known, for the gauges */
-    char *claim;  /* its place among all targets, see engine/targets.h */
     enum job_state state;
     struct wake wake;
     bool woken; /* again, after this run */
@@ -60,6 +59,7 @@ struct job {
     struct arena *arena;
     struct canary canary;
     struct tick *tick;
+    struct rivalry rivalry;
     int64_t began; /* monotonic */
     int rounds, conflicts;
     struct timer *pause; /* after a conflict */
@@ -131,7 +131,6 @@ void job_free(struct job *job)
     drop_run(job);
     timer_stop(job->timer);
     deps_free(job->deps);
-    targets_release(job->owner->targets, job->claim, job->label);
     gauges_total(job->namespace_, -1);
     if (job->target)
         gauges_forget(job->target, job->namespace_);
@@ -139,7 +138,6 @@ void job_free(struct job *job)
     free(job->name);
     free(job->label);
     free(job->target);
-    free(job->claim);
     free(job->failed_text);
     free(job);
 }
@@ -514,32 +512,21 @@ static bool is_due(struct job *job)
                        interval_ms(job));
 }
 
-/* Notes the target; tells when another Canary releases it as well. */
-static void claim_target(struct job *job)
+/* How this Canary stands to others of the same target or Services, whose gauges would have the same
+ * labels. */
+static void judge(struct job *job, struct json_object *tree)
 {
-    const struct canary *canary = &job->canary;
-    const char *claim = arena_printf(job->arena, "%s/%s/%s", job->namespace_, canary->target.kind,
-                                     canary->target.name);
-    if (job->claim && strcmp(job->claim, claim) == 0)
+    const char *target = job->canary.target.name;
+    job->rivalry = claims_judge(job->owner->claims, job->arena, tree);
+    if (job->rivalry.rival)
         return;
-    if (job->target)
+    if (job->target && strcmp(job->target, target) != 0)
         gauges_forget(job->target, job->namespace_);
-    targets_release(job->owner->targets, job->claim, job->label);
-    free(job->claim);
-    free(job->target);
-    job->claim = heap_strdup(claim);
-    job->target = heap_strdup(canary->target.name);
-    const char *other = targets_claim(job->owner->targets, claim, job->label);
-    if (!other)
-        return;
-    log_error("target_shared", job->label, "another canary has the same target",
-              LOG_STR("target", claim), LOG_STR("other", other));
-    perform_event(job->owner->context, canary, canary->status.phase, "Warning",
-                  arena_printf(job->arena,
-                               "spec.targetRef: %s %s is released by Canary %s already; two "
-                               "Canaries of one target undo each other's work, delete one of them",
-                               canary->target.kind, canary->target.name, other),
-                  clock_wall_ms());
+    if (!job->target || strcmp(job->target, target) != 0) {
+        free(job->target);
+        job->target = heap_strdup(target);
+    }
+    gauges_canary(&job->canary); /* also of one that rests: a restart has lost them */
 }
 
 /* Once a spec: a Secret goes to whoever answers where nobody verifies who that is. */
@@ -572,8 +559,7 @@ static void start_tick(struct job *job, struct json_object *tree)
         tell_mistake(job, tree, &info);
         return;
     }
-    claim_target(job);
-    gauges_canary(&job->canary); /* also of one that rests: a restart has lost them */
+    judge(job, tree);
     warn_of_unverified_secrets(job);
     job_set_state(job, JOB_GATHERING);
     if (job->tick && generation == job->canary.generation) {
@@ -589,6 +575,9 @@ static void start_tick(struct job *job, struct json_object *tree)
         job->tick->stepped_at_ms = context->steps.at_ms;
     }
     job->tick->mistake = mistake;
+    job->tick->rival = job->rivalry.rival;
+    job->tick->barred = job->rivalry.barred;
+    job->tick->heir = job->rivalry.heir;
     decide_round(job);
 }
 

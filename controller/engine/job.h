@@ -21,7 +21,7 @@ struct job;
 struct job_owner {
     struct engine_context *context;
     struct deps_index *index;
-    struct targets *targets;
+    const struct claims *claims;
     int64_t retry_ceiling_ms; /* the longest wait after a failure */
     /* The job wants to run: call job_run() when there is room; first those that go on with a run.
      */

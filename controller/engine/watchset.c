@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "tick/tick.h"
 #include "tick/wake.h"
 
 struct entry {
@@ -27,7 +28,14 @@ static struct digest *make_seen(void *arg, struct json_object *object)
     struct seen *seen = heap_alloc(sizeof(*seen));
     memset(seen, 0, sizeof(*seen));
     seen->spec_hash = wake_spec_hash(object, entry->resource->news);
+    if (kube_resource_same(entry->resource, &tick_canaries))
+        seen->claims = claim_set_read(object);
     return &seen->digest;
+}
+
+static void free_seen(struct digest *digest)
+{
+    claim_set_free(((struct seen *)digest)->claims);
 }
 
 static struct digest *make_metadata_seen(void *arg, struct json_object *object)
@@ -90,6 +98,7 @@ void watchset_add(struct watchset *set, const struct kube_resource *resource)
                   .namespace_ = resource->cluster_scoped ? NULL : set->namespace_,
                   .metadata_only = metadata_only},
         .make = metadata_only ? make_metadata_seen : make_seen,
+        .free_extra = free_seen,
         .changed = on_changed,
         .arg = entry,
     };

@@ -6,11 +6,13 @@
 #ifndef ENGINE_WATCHSET_H
 #define ENGINE_WATCHSET_H
 
+#include "engine/claims.h"
 #include "kube/store.h"
 
 /* What is remembered of a watched object. */
 struct seen {
     struct digest digest;
+    struct claim_set *claims; /* of a Canary: what it claims */
     uint64_t spec_hash; /* of all but bookkeeping metadata and what of status is no news; 0 when
                            only metadata is watched */
 };

@@ -5,6 +5,8 @@
 #include "tick/applied.h"
 #include "tick/edit.h"
 
+#define PRIMARY "-primary"
+
 static struct config_ref *add_ref(struct tick *tick, struct config_ref **list,
                                   const struct kube_resource *resource, const char *name)
 {
@@ -291,17 +293,38 @@ void configs_rename(struct tick *tick, const struct target_info *info, struct js
 static void unname_one(struct tick *tick, void *arg, const struct kube_resource *resource,
                        struct json_object *object, const char *key)
 {
-    static const char suffix[] = "-primary";
     const char *name = json_str_at(object, key, NULL);
-    size_t len = strlen(name), tail = strlen(suffix);
+    size_t len = strlen(name), tail = strlen(PRIMARY);
 
     (void)arg;
     (void)resource;
-    if (len > tail && strcmp(name + len - tail, suffix) == 0)
+    if (len > tail && strcmp(name + len - tail, PRIMARY) == 0)
         json_set_str(object, key, arena_printf(tick->arena, "%.*s", (int)(len - tail), name));
 }
 
 void configs_unname(struct tick *tick, struct json_object *pod_spec)
 {
     visit_spec(tick, pod_spec, unname_one, NULL);
+}
+
+enum verdict configs_edit_copies(struct tick *tick, struct json_object *pod_spec,
+                                 void (*edit)(struct tick *tick,
+                                              const struct kube_resource *resource,
+                                              struct json_object *live))
+{
+    struct config_ref *refs = NULL;
+    bool known = true;
+
+    visit_spec(tick, pod_spec, collect, &refs);
+    for (const struct config_ref *ref = refs; ref; ref = ref->next) {
+        size_t len = strlen(ref->name), tail = strlen(PRIMARY);
+        struct json_object *live;
+        if (len <= tail || strcmp(ref->name + len - tail, PRIMARY) != 0)
+            continue;
+        if (!need_object(tick, ref->resource, tick->canary->namespace_, ref->name, &live))
+            known = false;
+        else if (live)
+            edit(tick, ref->resource, live);
+    }
+    return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }

@@ -20,6 +20,11 @@ struct config_ref {
 /* Fills info->configs, config_refs and missing; all NULL when tracking is off. */
 enum verdict configs_read(struct tick *tick, struct json_object *pod_spec,
                           struct target_info *info);
+/* Calls edit() for each copy that is there and that the pod spec of a primary names. */
+enum verdict configs_edit_copies(struct tick *tick, struct json_object *pod_spec,
+                                 void (*edit)(struct tick *tick,
+                                              const struct kube_resource *resource,
+                                              struct json_object *live));
 /* Creates or updates `NAME-primary` of each tracked config. */
 enum verdict configs_copy(struct tick *tick, const struct target_info *info);
 /* *same: the primary copy of each tracked config holds what the config holds now. */

@@ -54,6 +54,13 @@ struct tick {
     /* Why the spec as read cannot be read; `live` has the one that was accepted before. NULL: it
      * can. */
     const char *mistake;
+    /* Why this Canary must wait for another one that has the same target or Services (NULL: it need
+     * not); barred: nothing of what it was accepted with is its own any more. */
+    const char *rival;
+    bool barred;
+    /* Another Canary, "name.namespace", that goes on with the target when this one goes; NULL:
+     * none. */
+    const char *heir;
     const struct settings *settings;
     const char *provider; /* canary->provider or the settings' */
     /*

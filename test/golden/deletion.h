@@ -6,6 +6,22 @@
 
 enum { DELETION_TICKS = 40, DELETION_STEP_MS = 60000 };
 
+/* A release, in the middle of which its Canary is deleted. */
+struct story {
+    const char *name;
+    const char *canary;  /* patch of the Canary */
+    const char *image;   /* the new revision, NULL: deleted while it is initialised */
+    const char *metrics; /* what the metrics say */
+    const char *closed;  /* gates */
+    bool bare;           /* the kubernetes provider: no route */
+};
+extern const struct story deletion_stories[];
+extern const size_t deletion_n_stories;
+/* The story up to just before write number `until` (-1: to its end), and *writes is how many it
+ * had.
+ */
+struct world *deletion_begin(const struct story *story, int until, int *writes);
+
 /* spec.replicas of a Deployment; -1: it says nothing, or is not there. */
 int64_t deletion_replicas(struct world *w, const char *deployment);
 /* What the apex Service selects. */

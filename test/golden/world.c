@@ -523,6 +523,9 @@ const char *world_tick(struct world *world)
     struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, world->due);
     tick->stepped_at_ms = world->stepped_at_ms;
     tick->mistake = mistake;
+    tick->rival = world->rival;
+    tick->barred = world->barred;
+    tick->heir = world->heir;
     const char *known = world_checksum(world);
     world->asked = json_own(world->arena, json_object_new_array());
     world->queries = "";

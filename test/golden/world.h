@@ -23,6 +23,9 @@ struct world {
     struct json_object *asked;   /* webhooks in the order they were asked in the last tick */
     const char *about;           /* the checksum that they were asked about, "" if none was */
     struct settings settings;
+    const char *rival; /* as in struct tick: how it stands to another Canary */
+    bool barred;
+    const char *heir;
     bool drops_percent; /* the API server knows no requestMirror.percent */
     bool flaggers_crd;  /* ... nor any field of the status that Flagger does not have */
     int64_t now_ms;

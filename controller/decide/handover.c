@@ -1,0 +1,207 @@
+/*
+ * Two Canaries of one target. Which of them is refused, the engine knows before either runs
+ * (engine/claims.h); here is what happens when one of them goes: a Canary that is renamed, or made
+ * anew by a GitOps tool under another name, must not cost a request.
+ *
+ * Who goes leaves what it owns to the other as it stands: primary, copies, Services and routes lose
+ * the reference to it, so that no collector takes them, and get a mark. Nothing is scaled, nothing
+ * is routed; only a canary that has a share gives it back to the primary first, and the mesh gets
+ * its interval, for the other one begins with all traffic there. An object without owner is safe;
+ * the other one takes what is marked and has its names when it begins.
+ */
+#include <string.h>
+
+#include "decide/release.h"
+#include "target/common_configs.h"
+#include "tick/applied.h"
+#include "tick/edit.h"
+
+#define MARK     "flagger.app/handed-over-by"
+#define RETURNED "PrimaryServes" /* the reason: the canary's share went back to the primary */
+
+enum { CLOCK_GRAIN_MS = 1000 }; /* of the times in a status */
+
+typedef void (*edit_fn)(struct tick *tick, const struct kube_resource *resource,
+                        struct json_object *live);
+
+static void give(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
+{
+    if (!edit_is_owned(tick, live))
+        return;
+    struct json_object *to = edit_released(tick, live, false);
+    struct json_object *annotations = json_sub(json_sub(to, "metadata"), "annotations");
+    edit_put(tick->arena, annotations, APPLIED,
+             json_at(live, "metadata", "annotations", APPLIED, NULL));
+    json_set_str(annotations, MARK, tick->canary->name);
+    if (plan_update(tick, resource, live, to))
+        plan_why(tick, "handed over");
+}
+
+static void take(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
+{
+    if (!json_at(live, "metadata", "annotations", MARK, NULL) || edit_is_owned(tick, live))
+        return;
+    struct json_object *to = json_copy(tick->arena, live);
+    struct json_object *metadata = json_sub(to, "metadata");
+    struct json_object *owners = edit_array(tick->arena);
+    json_object_object_del(json_sub(metadata, "annotations"), MARK);
+    if (json_object_object_length(json_sub(metadata, "annotations")) == 0)
+        json_object_object_del(metadata, "annotations");
+    edit_add(owners, edit_owner_reference(tick));
+    json_set(metadata, "ownerReferences", owners);
+    if (plan_update(tick, resource, live, to))
+        plan_why(tick, "taken over");
+}
+
+/* --- all that a Canary owns
+ * --------------------------------------------------------------------------------- */
+
+/* False: the object is not known yet. */
+static bool edit_one(struct release *r, const struct kube_resource *resource, const char *name,
+                     edit_fn edit)
+{
+    struct json_object *live;
+
+    if (!need_object(r->tick, resource, r->canary->namespace_, name, &live))
+        return false;
+    if (live)
+        edit(r->tick, resource, live);
+    return true;
+}
+
+static bool edit_services(struct release *r, edit_fn edit)
+{
+    const struct canary_service *service = &r->canary->service;
+    const char *names[] = {service->name, service->primary_name, service->canary_name};
+    bool known = true;
+
+    for (int i = 0; i < 3; i++)
+        known = edit_one(r, &kube_services, names[i], edit) && known;
+    return known;
+}
+
+/* Routes have the apex Service's name. */
+static bool edit_routes(struct release *r, edit_fn edit)
+{
+    bool known = true;
+
+    if (!r->router)
+        return true;
+    for (const struct kube_resource *const *resource = r->router->resources; *resource; resource++)
+        if (!kube_resource_same(*resource, &kube_services))
+            known = edit_one(r, *resource, r->canary->service.name, edit) && known;
+    return known;
+}
+
+/* The primary, the copy of its scaler, and those of its configs. */
+static bool edit_primary(struct release *r, edit_fn edit)
+{
+    struct json_object *pods = json_at(r->info.primary, "spec", "template", "spec", NULL);
+    bool known = configs_edit_copies(r->tick, pods, edit) == VERDICT_GO;
+
+    if (r->info.primary)
+        edit(r->tick, r->target->resource, r->info.primary);
+    if (!r->scaler)
+        return known;
+    const char *scaler = arena_printf(r->tick->arena, "%s-primary", r->canary->autoscaler.name);
+    return edit_one(r, r->scaler->resource, scaler, edit) && known;
+}
+
+static enum verdict edit_all(struct release *r, edit_fn edit)
+{
+    bool known = edit_services(r, edit);
+
+    known = edit_routes(r, edit) && known;
+    known = edit_primary(r, edit) && known;
+    return known ? VERDICT_GO : VERDICT_NEED_FACTS;
+}
+
+/* --- who goes
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static enum verdict wait(struct release *r, enum again again)
+{
+    release_again(r, again);
+    return VERDICT_STOP;
+}
+
+/* The primary has all traffic, and who routes knows it. */
+static enum verdict bring_home(struct release *r)
+{
+    int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
+    const char *why, *message;
+    enum verdict verdict = r->router->weighted ? detect_routes(r) : VERDICT_GO;
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (r->weights.canary > 0 || r->weights.mirrored) {
+        if (release_ready(r, SIDE_PRIMARY, &why) != READY)
+            return wait(r, AGAIN_INTERVAL);
+        verdict = release_route(r, 0);
+        status_weight(r, 0);
+        status_answer(r, CONDITION_REVERTED, RETURNED, "All traffic goes to the primary.");
+        return verdict == VERDICT_GO ? wait(r, AGAIN_NOW) : verdict;
+    }
+    if (!status_since(r, CONDITION_REVERTED, RETURNED, &since, &message))
+        return VERDICT_GO;
+    verdict = release_settled(r);
+    if (verdict != VERDICT_GO)
+        return verdict == VERDICT_STOP ? wait(r, AGAIN_INTERVAL) : verdict;
+    left -= r->tick->now_ms - since;
+    if (left > 0)
+        release_wake(r, left);
+    return left > 0 ? VERDICT_STOP : VERDICT_GO;
+}
+
+/* Whether all of it can be left as it stands; otherwise the target is made to serve by itself. */
+static bool is_whole(const struct release *r)
+{
+    return r->info.primary && !r->target->own_services && r->router &&
+           !r->router->check(r->tick->arena, r->canary);
+}
+
+enum verdict handover_run(struct release *r, bool late, bool *done)
+{
+    bool initialised = json_at(r->canary->status.json, "lastAppliedSpec", NULL) != NULL;
+    enum verdict verdict = VERDICT_GO;
+
+    *done = false;
+    if (!r->tick->barred && (!r->tick->heir || !is_whole(r)))
+        return VERDICT_GO;
+    if (r->phase != PHASE_Terminating) {
+        status_phase(r, PHASE_Terminating);
+        release_say(r, "Terminating canary %s", release_canary(r));
+    }
+    if (!r->tick->barred && initialised)
+        verdict = bring_home(r);
+    if (verdict == VERDICT_STOP && late && !release_has_writes(r))
+        return VERDICT_GO; /* nobody to bring it home to */
+    if (verdict == VERDICT_GO)
+        verdict = edit_all(r, give);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    /* The Canary goes with a tick of its own: a status behind that may find nobody. */
+    if (release_has_writes(r) || r->status)
+        return wait(r, AGAIN_NOW);
+    if (r->tick->heir)
+        release_say(r, "Canary %s goes on with %s", r->tick->heir, release_target(r));
+    *done = true;
+    return VERDICT_GO;
+}
+
+/* --- who stays
+ * ---------------------------------------------------------------------------------------------- */
+
+/* In a tick of its own: what is taken over is then ours to repair. */
+enum verdict handover_adopt(struct release *r)
+{
+    if (!release_is_initialising(r) || r->target->own_services)
+        return VERDICT_GO;
+    enum verdict verdict = edit_all(r, take);
+    bool took = false;
+
+    for (const struct effect *e = r->tick->plan->first; e; e = e->next)
+        took |= e->why && strcmp(e->why, "taken over") == 0;
+    return verdict == VERDICT_GO && took ? wait(r, AGAIN_NOW) : verdict;
+}
