@@ -22,33 +22,6 @@ static const char *refuse_provider(struct release *r)
     return r->router->check(r->tick->arena, r->canary);
 }
 
-/*
- * The routes of another provider, or of another name, are out of reach: going on would scale down
- * who they feed. A status of Flagger does not say what its routes are made by.
- */
-static const char *refuse_move(struct release *r)
-{
-    const struct canary_status *status = &r->canary->status;
-    const char *field = r->canary->provider ? "spec.provider" : "--mesh-provider";
-
-    if (status->canary_weight == 0 || release_is_initialising(r))
-        return NULL;
-    if (status->provider ? strcmp(status->provider, r->tick->provider) != 0 : !r->router->weighted)
-        return arena_printf(r->tick->arena,
-                            "%s: changed to %s while %s routes %d %% of the traffic to the canary; "
-                            "put it back until the release is over",
-                            field, r->tick->provider,
-                            status->provider ? status->provider : "another provider",
-                            status->canary_weight);
-    if (status->service_name && strcmp(status->service_name, r->canary->service.name) != 0)
-        return arena_printf(r->tick->arena,
-                            "spec.service.name: changed from %s to %s while %d %% of the traffic "
-                            "goes to the canary by routes of the old name; put it back until the "
-                            "release is over",
-                            status->service_name, r->canary->service.name, status->canary_weight);
-    return NULL;
-}
-
 /* A target that routes by itself needs its own router, and that needs it. */
 static const char *refuse_pair(struct release *r)
 {
@@ -165,7 +138,7 @@ static const char *refuse_whole(struct release *r)
     const char *sentence = refuse_provider(r);
 
     if (!sentence)
-        sentence = refuse_move(r);
+        sentence = move_refusal(r);
     return sentence ? sentence : refuse_kinds(r);
 }
 
@@ -176,6 +149,9 @@ static enum verdict find_refusal(struct release *r, const char **sentence, bool 
     if (*sentence)
         return VERDICT_GO;
     *sentence = refuse_whole(r);
+    enum verdict verdict = *sentence ? VERDICT_GO : move_refusal_of_target(r, sentence);
+    if (verdict != VERDICT_GO)
+        return verdict;
     *usable = !*sentence;
     if (!*sentence)
         *sentence = refuse_analysis(r);

@@ -26,6 +26,7 @@ static const struct rule {
     {revert_canary, ALWAYS}, /* §9: being deleted: the target gets everything back, or hands off */
     {revert_finalizer, ALWAYS}, /* from now on a deletion waits for revert_canary */
     {accept_suspend, ALWAYS},   /* step 2 */
+    {move_target, IF_ACCEPTED}, /* another target is initialised as that of a new Canary is */
 
     {initialise_begin, IF_ACCEPTED}, /* step 7: a new Canary; do its metric servers answer? */
     {initialise_target, ALWAYS},     /* steps 3 to 5: target, primary, hash, tracked configs */

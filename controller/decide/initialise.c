@@ -10,6 +10,7 @@
 #include "decide/release.h"
 #include "router/common_services.h"
 #include "target/common_configs.h"
+#include "target/common_primary.h"
 
 enum verdict initialise_begin(struct release *r)
 {
@@ -47,10 +48,35 @@ enum verdict initialise_target(struct release *r)
     return VERDICT_GO;
 }
 
-static struct service_pods service_pods(const struct release *r)
+/*
+ * A Service may be made to select these pods. At first the primary must be ready as a whole: it
+ * takes everything over from others, who serve. Later it is the only one there is. Nobody is sent
+ * to a target without a share.
+ */
+static bool answers(void *arg, bool primary)
+{
+    struct release *r = arg;
+    const char *why;
+
+    if (!primary)
+        return r->canary->status.canary_weight == 0 || release_serves(r, SIDE_CANARY);
+    if (!r->info.primary)
+        return false;
+    return release_is_initialising(r) ? release_ready(r, SIDE_PRIMARY, &why) == READY
+                                      : release_serves(r, SIDE_PRIMARY);
+}
+
+static struct service_pods service_pods(struct release *r)
 {
     return (struct service_pods){
-        .label = r->info.label, .value = r->info.label_value, .ports = r->info.ports};
+        .label = r->info.label,
+        .value = r->info.label_value,
+        .primary_label = primary_label(r->tick, &r->info),
+        .primary_value = primary_label_value(r->tick, &r->info),
+        .ports = r->info.ports,
+        .answers = answers,
+        .arg = r,
+    };
 }
 
 enum verdict initialise_services(struct release *r)

@@ -154,6 +154,7 @@ enum verdict accept_spec(struct release *r);
 enum verdict revert_finalizer(struct release *r);
 enum verdict handover_adopt(struct release *r);
 enum verdict accept_suspend(struct release *r);
+enum verdict move_target(struct release *r);
 enum verdict accept_deadline(struct release *r);
 enum verdict accept_nothing_new(struct release *r);
 
@@ -209,6 +210,10 @@ enum verdict abtest_advance(struct release *r);
 /* target or tracked configs differ from what was applied last; step 15. */
 bool detect_changed(struct release *r);
 bool detect_configs_changed(const struct release *r);
+/* move.c: why an edit cannot be followed now, NULL: it can. Of the target and its pods' port after
+ * it is known to be of a kind that is served; NEED_FACTS or GO. */
+const char *move_refusal(struct release *r);
+enum verdict move_refusal_of_target(struct release *r, const char **sentence);
 /* The status was last written by Flagger, as far as can be told. */
 bool takeover_is_flaggers(const struct release *r);
 /* The hash of what the primary (which must exist) runs, "" when it cannot be told. */

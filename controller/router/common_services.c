@@ -8,7 +8,8 @@
 /* One Service as the spec wants it. */
 struct wanted {
     const char *name;
-    const char *selects;          /* value of the selector label */
+    bool primary;                 /* whose pods it selects */
+    const char *label, *selects;  /* selector label and its value */
     struct json_object *metadata; /* {labels, annotations} of the spec, or NULL */
 };
 
@@ -101,13 +102,12 @@ static void set_own_metadata(const struct service_pods *pods, const struct wante
     edit_disown_toolkit(json_sub(metadata, "annotations"));
 }
 
-static void set_selector(struct tick *tick, const struct service_pods *pods,
-                         const struct wanted *wanted, struct json_object *service)
+static struct json_object *selector_of(struct tick *tick, const struct wanted *wanted)
 {
     struct json_object *selector = edit_object(tick->arena);
 
-    json_set_str(selector, pods->label, wanted->selects);
-    json_set(json_sub(service, "spec"), "selector", selector);
+    json_set_str(selector, wanted->label, wanted->selects);
+    return selector;
 }
 
 static struct json_object *new_service(struct tick *tick, const struct service_pods *pods,
@@ -119,16 +119,16 @@ static struct json_object *new_service(struct tick *tick, const struct service_p
     json_set_str(spec, "type", "ClusterIP");
     if (tick->canary->service.headless)
         json_set_str(spec, "clusterIP", "None");
-    set_selector(tick, pods, wanted, object);
+    json_set(spec, "selector", selector_of(tick, wanted));
     set_own_metadata(pods, wanted, object);
     return applied_lay(tick->arena, NULL, object, wanted_service(tick, pods, wanted, NULL));
 }
 
-static void create_service(struct tick *tick, const struct service_pods *pods,
-                           const struct wanted *wanted, struct json_object *object)
+static void create_service(struct tick *tick, const struct wanted *wanted,
+                           struct json_object *object)
 {
     plan_create(tick, &kube_services, tick->canary->namespace_, object);
-    plan_why(tick, "-> %s=%s", pods->label, wanted->selects);
+    plan_why(tick, "-> %s=%s", wanted->label, wanted->selects);
 }
 
 /* Keys that others manage: what they have set stays, whatever we say and have said. */
@@ -156,7 +156,10 @@ static void update_service(struct tick *tick, const struct service_pods *pods,
     struct json_object *to = json_copy(tick->arena, live);
     struct json_object *all = wanted_service(tick, pods, wanted, live);
 
-    set_selector(tick, pods, wanted, to);
+    struct json_object *selects = json_at(live, "spec", "selector", NULL);
+    struct json_object *selector = selector_of(tick, wanted);
+    if (!selects || (!json_same(selects, selector) && pods->answers(pods->arg, wanted->primary)))
+        json_set(json_sub(to, "spec"), "selector", selector);
     if (edit_is_owned(tick, live)) {
         set_own_metadata(pods, wanted, to);
         leave_unmanaged(tick, live, to, all, "labels", service->unmanaged_labels);
@@ -176,17 +179,23 @@ static void reconcile(struct tick *tick, const struct service_pods *pods,
     if (live)
         update_service(tick, pods, wanted, live);
     else
-        create_service(tick, pods, wanted, new_service(tick, pods, wanted));
+        create_service(tick, wanted, new_service(tick, pods, wanted));
 }
 
 enum verdict services_reconcile_sides(struct tick *tick, const struct service_pods *pods)
 {
     const struct canary_service *service = &tick->canary->service;
     const struct wanted canary = {
-        .name = service->canary_name, .selects = pods->value, .metadata = service->canary};
+        .name = service->canary_name,
+        .label = pods->label,
+        .selects = pods->value,
+        .metadata = service->canary,
+    };
     const struct wanted primary = {
         .name = service->primary_name,
-        .selects = arena_printf(tick->arena, "%s-primary", pods->value),
+        .primary = true,
+        .label = pods->primary_label,
+        .selects = pods->primary_value,
         .metadata = service->primary,
     };
     struct json_object *live_canary, *live_primary;
@@ -208,7 +217,9 @@ enum verdict services_reconcile_apex(struct tick *tick, const struct service_pod
     const struct canary_service *service = &tick->canary->service;
     const struct wanted apex = {
         .name = service->name,
-        .selects = arena_printf(tick->arena, "%s-primary", pods->value),
+        .primary = true,
+        .label = pods->primary_label,
+        .selects = pods->primary_value,
         .metadata = service->apex,
     };
     struct json_object *live;
@@ -256,22 +267,24 @@ enum verdict services_revert_apex(struct tick *tick, const struct service_pods *
 {
     const struct canary_service *service = &tick->canary->service;
     const struct wanted apex = {
-        .name = service->name, .selects = pods->value, .metadata = service->apex};
+        .name = service->name,
+        .label = pods->label,
+        .selects = pods->value,
+        .metadata = service->apex,
+    };
     struct json_object *live;
 
     if (!need_object(tick, &kube_services, tick->canary->namespace_, apex.name, &live))
         return VERDICT_NEED_FACTS;
     if (!live) {
         if (anew && service->port > 0)
-            create_service(tick, pods, &apex,
-                           edit_released(tick, new_service(tick, pods, &apex), true));
+            create_service(tick, &apex, edit_released(tick, new_service(tick, pods, &apex), true));
         return VERDICT_GO;
     }
     struct json_object *to = json_copy(tick->arena, live);
     struct json_object *selector = applied_selector(tick, live);
     if (edit_is_owned(tick, live) || !selects(selector, template)) {
-        selector = edit_object(tick->arena);
-        json_set_str(selector, pods->label, apex.selects);
+        selector = selector_of(tick, &apex);
     }
     json_set(json_sub(to, "spec"), "selector", selector);
     if (plan_update(tick, &kube_services, live, to))

@@ -5,11 +5,19 @@
 
 #include "tick/tick.h"
 
-/* Which pods they select. */
+/*
+ * Which pods they select. A Service that is there is only made to select others when these answer:
+ * `answers` is asked then, and without a yes its selector stays as it is. (A missing one is made at
+ * once: nobody answers there either way.)
+ */
 struct service_pods {
-    const char *label;         /* selector label */
-    const char *value;         /* of the target; the primary's is "{value}-primary" */
+    const char *label;         /* selector label of the target */
+    const char *value;         /* its value there */
+    const char *primary_label; /* those of the primary: its own, once it is there */
+    const char *primary_value;
     struct json_object *ports; /* discovered ports, array or NULL */
+    bool (*answers)(void *arg, bool primary);
+    void *arg;
 };
 
 /* Step 6: the Services `-canary` and `-primary`. */

@@ -2,7 +2,17 @@
 
 #include "tick/fixture_test.h"
 
-static const struct service_pods pods = {.label = "app", .value = "podinfo"};
+static bool answer(void *arg, bool primary)
+{
+    (void)primary;
+    return !arg; /* with an argument, nobody does */
+}
+
+static const struct service_pods pods = {.label = "app",
+                                         .value = "podinfo",
+                                         .primary_label = "app",
+                                         .primary_value = "podinfo-primary",
+                                         .answers = answer};
 
 static void test_sides_are_created(void **state)
 {
@@ -109,6 +119,26 @@ static void test_discovered_ports_in_any_order(void **state)
     fixture_end(&f);
 }
 
+/* What is there goes on selecting whom it selects until the others answer; its ports follow. */
+static void test_nobody_is_selected_who_does_not_answer(void **state)
+{
+    struct fixture f = fixture_new(NULL);
+    struct service_pods nobody = pods;
+    static const char live[] = "{'spec':{'selector':{'app':'old-primary'},'ports':[{'name':'http',"
+                               "'port':80,'targetPort':1,'protocol':'TCP'}]}}";
+
+    (void)state;
+    nobody.arg = &f;
+    fixture_put(&f, "services/podinfo", live);
+    assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &nobody)), VERDICT_GO);
+    assert_non_null(strstr(plan_print(f.tick), "9898"));
+    assert_null(strstr(plan_print(f.tick), "selector"));
+    tick_reset(f.tick);
+    assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &pods)), VERDICT_GO);
+    assert_non_null(strstr(plan_print(f.tick), "\"selector\":{\"app\":\"podinfo-primary\"}"));
+    fixture_end(&f);
+}
+
 /* The apex Service of a Canary that is deleted: as it is, and what is planned about it. */
 static const struct {
     const char *name, *service, *revert, *disown;
@@ -170,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_sides_are_created),
         cmocka_unit_test(test_apex_is_laid_over),
         cmocka_unit_test(test_discovered_ports_in_any_order),
+        cmocka_unit_test(test_nobody_is_selected_who_does_not_answer),
         cmocka_unit_test(test_apex_of_a_deleted_canary),
         cmocka_unit_test(test_apex_of_a_deleted_canary_is_made_anew),
     };

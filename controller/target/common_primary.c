@@ -10,24 +10,49 @@ const char *primary_name(struct tick *tick)
     return arena_printf(tick->arena, "%s-primary", tick->canary->target.name);
 }
 
-const char *primary_label_value(struct tick *tick, const struct target_info *info)
-{
-    return arena_printf(tick->arena, "%s-primary", info->label_value);
-}
-
-bool primary_selector(struct tick *tick, struct json_object *object, struct target_info *info)
+/* The selector label of a workload; NULL: it has none of the settings'. */
+static const char *selector_label(struct tick *tick, struct json_object *object, const char **value)
 {
     struct json_object *labels = json_at(object, "spec", "selector", "matchLabels", NULL);
 
     for (const char *const *label = tick->settings->selector_labels; label && *label; label++) {
-        const char *value = json_str_at(labels, *label, NULL);
-        if (!value)
-            continue;
-        info->label = *label;
-        info->label_value = value;
-        return true;
+        *value = json_str_at(labels, *label, NULL);
+        if (*value)
+            return *label;
     }
-    return false;
+    return NULL;
+}
+
+const char *primary_label(struct tick *tick, const struct target_info *info)
+{
+    const char *value;
+    const char *own = selector_label(tick, info->primary, &value);
+
+    return own ? own : info->label;
+}
+
+const char *primary_label_value(struct tick *tick, const struct target_info *info)
+{
+    const char *value;
+
+    return selector_label(tick, info->primary, &value)
+               ? value
+               : arena_printf(tick->arena, "%s-primary", info->label_value);
+}
+
+bool primary_selector(struct tick *tick, struct json_object *object, struct target_info *info)
+{
+    info->label = selector_label(tick, object, &info->label_value);
+    return info->label;
+}
+
+/* A target that was made anew with another selector label: its own must not be on the primary's
+ * pods, or the Service of the canary would select them. */
+void primary_set_label(struct tick *tick, const struct target_info *info,
+                       struct json_object *labels)
+{
+    json_set_str(labels, info->label, arena_printf(tick->arena, "%s-primary", info->label_value));
+    json_set_str(labels, primary_label(tick, info), primary_label_value(tick, info));
 }
 
 struct json_object *primary_labels(struct tick *tick, const struct target_info *info)
@@ -36,6 +61,7 @@ struct json_object *primary_labels(struct tick *tick, const struct target_info *
         edit_included(tick, json_at(info->object, "metadata", "labels", NULL));
 
     json_object_object_del(labels, info->label);
+    json_object_object_del(labels, primary_label(tick, info));
     return labels;
 }
 
@@ -125,7 +151,7 @@ struct json_object *primary_template(struct tick *tick, const struct target_info
     struct json_object *annotations =
         edit_without_toolkit(tick->arena, json_at(metadata, "annotations", NULL));
 
-    json_set_str(labels, info->label, primary_label_value(tick, info));
+    primary_set_label(tick, info, labels);
     json_set_str(annotations, PRIMARY_ID, primary_id(tick, info));
     json_set(metadata, "labels", labels);
     json_set(metadata, "annotations", annotations);

@@ -7,8 +7,13 @@
 
 /* "podinfo-primary" */
 const char *primary_name(struct tick *tick);
-/* The value of the selector label in the primary. */
+/* The label that selects the primary's pods, and its value: what the primary says that is there,
+ * for nobody can change that; of one to be made, the target's and "{value}-primary". */
+const char *primary_label(struct tick *tick, const struct target_info *info);
 const char *primary_label_value(struct tick *tick, const struct target_info *info);
+/* Sets the selector label, in a map of the caller's own. */
+void primary_set_label(struct tick *tick, const struct target_info *info,
+                       struct json_object *labels);
 /* The pod template: labels, `flagger-id` and configs rewritten. */
 struct json_object *primary_template(struct tick *tick, const struct target_info *info);
 /* Anti-affinity and spread that name the target name the primary instead, in a tree of the caller's

@@ -133,8 +133,7 @@ static struct json_object *with_metadata(struct tick *tick, const struct workloa
     json_set(metadata, "annotations",
              applied_follow(tick->arena, live, "annotations",
                             edit_without_toolkit(tick->arena, given), included));
-    json_set_str(json_sub(json_sub(base, "metadata"), "labels"), info->label,
-                 primary_label_value(tick, info));
+    primary_set_label(tick, info, json_sub(json_sub(base, "metadata"), "labels"));
     return applied_lay(tick->arena, live, base, wanted);
 }
 

@@ -276,11 +276,32 @@ static void check_deletion(struct world *world, const struct effect *effect)
     }
 }
 
+/* What is released now: by the spec that is followed, and by the one before until another target
+ * has been initialised. */
+static const char *released(struct world *world)
+{
+    struct json_object *accepted = json_at(world->canary, "status", "acceptedSpec", NULL);
+    const char *name = json_str_at(accepted, "targetRef", "name", NULL);
+
+    return name ? name : "podinfo";
+}
+
+static struct json_object *apex_service(struct world *world)
+{
+    struct json_object *accepted = json_at(world->canary, "status", "acceptedSpec", NULL);
+    const char *name = json_str_at(accepted, "service", "name", NULL);
+
+    return world_get(world,
+                     arena_printf(world->arena, "services/%s", name ? name : released(world)));
+}
+
 static void check_safety(struct world *world, const struct effect *effect)
 {
     const struct world_kind *kind = world_kind_of(world);
-    struct json_object *target = world_get(world, world_key(world, "podinfo"));
-    struct json_object *apex = world_get(world, "services/podinfo");
+    const char *name = released(world);
+    const char *stable_name = arena_printf(world->arena, "%s-primary", name);
+    struct json_object *target = world_get(world, world_key(world, name));
+    struct json_object *apex = apex_service(world);
     const char *selected = json_str_at(apex, "spec", "selector", "app", NULL);
     bool at_zero = kind->at_zero(target);
     bool serves = kind->serves(target);
@@ -290,18 +311,19 @@ static void check_safety(struct world *world, const struct effect *effect)
     world->routed = canary;
     if (world->safety_off)
         return;
-    world_check_scalers(world, was, canary, selected && strcmp(selected, "podinfo-primary") == 0);
+    world_check_scalers(world, was, canary, selected && strcmp(selected, stable_name) == 0);
     if (json_at(world->canary, "metadata", "deletionTimestamp", NULL)) {
         check_deletion(world, effect);
         return;
     }
     world_routes_check(world, at_zero);
-    if (at_zero && (!selected || strcmp(selected, "podinfo-primary") != 0))
+    if (at_zero && strcmp(world_phase(world), "Initializing") != 0 &&
+        (!selected || strcmp(selected, stable_name) != 0))
         fail_msg("the target is at zero while the apex Service does not select the primary");
     bool routes = effect->why && strncmp(effect->why, "weights", 7) == 0;
     if (routes && canary > 0 && !serves)
         fail_msg("traffic goes to a canary that is not ready");
-    struct json_object *stable = world_get(world, world_key(world, "podinfo-primary"));
+    struct json_object *stable = world_get(world, world_key(world, stable_name));
     if (routes && canary < was && serves && stable && !kind->serves(stable))
         fail_msg("traffic goes to a primary that has nobody, and a canary answers");
     const char *image = world_image(world, "podinfo-primary");
@@ -398,6 +420,25 @@ static struct json_object *without_ours(struct world *world, struct json_object 
     return copy;
 }
 
+/*
+ * Whoever has a Service's traffic answers: it is not made to select pods that are not there. (A
+ * Service of the canary without a share has none.)
+ */
+static void check_selector(struct world *world, const char *name, struct json_object *before)
+{
+    struct json_object *now = world_get(world, arena_printf(world->arena, "services/%s", name));
+    struct json_object *old = json_at(before, "spec", "selector", NULL);
+    const char *end = strrchr(name, '-');
+    int primary;
+
+    if (world->safety_off || !old || json_same(old, json_at(now, "spec", "selector", NULL)) ||
+        json_at(world->canary, "metadata", "deletionTimestamp", NULL) ||
+        (end && strcmp(end, "-canary") == 0 && world_routes_split(world, &primary) == 0))
+        return;
+    if (!world_kind_of(world)->answers(world, name))
+        fail_msg("Service %s is made to select pods that do not answer", name);
+}
+
 static void write_object(struct world *world, const struct effect *effect)
 {
     const char *key = arena_printf(world->arena, "%s/%s", effect->resource->plural, effect->name);
@@ -424,6 +465,8 @@ static void write_object(struct world *world, const struct effect *effect)
         fail_msg("%s is patched at version %s, it has %s", key, expected, version);
     merge_object(world, key,
                  world->drops_percent ? without_percent(world, effect->body) : effect->body);
+    if (strcmp(effect->resource->plural, "services") == 0)
+        check_selector(world, effect->name, live);
 }
 
 static void apply(struct world *world, const struct effect *effect)

@@ -1,0 +1,394 @@
+/*
+ * Every field of a Canary is edited, in every phase, also such that the Canary moves to another
+ * target, Service, port, provider or autoscaler. Whatever is done with it: who serves goes on
+ * serving, no Service selects pods that do not answer (world.c looks at that after each write), and
+ * the release ends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+#define HPA(name)                                                                                  \
+    "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','name':'" name "'}"
+#define HOOK(name, type) "{'name':'" name "','type':'" type "','url':'http://x'}"
+
+/* A Service name of its own, so that a change of the target does not change it as well. */
+static const char base[] = "{'spec':{'service':{'name':'podinfo'},'autoscalerRef':" HPA(
+    "podinfo") ",'analysis':{'webhooks':[" HOOK("may-start",
+                                                "confirm-rollout") "," HOOK("may-end",
+                                                                            "confirm-"
+                                                                            "promotion") "]}}}";
+
+struct edit {
+    const char *name, *patch;
+    const char *primary; /* who serves in the end, when nothing else is under way */
+    bool refused;        /* idle as well */
+};
+
+static const struct edit edits[] = {
+    {"another target", "{'spec':{'targetRef':{'name':'other'}}}", "other-primary", false},
+    {"a target that is not there", "{'spec':{'targetRef':{'name':'nobody'}}}", "podinfo-primary",
+     true},
+    {"a target of another kind", "{'spec':{'targetRef':{'kind':'StatefulSet'}}}", "podinfo-primary",
+     true},
+    {"another target by its Service's name too",
+     "{'spec':{'targetRef':{'name':'other'},'service':{'name':null}}}", "other-primary", false},
+    {"another Service", "{'spec':{'service':{'name':'shop'}}}", "podinfo-primary", false},
+    {"another port", "{'spec':{'service':{'port':80,'targetPort':9898}}}", "podinfo-primary",
+     false},
+    {"a port by its name", "{'spec':{'service':{'targetPort':'http'}}}", "podinfo-primary", false},
+    {"a port that no pod has", "{'spec':{'service':{'port':80}}}", "podinfo-primary", true},
+    {"a name that no port has", "{'spec':{'service':{'targetPort':'grpc'}}}", "podinfo-primary",
+     true},
+    {"another provider", "{'spec':{'provider':'kubernetes'}}", "podinfo-primary", false},
+    {"an unknown provider", "{'spec':{'provider':'linkerd'}}", "podinfo-primary", true},
+    {"no gateway", "{'spec':{'service':{'gatewayRefs':null}}}", "podinfo-primary", true},
+    {"another gateway", "{'spec':{'service':{'gatewayRefs':[{'name':'b','namespace':'b'}]}}}",
+     "podinfo-primary", false},
+    {"steps", "{'spec':{'analysis':{'stepWeight':50}}}", "podinfo-primary", false},
+    {"no step", "{'spec':{'analysis':{'stepWeight':0}}}", "podinfo-primary", true},
+    {"steps that fall", "{'spec':{'analysis':{'stepWeight':null,'stepWeights':[9,5]}}}",
+     "podinfo-primary", true},
+    {"iterations", "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2}}}",
+     "podinfo-primary", false},
+    {"an A/B test",
+     "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'headers':{"
+     "'x':{'exact':'1'}}}]}}}",
+     "podinfo-primary", false},
+    {"no metrics", "{'spec':{'analysis':{'metrics':null}}}", "podinfo-primary", false},
+    {"a metric that is no object", "{'spec':{'analysis':{'metrics':['x']}}}", "podinfo-primary",
+     true},
+    {"no webhooks", "{'spec':{'analysis':{'webhooks':null}}}", "podinfo-primary", false},
+    {"a webhook that cannot be called",
+     "{'spec':{'analysis':{'webhooks':[{'name':'x','url':'ftp://x'}]}}}", "podinfo-primary", true},
+    {"no autoscaler", "{'spec':{'autoscalerRef':null}}", "podinfo-primary", false},
+    {"another autoscaler", "{'spec':{'autoscalerRef':" HPA("wide") "}}", "podinfo-primary", false},
+    {"an autoscaler of an unknown kind", "{'spec':{'autoscalerRef':{'kind':'Scaler'}}}",
+     "podinfo-primary", true},
+    {"session affinity", "{'spec':{'analysis':{'sessionAffinity':{'cookieName':'c'}}}}",
+     "podinfo-primary", false},
+    {"session affinity with no cookie",
+     "{'spec':{'analysis':{'sessionAffinity':{'cookieName':'a b'}}}}", "podinfo-primary", true},
+    {"skipAnalysis", "{'spec':{'skipAnalysis':true}}", "podinfo-primary", false},
+};
+enum { EDITS = sizeof(edits) / sizeof(edits[0]) };
+
+/* Where a release of podinfo:2 stands. */
+static const struct stage {
+    const char *phase;
+    int weight;
+    const char *closed;  /* the gate that keeps it there */
+    const char *metrics; /* until then */
+    const char *image;
+} stages[] = {
+    {"Initializing", -1, "", "{}", NULL},
+    {"Initialized", 0, "", "{}", NULL},
+    {"Waiting", 0, "may-start", "{}", "podinfo:2"},
+    {"Progressing", 0, "", "{}", "podinfo:2"},
+    {"Progressing", 20, "", "{}", "podinfo:2"},
+    {"WaitingPromotion", 50, "may-end", "{}", "podinfo:2"},
+    {"Promoting", 50, "", "{}", "podinfo:2"},
+    {"Finalising", 0, "", "{}", "podinfo:2"},
+    {"Succeeded", 0, "", "{}", "podinfo:2"},
+    {"Failed", 0, "", "{'metrics[0]':1}", "podinfo:2"},
+    {"Failed", 100, "", "{}", "podinfo:2-canary-only"},
+};
+enum { STAGES = sizeof(stages) / sizeof(stages[0]) };
+
+static void add_target(struct world *w)
+{
+    struct json_object *other = json_copy(w->arena, world_get(w, "deployments/podinfo"));
+    struct json_object *spec = json_sub(other, "spec");
+
+    json_set_str(json_sub(other, "metadata"), "name", "other");
+    json_set_str(json_sub(json_sub(spec, "selector"), "matchLabels"), "app", "other");
+    json_set_str(json_sub(json_sub(json_sub(spec, "template"), "metadata"), "labels"), "app",
+                 "other");
+    json_set(w->objects, "deployments/other", other);
+}
+
+static void add_scaler(struct world *w, const char *name)
+{
+    world_put(w, arena_printf(w->arena, "horizontalpodautoscalers/%s", name),
+              arena_printf(w->arena,
+                           "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler',"
+                           "'metadata':{'name':'%s'},'spec':{'scaleTargetRef':{'apiVersion':"
+                           "'apps/v1','kind':'Deployment','name':'podinfo'},'minReplicas':2,"
+                           "'maxReplicas':4,'metrics':[]}}",
+                           name));
+}
+
+static void step(struct world *w)
+{
+    world_tick(w);
+    w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
+    world_settle(w);
+}
+
+static struct world *at_stage(const struct stage *stage)
+{
+    struct world *w = world_new(base);
+
+    add_target(w);
+    add_scaler(w, "podinfo");
+    add_scaler(w, "wide");
+    if (!stage->image) {
+        for (int i = 0; i < 9 && strcmp(world_phase(w), stage->phase) != 0; i++)
+            step(w);
+    } else {
+        world_initialise(w);
+        w->closed = stage->closed;
+        w->metrics = world_json(w, stage->metrics);
+        world_push(w, stage->image);
+        world_settle(w);
+        for (int i = 0; i < 40; i++) {
+            if (strcmp(world_phase(w), stage->phase) == 0 &&
+                world_status_int(w, "canaryWeight") == stage->weight)
+                break;
+            step(w);
+        }
+    }
+    if (strcmp(world_phase(w), stage->phase) != 0)
+        fail_msg("never %s at %d, told:\n%s", stage->phase, stage->weight, w->told);
+    w->metrics = world_json(w, "{}");
+    w->told = "";
+    w->effects = 0;
+    return w;
+}
+
+static const char *selected(struct world *w, const char *service)
+{
+    const char *app = json_str_at(world_get(w, arena_printf(w->arena, "services/%s", service)),
+                                  "spec", "selector", "app", NULL);
+
+    return app ? app : "";
+}
+
+/* The apex Service of the spec that is followed. */
+static const char *apex_name(struct world *w)
+{
+    struct json_object *spec = json_at(w->canary, "status", "acceptedSpec", NULL);
+    const char *name = json_str_at(spec, "service", "name", NULL);
+    const char *target = json_str_at(spec, "targetRef", "name", NULL);
+
+    return name ? name : target ? target : "";
+}
+
+static bool ends_refused(struct world *w)
+{
+    struct json_object *list = json_at(w->canary, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (strcmp(json_str_at(json_elem(list, i), "type", NULL), "Accepted") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The edit, and then everything comes to rest, cut off before write number `crash_at`. */
+static struct world *run(const struct stage *stage, const struct edit *edit, int crash_at)
+{
+    struct world *w = at_stage(stage);
+
+    world_patch_canary(w, edit->patch);
+    w->crash_at = crash_at;
+    step(w); /* with the gates as they are, so that it is seen in this phase */
+    w->closed = "";
+    for (int i = 0; i < 80; i++) {
+        const char *text = world_tick(w);
+        if (!w->crashed && w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
+            return w;
+        w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
+        world_settle(w);
+    }
+    /* a first target that is not there is waited for; a refusal keeps the first gate closed */
+    if ((strcmp(world_phase(w), "Initializing") == 0 || edit->refused) &&
+        strcmp(world_phase(w), stage->phase) == 0)
+        return w;
+    fail_msg("%s in %s at %d has no end, phase %s, told:\n%s", edit->name, stage->phase,
+             stage->weight, world_phase(w), w->told);
+    return w;
+}
+
+static void check_end(struct world *w, const struct stage *stage, const struct edit *edit)
+{
+    bool initialising = strcmp(stage->phase, "Initializing") == 0;
+    bool left = stage->weight == 100; /* with the canary, which serves everything */
+    const char *apex = selected(w, apex_name(w));
+    /* the canary is left only when a fix is pushed */
+    const char *serving = left ? "podinfo-primary" : edit->primary;
+
+    if (strcmp(world_phase(w), "Initializing") == 0) {
+        assert_int_equal(
+            json_int_at(world_get(w, "deployments/podinfo"), 0, "spec", "replicas", NULL), 2);
+        return;
+    }
+    if (strcmp(apex, serving) != 0)
+        fail_msg("%s in %s at %d ends with %s -> %s, told:\n%s", edit->name, stage->phase,
+                 stage->weight, apex_name(w), apex, w->told);
+    if (strcmp(world_weights(w), left ? "0/100" : "100/0") != 0)
+        fail_msg("%s in %s at %d ends at %s, told:\n%s", edit->name, stage->phase, stage->weight,
+                 world_weights(w), w->told);
+    if (edit->refused && !initialising && !ends_refused(w))
+        fail_msg("%s in %s at %d was not refused", edit->name, stage->phase, stage->weight);
+}
+
+/* ... and cut off before one of the writes, it ends in the same cluster. */
+static void test_every_edit_in_every_phase(void **state)
+{
+    (void)state;
+    for (int e = 0; e < EDITS; e++) {
+        for (int s = 0; s < STAGES; s++) {
+            struct world *calm = run(&stages[s], &edits[e], -1);
+            check_end(calm, &stages[s], &edits[e]);
+            int crash = calm->effects > 0 ? (7 * e + s) % calm->effects : -1;
+            struct world *w = run(&stages[s], &edits[e], crash);
+            if (strcmp(world_state(w), world_state(calm)) != 0)
+                fail_msg("%s in %s at %d, cut off before write %d, ends in\n%s\nand not in\n%s\n"
+                         "told:\n%s",
+                         edits[e].name, stages[s].phase, stages[s].weight, crash, world_state(w),
+                         world_state(calm), w->told);
+            world_free(w);
+            world_free(calm);
+        }
+    }
+}
+
+/* The Services follow when the primary of the new target is ready, and not before. */
+static void test_another_target_step_by_step(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'service':{'name':'podinfo'}}}");
+
+    world_initialise(w);
+    add_target(w);
+    world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Initializing");
+    assert_non_null(world_get(w, "deployments/other-primary"));
+    assert_non_null(strstr(w->told, "podinfo and podinfo-primary stay as they are"));
+    for (int i = 0; i < 3; i++) {
+        w->now_ms += 60000;
+        world_tick(w); /* its pods are not there yet */
+        assert_string_equal(selected(w, "podinfo"), "podinfo-primary");
+        assert_string_equal(selected(w, "podinfo-primary"), "podinfo-primary");
+    }
+    world_settle(w);
+    world_run(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_string_equal(selected(w, "podinfo"), "other-primary");
+    assert_string_equal(selected(w, "podinfo-primary"), "other-primary");
+    assert_string_equal(selected(w, "podinfo-canary"), "other");
+    assert_int_equal(
+        json_int_at(world_get(w, "deployments/podinfo-primary"), 0, "spec", "replicas", NULL), 2);
+    world_free(w);
+}
+
+/* In mid-release it waits until that is over; the refusal ends it, if nothing else does. */
+static void test_another_target_in_the_middle(void **state)
+{
+    (void)state;
+    struct world *w = at_stage(&stages[4]);
+
+    world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+    for (int i = 0; i < 9; i++) {
+        step(w);
+        assert_string_equal(world_weights(w), "80/20");
+        assert_string_equal(selected(w, "podinfo-primary"), "podinfo-primary");
+        assert_string_equal(selected(w, "podinfo-canary"), "podinfo");
+    }
+    assert_non_null(strstr(w->told, "spec.targetRef: changed from Deployment podinfo to Deployment "
+                                    "other in the middle of a release; put it back until the "
+                                    "release is over\n"));
+    world_run(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_string_equal(selected(w, "podinfo-primary"), "other-primary");
+    world_free(w);
+}
+
+/* Where Flagger's CRD drops what was accepted, the Services at least stay with who serves. */
+static void test_another_target_that_is_not_noticed(void **state)
+{
+    (void)state;
+    struct world *w = world_new("{'spec':{'service':{'name':'podinfo'}}}");
+
+    w->flaggers_crd = true;
+    world_initialise(w);
+    add_target(w);
+    world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+    for (int i = 0; i < 5; i++)
+        step(w);
+    assert_string_equal(selected(w, "podinfo"), "podinfo-primary");
+    assert_string_equal(selected(w, "podinfo-primary"), "podinfo-primary");
+    world_free(w);
+}
+
+/* The target is made anew under its name, with another selector: the primary keeps its own, and so
+ * do the Services that select it. */
+static void test_a_target_with_another_selector(void **state)
+{
+    static const char *const selectors[] = {
+        "{'spec':{'selector':{'matchLabels':{'app':'shop'}},'template':{'metadata':{'labels':{"
+        "'app':'shop'}}}}}",
+        "{'spec':{'selector':{'matchLabels':{'app':null,'name':'shop'}},'template':{'metadata':{"
+        "'labels':{'app':null,'name':'shop'}}}}}",
+    };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct world *w = world_new(NULL);
+        world_initialise(w);
+        w->safety_off = i == 1; /* which knows no other label than app */
+        world_patch(w, "deployments/podinfo", selectors[i]);
+        world_push(w, "podinfo:2");
+        world_settle(w);
+        world_run(w);
+        assert_string_equal(world_phase(w), "Succeeded");
+        assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
+        assert_string_equal(selected(w, "podinfo"), "podinfo-primary");
+        assert_string_equal(selected(w, "podinfo-primary"), "podinfo-primary");
+        struct json_object *template =
+            json_at(world_get(w, "deployments/podinfo-primary"), "spec", "template", NULL);
+        assert_string_equal(json_str_at(template, "metadata", "labels", "app", NULL),
+                            "podinfo-primary");
+        if (i == 1)
+            assert_string_equal(json_str_at(template, "metadata", "labels", "name", NULL),
+                                "shop-primary");
+        world_free(w);
+    }
+}
+
+/* A workload and a Service that is released have other Services. */
+static void test_a_target_of_another_way(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_patch_canary(w, "{'spec':{'targetRef':{'apiVersion':'v1','kind':'Service'}}}");
+    expect_tick(w, "status [Promoted=True Accepted=False]\n"
+                   "event Warning Initialized: spec.targetRef: a Service cannot take the place of "
+                   "a Deployment, their Services are made in different ways; put podinfo back and "
+                   "make a Canary of its own for podinfo\n"
+                   "again now\n");
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_edit_in_every_phase),
+        cmocka_unit_test(test_another_target_step_by_step),
+        cmocka_unit_test(test_another_target_in_the_middle),
+        cmocka_unit_test(test_another_target_that_is_not_noticed),
+        cmocka_unit_test(test_a_target_with_another_selector),
+        cmocka_unit_test(test_a_target_of_another_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
