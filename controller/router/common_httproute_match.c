@@ -8,7 +8,17 @@
 #include <strings.h>
 
 #include "router/common_httproute.h"
+#include "router/common_regex.h"
 #include "tick/edit.h"
+
+/* A gateway takes none of the route when it cannot read this. */
+static void check_regex(struct arena *arena, const char *regex, const char *at, const char **why)
+{
+    const char *mistake = regex_mistake(arena, regex);
+
+    if (mistake)
+        *why = arena_printf(arena, "%s.regex: %s, in \"%s\"", at, mistake, regex);
+}
 
 /* StringMatch {exact} or {regex} by name to the Gateway API's list; NULL and *why when it is
  * something else. */
@@ -29,6 +39,8 @@ static struct json_object *named_matches(struct arena *arena, struct json_object
                                 keys[i]);
             return NULL;
         }
+        if (!(exact && *exact))
+            check_regex(arena, regex, arena_printf(arena, "%s.%s", what, keys[i]), why);
         json_set_str(one, "name", keys[i]);
         json_set_str(one, "type", exact && *exact ? "Exact" : "RegularExpression");
         json_set_str(one, "value", exact && *exact ? exact : regex);
@@ -77,6 +89,8 @@ static struct json_object *one_match(struct arena *arena, struct json_object *gi
     struct json_object *path = path_match(arena, uri);
     if (uri && !path)
         *why = arena_printf(arena, "%s.uri: expected one of exact, prefix, regex", at);
+    if (uri && path && json_str_at(uri, "regex", NULL))
+        check_regex(arena, json_str_at(uri, "regex", NULL), arena_printf(arena, "%s.uri", at), why);
     json_set(match, "path", path ? path : any_path(arena));
     json_set(match, "method", method ? json_own(arena, json_object_new_string(method)) : NULL);
     if (json_at(given, "method", NULL) && !method)

@@ -124,6 +124,12 @@ static void test_check(void **state)
          "spec.service.match[1].method: the Gateway API matches exact only"},
         {",'match':[{'queryParams':{'q':{'prefix':'x'}}}]",
          "spec.service.match[0].queryParams.q: the Gateway API matches exact or regex only"},
+        {",'match':[{'headers':{'x-a':{'regex':'('}}}]",
+         "spec.service.match[0].headers.x-a.regex: missing closing parenthesis at character 2, in "
+         "\"(\""},
+        {",'match':[{'uri':{'regex':'/[a'}}]",
+         "spec.service.match[0].uri.regex: missing terminating ] for character class at character "
+         "4, in \"/[a\""},
     };
 
     (void)state;

@@ -99,6 +99,9 @@ static void test_refusals(void **state)
          "to copy; leave out mirror or match"},
         {TEST("[{'headers':{'x':{'suffix':'1'}}}]"),
          "spec.analysis.match[0].headers.x: the Gateway API matches exact or regex only"},
+        {TEST("[{'headers':{'x':{'regex':'('}}}]"),
+         "spec.analysis.match[0].headers.x.regex: missing closing parenthesis at character 2, in "
+         "\"(\""},
         {TEST("[{'headers':{'x':{'exact':'1'}}},{}]"),
          "spec.analysis.match[1]: expected headers or queryParams"},
         {TEST("[{'headers':{'x':{'exact':'1'}},'sourceLabels':{'app':'x'}}]"),
