@@ -140,8 +140,8 @@ bool status_since(const struct release *r, const char *type, const char *reason,
  */
 bool status_time(struct release *r, const char *type, int64_t *since);
 const char *status_message(struct release *r, const char *type);
-/* The condition has become True. */
-void status_answer(struct release *r, const char *type, const char *reason, const char *message);
+/* The condition has become True; true when it was not, or said something else. */
+bool status_answer(struct release *r, const char *type, const char *reason, const char *message);
 void status_untell(struct release *r, const char *type);
 /* Plans the patch when something differs, and with it notes the spec that was acted on; after every
  * other rule. */
@@ -170,6 +170,7 @@ enum verdict initialise_wait(struct release *r);
 enum verdict initialise_apex(struct release *r);
 enum verdict initialise_routes(struct release *r);
 enum verdict initialise_settle(struct release *r);
+enum verdict ignored_tell(struct release *r);
 enum verdict initialise_finish(struct release *r);
 
 enum verdict detect_routes(struct release *r);

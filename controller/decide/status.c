@@ -206,9 +206,9 @@ const char *status_message(struct release *r, const char *type)
     return message ? message : "";
 }
 
-void status_answer(struct release *r, const char *type, const char *reason, const char *message)
+bool status_answer(struct release *r, const char *type, const char *reason, const char *message)
 {
-    put_condition(r, type, "True", reason, message);
+    return put_condition(r, type, "True", reason, message);
 }
 
 void status_untell(struct release *r, const char *type)

@@ -6,6 +6,7 @@
  *   common_httproute_rule.c    the rules that are wanted
  *   common_httproute_match.c   ... which requests they take
  *   common_httproute_filter.c  ... what they do to a request and its answer
+ *   common_httproute_ignored.c ... and what of the spec a route has no word for
  *   common_httproute_revert.c  what is left of it when the Canary is deleted
  */
 #ifndef ROUTER_COMMON_HTTPROUTE_H
@@ -21,6 +22,8 @@ struct httproute_version {
 };
 
 const char *httproute_check(struct arena *arena, const struct canary *canary);
+const char *httproute_ignored(struct arena *arena, const struct canary *canary,
+                              const struct httproute_version *version);
 enum verdict httproute_reconcile(struct tick *tick, const struct httproute_version *version);
 enum verdict httproute_get(struct tick *tick, const struct httproute_version *version,
                            struct weights *out);

@@ -72,12 +72,27 @@ static void rewrite_filter(struct arena *arena, struct json_object *filters,
     json_set(filter, "path", path);
 }
 
+/* Origins by text: allowOrigin, and the exact ones of allowOrigins. (Flagger leaves these out, and
+ * an error in its log.) */
+static struct json_object *origins(struct arena *arena, struct json_object *given)
+{
+    struct json_object *out = edit_array(arena);
+    struct json_object *plain = json_at(given, "allowOrigin", NULL);
+    struct json_object *matched = json_at(given, "allowOrigins", NULL);
+
+    for (size_t i = 0; i < json_len(plain); i++)
+        edit_add(out, json_elem(plain, i));
+    for (size_t i = 0; i < json_len(matched); i++) {
+        struct json_object *exact = json_at(json_elem(matched, i), "exact", NULL);
+        if (json_object_is_type(exact, json_type_string))
+            edit_add(out, exact);
+    }
+    return json_len(out) > 0 ? out : NULL;
+}
+
 static void cors_filter(struct arena *arena, struct json_object *filters, struct json_object *given)
 {
-    static const char *const lists[][2] = {{"allowOrigin", "allowOrigins"},
-                                           {"allowMethods", "allowMethods"},
-                                           {"allowHeaders", "allowHeaders"},
-                                           {"exposeHeaders", "exposeHeaders"}};
+    static const char *const lists[] = {"allowMethods", "allowHeaders", "exposeHeaders"};
     const char *age = json_str_at(given, "maxAge", NULL);
     int64_t age_ms;
     struct errinfo ei;
@@ -86,7 +101,8 @@ static void cors_filter(struct arena *arena, struct json_object *filters, struct
         return;
     struct json_object *cors = typed_filter(arena, filters, "CORS", "cors");
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        json_set(cors, lists[i][1], json_copy(arena, json_at(given, lists[i][0], NULL)));
+        json_set(cors, lists[i], json_copy(arena, json_at(given, lists[i], NULL)));
+    json_set(cors, "allowOrigins", origins(arena, given));
     json_set(cors, "allowCredentials", NULL);
     json_set_int(cors, "maxAge", DEFAULT_MAX_AGE_S);
     if (json_bool_at(given, false, "allowCredentials", NULL))

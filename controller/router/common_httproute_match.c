@@ -104,6 +104,20 @@ static struct json_object *one_match(struct arena *arena, struct json_object *gi
     return match;
 }
 
+/* Something of it can be said in a route; what asks for other things alone matches nothing, as in
+ * Flagger. */
+static bool can_match(struct json_object *given)
+{
+    static const char *const keys[] = {"uri", "method", "headers", "queryParams"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        struct json_object *value = json_at(given, keys[i], NULL);
+        if (json_object_is_type(value, json_type_object) && json_object_object_length(value) > 0)
+            return true;
+    }
+    return false;
+}
+
 struct json_object *httproute_matches(struct arena *arena, const struct canary_service *service,
                                       const char **why)
 {
@@ -112,7 +126,7 @@ struct json_object *httproute_matches(struct arena *arena, const struct canary_s
 
     *why = NULL;
     for (size_t i = 0; i < json_len(given); i++) {
-        if (json_object_object_length(json_elem(given, i)) > 0)
+        if (can_match(json_elem(given, i)))
             edit_add(out, one_match(arena, json_elem(given, i), i, why));
     }
     if (json_len(out) == 0)

@@ -230,6 +230,24 @@ enum verdict services_reconcile_apex(struct tick *tick, const struct service_pod
     return VERDICT_GO;
 }
 
+/* The cluster lets nobody change it. */
+const char *services_ignored(struct tick *tick)
+{
+    const struct canary_service *service = &tick->canary->service;
+    const char *const names[] = {service->name, service->primary_name, service->canary_name};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct json_object *live;
+        if (!need_object(tick, &kube_services, tick->canary->namespace_, names[i], &live) || !live)
+            continue;
+        const char *address = json_str_at(live, "spec", "clusterIP", NULL);
+        bool headless = address && strcmp(address, "None") == 0;
+        if (address && headless != service->headless && edit_is_owned(tick, live))
+            return "spec.service.headless";
+    }
+    return NULL;
+}
+
 /* Every pod of the template is selected. */
 static bool selects(struct json_object *selector, struct json_object *template)
 {

@@ -26,6 +26,9 @@ enum verdict services_reconcile_sides(struct tick *tick, const struct service_po
  * ports only. */
 enum verdict services_reconcile_apex(struct tick *tick, const struct service_pods *pods);
 
+/* What of the spec the Services that are there cannot follow (of the rules that ran before, so that
+ * nothing is asked for): the field's path, or NULL. */
+const char *services_ignored(struct tick *tick);
 /*
  * The Canary is being deleted: the apex Service selects the target's pods, whose template is given.
  * A Service that was there before the Canary gets the selector of its kubectl annotation back where

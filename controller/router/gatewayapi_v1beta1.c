@@ -7,6 +7,11 @@ static const struct kube_resource httproutes = {.group = "gateway.networking.k8s
                                                 .kind = "HTTPRoute"};
 static const struct httproute_version version = {.resource = &httproutes, .rich = false};
 
+static const char *gatewayapi_v1beta1_ignored(struct arena *arena, const struct canary *canary)
+{
+    return httproute_ignored(arena, canary, &version);
+}
+
 static enum verdict gatewayapi_v1beta1_reconcile(struct tick *tick)
 {
     return httproute_reconcile(tick, &version);
@@ -50,6 +55,7 @@ const struct router router_gatewayapi_v1beta1 = {
     .mirrors = true,
     .session_affinity = true,
     .check = httproute_check,
+    .ignored = gatewayapi_v1beta1_ignored,
     .reconcile = gatewayapi_v1beta1_reconcile,
     .get = gatewayapi_v1beta1_get,
     .settled = gatewayapi_v1beta1_settled,

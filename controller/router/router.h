@@ -48,6 +48,10 @@ struct router {
     bool session_affinity; /* set() knows weights.cookies, and get() reports them */
     /* What the variant asks of a spec: NULL, or one sentence with the field's path. */
     const char *(*check)(struct arena *arena, const struct canary *canary);
+    /* What the spec asks for and the variant cannot express, so that it has no effect: the fields'
+     * paths, "a.b, a.c", or NULL. Where nothing is named, a NULL pointer. (What must not be ignored
+     * is refused by check().) */
+    const char *(*ignored)(struct arena *arena, const struct canary *canary);
     /* The objects are there and as the spec says; weights, mirroring and cookies are kept as they
      * are routed. Plans what differs. */
     enum verdict (*reconcile)(struct tick *tick);

@@ -108,6 +108,106 @@ static void test_apex_metadata(void **state)
     world_free(world);
 }
 
+/* --- what has no effect
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static int count(const char *text, const char *part)
+{
+    int n = 0;
+
+    for (; (text = strstr(text, part)); text += strlen(part))
+        n++;
+    return n;
+}
+
+static const char *ignored_of(struct world *world)
+{
+    struct json_object *conditions = json_at(world->canary, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        if (strcmp(json_str_at(json_elem(conditions, i), "type", NULL), "Ignored") == 0)
+            return json_str_at(json_elem(conditions, i), "message", NULL);
+    }
+    return "";
+}
+
+static void test_what_is_ignored_is_told_once(void **state)
+{
+    static const char sentence[] =
+        "spec.service.match[0].authority, spec.service.retries: without effect, provider "
+        "gatewayapi:v1 has no word for it";
+    struct world *world = world_new("{'spec':{'service':{'match':[{'uri':{'prefix':'/'},"
+                                    "'authority':{'exact':'a'}}],'retries':{'attempts':3}}}}");
+    const char *plan = "";
+
+    (void)state;
+    while (!strstr(plan, "without effect")) {
+        plan = world_tick(world);
+        world_settle(world);
+    }
+    world_initialise(world);
+    assert_string_equal(ignored_of(world), sentence);
+    world_push(world, "podinfo:2");
+    world_run(world);
+    assert_string_equal(world_phase(world), "Succeeded");
+    assert_int_equal(count(world->told, "without effect"), 0);
+    world_patch_canary(world, "{'spec':{'service':{'retries':null}}}");
+    world_run(world);
+    assert_int_equal(count(world->told, "without effect"), 1);
+    world_patch_canary(world, "{'spec':{'service':{'match':null}}}");
+    world_run(world);
+    assert_string_equal(ignored_of(world), "");
+    assert_int_equal(count(world->told, "without effect"), 1);
+    world_free(world);
+}
+
+/* As with Flagger: it must not make every request match. */
+static void test_a_match_of_nothing_that_is_known(void **state)
+{
+    struct world *world =
+        initialised("{'spec':{'service':{'match':[{'authority':{'exact':'a'}},{'uri':{'prefix':"
+                    "'/only'}}]}}}");
+
+    (void)state;
+    struct json_object *rules =
+        json_at(world_get(world, "httproutes/podinfo"), "spec", "rules", NULL);
+    assert_string_equal(
+        json_text_sorted(world->arena, json_at(json_elem(rules, 0), "matches", NULL)),
+        "[{\"path\":{\"type\":\"PathPrefix\",\"value\":\"/only\"}}]");
+    world_free(world);
+}
+
+static void test_exact_origins(void **state)
+{
+    struct world *world =
+        initialised("{'spec':{'service':{'corsPolicy':{'allowOrigin':['https://a.test'],"
+                    "'allowOrigins':[{'exact':'https://b.test'},{'regex':'.*'}]}}}}");
+
+    (void)state;
+    assert_filters(world, "[{'type':'CORS','cors':{'allowOrigins':['https://a.test',"
+                          "'https://b.test'],'maxAge':5}}]");
+    assert_non_null(strstr(ignored_of(world), "spec.service.corsPolicy.allowOrigins[1].regex:"));
+    world_free(world);
+}
+
+static void test_headless_services(void **state)
+{
+    struct world *world = initialised(NULL);
+
+    (void)state;
+    world_patch(world, "services/podinfo", "{'spec':{'clusterIP':'10.0.0.1'}}");
+    world_patch_canary(world, "{'spec':{'service':{'headless':true}}}");
+    world_run(world);
+    assert_non_null(strstr(ignored_of(world), "spec.service.headless: without effect"));
+    world_patch(world, "services/podinfo", NULL);
+    world_run(world);
+    assert_string_equal(
+        json_str_at(world_get(world, "services/podinfo"), "spec", "clusterIP", NULL), "None");
+    assert_string_equal(ignored_of(world), "");
+    world_free(world);
+}
+
 /* --- copies
  * ---------------------------------------------------------------------------------------------------
  */
@@ -359,6 +459,10 @@ int main(void)
         cmocka_unit_test(test_mirror_namespace),
         cmocka_unit_test(test_flaggers_route),
         cmocka_unit_test(test_apex_metadata),
+        cmocka_unit_test(test_what_is_ignored_is_told_once),
+        cmocka_unit_test(test_a_match_of_nothing_that_is_known),
+        cmocka_unit_test(test_exact_origins),
+        cmocka_unit_test(test_headless_services),
         cmocka_unit_test(test_copies_lose_what_their_source_lost),
         cmocka_unit_test(test_a_primary_keeps_what_it_was_made_with),
         cmocka_unit_test(test_scaledobject_is_left),

@@ -30,7 +30,7 @@ struct walk {
     bool all_have_effect;       /* but for `without_effect` */
     bool copied;                /* their spec is ours as a whole */
     const char *place;          /* "service" */
-    struct json_object *kept, *without_effect, *full;
+    struct json_object *kept, *without_effect, *untold, *full;
     int n;
 };
 
@@ -264,6 +264,24 @@ static bool is_listed(struct json_object *list, const char *field, bool itself)
     return false;
 }
 
+/* What has no effect is told by the condition, by its path. */
+static void check_told(struct walk *walk, struct world *world, const char *key, const char *field)
+{
+    struct json_object *conditions = json_at(world->canary, "status", "conditions", NULL);
+    const char *path = strcmp(key, field) == 0
+                           ? arena_printf(walk->arena, "spec.%s.%s", walk->place, field)
+                           : arena_printf(walk->arena, "].%s", key);
+    bool told = false;
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *message = json_str_at(json_elem(conditions, i), "message", NULL);
+        if (strcmp(json_str_at(json_elem(conditions, i), "type", NULL), "Ignored") == 0)
+            told = strstr(message, path) != NULL;
+    }
+    if (told == is_listed(walk->untold, field, true))
+        fail_msg("%s: %s", field, told ? "is told after all" : "is ignored, and nobody is told");
+}
+
 static void try_field(struct walk *walk, const char *const *path, int depth, const char *field)
 {
     struct json_object *without = json_copy(walk->arena, walk->full);
@@ -292,6 +310,8 @@ static void try_field(struct walk *walk, const char *const *path, int depth, con
         json_same(before, between) != is_listed(walk->without_effect, field, true))
         fail_msg("%s: %s", field,
                  json_same(before, between) ? "has no effect" : "has an effect after all");
+    if (walk->all_have_effect && is_listed(walk->without_effect, field, true))
+        check_told(walk, world, path[depth - 1], field);
     give(walk, world, without, field);
     struct json_object *after = say_all(walk, world);
     if (!is_back(walk->arena, before, between, after))
@@ -349,6 +369,7 @@ static void walk_over(struct walk walk, size_t document, int least)
     walk.place = strchr(json_str_at(given, "at", NULL), '.') + 1;
     walk.kept = json_at(given, "kept", NULL);
     walk.without_effect = json_at(given, "without_effect", NULL);
+    walk.untold = json_at(given, "untold", NULL);
     walk.full = json_at(given, "full", NULL);
     walk_schema(&walk, json_at(spec, walk.place, NULL), path, 0, "");
     assert_true(walk.n >= least);
