@@ -125,14 +125,14 @@ static void test_waiting_for_a_turn_costs_no_time(void **state)
     f.client = http_client_new(f.loop, &(struct http_client_options){.max_calls = 1});
     http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer, &held);
     RUN_UNTIL(&f, f.held);
-    struct http_request request = {.url = url_of(&f, "/echo"), .timeout_ms = 100};
+    struct http_request request = {.url = url_of(&f, "/echo"), .timeout_ms = 1000};
     http_send(f.client, &request, on_answer, &late);
     struct http_call *call = http_send(f.client, &request, on_answer, &cancelled);
     http_send(f.client, &request, on_answer, &after);
     http_cancel(call);
     RUN_UNTIL(&f, cancelled.count);
     assert_int_equal(cancelled.err, ERR_CANCELLED);
-    timer_start(f.loop, 300, 0, release_held, &f);
+    timer_start(f.loop, 1300, 0, release_held, &f);
     RUN_UNTIL(&f, late.count && after.count);
     assert_int_equal(held.err, ERR_OK);
     assert_int_equal(late.err, ERR_OK);
