@@ -523,6 +523,103 @@ static void rules_that_never_have_enough_are_stopped(void **state)
     assert_false(f->timed_out);
 }
 
+/* --- who is woken by what
+ * ---------------------------------------------------------------------------------------- */
+
+static enum verdict rest_on_a_thing(struct fixture *f, struct tick *tick, bool looks)
+{
+    struct json_object *thing;
+    if (!need_object(tick, &things, "test", "a", &thing))
+        return VERDICT_NEED_FACTS;
+    note(f, "awake");
+    tick->plan->again = AGAIN_NEVER;
+    tick->plan->reads_status = looks;
+    return VERDICT_STOP;
+}
+
+static enum verdict rule_look_at_status(struct fixture *f, struct tick *tick)
+{
+    return rest_on_a_thing(f, tick, true);
+}
+
+static enum verdict rule_look_at_no_status(struct fixture *f, struct tick *tick)
+{
+    return rest_on_a_thing(f, tick, false);
+}
+
+static void change_thing_status(void *arg)
+{
+    struct fixture *f = arg;
+    f->thing_version++;
+    f->thing_status++;
+    tell_things_watch(f);
+}
+
+static void change_thing_spec(void *arg)
+{
+    struct fixture *f = arg;
+    f->thing_version++;
+    f->thing_spec++;
+    tell_things_watch(f);
+}
+
+static void rest(struct fixture *f, enum verdict (*rule)(struct fixture *f, struct tick *tick))
+{
+    f->rule = rule;
+    f->phase = "Failed";
+    f->thing_version = 100;
+    f->stop_after = 2;
+}
+
+static void status_wakes_a_canary_at_rest_that_looked_at_it(void **state)
+{
+    struct fixture *f = *state;
+    rest(f, rule_look_at_status);
+    timer_start(f->loop, 300, 0, change_thing_status, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(noted(f, "awake"), 2);
+    assert_int_equal(noted(f, "read thing"), 2);
+}
+
+/* Pods come and go: that costs no request. The change of the spec that follows is seen. */
+static void status_alone_costs_a_canary_at_rest_nothing(void **state)
+{
+    struct fixture *f = *state;
+    rest(f, rule_look_at_no_status);
+    struct timer *changes = timer_start(f->loop, 300, 20, change_thing_status, f);
+    timer_start(f->loop, 700, 0, (timer_fn)timer_stop, changes);
+    timer_start(f->loop, 800, 0, change_thing_spec, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_true(f->thing_status > 5);
+    assert_int_equal(noted(f, "awake"), 2);
+    assert_int_equal(noted(f, "read thing"), 2);
+}
+
+/* A release that is under way hears of everything. */
+static void status_wakes_a_canary_that_is_not_at_rest(void **state)
+{
+    struct fixture *f = *state;
+    rest(f, rule_look_at_no_status);
+    f->phase = "Promoting";
+    timer_start(f->loop, 300, 0, change_thing_status, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(noted(f, "awake"), 2);
+}
+
+/* Somebody else wrote the Canary's status: every rule reads it. */
+static void the_status_of_the_canary_itself_is_news(void **state)
+{
+    struct fixture *f = *state;
+    rest(f, rule_look_at_no_status);
+    timer_start(f->loop, 300, 0, change_it, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(noted(f, "awake"), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -555,6 +652,10 @@ int main(void)
         CASE(a_canary_that_is_deleted_needs_no_analysis),
         CASE(a_canary_that_is_deleted_and_cannot_be_read_is_let_go),
         CASE(a_canary_that_goes_under_a_write_is_left_alone),
+        CASE(status_wakes_a_canary_at_rest_that_looked_at_it),
+        CASE(status_alone_costs_a_canary_at_rest_nothing),
+        CASE(status_wakes_a_canary_that_is_not_at_rest),
+        CASE(the_status_of_the_canary_itself_is_news),
         CASE(the_end_of_a_canary_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

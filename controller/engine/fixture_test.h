@@ -37,15 +37,18 @@ struct fixture {
     /* the cluster */
     int version; /* resourceVersion of everything */
     bool gone;
-    const char *phase;       /* status.phase */
-    const char *metrics;     /* what /metrics said at the end */
-    const char *interval;    /* spec.analysis.interval */
-    const char *target;      /* spec.targetRef.name */
-    bool deleting;           /* and waits for our finalizer */
-    const char *hook_fields; /* further ones of the webhook, NULL: none */
-    const char *asked;       /* what the webhook must be sent, NULL: anything */
-    struct http_conn_request *watches[8];
+    const char *phase;                    /* status.phase */
+    const char *metrics;                  /* what /metrics said at the end */
+    const char *interval;                 /* spec.analysis.interval */
+    const char *target;                   /* spec.targetRef.name */
+    bool deleting;                        /* and waits for our finalizer */
+    const char *hook_fields;              /* further ones of the webhook, NULL: none */
+    const char *asked;                    /* what the webhook must be sent, NULL: anything */
+    struct http_conn_request *watches[8]; /* of the canaries */
     int n_watches;
+    struct http_conn_request *things_watch;
+    int thing_version; /* of the thing "a"; 0: there is none */
+    int thing_spec, thing_status;
     int fail_reads, fail_writes; /* the next so many answer with the status */
     int fail_status;
     bool gone_on_failure;  /* the Canary */
@@ -153,10 +156,11 @@ static void on_watch_gone(void *arg)
     *slot = NULL;
 }
 
-static void reply_list(struct fixture *f, struct http_conn_request *req, const char *item)
+/* slot: where its watch is kept */
+static void reply_list(struct fixture *f, struct http_conn_request *req, const char *item,
+                       struct http_conn_request **slot)
 {
     if (http_req_param(req, "watch")) {
-        struct http_conn_request **slot = &f->watches[f->n_watches++ % 8];
         *slot = req;
         http_req_on_gone(req, on_watch_gone, slot);
         http_stream_start(req, 200, "application/json", 0);
@@ -200,13 +204,21 @@ static void get_canaries(void *arg, struct http_conn_request *req)
     for (int i = 0; i < f->crowd; i++)
         crowd = arena_printf(f->arena, "%s%s,", crowd,
                              named_canary_text(f, arena_printf(f->arena, "c%d", i)));
-    reply_list(f, req,
-               f->gone ? "" : arena_printf(f->arena, "%s%s%s", crowd, canary_text(f), twin));
+    reply_list(f, req, f->gone ? "" : arena_printf(f->arena, "%s%s%s", crowd, canary_text(f), twin),
+               &f->watches[f->n_watches++ % 8]);
 }
 
 static void on_held_gone(void *arg)
 {
     ((struct fixture *)arg)->held = NULL;
+}
+
+static const char *thing_text(struct fixture *f)
+{
+    return arena_printf(f->arena,
+                        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"test\",\"uid\":\"t\","
+                        "\"resourceVersion\":\"%d\"},\"spec\":{\"n\":%d},\"status\":{\"n\":%d}}",
+                        f->thing_version, f->thing_spec, f->thing_status);
 }
 
 static void get_things(void *arg, struct http_conn_request *req)
@@ -220,7 +232,7 @@ static void get_things(void *arg, struct http_conn_request *req)
         f->held = req;
         http_req_on_gone(req, on_held_gone, f);
     } else {
-        reply_list(f, req, "");
+        reply_list(f, req, f->thing_version > 0 ? thing_text(f) : "", &f->things_watch);
     }
 }
 
@@ -304,6 +316,10 @@ static void get_thing(void *arg, struct http_conn_request *req)
     note(f, "read thing");
     if (tortured(f, req))
         return;
+    if (f->thing_version > 0) {
+        http_reply_json(req, 200, thing_text(f));
+        return;
+    }
     if (!f->late_list || noted(f, "read thing") > 1) {
         http_reply_json(req, 404, not_found);
         return;
@@ -312,7 +328,7 @@ static void get_thing(void *arg, struct http_conn_request *req)
                     "{\"metadata\":{\"name\":\"a\",\"namespace\":\"test\",\"uid\":\"t\","
                     "\"resourceVersion\":\"5\"}}");
     if (f->held)
-        reply_list(f, f->held, "");
+        reply_list(f, f->held, "", &f->things_watch);
     f->held = NULL;
 }
 
@@ -377,6 +393,14 @@ static MAYBE_UNUSED void tell_watch(struct fixture *f, const char *type)
             http_stream_send(f->watches[i], line, strlen(line));
 }
 
+static MAYBE_UNUSED void tell_things_watch(struct fixture *f)
+{
+    const char *line =
+        arena_printf(f->arena, "{\"type\":\"MODIFIED\",\"object\":%s}\n", thing_text(f));
+    if (f->things_watch)
+        http_stream_send(f->things_watch, line, strlen(line));
+}
+
 static MAYBE_UNUSED const struct kube_resource things = {
     .group = "example.org", .version = "v1", .plural = "things", .kind = "Thing"};
 
@@ -423,6 +447,8 @@ static void close_all(struct fixture *f)
     for (int i = 0; i < 8; i++)
         if (f->watches[i])
             http_stream_end(f->watches[i]);
+    if (f->things_watch)
+        http_stream_end(f->things_watch);
     if (f->held)
         http_reply_json(f->held, 503, "{}");
 }
