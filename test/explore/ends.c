@@ -197,13 +197,17 @@ static const char *check_end(struct model *model, const struct policy *policy,
         return policy->may_wait || policy->target != HEALTH_READY ? NULL : "every deletion ends";
     if (canary->suspend)
         return NULL;
+    /* A person has taken the primary's pods away, or the primary: that is told, and waited for. */
+    bool by_person = primary->at_zero || cluster->at[model->place[ROLE_PRIMARY]] == ABSENT;
+    if (waits && by_person)
+        return NULL;
     if (waits)
         return policy->may_wait ? NULL : "every run ends";
     if (weight > 0 && weight < 100)
         return "at the end, one side has all traffic";
     if (weight == 100 && !model_look(model, cluster, ROLE_TARGET)->ready)
         return "at the end, all traffic is on a healthy workload";
-    if (weight == 0 && !primary->ready && !policy->may_wait)
+    if (weight == 0 && !primary->ready && !policy->may_wait && !by_person)
         return "at the end, all traffic is on a healthy workload";
     if (weight > 0 && primary->ready && *canary->status.last_promoted_spec &&
         model_primary_revision(model, cluster) != model_revision(model, cluster))
@@ -211,7 +215,8 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (canary->status.canary_weight != weight)
         return "at the end, the status says the weight that is routed";
     if (model_revision(model, cluster) != model_primary_revision(model, cluster) &&
-        state->ghost.rejected != model_revision(model, cluster) && !policy->may_wait)
+        state->ghost.rejected != model_revision(model, cluster) && !policy->may_wait &&
+        !by_person && !rules_refuse(model, cluster))
         return "no revision is swallowed";
     if (model->kind->copied &&
         model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))

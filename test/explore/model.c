@@ -452,6 +452,9 @@ static void look_at(struct model *model, struct look *look, int place, struct js
     if (is_workload(model, place)) {
         look->ready = kind->ready(tree);
         look->stuck = kind->stuck(tree);
+        look->answers = look->ready ||
+                        json_int_at(tree, 0, "status", "availableReplicas", NULL) > 0 ||
+                        json_int_at(tree, 0, "status", "numberAvailable", NULL) > 0;
         look->at_zero = kind->at_zero(tree);
         look->revision = (int8_t)kind->revision(tree);
     } else if (place == model->place[ROLE_ROUTE]) {

@@ -28,6 +28,7 @@ struct look {
     bool known;
     /* workload */
     bool ready, stuck, at_zero;
+    bool answers; /* some pods of it, perhaps of the revision before */
     int8_t revision; /* also of configs, and of a Service that is a copy of the target */
     /* route */
     bool splits; /* a rule has both backends; the last one counts, those before it hold clients */

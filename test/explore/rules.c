@@ -55,15 +55,29 @@ static bool says_failed(struct model *model, const struct outcome *outcome)
     return false;
 }
 
+bool rules_refuse(struct model *model, const struct cluster *cluster)
+{
+    int place = model->place[ROLE_CANARY];
+    struct json_object *tree = objects_tree(model->objects, place, cluster->at[place]);
+    struct json_object *analysis = json_at(tree, "spec", "analysis", NULL);
+    const char *interval = json_str_at(analysis, "interval", NULL);
+
+    return json_at(analysis, "alerts", NULL) || !interval || strcmp(interval, "soon") == 0 ||
+           json_int_at(analysis, -1, "stepWeight", NULL) == 0;
+}
+
 /* Why a release may fail. */
 static bool has_cause(struct model *model, const struct cluster *facts,
                       const struct outcome *outcome, const struct ghost *ghost)
 {
     const struct canary *canary = model_canary(model, facts);
 
-    return ghost->flags & GHOST_DOOMED || ghost->fails >= canary->analysis.threshold ||
-           outcome->answers[Q_ROLLBACK] == PASS || model_look(model, facts, ROLE_TARGET)->stuck ||
+    return ghost->flags & GHOST_DOOMED || model_look(model, facts, ROLE_TARGET)->at_zero ||
+           ghost->fails >= canary->analysis.threshold || outcome->answers[Q_ROLLBACK] == PASS ||
+           model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
+           /* refused until its deadline */
+           (model->scenario->world & WORLD_TIME_PASSES && rules_refuse(model, facts)) ||
            /* a gate that nobody opened until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES &&
             (outcome->answers[Q_CONFIRM_ROLLOUT] == FAIL ||
@@ -121,7 +135,9 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     if (model->kind->copied && is->canary_weight > was->canary_weight && !restored &&
         model_look(model, after, ROLE_COPY)->revision != model_revision(model, facts))
         return "traffic goes only to a copy of what is analysed";
-    if (was->canary_weight == 100 && !was->rest && is->canary_weight < 100 && !primary->ready &&
+    if (is->canary_weight < was->canary_weight && !primary->answers && target->ready)
+        return "nobody is sent to a primary without pods while the canary answers";
+    if (was->canary_weight == 100 && !was->rest && is->canary_weight < 100 && !primary->answers &&
         !target->at_zero && !is_absent(model, facts, ROLE_TARGET))
         return "traffic goes only to a primary that is ready, or that was serving";
     return NULL;
@@ -224,6 +240,25 @@ static const char *check_consent(struct model *model, const struct cluster *fact
     if (!analysing && is && is->status.phase == PHASE_Progressing && step->kind == EFFECT_STATUS &&
         is_closed(model, outcome, Q_CONFIRM_ROLLOUT, "confirm-rollout"))
         return "nothing begins before its gate opens";
+    return NULL;
+}
+
+static const char *check_refusal(struct model *model, const struct cluster *facts,
+                                 const struct cluster *before, const struct cluster *after,
+                                 const struct step *step)
+{
+    const struct canary *canary = model_canary(model, facts);
+    const struct canary *is = model_canary(model, after);
+
+    if (!rules_refuse(model, facts) || canary->deleting || is_initialising(canary))
+        return NULL;
+    if (model_weight(model, after) > model_weight(model, before) &&
+        model_weight(model, after) > canary->status.canary_weight &&
+        model_look(model, facts, ROLE_PRIMARY)->ready)
+        return "no step is made by a spec that is refused";
+    if (!is_analysing(canary) && is && is->status.phase == PHASE_Progressing &&
+        step->kind == EFFECT_STATUS)
+        return "nothing begins by a spec that is refused";
     return NULL;
 }
 
@@ -362,6 +397,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
 
     if (!broken)
         broken = check_version(step);
+    if (!broken)
+        broken = check_refusal(model, facts, before, after, step);
     if (!broken && step->kind == EFFECT_STATUS)
         broken = check_about(model, facts, after, outcome, step);
     if (broken)

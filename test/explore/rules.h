@@ -33,6 +33,8 @@ struct state {
     uint32_t rest;
 };
 
+/* The spec asks for what this version does not do, has no step, or cannot be read. */
+bool rules_refuse(struct model *model, const struct cluster *cluster);
 /* What a rule says that does not hold; NULL: all hold. */
 const char *rules_decided(struct model *model, const struct cluster *facts,
                           const struct outcome *outcome, struct ghost *ghost);

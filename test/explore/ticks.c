@@ -29,6 +29,12 @@ struct known_need {
     int place;
 };
 
+/* As the engine reads the Canary. */
+struct viewed {
+    const struct canary *canary;
+    const char *mistake;
+};
+
 struct ticks {
     struct objects *objects;
     int canary;
@@ -37,7 +43,7 @@ struct ticks {
     struct settings settings;
     struct known_need needs[MAX_NEEDS];
     int n_needs;
-    const struct canary **canaries; /* by version */
+    struct viewed *canaries; /* by version */
     uint32_t n_canaries;
     uint8_t allowed[QUESTIONS];
     struct pool clusters;
@@ -93,27 +99,33 @@ uint64_t ticks_calls(const struct ticks *ticks)
     return ticks->calls;
 }
 
-const struct canary *ticks_canary(struct ticks *ticks, uint16_t version)
+static struct viewed view(struct ticks *ticks, uint16_t version)
 {
     struct json_object *tree = objects_tree(ticks->objects, ticks->canary, version);
     struct errinfo ei;
 
     if (!tree)
-        return NULL;
+        return (struct viewed){0};
     if (version >= ticks->n_canaries) {
         uint32_t more = 2u * version + 64;
-        ticks->canaries = heap_grow(ticks->canaries, more * sizeof(struct canary *));
+        ticks->canaries = heap_grow(ticks->canaries, more * sizeof(struct viewed));
         for (uint32_t i = ticks->n_canaries; i < more; i++)
-            ticks->canaries[i] = NULL;
+            ticks->canaries[i] = (struct viewed){0};
         ticks->n_canaries = more;
     }
-    if (!ticks->canaries[version]) {
+    struct viewed *viewed = &ticks->canaries[version];
+    if (!viewed->canary) {
         struct canary *canary = ARENA_NEW(ticks->arena, struct canary);
-        if (canary_view(ticks->arena, tree, canary, &ei) != ERR_OK)
-            return NULL;
-        ticks->canaries[version] = canary;
+        if (accept_view(ticks->arena, tree, canary, &viewed->mistake, &ei) != ERR_OK)
+            return (struct viewed){0};
+        viewed->canary = canary;
     }
-    return ticks->canaries[version];
+    return *viewed;
+}
+
+const struct canary *ticks_canary(struct ticks *ticks, uint16_t version)
+{
+    return view(ticks, version).canary;
 }
 
 /* --- one decide(), with given answers
@@ -225,11 +237,13 @@ static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt 
 
 static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool due)
 {
-    const struct canary *canary = ticks_canary(ticks, attempt->cluster->at[ticks->canary]);
+    const struct viewed viewed = view(ticks, attempt->cluster->at[ticks->canary]);
 
     arena_reset(ticks->scratch);
-    assert(canary);
-    struct tick *tick = tick_new(ticks->scratch, canary, &ticks->settings, ticks_now_ms, due);
+    assert(viewed.canary);
+    struct tick *tick =
+        tick_new(ticks->scratch, viewed.canary, &ticks->settings, ticks_now_ms, due);
+    tick->mistake = viewed.mistake;
     for (int i = 0; i < ticks->n_needs; i++)
         give_object(ticks, attempt->cluster, tick, &ticks->needs[i]);
     for (int round = 0; round < MAX_ROUNDS; round++) {
