@@ -37,17 +37,47 @@ static void give(struct tick *tick, const struct kube_resource *resource, struct
         plan_why(tick, "handed over");
 }
 
+static bool is_canary(struct json_object *owner)
+{
+    const char *kind = json_str_at(owner, "kind", NULL);
+    const char *version = json_str_at(owner, "apiVersion", NULL);
+
+    return kind && version && strcmp(kind, "Canary") == 0 &&
+           strncmp(version, "flagger.app/", strlen("flagger.app/")) == 0;
+}
+
+/* The Canary in place of any other; *left: there was one. */
+static struct json_object *new_owners(struct tick *tick, struct json_object *live, bool *left)
+{
+    struct json_object *owners = json_at(live, "metadata", "ownerReferences", NULL);
+    struct json_object *out = edit_array(tick->arena);
+
+    *left = false;
+    for (size_t i = 0; i < json_len(owners); i++) {
+        struct json_object *owner = json_elem(owners, i);
+        *left |= is_canary(owner);
+        if (!is_canary(owner))
+            edit_add(out, owner);
+    }
+    edit_add(out, edit_owner_reference(tick));
+    return out;
+}
+
+/* What is marked; and what belongs to a Canary that is gone, for none that is there claims it: the
+ * collector may not have come yet. */
 static void take(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
 {
-    if (!json_at(live, "metadata", "annotations", MARK, NULL) || edit_is_owned(tick, live))
+    struct json_object *mark = json_at(live, "metadata", "annotations", MARK, NULL);
+    bool left;
+    struct json_object *owners = new_owners(tick, live, &left);
+    if (edit_is_owned(tick, live) || (!mark && !left))
         return;
     struct json_object *to = json_copy(tick->arena, live);
     struct json_object *metadata = json_sub(to, "metadata");
-    struct json_object *owners = edit_array(tick->arena);
-    json_object_object_del(json_sub(metadata, "annotations"), MARK);
-    if (json_object_object_length(json_sub(metadata, "annotations")) == 0)
+    if (mark)
+        json_object_object_del(json_sub(metadata, "annotations"), MARK);
+    if (mark && json_object_object_length(json_sub(metadata, "annotations")) == 0)
         json_object_object_del(metadata, "annotations");
-    edit_add(owners, edit_owner_reference(tick));
     json_set(metadata, "ownerReferences", owners);
     if (plan_update(tick, resource, live, to))
         plan_why(tick, "taken over");

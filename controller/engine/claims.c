@@ -23,7 +23,7 @@ struct claim_set {
     char *namespace_, *name, *uid, *created;
     bool deleting;
     int n;
-    struct claim claims[MAX_CLAIMS];
+    struct claim claims[]; /* n */
 };
 
 /* A claim in the list of its key. */
@@ -34,7 +34,7 @@ struct entry {
 };
 
 struct claims {
-    struct lh_table *keys; /* key -> struct entry, the first of its list; owns the keys */
+    struct lh_table *keys; /* key -> struct entry, the first of its list, whose claim has the key */
 };
 
 /* --- what a Canary claims
@@ -107,7 +107,7 @@ struct claim_set *claim_set_read(struct json_object *canary)
     struct json_object *metadata = json_at(canary, "metadata", NULL);
     struct json_object *status = json_at(canary, "status", NULL);
     struct json_object *accepted = json_at(status, "acceptedSpec", NULL);
-    struct claim_set *set = heap_alloc(sizeof(*set));
+    struct claim_set *set = heap_alloc(sizeof(*set) + MAX_CLAIMS * sizeof(set->claims[0]));
 
     *set = (struct claim_set){
         .namespace_ = text_at(metadata, "namespace"),
@@ -118,7 +118,7 @@ struct claim_set *claim_set_read(struct json_object *canary)
     };
     put_spec(set, json_at(canary, "spec", NULL), true, !accepted && has_begun(status));
     put_spec(set, accepted, false, true);
-    return set;
+    return heap_grow(set, sizeof(*set) + (size_t)set->n * sizeof(set->claims[0]));
 }
 
 void claim_set_free(struct claim_set *set)
@@ -150,16 +150,11 @@ bool claim_set_same(const struct claim_set *one, const struct claim_set *other)
 /* --- the claims of all
  * -------------------------------------------------------------------------------------- */
 
-static void free_key(struct lh_entry *entry)
-{
-    free(lh_entry_k(entry));
-}
-
 struct claims *claims_new(void)
 {
     struct claims *claims = heap_alloc(sizeof(*claims));
 
-    claims->keys = lh_kchar_table_new(64, free_key);
+    claims->keys = lh_kchar_table_new(64, NULL);
     return claims;
 }
 
@@ -196,11 +191,12 @@ void claims_add(struct claims *claims, const struct claim_set *set)
         struct lh_entry *list = lh_table_lookup_entry(claims->keys, set->claims[i].key);
         *entry = (struct entry){.set = set, .claim = &set->claims[i]};
         if (!list) {
-            lh_table_insert(claims->keys, heap_strdup(set->claims[i].key), entry);
+            lh_table_insert(claims->keys, set->claims[i].key, entry);
             continue;
         }
-        entry->next = (struct entry *)lh_entry_v(list);
-        lh_entry_set_val(list, entry);
+        struct entry *first = (struct entry *)lh_entry_v(list);
+        entry->next = first->next;
+        first->next = entry;
     }
 }
 
@@ -215,12 +211,14 @@ void claims_drop(struct claims *claims, const struct claim_set *set)
         struct entry *gone = *link;
         if (!gone)
             continue;
+        bool head = gone == lh_entry_v(list);
         *link = gone->next;
         free(gone);
+        if (!head)
+            continue;
+        lh_table_delete_entry(claims->keys, list); /* its key goes with the set */
         if (first)
-            lh_entry_set_val(list, first);
-        else
-            lh_table_delete_entry(claims->keys, list);
+            lh_table_insert(claims->keys, first->claim->key, first);
     }
 }
 

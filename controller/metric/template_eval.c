@@ -211,7 +211,7 @@ static bool eval_pipe(struct eval *e, const struct template_value *dot,
                       const struct template_pipe *pipe, struct template_value *out)
 {
     const struct template_value *final = NULL;
-    struct template_value last;
+    struct template_value last = {0};
 
     for (const struct template_command *c = pipe->commands; c; c = c->next) {
         if (!eval_command(e, dot, c, final, out))
@@ -249,7 +249,7 @@ static bool walk_branch(struct eval *e, const struct template_value *dot,
                         const struct template_node *node)
 {
     struct variable *mark = e->variables;
-    struct template_value value;
+    struct template_value value = {0};
 
     if (!eval_pipe(e, dot, node->pipe, &value))
         return false;
@@ -319,7 +319,7 @@ static bool walk_range(struct eval *e, const struct template_value *dot,
                        const struct template_node *node)
 {
     struct variable *mark = e->variables;
-    struct template_value over;
+    struct template_value over = {0};
     bool ok;
 
     if (!eval_pipe(e, dot, node->pipe, &over))
@@ -345,7 +345,7 @@ static bool walk_range(struct eval *e, const struct template_value *dot,
 static bool walk_one(struct eval *e, const struct template_value *dot,
                      const struct template_node *node)
 {
-    struct template_value value;
+    struct template_value value = {0};
 
     switch (node->kind) {
     case NODE_TEXT:

@@ -99,7 +99,7 @@ static bool compare(const struct template_call *call, int *out)
 
 static bool run_lt(const struct template_call *call, struct template_value *out)
 {
-    int order_of;
+    int order_of = 0;
 
     if (!compare(call, &order_of))
         return false;
@@ -109,7 +109,7 @@ static bool run_lt(const struct template_call *call, struct template_value *out)
 
 static bool run_le(const struct template_call *call, struct template_value *out)
 {
-    int order_of;
+    int order_of = 0;
 
     if (!compare(call, &order_of))
         return false;
@@ -165,7 +165,7 @@ static bool place(const struct template_call *call, const struct template_value 
 static bool index_one(const struct template_call *call, struct template_value *item,
                       const struct template_value *key)
 {
-    size_t at;
+    size_t at = 0;
 
     if (item->type == TYPE_MAP) {
         if (key->type != TYPE_TEXT)

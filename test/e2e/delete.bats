@@ -267,6 +267,48 @@ delete_those_there() {
     eventually 20 none
 }
 
+# The same Canary under another name, as when a GitOps tool renames it.
+renamed() { # NAME ANALYSIS
+    canary "$1" "$2" | sed "s/^metadata: {name: $1,/metadata: {name: $1-new,/"
+}
+refused() { # NAME
+    [ "$(kubectl -n leave get canary "$1-new" -o json |
+        jq -r '.status.conditions[]? | select(.type == "Accepted" and .status == "False").message')" = \
+        "spec.targetRef.name: Deployment/$1 is looked after by Canary $1.leave; choose another, or delete one of the two Canaries" ]
+}
+
+@test "a Canary that is renamed, at rest and in mid-release, costs no request" {
+    export CLIENTS=$CLIENTS/renamed
+    mkdir "$CLIENTS"
+    { deployment quiet 0 && deployment lively 0; } | kubectl apply -f - >/dev/null
+    { canary quiet "$(analysis_of initialized)" && canary lively "$(analysis_of progressing)"; } | kubectl apply -f - >/dev/null
+    eventually 20 all_in Initialized quiet lively
+    for name in quiet lively; do eventually 20 answers "$name"; done
+    kubectl -n leave set image deployment/lively app=demo-app:2.0.0 >/dev/null
+    shares() { [[ $(canaries) == *"lively Progressing 50"* ]]; }
+    eventually 20 shares
+    was=$(kubectl -n leave get deployments quiet-primary lively-primary -o jsonpath='{.items[*].metadata.uid}')
+    for name in quiet lively; do client "$name"; done
+    for name in quiet lively; do renamed "$name" "$(analysis_of initialized)" | kubectl apply -f - >/dev/null; done
+    for name in quiet lively; do eventually 10 refused "$name"; done
+    kubectl -n leave delete canary quiet lively --timeout=20s
+    eventually 20 all_in Initialized quiet-new
+    eventually 40 all_in Succeeded lively-new
+    [ "$(kubectl -n leave get deployments quiet-primary lively-primary -o jsonpath='{.items[*].metadata.uid}')" = "$was" ]
+    kubectl -n leave get deployments,services,httproutes -o json | jq -e '[.items[].metadata |
+        select(.name | test("^(quiet|lively)")) | select(.ownerReferences).ownerReferences[].name] | unique == ["lively-new", "quiet-new"]'
+    [ "$(kubectl -n leave get deployment lively-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = demo-app:2.0.0 ]
+    clients_end
+    for file in "$CLIENTS"/*; do
+        good=$(sed -n 's/^ *\[200\][[:space:]]*\([0-9]*\) responses/\1/p' "$file")
+        bad=$(sed -n '/^Status code distribution/,$p' "$file" | grep -E '^ *\[[0-9]+\]' | grep -vE '^ *\[200\].*responses' || true)
+        echo "# renamed: $(basename "$file"): ${good:-0} answered${bad:+, and $bad}" >&3
+        [ "${good:-0}" -gt 50 ] && [ -z "$bad" ]
+    done
+    kubectl -n leave delete canary quiet-new lively-new --timeout=30s
+    for name in quiet lively; do answers "$name"; done
+}
+
 @test "with its namespace" {
     deployment last 0 | kubectl apply -f - >/dev/null
     canary last "$(analysis_of initialized)" | kubectl apply -f - >/dev/null

@@ -183,6 +183,22 @@ static void test_in_mid_release_the_traffic_goes_home_first(void **state)
     world_free(w);
 }
 
+/* The other one went without a word (its finalizer was taken by hand): what it owned is taken over
+ * before the collector has come. */
+static void test_what_a_dead_canary_owns_is_taken_over(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    w->gone = true;
+    succeed(w);
+    assert_non_null(strstr(world_tick(w), "patch deployments test/podinfo-primary taken over\n"));
+    world_run(w);
+    check_end(w);
+    world_free(w);
+}
+
 /* With nobody to go on, it is undone as always. */
 static void test_without_a_primary_the_target_serves(void **state)
 {
@@ -281,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_handed_over_at_any_time),
         cmocka_unit_test(test_at_rest_only_owners_change),
         cmocka_unit_test(test_in_mid_release_the_traffic_goes_home_first),
+        cmocka_unit_test(test_what_a_dead_canary_owns_is_taken_over),
         cmocka_unit_test(test_without_a_primary_the_target_serves),
         cmocka_unit_test(test_who_comes_later_touches_nothing),
         cmocka_unit_test(test_a_running_one_that_is_barred_stops),
