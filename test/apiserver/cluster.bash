@@ -127,8 +127,12 @@ controller_keep_up() {
         echo $! >"$state/controller.pid"
         status=0
         { wait $! || status=$?; } 2>/dev/null # bash would tell of the kill
-        [ "$status" -eq 137 ] || break
-        kubectl -n flagger-system delete lease --all >>"$state/log/kubectl.log" 2>&1
+        case $status in
+        0) [ -e "$state/controller.again" ] || break ;;
+        137) kubectl -n flagger-system delete lease --all >>"$state/log/kubectl.log" 2>&1 ;;
+        *) break ;;
+        esac
+        rm -f "$state/controller.again"
     done
     echo "the controller ended with status $status" >"$state/controller.ended"
 }
@@ -136,6 +140,10 @@ controller_begin() {
     controller_keep_up </dev/null &
     running[controller]=$!
     wait_for 20 "the controller" curl -sf "http://127.0.0.1:$metrics/readyz"
+}
+controller_restart() {
+    touch "$state/controller.again"
+    kill -TERM "$(cat "$state/controller.pid")"
 }
 controller_kill() { kill -KILL "$(cat "$state/controller.pid")"; }
 # An orderly end; anything else is told.
