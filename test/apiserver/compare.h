@@ -8,7 +8,8 @@
  * JSON object a line, as a watch sends them.
  *
  * A difference is allowed when a row {request, path, why} fits it: both are patterns of a shell.
- * A row that fits nothing is an error too, or the list would outlive what it explains.
+ * A row that fits nothing is an error too, or the list would outlive what it explains; `sometimes:
+ * true` is for what depends on who is quicker.
  */
 #ifndef APISERVER_COMPARE_H
 #define APISERVER_COMPARE_H
