@@ -45,7 +45,9 @@ end() {
 cluster_end() {
     controller_end || true
     end testnode
-    for name in kube-controller-manager kube-apiserver etcd; do end "$name" KILL; done
+    end kube-controller-manager KILL
+    [ ! -e "$state/kube-apiserver.pid" ] || apiserver_kill
+    end etcd KILL
 }
 
 kubeconfig() { # TOKEN
@@ -82,7 +84,7 @@ END
 api_healthy() { curl -sf -m 2 --cacert "$state/pki/apiserver.crt" -H 'Authorization: Bearer admin-token' "https://127.0.0.1:$api/readyz"; }
 
 cluster_begin() { # ASSETS
-    local etcd peer ports
+    local peer ports
     mkdir -p "$state/log" "$state/pki" "$state/history"
     mapfile -t ports < <(free_ports 5)
     etcd=${ports[0]} peer=${ports[1]} api=${ports[2]} answers=${ports[3]} metrics=${ports[4]}
@@ -90,18 +92,32 @@ cluster_begin() { # ASSETS
     start etcd "$1/etcd" --data-dir "$state/etcd" --unsafe-no-fsync --log-level error \
         --listen-client-urls "http://127.0.0.1:$etcd" --advertise-client-urls "http://127.0.0.1:$etcd" \
         --listen-peer-urls "http://127.0.0.1:$peer"
-    start kube-apiserver "$1/kube-apiserver" --etcd-servers "http://127.0.0.1:$etcd" --cert-dir "$state/pki" \
+    apiserver_begin "$1"
+    export KUBECONFIG=$state/kubeconfig
+    start kube-controller-manager "$1/kube-controller-manager" --kubeconfig "$state/kubeconfig" --leader-elect=false \
+        --service-account-private-key-file "$state/service-accounts.key" --secure-port 0 --profiling=false \
+        --controllers '*,-serviceaccount-token-controller'
+}
+
+# By itself, since a case may start it again after a kill.
+apiserver_begin() { # ASSETS
+    "$1/kube-apiserver" --etcd-servers "http://127.0.0.1:$etcd" --cert-dir "$state/pki" \
         --secure-port "$api" --bind-address 127.0.0.1 --service-cluster-ip-range 10.0.0.0/16 \
         --service-account-key-file "$state/service-accounts.key" --service-account-issuer https://kubernetes.default \
         --service-account-signing-key-file "$state/service-accounts.key" --token-auth-file "$state/tokens" \
         --authorization-mode RBAC --disable-admission-plugins ServiceAccount \
         --enable-admission-plugins OwnerReferencesPermissionEnforcement \
-        --audit-policy-file "$state/audit.yaml" --audit-log-path "$state/audit.log" --profiling=false
+        --audit-policy-file "$state/audit.yaml" --audit-log-path "$state/audit.log" --profiling=false \
+        >>"$state/log/kube-apiserver.log" 2>&1 </dev/null &
+    echo $! >"$state/kube-apiserver.pid"
+    disown # bash would tell of the kill
     wait_for 60 kube-apiserver api_healthy
-    export KUBECONFIG=$state/kubeconfig
-    start kube-controller-manager "$1/kube-controller-manager" --kubeconfig "$state/kubeconfig" --leader-elect=false \
-        --service-account-private-key-file "$state/service-accounts.key" --secure-port 0 --profiling=false \
-        --controllers '*,-serviceaccount-token-controller'
+}
+apiserver_kill() {
+    local pid
+    pid=$(cat "$state/kube-apiserver.pid")
+    kill -KILL "$pid" 2>/dev/null || true
+    while [ -d "/proc/$pid" ] && ! grep -qs '^State:.Z' "/proc/$pid/status"; do read -r -t 0.1 <>"$state/never" || true; done
 }
 
 # The CRDs, those of the Gateway API as a cluster has them where they are at hand; and what the controller may do.
