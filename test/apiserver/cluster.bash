@@ -114,10 +114,9 @@ apiserver_begin() { # ASSETS
     wait_for 60 kube-apiserver api_healthy
 }
 apiserver_kill() {
-    local pid
-    pid=$(cat "$state/kube-apiserver.pid")
-    kill -KILL "$pid" 2>/dev/null || true
-    while [ -d "/proc/$pid" ] && ! grep -qs '^State:.Z' "/proc/$pid/status"; do read -r -t 0.1 <>"$state/never" || true; done
+    kill -KILL "$(cat "$state/kube-apiserver.pid")" 2>/dev/null || true
+    # Its port is free when all of its threads have ended.
+    while (exec 3<>"/dev/tcp/127.0.0.1/$api") 2>/dev/null; do read -r -t 0.1 <>"$state/never" || true; done
 }
 
 # The CRDs, those of the Gateway API as a cluster has them where they are at hand; and what the controller may do.
