@@ -10,6 +10,7 @@ enum {
     APPS_MAX = 16,
     PENDING_MAX = 256,
     SETTLE_MS = 2000,  /* it serves for so long: it is repaired */
+    EFFECT_MS = 5000,  /* an edit that takes it down has done so by then */
     REPAIR_MS = 20000, /* and that takes at most so long, while the controller runs */
     GRACE_MS = 1000,   /* a failure is judged so much later: the machine may be to blame */
     LASTS_MS = 4000,   /* what may be seen for a moment must not last so long */
@@ -305,12 +306,25 @@ static void look_at_pending(struct judge *judge, int64_t now)
     judge->n_pending = kept;
 }
 
+/* Pods that are to go are still there: what somebody has done has not come to pass yet. */
+static bool goes_down(const struct judge *judge, const struct app *app)
+{
+    static const char *const names[] = {"NAME", "NAME-primary"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct json_object *it = object_of(judge, &kube_deployments, names[i], app);
+        if (it && json_int_at(it, 1, "spec", "replicas", NULL) == 0 &&
+            json_int_at(it, 0, "status", "replicas", NULL) > 0)
+            return true;
+    }
+    return false;
+}
+
 static void look_at_harm(struct judge *judge, struct ward *ward, int64_t now)
 {
     int64_t began = ward->harmed_ms;
     if (!ward->harmed)
         return;
-    if (!serves(judge, ward->app))
+    if (now - began < EFFECT_MS || goes_down(judge, ward->app) || !serves(judge, ward->app))
         ward->served_ms = 0;
     else if (ward->served_ms == 0)
         ward->served_ms = now;
