@@ -321,9 +321,11 @@ static bool goes_down(const struct judge *judge, const struct app *app)
 
 static void look_at_harm(struct judge *judge, struct ward *ward, int64_t now)
 {
-    int64_t began = ward->harmed_ms;
     if (!ward->harmed)
         return;
+    if (!view_get(judge->view, &user_canaries, ward->app->name))
+        ward->harmed_ms = now; /* nobody looks after it yet */
+    int64_t began = ward->harmed_ms;
     if (now - began < EFFECT_MS || goes_down(judge, ward->app) || !serves(judge, ward->app))
         ward->served_ms = 0;
     else if (ward->served_ms == 0)
