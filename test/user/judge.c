@@ -379,6 +379,14 @@ static void look_at_names(struct judge *judge, struct ward *ward, int64_t now)
     ward->left_route = left_route;
 }
 
+/* What a Canary is made over is not analysed. */
+static bool is_first(const struct judge *judge, const struct app *app)
+{
+    struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
+    const char *phase = json_str_at(canary, "status", "phase", NULL);
+    return !phase || strcmp(phase, "Initializing") == 0 || strcmp(phase, "Initialized") == 0;
+}
+
 static void look_at_primary(struct judge *judge, struct ward *ward)
 {
     struct json_object *primary = object_of(judge, &kube_deployments, "NAME-primary", ward->app);
@@ -387,7 +395,7 @@ static void look_at_primary(struct judge *judge, struct ward *ward)
     const char *image = json_str_at(json_elem(containers, 0), "image", NULL);
     if (!image)
         return;
-    if (ward->unjudged > 0) {
+    if (ward->unjudged > 0 || is_first(judge, ward->app)) {
         if (!ward->excused || strcmp(ward->excused, image) != 0)
             ward->excused = arena_strdup(judge->arena, image);
         return;
