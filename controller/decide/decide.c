@@ -40,6 +40,7 @@ static const struct rule {
     {initialise_routes, ALWAYS}, /* step 13: the mesh's objects */
     {initialise_settle, ALWAYS}, /* what was repaired is read again before it is judged */
     {ignored_tell, IF_ACCEPTED}, /* what of the spec has no effect */
+    {initialise_ports, ALWAYS},  /* ports that nothing refers to any more */
     {initialise_finish, ALWAYS}, /* steps 12, 14: only now the target may go to zero */
 
     {detect_routes, ALWAYS},         /* step 18 */

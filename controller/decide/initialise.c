@@ -185,8 +185,16 @@ enum verdict initialise_apex(struct release *r)
     return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
 }
 
+/* Routes that refer to a port follow when the Services that they lead to have it. */
 enum verdict initialise_routes(struct release *r)
 {
+    struct service_pods pods = service_pods(r);
+    bool adds = false, keeps;
+    enum verdict verdict =
+        r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &keeps);
+
+    if (verdict != VERDICT_GO || (adds && release_has_writes(r)))
+        return verdict;
     return r->router->reconcile(r->tick);
 }
 
@@ -196,6 +204,26 @@ enum verdict initialise_settle(struct release *r)
         return VERDICT_GO;
     release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
+}
+
+/* Nothing refers to a port any more that the spec no longer says. */
+enum verdict initialise_ports(struct release *r)
+{
+    struct service_pods pods = service_pods(r);
+    bool adds, keeps = false;
+    enum verdict verdict =
+        r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &keeps);
+
+    if (verdict != VERDICT_GO || !keeps)
+        return verdict;
+    verdict = release_settled(r);
+    if (verdict != VERDICT_GO) /* which keeps nothing else from being done */
+        return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
+    pods.drop_old_ports = true;
+    verdict = services_reconcile_sides(r->tick, &pods);
+    if (verdict == VERDICT_GO)
+        verdict = services_reconcile_apex(r->tick, &pods);
+    return verdict == VERDICT_GO ? initialise_settle(r) : verdict;
 }
 
 /* The traffic is on the primary: the target may go. */

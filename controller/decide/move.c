@@ -174,11 +174,12 @@ static const char *refuse_port(struct release *r, const struct target_info *info
         pod_port(json_at(r->canary->status.accepted_spec, "service", NULL));
     struct json_object *now = pod_port(r->canary->service.json);
 
-    if (!now || !before || json_same(now, before) || !info->template || !info->primary ||
-        declares(info->primary, now))
+    if (!now || !before || json_same(now, before) || !info->template || !info->primary)
+        return NULL;
+    if (declares(info->primary, now) && (!is_bound(r) || declares(info->object, now)))
         return NULL;
     if (!json_object_is_type(now, json_type_string) && !declares(info->primary, before))
-        return NULL;
+        return NULL; /* nobody declares anything */
     return arena_printf(r->tick->arena,
                         "spec.service.%s: the pods of %s that serve declare no port %s; put it "
                         "back, release a revision that declares both, and change it then",

@@ -171,6 +171,7 @@ enum verdict initialise_apex(struct release *r);
 enum verdict initialise_routes(struct release *r);
 enum verdict initialise_settle(struct release *r);
 enum verdict ignored_tell(struct release *r);
+enum verdict initialise_ports(struct release *r);
 enum verdict initialise_finish(struct release *r);
 
 enum verdict detect_routes(struct release *r);

@@ -50,17 +50,53 @@ static struct json_object *same_port(struct json_object *ports, struct json_obje
     return NULL;
 }
 
-/* The main port and the discovered ones, each over the live port of its number, so that it keeps
- * its node port; in the order of the live ones where these are the same. */
-static struct json_object *wanted_ports(struct tick *tick, const struct service_pods *pods,
-                                        struct json_object *live)
+/* What the spec says: the main port and the discovered ones. */
+static struct json_object *spec_ports(struct tick *tick, const struct service_pods *pods)
 {
     struct json_object *all = edit_array(tick->arena);
-    struct json_object *sorted = edit_array(tick->arena);
 
     edit_add(all, main_port(tick));
     for (size_t i = 0; i < json_len(pods->ports); i++)
         edit_add(all, json_copy(tick->arena, json_elem(pods->ports, i)));
+    return all;
+}
+
+static bool has_name(struct json_object *ports, const char *name)
+{
+    for (size_t i = 0; i < json_len(ports); i++) {
+        const char *found = json_str_at(json_elem(ports, i), "name", NULL);
+        if (found && strcmp(found, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the live ports that the spec no longer says. Of several ports, each has a name. */
+static void keep_old_ports(struct tick *tick, struct json_object *all, struct json_object *live)
+{
+    for (size_t i = 0; i < json_len(live); i++) {
+        struct json_object *port = json_copy(tick->arena, json_elem(live, i));
+        const char *name = json_str_at(port, "name", NULL);
+        if (same_port(all, port))
+            continue;
+        if (!name || has_name(all, name))
+            json_set_str(port, "name",
+                         arena_printf(tick->arena, "was-%lld",
+                                      (long long)json_int_at(port, 0, "port", NULL)));
+        edit_add(all, port);
+    }
+}
+
+/* Each port over the live one of its number, so that it keeps its node port; in the order of the
+ * live ones where these are the same. */
+static struct json_object *wanted_ports(struct tick *tick, const struct service_pods *pods,
+                                        struct json_object *live)
+{
+    struct json_object *all = spec_ports(tick, pods);
+    struct json_object *sorted = edit_array(tick->arena);
+
+    if (!pods->drop_old_ports)
+        keep_old_ports(tick, all, live);
     for (size_t i = 0; i < json_len(all); i++)
         edit_pair(json_elem(all, i), same_port(live, json_elem(all, i)));
     for (size_t i = 0; i < json_len(live) && json_len(live) == json_len(all); i++) {
@@ -180,6 +216,28 @@ static void reconcile(struct tick *tick, const struct service_pods *pods,
         update_service(tick, pods, wanted, live);
     else
         create_service(tick, wanted, new_service(tick, pods, wanted));
+}
+
+enum verdict services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
+                                bool *keeps)
+{
+    const struct canary_service *service = &tick->canary->service;
+    const char *const names[] = {service->name, service->primary_name, service->canary_name};
+    struct json_object *spec = spec_ports(tick, pods);
+    bool known = true;
+
+    *adds = *keeps = false;
+    for (int i = 0; i < 3; i++) {
+        struct json_object *live;
+        known =
+            need_object(tick, &kube_services, tick->canary->namespace_, names[i], &live) && known;
+        struct json_object *ports = json_at(live, "spec", "ports", NULL);
+        for (size_t k = 0; k < json_len(ports); k++)
+            *keeps = *keeps || !same_port(spec, json_elem(ports, k));
+        for (size_t k = 0; live && k < json_len(spec); k++)
+            *adds = *adds || !same_port(ports, json_elem(spec, k));
+    }
+    return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }
 
 enum verdict services_reconcile_sides(struct tick *tick, const struct service_pods *pods)

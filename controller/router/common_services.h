@@ -16,10 +16,19 @@ struct service_pods {
     const char *primary_label; /* those of the primary: its own, once it is there */
     const char *primary_value;
     struct json_object *ports; /* discovered ports, array or NULL */
+    bool drop_old_ports;       /* those that the spec no longer says go */
     bool (*answers)(void *arg, bool primary);
     void *arg;
 };
 
+/*
+ * What routes refer to must not go before they do: a port that the spec no longer says stays beside
+ * the new one (under the name `was-80`, where its own is taken) until it is dropped with
+ * drop_old_ports, and routes follow when the new one is there. *adds: the next reconcile gives a
+ * Service that is there a port; *keeps: one has such an old port. GO or NEED_FACTS.
+ */
+enum verdict services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
+                                bool *keeps);
 /* Step 6: the Services `-canary` and `-primary`. */
 enum verdict services_reconcile_sides(struct tick *tick, const struct service_pods *pods);
 /* Step 11: the apex Service, which selects the primary. Adopts one that is there: selector and

@@ -363,6 +363,63 @@ static void test_a_target_with_another_selector(void **state)
     }
 }
 
+static const char *ports(struct world *w, const char *service)
+{
+    struct json_object *list = json_at(world_get(w, arena_printf(w->arena, "services/%s", service)),
+                                       "spec", "ports", NULL);
+    const char *text = "";
+
+    for (size_t i = 0; i < json_len(list); i++)
+        text = arena_printf(w->arena, "%s%s=%lld ", text,
+                            json_str_at(json_elem(list, i), "name", NULL),
+                            (long long)json_int_at(json_elem(list, i), 0, "port", NULL));
+    return text;
+}
+
+static int routed_port(struct world *w)
+{
+    struct json_object *rules = json_at(world_get(w, "httproutes/podinfo"), "spec", "rules", NULL);
+    struct json_object *backends = json_at(json_elem(rules, 0), "backendRefs", NULL);
+
+    return (int)json_int_at(json_elem(backends, 0), 0, "port", NULL);
+}
+
+/* A port is added, the routes move to it, the mesh says so, and only then the old one goes. */
+static void test_another_port_step_by_step(void **state)
+{
+    static const char *const services[] = {"podinfo", "podinfo-primary", "podinfo-canary"};
+    static const char status[] =
+        "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},'conditions':[{"
+        "'type':'Accepted','status':'True','observedGeneration':%d}]}]}}";
+
+    (void)state;
+    for (int mid = 0; mid < 2; mid++) {
+        struct world *w = mid ? at_stage(&stages[4]) : world_new(NULL);
+        if (!mid)
+            world_initialise(w);
+        int generation =
+            (int)json_int_at(world_get(w, "httproutes/podinfo"), 0, "metadata", "generation", NULL);
+        world_patch(w, "httproutes/podinfo", arena_printf(w->arena, status, generation));
+        world_patch_canary(w, "{'spec':{'service':{'port':80,'targetPort':9898}}}");
+        world_tick(w);
+        for (int i = 0; i < 3; i++)
+            assert_string_equal(ports(w, services[i]), "http=80 was-9898=9898 ");
+        assert_int_equal(routed_port(w), 9898);
+        world_tick(w);
+        assert_int_equal(routed_port(w), 80);
+        for (int i = 0; i < 3; i++) {
+            world_tick(w); /* the gateway has not taken it over yet */
+            assert_string_equal(ports(w, services[i]), "http=80 was-9898=9898 ");
+        }
+        world_patch(w, "httproutes/podinfo", arena_printf(w->arena, status, generation + 1));
+        world_tick(w);
+        for (int i = 0; i < 3; i++)
+            assert_string_equal(ports(w, services[i]), "http=80 ");
+        assert_string_equal(world_weights(w), mid ? "80/20" : "100/0");
+        world_free(w);
+    }
+}
+
 /* A workload and a Service that is released have other Services. */
 static void test_a_target_of_another_way(void **state)
 {
@@ -388,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_another_target_in_the_middle),
         cmocka_unit_test(test_another_target_that_is_not_noticed),
         cmocka_unit_test(test_a_target_with_another_selector),
+        cmocka_unit_test(test_another_port_step_by_step),
         cmocka_unit_test(test_a_target_of_another_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
