@@ -193,7 +193,7 @@ enum verdict accept_spec(struct release *r)
         return verdict;
     r->refused = sentence;
     if (ends) {
-        if (sentence)
+        if (sentence || move_has_begun(r))
             follow_accepted(r);
         return VERDICT_GO;
     }

@@ -30,7 +30,7 @@ static bool is_other(const struct canary_ref *before, const struct canary_ref *n
                             strcmp(before->kind, now->kind) != 0);
 }
 
-static bool has_moved(const struct release *r)
+bool move_has_begun(const struct release *r)
 {
     struct canary_ref before = accepted_ref(r, "targetRef");
 
@@ -76,7 +76,7 @@ static const char *refuse_service_move(struct release *r)
     const struct canary_status *status = &r->canary->status;
     const char *name = status->service_name;
 
-    if (!name || strcmp(name, r->canary->service.name) == 0 || has_moved(r))
+    if (!name || strcmp(name, r->canary->service.name) == 0 || move_has_begun(r))
         return NULL;
     if (status->canary_weight == 0)
         return arena_printf(r->tick->arena,

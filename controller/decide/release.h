@@ -215,6 +215,7 @@ bool detect_configs_changed(const struct release *r);
 /* move.c: why an edit cannot be followed now, NULL: it can. Of the target and its pods' port after
  * it is known to be of a kind that is served; NEED_FACTS or GO. */
 const char *move_refusal(struct release *r);
+bool move_has_begun(const struct release *r); /* to another target than the accepted one */
 enum verdict move_refusal_of_target(struct release *r, const char **sentence);
 /* The status was last written by Flagger, as far as can be told. */
 bool takeover_is_flaggers(const struct release *r);

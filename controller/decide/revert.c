@@ -264,12 +264,31 @@ static void end_analysis(struct release *r)
     r->canary = r->tick->canary = view;
 }
 
+/*
+ * The target of the spec that is followed. In the middle of a move that is the one before, whose
+ * primary serves; when it is gone itself, the one that is to come.
+ */
+static enum verdict find_target(struct release *r)
+{
+    const struct canary *live = r->tick->live;
+
+    end_analysis(r);
+    enum verdict verdict = r->target->find(r->tick, &r->info);
+    if (verdict != VERDICT_GO || r->info.object ||
+        strcmp(live->target.name, r->canary->target.name) == 0 ||
+        target_find(live->target.api_version, live->target.kind) != r->target)
+        return verdict;
+    release_follow(r, live);
+    end_analysis(r);
+    r->info = (struct target_info){0};
+    return r->target->find(r->tick, &r->info);
+}
+
 static enum verdict revert(struct release *r)
 {
     static enum verdict (*const steps[])(struct release *) = {restore_target, wait_for_target,
                                                               revert_traffic, settle, disown};
-    end_analysis(r);
-    enum verdict verdict = r->target->find(r->tick, &r->info);
+    enum verdict verdict = find_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
     bool handed;

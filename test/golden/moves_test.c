@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "deletion.h"
 #include "world.h"
 
 #define HPA(name)                                                                                  \
@@ -420,6 +421,44 @@ static void test_another_port_step_by_step(void **state)
     }
 }
 
+/* The Canary is deleted while its target changes: whoever is there serves in the end. */
+static void test_deleted_in_the_middle_of_a_move(void **state)
+{
+    static const struct {
+        const char *image; /* of the new target */
+        bool gone;         /* the old one is deleted */
+        const char *serves;
+    } cases[] = {
+        {"podinfo:1", false, "podinfo"},
+        {"podinfo:1-slow", false, "podinfo"},
+        {"podinfo:1", true, "other"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = world_new("{'spec':{'service':{'name':'podinfo'}}}");
+        world_initialise(w);
+        add_target(w);
+        world_patch(w, "deployments/other",
+                    arena_printf(
+                        w->arena,
+                        "{'spec':{'replicas':2,'template':{'spec':{'containers':[{'name':'podinfo',"
+                        "'image':'%s','ports':[{'containerPort':9898,'name':'http'}]}]}}}}",
+                        cases[i].image));
+        world_settle(w);
+        world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+        world_tick(w);
+        assert_string_equal(world_phase(w), "Initializing");
+        if (cases[i].gone)
+            world_patch(w, "deployments/podinfo", NULL);
+        world_delete(w);
+        deletion_run(w);
+        assert_string_equal(selected(w, "podinfo"), cases[i].serves);
+        assert_int_equal(deletion_replicas(w, cases[i].serves), 2);
+        world_free(w);
+    }
+}
+
 /* A workload and a Service that is released have other Services. */
 static void test_a_target_of_another_way(void **state)
 {
@@ -446,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_another_target_that_is_not_noticed),
         cmocka_unit_test(test_a_target_with_another_selector),
         cmocka_unit_test(test_another_port_step_by_step),
+        cmocka_unit_test(test_deleted_in_the_middle_of_a_move),
         cmocka_unit_test(test_a_target_of_another_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
