@@ -167,14 +167,24 @@ static bool declares(struct json_object *workload, struct json_object *port)
     return false;
 }
 
+static struct json_object *accepted_port(const struct release *r)
+{
+    return pod_port(json_at(r->canary->status.accepted_spec, "service", NULL));
+}
+
+static bool has_other_port(const struct release *r)
+{
+    struct json_object *before = accepted_port(r), *now = pod_port(r->canary->service.json);
+
+    return now && before && !json_same(now, before);
+}
+
 /* The pods that serve do not listen there, as far as can be told. */
 static const char *refuse_port(struct release *r, const struct target_info *info)
 {
-    struct json_object *before =
-        pod_port(json_at(r->canary->status.accepted_spec, "service", NULL));
-    struct json_object *now = pod_port(r->canary->service.json);
+    struct json_object *before = accepted_port(r), *now = pod_port(r->canary->service.json);
 
-    if (!now || !before || json_same(now, before) || !info->template || !info->primary)
+    if (!info->template || !info->primary)
         return NULL;
     if (declares(info->primary, now) && (!is_bound(r) || declares(info->object, now)))
         return NULL;
@@ -195,7 +205,7 @@ enum verdict move_refusal_of_target(struct release *r, const char **sentence)
     bool moved = is_other(&before, &r->canary->target);
 
     *sentence = NULL;
-    if (!r->canary->status.accepted_spec)
+    if (!moved && !has_other_port(r))
         return VERDICT_GO;
     if (moved && is_bound(r)) {
         *sentence =
