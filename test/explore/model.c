@@ -249,6 +249,28 @@ static void add_deeds(struct model *model)
     }
 }
 
+/* Workloads beside podinfo do as their controller wants: their pods get ready. */
+static bool settle_other(struct arena *arena, struct json_object *tree, const struct event *event)
+{
+    const char *name = json_str_at(tree, "metadata", "name", NULL);
+    const char *kind = json_str_at(tree, "kind", NULL);
+
+    (void)arena;
+    return name && kind && strncmp(name, "other", 5) == 0 && strcmp(kind, "Deployment") == 0 &&
+           event->kind->settle(tree, HEALTH_READY);
+}
+
+static void add_others(struct model *model)
+{
+    for (int i = 0; i < MAX_OBJECTS && model->scenario->objects[i].key; i++) {
+        if (strcmp(model->scenario->objects[i].key, "deployments/other") == 0)
+            add_event(model, (struct event){.what = "the pods of other workloads get ready",
+                                            .place = -1,
+                                            .change = settle_other,
+                                            .kind = model->kind});
+    }
+}
+
 static int place_of(struct model *model, const char *plural, const char *name)
 {
     char key[100];
@@ -280,6 +302,7 @@ struct model *model_new(const struct scenario *scenario)
     add_world(model);
     add_pushes(model);
     add_deeds(model);
+    add_others(model);
     return model;
 }
 
@@ -329,6 +352,8 @@ void model_settle(struct model *model, struct cluster *cluster, enum health targ
     model_happen(model, (int)target, cluster);
     model_happen(model, 3 + HEALTH_READY, cluster);
     model_happen(model, 3 + (int)primary, cluster);
+    if (model->events[model->n_events - 1].change == settle_other)
+        model_happen(model, model->n_events - 1, cluster);
     if (model->scenario->world & WORLD_GATEWAY_LAGS)
         model_happen(model, EVENT_GATEWAY, cluster);
 }
@@ -439,6 +464,8 @@ static bool is_workload(const struct model *model, int place)
 {
     if (model->kind->named)
         return strncmp(objects_key(model->objects, place), "revisions/", 10) == 0;
+    if (strncmp(objects_key(model->objects, place), "deployments/", 12) == 0)
+        return true; /* also one that is nobody's target yet */
     return place == model->place[ROLE_TARGET] || place == model->place[ROLE_PRIMARY];
 }
 
@@ -479,8 +506,11 @@ const struct look *model_look(struct model *model, const struct cluster *cluster
     bool pods = role == ROLE_TARGET || role == ROLE_PRIMARY;
     int place = pods ? pods_place(model, cluster, role) : model->place[role];
 
-    if (place < 0)
-        return &nothing;
+    return place < 0 ? &nothing : model_look_at(model, cluster, place);
+}
+
+const struct look *model_look_at(struct model *model, const struct cluster *cluster, int place)
+{
     uint16_t version = cluster->at[place];
     if (version >= model->n_looks[place]) {
         uint32_t more = 2u * version + 64;

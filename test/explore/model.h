@@ -28,7 +28,7 @@ struct look {
     bool known;
     /* workload */
     bool ready, stuck, at_zero;
-    bool answers; /* some pods of it, perhaps of the revision before */
+    bool answers;    /* some pods of it, perhaps of the revision before */
     int8_t revision; /* also of configs, and of a Service that is a copy of the target */
     /* route */
     bool splits; /* a rule has both backends; the last one counts, those before it hold clients */
@@ -78,6 +78,7 @@ void model_free(struct model *model);
 struct cluster model_start(struct model *model);
 
 const struct look *model_look(struct model *model, const struct cluster *cluster, enum role role);
+const struct look *model_look_at(struct model *model, const struct cluster *cluster, int place);
 const struct canary *model_canary(struct model *model, const struct cluster *cluster);
 /* Configs count as a part of the revision: 4 for each other config. */
 int model_revision(struct model *model, const struct cluster *cluster);

@@ -1,5 +1,6 @@
 #include "rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "router/router.h"
@@ -165,6 +166,8 @@ static const char *check_apex(struct model *model, const struct cluster *facts,
 
     if (is && !was && !is_absent(model, before, ROLE_APEX) && !primary)
         return "the apex Service selects the primary only once that is ready";
+    if (strcmp(model_canary(model, facts)->target.name, "podinfo") != 0)
+        return NULL; /* it follows another target, see check_selector() */
     if (was && !is && primary && !model_look(model, facts, ROLE_TARGET)->ready)
         return "the apex Service selects the target again only once that is ready";
     return NULL;
@@ -207,6 +210,39 @@ static const char *check_target(struct model *model, const struct cluster *facts
     if (is_initialising(canary) && !model_look(model, facts, ROLE_PRIMARY)->ready)
         return "the target is scaled down only once the primary is ready";
     return NULL;
+}
+
+/* The workload whose pods a Service selects; -1: none. */
+static int selected_by(struct model *model, const struct cluster *cluster, int service)
+{
+    struct json_object *tree = objects_tree(model->objects, service, cluster->at[service]);
+    const char *value = json_str_at(tree, "spec", "selector", "app", NULL);
+    char key[100];
+
+    if (!value)
+        return -1;
+    snprintf(key, sizeof(key), "deployments/%s", value);
+    return objects_place(model->objects, key);
+}
+
+/* Pods carry the name of their workload as label. A Service that is made selects what will be. */
+static const char *check_selector(struct model *model, const struct cluster *facts,
+                                  const struct cluster *before, const struct cluster *after,
+                                  int service)
+{
+    if (strncmp(objects_key(model->objects, service), "services/", 9) != 0 || model->kind->copied ||
+        model->kind->named || strcmp(model->kind->plural, "deployments") != 0)
+        return NULL;
+    int was = selected_by(model, before, service), is = selected_by(model, after, service);
+    if (was < 0 || is < 0 || was == is || model_canary(model, facts)->deleting ||
+        (is == model->place[ROLE_TARGET] && model_look_at(model, facts, is)->at_zero &&
+         model_weight(model, facts) == 0))
+        return NULL;
+    /* the Service of a canary without a share has nobody's traffic */
+    bool has_traffic = strstr(objects_key(model->objects, service), "-canary") == NULL;
+    return has_traffic && !model_look_at(model, facts, is)->answers
+               ? "a Service is made to select only pods that answer"
+               : NULL;
 }
 
 /* --- what people have a say in
@@ -407,6 +443,9 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         return check_status(model, facts, before, after, step, ghost);
     if (step->place == model->place[ROLE_CANARY])
         return check_gone(model, facts, after);
+    broken = check_selector(model, facts, before, after, step->place);
+    if (broken)
+        return broken;
     /* one object may play more than one part */
     if (step->place == model->place[ROLE_ROUTE])
         broken = check_route(model, facts, before, after);

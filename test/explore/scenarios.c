@@ -39,6 +39,11 @@ static const char base_canary[] =
 #define CONFIG                                                                                     \
     "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings','namespace':'test'},"     \
     "'data':{'color':'red'}}"
+#define OTHER                                                                                      \
+    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'other','namespace':'test',"   \
+    "'uid':'d-2','generation':1,'labels':{'app':'other'}},'spec':{'replicas':1,'selector':{"       \
+    "'matchLabels':{'app':'other'}},'template':{'metadata':{'labels':{'app':'other'}},'spec':{"    \
+    "'containers':[{'name':'podinfo','image':'podinfo:1'}]}}}}"
 #define WITH_CONFIG                                                                                \
     "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{'name':'settings'}}]}}}}"
 #define ROUTE(primary, canary)                                                                     \
@@ -232,6 +237,17 @@ const struct scenario scenarios[] = {
                 "{'spec':{'analysis':{'stepWeight':0}}}"},
                {"the spec has a step again", "canaries/podinfo",
                 "{'spec':{'analysis':{'stepWeight':50}}}"}}},
+    {.name = "another target",
+     .canary = "{'spec':{'service':{'name':'podinfo'}}}",
+     .revisions = 2,
+     .limit = 5000,
+     .deeds = {{"the target is another one", "canaries/podinfo",
+                "{'spec':{'targetRef':{'name':'other'}}}"},
+               {"the target is one that does not exist", "canaries/podinfo",
+                "{'spec':{'targetRef':{'name':'nobody'}}}"},
+               {"the target is the first one again", "canaries/podinfo",
+                "{'spec':{'targetRef':{'name':'podinfo'}}}"}},
+     .objects = {{"deployments/other", OTHER}}},
     {.name = "zero replicas",
      .revisions = 2,
      .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
