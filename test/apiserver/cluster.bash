@@ -144,7 +144,10 @@ controller_keep_up() {
         { wait $! || status=$?; } 2>/dev/null # bash would tell of the kill
         case $status in
         0) [ -e "$state/controller.again" ] || break ;;
-        137) kubectl -n flagger-system delete lease --all >>"$state/log/kubectl.log" 2>&1 ;;
+        137 | 1)
+            [ "$status" -eq 137 ] || [ -e "$state/controller.may_end" ] || break
+            kubectl -n flagger-system delete lease --all >>"$state/log/kubectl.log" 2>&1 || true
+            ;;
         *) break ;;
         esac
         rm -f "$state/controller.again"
