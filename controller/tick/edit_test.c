@@ -93,6 +93,7 @@ static void test_released(void **state)
          true,
          "{'ownerReferences':[{'apiVersion':'v1','kind':'Canary','name':'podinfo'},{'apiVersion':"
          "'flagger.app/v1beta1','kind':'Canary','name':'other'}]}"},
+        {"{'annotations':{'flagger.app/applied':'{}'}}", false, "{}"},
         {"{'annotations':{'mine':'1','helm.toolkit.fluxcd.io/driftDetection':'disabled',"
          "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}}",
          true, "{'annotations':{'mine':'1'}}"},

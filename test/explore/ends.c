@@ -183,6 +183,23 @@ static const char *check_gone(struct model *model, const struct policy *policy,
     return NULL;
 }
 
+/* What the spec says of the objects is there, and what it says no longer is not. */
+static const char *check_said(struct model *model, const struct canary *canary,
+                              const struct cluster *cluster)
+{
+    static const enum role labelled[] = {ROLE_APEX, ROLE_ROUTE};
+    bool wanted = json_at(canary->service.apex, "labels", "team", NULL) != NULL;
+
+    for (int i = 0; i < 2; i++) {
+        if (cluster->at[model->place[labelled[i]]] != ABSENT &&
+            model_look(model, cluster, labelled[i])->labelled != wanted)
+            return "at the end, objects have just the labels that the spec gives";
+    }
+    if (!canary->autoscaler.name && cluster->at[model->place[ROLE_SCALER_COPY]] != ABSENT)
+        return "at the end, there is no copy of an autoscaler that the spec does not name";
+    return NULL;
+}
+
 static const char *check_end(struct model *model, const struct policy *policy,
                              const struct state *state, bool waits)
 {
@@ -223,7 +240,7 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (model->kind->copied &&
         model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))
         return "at the end, the canary's Service is a copy of the target";
-    return NULL;
+    return check_said(model, canary, cluster);
 }
 
 /* Follows the way from a state until it meets one whose end is known. */

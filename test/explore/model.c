@@ -296,6 +296,7 @@ struct model *model_new(const struct scenario *scenario)
     model->place[ROLE_CONFIG] = place_of(model, "configmaps", "settings");
     model->place[ROLE_CONFIG_COPY] = place_of(model, "configmaps", "settings-primary");
     model->place[ROLE_COPY] = place_of(model, "services", "podinfo-canary");
+    model->place[ROLE_SCALER_COPY] = place_of(model, "horizontalpodautoscalers", "podinfo-primary");
     model->ticks = ticks_new(model->objects, model->place[ROLE_CANARY]);
     pool_init(&model->happened, offsetof(struct happening, value), sizeof(struct happening));
     pool_init(&model->clusters, sizeof(struct cluster), sizeof(struct cluster));
@@ -474,6 +475,7 @@ static void look_at(struct model *model, struct look *look, int place, struct js
     const struct kind *kind = model->kind;
 
     look->known = true;
+    look->labelled = json_at(tree, "metadata", "labels", "team", NULL) != NULL;
     if (!tree)
         return;
     if (is_workload(model, place)) {

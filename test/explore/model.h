@@ -19,6 +19,7 @@ enum role {
     ROLE_CONFIG,
     ROLE_CONFIG_COPY,
     ROLE_COPY, /* the Service of the canary */
+    ROLE_SCALER_COPY,
     ROLES
 };
 
@@ -39,6 +40,7 @@ struct look {
     int8_t canary_weight;
     /* Service */
     bool selects_primary;
+    bool labelled; /* route, too: as spec.service.apex.labels asks */
 };
 
 /* Events: target and primary in each health, then the gateway, then time, then what a
