@@ -61,7 +61,10 @@ const struct scenario scenarios[] = {
                   "'test'},'spec':{'selector':{'app':'podinfo'},'ports':[{'name':'http',"
                   "'protocol':'TCP','port':9898,'targetPort':9898}]}}"}}},
     {.name = "canary", .revisions = 3, .world = WORLD_CANARY_FAILS | RACES},
-    {.name = "canary and failing primary", .revisions = 2, .world = FAILURES},
+    {.name = "canary and failing primary",
+     .revisions = 2,
+     .world = FAILURES,
+     .limit = 100000}, /* there is an end, but far away */
     {.name = "canary in steps",
      .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[10,100],"
                "'stepWeightPromotion':50}}}",
