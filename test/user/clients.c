@@ -19,6 +19,7 @@ struct stream {
     const struct app *app;
     enum via via;
     bool counts;
+    int port; /* of the Service, that it used last */
     int64_t began_ms;
     uint64_t sent;
     char version[VERSION]; /* of the last answer */
@@ -75,8 +76,20 @@ static void on_reply(void *arg, const struct http_result *result)
     free(request);
 }
 
+/* The port it used last, as long as the Service still has it: a person moves their clients when the
+ * new one is there. 0: the Service has none. */
+static int port_of(struct stream *stream, struct json_object *service)
+{
+    struct json_object *ports = json_at(service, "spec", "ports", NULL);
+    for (size_t i = 0; i < json_len(ports); i++)
+        if (json_int_at(json_elem(ports, i), 0, "port", NULL) == stream->port)
+            return stream->port;
+    stream->port = (int)json_int_at(json_elem(ports, 0), 0, "port", NULL);
+    return stream->port;
+}
+
 /* Where the Service listens now; NULL: it is not there. */
-static const char *service_url(const struct stream *stream, struct arena *arena)
+static const char *service_url(struct stream *stream, struct arena *arena)
 {
     const struct view *view = stream->clients->options.view;
     const char *name = stream->via == VIA_CANARY
@@ -84,11 +97,8 @@ static const char *service_url(const struct stream *stream, struct arena *arena)
                            : stream->app->name;
     struct json_object *service = view_get(view, &kube_services, name);
     const char *address = json_str_at(service, "spec", "clusterIP", NULL);
-    int64_t port =
-        json_int_at(json_elem(json_at(service, "spec", "ports", NULL), 0), 0, "port", NULL);
-    if (!address || port == 0)
-        return NULL;
-    return arena_printf(arena, "http://%s:%d/", address, (int)port);
+    int port = port_of(stream, service);
+    return address && port > 0 ? arena_printf(arena, "http://%s:%d/", address, port) : NULL;
 }
 
 static void send_one(struct stream *stream)
