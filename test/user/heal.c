@@ -16,6 +16,7 @@ struct heal {
     int64_t began_ms, next_ms;
     int waiting; /* answers that are to come */
     bool anew;   /* the Canary was deleted, to begin anew */
+    bool mended; /* its target, for it to go */
 };
 
 struct heal *heal_new(const struct heal_options *options)
@@ -86,13 +87,28 @@ static void put_objects(struct heal *heal)
     heal->state = HEAL_CANARY;
 }
 
-/* A Canary that is being deleted has to go first. */
+/* The last version. */
+static void push_target(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct json_object *target = app_deployment(o->arena, o->app, o->app->name, LAST);
+    struct json_object *patch = json_own(o->arena, json_object_new_object());
+    json_set(json_sub(json_sub(patch, "spec"), "template"), "spec",
+             json_at(target, "spec", "template", "spec", NULL));
+    ask(heal, KUBE_MERGE_PATCH, &kube_deployments, o->app->name, patch);
+}
+
+/* A Canary that is being deleted has to go first; it waits for a target that can serve. */
 static void put_canary(struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
     struct json_object *canary = canary_of(heal);
-    if (canary && json_at(canary, "metadata", "deletionTimestamp", NULL))
+    if (canary && json_at(canary, "metadata", "deletionTimestamp", NULL)) {
+        if (!heal->mended)
+            push_target(heal);
+        heal->mended = true;
         return;
+    }
     if (canary) {
         heal->state = HEAL_SPEC;
         return;
@@ -114,12 +130,7 @@ static void put_spec(struct heal *heal)
 
 static void put_target(struct heal *heal)
 {
-    const struct heal_options *o = &heal->options;
-    struct json_object *target = app_deployment(o->arena, o->app, o->app->name, LAST);
-    struct json_object *patch = json_own(o->arena, json_object_new_object());
-    json_set(json_sub(json_sub(patch, "spec"), "template"), "spec",
-             json_at(target, "spec", "template", "spec", NULL));
-    ask(heal, KUBE_MERGE_PATCH, &kube_deployments, o->app->name, patch);
+    push_target(heal);
     heal->state = HEAL_WATCHING;
 }
 

@@ -42,7 +42,7 @@ static bool stands(const struct rest *rest, const struct app *app)
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
         const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
         if (type && status && strcmp(type, "Accepted") == 0 && strcmp(status, "False") == 0)
-            return phase && strcmp(phase, "Initializing") == 0;
+            return !phase || strcmp(phase, "Initializing") == 0;
     }
     return judge_says_why(rest->options.judge, app, rest->options.since_ms);
 }
