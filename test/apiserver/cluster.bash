@@ -142,14 +142,11 @@ controller_keep_up() {
         echo $! >"$state/controller.pid"
         status=0
         { wait $! || status=$?; } 2>/dev/null # bash would tell of the kill
-        case $status in
-        0) [ -e "$state/controller.again" ] || break ;;
-        137 | 1)
-            [ "$status" -eq 137 ] || [ -e "$state/controller.may_end" ] || break
-            kubectl -n flagger-system delete lease --all >>"$state/log/kubectl.log" 2>&1 || true
-            ;;
-        *) break ;;
-        esac
+        if [ "$status" -eq 137 ] || { [ "$status" -eq 0 ] && [ -e "$state/controller.may_end" ]; }; then
+            until kubectl -n flagger-system delete lease --all >>"$state/log/kubectl.log" 2>&1; do :; done
+        elif [ "$status" -ne 0 ] || [ ! -e "$state/controller.again" ]; then
+            break
+        fi
         rm -f "$state/controller.again"
     done
     echo "the controller ended with status $status" >"$state/controller.ended"
