@@ -50,7 +50,8 @@ static const struct rule {
     {detect_idle, ALWAYS},           /* steps 15, 16: nothing new, or promoted already: ends here */
     {accept_nothing_new, ALWAYS},    /* by a spec that is refused, no release begins */
     {detect_other_revision, ALWAYS}, /* step 20: not the analysed revision; or the old one again */
-    {promote_resume, ALWAYS},        /* a promotion that was cut off */
+    {promote_copy, ALWAYS},          /* a promotion that is meant is written to its end */
+    {promote_resume, ALWAYS},        /* one of Flagger's that was cut off */
     {accept_deadline, ALWAYS},       /* an analysis whose spec has been refused for too long */
     {detect_due, ALWAYS},            /* everything below runs once an interval */
 

@@ -171,6 +171,7 @@ static enum verdict adopt(struct release *r, bool *changed)
     if (verdict != VERDICT_GO || !same)
         return verdict;
     *changed = false;
+    status_untell(r, CONDITION_WHOLE);
     status_sync(r);
     status_text(r, "lastPromotedSpec", r->info.hash);
     return VERDICT_GO;
@@ -239,7 +240,8 @@ static enum verdict find_restored(struct release *r, bool *restored)
  * not be taken for the end of its rollback. So the status names no revision first. */
 static enum verdict cancel(struct release *r)
 {
-    bool promoted = is_promoted_hash(r), begun = release_is_analysing(r);
+    bool promoted = is_promoted_hash(r);
+    bool begun = release_is_analysing(r) || release_is_promoting(r);
     enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
 
     if (verdict != VERDICT_GO)
@@ -260,6 +262,7 @@ static enum verdict cancel(struct release *r)
     status_weight(r, r->weights.canary);
     status_reset(r);
     status_forget_waits(r);
+    status_untell(r, CONDITION_WHOLE);
     status_sync(r);
     /* What the pre-rollout hooks set up is taken down. */
     if (begun)
@@ -286,16 +289,23 @@ static bool must_stop_pods(struct release *r)
 static void note_promoted(struct release *r)
 {
     const char *applied = r->canary->status.last_applied_spec;
-    struct target_info then = r->info;
+    struct target_info then = promote_analysed(r);
 
-    snprintf(then.hash, sizeof(then.hash), "%s", applied);
-    if (r->canary->status.tracked_configs)
-        then.configs = r->canary->status.tracked_configs;
     if (*applied && r->target->is_promoted(r->tick, &then))
         status_text(r, "lastPromotedSpec", applied);
 }
 
-static enum verdict restart(struct release *r)
+/* A promotion that was meant comes to nothing: the primary is what it was, or a part of both. */
+static void leave_promotion(struct release *r, enum carried carried)
+{
+    if (carried == CARRIED_PART)
+        promote_give_up(r);
+    else if (carried == CARRIED_NOTHING)
+        status_untell(r, CONDITION_WHOLE);
+}
+
+/* carried: of the promotion that this interrupts. */
+static enum verdict restart(struct release *r, enum carried carried)
 {
     enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
 
@@ -305,8 +315,10 @@ static enum verdict restart(struct release *r)
         return plan_stop(r->tick, "The new revision of %s waits, nobody answers on the primary yet",
                          release_target(r));
     if (must_stop_pods(r) && *r->canary->status.last_applied_spec) {
+        status_phase(r, PHASE_Progressing);
         status_weight(r, 0);
         note_promoted(r);
+        leave_promotion(r, carried);
         status_text(r, "lastAppliedSpec", "");
         release_again(r, AGAIN_NOW);
         return VERDICT_STOP;
@@ -327,16 +339,41 @@ static enum verdict restart(struct release *r)
     status_reset(r);
     status_forget_waits(r);
     note_promoted(r);
+    leave_promotion(r, carried);
     status_sync(r);
     release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
     r->tick->plan->stepped = true;
     return VERDICT_STOP;
 }
 
+/*
+ * While promoting, the primary has the analysed revision, or gets it, and whatever comes waits for
+ * the end of that. Except where the promotion was meant and the primary has nothing of it yet, or
+ * only a part of what is gone now; and where the primary was deleted and is the old one again.
+ */
+static enum verdict find_other_while_promoting(struct release *r)
+{
+    bool changed = !is_applied_hash(r) || detect_configs_changed(r), restored = false;
+    enum carried carried = CARRIED_ALL;
+    enum verdict verdict = VERDICT_GO;
+
+    if (!is_applied_hash(r) && is_promoted_hash(r))
+        verdict = r->target->compare(r->tick, &r->info, &restored);
+    if (verdict == VERDICT_GO && changed && !restored)
+        verdict = promote_carried(r, &carried);
+    if (verdict != VERDICT_GO || (!restored && carried == CARRIED_ALL))
+        return verdict;
+    if (restored)
+        return cancel(r);
+    return restart(r, carried);
+}
+
 enum verdict detect_other_revision(struct release *r)
 {
     bool restored;
 
+    if (release_is_promoting(r))
+        return find_other_while_promoting(r);
     if (r->phase != PHASE_Waiting && !release_is_analysing(r))
         return VERDICT_GO;
     enum verdict verdict = find_restored(r, &restored);
@@ -345,7 +382,7 @@ enum verdict detect_other_revision(struct release *r)
     if (restored)
         return cancel(r);
     if (release_is_analysing(r) && (!is_applied_hash(r) || detect_configs_changed(r)))
-        return restart(r);
+        return restart(r, CARRIED_ALL);
     return VERDICT_GO;
 }
 

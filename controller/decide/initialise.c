@@ -104,7 +104,8 @@ static enum verdict may_become_primary(struct release *r, bool *may)
     if (promoted && !detect_changed(r) &&
         (r->phase == PHASE_Initialized || r->phase == PHASE_Succeeded))
         return VERDICT_GO;
-    if (release_is_promoting(r) && strcmp(r->info.hash, status->last_applied_spec) == 0)
+    if (release_is_promoting(r) && !detect_configs_changed(r) &&
+        strcmp(r->info.hash, status->last_applied_spec) == 0)
         return VERDICT_GO;
     *may = false;
     return promoted ? configs_compare(r->tick, &r->info, may) : VERDICT_GO;

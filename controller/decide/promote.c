@@ -1,40 +1,113 @@
-/* Promotion (steps 22, 24, 25; contract/statemachine.md §8.1): the primary gets the analysed
- * revision, then the traffic, then the canary goes. */
+/*
+ * Promotion (steps 22, 24, 25; contract/statemachine.md §8.1): the primary gets the analysed
+ * revision, then the traffic, then the canary goes.
+ *
+ * It is one thing, although it takes several writes. First the status says that it is meant: phase
+ * Promoting, and the condition PrimaryWhole=False. Then the copies of the configs and the primary
+ * are written, at each tick what is missing, until all of it is there. From the first of these
+ * writes on there is no way back. (Flagger writes the phase last: a release that is cut off before
+ * may end in a rollback to a primary of the old revision with the configs of the new one.)
+ */
+#include <stdio.h>
 #include <string.h>
 
 #include "decide/release.h"
+#include "tick/edit.h"
 
-/* detect_other_revision() has seen in this very tick that target and configs are those that were
- * analysed. */
-static enum verdict copy_to_primary(struct release *r)
-{
-    const char *target = release_target(r);
-
-    if (strcmp(r->info.hash, r->canary->status.last_applied_spec) != 0)
-        return tick_broken(r->tick, "%s would be promoted, %s was analysed", r->info.hash,
-                           r->canary->status.last_applied_spec);
-    release_say(r, "Copying %s template spec to %s-primary.%s", target, r->canary->target.name,
-                r->canary->namespace_);
-    return r->target->promote(r->tick, &r->info);
-}
+static const char being_written[] = "Promoting"; /* the reason of the condition */
 
 enum verdict promote_begin(struct release *r)
 {
-    enum verdict verdict = copy_to_primary(r);
+    const char *target = release_target(r);
 
-    if (verdict != VERDICT_GO)
-        return verdict;
+    release_say(r, "Copying %s template spec to %s-primary.%s", target, r->canary->target.name,
+                r->canary->namespace_);
     status_phase(r, PHASE_Promoting);
+    status_tell(r, CONDITION_WHOLE, being_written,
+                arena_printf(r->tick->arena, "%s-primary.%s is being promoted to %s",
+                             r->canary->target.name, r->canary->namespace_,
+                             r->canary->status.last_applied_spec));
     status_forget_waits(r);
     status_int(r, "canaryWeight", r->weights.canary);
     status_int(r, "iterations", r->canary->status.iterations);
+    release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
 }
 
+static bool is_being_written(const struct release *r)
+{
+    return release_is_promoting(r) && status_is(r, CONDITION_WHOLE, being_written);
+}
+
+/* Just what was analysed, and not only what was promoted before. */
+static bool is_analysed(const struct release *r)
+{
+    return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
+           !detect_configs_changed(r);
+}
+
+/* detect_other_revision() has seen in this very tick that target and configs are those that were
+ * analysed, or that all of it is there already. */
+enum verdict promote_copy(struct release *r)
+{
+    enum verdict verdict = VERDICT_GO;
+
+    if (!is_being_written(r))
+        return VERDICT_GO;
+    if (is_analysed(r)) {
+        if (r->info.missing)
+            return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
+        verdict = r->target->promote(r->tick, &r->info);
+    }
+    if (verdict != VERDICT_GO)
+        return verdict;
+    status_untell(r, CONDITION_WHOLE);
+    return release_has_writes(r) ? VERDICT_STOP : VERDICT_GO;
+}
+
+struct target_info promote_analysed(const struct release *r)
+{
+    struct target_info then = r->info;
+
+    snprintf(then.hash, sizeof(then.hash), "%s", r->canary->status.last_applied_spec);
+    if (r->canary->status.tracked_configs)
+        then.configs = r->canary->status.tracked_configs;
+    else if (then.configs)
+        then.configs = edit_object(r->tick->arena);
+    return then;
+}
+
+enum verdict promote_carried(struct release *r, enum carried *out)
+{
+    struct target_info then = promote_analysed(r);
+
+    *out = CARRIED_ALL;
+    if (!is_being_written(r))
+        return VERDICT_GO;
+    if (r->target->carried)
+        return r->target->carried(r->tick, &then, r->canary->status.last_promoted_spec, out);
+    *out = r->target->is_promoted(r->tick, &then) ? CARRIED_ALL : CARRIED_NOTHING;
+    return VERDICT_GO;
+}
+
+void promote_give_up(struct release *r)
+{
+    const char *text = arena_printf(
+        r->tick->arena,
+        "%s-primary.%s has a part of revision %s, which changed while it was promoted; what is "
+        "released next puts that right",
+        r->canary->target.name, r->canary->namespace_, r->canary->status.last_applied_spec);
+
+    if (status_tell(r, CONDITION_WHOLE, "HalfPromoted", text))
+        release_warn(r, "%s", text);
+    status_text(r, "lastPromotedSpec", "");
+}
+
 /*
- * The primary carries the analysed revision already: the promotion was cut off before its status
- * was written, and there is no way back. (Going on with the analysis could end in a rollback to a
- * primary that has the new revision.) Where Flagger cut it off, the primary's id does not tell.
+ * The primary carries the analysed revision already: Flagger was cut off before it wrote the status
+ * of its promotion, and there is no way back. (Going on with the analysis could end in a rollback
+ * to a primary that has the new revision.) Where Flagger cut it off, the primary's id does not
+ * tell.
  */
 enum verdict promote_resume(struct release *r)
 {
@@ -48,9 +121,7 @@ enum verdict promote_resume(struct release *r)
         verdict = r->target->compare(r->tick, &r->info, &carried);
     if (verdict != VERDICT_GO || !carried)
         return verdict;
-    verdict = promote_begin(r);
-    release_again(r, AGAIN_NOW);
-    return verdict;
+    return promote_begin(r);
 }
 
 /* The end of every release that succeeds: traffic is on the primary, the target goes to zero. */

@@ -122,6 +122,9 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
 #define CONDITION_CONFIGURED "Configured" /* the configs that the target needs are there */
 #define CONDITION_PRIMARY    "PrimaryFound"
 #define CONDITION_REVERTED   "Reverted" /* how far a deletion is */
+/* The primary is one revision, template and configs. False while a promotion writes it, and when
+ * that could not be finished. */
+#define CONDITION_WHOLE "PrimaryWhole"
 void status_forget_waits(struct release *r);
 /* STOP, told by a Warning event once and by the condition until status_untell(). */
 enum verdict status_hold(struct release *r, const char *type, const char *reason,
@@ -129,6 +132,8 @@ enum verdict status_hold(struct release *r, const char *type, const char *reason
 /* A condition beside Promoted. Returns false when it says the same already. */
 bool status_tell(struct release *r, const char *type, const char *reason, const char *message);
 bool status_has(struct release *r, const char *type); /* the Canary came with it */
+/* ... for this reason. */
+bool status_is(const struct release *r, const char *type, const char *reason);
 /*
  * The Canary came with it for this reason: since when, and with which message. Not when the wall
  * clock was set forward since, or the time lies more than a minute ahead: a wait then begins anew,
@@ -196,6 +201,7 @@ enum verdict guard_routes(struct release *r);
 enum verdict guard_mirror(struct release *r);
 enum verdict guard_weights(struct release *r);
 
+enum verdict promote_copy(struct release *r);
 enum verdict promote_resume(struct release *r);
 enum verdict promote_skip(struct release *r);
 enum verdict promote_shift(struct release *r);
@@ -225,8 +231,16 @@ const char *takeover_primary_hash(struct release *r);
 enum verdict begin_scale_up(struct release *r);
 /* The weight after `weight`, at most the maximum. */
 int canary_next_weight(const struct release *r, int weight);
-/* Copies the target onto the primary and enters Promoting. */
+/* Enters Promoting; what is then written is written until all of it is there (promote_copy()). */
 enum verdict promote_begin(struct release *r);
+/* A promotion was cut off, and the target is another one meanwhile: how far it has come. GO with
+ * CARRIED_ALL also where none was cut off. */
+enum verdict promote_carried(struct release *r, enum carried *out);
+/* The primary stays as a promotion that cannot be finished has left it: the next revision is the
+ * way out. */
+void promote_give_up(struct release *r);
+/* The revision that the status speaks of, as a target. */
+struct target_info promote_analysed(const struct release *r);
 
 /* A deletion that leaves all to another Canary. GO and *done: nothing is left to do. GO: it is for
  * this Canary to undo what it has made. late: what is waited for does not come. */

@@ -167,6 +167,14 @@ bool status_has(struct release *r, const char *type)
     return condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index) != NULL;
 }
 
+bool status_is(const struct release *r, const char *type, const char *reason)
+{
+    size_t index;
+
+    return has_text(condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index),
+                    "reason", reason);
+}
+
 /* A wait that began so much later than now was written with a clock that was wrong. */
 enum { CLOCK_SLACK_MS = 60 * 1000 };
 

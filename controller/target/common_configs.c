@@ -290,16 +290,25 @@ void configs_rename(struct tick *tick, const struct target_info *info, struct js
     visit_spec(tick, pod_spec, rename_one, (void *)info);
 }
 
+/* "settings" for "settings-primary"; NULL: it is no copy. */
+static const char *source_name(struct tick *tick, const char *name)
+{
+    size_t len = strlen(name), tail = strlen(PRIMARY);
+
+    if (len <= tail || strcmp(name + len - tail, PRIMARY) != 0)
+        return NULL;
+    return arena_printf(tick->arena, "%.*s", (int)(len - tail), name);
+}
+
 static void unname_one(struct tick *tick, void *arg, const struct kube_resource *resource,
                        struct json_object *object, const char *key)
 {
-    const char *name = json_str_at(object, key, NULL);
-    size_t len = strlen(name), tail = strlen(PRIMARY);
+    const char *source = source_name(tick, json_str_at(object, key, NULL));
 
     (void)arg;
     (void)resource;
-    if (len > tail && strcmp(name + len - tail, PRIMARY) == 0)
-        json_set_str(object, key, arena_printf(tick->arena, "%.*s", (int)(len - tail), name));
+    if (source)
+        json_set_str(object, key, source);
 }
 
 void configs_unname(struct tick *tick, struct json_object *pod_spec)
@@ -317,14 +326,40 @@ enum verdict configs_edit_copies(struct tick *tick, struct json_object *pod_spec
 
     visit_spec(tick, pod_spec, collect, &refs);
     for (const struct config_ref *ref = refs; ref; ref = ref->next) {
-        size_t len = strlen(ref->name), tail = strlen(PRIMARY);
         struct json_object *live;
-        if (len <= tail || strcmp(ref->name + len - tail, PRIMARY) != 0)
+        if (!source_name(tick, ref->name))
             continue;
         if (!need_object(tick, ref->resource, tick->canary->namespace_, ref->name, &live))
             known = false;
         else if (live)
             edit(tick, ref->resource, live);
+    }
+    return known ? VERDICT_GO : VERDICT_NEED_FACTS;
+}
+
+enum verdict configs_of_primary(struct tick *tick, struct json_object *pod_spec,
+                                struct json_object **out)
+{
+    struct config_ref *refs = NULL;
+    bool known = true;
+
+    *out = NULL;
+    if (!tick->settings->config_tracking)
+        return VERDICT_GO;
+    *out = edit_object(tick->arena);
+    visit_spec(tick, pod_spec, collect, &refs);
+    for (struct config_ref *ref = refs; ref; ref = ref->next) {
+        const char *source = source_name(tick, ref->name);
+        if (!source)
+            continue;
+        if (!need_object(tick, ref->resource, tick->canary->namespace_, ref->name, &ref->object)) {
+            known = false;
+            continue;
+        }
+        ref->key = arena_printf(tick->arena, "%s/%s",
+                                ref->resource == &kube_secrets ? "secret" : "configmap", source);
+        if (ref->object)
+            hash_ref(tick, ref, *out);
     }
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }

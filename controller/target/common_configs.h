@@ -29,6 +29,10 @@ enum verdict configs_edit_copies(struct tick *tick, struct json_object *pod_spec
 enum verdict configs_copy(struct tick *tick, const struct target_info *info);
 /* *same: the primary copy of each tracked config holds what the config holds now. */
 enum verdict configs_compare(struct tick *tick, const struct target_info *info, bool *same);
+/* What the copies hold that the primary's pod_spec names, in the form of info->configs; NULL when
+ * tracking is off. */
+enum verdict configs_of_primary(struct tick *tick, struct json_object *pod_spec,
+                                struct json_object **out);
 /* Renames the tracked configs in pod_spec (a tree of the caller's own) to their primary copies. */
 void configs_rename(struct tick *tick, const struct target_info *info,
                     struct json_object *pod_spec);

@@ -1,5 +1,6 @@
 #include "target/common_workload.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "target/common_configs.h"
@@ -186,6 +187,37 @@ bool workload_is_promoted(struct tick *tick, const struct target_info *info)
         json_str_at(info->primary, "spec", "template", "metadata", "annotations", PRIMARY_ID, NULL);
 
     return live && strcmp(live, primary_id(tick, info)) == 0;
+}
+
+static bool holds(struct json_object *copies, struct json_object *configs)
+{
+    if (!configs)
+        return true;
+    json_object_object_foreach(configs, key, hash)
+    {
+        if (!json_same(json_at(copies, key, NULL), hash))
+            return false;
+    }
+    return true;
+}
+
+/* The id of a primary that nothing was done to follows from what was promoted and from what the
+ * copies of its configs hold now. One that Flagger wrote tells nothing. */
+enum verdict workload_carried(struct tick *tick, const struct target_info *info, const char *before,
+                              enum carried *out)
+{
+    struct json_object *template = json_at(info->primary, "spec", "template", NULL);
+    const char *live = json_str_at(template, "metadata", "annotations", PRIMARY_ID, NULL);
+    struct target_info old = {0};
+    enum verdict verdict = configs_of_primary(tick, json_at(template, "spec", NULL), &old.configs);
+
+    snprintf(old.hash, sizeof(old.hash), "%s", before);
+    *out = CARRIED_PART;
+    if (workload_is_promoted(tick, info) && holds(old.configs, info->configs))
+        *out = CARRIED_ALL;
+    else if (live && strcmp(live, primary_id(tick, &old)) == 0)
+        *out = CARRIED_NOTHING;
+    return verdict;
 }
 
 /* A restart by `kubectl rollout restart` of the primary alone is no revision. */

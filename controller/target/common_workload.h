@@ -39,6 +39,8 @@ void workload_plan_promotion(struct tick *tick, const struct workload *kind,
 enum err workload_hash(struct tick *tick, const struct workload *kind, struct json_object *template,
                        char hash[SPECHASH_TEXT], struct errinfo *ei) MUST_USE;
 /* As target.is_promoted and target.compare. */
+enum verdict workload_carried(struct tick *tick, const struct target_info *info, const char *before,
+                              enum carried *out);
 bool workload_is_promoted(struct tick *tick, const struct target_info *info);
 enum verdict workload_compare(struct tick *tick, const struct workload *kind,
                               const struct target_info *info, bool *same);

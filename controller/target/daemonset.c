@@ -239,6 +239,7 @@ const struct target target_daemonset = {
     .scale_from_zero = daemonset_scale_from_zero,
     .promote = daemonset_promote,
     .is_promoted = workload_is_promoted,
+    .carried = workload_carried,
     .compare = daemonset_compare,
     .serves = daemonset_serves,
     .restore = daemonset_restore,

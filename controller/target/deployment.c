@@ -252,6 +252,7 @@ const struct target target_deployment = {
     .scale_from_zero = deployment_scale_from_zero,
     .promote = deployment_promote,
     .is_promoted = workload_is_promoted,
+    .carried = workload_carried,
     .compare = deployment_compare,
     .serves = deployment_serves,
     .restore = deployment_restore,

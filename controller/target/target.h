@@ -39,6 +39,10 @@ enum readiness {
     NOT_READY_EVER
 }; /* EVER: waiting on is pointless (deadline passed) */
 
+/* What the primary carries of a promotion: nothing of it, some of its configs or nobody can tell,
+ * everything. */
+enum carried { CARRIED_NOTHING, CARRIED_PART, CARRIED_ALL };
+
 /* The condition of the Canary that says since when a release has waited for this side:
  * "PrimaryReady". */
 const char *side_condition(enum side side);
@@ -86,6 +90,13 @@ struct target {
     /* The primary (which must exist) says that it carries just this revision: template and configs.
      */
     bool (*is_promoted)(struct tick *tick, const struct target_info *info);
+    /*
+     * How far a promotion of this revision (info's hash and configs) has come that was cut off,
+     * where `before` is the hash of the one promoted before. NULL: one write promotes, and
+     * is_promoted() tells.
+     */
+    enum verdict (*carried)(struct tick *tick, const struct target_info *info, const char *before,
+                            enum carried *out);
     /* *same: the primary (which must exist) runs just what a promotion would give it now, whoever
      * put it there: template and configs, but for its `flagger-id`. */
     enum verdict (*compare)(struct tick *tick, const struct target_info *info, bool *same);

@@ -127,10 +127,12 @@ static void test_affinity_tick_by_tick(void **state)
                    "event Normal Progressing: Advance podinfo.test canary weight 20\n"
                    "again interval, stepped\n");
     expect_tick(
-        w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-           "status phase=Promoting [Promoted=Unknown]\n"
+        w, "status phase=Promoting [Promoted=Unknown PrimaryWhole=False]\n"
            "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "again interval, stepped\n");
+           "again now, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
                    "status sessionAffinityCookie=null phase=Finalising canaryWeight=0 "
                    "previousSessionAffinityCookie=stay=QmUBmrPKIK [Promoted=Unknown]\n"

@@ -174,7 +174,7 @@ static struct world *left_with_the_canary(void)
               "'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'}}}");
     world_initialise(w);
     world_push(w, "podinfo:2");
-    while (strcmp(world_phase(w), "Promoting") != 0) {
+    while (!world_is_in(w, "Promoting")) {
         world_tick(w);
         world_settle(w);
     }

@@ -142,7 +142,7 @@ static void test_revision_pushed_during_the_promotion(void **state)
 
     world_initialise(w);
     world_push(w, "podinfo:2");
-    while (strcmp(world_phase(w), "Promoting") != 0) {
+    while (!world_is_in(w, "Promoting")) {
         world_tick(w);
         world_settle(w);
     }

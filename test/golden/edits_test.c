@@ -26,7 +26,7 @@ static int count(const char *text, const char *part)
 static void tick_until(struct world *w, const char *phase, int weight)
 {
     for (int i = 0; i < 30; i++) {
-        if (strcmp(world_phase(w), phase) == 0 && world_status_int(w, "canaryWeight") == weight)
+        if (world_is_in(w, phase) && world_status_int(w, "canaryWeight") == weight)
             return;
         world_tick(w);
         world_settle(w);

@@ -230,15 +230,17 @@ static void test_promotion_gate(void **state)
                    "again interval, stepped\n");
     w->metrics = world_json(w, "{}");
     w->closed = "";
-    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-                   "status phase=Promoting [Promoted=Unknown]\n"
+    expect_tick(w, "status phase=Promoting [Promoted=Unknown PrimaryWhole=False]\n"
                    "event Normal WaitingPromotion: Rollback hook back not signaling a rollback\n"
                    "metric request-success-rate 100\n"
                    "metric request-duration 0.05\n"
                    "event Normal WaitingPromotion: Confirm-promotion check may-promote passed\n"
                    "event Normal WaitingPromotion: Copying podinfo.test template spec to "
                    "podinfo-primary.test\n"
-                   "again interval, stepped\n");
+                   "again now, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     world_free(w);
 }
 
@@ -350,13 +352,15 @@ static void test_promotion_gate_of_blue_green(void **state)
                    "event Normal WaitingPromotion: Confirm-promotion check may-promote passed\n"
                    "again interval, stepped\n");
     expect_tick(
-        w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-           "status phase=Promoting [Promoted=Unknown]\n"
+        w, "status phase=Promoting [Promoted=Unknown PrimaryWhole=False]\n"
            "metric request-success-rate 100\n"
            "metric request-duration 0.05\n"
            "event Normal Progressing: Confirm-promotion check may-promote passed\n"
            "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "again interval, stepped\n");
+           "again now, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     world_free(w);
 }
 

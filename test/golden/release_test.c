@@ -159,12 +159,14 @@ static void test_promote(void **state)
                    "event Normal Progressing: Advance podinfo.test canary weight 50\n"
                    "again interval, stepped\n");
     expect_tick(
-        w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-           "status phase=Promoting [Promoted=Unknown]\n"
+        w, "status phase=Promoting [Promoted=Unknown PrimaryWhole=False]\n"
            "metric request-success-rate 100\n"
            "metric request-duration 0.05\n"
            "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "again interval, stepped\n");
+           "again now, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
                    "status phase=Finalising canaryWeight=0 [Promoted=Unknown]\n"
                    "event Normal Promoting: Routing all traffic to primary\n"
@@ -193,6 +195,9 @@ static void test_promote_in_steps(void **state)
         world_settle(w);
     }
     assert_string_equal(world_phase(w), "Promoting");
+    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     expect_tick(w, "patch httproutes test/podinfo weights 90/10\n"
                    "status canaryWeight=10\n"
                    "event Normal Promoting: Advance podinfo.test primary weight 90\n"
@@ -218,7 +223,8 @@ static void test_step_weights(void **state)
     (void)state;
     struct world *w = world_new(
         "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[1,10,80]}}}");
-    static const char *const weights[] = {"100/0", "99/1", "90/10", "20/80", "20/80", "100/0"};
+    static const char *const weights[] = {"100/0", "99/1",  "90/10", "20/80",
+                                          "20/80", "20/80", "100/0"};
 
     world_initialise(w);
     world_push(w, "podinfo:2");
@@ -315,10 +321,12 @@ static void test_skip_analysis(void **state)
                    "alert info+: New revision detected, progressing canary analysis.\n"
                    "again interval, stepped\n");
     expect_tick(
-        w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-           "status phase=Promoting [Promoted=Unknown]\n"
+        w, "status phase=Promoting [Promoted=Unknown PrimaryWhole=False]\n"
            "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "again interval, stepped\n");
+           "again now, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
                    "weights 100/0\n"
@@ -354,12 +362,14 @@ static void test_kubernetes_provider(void **state)
                    "metric request-duration 0.05\n"
                    "again interval, stepped\n");
     expect_tick(
-        w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-           "status phase=Promoting [Promoted=Unknown]\n"
+        w, "status phase=Promoting [Promoted=Unknown PrimaryWhole=False]\n"
            "metric request-success-rate 100\n"
            "metric request-duration 0.05\n"
            "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "again interval, stepped\n");
+           "again now, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     expect_tick(w, "status phase=Finalising iterations=0 [Promoted=Unknown]\n"
                    "weights 100/0\n"
                    "again interval, stepped\n");
@@ -421,12 +431,14 @@ static void test_blue_green_on_the_gateway(void **state)
                    "event Normal Progressing: Routing all traffic to canary\n"
                    "again interval, stepped\n");
     expect_tick(
-        w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
-           "status phase=Promoting [Promoted=Unknown]\n"
+        w, "status phase=Promoting [Promoted=Unknown PrimaryWhole=False]\n"
            "metric request-success-rate 100\n"
            "metric request-duration 0.05\n"
            "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "again interval, stepped\n");
+           "again now, stepped\n");
+    expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
                    "status phase=Finalising canaryWeight=0 iterations=0 [Promoted=Unknown]\n"
                    "event Normal Promoting: Routing all traffic to primary\n"

@@ -159,7 +159,7 @@ static void test_promoting_with_nothing_left_to_shift(void **state)
 
     world_initialise(w);
     world_push(w, "podinfo:2");
-    while (strcmp(world_phase(w), "Promoting") != 0) {
+    while (!world_is_in(w, "Promoting")) {
         world_tick(w);
         world_settle(w);
     }
@@ -177,7 +177,7 @@ static void test_failed_promotion_and_the_way_forward(void **state)
 
     world_initialise(w);
     world_push(w, "podinfo:2");
-    while (strcmp(world_phase(w), "Promoting") != 0) {
+    while (!world_is_in(w, "Promoting")) {
         world_tick(w);
         world_settle(w);
     }
@@ -207,12 +207,14 @@ static void test_failed_promotion_and_the_way_forward(void **state)
     world_settle(w);
     stick_primary(w);
     expect_plan(
-        w, "patch deployments test/podinfo-primary promote 694f4d878c\n"
-           "status phase=Promoting [Promoted=Unknown]\n"
+        w, "status phase=Promoting [Promoted=Unknown PrimaryWhole=False]\n"
            "metric request-success-rate 100\n"
            "metric request-duration 0.05\n"
            "event Normal Progressing: Copying podinfo.test template spec to podinfo-primary.test\n"
-           "again interval, stepped\n");
+           "again now, stepped\n");
+    expect_plan(w, "patch deployments test/podinfo-primary promote 694f4d878c\n"
+                   "status [Promoted=Unknown]\n"
+                   "again interval\n");
     world_settle(w);
     world_run(w);
     assert_string_equal(world_phase(w), "Succeeded");
@@ -228,7 +230,7 @@ static void test_failed_promotion_then_failed_checks_keeps_the_canary(void **sta
 
     world_initialise(w);
     world_push(w, "podinfo:2");
-    while (strcmp(world_phase(w), "Promoting") != 0) {
+    while (!world_is_in(w, "Promoting")) {
         world_tick(w);
         world_settle(w);
     }

@@ -21,7 +21,7 @@ static const char plain_services[] =
 static void live(struct world *w, const char *until)
 {
     for (int i = 0; i < 60; i++) {
-        if (strcmp(world_phase(w), until) == 0 || strcmp(world_turn(w), "asleep\n") == 0)
+        if (world_is_in(w, until) || strcmp(world_turn(w), "asleep\n") == 0)
             return;
         world_settle(w);
         w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;

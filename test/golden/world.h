@@ -84,6 +84,8 @@ void world_run(struct world *world);
 void world_initialise(struct world *world);
 
 const char *world_phase(struct world *world);
+/* It is in this phase; in Promoting, when the primary has all of the promotion. */
+bool world_is_in(struct world *world, const char *phase);
 int world_status_int(struct world *world, const char *key);
 /* of the revision that the status speaks of, as webhooks are told it */
 const char *world_checksum(struct world *world);
