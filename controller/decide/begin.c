@@ -37,8 +37,12 @@ enum verdict begin_primary(struct release *r)
     return plan_stop(r->tick, "%s", why);
 }
 
+/* Pods that still run after the last release have read their configs: with other ones they go
+ * first. */
 enum verdict begin_configs(struct release *r)
 {
+    if (is_beginning(r) && drain_is_under_way(r) && detect_configs_changed(r))
+        return VERDICT_STOP;
     if (!is_beginning(r) || !r->info.missing)
         return VERDICT_GO;
     return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
@@ -89,6 +93,7 @@ enum verdict begin_release(struct release *r)
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);
+    status_untell(r, CONDITION_DRAINED);
     status_sync(r);
     release_say(r, "New revision detected! Scaling up %s", release_target(r));
     if (!r->canary->skip_analysis)

@@ -2,11 +2,11 @@
  * The rules of a release, in the order in which they are asked (contract/statemachine.md §3).
  *
  * Where this deviates from Flagger on purpose: change detection and repair run on every watch
- * event, the rest once an interval; traffic is moved before anything is scaled down; a threshold
- * that is reached and a rollback hook are heard before anyone's readiness, wherever a release
- * waits; a revision is marked as seen only when its analysis begins or its rollback is done; what
- * is promoted is the revision that was analysed, or the analysis starts again.
- * proto/COMPATIBILITY.md has them all with their reasons.
+ * event, the rest once an interval; traffic is moved, and an interval later the target goes to
+ * zero; a threshold that is reached and a rollback hook are heard before anyone's readiness,
+ * wherever a release waits; a revision is marked as seen only when its analysis begins or its
+ * rollback is done; what is promoted is the revision that was analysed, or the analysis starts
+ * again. proto/COMPATIBILITY.md has them all with their reasons.
  */
 #include "decide/decide.h"
 
@@ -47,6 +47,7 @@ static const struct rule {
     {takeover_hashes, IF_ACCEPTED},  /* a status that another version of Flagger left */
     {capacity_resume, ALWAYS},       /* what waits until the primary can carry all traffic */
     {takeover_names, IF_ACCEPTED},   /* provider or Service have another name than before */
+    {drain_idle, ALWAYS},            /* a target that lost its traffic goes to zero after a pause */
     {detect_idle, ALWAYS},           /* steps 15, 16: nothing new, or promoted already: ends here */
     {accept_nothing_new, ALWAYS},    /* by a spec that is refused, no release begins */
     {detect_other_revision, ALWAYS}, /* step 20: not the analysed revision; or the old one again */

@@ -66,11 +66,10 @@ bool detect_changed(struct release *r)
 /* The end of a rollback that had to wait: the traffic has left the canary. */
 static enum verdict stop_left_target(struct release *r)
 {
-    enum verdict verdict = r->scaler ? r->scaler->pause_target(r->tick) : VERDICT_GO;
+    enum verdict verdict = drain_target(r);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    r->target->scale_to_zero(r->tick, &r->info);
     status_weight(r, 0);
     return VERDICT_STOP;
 }
@@ -132,7 +131,8 @@ static enum verdict repair_left_traffic(struct release *r)
  */
 static enum verdict repair_idle_scaler(struct release *r)
 {
-    if (!r->scaler || r->weights.canary > 0 || !*r->canary->status.last_promoted_spec)
+    if (!r->scaler || r->weights.canary > 0 || drain_is_under_way(r) ||
+        !*r->canary->status.last_promoted_spec)
         return VERDICT_STOP;
     enum verdict verdict = r->scaler->pause_target(r->tick);
     return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_STOP;
@@ -252,12 +252,10 @@ static enum verdict cancel(struct release *r)
         release_again(r, AGAIN_NOW);
         return VERDICT_STOP;
     }
-    if (r->weights.canary == 0 && r->scaler)
-        verdict = r->scaler->pause_target(r->tick);
+    if (r->weights.canary == 0)
+        verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
-    if (r->weights.canary == 0)
-        r->target->scale_to_zero(r->tick, &r->info);
     status_phase(r, promoted ? PHASE_Succeeded : PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);
@@ -324,10 +322,9 @@ static enum verdict restart(struct release *r, enum carried carried)
         return VERDICT_STOP;
     }
     if (must_stop_pods(r)) {
-        verdict = r->scaler ? r->scaler->pause_target(r->tick) : VERDICT_GO;
+        verdict = drain_target(r);
         if (verdict != VERDICT_GO)
             return verdict;
-        r->target->scale_to_zero(r->tick, &r->info);
         status_weight(r, 0);
         return VERDICT_STOP;
     }
@@ -338,6 +335,7 @@ static enum verdict restart(struct release *r, enum carried carried)
     status_weight(r, r->weights.canary);
     status_reset(r);
     status_forget_waits(r);
+    status_untell(r, CONDITION_DRAINED);
     note_promoted(r);
     leave_promotion(r, carried);
     status_sync(r);

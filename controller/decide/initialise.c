@@ -227,7 +227,7 @@ enum verdict initialise_ports(struct release *r)
     return verdict == VERDICT_GO ? initialise_settle(r) : verdict;
 }
 
-/* The traffic is on the primary: the target may go. */
+/* The traffic is on the primary: the target may go, after a pause. */
 enum verdict initialise_finish(struct release *r)
 {
     if (!release_is_initialising(r))
@@ -244,12 +244,11 @@ enum verdict initialise_finish(struct release *r)
     bool is_same = r->target->is_promoted(r->tick, &r->info);
     if (!is_same)
         verdict = r->target->compare(r->tick, &r->info, &is_same);
-    if (verdict == VERDICT_GO && r->scaler)
-        verdict = r->scaler->pause_target(r->tick);
+    if (verdict == VERDICT_GO)
+        verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
 
-    r->target->scale_to_zero(r->tick, &r->info);
     status_phase(r, PHASE_Initialized);
     status_int(r, "canaryWeight", 0);
     status_reset(r);

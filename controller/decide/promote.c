@@ -130,11 +130,10 @@ static enum verdict succeed(struct release *r)
     bool skipped = r->canary->skip_analysis;
     enum verdict verdict = release_route(r, 0);
 
-    if (verdict == VERDICT_GO && r->scaler)
-        verdict = r->scaler->pause_target(r->tick);
+    if (verdict == VERDICT_GO)
+        verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
-    r->target->scale_to_zero(r->tick, &r->info);
     status_phase(r, PHASE_Succeeded);
     status_weight(r, 0);
     status_reset(r);
@@ -168,6 +167,7 @@ enum verdict promote_skip(struct release *r)
 
 static enum verdict finalise(struct release *r)
 {
+    drain_begin(r);
     status_phase(r, PHASE_Finalising);
     status_weight(r, 0);
     status_int(r, "iterations", 0);

@@ -124,7 +124,9 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
 #define CONDITION_REVERTED   "Reverted" /* how far a deletion is */
 /* The primary is one revision, template and configs. False while a promotion writes it, and when
  * that could not be finished. */
-#define CONDITION_WHOLE "PrimaryWhole"
+#define CONDITION_WHOLE   "PrimaryWhole"
+#define CONDITION_DRAINED "Drained" /* False: the target has lost its traffic, and keeps its pods  \
+                                     */
 void status_forget_waits(struct release *r);
 /* STOP, told by a Warning event once and by the condition until status_untell(). */
 enum verdict status_hold(struct release *r, const char *type, const char *reason,
@@ -183,6 +185,7 @@ enum verdict detect_routes(struct release *r);
 enum verdict takeover_hashes(struct release *r);
 enum verdict capacity_resume(struct release *r);
 enum verdict takeover_names(struct release *r);
+enum verdict drain_idle(struct release *r);
 enum verdict detect_idle(struct release *r);
 enum verdict detect_other_revision(struct release *r);
 enum verdict detect_due(struct release *r);
@@ -270,6 +273,14 @@ enum verdict capacity_start(struct release *r, bool ready);
 bool capacity_is_empty(struct release *r);
 /* The primary has pods that answer, though not all that it was asked for. */
 bool capacity_answers(struct release *r);
+
+/* --- drain.c: the pause between routing and scaling down */
+/* The target has no traffic from now on. */
+void drain_begin(struct release *r);
+/* The target, which has no traffic, goes to zero: now where the pause is over, else it begins or
+ * goes on (GO as well). */
+enum verdict drain_target(struct release *r);
+bool drain_is_under_way(struct release *r); /* the Canary came with it */
 
 /* All traffic to the primary, once it can carry it; unless it serves nothing and is not ready: then
  * nothing changes. */

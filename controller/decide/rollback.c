@@ -1,7 +1,7 @@
 /*
  * Traffic back to the primary (contract/statemachine.md §6, §7). The order is the safety: routes
- * first, then the scale-down, then the status; a tick that is cut off in between starts the same
- * rollback again.
+ * first, then the status, and the scale-down after a pause (drain.c); a tick that is cut off in
+ * between starts the same rollback again.
  */
 #include "decide/release.h"
 
@@ -40,12 +40,10 @@ enum verdict rollback_run(struct release *r, bool consume)
 {
     enum verdict verdict = rollback_to_primary(r, CAPACITY_ROLLBACK);
 
-    if (verdict == VERDICT_GO && r->weights.canary == 0 && r->scaler)
-        verdict = r->scaler->pause_target(r->tick);
+    if (verdict == VERDICT_GO && r->weights.canary == 0)
+        verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
-    if (r->weights.canary == 0)
-        r->target->scale_to_zero(r->tick, &r->info);
     status_phase(r, PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);

@@ -133,12 +133,13 @@ static void test_affinity_tick_by_tick(void **state)
     expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
                    "status [Promoted=Unknown]\n"
                    "again interval\n");
-    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "status sessionAffinityCookie=null phase=Finalising canaryWeight=0 "
-                   "previousSessionAffinityCookie=stay=QmUBmrPKIK [Promoted=Unknown]\n"
-                   "event Normal Promoting: Routing all traffic to primary\n"
-                   "weights 100/0\n"
-                   "again interval, stepped\n");
+    expect_tick(w,
+                "patch httproutes test/podinfo weights 100/0\n"
+                "status sessionAffinityCookie=null phase=Finalising canaryWeight=0 "
+                "previousSessionAffinityCookie=stay=QmUBmrPKIK [Promoted=Unknown Drained=False]\n"
+                "event Normal Promoting: Routing all traffic to primary\n"
+                "weights 100/0\n"
+                "again interval, stepped\n");
     world_free(w);
 }
 

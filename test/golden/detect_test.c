@@ -60,13 +60,12 @@ static void test_restored_spec_cancels(void **state)
                    "weights 100/0\n"
                    "again now\n");
     expect_tick(w,
-                "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                "status phase=Succeeded lastAppliedSpec=dccf7d545 [Promoted=True]\n"
+                "status phase=Succeeded lastAppliedSpec=dccf7d545 [Promoted=True Drained=False]\n"
                 "weights 100/0\n"
                 "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec was "
                 "restored\n"
-                "again now\n");
-    expect_tick(w, "again never\n");
+                "again never, within 60 s\n");
+    expect_tick(w, "again never, within 60 s\n");
     world_free(w);
 }
 
@@ -149,10 +148,11 @@ static void test_revision_pushed_during_the_promotion(void **state)
     world_push(w, "podinfo:3");
     world_settle(w);
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown]\n"
+                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown Drained=False]\n"
                    "event Normal Promoting: Routing all traffic to primary\n"
                    "weights 100/0\n"
                    "again interval, stepped\n");
+    w->now_ms += 60000;
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
                    "weights 100/0\n"
@@ -243,7 +243,12 @@ static void test_config_changed_during_the_analysis(void **state)
                    "status canaryWeight=0 lastAppliedSpec=\n"
                    "weights 100/0\n"
                    "again now\n");
+    expect_tick(w, "status [Promoted=Unknown Drained=False]\n"
+                   "weights 100/0\n"
+                   "again interval, within 60 s\n");
+    w->now_ms += 60000;
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status [Promoted=Unknown]\n"
                    "weights 100/0\n"
                    "again interval\n");
     expect_tick(

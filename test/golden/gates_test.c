@@ -117,8 +117,7 @@ static void test_pre_rollout_fails(void **state)
                    "again interval, stepped\n");
     expect_tick(
         w,
-        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-        "status phase=Failed failedChecks=0 [Promoted=False]\n"
+        "status phase=Failed failedChecks=0 [Promoted=False Drained=False]\n"
         "event Normal Progressing: Rollback hook back not signaling a rollback\n"
         "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
         "alert error: Failed checks threshold reached 2\n"
@@ -126,7 +125,7 @@ static void test_pre_rollout_fails(void **state)
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
         "hook after Failed\n"
-        "again now, stepped\n");
+        "again never, within 60 s, stepped\n");
     world_free(w);
 }
 
@@ -260,18 +259,18 @@ static void test_threshold_is_heard_while_waiting_for_the_promotion(void **state
     w->metrics = world_json(w, "{'metrics[0]':1}");
     world_tick(w);
     world_tick(w);
-    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False]\n"
-                   "event Normal WaitingPromotion: Rollback hook back not signaling a rollback\n"
-                   "event Warning WaitingPromotion: Rolling back podinfo.test failed checks "
-                   "threshold reached 2\n"
-                   "alert error: Failed checks threshold reached 2\n"
-                   "weights 100/0\n"
-                   "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
-                   "outcome failure completed\n"
-                   "hook after Failed\n"
-                   "again now, stepped\n");
+    expect_tick(w,
+                "patch httproutes test/podinfo weights 100/0\n"
+                "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False Drained=False]\n"
+                "event Normal WaitingPromotion: Rollback hook back not signaling a rollback\n"
+                "event Warning WaitingPromotion: Rolling back podinfo.test failed checks threshold "
+                "reached 2\n"
+                "alert error: Failed checks threshold reached 2\n"
+                "weights 100/0\n"
+                "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+                "outcome failure completed\n"
+                "hook after Failed\n"
+                "again never, within 60 s, stepped\n");
     world_free(w);
 }
 
@@ -287,8 +286,7 @@ static void test_rollback_hook(void **state)
     world_tick(w);
     w->open = "back";
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Failed canaryWeight=0 [Promoted=False]\n"
+                   "status phase=Failed canaryWeight=0 [Promoted=False Drained=False]\n"
                    "event Warning Progressing: Rollback check back passed\n"
                    "event Warning Progressing: Rolling back podinfo.test manual webhook invoked\n"
                    "alert warn: Rolling back manual webhook invoked\n"
@@ -296,7 +294,7 @@ static void test_rollback_hook(void **state)
                    "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
                    "outcome failure completed\n"
                    "hook after Failed\n"
-                   "again now, stepped\n");
+                   "again never, within 60 s, stepped\n");
     world_free(w);
 }
 
@@ -311,14 +309,14 @@ static void test_post_rollout_after_success(void **state)
         world_tick(w);
         world_settle(w);
     }
-    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
-                   "weights 100/0\n"
-                   "outcome success completed\n"
-                   "hook after Succeeded\n"
-                   "event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
-                   "alert info: Canary analysis completed successfully, promotion finished.\n"
-                   "again now, stepped\n");
+    expect_tick(w,
+                "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True Drained=False]\n"
+                "weights 100/0\n"
+                "outcome success completed\n"
+                "hook after Succeeded\n"
+                "event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
+                "alert info: Canary analysis completed successfully, promotion finished.\n"
+                "again now, stepped\n");
     world_free(w);
 }
 

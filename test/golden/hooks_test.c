@@ -135,8 +135,7 @@ static void test_threshold_at_a_closed_traffic_gate(void **state)
     expect_tick(
         w,
         "patch httproutes test/podinfo weights 100/0\n"
-        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False]\n"
+        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False Drained=False]\n"
         "event Normal Progressing: Rollback hook back not signaling a rollback\n"
         "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
         "alert error: Failed checks threshold reached 2\n"
@@ -144,7 +143,7 @@ static void test_threshold_at_a_closed_traffic_gate(void **state)
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
         "hook after Failed\n"
-        "again now, stepped\n");
+        "again never, within 60 s, stepped\n");
     world_free(w);
 }
 

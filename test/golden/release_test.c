@@ -22,15 +22,13 @@ static void test_initialise(void **state)
     expect_tick(w, "create services test/podinfo -> app=podinfo-primary\n"
                    "create httproutes test/podinfo weights 100/0\n"
                    "again now\n");
-    expect_tick(
-        w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-           "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
-           "lastAppliedSpec=dccf7d545 provider=gatewayapi:v1 serviceName=podinfo trackedConfigs={} "
-           "lastPromotedSpec=dccf7d545 [Promoted=True]\n"
-           "event Normal Initialized: Initialization done! podinfo.test\n"
-           "alert info+: New Deployment detected, initialization completed.\n"
-           "again now\n");
-    expect_tick(w, "again never\n");
+    expect_tick(w, "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
+                   "lastAppliedSpec=dccf7d545 provider=gatewayapi:v1 serviceName=podinfo "
+                   "trackedConfigs={} lastPromotedSpec=dccf7d545 [Promoted=True Drained=False]\n"
+                   "event Normal Initialized: Initialization done! podinfo.test\n"
+                   "alert info+: New Deployment detected, initialization completed.\n"
+                   "again now\n");
+    expect_tick(w, "again never, within 60 s\n");
     world_free(w);
 }
 
@@ -87,14 +85,12 @@ static void test_initialise_adopts_an_apex_service(void **state)
     expect_tick(
         w, "patch services test/podinfo {\"spec\":{\"selector\":{\"app\":\"podinfo-primary\"}}}\n"
            "again now\n");
-    expect_tick(
-        w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-           "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
-           "lastAppliedSpec=dccf7d545 provider=kubernetes serviceName=podinfo trackedConfigs={} "
-           "lastPromotedSpec=dccf7d545 [Promoted=True]\n"
-           "event Normal Initialized: Initialization done! podinfo.test\n"
-           "alert info+: New Deployment detected, initialization completed.\n"
-           "again now\n");
+    expect_tick(w, "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
+                   "lastAppliedSpec=dccf7d545 provider=kubernetes serviceName=podinfo "
+                   "trackedConfigs={} lastPromotedSpec=dccf7d545 [Promoted=True Drained=False]\n"
+                   "event Normal Initialized: Initialization done! podinfo.test\n"
+                   "alert info+: New Deployment detected, initialization completed.\n"
+                   "again now\n");
     world_free(w);
 }
 
@@ -108,19 +104,17 @@ static void test_initialise_when_the_target_changed_meanwhile(void **state)
     world_tick(w);
     world_push(w, "podinfo:2");
     world_settle(w);
-    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
-                   "lastAppliedSpec= lastPromotedSpec=dccf7d545 [Promoted=True]\n"
+    expect_tick(w, "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
+                   "lastAppliedSpec= lastPromotedSpec=dccf7d545 [Promoted=True Drained=False]\n"
                    "event Normal Initialized: Initialization done! podinfo.test\n"
                    "alert info+: New Deployment detected, initialization completed.\n"
                    "again now\n");
-    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":2}}\n"
-                   "status phase=Progressing lastAppliedSpec=597d8f496b provider=gatewayapi:v1 "
+    expect_tick(w, "status phase=Progressing lastAppliedSpec=597d8f496b provider=gatewayapi:v1 "
                    "serviceName=podinfo trackedConfigs={} [Promoted=Unknown]\n"
                    "weights 100/0\n"
                    "event Normal Progressing: New revision detected! Scaling up podinfo.test\n"
                    "alert info+: New revision detected, progressing canary analysis.\n"
-                   "again interval, stepped\n");
+                   "again interval, within 60 s, stepped\n");
     world_free(w);
 }
 
@@ -168,10 +162,11 @@ static void test_promote(void **state)
                    "status [Promoted=Unknown]\n"
                    "again interval\n");
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown]\n"
+                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown Drained=False]\n"
                    "event Normal Promoting: Routing all traffic to primary\n"
                    "weights 100/0\n"
                    "again interval, stepped\n");
+    w->now_ms += 60000;
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
                    "weights 100/0\n"
@@ -204,10 +199,11 @@ static void test_promote_in_steps(void **state)
                    "weights 90/10\n"
                    "again interval, stepped\n");
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown]\n"
+                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown Drained=False]\n"
                    "event Normal Promoting: Advance podinfo.test primary weight 100\n"
                    "weights 100/0\n"
                    "again interval, stepped\n");
+    w->now_ms += 60000;
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
                    "weights 100/0\n"
@@ -261,15 +257,14 @@ static void test_failed_checks_roll_back(void **state)
     expect_tick(
         w,
         "patch httproutes test/podinfo weights 100/0\n"
-        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False]\n"
+        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False Drained=False]\n"
         "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
         "alert error: Failed checks threshold reached 2\n"
         "weights 100/0\n"
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
-        "again now, stepped\n");
-    expect_tick(w, "again never\n");
+        "again never, within 60 s, stepped\n");
+    expect_tick(w, "again never, within 60 s\n");
 
     world_free(w);
 }
@@ -294,8 +289,7 @@ static void test_canary_that_never_gets_ready(void **state)
            "event Normal Progressing: New revision detected! Restarting analysis for podinfo.test\n"
            "again interval, stepped\n");
     world_settle(w);
-    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Failed [Promoted=False]\n"
+    expect_tick(w, "status phase=Failed [Promoted=False Drained=False]\n"
                    "event Warning Progressing: canary deployment podinfo.test not ready: "
                    "deployment \"podinfo\" exceeded its progress deadline\n"
                    "alert error: Progress deadline exceeded canary deployment podinfo.test not "
@@ -303,7 +297,7 @@ static void test_canary_that_never_gets_ready(void **state)
                    "weights 100/0\n"
                    "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
                    "outcome failure completed\n"
-                   "again now, stepped\n");
+                   "again never, within 60 s, stepped\n");
     world_free(w);
 }
 
@@ -327,15 +321,15 @@ static void test_skip_analysis(void **state)
     expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
                    "status [Promoted=Unknown]\n"
                    "again interval\n");
-    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
-                   "weights 100/0\n"
-                   "outcome success skipped\n"
-                   "event Normal Succeeded: Promotion completed! Canary analysis was skipped for "
-                   "podinfo.test\n"
-                   "alert info: Canary analysis was skipped, promotion finished.\n"
-                   "again now, stepped\n");
-    expect_tick(w, "again never\n");
+    expect_tick(w,
+                "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True Drained=False]\n"
+                "weights 100/0\n"
+                "outcome success skipped\n"
+                "event Normal Succeeded: Promotion completed! Canary analysis was skipped for "
+                "podinfo.test\n"
+                "alert info: Canary analysis was skipped, promotion finished.\n"
+                "again now, stepped\n");
+    expect_tick(w, "again never, within 60 s\n");
     world_free(w);
 }
 
@@ -370,9 +364,10 @@ static void test_kubernetes_provider(void **state)
     expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
                    "status [Promoted=Unknown]\n"
                    "again interval\n");
-    expect_tick(w, "status phase=Finalising iterations=0 [Promoted=Unknown]\n"
+    expect_tick(w, "status phase=Finalising iterations=0 [Promoted=Unknown Drained=False]\n"
                    "weights 100/0\n"
                    "again interval, stepped\n");
+    w->now_ms += 60000;
     expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
                    "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True]\n"
                    "weights 100/0\n"
@@ -439,11 +434,12 @@ static void test_blue_green_on_the_gateway(void **state)
     expect_tick(w, "patch deployments test/podinfo-primary promote 597d8f496b\n"
                    "status [Promoted=Unknown]\n"
                    "again interval\n");
-    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "status phase=Finalising canaryWeight=0 iterations=0 [Promoted=Unknown]\n"
-                   "event Normal Promoting: Routing all traffic to primary\n"
-                   "weights 100/0\n"
-                   "again interval, stepped\n");
+    expect_tick(
+        w, "patch httproutes test/podinfo weights 100/0\n"
+           "status phase=Finalising canaryWeight=0 iterations=0 [Promoted=Unknown Drained=False]\n"
+           "event Normal Promoting: Routing all traffic to primary\n"
+           "weights 100/0\n"
+           "again interval, stepped\n");
 
     world_free(w);
 }

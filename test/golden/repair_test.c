@@ -164,7 +164,7 @@ static void test_promoting_with_nothing_left_to_shift(void **state)
         world_settle(w);
     }
     world_patch(w, "httproutes/podinfo", ROUTE(100, 0));
-    expect_tick(w, "status phase=Finalising canaryWeight=0 [Promoted=Unknown]\n"
+    expect_tick(w, "status phase=Finalising canaryWeight=0 [Promoted=Unknown Drained=False]\n"
                    "weights 100/0\n"
                    "again interval, stepped\n");
     world_free(w);
@@ -315,14 +315,13 @@ static void test_rollback_although_the_route_is_not_accepted(void **state)
     expect_tick(
         w,
         "patch httproutes test/podinfo weights 100/0\n"
-        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False]\n"
+        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False Drained=False]\n"
         "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
         "alert error: Failed checks threshold reached 2\n"
         "weights 100/0\n"
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
-        "again now, stepped\n");
+        "again never, within 60 s, stepped\n");
     world_free(w);
 }
 
@@ -371,12 +370,12 @@ static void test_primary_that_is_deleted(void **state)
     expect_tick(w, "status lastAppliedSpec=\n"
                    "weights 100/0\n"
                    "again now\n");
-    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Succeeded lastAppliedSpec=dccf7d545 [Promoted=True]\n"
-                   "weights 100/0\n"
-                   "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec "
-                   "was restored\n"
-                   "again now\n");
+    expect_tick(w,
+                "status phase=Succeeded lastAppliedSpec=dccf7d545 [Promoted=True Drained=False]\n"
+                "weights 100/0\n"
+                "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec was "
+                "restored\n"
+                "again never, within 60 s\n");
     world_free(w);
 }
 
@@ -417,8 +416,7 @@ static void test_scaler_that_is_deleted_does_not_stop_a_rollback(void **state)
     expect_tick(
         w,
         "patch httproutes test/podinfo weights 100/0\n"
-        "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False]\n"
+        "status phase=Failed canaryWeight=0 failedChecks=0 [Promoted=False Drained=False]\n"
         "event Warning Progressing: HorizontalPodAutoscaler podinfo.test get query error: not "
         "found\n"
         "event Warning Progressing: Rolling back podinfo.test failed checks threshold reached 2\n"
@@ -426,7 +424,7 @@ static void test_scaler_that_is_deleted_does_not_stop_a_rollback(void **state)
         "weights 100/0\n"
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
-        "again now, stepped\n");
+        "again never, within 60 s, stepped\n");
     world_free(w);
 }
 
@@ -473,12 +471,11 @@ static void test_traffic_left_with_a_failed_canary_goes_back(void **state)
     expect_plan(w, "again never\n");
     world_settle(w);
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status canaryWeight=0\n"
+                   "status canaryWeight=0 [Promoted=False Drained=False]\n"
                    "weights 100/0\n"
                    "event Normal Failed: Routing all traffic to primary, it is ready again\n"
-                   "again now\n");
-    expect_tick(w, "again never\n");
+                   "again never, within 60 s\n");
+    expect_tick(w, "again never, within 60 s\n");
     world_free(w);
 }
 

@@ -123,17 +123,13 @@ static void test_keda_is_paused_when_the_traffic_is_gone(void **state)
     expect_tick(w, "create services test/podinfo -> app=podinfo-primary\n"
                    "create httproutes test/podinfo weights 100/0\n"
                    "again now\n");
-    expect_tick(w, "patch scaledobjects test/podinfo {\"metadata\":{\"annotations\":{"
-                   "\"autoscaling.keda.sh/paused-replicas\":\"0\"}}}\n"
-                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
+    expect_tick(w, "status phase=Initialized canaryWeight=0 failedChecks=0 iterations=0 "
                    "lastAppliedSpec=dccf7d545 provider=gatewayapi:v1 serviceName=podinfo "
-                   "trackedConfigs={} lastPromotedSpec=dccf7d545 "
-                   "[Promoted=True]\n"
+                   "trackedConfigs={} lastPromotedSpec=dccf7d545 [Promoted=True Drained=False]\n"
                    "event Normal Initialized: Initialization done! podinfo.test\n"
                    "alert info+: New Deployment detected, initialization completed.\n"
                    "again now\n");
-    expect_tick(w, "again never\n");
+    expect_tick(w, "again never, within 60 s\n");
     world_free(w);
 }
 
@@ -159,16 +155,17 @@ static void test_keda_release(void **state)
         world_settle(w);
     }
     assert_string_equal(world_phase(w), "Finalising");
-    expect_tick(w, "patch scaledobjects test/podinfo {\"metadata\":{\"annotations\":{"
-                   "\"autoscaling.keda.sh/paused-replicas\":\"0\"}}}\n"
-                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True "
-                   "PrimaryScaled=True]\n"
-                   "weights 100/0\n"
-                   "outcome success completed\n"
-                   "event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
-                   "alert info: Canary analysis completed successfully, promotion finished.\n"
-                   "again now, stepped\n");
+    w->now_ms += 60000;
+    expect_tick(
+        w, "patch scaledobjects test/podinfo "
+           "{\"metadata\":{\"annotations\":{\"autoscaling.keda.sh/paused-replicas\":\"0\"}}}\n"
+           "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+           "status phase=Succeeded lastPromotedSpec=597d8f496b [Promoted=True PrimaryScaled=True]\n"
+           "weights 100/0\n"
+           "outcome success completed\n"
+           "event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
+           "alert info: Canary analysis completed successfully, promotion finished.\n"
+           "again now, stepped\n");
     world_run(w);
     assert_string_equal(world_phase(w), "Succeeded");
     world_free(w);
@@ -308,21 +305,22 @@ static void test_rollback_waits_for_the_primary(void **state)
                    "patch deployments test/podinfo-primary {\"spec\":{\"replicas\":10}}\n"
                    "again now\n");
     assert_int_equal(replicas_of(w, "podinfo-primary"), 10);
-    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Failed canaryWeight=0 [Promoted=False PrimaryScaled=True]\n"
-                   "weights 100/0\n"
-                   "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
-                   "outcome failure completed\n"
-                   "again now\n");
+    expect_tick(
+        w, "patch httproutes test/podinfo weights 100/0\n"
+           "status phase=Failed canaryWeight=0 [Promoted=False PrimaryScaled=True Drained=False]\n"
+           "weights 100/0\n"
+           "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+           "outcome failure completed\n"
+           "again never, within 60 s\n");
     /* The autoscaler still measures half of the load: the floor keeps the pods. */
     w->measured = 50;
     world_settle(w);
     assert_int_equal(replicas_of(w, "podinfo-primary"), 10);
     w->now_ms += 30000;
-    expect_tick(w, "again never, within 90 s\n");
+    expect_tick(w, "again never, within 30 s\n");
     w->now_ms += 90000;
-    expect_tick(w, "status capacity=null [Promoted=False]\n"
+    expect_tick(w, "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
+                   "status capacity=null [Promoted=False]\n"
                    "again now\n");
     expect_tick(w, "patch horizontalpodautoscalers test/podinfo-primary {\"spec\":{"
                    "\"minReplicas\":1}}\n"
@@ -348,15 +346,15 @@ static void test_rollback_does_not_wait_for_ever(void **state)
     w->due = false;
     expect_tick(w, "again interval, within 40 s\n");
     w->now_ms += 40000;
-    expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "patch deployments test/podinfo {\"spec\":{\"replicas\":0}}\n"
-                   "status phase=Failed canaryWeight=0 [Promoted=False PrimaryScaled=True]\n"
-                   "event Warning Progressing: podinfo-primary.test has 7 of 10 replicas, routing "
-                   "all traffic to it\n"
-                   "weights 100/0\n"
-                   "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
-                   "outcome failure completed\n"
-                   "again now\n");
+    expect_tick(
+        w, "patch httproutes test/podinfo weights 100/0\n"
+           "status phase=Failed canaryWeight=0 [Promoted=False PrimaryScaled=True Drained=False]\n"
+           "event Warning Progressing: podinfo-primary.test has 7 of 10 replicas, routing all "
+           "traffic to it\n"
+           "weights 100/0\n"
+           "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
+           "outcome failure completed\n"
+           "again never, within 60 s\n");
     world_free(w);
 }
 
@@ -470,7 +468,8 @@ static void test_promotion_waits_for_the_primary(void **state)
                    "patch deployments test/podinfo-primary {\"spec\":{\"replicas\":10}}\n"
                    "again now\n");
     expect_tick(w, "patch httproutes test/podinfo weights 100/0\n"
-                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown PrimaryScaled=True]\n"
+                   "status phase=Finalising canaryWeight=0 [Promoted=Unknown PrimaryScaled=True "
+                   "Drained=False]\n"
                    "event Normal Promoting: Routing all traffic to primary\n"
                    "weights 100/0\n"
                    "again interval, within 120 s\n");

@@ -45,6 +45,8 @@ struct world {
     int room;             /* no more of the primary's pods get ready; 0: all do */
     int measured;         /* the canary's weight as autoscalers know it: a settling late */
     int routed;           /* the canary's weight before the last effect */
+    int64_t served_ms;    /* when the target last had traffic */
+    bool was_down;        /* the target was at zero, or its scaler paused, before the plan */
     const char *told;     /* events, alerts, outcomes of all ticks, one per line */
     const char *analysed; /* images whose analysis has begun, space-separated */
     /* For world_turn(), see world_wake.h: */

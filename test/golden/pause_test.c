@@ -1,0 +1,256 @@
+/* Between moving traffic and scaling down there is a pause; world.c checks its length in every
+ * case. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+#define TARGET "deployments/podinfo"
+#define KEDA                                                                                       \
+    "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','name':"      \
+    "'podinfo'}}}"
+
+static int replicas(struct world *w)
+{
+    return (int)json_int_at(world_get(w, TARGET), -1, "spec", "replicas", NULL);
+}
+
+static void step(struct world *w)
+{
+    world_tick(w);
+    world_settle(w);
+    w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
+}
+
+/* Ticks at this very time until nothing is to be done now. */
+static void at_once(struct world *w)
+{
+    do {
+        world_tick(w);
+        world_settle(w);
+    } while (w->again == AGAIN_NOW);
+}
+
+static bool is_drained(struct world *w)
+{
+    return !strstr(json_text_sorted(w->arena, w->canary), "TrafficLeft");
+}
+
+/* Just initialised: the target still has its pods. */
+static struct world *just_initialised(const char *patch)
+{
+    struct world *w = world_new(patch);
+
+    if (patch)
+        world_put(w, "scaledobjects/podinfo",
+                  "{'metadata':{'name':'podinfo'},'spec':{'minReplicaCount':1,'maxReplicaCount':9,"
+                  "'scaleTargetRef':{'name':'podinfo'}}}");
+    at_once(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_int_equal(replicas(w), 2);
+    assert_false(is_drained(w));
+    return w;
+}
+
+static struct world *rolled_back(void)
+{
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    step(w);
+    step(w);
+    w->metrics = world_json(w, "{'metrics[0]':1}");
+    while (strcmp(world_phase(w), "Failed") != 0) {
+        world_tick(w);
+        world_settle(w);
+    }
+    assert_string_equal(world_weights(w), "100/0");
+    assert_int_equal(replicas(w), 2);
+    return w;
+}
+
+static void expect_pause(struct world *w)
+{
+    w->now_ms += 59000;
+    at_once(w);
+    assert_int_equal(replicas(w), 2);
+    w->now_ms += 1000;
+    at_once(w);
+    assert_int_equal(replicas(w), 0);
+    assert_true(is_drained(w));
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
+static void test_creation(void **state)
+{
+    (void)state;
+    expect_pause(just_initialised(NULL));
+}
+
+static void test_rollback(void **state)
+{
+    (void)state;
+    expect_pause(rolled_back());
+}
+
+/* The service hears of the end of a rollback when its traffic has gone, not when its pods have. */
+static void test_what_is_told(void **state)
+{
+    (void)state;
+    struct world *w = rolled_back();
+
+    assert_non_null(strstr(w->told, "Canary failed! Scaling down podinfo.test"));
+    world_free(w);
+}
+
+static void test_gateway_that_lags(void **state)
+{
+    static const char lags[] =
+        "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},'conditions':[{"
+        "'type':'Accepted','status':'True','observedGeneration':1}]}]}}";
+
+    (void)state;
+    struct world *w = rolled_back();
+    world_patch(w, "httproutes/podinfo", lags);
+    w->now_ms += 10 * 60000;
+    at_once(w);
+    assert_int_equal(replicas(w), 2);
+    world_patch(w, "httproutes/podinfo", "{'status':null}");
+    at_once(w);
+    assert_int_equal(replicas(w), 0);
+    world_free(w);
+}
+
+static void test_new_revision_meanwhile(void **state)
+{
+    (void)state;
+    struct world *w = just_initialised(NULL);
+
+    w->now_ms += 1000;
+    world_push(w, "podinfo:2");
+    at_once(w);
+    assert_string_equal(world_phase(w), "Progressing");
+    assert_int_equal(replicas(w), 2);
+    assert_true(is_drained(w));
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
+    world_free(w);
+}
+
+/* Its pods would be the old ones, which have read the old configs. */
+static void test_new_configs_meanwhile(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_put(w, "configmaps/settings",
+              "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'settings'},'data':{"
+              "'color':'red'}}");
+    world_patch(w, TARGET,
+                "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{'name':"
+                "'settings'}}]}}}}");
+    world_settle(w);
+    at_once(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    world_patch(w, "configmaps/settings", "{'data':{'color':'blue'}}");
+    at_once(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    w->now_ms += 60000;
+    world_tick(w);
+    world_settle(w);
+    assert_int_equal(replicas(w), 0);
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_string_equal(
+        json_str_at(world_get(w, "configmaps/settings-primary"), "data", "color", NULL), "blue");
+    world_free(w);
+}
+
+/* KEDA takes the pods of a target that is paused. */
+static void test_scaler_is_paused_after_it(void **state)
+{
+    (void)state;
+    struct world *w = just_initialised(KEDA);
+
+    assert_null(json_at(world_get(w, "scaledobjects/podinfo"), "metadata", "annotations",
+                        "autoscaling.keda.sh/paused-replicas", NULL));
+    w->now_ms += 60000;
+    at_once(w);
+    assert_int_equal(replicas(w), 0);
+    assert_non_null(json_at(world_get(w, "scaledobjects/podinfo"), "metadata", "annotations",
+                            "autoscaling.keda.sh/paused-replicas", NULL));
+    world_free(w);
+}
+
+/* A clock that is set forward ends no pause early. */
+static void test_clock_that_is_set_forward(void **state)
+{
+    (void)state;
+    struct world *w = rolled_back();
+
+    w->now_ms += 24 * 60 * 60000;
+    w->stepped_at_ms = w->now_ms;
+    at_once(w);
+    expect_pause(w);
+}
+
+/* The controller starts anew between the two steps of the end of a promotion. */
+static void test_restart_while_finalising(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_phase(w), "Finalising") != 0)
+        step(w);
+    w->now_ms -= 59000;
+    world_tick(w);
+    world_settle(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_int_equal(replicas(w), 2);
+    w->now_ms += 59000;
+    at_once(w);
+    assert_int_equal(replicas(w), 0);
+    world_free(w);
+}
+
+static void test_suspended_meanwhile(void **state)
+{
+    (void)state;
+    struct world *w = rolled_back();
+
+    world_patch_canary(w, "{'spec':{'suspend':true}}");
+    w->now_ms += 60 * 60000;
+    at_once(w);
+    assert_int_equal(replicas(w), 2);
+    world_patch_canary(w, "{'spec':{'suspend':false}}");
+    at_once(w);
+    assert_int_equal(replicas(w), 0);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_creation),
+        cmocka_unit_test(test_rollback),
+        cmocka_unit_test(test_what_is_told),
+        cmocka_unit_test(test_gateway_that_lags),
+        cmocka_unit_test(test_new_revision_meanwhile),
+        cmocka_unit_test(test_new_configs_meanwhile),
+        cmocka_unit_test(test_scaler_is_paused_after_it),
+        cmocka_unit_test(test_clock_that_is_set_forward),
+        cmocka_unit_test(test_restart_while_finalising),
+        cmocka_unit_test(test_suspended_meanwhile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
