@@ -62,6 +62,8 @@ enum verdict promote_copy(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     status_untell(r, CONDITION_WHOLE);
+    if (r->router->weighted) /* what was routed may be ahead of it */
+        status_int(r, "canaryWeight", r->weights.canary);
     return release_has_writes(r) ? VERDICT_STOP : VERDICT_GO;
 }
 

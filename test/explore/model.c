@@ -91,6 +91,23 @@ static bool pass_time(struct arena *arena, struct json_object *tree, const struc
     return grow_old(tree, from, days ? ticks_past : ticks_lately);
 }
 
+/* Where no other time passes, that between routing and scaling down does. */
+static bool pass_pause(struct arena *arena, struct json_object *tree, const struct event *event)
+{
+    struct json_object *conditions = json_at(tree, "status", "conditions", NULL);
+    const char *const from[2] = {ticks_now, ticks_now};
+    bool any = false;
+
+    (void)arena;
+    (void)event;
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        if (type && strcmp(type, "Drained") == 0)
+            any = grow_old(json_elem(conditions, i), from, ticks_lately) || any;
+    }
+    return any;
+}
+
 /* Handled where it is called: the object is replaced or goes. */
 static bool do_deed(struct arena *arena, struct json_object *tree, const struct event *event)
 {
@@ -212,10 +229,12 @@ static void add_world(struct model *model)
                                     .place = model->place[ROLE_ROUTE],
                                     .change = take_over,
                                     .kind = model->kind});
-    add_event(model, (struct event){.what = "an interval passes",
-                                    .place = -1,
-                                    .change = pass_time,
-                                    .number = EVENT_MINUTES});
+    add_event(model,
+              (struct event){.what = "an interval passes",
+                             .place = -1,
+                             .change = model->scenario->world & WORLD_TIME_PASSES ? pass_time
+                                                                                  : pass_pause,
+                             .number = EVENT_MINUTES});
     add_event(model, (struct event){.what = "time passes, beyond every deadline",
                                     .place = -1,
                                     .change = pass_time,
@@ -361,9 +380,8 @@ void model_settle(struct model *model, struct cluster *cluster, enum health targ
 
 bool model_wait(struct model *model, struct cluster *cluster)
 {
-    return model->scenario->world & WORLD_TIME_PASSES &&
-           (model_happen(model, EVENT_MINUTES, cluster) ||
-            model_happen(model, EVENT_DAYS, cluster));
+    return model_happen(model, EVENT_MINUTES, cluster) ||
+           (model->scenario->world & WORLD_TIME_PASSES && model_happen(model, EVENT_DAYS, cluster));
 }
 
 /* --- what of it is news

@@ -133,6 +133,8 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     if ((is->canary_weight > was->canary_weight || (is->canary_serves && !was->canary_serves)) &&
         !target->ready && !restored)
         return "traffic goes only to a canary that is ready";
+    if (is->canary_weight < was->canary_weight && !primary->ready && target->ready)
+        return "nobody is sent to a primary without pods while the canary answers";
     if (model->kind->copied && is->canary_weight > was->canary_weight && !restored &&
         model_look(model, after, ROLE_COPY)->revision != model_revision(model, facts))
         return "traffic goes only to a copy of what is analysed";
@@ -185,6 +187,20 @@ static const char *check_gone(struct model *model, const struct cluster *facts,
     return NULL;
 }
 
+/* The status says for longer than an interval that the target has no traffic. */
+static bool has_paused(const struct canary *canary)
+{
+    struct json_object *conditions = json_at(canary->status.json, "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        const char *since = json_str_at(json_elem(conditions, i), "lastTransitionTime", NULL);
+        if (type && strcmp(type, "Drained") == 0)
+            return since && strcmp(since, ticks_now) != 0;
+    }
+    return false;
+}
+
 static const char *check_target(struct model *model, const struct cluster *facts,
                                 const struct cluster *before, const struct cluster *after)
 {
@@ -204,6 +220,11 @@ static const char *check_target(struct model *model, const struct cluster *facts
     if (model_look(model, before, ROLE_ROUTE)->mirrored &&
         model_look(model, facts, ROLE_ROUTE)->mirrored)
         return "a canary that gets copies of requests is never scaled down";
+    if (!canary->deleting && !has_paused(canary))
+        return "between moving traffic and scaling down there is a pause";
+    if (!canary->deleting && is_weighted(canary) && !is_absent(model, facts, ROLE_ROUTE) &&
+        !model_look(model, facts, ROLE_ROUTE)->settled)
+        return "nobody is scaled down before the gateway has taken over the routes";
     if (!model_look(model, before, ROLE_APEX)->selects_primary &&
         !is_absent(model, before, ROLE_APEX))
         return "the target is scaled down only once the apex Service selects the primary";

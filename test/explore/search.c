@@ -183,7 +183,7 @@ static bool can_happen(const struct model *model, int event)
                                      WORLD_PRIMARY_FAILS,
                                      WORLD_PRIMARY_FAILS,
                                      WORLD_GATEWAY_LAGS,
-                                     WORLD_TIME_PASSES,
+                                     0,
                                      WORLD_TIME_PASSES};
     return event >= EVENT_DEEDS || needs[event] == 0 || world & needs[event];
 }

@@ -64,7 +64,7 @@ static void test_restored_spec_cancels(void **state)
                 "weights 100/0\n"
                 "event Normal Succeeded: Release of podinfo.test cancelled, its previous spec was "
                 "restored\n"
-                "again never, within 60 s\n");
+                "again now\n");
     expect_tick(w, "again never, within 60 s\n");
     world_free(w);
 }

@@ -263,7 +263,7 @@ static void test_failed_checks_roll_back(void **state)
         "weights 100/0\n"
         "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
         "outcome failure completed\n"
-        "again never, within 60 s, stepped\n");
+        "again now, stepped\n");
     expect_tick(w, "again never, within 60 s\n");
 
     world_free(w);
@@ -297,7 +297,7 @@ static void test_canary_that_never_gets_ready(void **state)
                    "weights 100/0\n"
                    "event Warning Failed: Canary failed! Scaling down podinfo.test\n"
                    "outcome failure completed\n"
-                   "again never, within 60 s, stepped\n");
+                   "again now, stepped\n");
     world_free(w);
 }
 
