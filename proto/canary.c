@@ -119,6 +119,7 @@ static void read_status(struct json_object *object, struct canary_status *out)
             between(json_int_at(status, 0, "capacity", "replicas", NULL), 0, INT_MAX),
         .capacity_revision = json_str_at(status, "capacity", "revision", NULL),
         .gate_revision = json_str_at(status, "gate", "revision", NULL),
+        .serves_everything = json_at(status, "canaryServes", NULL) != NULL,
         .accepted_spec = json_object_is_type(accepted, json_type_object) ? accepted : NULL,
     };
 }

@@ -155,6 +155,7 @@ struct canary_status {
     int capacity_replicas;         /* asked of the primary before it takes all traffic; 0: none */
     const char *capacity_revision; /* which waits for that to begin; NULL: none */
     const char *gate_revision;     /* which waits at the first gate; NULL: none */
+    bool serves_everything;        /* the canary, and not only what an A/B test matches */
     /* The last spec that was acted on, as it was read. Flagger drops it as well; NULL: none. */
     struct json_object *accepted_spec;
     struct json_object *json; /* NULL if there is no status */

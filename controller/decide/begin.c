@@ -32,6 +32,8 @@ enum verdict begin_primary(struct release *r)
         return VERDICT_GO;
     bool ready = release_ready(r, SIDE_PRIMARY, &why) == READY;
     enum verdict verdict = capacity_start(r, ready);
+    if (verdict == VERDICT_GO && !ready && r->phase == PHASE_Waiting)
+        verdict = gates_start_overdue(r);
     if (verdict != VERDICT_GO || ready)
         return verdict;
     return plan_stop(r->tick, "%s", why);

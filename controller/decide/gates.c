@@ -259,6 +259,19 @@ enum verdict gates_confirm_rollout(struct release *r)
     return confirm(r, &start_gate, r->canary->status.phase);
 }
 
+enum verdict gates_start_overdue(struct release *r)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+
+    for (int i = 0; i < analysis->n_webhooks; i++) {
+        const struct canary_webhook *hook = &analysis->webhooks[i];
+        if (hook->type == HOOK_CONFIRM_ROLLOUT && !hook->approve_at_deadline &&
+            is_past_deadline(r, &start_gate, hook))
+            return gates_confirm_rollout(r);
+    }
+    return VERDICT_GO;
+}
+
 enum verdict gates_confirm_traffic_increase(struct release *r)
 {
     return confirm(r, &traffic_gate, PHASE_Progressing);

@@ -124,9 +124,10 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
 #define CONDITION_REVERTED   "Reverted" /* how far a deletion is */
 /* The primary is one revision, template and configs. False while a promotion writes it, and when
  * that could not be finished. */
-#define CONDITION_WHOLE   "PrimaryWhole"
-#define CONDITION_DRAINED "Drained" /* False: the target has lost its traffic, and keeps its pods  \
-                                     */
+#define CONDITION_WHOLE "PrimaryWhole"
+#define CONDITION_DRAINED                                                                          \
+    "Drained" /* False: the target has lost its traffic, and keeps its pods                        \
+               */
 void status_forget_waits(struct release *r);
 /* STOP, told by a Warning event once and by the condition until status_untell(). */
 enum verdict status_hold(struct release *r, const char *type, const char *reason,
@@ -304,6 +305,9 @@ enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
  * release. */
 enum verdict gates_confirm_rollout(struct release *r);
 enum verdict gates_confirm_traffic_increase(struct release *r);
+/* While something else keeps a release from its beginning: its first gate is asked when its
+ * deadline is over, and ends the release unless it is open. */
+enum verdict gates_start_overdue(struct release *r);
 enum verdict gates_confirm_promotion(struct release *r);
 /* GO: nobody asks for a rollback. STOP: somebody does, and it was told. */
 enum verdict gates_rollback(struct release *r);

@@ -103,7 +103,11 @@ void status_object(struct release *r, const char *key, struct json_object *value
 
 void status_weight(struct release *r, int canary)
 {
+    bool all = r->canary->analysis.match && release_canary_serves_all(r);
+
     status_int(r, "canaryWeight", canary);
+    if (all != r->canary->status.serves_everything)
+        status_text(r, "canaryServes", all ? "everything" : NULL);
     affinity_status(r);
     plan_weights(r->tick, 100 - canary, canary);
 }

@@ -96,7 +96,7 @@ static struct weights kept_weights(struct tick *tick, struct json_object *live)
 
     if (!httproute_rules(canary, live).split && status->canary_weight == 100) {
         weights = (struct weights){.canary = 100};
-        was_all = status->phase == PHASE_Failed;
+        was_all = status->serves_everything || status->phase == PHASE_Failed;
     }
     /* The share of few must not become one of all when `match` is taken out of the spec. */
     if (weights.matched && !canary->analysis.match)

@@ -46,6 +46,25 @@ static int count(const char *text, const char *part)
     return n;
 }
 
+/* Whoever waits for the primary waits no longer than the gate says. */
+static void test_deadline_while_the_primary_is_not_ready(void **state)
+{
+    (void)state;
+    struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 0);
+
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Waiting");
+    for (int minutes = 0; minutes < 30; minutes += 10) {
+        assert_string_equal(world_phase(w), "Waiting");
+        w->now_ms += 10 * MINUTE;
+        world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':0}}");
+        world_tick(w);
+    }
+    assert_string_equal(world_phase(w), "Failed");
+    assert_non_null(strstr(w->told, "check gate was not approved within 30m0s"));
+    world_free(w);
+}
+
 static void test_start_is_turned_down(void **state)
 {
     (void)state;
@@ -330,6 +349,7 @@ static void test_two_hooks_of_one_gate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_deadline_while_the_primary_is_not_ready),
         cmocka_unit_test(test_start_is_turned_down),
         cmocka_unit_test(test_start_goes_on),
         cmocka_unit_test(test_a_gate_that_opens_is_asked_once_more_at_the_deadline),

@@ -532,6 +532,28 @@ static void test_provider_that_changes_in_the_middle_holds(void **state)
 }
 
 /* The same spec with another config failed: it must not become the primary by a deletion. */
+/* After an A/B promotion that failed, the canary serves everything, matched or not; and the next
+ * revision is analysed there. */
+static void test_route_that_is_deleted_while_the_canary_serves_everything(void **state)
+{
+    (void)state;
+    struct world *w = world_analysing("'stepWeight':null,'maxWeight':null,'iterations':3,'match':[{"
+                                      "'headers':{'x':{'exact':'1'}}}]");
+
+    world_push(w, "podinfo:2-canary-only");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Failed");
+    world_push(w, "podinfo:3-canary-only");
+    world_settle(w);
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Progressing");
+    assert_string_equal(world_routes(w), "all: 0/100\n");
+    world_patch(w, "httproutes/podinfo", NULL);
+    world_tick(w);
+    assert_string_equal(world_routes(w), "all: 0/100\n");
+    world_free(w);
+}
+
 static void test_primary_that_is_deleted_is_not_made_with_failed_configs(void **state)
 {
     (void)state;
@@ -583,6 +605,7 @@ int main(void)
         cmocka_unit_test(test_route_that_is_made_again_spares_a_broken_primary),
         cmocka_unit_test(test_route_that_is_deleted_in_the_middle_gets_its_weight_back),
         cmocka_unit_test(test_provider_that_changes_in_the_middle_holds),
+        cmocka_unit_test(test_route_that_is_deleted_while_the_canary_serves_everything),
         cmocka_unit_test(test_primary_that_is_deleted_is_not_made_with_failed_configs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
