@@ -43,7 +43,7 @@ static enum verdict pass(struct release *r)
 
     if (!has_pods(r))
         return VERDICT_GO;
-    if (!status_since(r, CONDITION_DRAINED, left, &since, &message)) {
+    if (r->left || !status_since(r, CONDITION_DRAINED, left, &since, &message)) {
         drain_begin(r);
         release_wake(r, tick_interval_ms(r->tick));
         return VERDICT_STOP;

@@ -149,9 +149,11 @@ static enum verdict route(struct release *r, struct weights weights)
         return VERDICT_GO;
     weights.cookies = affinity_cookies(r, weights.canary);
     enum verdict verdict = r->router->set(r->tick, &weights);
-    if (verdict == VERDICT_GO)
-        r->weights = weights;
-    return verdict;
+    if (verdict != VERDICT_GO)
+        return verdict;
+    r->left = r->weights.canary > 0 && weights.canary == 0;
+    r->weights = weights;
+    return VERDICT_GO;
 }
 
 /* Whoever serves everything keeps it, matched or not: the primary may be broken then. */

@@ -108,6 +108,8 @@ void status_weight(struct release *r, int canary)
     status_int(r, "canaryWeight", canary);
     if (all != r->canary->status.serves_everything)
         status_text(r, "canaryServes", all ? "everything" : NULL);
+    if (canary > 0)
+        status_untell(r, CONDITION_DRAINED);
     affinity_status(r);
     plan_weights(r->tick, 100 - canary, canary);
 }

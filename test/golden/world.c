@@ -248,26 +248,6 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
 /* --- the safety rules
  * ------------------------------------------------------------------------------------- */
 
-/* The target is at zero, or about to be: KEDA takes its pods as soon as it is paused. */
-static bool is_down(struct world *world)
-{
-    struct json_object *target = world_get(world, world_key(world, "podinfo"));
-
-    return (target && world_kind_of(world)->at_zero(target)) ||
-           json_at(world_get(world, "scaledobjects/podinfo"), "metadata", "annotations",
-                   "autoscaling.keda.sh/paused-replicas", NULL);
-}
-
-/* Between moving traffic and scaling down there is a pause. */
-static void check_pause(struct world *world, bool serves)
-{
-    if (serves)
-        world->served_ms = world->now_ms;
-    else if (!world->was_down && is_down(world) && world->now_ms - world->served_ms < INTERVAL_MS)
-        fail_msg("the target is scaled down %d ms after it had traffic",
-                 (int)(world->now_ms - world->served_ms));
-}
-
 /*
  * A Canary that is being deleted, or is gone: as long as any pod answers, so does the apex Service
  * that was written, and everything to which the route sends traffic that was written.
@@ -337,7 +317,7 @@ static void check_safety(struct world *world, const struct effect *effect)
         return;
     }
     world_routes_check(world, at_zero);
-    check_pause(world, canary > 0 || !selected || strcmp(selected, stable_name) != 0);
+    world_check_pause(world, name, canary > 0 || !selected || strcmp(selected, stable_name) != 0);
     if (at_zero && strcmp(world_phase(world), "Initializing") != 0 &&
         (!selected || strcmp(selected, stable_name) != 0))
         fail_msg("the target is at zero while the apex Service does not select the primary");
@@ -541,7 +521,7 @@ static void apply_plan(struct world *world, const struct plan *plan)
     check_alerts(plan);
 
     world->crashed = false;
-    world->was_down = is_down(world);
+    world->was_down = world_is_down(world, released(world));
     for (struct effect *effect = plan->first; effect; effect = effect->next) {
         told = told || !is_write(effect);
         if (is_write(effect) && told)

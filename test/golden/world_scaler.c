@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "world_kind.h"
 
 enum { WAIT_MS = 60000 };
 
@@ -131,4 +132,23 @@ void world_check_scalers(struct world *world, int was, int canary, bool primary_
     if (!json_at(world->canary, "metadata", "deletionTimestamp", NULL))
         check_capacity(world, was, canary);
     check_keda(world, canary, primary_selected);
+}
+
+bool world_is_down(struct world *world, const char *name)
+{
+    struct json_object *target = world_get(world, world_key(world, name));
+
+    return (target && world_kind_of(world)->at_zero(target)) ||
+           json_at(world_get(world, "scaledobjects/podinfo"), "metadata", "annotations",
+                   "autoscaling.keda.sh/paused-replicas", NULL);
+}
+
+void world_check_pause(struct world *world, const char *name, bool serves)
+{
+    if (serves)
+        world->served_ms = world->now_ms;
+    else if (!world->was_down && world_is_down(world, name) &&
+             world->now_ms - world->served_ms < WAIT_MS)
+        fail_msg("the target is scaled down %d ms after it had traffic",
+                 (int)(world->now_ms - world->served_ms));
 }

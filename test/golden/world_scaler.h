@@ -12,4 +12,10 @@ void world_limit(struct world *world);
 /* The safety rules about scalers, after each effect. */
 void world_check_scalers(struct world *world, int was, int canary, bool primary_selected);
 
+/* The target of this name is at zero, or about to be: KEDA takes its pods as soon as it is paused.
+ */
+bool world_is_down(struct world *world, const char *name);
+/* Between moving traffic and scaling down there is a pause. serves: it has traffic now. */
+void world_check_pause(struct world *world, const char *name, bool serves);
+
 #endif
