@@ -40,7 +40,7 @@ struct json_object *app_canary(struct arena *arena, const struct app *app, const
 /* name: the app's, or that of the Deployment beside it. */
 struct json_object *app_deployment(struct arena *arena, const struct app *app, const char *name,
                                    const char *version);
-/* The container that runs a version: "v7", "bad8-errors60", "slow9-slow800ms", "stuck10". */
+/* The container that runs a version: "v7", "bad8-errors100", "slow9-slow800ms", "stuck10". */
 struct json_object *app_container(struct arena *arena, const struct app *app, const char *version);
 /* All other objects. */
 struct json_object *app_config_map(struct arena *arena, const struct app *app);

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-enum { TICK_MS = 20, TIMEOUT_MS = 10000, MAX_BODY = 64 * 1024, VERSION = 40 };
+enum { TICK_MS = 20, TIMEOUT_MS = 10000, MAX_BODY = 64 * 1024, VERSION = 40, MOVE_MS = 500 };
 
 enum via { VIA_GATEWAY, VIA_INSIDER, VIA_APEX, VIA_CANARY };
 static const char *const vias[] = {[VIA_GATEWAY] = "gateway",
@@ -19,7 +19,8 @@ struct stream {
     const struct app *app;
     enum via via;
     bool counts;
-    int port; /* of the Service, that it used last */
+    int port;        /* of the Service, that it used last */
+    int64_t both_ms; /* the Service has a new one beside it since; 0: it has not */
     int64_t began_ms;
     uint64_t sent;
     char version[VERSION]; /* of the last answer */
@@ -76,15 +77,22 @@ static void on_reply(void *arg, const struct http_result *result)
     free(request);
 }
 
-/* The port it used last, as long as the Service still has it: a person moves their clients when the
- * new one is there. 0: the Service has none. */
+/* The Service's first port. While it has the one of before as well, a client moves a moment later:
+ * a new port takes its time to be known everywhere. 0: the Service has none. */
 static int port_of(struct stream *stream, struct json_object *service)
 {
     struct json_object *ports = json_at(service, "spec", "ports", NULL);
-    for (size_t i = 0; i < json_len(ports); i++)
-        if (json_int_at(json_elem(ports, i), 0, "port", NULL) == stream->port)
-            return stream->port;
-    stream->port = (int)json_int_at(json_elem(ports, 0), 0, "port", NULL);
+    int first = (int)json_int_at(json_elem(ports, 0), 0, "port", NULL);
+    int64_t now = clock_monotonic_ms();
+    bool both = false;
+    for (size_t i = 1; i < json_len(ports); i++)
+        both |= json_int_at(json_elem(ports, i), 0, "port", NULL) == stream->port;
+    if (!both || first == stream->port)
+        stream->both_ms = 0;
+    else if (stream->both_ms == 0)
+        stream->both_ms = now;
+    if (!both || now - stream->both_ms > MOVE_MS)
+        stream->port = first;
     return stream->port;
 }
 

@@ -11,7 +11,7 @@
 #include "user/view.h"
 
 /* No answer, an answer that no version of the app gave, or a 5xx of a version that is not bad on
- * purpose ("bad8-errors60"). */
+ * purpose ("bad8-errors100"). */
 struct failure {
     const struct app *app;
     const char *via;           /* "gateway", "apex", "insider" */

@@ -74,7 +74,7 @@ static const char *version(struct pick *pick, struct arena *arena)
     if (chance < 62)
         return arena_printf(arena, "v%d", number);
     if (chance < 80)
-        return arena_printf(arena, "bad%d-errors60", number);
+        return arena_printf(arena, "bad%d-errors100", number);
     if (chance < 90)
         return arena_printf(arena, "slow%d-slow600ms", number);
     return arena_printf(arena, "stuck%d", number);
