@@ -169,7 +169,8 @@ static const struct edit {
     {"other metrics", NULL, "{'spec':{'analysis':{'metrics':null}}}", "60/40", "Succeeded", NULL},
     {"steps back", NULL, "{'spec':{'analysis':{'stepWeightPromotion':10}}}", "60/40", "Succeeded",
      "primary weight 90"},
-    {"another port", NULL, "{'spec':{'service':{'port':80,'targetPort':9898}}}", "80/20", "Succeeded", NULL},
+    {"another port", NULL, "{'spec':{'service':{'port':80,'targetPort':9898}}}", "80/20",
+     "Succeeded", NULL},
 };
 
 static void test_edits_in_the_middle(void **state)
