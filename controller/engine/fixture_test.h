@@ -444,11 +444,14 @@ static void close_all(struct fixture *f)
     kube_client_free(f->kube);
     http_client_free(f->http);
     http_client_free(f->outside);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         if (f->watches[i])
             http_stream_end(f->watches[i]);
+        f->watches[i] = NULL; /* a case may still change something */
+    }
     if (f->things_watch)
         http_stream_end(f->things_watch);
+    f->things_watch = NULL;
     if (f->held)
         http_reply_json(f->held, 503, "{}");
 }

@@ -154,8 +154,7 @@ static void test_no_step_is_needed(void **state)
         "{'spec':{'analysis':null}}",
         "{'spec':{'provider':'kubernetes','analysis':null,'canaryAnalysis':{'interval':'1m'}}}",
         "{'spec':{'provider':'kubernetes','analysis':{'stepWeight':0,'maxWeight':null}}}",
-        "{'spec':{'analysis':null,'canaryAnalysis':{'interval':'1m','stepWeight':5,'iterations':3}"
-        "}}",
+        "{'spec':{'analysis':null,'canaryAnalysis':{'stepWeight':5,'iterations':3}}}",
     };
 
     (void)state;
