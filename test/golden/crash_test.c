@@ -546,14 +546,6 @@ static bool has_traffic(struct world *w)
            (world_status_int(w, "iterations") > 0 && strcmp(world_phase(w), "Progressing") == 0);
 }
 
-/* With a sanitizer, which takes four times as long, every second write, from the first or the
- * second on; the other builds take all. */
-#ifdef __SANITIZE_ADDRESS__
-enum { STEP = 2 };
-#else
-enum { STEP = 1 };
-#endif
-
 /* Runs the story to its end, the tick cut off before write number crash_at. */
 static struct world *run_story(const struct story *story, int crash_at)
 {
@@ -620,7 +612,7 @@ static void test_every_crash_ends_the_same(void **state)
         assert_string_equal(world_weights(calm), story->weights ? story->weights : "100/0");
         assert_int_equal(world_status_int(calm, "canaryWeight"), story->weights ? 100 : 0);
         assert_true(calm->effects > 1);
-        for (int crash = (int)s % STEP; crash < calm->effects; crash += STEP) {
+        for (int crash = (int)s % WORLD_EVERY; crash < calm->effects; crash += WORLD_EVERY) {
             struct world *w = run_story(story, crash);
             if (strcmp(world_state(w), world_state(calm)) != 0)
                 fail_msg("%s, cut off before write %d, ends in\n%s\nand not in\n%s\ntold:\n%s",

@@ -38,6 +38,9 @@ static int end_story(const struct story *story, struct world *w, int crash)
     return writes;
 }
 
+/* Of the writes that a deletion may be cut off before. */
+enum { EVERY = 2 * WORLD_EVERY };
+
 static void test_deleted_after_each_write(void **state)
 {
     (void)state;
@@ -57,7 +60,7 @@ static void test_deleted_after_each_write(void **state)
             note_phase(phases, w);
             writes = end_story(&deletion_stories[s], w, -1);
             deletions++;
-            for (int crash = until % 2; crash < writes; crash += 2, deletions++)
+            for (int crash = until % EVERY; crash < writes; crash += EVERY, deletions++)
                 end_story(&deletion_stories[s],
                           deletion_begin(&deletion_stories[s], until < all ? until : -1, &ignored),
                           crash);

@@ -86,6 +86,9 @@ static int hand_over(struct world *w, int crash)
     return writes;
 }
 
+/* Of the moments in which it may begin. */
+enum { EVERY = 3 * WORLD_EVERY };
+
 static void test_handed_over_at_any_time(void **state)
 {
     int handovers = 0, all, writes, ignored;
@@ -96,7 +99,7 @@ static void test_handed_over_at_any_time(void **state)
         if (story->image && strstr(story->image, "canary-only"))
             continue; /* its primary never gets ready, whoever looks after it */
         world_free(deletion_begin(story, -1, &all));
-        for (int until = (int)(s % 3); until <= all; until += 3) {
+        for (int until = (int)(s % EVERY); until <= all; until += EVERY) {
             writes = hand_over(deletion_begin(story, until < all ? until : -1, &ignored), -1);
             handovers++;
             for (int crash = until % 5; crash < writes; crash += 5, handovers++)

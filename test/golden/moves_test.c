@@ -239,19 +239,12 @@ static void check_end(struct world *w, const struct stage *stage, const struct e
         fail_msg("%s in %s at %d was not refused", edit->name, stage->phase, stage->weight);
 }
 
-/* Under a sanitizer, each edit in some of the phases. */
-#ifdef __SANITIZE_ADDRESS__
-enum { STEP = 4 };
-#else
-enum { STEP = 1 };
-#endif
-
 /* ... and cut off before one of the writes, it ends in the same cluster. */
 static void test_every_edit_in_every_phase(void **state)
 {
     (void)state;
     for (int e = 0; e < EDITS; e++) {
-        for (int s = e % STEP; s < STAGES; s += STEP) {
+        for (int s = e % WORLD_EVERY; s < STAGES; s += WORLD_EVERY) {
             struct world *calm = run(&stages[s], &edits[e], -1);
             check_end(calm, &stages[s], &edits[e]);
             int crash = calm->effects > 0 ? (7 * e + s) % calm->effects : -1;
