@@ -1,5 +1,6 @@
 #include "engine/deps.h"
 
+#include <assert.h>
 #include <json-c/linkhash.h>
 #include <string.h>
 
@@ -246,6 +247,7 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
                         const struct seen *before, const struct seen *after,
                         bool (*hears_status)(void *owner), void (*fn)(void *owner))
 {
+    assert((before || after) && "a change has an object before it or after it");
     const struct digest *digest = after ? &after->digest : &before->digest;
     const struct wake_change change = {
         .now = after ? after->digest.resource_version : "",

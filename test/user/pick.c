@@ -1,5 +1,6 @@
 #include "user/pick.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct pick {
@@ -20,6 +21,7 @@ static uint64_t next(struct pick *pick)
 
 static int below(struct pick *pick, int n)
 {
+    assert(n > 0);
     return (int)(next(pick) % (uint64_t)n);
 }
 

@@ -349,7 +349,7 @@ static void choose_apps(struct round *round)
     const struct round_options *o = round->options;
     for (const struct app *app = apps; app->name; app++) {
         bool wanted = !o->lines;
-        for (size_t i = 0; i < o->n_lines; i++)
+        for (size_t i = 0; o->lines && i < o->n_lines; i++)
             wanted |= o->lines[i].app == app;
         if (wanted && round->n_apps < APPS)
             round->apps[round->n_apps++] = app;
