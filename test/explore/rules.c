@@ -100,7 +100,10 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
         model_revision(model, facts) == ghost->revision)
         ghost->passes++;
     if (!says_failed(model, outcome))
-        return outcome->answers[Q_ROLLBACK] == PASS && !model_canary(model, facts)->autoscaler.name
+        /* one that nobody could carry waits until the primary answers */
+        return outcome->answers[Q_ROLLBACK] == PASS &&
+                       !model_canary(model, facts)->autoscaler.name &&
+                       model_look(model, facts, ROLE_PRIMARY)->answers
                    ? "a rollback that is asked for is done"
                    : NULL;
     if (!has_cause(model, facts, outcome, ghost))
