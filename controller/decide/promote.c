@@ -46,6 +46,30 @@ static bool is_analysed(const struct release *r)
            !detect_configs_changed(r);
 }
 
+/*
+ * A target that routes by itself makes the analysed revision the primary with the traffic that this
+ * one has, and at once: so that revision must be ready still.
+ */
+static enum verdict wait_for_analysed(struct release *r)
+{
+    const char *why;
+
+    if (!r->router->only_target)
+        return VERDICT_GO;
+    switch (release_ready(r, SIDE_CANARY, &why)) {
+    case READY:
+        return VERDICT_GO;
+    case NOT_READY_YET:
+        return plan_stop(r->tick, "%s", why);
+    case NOT_READY_EVER:
+        break;
+    }
+    release_warn(r, "%s", why);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
+    status_untell(r, CONDITION_WHOLE);
+    return rollback_run(r, false);
+}
+
 /* detect_other_revision() has seen in this very tick that target and configs are those that were
  * analysed, or that all of it is there already. */
 enum verdict promote_copy(struct release *r)
@@ -57,7 +81,10 @@ enum verdict promote_copy(struct release *r)
     if (is_analysed(r)) {
         if (r->info.missing)
             return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
-        verdict = r->target->promote(r->tick, &r->info);
+        if (!r->target->is_promoted(r->tick, &r->info))
+            verdict = wait_for_analysed(r);
+        if (verdict == VERDICT_GO)
+            verdict = r->target->promote(r->tick, &r->info);
     }
     if (verdict != VERDICT_GO)
         return verdict;

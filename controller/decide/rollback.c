@@ -74,6 +74,13 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
     if (analysed && !canary_ready && r->weights.canary > 0)
         return plan_stop(r->tick, "Promotion of %s waits, neither side is ready: %s",
                          release_target(r), why);
+    /* First the pause that has begun is forgotten: cut off after its traffic has come back, the
+     * target would pass for one that has had none for an interval. */
+    if (analysed && canary_ready && r->router->weighted && status_has(r, CONDITION_DRAINED)) {
+        status_untell(r, CONDITION_DRAINED);
+        release_again(r, AGAIN_NOW);
+        return VERDICT_STOP;
+    }
     release_warn(r, "Promotion of %s failed, primary not ready: %s", release_target(r), why);
     plan_alert(r->tick, "error", false, "Promotion failed, primary not ready: %s", why);
     /* Traffic goes only to who is ready and was analysed, or serves already: a revision on the

@@ -99,6 +99,8 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
     if (check_passed(model, facts, outcome) && ghost->passes < needed &&
         model_revision(model, facts) == ghost->revision)
         ghost->passes++;
+    if (outcome->answers[Q_ROLLBACK] == PASS)
+        ghost->flags |= GHOST_DOOMED;
     if (!says_failed(model, outcome))
         /* one that nobody could carry waits until the primary answers */
         return outcome->answers[Q_ROLLBACK] == PASS &&
@@ -285,19 +287,23 @@ static const char *check_consent(struct model *model, const struct cluster *fact
     const struct canary *canary = model_canary(model, facts);
     const struct canary *is = model_canary(model, after);
     bool analysing = is_analysing(canary);
+    /* a promotion that is meant, and of which nothing is written, may be an analysis again */
+    bool begun = analysing || canary->status.phase == PHASE_Promoting;
 
     if (canary->suspend && !canary->deleting && step->place != model->place[ROLE_CANARY])
         return "nothing is done while it is suspended";
     if (canary->skip_analysis || model->scenario->world & WORLD_TIME_PASSES)
         return NULL; /* gates may have deadlines */
     if (analysing && is_closed(model, outcome, Q_CONFIRM_PROMOTION, "confirm-promotion") &&
-        model_primary_revision(model, before) != model_primary_revision(model, after))
+        ((is && is->status.phase == PHASE_Promoting &&
+          model_primary_revision(model, before) != model_revision(model, facts)) ||
+         model_primary_revision(model, before) != model_primary_revision(model, after)))
         return "nothing is promoted before its gate opens";
     if (analysing && model_weight(model, after) > model_weight(model, before) &&
         model_weight(model, after) > canary->status.canary_weight &&
         is_closed(model, outcome, Q_MORE_TRAFFIC, "confirm-traffic-increase"))
         return "traffic is not increased before its gate opens";
-    if (!analysing && is && is->status.phase == PHASE_Progressing && step->kind == EFFECT_STATUS &&
+    if (!begun && is && is->status.phase == PHASE_Progressing && step->kind == EFFECT_STATUS &&
         is_closed(model, outcome, Q_CONFIRM_ROLLOUT, "confirm-rollout"))
         return "nothing begins before its gate opens";
     return NULL;
@@ -416,6 +422,11 @@ static const char *check_status(struct model *model, const struct cluster *facts
     if (is->status.failed_checks > was->status.failed_checks &&
         ghost->fails < is->analysis.threshold)
         ghost->fails++;
+    /* what is promoted without an analysis is so from the intent on */
+    if (is->status.phase == PHASE_Promoting && is_analysing(was) && is->skip_analysis) {
+        ghost->passes = (uint8_t)(model->scenario->passes > 0 ? model->scenario->passes : 1);
+        ghost->fails = 0;
+    }
     bool begins =
         (applied && *applied) || json_at(status, "trackedConfigs", NULL) || !is_analysing(was);
     if (begins && is->status.phase == PHASE_Progressing) {
