@@ -4,8 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE  "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'3s'}"
-#define STEPS "'interval':'1s','threshold':6,'stepWeight':25,'maxWeight':50,'metrics':[" RATE "]"
+#define RATE "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'3s'}"
+/*
+ * The last of the checks looks at nothing but the version that is analysed: the metric's three
+ * seconds and one until it is scraped have passed since the first step.
+ */
+#define STEPS "'interval':'1s','threshold':6,'stepWeight':15,'maxWeight':75,'metrics':[" RATE "]"
 
 const struct app apps[] = {
     {.name = "steps",
@@ -19,12 +23,12 @@ const struct app apps[] = {
     {.name = "blue",
      .about = "blue/green on plain Services",
      .canary = "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null,'hosts':null},"
-               "'analysis':{'interval':'1s','threshold':6,'iterations':3,'metrics':[" RATE "]}}}"},
+               "'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE "]}}}"},
     {.name = "ab",
      .about = "an A/B test by header",
      .gateway = true,
      .insiders = true,
-     .canary = "{'spec':{'analysis':{'interval':'1s','threshold':6,'iterations':3,'metrics':[" RATE
+     .canary = "{'spec':{'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE
                "],'match':[{'headers':{'x-group':{'exact':'insider'}}}]}}}"},
     {.name = "sticky",
      .about = "session affinity",

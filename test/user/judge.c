@@ -323,8 +323,9 @@ static void look_at_harm(struct judge *judge, struct ward *ward, int64_t now)
 {
     if (!ward->harmed)
         return;
-    if (!view_get(judge->view, &user_canaries, ward->app->name))
-        ward->harmed_ms = now; /* nobody looks after it yet */
+    if (!view_get(judge->view, &user_canaries, ward->app->name) || ward->left_name ||
+        (ward->left_route && ward->app->gateway))
+        ward->harmed_ms = now; /* nobody looks after it */
     int64_t began = ward->harmed_ms;
     if (now - began < EFFECT_MS || goes_down(judge, ward->app) || !serves(judge, ward->app))
         ward->served_ms = 0;
