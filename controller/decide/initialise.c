@@ -135,6 +135,28 @@ static enum verdict leave_lost_primary(struct release *r)
                      r->canary->target.name, r->canary->namespace_, release_target(r)));
 }
 
+/*
+ * Nothing is under way, and the primary is scaled to zero: a person, or a timetable, may want that,
+ * so that nobody undoes it; but whoever looks at the Canary is told why no one answers. An
+ * autoscaler has its own reasons.
+ */
+static void tell_empty_primary(struct release *r)
+{
+    const char *text;
+
+    if (!release_is_idle(r) || r->scaler || !r->info.primary || !r->info.primary_at_zero ||
+        r->canary->status.canary_weight > 0) {
+        status_untell(r, CONDITION_PRIMARY);
+        return;
+    }
+    text = arena_printf(r->tick->arena,
+                        "%s-primary.%s serves %s and is scaled to zero; scale it up, no release "
+                        "begins before it is ready",
+                        r->canary->target.name, r->canary->namespace_, release_canary(r));
+    if (status_tell(r, CONDITION_PRIMARY, "ScaledToZero", text))
+        release_warn(r, "%s", text);
+}
+
 /* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
 enum verdict initialise_primary(struct release *r)
 {
@@ -145,7 +167,7 @@ enum verdict initialise_primary(struct release *r)
         return verdict;
     if (!may)
         return leave_lost_primary(r);
-    status_untell(r, CONDITION_PRIMARY);
+    tell_empty_primary(r);
     return r->target->ensure_primary(r->tick, &r->info);
 }
 

@@ -135,13 +135,18 @@ static void test_rollback_to_nobody(void **state)
     world_free(w);
 }
 
-/* A person may want nobody to serve; a release then waits for a person. */
+/* A person may want nobody to serve, which is told once and not undone; a release then waits for a
+ * person. */
 static void test_new_revision_beside_a_primary_at_zero(void **state)
 {
     (void)state;
     struct world *w = idle(NO_SCALER);
 
     to_zero(w);
+    expect_tick(w, "status [Promoted=True PrimaryFound=False]\n"
+                   "event Warning Initialized: podinfo-primary.test serves podinfo.test and is "
+                   "scaled to zero; scale it up, no release begins before it is ready\n"
+                   "again now\n");
     expect_tick(w, "again never\n");
     world_push(w, "podinfo:2");
     expect_tick(w, "event Warning Initialized: podinfo-primary.test not ready: waiting for rollout "
@@ -154,6 +159,7 @@ static void test_new_revision_beside_a_primary_at_zero(void **state)
     assert_string_equal(world_phase(w), "Succeeded");
     assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
     assert_true(replicas(w, PRIMARY) > 0);
+    assert_null(strstr(json_text_sorted(w->arena, w->canary), "ScaledToZero"));
     world_free(w);
 }
 
