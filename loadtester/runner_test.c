@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "loadtester/runner.h"
 
-enum { WATCHDOG_MS = 60000, MAX_RUNNING = 30, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };
+enum { WATCHDOG_MS = 240000, MAX_RUNNING = 30, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };
 
 struct fixture {
     struct loop *loop;
