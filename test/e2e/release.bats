@@ -36,8 +36,14 @@ setup() {
     [[ $output == *"Initialization done! podinfo.test"* ]]
 }
 
+# The target has gone to zero, after its pause.
+is_drained() {
+    ! kubectl -n test get canary podinfo -o json | jq -e '.status.conditions[] | select(.type == "Drained")' >/dev/null &&
+        [ "$(kubectl -n test get deployment podinfo -o jsonpath='{.spec.replicas}')" = 0 ]
+}
+
 @test "the objects of contract are there: primary, services, route" {
-    [ "$(kubectl -n test get deployment podinfo -o jsonpath='{.spec.replicas}')" -eq 0 ]
+    eventually 30 is_drained
     [ "$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.status.readyReplicas}')" -ge 1 ]
     [ "$(kubectl -n test get service podinfo -o jsonpath='{.spec.selector.app}')" = podinfo-primary ]
     [ "$(kubectl -n test get service podinfo-primary -o jsonpath='{.spec.selector.app}')" = podinfo-primary ]
@@ -66,6 +72,7 @@ setup() {
 
 @test "an idle canary makes no request" {
     phase_is Initialized
+    eventually 30 is_drained
     sleep 1
     before=$(busy flagger-controller)
     sleep "${E2E_IDLE_SECONDS:-20}"

@@ -16,10 +16,22 @@ struct observe {
     size_t count;
     char last_event[OBSERVE_TEXT];
     unsigned n_events;
+    bool draining;
     bool listed; /* the events that were there before have been handed over */
     void (*changed)(void *arg);
     void *arg;
 };
+
+static bool is_draining(struct json_object *canary)
+{
+    struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        if (type && strcmp(type, "Drained") == 0)
+            return true;
+    }
+    return false;
+}
 
 static void on_canary(void *arg, enum watch_event event, struct json_object *object)
 {
@@ -35,9 +47,12 @@ static void on_canary(void *arg, enum watch_event event, struct json_object *obj
     struct step last = observe_now(observe);
     bool same = observe->count > 0 && last.phase == step.phase && last.weight == step.weight &&
                 last.failed_checks == step.failed_checks;
-    if (same || observe->count == OBSERVE_MAX_STEPS)
+    bool draining = is_draining(object);
+    if (same && draining == observe->draining)
         return;
-    observe->steps[observe->count++] = step;
+    observe->draining = draining;
+    if (!same && observe->count < OBSERVE_MAX_STEPS)
+        observe->steps[observe->count++] = step;
     observe->changed(observe->arg);
 }
 
@@ -101,6 +116,11 @@ const struct step *observe_steps(const struct observe *observe, size_t *count)
 {
     *count = observe->count;
     return observe->steps;
+}
+
+bool observe_draining(const struct observe *observe)
+{
+    return observe->draining;
 }
 
 const char *observe_last_event(const struct observe *observe)

@@ -28,6 +28,8 @@ void observe_free(struct observe *observe);
 /* The last step; phase PHASE_NONE before the first. */
 struct step observe_now(const struct observe *observe);
 const struct step *observe_steps(const struct observe *observe, size_t *count);
+/* The target has lost its traffic, and keeps its pods for a while. */
+bool observe_draining(const struct observe *observe);
 const char *observe_last_event(const struct observe *observe);
 /* Events seen so far, to notice a new one. */
 unsigned observe_events(const struct observe *observe);

@@ -231,8 +231,9 @@ void story_changed(struct story *story)
     struct step step = observe_now(story->options.observe);
     if (story->state == STORY_DONE)
         return;
-    if (story->state == STORY_INITIALIZING && step.phase == PHASE_Initialized) {
-        initialized(story);
+    if (story->state == STORY_INITIALIZING) {
+        if (step.phase == PHASE_Initialized && !observe_draining(story->options.observe))
+            initialized(story);
         return;
     }
     if (story->state != STORY_RUNNING && story->state != STORY_STARTING)
