@@ -79,7 +79,8 @@ setup() { stage_enter; }
     canary agent apps/v1 DaemonSet "{interval: 2s, stepWeight: 20, maxWeight: 60, threshold: 4, $RATE}" |
         kubectl apply -f - >/dev/null
     eventually 30 is_in agent Initialized
-    [ "$(one daemonset agent '{.spec.template.spec.nodeSelector}')" = '{"flagger.app/scale-to-zero":"true"}' ]
+    at_zero() { [ "$(one daemonset agent '{.spec.template.spec.nodeSelector}')" = '{"flagger.app/scale-to-zero":"true"}' ]; }
+    eventually 30 at_zero # after the pause
     [ -z "$(one daemonset agent-primary '{.spec.template.spec.nodeSelector}')" ]
     stopped() { [ "$(one daemonset agent '{.status.currentNumberScheduled}')" -eq 0 ]; }
     eventually 10 stopped
