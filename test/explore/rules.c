@@ -138,8 +138,6 @@ static const char *check_route(struct model *model, const struct cluster *facts,
     if ((is->canary_weight > was->canary_weight || (is->canary_serves && !was->canary_serves)) &&
         !target->ready && !restored)
         return "traffic goes only to a canary that is ready";
-    if (is->canary_weight < was->canary_weight && !primary->ready && target->ready)
-        return "nobody is sent to a primary without pods while the canary answers";
     if (model->kind->copied && is->canary_weight > was->canary_weight && !restored &&
         model_look(model, after, ROLE_COPY)->revision != model_revision(model, facts))
         return "traffic goes only to a copy of what is analysed";
