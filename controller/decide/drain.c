@@ -12,6 +12,7 @@
 #include "decide/release.h"
 
 static const char left[] = "TrafficLeft"; /* its reason */
+static const char back[] = "TrafficBack"; /* another: somebody gave it traffic meanwhile */
 
 static bool has_pods(const struct release *r)
 {
@@ -74,16 +75,36 @@ enum verdict drain_target(struct release *r)
     return VERDICT_GO;
 }
 
+/*
+ * Somebody routes to a target that was about to go. What is not meant goes back (detect.c); before
+ * that the pause of before is forgotten, or a tick that is cut off in between would leave a target
+ * that passes for one which has had no traffic for an interval.
+ */
+static enum verdict begin_anew(struct release *r)
+{
+    const char *message;
+    int64_t since;
+
+    if (r->canary->status.canary_weight > 0) {
+        status_untell(r, CONDITION_DRAINED);
+        return VERDICT_GO;
+    }
+    if (status_since(r, CONDITION_DRAINED, back, &since, &message))
+        return VERDICT_GO;
+    status_untell(r, CONDITION_DRAINED);
+    status_tell(r, CONDITION_DRAINED, back, "The target has traffic again, which is taken away.");
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
 enum verdict drain_idle(struct release *r)
 {
     bool waits = release_is_idle(r) || r->phase == PHASE_Waiting;
 
     if (!waits || !status_has(r, CONDITION_DRAINED))
         return VERDICT_GO;
-    if (r->weights.canary > 0) {
-        status_untell(r, CONDITION_DRAINED);
-        return VERDICT_GO;
-    }
+    if (r->weights.canary > 0)
+        return begin_anew(r);
     enum verdict verdict = drain_target(r);
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
