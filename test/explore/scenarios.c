@@ -292,8 +292,8 @@ const struct scenario scenarios[] = {
                 "{'spec':{'analysis':{'maxWeight':50}}}"},
                {"stepWeightPromotion becomes 50", "canaries/podinfo",
                 "{'spec':{'analysis':{'stepWeightPromotion':50}}}"}}},
-    /* Weights that somebody moves at the very end of a promotion begin the pause anew; one that is
-     * cut off there still knows the pause of before. */
+    /* UNEQUAL_ENDS hides a difference that is not understood yet: weights moved in Finalising, and
+     * the tick that takes them back cut off before its status. */
     {.name = "moved weights",
      .revisions = 2,
      .world = WORLD_CANARY_FAILS | UNEQUAL_ENDS,
