@@ -76,9 +76,9 @@ enum verdict drain_target(struct release *r)
 }
 
 /*
- * Somebody routes to a target that was about to go. What is not meant goes back (detect.c); before
- * that the pause of before is forgotten, or a tick that is cut off in between would leave a target
- * that passes for one which has had no traffic for an interval.
+ * Somebody routes to a target that was about to go. What is not meant goes back (detect.c,
+ * promote.c); before that the pause of before is forgotten, or a tick that is cut off in between
+ * would leave a target that passes for one which has had no traffic for an interval.
  */
 static enum verdict begin_anew(struct release *r)
 {
@@ -101,10 +101,12 @@ enum verdict drain_idle(struct release *r)
 {
     bool waits = release_is_idle(r) || r->phase == PHASE_Waiting;
 
-    if (!waits || !status_has(r, CONDITION_DRAINED))
+    if (!status_has(r, CONDITION_DRAINED))
         return VERDICT_GO;
     if (r->weights.canary > 0)
         return begin_anew(r);
+    if (!waits)
+        return VERDICT_GO; /* who began the pause ends it */
     enum verdict verdict = drain_target(r);
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;

@@ -376,9 +376,8 @@ bool ends_check(struct search *search)
         bool right = true;
         for (uint32_t node = 0; right && node < states; node++) {
             uint32_t end;
-            right =
-                follow(&ends, node, search_state(search, node), &end) &&
-                (search->model->scenario->world & UNEQUAL_ENDS || follow_cuts(&ends, node, end));
+            right = follow(&ends, node, search_state(search, node), &end) &&
+                    follow_cuts(&ends, node, end);
         }
         pool_fini(&ends.ways);
         if (!right) {

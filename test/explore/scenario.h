@@ -15,7 +15,6 @@ enum {
     WORLD_TIME_PASSES = 8, /* what is new becomes older than an interval, and than every deadline */
     FROM_SCRATCH = 16,     /* starts with a Canary that nobody has seen, not an initialised one */
     RACES = 32, /* what happens may also happen between the reading and the writes of a tick */
-    UNEQUAL_ENDS = 64, /* a run that was cut off may end otherwise; the row says why */
 };
 
 enum { MAX_DEEDS = 12, MAX_OBJECTS = 6 };

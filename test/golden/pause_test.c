@@ -46,7 +46,7 @@ static struct world *just_initialised(const char *patch)
 {
     struct world *w = world_new(patch);
 
-    if (patch)
+    if (patch && strstr(patch, "ScaledObject"))
         world_put(w, "scaledobjects/podinfo",
                   "{'metadata':{'name':'podinfo'},'spec':{'minReplicaCount':1,'maxReplicaCount':9,"
                   "'scaleTargetRef':{'name':'podinfo'}}}");
@@ -223,6 +223,74 @@ static void test_restart_while_finalising(void **state)
     world_free(w);
 }
 
+/*
+ * Somebody routes to a target that was about to go, and the tick that takes this back is cut off
+ * before write number `cut`: the next one knows of it, although it finds nothing to route any more.
+ */
+static void route_while_finalising(int cut)
+{
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_phase(w), "Finalising") != 0)
+        step(w);
+    world_patch(w, "httproutes/podinfo",
+                "{'spec':{'rules':[{'backendRefs':[{'name':'podinfo-primary','port':9898,"
+                "'weight':70},{'name':'podinfo-canary','port':9898,'weight':30}]}]}}");
+    w->crash_at = w->effects + cut;
+    at_once(w);
+    w->crash_at = -1;
+    at_once(w);
+    assert_string_equal(world_weights(w), "100/0");
+    assert_string_equal(world_phase(w), "Succeeded");
+    expect_pause(w);
+}
+
+static void test_routed_while_finalising(void **state)
+{
+    (void)state;
+    for (int cut = 0; cut < 4; cut++)
+        route_while_finalising(cut);
+}
+
+/* The pause of one target is not that of the next. */
+static void test_another_target_meanwhile(void **state)
+{
+    (void)state;
+    struct world *w = just_initialised("{'spec':{'service':{'name':'podinfo'}}}");
+    struct json_object *other = json_copy(w->arena, world_get(w, TARGET));
+    struct json_object *labels =
+        json_sub(json_sub(json_sub(json_sub(other, "spec"), "template"), "metadata"), "labels");
+
+    json_set_str(json_sub(other, "metadata"), "name", "other");
+    json_set_str(json_sub(json_sub(json_sub(other, "spec"), "selector"), "matchLabels"), "app",
+                 "other");
+    json_set_str(labels, "app", "other");
+    json_set(w->objects, "deployments/other", other);
+    world_settle(w);
+    world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+    w->now_ms += 59000;
+    for (int i = 0; i < 9 && strcmp(world_phase(w), "Initializing") != 0; i++)
+        at_once(w);
+    for (int i = 0; i < 9 && strcmp(world_phase(w), "Initialized") != 0; i++) {
+        w->now_ms += 1000;
+        at_once(w);
+    }
+    assert_string_equal(world_phase(w), "Initialized");
+    other = world_get(w, "deployments/other");
+    assert_int_equal(json_int_at(other, -1, "spec", "replicas", NULL), 2);
+    w->now_ms += 59000;
+    at_once(w);
+    other = world_get(w, "deployments/other");
+    assert_int_equal(json_int_at(other, -1, "spec", "replicas", NULL), 2);
+    w->now_ms += 1000;
+    at_once(w);
+    other = world_get(w, "deployments/other");
+    assert_int_equal(json_int_at(other, -1, "spec", "replicas", NULL), 0);
+    world_free(w);
+}
+
 static void test_suspended_meanwhile(void **state)
 {
     (void)state;
@@ -250,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_scaler_is_paused_after_it),
         cmocka_unit_test(test_clock_that_is_set_forward),
         cmocka_unit_test(test_restart_while_finalising),
+        cmocka_unit_test(test_routed_while_finalising),
+        cmocka_unit_test(test_another_target_meanwhile),
         cmocka_unit_test(test_suspended_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
