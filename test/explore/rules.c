@@ -73,9 +73,8 @@ static bool has_cause(struct model *model, const struct cluster *facts,
 {
     const struct canary *canary = model_canary(model, facts);
 
-    return ghost->flags & GHOST_DOOMED || model_look(model, facts, ROLE_TARGET)->at_zero ||
-           ghost->fails >= canary->analysis.threshold || outcome->answers[Q_ROLLBACK] == PASS ||
-           model_look(model, facts, ROLE_TARGET)->stuck ||
+    return ghost->flags != 0 || ghost->fails >= canary->analysis.threshold ||
+           outcome->answers[Q_ROLLBACK] == PASS || model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
            /* refused until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES && rules_refuse(model, facts)) ||
@@ -87,6 +86,14 @@ static bool has_cause(struct model *model, const struct cluster *facts,
            /* what failed before was put back while another waited */
            (canary->status.phase == PHASE_Waiting &&
             ghost->rejected == model_revision(model, facts));
+}
+
+void rules_happened(struct model *model, const struct cluster *before, const struct cluster *after,
+                    struct ghost *ghost)
+{
+    if (model_look(model, after, ROLE_TARGET)->at_zero &&
+        !model_look(model, before, ROLE_TARGET)->at_zero)
+        ghost->flags |= GHOST_STOPPED;
 }
 
 const char *rules_decided(struct model *model, const struct cluster *facts,

@@ -8,7 +8,10 @@
 
 #include "model.h"
 
-enum { GHOST_DOOMED = 1 /* a cause to roll back was seen */ };
+enum {
+    GHOST_DOOMED = 1,  /* a cause to roll back was seen */
+    GHOST_STOPPED = 2, /* somebody else has scaled the target to zero */
+};
 
 struct ghost {
     uint8_t revision; /* whose analysis was begun last, 0: none */
@@ -35,6 +38,9 @@ struct state {
 
 /* The spec asks for what this version does not do, has no step, or cannot be read. */
 bool rules_refuse(struct model *model, const struct cluster *cluster);
+/* Somebody else than the rules has changed the cluster. */
+void rules_happened(struct model *model, const struct cluster *before, const struct cluster *after,
+                    struct ghost *ghost);
 /* What a rule says that does not hold; NULL: all hold. */
 const char *rules_decided(struct model *model, const struct cluster *facts,
                           const struct outcome *outcome, struct ghost *ghost);

@@ -92,6 +92,7 @@ static const char *tick(struct model *model, struct state *state, struct move mo
             happened[0] = state->cluster;
             model_happen(model, move.event, &state->cluster);
             happened[1] = state->cluster;
+            rules_happened(model, &happened[0], &happened[1], &state->ghost);
         }
         struct cluster before = state->cluster;
         if (write_step(model, &state->cluster, &step,
@@ -119,6 +120,7 @@ const char *search_move(struct model *model, struct state *state, struct move mo
     if (move.kind == MOVE_EVENT) {
         const struct cluster before = state->cluster;
         model_happen(model, move.event, &state->cluster);
+        rules_happened(model, &before, &state->cluster, &state->ghost);
         if (move.event != EVENT_MINUTES && move.event != EVENT_DAYS)
             wake(model, state, &before);
     }
