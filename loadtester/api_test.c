@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <malloc.h>
 #include <string.h>
 
 #include "base/expo.h"
@@ -101,12 +102,8 @@ static void on_answer(void *arg, const struct http_result *result)
     snprintf(f->retry_after, sizeof(f->retry_after), "%s", retry ? retry : "");
 }
 
-static struct http_call *post(struct fixture *f, const char *type, const char *command)
+static struct http_call *post_text(struct fixture *f, const char *body)
 {
-    const char *body = arena_printf(f->arena,
-                                    "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":{\"type\":"
-                                    "\"%s\",\"cmd\":\"%s\",\"returnCmdOutput\":\"true\"}}",
-                                    type, command);
     struct http_request request = {
         .method = "POST",
         .url = arena_printf(f->arena, "http://127.0.0.1:%d/", http_server_port(f->server)),
@@ -115,6 +112,14 @@ static struct http_call *post(struct fixture *f, const char *type, const char *c
         .proxy = "",
         .timeout_ms = 20000};
     return http_send(f->client, &request, on_answer, f);
+}
+
+static struct http_call *post(struct fixture *f, const char *type, const char *command)
+{
+    return post_text(f, arena_printf(f->arena,
+                                     "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":{\"type\":"
+                                     "\"%s\",\"cmd\":\"%s\",\"returnCmdOutput\":\"true\"}}",
+                                     type, command));
 }
 
 static bool has(struct fixture *f, const char *what)
@@ -168,6 +173,27 @@ static void too_many_tasks_are_refused_with_a_time(void **state)
     }
 }
 
+/* Three bytes of JSON can be eight hundred as a tree: it must not wait with the task. */
+static void a_message_leaves_only_its_plan(void **state)
+{
+    enum { MESSAGES = 4, PAD = 256 * 1024, MUCH = 8 << 20 };
+    struct fixture *f = *state;
+    char *pad = arena_alloc(f->arena, PAD);
+
+    for (int i = 0; i + 4 < PAD; i += 3)
+        memcpy(pad + i, "{},", 3);
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    for (int i = 0; i < MESSAGES; i++) {
+        post_text(f, arena_printf(f->arena,
+                                  "{\"name\":\"a%d\",\"namespace\":\"b\",\"metadata\":{\"cmd\":"
+                                  "\"sleep 60\"},\"pad\":[%s{}]}",
+                                  i, pad));
+        RUN_UNTIL(f, f->answers == i + 1);
+    }
+    assert_int_equal(f->status, 202);
+    assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + MUCH);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -177,6 +203,7 @@ int main(int argc, char **argv)
         CASE(a_client_that_goes_leaves_the_task_and_the_next_one_is_served),
         CASE(a_client_that_waits_is_told_of_the_shutdown),
         CASE(too_many_tasks_are_refused_with_a_time),
+        CASE(a_message_leaves_only_its_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ struct runner {
     struct task *tasks; /* newest first */
     struct canary_load *loads;
     struct verdicts *verdicts;
-    size_t order_bytes; /* of the messages of tasks that wait and run */
+    size_t order_bytes; /* of the plans of tasks that wait and run */
     int n_running, n_queued, n_kept;
     uint64_t last_id, n_ended;
     bool stopped;
@@ -228,7 +228,8 @@ static const char *shown(struct arena *arena, const char *text)
     return kept < len ? arena_printf(arena, "%.*s...", (int)kept, text) : text;
 }
 
-static struct task *task_new(struct runner *runner, struct runner_order *order, const char *canary)
+static struct task *task_new(struct runner *runner, struct runner_order *order, const char *canary,
+                             size_t bytes)
 {
     struct arena *arena = arena_new();
     struct task *task = ARENA_NEW(arena, struct task);
@@ -242,13 +243,13 @@ static struct task *task_new(struct runner *runner, struct runner_order *order, 
                           .checksum = arena_strdup(arena, order->message->checksum),
                           .load = hold_load(runner, canary),
                           .plan = order->plan,
-                          .order_bytes = order->bytes,
+                          .order_bytes = bytes,
                           .queued_ms = clock_wall_ms(),
                           .queued_at_ms = clock_monotonic_ms(),
                           .on_end = on_end,
                           .runner = runner};
     task->plan.text = shown(order->arena, order->plan.text);
-    runner->order_bytes += order->bytes;
+    runner->order_bytes += bytes;
     runner->tasks = task;
     return task;
 }
@@ -286,6 +287,7 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
                                runner_done_fn done, void *arg, const char **full)
 {
     const char *canary = canary_of(order), *why = NULL;
+    size_t bytes = arena_used(order->arena);
     struct task *same = find_same(runner, order->type, canary, order->plan.key);
     enum runner_start start = RUNNER_STARTED;
 
@@ -294,7 +296,7 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
     else if (same)
         start = join_same(same, join, done, arg, &why);
     else
-        start = find_room(runner, canary, order->bytes, &why);
+        start = find_room(runner, canary, bytes, &why);
     if (start == RUNNER_FULL)
         expo_add(&refused, 1);
     if (full)
@@ -303,7 +305,7 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
         arena_free(order->arena);
         return start;
     }
-    struct task *task = task_new(runner, order, canary);
+    struct task *task = task_new(runner, order, canary, bytes);
     add_waiter(task, done, arg);
     if (has_place(runner, task->load))
         run(runner, task);

@@ -16,7 +16,7 @@ enum {
     RUNNER_MAX_WAITERS = 256,            /* of one task, those included that have gone */
     RUNNER_LIST_TAIL = 4096,             /* bytes of output in JSON */
     RUNNER_TEXT = 4096,                  /* bytes of a command in lists, logs and messages */
-    RUNNER_MAX_BYTES = 64 * 1024 * 1024, /* of the messages of all tasks that wait and run */
+    RUNNER_MAX_BYTES = 16 * 1024 * 1024, /* of the plans of all tasks that wait and run */
 };
 
 struct runner;
@@ -50,14 +50,13 @@ void runner_free(struct runner *runner); /* after the loop has ended */
 
 enum runner_start { RUNNER_STARTED, RUNNER_RUNS_ALREADY, RUNNER_FULL, RUNNER_STOPPED };
 
-/* Who asks for what. The arena holds the message and the plan, and goes to the runner whatever
- * comes of it. */
+/* Who asks for what. The arena holds the plan, and goes to the runner whatever comes of it; the
+ * message is borrowed until runner_start() returns. */
 struct runner_order {
     const struct task_type *type;
     const struct webhook_message *message;
     struct task_plan plan;
     struct arena *arena;
-    size_t bytes; /* the length of the message */
 };
 /*
  * Starts or queues (STARTED). done may be NULL; it is called only when STARTED, or, for a task that

@@ -312,8 +312,12 @@ static void too_much_ends_a_task(void **state)
     runner_free(bounded);
 }
 
-/* A message may be a megabyte: what waits and runs is bounded in bytes, and lists show the start.
- */
+static void fill(struct runner_order *made, size_t bytes)
+{
+    arena_alloc(made->arena, bytes - arena_used(made->arena));
+}
+
+/* A plan may be a megabyte: what waits and runs is bounded in bytes, and lists show the start. */
 static void large_messages_are_bounded(void **state)
 {
     struct fixture *f = *state;
@@ -322,19 +326,19 @@ static void large_messages_are_bounded(void **state)
     memset(text, 'x', LONG);
     memcpy(text, "sleep 0.2; echo $0 ", 19);
     struct runner_order made = order(&quick, "a.b", text, NULL);
-    made.bytes = RUNNER_MAX_BYTES - 10;
+    fill(&made, RUNNER_MAX_BYTES - 8192);
     assert_int_equal(runner_start(f->runner, &made, false, on_ended, f, NULL), RUNNER_STARTED);
     assert_int_equal(strlen(json_str_at(json_elem(list(f), 0), "command", NULL)), RUNNER_TEXT + 3);
     struct runner_order more = order(&quick, "a.b", "true", NULL);
     const char *full = "";
-    more.bytes = 11;
+    fill(&more, 16384);
     assert_int_equal(runner_start(f->runner, &more, false, on_ended, f, &full), RUNNER_FULL);
     assert_string_equal(full, "the tasks that run and wait are too large together");
     RUN_UNTIL(f, f->ended == 1);
     assert_string_equal(f->error, "");
     assert_memory_equal(f->output, "sh xxx", 6);
     more = order(&quick, "a.b", "true", NULL);
-    more.bytes = 11;
+    fill(&more, 16384);
     assert_int_equal(runner_start(f->runner, &more, false, on_ended, f, NULL), RUNNER_STARTED);
     RUN_UNTIL(f, f->ended == 2);
 }

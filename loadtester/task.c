@@ -62,13 +62,16 @@ enum err task_read_bounds(const struct webhook_message *message, struct task_bou
     return err;
 }
 
-enum err task_need(const struct webhook_message *message, const char *key, const char **out,
-                   struct errinfo *ei)
+enum err task_need(struct arena *arena, const struct webhook_message *message, const char *key,
+                   const char **out, struct errinfo *ei)
 {
-    *out = webhook_metadata(message, key);
-    if (*out && **out)
-        return ERR_OK;
-    return err_set(ei, ERR_INVALID, "%s not found in metadata", key);
+    const char *value = webhook_metadata(message, key);
+
+    *out = NULL;
+    if (!value || !*value)
+        return err_set(ei, ERR_INVALID, "%s not found in metadata", key);
+    *out = arena_strdup(arena, value);
+    return ERR_OK;
 }
 
 enum err task_url(struct arena *arena, const char *key, const char *text, const char **out,
@@ -86,9 +89,10 @@ enum err task_url(struct arena *arena, const char *key, const char *text, const 
     return ERR_OK;
 }
 
-enum err task_read(const struct webhook_message *message, struct task_plan *out, struct errinfo *ei)
+enum err task_read(struct arena *arena, const struct webhook_message *message,
+                   struct task_plan *out, struct errinfo *ei)
 {
-    enum err err = task_need(message, "cmd", &out->text, ei);
+    enum err err = task_need(arena, message, "cmd", &out->text, ei);
 
     out->key = out->text;
     if (err == ERR_OK)

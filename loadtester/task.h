@@ -64,7 +64,8 @@ struct talk {
  * ------------------------------------------------------------------------------------------------------
  */
 
-/* Everything lives in the arena given to make(). */
+/* Everything lives in the arena given to make(), and nothing of it in the message: the tree of a
+ * message takes many times its text, and goes when the task has been made. */
 struct task_plan {
     const char *text;        /* what is done, as a person wrote it: for lists and messages */
     const char *key;         /* tasks of a Canary with equal keys are the same task */
@@ -95,14 +96,15 @@ const struct task_type *task_type_find(const char *name);
  * ------------------------------------------------------------------------------------------- */
 
 /* metadata.cmd, logCmdOutput, returnCmdOutput and the bounds; key is the text. */
-enum err task_read(const struct webhook_message *message, struct task_plan *out,
-                   struct errinfo *ei) MUST_USE;
+enum err task_read(struct arena *arena, const struct webhook_message *message,
+                   struct task_plan *out, struct errinfo *ei) MUST_USE;
 /* metadata.failOnError, maxErrorRate (percent) and maxP99 (a duration). */
 enum err task_read_bounds(const struct webhook_message *message, struct task_bounds *out,
                           struct errinfo *ei) MUST_USE;
-/* A value that must be there and not empty, else ERR_INVALID "KEY not found in metadata". */
-enum err task_need(const struct webhook_message *message, const char *key, const char **out,
-                   struct errinfo *ei) MUST_USE;
+/* A copy of a value that must be there and not empty, else ERR_INVALID "KEY not found in metadata".
+ */
+enum err task_need(struct arena *arena, const struct webhook_message *message, const char *key,
+                   const char **out, struct errinfo *ei) MUST_USE;
 /* metadata.KEY as a base URL: http or https, slashes at the end dropped. */
 enum err task_url(struct arena *arena, const char *key, const char *text, const char **out,
                   struct errinfo *ei) MUST_USE;

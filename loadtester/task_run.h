@@ -20,7 +20,7 @@ struct canary_load;
 struct task {
     struct task *next;
     struct arena *arena; /* the task is in it, and what is kept of it */
-    struct arena *order; /* the message and the plan; NULL once it has ended */
+    struct arena *order; /* the plan; NULL once it has ended */
     uint64_t id;
     const struct task_type *type;
     const char *canary, *checksum;

@@ -67,19 +67,33 @@ static const char *join(struct arena *arena, const char *const *words)
 
 static const struct task_policy anything = {.shell = true};
 
+/* Frees a message whose texts are first overwritten: a plan that borrowed one shows it. */
+static void forget(struct arena *parsed, const struct webhook_message *message)
+{
+    json_object_object_foreach(message->metadata, key, value)
+    {
+        (void)key;
+        if (json_object_is_type(value, json_type_string))
+            memset((char *)(uintptr_t)json_object_get_string(value), '#',
+                   (size_t)json_object_get_string_len(value));
+    }
+    arena_free(parsed);
+}
+
 static void metadata_becomes_a_command(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena = arena_new(), *parsed = arena_new();
         struct errinfo info = {0};
         struct webhook_message message;
         const char *body = arena_printf(
             arena, "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":%s}", cases[i].metadata);
-        assert_int_equal(webhook_parse(arena, body, strlen(body), &message, &info), ERR_OK);
+        assert_int_equal(webhook_parse(parsed, body, strlen(body), &message, &info), ERR_OK);
         const struct task_type *type = task_type_find(webhook_metadata(&message, "type"));
         if (!cases[i].type) {
             assert_null(type);
+            arena_free(parsed);
             arena_free(arena);
             continue;
         }
@@ -88,6 +102,7 @@ static void metadata_becomes_a_command(void **state)
         assert_int_equal(type->blocking, strcmp(type->name, "cmd") != 0);
         struct task_plan plan = {0};
         enum err err = type->make(arena, &message, &anything, &plan, &info);
+        forget(parsed, &message);
         if (cases[i].error) {
             assert_int_equal(err, ERR_INVALID);
             assert_non_null(strstr(info.text, cases[i].error));

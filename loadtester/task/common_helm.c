@@ -6,7 +6,7 @@ enum err helm_make(struct arena *arena, const struct webhook_message *message,
                    const struct task_policy *policy, struct task_plan *out, struct errinfo *ei)
 {
     const char *version = webhook_metadata(message, "helmVersion");
-    enum err err = task_read(message, out, ei);
+    enum err err = task_read(arena, message, out, ei);
 
     if (err == ERR_OK && version && *version) {
         const char *number = version + (*version == 'v');

@@ -68,7 +68,7 @@ static enum err build_form(struct arena *arena, const struct webhook_message *me
     buf_init(&form, MAX_FORM);
     for (size_t i = 0; err == ERR_OK && i < sizeof(parts) / sizeof(parts[0]); i++) {
         const char *value;
-        err = task_need(message, parts[i].key, &value, ei);
+        err = task_need(arena, message, parts[i].key, &value, ei);
         if (err == ERR_OK)
             err = add_part(&form, boundary, parts[i].part, value, ei);
     }
@@ -213,12 +213,12 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
 {
     struct concord *concord = ARENA_NEW(arena, struct concord);
     const char *server;
-    enum err err = task_need(message, "server", &server, ei);
+    enum err err = task_need(arena, message, "server", &server, ei);
 
     if (err == ERR_OK)
         err = task_url(arena, "server", server, &concord->server, ei);
     if (err == ERR_OK)
-        err = task_need(message, "apiKeyPath", &out->talk_secret, ei);
+        err = task_need(arena, message, "apiKeyPath", &out->talk_secret, ei);
     if (err == ERR_OK)
         err = task_file(policy, "apiKeyPath", out->talk_secret, ei);
     if (err == ERR_OK)

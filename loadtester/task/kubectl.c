@@ -4,7 +4,7 @@
 static enum err make(struct arena *arena, const struct webhook_message *message,
                      const struct task_policy *policy, struct task_plan *out, struct errinfo *ei)
 {
-    enum err err = task_read(message, out, ei);
+    enum err err = task_read(arena, message, out, ei);
     return err == ERR_OK ? task_program(arena, "kubectl", policy, out, ei) : err;
 }
 

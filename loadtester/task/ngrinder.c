@@ -28,10 +28,10 @@ static enum err read_login(struct arena *arena, const struct webhook_message *me
     const char *user, *password;
     char *clear;
     size_t len;
-    enum err err = task_need(message, "username", &user, ei);
+    enum err err = task_need(arena, message, "username", &user, ei);
 
     if (err == ERR_OK)
-        err = task_need(message, "passwd", &password, ei);
+        err = task_need(arena, message, "passwd", &password, ei);
     if (err != ERR_OK)
         return err;
     if (base64_decode(arena, password, &clear, &len, NULL) != ERR_OK || strlen(clear) != len)
@@ -42,10 +42,10 @@ static enum err read_login(struct arena *arena, const struct webhook_message *me
     return ERR_OK;
 }
 
-static enum err read_clone(const struct webhook_message *message, struct ngrinder *ngrinder,
-                           struct errinfo *ei)
+static enum err read_clone(struct arena *arena, const struct webhook_message *message,
+                           struct ngrinder *ngrinder, struct errinfo *ei)
 {
-    enum err err = task_need(message, "clone", &ngrinder->clone, ei);
+    enum err err = task_need(arena, message, "clone", &ngrinder->clone, ei);
 
     if (err == ERR_OK && (strspn(ngrinder->clone, "0123456789") != strlen(ngrinder->clone) ||
                           strlen(ngrinder->clone) > 18))
@@ -184,14 +184,14 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
 {
     struct ngrinder *ngrinder = ARENA_NEW(arena, struct ngrinder);
     const char *server;
-    enum err err = task_need(message, "server", &server, ei);
+    enum err err = task_need(arena, message, "server", &server, ei);
 
     (void)policy; /* no command is run */
     ngrinder->id = -1;
     if (err == ERR_OK)
         err = task_url(arena, "server", server, &ngrinder->server, ei);
     if (err == ERR_OK)
-        err = read_clone(message, ngrinder, ei);
+        err = read_clone(arena, message, ngrinder, ei);
     if (err == ERR_OK)
         err = read_login(arena, message, ngrinder, ei);
     if (err == ERR_OK)
