@@ -22,12 +22,15 @@ enum {
 
 static struct expo_metric connections = {
     .name = "flagger_gate_database_connections",
-    .help = "Connections to the database by what they are for (ask, change, listen) and state",
+    .help = "Connections to the database by what they are for (ask, change, read, listen) and "
+            "state",
     .type = EXPO_GAUGE,
     .labels = {"lane", "state"}};
 static struct expo_metric refusals = {
     .name = "flagger_gate_database_refused_total",
-    .help = "Queries that were not sent: no connection was ready, or too many were in flight",
+    .help =
+        "Queries that were not sent: no connection was ready (unconnected), or too many were in "
+        "flight (slow; of lists: busy)",
     .type = EXPO_COUNTER,
     .labels = {"statement", "reason"}};
 
@@ -54,8 +57,8 @@ struct watcher {
 struct db {
     struct loop *loop;
     struct db_options options;
-    /* First those of ASK, then those of CHANGE; the last one listens. */
-    struct db_connection *slots[DB_MAX_CONNECTIONS + 1];
+    /* First those of ASK, then those of CHANGE, then the one of READ; the last one listens. */
+    struct db_connection *slots[DB_MAX_CONNECTIONS + 2];
     int n_ask, n_slots;
     /* Takes the place of slots[fresh_slot], whose connection string is old, once it is ready. */
     struct db_connection *fresh;
@@ -76,19 +79,14 @@ struct db {
     char told[sizeof(((struct errinfo *)0)->text)]; /* in the log; "" once all is well again */
 };
 
-static const char *lane_of(const struct db *db, int slot)
+static bool listens(const struct db *db, int slot)
 {
-    return slot < db->n_ask ? "ask" : slot < db->n_slots - 1 ? "change" : "listen";
+    return slot == db->n_slots - 1;
 }
 
-static int first_of(const struct db *db, enum db_lane lane)
+static enum db_lane lane_of(const struct db *db, int slot)
 {
-    return lane == DB_ASK ? 0 : db->n_ask;
-}
-
-static int end_of(const struct db *db, enum db_lane lane)
-{
-    return lane == DB_ASK ? db->n_ask : db->n_slots - 1;
+    return slot < db->n_ask ? DB_ASK : slot < db->n_slots - 2 ? DB_CHANGE : DB_READ;
 }
 
 /* The one with the fewest in flight, NULL when none is ready; *in_flight: of the whole lane. */
@@ -96,8 +94,10 @@ static struct db_connection *choose(const struct db *db, enum db_lane lane, int 
 {
     struct db_connection *best = NULL;
     *in_flight = 0;
-    for (int slot = first_of(db, lane); slot < end_of(db, lane); slot++) {
+    for (int slot = 0; slot < db->n_slots; slot++) {
         struct db_connection *c = db->slots[slot];
+        if (lane_of(db, slot) != lane || listens(db, slot))
+            continue;
         int count = db_connection_in_flight(c);
         *in_flight += count;
         if (db_connection_takes(c) && (!best || count < db_connection_in_flight(best)))
@@ -144,7 +144,10 @@ void db_run(struct db *db, const struct db_statement *statement, const char *con
     char text[100];
     int in_flight = 0;
     struct db_connection *c = db->closed ? NULL : choose(db, statement->lane, &in_flight);
-    if (c && in_flight >= DB_MAX_IN_FLIGHT) {
+    if (c && statement->lane == DB_READ && in_flight >= DB_MAX_READS) {
+        refuse(db, statement, "busy", "too many lists are being read at once, ask again", done,
+               arg);
+    } else if (c && in_flight >= DB_MAX_IN_FLIGHT) {
         snprintf(text, sizeof(text), "the database is slow: %d queries wait already", in_flight);
         refuse(db, statement, "slow", text, done, arg);
     } else if (!c || !db_connection_run(c, statement, params, done, arg)) {
@@ -193,9 +196,8 @@ static struct db_connection *connection_for(struct db *db, int slot)
     struct db_connection_options options = {.db = &db->options,
                                             .events = &events,
                                             .arg = db,
-                                            .lane = slot < db->n_ask ? DB_ASK : DB_CHANGE,
-                                            .channels =
-                                                slot == db->n_slots - 1 ? db->channels : NULL};
+                                            .lane = lane_of(db, slot),
+                                            .channels = listens(db, slot) ? db->channels : NULL};
     return db_connection_new(db->loop, &options);
 }
 
@@ -234,16 +236,16 @@ static void rotate(struct db *db)
 
 static void count(struct db *db)
 {
-    static const char *const lanes[] = {"ask", "change", "listen"};
+    static const char *const lanes[] = {
+        [DB_ASK] = "ask", [DB_CHANGE] = "change", [DB_READ] = "read", [DB_READ + 1] = "listen"};
+    int n[sizeof(lanes) / sizeof(lanes[0])][DB_STATES] = {0};
     bool all = !db->fresh;
+    for (int slot = 0; slot < db->n_slots; slot++)
+        n[listens(db, slot) ? DB_READ + 1 : lane_of(db, slot)]
+         [db_connection_state(db->slots[slot])]++;
     for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++)
-        for (int state = 0; state < DB_STATES; state++) {
-            int n = 0;
-            for (int slot = 0; slot < db->n_slots; slot++)
-                n += lane_of(db, slot) == lanes[i] &&
-                     (int)db_connection_state(db->slots[slot]) == state;
-            expo_set(&connections, n, lanes[i], db_state_names[state]);
-        }
+        for (int state = 0; state < DB_STATES; state++)
+            expo_set(&connections, n[i][state], lanes[i], db_state_names[state]);
     for (int slot = 0; slot < db->n_slots; slot++)
         all = all && db_connection_takes(db->slots[slot]);
     if (all)
@@ -303,7 +305,7 @@ struct db *db_new(struct loop *loop, const struct db_options *options)
     assert(n >= 2 && n <= DB_MAX_CONNECTIONS);
     db->last_refused = &db->refused;
     db->n_ask = (n + 1) / 2;
-    db->n_slots = n + 1;
+    db->n_slots = n + 2;
     err_set(&db->trouble, ERR_RETRY, "the database is not connected yet");
     for (int slot = 0; slot < db->n_slots; slot++)
         db->slots[slot] = connection_for(db, slot);
@@ -381,7 +383,8 @@ void db_free(struct db *db)
 bool db_ready(const struct db *db)
 {
     int in_flight;
-    return !db->closed && choose(db, DB_ASK, &in_flight) && choose(db, DB_CHANGE, &in_flight);
+    return !db->closed && choose(db, DB_ASK, &in_flight) && choose(db, DB_CHANGE, &in_flight) &&
+           choose(db, DB_READ, &in_flight);
 }
 
 const char *db_trouble(const struct db *db)

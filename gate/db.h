@@ -1,7 +1,8 @@
 /*
  * PostgreSQL for the gate: a small pool of connections on the loop (gate/db_connection.h) that
- * never blocks, with two lanes, so that a check never waits behind a change that waits for a row,
- * or behind a long list.
+ * never blocks, with three lanes, so that a check never waits behind a change that waits for a row,
+ * and neither of them behind long lists. The lane of the lists is short: whoever may only read must
+ * not be able to keep the database busy for everybody.
  *
  * A query goes to the connection of its lane with the fewest in flight, and only to one that is
  * ready: without its database the caller is told at once. Queries of one lane keep no order among
@@ -21,7 +22,8 @@ enum {
     /* Above the server's own limits (gate/db_connection.c), which say better what is wrong. */
     DB_QUERY_TIMEOUT_MS = 6000,
     DB_CONNECT_TIMEOUT_MS = 5000,
-    DB_MAX_IN_FLIGHT = 1024, /* in a lane */
+    DB_MAX_IN_FLIGHT = 1024, /* in the lanes of checks and of changes */
+    DB_MAX_READS = 8,
     DB_MAX_CONNECTIONS = 64
 };
 
@@ -29,7 +31,7 @@ struct db;
 struct db_source;
 struct schema;
 
-enum db_lane { DB_ASK, DB_CHANGE };
+enum db_lane { DB_ASK, DB_CHANGE, DB_READ };
 
 /* Prepared on every connection of its lane. */
 struct db_statement {
@@ -55,7 +57,9 @@ struct db_options {
     const struct schema *schema;
     /* Every statement there is: a NULL-ended list of NULL-ended lists. */
     const struct db_statement *const *const *statements;
-    int connections; /* half for each lane; at least 2, at most DB_MAX_CONNECTIONS; 0: 4 */
+    /* Half for DB_ASK and half for DB_CHANGE, at least 2, at most DB_MAX_CONNECTIONS; 0: 4. One
+     * more is for DB_READ, and one more listens. */
+    int connections;
 };
 
 /* All of options is borrowed. Begins to connect. */

@@ -24,6 +24,7 @@ static void run(struct fixture *f, const struct db_statement *statement)
 
 #define ask(f)    run((f), &ask_)
 #define change(f) run((f), &change_)
+#define list(f)   run((f), &read_)
 
 static void what_is_asked_is_answered(void **state)
 {
@@ -194,6 +195,28 @@ static void what_is_asked_does_not_wait_behind_a_change(void **state)
     }
 }
 
+/* Whoever may read must not keep others from asking and changing. */
+static void lists_are_few_and_delay_nothing(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->mood = MOOD_SILENT_READS;
+    for (int n = 0; n < DB_MAX_READS; n++)
+        list(f);
+    list(f);
+    RUN_UNTIL(f, f->answers == 1);
+    assert_int_equal(f->err, ERR_RETRY);
+    assert_int_equal(f->info.status, 503);
+    assert_non_null(strstr(f->info.text, "too many lists"));
+    for (int n = 0; n < 100; n++) {
+        ask(f);
+        change(f);
+    }
+    RUN_UNTIL(f, f->answers == 201);
+    assert_int_equal(f->failures, 1);
+    assert_int_equal(f->err, ERR_OK);
+}
+
 static void a_shutdown_lets_changes_come_to_their_end(void **state)
 {
     struct fixture *f = *state;
@@ -315,6 +338,7 @@ int main(void)
         CASE(too_many_at_once_are_refused),
         CASE(a_server_that_does_not_answer_is_left),
         CASE(what_is_asked_does_not_wait_behind_a_change),
+        CASE(lists_are_few_and_delay_nothing),
         CASE(a_shutdown_lets_changes_come_to_their_end),
         CASE(a_server_that_may_be_behind_is_refused),
         CASE(a_server_that_becomes_read_only_is_left),

@@ -34,6 +34,7 @@ enum mood {
     MOOD_COMMIT_AND_BREAK_OFF,
     MOOD_SILENT,
     MOOD_SILENT_CHANGES,
+    MOOD_SILENT_READS,
     MOOD_SLOW_CHANGES, /* a change is answered when a question comes */
 };
 
@@ -70,7 +71,7 @@ struct client {
     struct fixture *f;
     char in[65536];
     size_t len;
-    bool greeted, parsed, bound, listens, change;
+    bool greeted, parsed, bound, listens, change, read;
     int asked; /* prepared statements that came this way */
     int bound_since_sync;
 };
@@ -81,8 +82,10 @@ static const struct db_statement change_ = {.name = "change",
                                             .sql = "UPDATE gates SET open = true WHERE name = $1",
                                             .n_params = 1,
                                             .lane = DB_CHANGE};
-static const struct db_statement *const list[] = {&ask_, &change_, NULL};
-static const struct db_statement *const *const statements[] = {list, NULL};
+static const struct db_statement read_ = {
+    .name = "read", .sql = "SELECT $1", .n_params = 1, .lane = DB_READ};
+static const struct db_statement *const all_[] = {&ask_, &change_, &read_, NULL};
+static const struct db_statement *const *const statements[] = {all_, NULL};
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -174,6 +177,10 @@ static bool answer_prepared(struct client *client)
         if (client->change)
             return true;
         break;
+    case MOOD_SILENT_READS:
+        if (client->read)
+            return true;
+        break;
     case MOOD_SLOW_CHANGES:
         if (client->change)
             return true;
@@ -224,8 +231,10 @@ static bool take(struct client *client, char type, const char *body)
     case 'B': /* portal, statement */
         client->bound = true;
         client->bound_since_sync++;
-        if (!client->parsed)
+        if (!client->parsed) {
             client->change = strcmp(body + strlen(body) + 1, "change") == 0;
+            client->read = strcmp(body + strlen(body) + 1, "read") == 0;
+        }
         return true;
     case 'S':
         if (!client->parsed) {

@@ -30,9 +30,9 @@ enum {
 /* The feed's own: mostly one entry. */
 static const struct db_statement news = {
     .name = "events", .sql = PAGE_SQL, .n_params = 2, .lane = DB_ASK};
-/* Long pages of many clients go where no check waits. */
+/* Long pages of many clients go where no check and no change waits. */
 static const struct db_statement resume = {
-    .name = "events_resume", .sql = PAGE_SQL, .n_params = 2, .lane = DB_CHANGE};
+    .name = "events_resume", .sql = PAGE_SQL, .n_params = 2, .lane = DB_READ};
 const struct db_statement *const feed_statements[] = {&news, &resume, NULL};
 
 static struct expo_metric clients_ = {.name = "flagger_gate_event_clients",

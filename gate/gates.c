@@ -44,7 +44,7 @@ static const struct db_statement policy_ = {
            "$9, $10, $11))",
     .n_params = 11,
     .lane = DB_CHANGE};
-/* What may take a while goes where no check waits. */
+/* What may take a while goes where no check and no change waits. */
 static const struct db_statement list = {
     .name = "list",
     .sql = "SELECT json_build_object('gates', coalesce(json_agg(gate), '[]'), 'continue', "
@@ -52,7 +52,7 @@ static const struct db_statement list = {
            "kind))[$5::integer] ELSE '' END) "
            "FROM flagger_gate_list($1, $2, $3, $4, $5::integer)",
     .n_params = 5,
-    .lane = DB_CHANGE};
+    .lane = DB_READ};
 static const struct db_statement show = {
     .name = "show",
     .sql = "SELECT json_build_object("
@@ -62,14 +62,14 @@ static const struct db_statement show = {
            "(SELECT seq, entry FROM flagger_gate_history WHERE namespace = $1 AND name = $2 "
            "ORDER BY seq DESC LIMIT 50) h))",
     .n_params = 2,
-    .lane = DB_ASK};
+    .lane = DB_READ};
 static const struct db_statement history = {
     .name = "history",
     .sql = "SELECT json_build_object('history', coalesce(json_agg(entry ORDER BY seq), '[]')) FROM "
            "(SELECT seq, entry FROM flagger_gate_history WHERE ($1 = '' OR namespace = $1) AND "
            "($2 = '' OR name = $2) AND seq > $3::bigint ORDER BY seq LIMIT $4::integer) h",
     .n_params = 4,
-    .lane = DB_CHANGE};
+    .lane = DB_READ};
 static const struct db_statement freeze = {
     .name = "freeze",
     .sql = "SELECT row_to_json(r) FROM flagger_gate_freeze($1, $2, $3, $4, $5, $6, $7, $8, $9, "
@@ -86,7 +86,7 @@ static const struct db_statement freezes = {
     .sql = "SELECT json_build_object('freezes', coalesce(json_agg(flagger_gate_freeze_json(f) "
            "ORDER BY f.id), '[]')) FROM flagger_gate_freezes f",
     .n_params = 0,
-    .lane = DB_CHANGE};
+    .lane = DB_READ};
 
 const struct db_statement *const gates_statements[] = {
     &check, &wait_, &waited,  &deadline, &open_,    &close_,  &policy_,

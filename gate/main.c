@@ -55,7 +55,9 @@ static const struct option_row rows[] = {
      .min = 2,
      .max = DB_MAX_CONNECTIONS,
      .arg = "N",
-     .help = "connections to the database, half for checks and half for changes; one more listens"},
+     .help = "connections to the database, half for checks and half for changes; one more is for "
+             "lists, "
+             "and one more listens"},
     {.name = "log-level",
      .type = OPTION_STRING,
      .at = &opt.log_level,

@@ -54,13 +54,14 @@ release() {
 
 milliseconds() { date +%s%3N; }
 
-@test "connections are spread over two lanes and one that listens" {
+@test "connections are spread over three lanes and one that listens" {
     daemon_start "$GATE" --database "$PG_DSN" --database-connections 6
     eventually 10 answers 200 GET /readyz
-    eventually 10 gates_connected 7
+    eventually 10 gates_connected 8
     answers 200 GET /metrics
     eventually 5 bash -c "curl -s '$DAEMON_URL/metrics' | grep -q 'connections{lane=\"ask\",state=\"ready\"} 3'"
     curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="change",state="ready"} 3'
+    curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="read",state="ready"} 1'
     curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="listen",state="ready"} 1'
     run "$GATE" --database-connections 1
     [ "$status" -eq 2 ]
@@ -156,12 +157,12 @@ gates_wait_for() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait
     hey -z 6s -c 20 -m POST -d "$PODINFO" "$DAEMON_URL/gate/check" >"$BATS_TEST_TMPDIR/hey" 3>&- &
     HEY_PID=$!
     for _ in 1 2 3 4 5; do
-        eventually 5 gates_connected 5
+        eventually 5 gates_connected 6
         pg_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'flagger-gate'
             ORDER BY backend_start LIMIT 1" >/dev/null
     done
     pg_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'flagger-gate'" >/dev/null
-    eventually 5 gates_connected 5
+    eventually 5 gates_connected 6
     wait "$HEY_PID"
     HEY_PID=
     # Open all the time: 200, or 503 for what was lost; never "closed".
@@ -263,7 +264,7 @@ standby_end() {
         "$GATE" --database "$PG_DSN" --address 127.0.0.1 --port 0 2>"$BATS_TEST_TMPDIR/log.$i" 3>&- &
         pids+=($!)
     done
-    eventually 10 gates_connected 20
+    eventually 10 gates_connected 24
     for i in 1 2 3 4; do
         eventually 10 grep -q database_ready "$BATS_TEST_TMPDIR/log.$i"
         refute grep -q '"level":"error"' "$BATS_TEST_TMPDIR/log.$i"
@@ -336,7 +337,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
     answers 202 POST /gate/open "$PODINFO"
     answers 200 POST /gate/check "$PODINFO"
     [ "$(psql -h "$PG_DIR" -p "$port" -U postgres -Atqc "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
-        WHERE ssl AND application_name = 'flagger-gate'" postgres)" -eq 5 ]
+        WHERE ssl AND application_name = 'flagger-gate'" postgres)" -eq 6 ]
     # An answer of many TLS records comes whole.
     psql -h "$PG_DIR" -p "$port" -U postgres -Atqc "INSERT INTO flagger_gates (kind, namespace, name, open)
         SELECT 'gate', 'test', repeat('long', 40) || n, true FROM generate_series(1, 900) n" postgres
@@ -357,10 +358,10 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
     pg_start
 }
 
-# all_since EPOCH: five connections of the gate are there, all of them younger
+# all_since EPOCH: six connections of the gate are there, all of them younger
 all_since() {
     [ "$(pg_sql "SELECT count(*) FILTER (WHERE backend_start > to_timestamp($1)), count(*) FROM pg_stat_activity
-        WHERE application_name = 'flagger-gate'")" = '5|5' ]
+        WHERE application_name = 'flagger-gate'")" = '6|6' ]
 }
 
 @test "a password is changed in its file, and no request is lost" {
@@ -372,7 +373,7 @@ all_since() {
     echo "host=$PG_DIR user=rotated dbname=postgres password=first" >"$file"
     daemon_start "$GATE" --database-file "$file"
     eventually 10 answers 202 POST /gate/open "$PODINFO"
-    eventually 5 gates_connected 5
+    eventually 5 gates_connected 6
     hey -z 14s -q 50 -c 10 -m POST -d "$PODINFO" "$DAEMON_URL/gate/check" >"$BATS_TEST_TMPDIR/hey" 3>&- &
     HEY_PID=$!
     pg_sql "ALTER ROLE rotated PASSWORD 'second'"

@@ -1,0 +1,52 @@
+# Strangers and people with small rights at the gate.
+
+. test/lib/postgres.bash
+on_finish=pg_end
+pg_begin
+CHECK=check-0123456789abcdef OPERATE=operate-0123456789abcdef ADMIN=admin-0123456789abcdef
+gate_tokens() { printf '%s check carl\n%s operate olga\n%s admin adam\n' "$CHECK" "$OPERATE" "$ADMIN" >"$work/tokens"; }
+
+gate_begin() { # OPTION...
+    gate_tokens
+    daemon_start "$GATE" --database "$PG_DSN" --token-file "$work/tokens" "$@"
+    eventually 10 curl -sf -m 5 -o /dev/null "$DAEMON_URL/readyz"
+}
+
+gate_end() {
+    daemon_stop
+    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1
+}
+
+# gate_asks TOKEN METHOD PATH [BODY [CURL ARGUMENT...]]: the status code, the body is in $work/body; a TOKEN '' sends none
+gate_asks() {
+    local token=$1 method=$2 path=$3 body=${4-}
+    shift $(($# < 4 ? $# : 4))
+    curl -s -m 10 -X "$method" ${token:+-H "Authorization: Bearer $token"} ${body:+--data-binary "$body"} \
+        -H 'Content-Type: application/json' "$@" -o "$work/body" -w '%{http_code}' "$DAEMON_URL$path" || true
+}
+
+# Lists of a thousand gates by 200 clients that may only read, while a gate is opened, checked and closed.
+try_lists() {
+    local i open=0 check=0 close=0 good=/nothing readers slowest=0 began took
+    gate_begin
+    pg_sql "INSERT INTO flagger_gates (kind, namespace, name, open) SELECT 'gate', 'test', 'listed' || n, true FROM generate_series(1, 1000) n"
+    hey -z 60s -t 20 -c 200 -H "Authorization: Bearer $CHECK" "$DAEMON_URL/v1/gates?limit=1000" >"$work/hey" 2>&1 &
+    readers=$!
+    busy() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'flagger-gate' AND state = 'active'")" -gt 0 ]; }
+    eventually 5 busy
+    for ((i = 0; i < 20; i++)); do
+        began=$EPOCHREALTIME
+        [ "$(gate_asks "$OPERATE" POST /v1/gates/test/podinfo/open '{}')" != 200 ] || open=$((open + 1))
+        [ "$(gate_asks "$CHECK" POST /gate/check '{"name": "podinfo", "namespace": "test"}')" != 200 ] || check=$((check + 1))
+        [ "$(gate_asks "$OPERATE" POST /v1/gates/test/podinfo/close '{}')" != 200 ] || close=$((close + 1))
+        took=$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN {printf "%d", (b - a) * 1000}')
+        [ "$took" -le "$slowest" ] || slowest=$took
+    done
+    kill -0 "$readers" 2>/dev/null && [ "$open $check $close" = '20 20 20' ] && good=ok
+    kill "$readers" 2>/dev/null || true
+    wait "$readers" 2>/dev/null || true
+    report '200 clients that list a thousand gates' "of 20 each: $open opened, $check checked, $close closed; slowest three $slowest ms; peak $(peak) KiB" "$good"
+    gate_end
+}
+
+try_lists
