@@ -2,8 +2,11 @@
  * The states of a candidate:
  *
  *   FOLLOWING   looks at the lease every retry_ms, and takes it when it is free or has not changed
- * for its duration LEADING     renews every retry_ms with the resourceVersion of its last write as
- * precondition RELEASING   gives it back, if it is ours ENDED       takes no part any more
+ *               for its duration
+ *   LEADING     renews every retry_ms with the resourceVersion of its last write as precondition;
+ *               what fails is tried again soon and until the deadline
+ *   RELEASING   gives it back, if it is ours
+ *   ENDED       takes no part any more
  *
  * Times in the Lease object are for people: what decides is how long it has not changed by our own
  * clock.
@@ -109,6 +112,39 @@ static void look_later(struct lease *l)
     start_timer(l, l->spec.retry_ms + backoff_random(l->spec.retry_ms / 5 + 1));
 }
 
+/* A leader is early rather than late: its deadline does not wait. */
+static void renew_later(struct lease *l)
+{
+    start_timer(l, l->spec.retry_ms - backoff_random(l->spec.retry_ms / 5 + 1));
+}
+
+/* How long the leadership lasts unless it is renewed, > 0; 0: there is none. */
+static int64_t time_left(const struct lease *l)
+{
+    int64_t left = l->state == LEASE_LEADING ? l->valid_until_ms - now_ms() : 0;
+
+    return left > 0 ? left : 0;
+}
+
+/* After a failure. A leader tries again soon, the last times just before its deadline. */
+static void try_again(struct lease *l)
+{
+    int64_t soon = l->spec.retry_ms / 10, left = time_left(l);
+
+    if (left > 0)
+        start_timer(l, soon < left / 2 ? soon : left / 2);
+    else
+        look_later(l);
+}
+
+/* A request that hangs leaves a leader the time for another one. */
+static int64_t timeout(const struct lease *l)
+{
+    int64_t left = time_left(l);
+
+    return left > 1 && left / 2 < l->spec.retry_ms ? left / 2 : l->spec.retry_ms;
+}
+
 static void lose(struct lease *l, const char *why)
 {
     log_warn("leader_lost", NULL, why, LOG_STR("lease", l->name), LOG_STR("holder", l->holder));
@@ -197,7 +233,7 @@ static void write_done(void *arg, const struct kube_result *result)
     }
     if (result->err == ERR_OK) {
         /* Before changed() is told, which may release or free the lease. */
-        look_later(l);
+        renew_later(l);
         confirmed(l);
         return;
     }
@@ -207,10 +243,8 @@ static void write_done(void *arg, const struct kube_result *result)
     set_text(&l->version, NULL);
     if (result->err == ERR_CONFLICT)
         start_timer(l, 0);
-    else if (l->state == LEASE_LEADING) /* sooner than usual: the deadline comes near */
-        start_timer(l, l->spec.retry_ms / 5 + backoff_random(l->spec.retry_ms / 5 + 1));
     else
-        look_later(l);
+        try_again(l);
 }
 
 static struct json_object *lease_body(struct arena *arena, struct lease *l)
@@ -250,7 +284,7 @@ static struct kube_call *send_lease(struct lease *l, enum kube_verb verb, struct
                                             .namespace_ = l->namespace_,
                                             .name = verb == KUBE_CREATE ? NULL : l->name,
                                             .body = body,
-                                            .timeout_ms = l->spec.retry_ms,
+                                            .timeout_ms = timeout(l),
                                             .no_limit = true},
                      done, l);
 }
@@ -288,7 +322,7 @@ static void look_done(void *arg, const struct kube_result *result)
     } else if (result->err != ERR_OK && result->err != ERR_NOT_FOUND) {
         log_warn("leader_election_read", NULL, "the lease was not read, it is tried again",
                  LOG_STR("error", result->info->text));
-        look_later(l);
+        try_again(l);
     } else if (may_take(l)) {
         write_lease(l);
     } else {

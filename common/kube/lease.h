@@ -2,11 +2,12 @@
  * Leader election over a coordination.k8s.io/v1 Lease, as Flagger's: whoever holds it works, the
  * others wait.
  *
- * A holder renews every retry_ms. lease_is_leader() turns false renew_deadline_ms after the last
- * renewal that was confirmed was sent, by a local clock that also runs through a suspend, and never
- * waits for a reply or a timer to say so. Others may take the lease only when they have not seen it
- * change for its duration, which is longer; a write that was begun as the leader therefore has the
- * difference to end in.
+ * A holder renews every retry_ms, and tries again until the deadline what fails: when the server is
+ * away for less than renew_deadline_ms less one retry_ms, it stays the leader. lease_is_leader()
+ * turns false renew_deadline_ms after the last renewal that was confirmed was sent, by a local
+ * clock that also runs through a suspend, and never waits for a reply or a timer to say so. Others
+ * may take the lease only when they have not seen it change for its duration, which is longer; a
+ * write that was begun as the leader therefore has the difference to end in.
  *
  * Requests pass the client's rate limit by. The lease must be freed before the client.
  */

@@ -10,10 +10,12 @@ struct server {
     struct json_object *lease; /* NULL: none */
     struct arena *arena;
     int version;
-    const char *cut_off; /* the user agent whose requests hang */
-    int fault_at;        /* the number of the request that meets the fault; 0: none */
+    const char *cut_off; /* the user agent whose requests hang, or are refused */
+    bool refuses;
+    int fault_at; /* the number of the request that meets the fault; 0: none */
     enum fault { FAULT_500, FAULT_429, FAULT_403, FAULT_CUT, FAULT_LOST_ANSWER, FAULT_COUNT } fault;
     int creates, patches, gets;
+    int64_t asked_ms, gap_ms; /* the last request, and the longest time without one */
 };
 
 static void reply_lease(struct server *s, struct http_conn_request *req, int status)
@@ -63,9 +65,15 @@ static void answer(struct fake_api *api, struct http_conn_request *req,
     static const int statuses[FAULT_COUNT] = {500, 429, 403};
     struct server *s = api->arg;
     bool faulty = api->count == s->fault_at;
+    int64_t since = clock_monotonic_ms() - s->asked_ms;
 
-    if (s->cut_off && strcmp(seen->agent, s->cut_off) == 0)
+    s->asked_ms += since;
+    s->gap_ms = since > s->gap_ms ? since : s->gap_ms;
+    if (s->cut_off && strcmp(seen->agent, s->cut_off) == 0) {
+        if (s->refuses)
+            fake_status(req, 503, "away");
         return;
+    }
     if (faulty && statuses[s->fault]) {
         fake_status(req, statuses[s->fault], "made to fail");
         return;
@@ -257,11 +265,11 @@ static void the_second_need_not_wait_when_the_first_gives_back(void **state)
     stop(&f);
 }
 
-/* Its requests hang: it knows that it does not lead any more long before the other does. */
-static void a_leader_that_is_cut_off_stops_before_the_other_starts(void **state)
+/* It knows that it does not lead any more long before the other does. */
+static void stops_before_the_other_starts(bool refuses)
 {
-    (void)state;
-    struct fixture f = {0};
+    struct fixture f = {.server.refuses = refuses};
+
     start(&f);
     compete(&f, &f.a, "a");
     FAKE_WAIT(f.api, leads(&f.a));
@@ -270,6 +278,7 @@ static void a_leader_that_is_cut_off_stops_before_the_other_starts(void **state)
     f.server.cut_off = "a";
     int64_t cut = clock_monotonic_ms();
     FAKE_WAIT(f.api, watched(&f, !leads(&f.a)));
+    assert_true(clock_monotonic_ms() - cut < 800);
     FAKE_WAIT(f.api, watched(&f, f.a.lost));
     FAKE_WAIT(f.api, watched(&f, leads(&f.b)));
     assert_true(clock_monotonic_ms() - cut >= 800); /* a second after the last renewal it saw */
@@ -279,6 +288,58 @@ static void a_leader_that_is_cut_off_stops_before_the_other_starts(void **state)
     assert_int_equal(f.a.gained, 1); /* it sees the other and follows */
     assert_string_equal(lease_holder(f.a.lease), "b");
     stop(&f);
+}
+
+static void a_leader_whose_requests_hang_stops_in_time(void **state)
+{
+    (void)state;
+    stops_before_the_other_starts(false);
+}
+
+static void a_leader_whose_requests_are_refused_stops_in_time(void **state)
+{
+    (void)state;
+    stops_before_the_other_starts(true);
+}
+
+/* The server is away from a renewal on, and back shortly before the deadline of the leader, which
+ * has gone on trying and stays. */
+static void an_outage_that_ends_in_time_costs_nothing(bool refuses, int64_t longest_gap_ms)
+{
+    struct fixture f = {.server.refuses = refuses};
+
+    start(&f);
+    f.duration_ms = 9000;
+    f.deadline_ms = 6000;
+    f.retry_ms = 2000;
+    compete(&f, &f.a, "a");
+    FAKE_WAIT(f.api, leads(&f.a));
+    int64_t renewed_ms = clock_monotonic_ms();
+    int count = f.api->count, written = f.server.version;
+    f.server.cut_off = "a";
+    FAKE_WAIT(f.api, f.api->count > count);
+    f.server.gap_ms = 0;
+    int64_t until = renewed_ms + f.deadline_ms - f.retry_ms / 2;
+    FAKE_WAIT(f.api, clock_monotonic_ms() > until);
+    f.server.cut_off = NULL;
+    FAKE_WAIT(f.api, f.a.lost || f.server.version > written);
+    assert_in_range(f.server.gap_ms, 1, longest_gap_ms);
+    fake_run_for(f.api, f.retry_ms);
+    assert_int_equal(f.a.lost, 0);
+    assert_true(leads(&f.a));
+    stop(&f);
+}
+
+static void a_server_that_hangs_for_a_while(void **state)
+{
+    (void)state;
+    an_outage_that_ends_in_time_costs_nothing(false, 2500);
+}
+
+static void a_server_that_refuses_for_a_while(void **state)
+{
+    (void)state;
+    an_outage_that_ends_in_time_costs_nothing(true, 1500);
 }
 
 /* The loop stands still, as under SIGSTOP: the answer is right all the same, before any timer has
@@ -439,7 +500,10 @@ int main(void)
         cmocka_unit_test(one_candidate_makes_and_renews_it),
         cmocka_unit_test(the_second_waits_while_the_first_renews),
         cmocka_unit_test(the_second_need_not_wait_when_the_first_gives_back),
-        cmocka_unit_test(a_leader_that_is_cut_off_stops_before_the_other_starts),
+        cmocka_unit_test(a_leader_whose_requests_hang_stops_in_time),
+        cmocka_unit_test(a_leader_whose_requests_are_refused_stops_in_time),
+        cmocka_unit_test(a_server_that_hangs_for_a_while),
+        cmocka_unit_test(a_server_that_refuses_for_a_while),
         cmocka_unit_test(the_clock_alone_ends_the_leadership),
         cmocka_unit_test(somebody_takes_it_by_force),
         cmocka_unit_test(a_lease_that_is_deleted_is_made_anew),
