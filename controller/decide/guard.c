@@ -168,9 +168,15 @@ enum verdict guard_mirror(struct release *r)
 enum verdict guard_weights(struct release *r)
 {
     int told = r->canary->status.canary_weight;
+    const char *why;
 
     if (!r->router->weighted || r->weights.canary == told)
         return VERDICT_GO;
+    /* It took everything when the primary was lost, which is there again but not ready. */
+    if (release_canary_serves_all(r) && release_ready(r, SIDE_PRIMARY, &why) != READY) {
+        status_weight(r, r->weights.canary);
+        return VERDICT_STOP;
+    }
     /* Flagger's status says 0 while it waits for the promotion. */
     if (is_next_step(r, told) || is_of_another_strategy(r, told) ||
         r->phase == PHASE_WaitingPromotion) {

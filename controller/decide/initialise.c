@@ -121,12 +121,13 @@ static enum verdict leave_lost_primary(struct release *r)
     enum verdict verdict = detect_routes(r);
 
     if (verdict == VERDICT_GO && r->weights.canary > 0 && !r->info.at_zero &&
-        !release_canary_serves_all(r) && release_ready(r, SIDE_CANARY, &why) == READY) {
+        !release_canary_serves_all(r) && release_ready(r, SIDE_CANARY, &why) == READY)
         verdict = release_route_everything(r);
-        status_weight(r, 100);
-    }
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
+    /* also a step that was routed before, and not told of */
+    if (r->router->weighted && r->weights.canary != r->canary->status.canary_weight)
+        status_weight(r, r->weights.canary);
     return status_hold(
         r, CONDITION_PRIMARY, "PrimaryMissing",
         arena_printf(r->tick->arena,

@@ -106,17 +106,35 @@ struct target_info promote_analysed(const struct release *r)
     return then;
 }
 
+/* Where all of it has been written, a primary that carries nothing of it was deleted since, and
+ * made anew from the spec promoted before. One that nobody can tell about is what was written. */
 enum verdict promote_carried(struct release *r, enum carried *out)
 {
     struct target_info then = promote_analysed(r);
+    enum verdict verdict = VERDICT_GO;
 
     *out = CARRIED_ALL;
-    if (!is_being_written(r))
+    if (!release_is_promoting(r) || takeover_is_flaggers(r))
         return VERDICT_GO;
     if (r->target->carried)
-        return r->target->carried(r->tick, &then, r->canary->status.last_promoted_spec, out);
-    *out = r->target->is_promoted(r->tick, &then) ? CARRIED_ALL : CARRIED_NOTHING;
-    return VERDICT_GO;
+        verdict = r->target->carried(r->tick, &then, r->canary->status.last_promoted_spec, out);
+    else if (!r->target->is_promoted(r->tick, &then))
+        *out = CARRIED_NOTHING;
+    if (*out == CARRIED_PART && !is_being_written(r))
+        *out = CARRIED_ALL;
+    return verdict;
+}
+
+/* The primary has lost what was promoted: it gets it again. */
+static enum verdict promote_again(struct release *r)
+{
+    enum carried carried = CARRIED_ALL;
+    enum verdict verdict =
+        is_analysed(r) && !is_being_written(r) ? promote_carried(r, &carried) : VERDICT_GO;
+
+    if (verdict != VERDICT_GO || carried == CARRIED_ALL)
+        return verdict;
+    return promote_begin(r);
 }
 
 void promote_give_up(struct release *r)
@@ -143,6 +161,8 @@ enum verdict promote_resume(struct release *r)
     enum verdict verdict = VERDICT_GO;
     bool carried;
 
+    if (release_is_promoting(r))
+        return promote_again(r);
     if (!release_is_analysing(r))
         return VERDICT_GO;
     carried = r->target->is_promoted(r->tick, &r->info);

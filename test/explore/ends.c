@@ -217,14 +217,15 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (strcmp(canary->target.name, "podinfo") != 0)
         return NULL; /* rules.c sees to its Services */
     /* A person has taken the primary's pods away, or the primary: that is told, and waited for. */
-    bool by_person = primary->at_zero || cluster->at[model->place[ROLE_PRIMARY]] == ABSENT;
+    bool lost = cluster->at[model->place[ROLE_PRIMARY]] == ABSENT;
+    bool by_person = primary->at_zero || lost;
     if (waits && by_person)
         return NULL;
     if (waits)
         return policy->may_wait ? NULL : "every run ends";
     if (weight > 0 && weight < 100)
         return "at the end, one side has all traffic";
-    if (weight == 100 && !model_look(model, cluster, ROLE_TARGET)->ready)
+    if (weight == 100 && !model_look(model, cluster, ROLE_TARGET)->ready && !lost)
         return "at the end, all traffic is on a healthy workload";
     if (weight == 0 && !primary->ready && !policy->may_wait && !by_person)
         return "at the end, all traffic is on a healthy workload";

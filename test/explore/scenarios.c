@@ -243,6 +243,11 @@ const struct scenario scenarios[] = {
      .world = WORLD_CANARY_FAILS,
      .deeds = {{"the route is deleted", "httproutes/podinfo", NULL},
                {"a Service is deleted", "services/podinfo-primary", NULL}}},
+    {.name = "lost primary",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .limit = 20000, /* there is an end, but far away */
+     .deeds = {{"the primary is deleted", "deployments/podinfo-primary", NULL}}},
     {.name = "refusals",
      .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("rollback") "]}}}",
      .revisions = 2,

@@ -338,6 +338,61 @@ static void test_primary_that_is_lost_during_the_analysis(void **state)
     }
 }
 
+/* The same, while the status does not say yet what was routed last. */
+static void test_primary_that_is_lost_behind_a_step(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    tick_until(w, "Progressing", 20);
+    world_settle(w);
+    w->crash_at = w->effects + 1; /* the status of the next step */
+    world_tick(w);
+    w->crash_at = -1;
+    assert_string_equal(world_weights(w), "60/40");
+    assert_int_equal(world_status_int(w, "canaryWeight"), 20);
+    ready_pods(w, "podinfo", 0);
+    world_patch(w, "deployments/podinfo-primary", NULL);
+    world_tick(w);
+    assert_string_equal(world_weights(w), "60/40");
+    assert_int_equal(world_status_int(w, "canaryWeight"), 40);
+    world_free(w);
+}
+
+/* The canary took everything, which was not told yet; the primary is there again, and not ready. */
+static void test_primary_that_comes_back_slowly(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    tick_until(w, "Progressing", 20);
+    world_settle(w);
+    world_patch(w, "deployments/podinfo-primary", NULL);
+    w->crash_at = w->effects + 1;
+    world_tick(w);
+    w->crash_at = -1;
+    assert_string_equal(world_weights(w), "0/100");
+    assert_int_equal(world_status_int(w, "canaryWeight"), 20);
+    world_push(w, "podinfo:1");
+    world_tick(w); /* makes the primary */
+    world_push(w, "podinfo:2");
+    world_settle(w);
+    ready_pods(w, "podinfo-primary", 0);
+    w->due = true;
+    world_tick(w);
+    assert_string_equal(world_weights(w), "0/100");
+    assert_int_equal(world_status_int(w, "canaryWeight"), 100);
+    world_settle(w);
+    world_run(w);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +407,8 @@ int main(void)
         cmocka_unit_test(test_restored_spec_during_a_promotion_that_fails),
         cmocka_unit_test(test_skip_waits_for_the_primary),
         cmocka_unit_test(test_primary_that_is_lost_during_the_analysis),
+        cmocka_unit_test(test_primary_that_is_lost_behind_a_step),
+        cmocka_unit_test(test_primary_that_comes_back_slowly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,38 @@ static void test_primary_that_is_deleted_meanwhile(void **state)
     }
 }
 
+/* ... and whoever changes the mind once more gets that: the primary, which has been made anew from
+ * the old spec meanwhile, is promoted once more. */
+static void test_primary_that_is_deleted_and_is_the_old_one(void **state)
+{
+    static const char *const phases[] = {"Promoting", "Finalising"};
+    static const char *const next[] = {"podinfo:2", "podinfo:3"};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct world *w = world_new(NULL);
+        world_initialise(w);
+        world_push(w, "podinfo:2");
+        for (int n = 0; n < 20 && !world_is_in(w, phases[i % 2]); n++) {
+            world_tick(w);
+            world_settle(w);
+            w->now_ms += 60000;
+        }
+        world_patch(w, PRIMARY, NULL);
+        world_push(w, "podinfo:1");
+        world_tick(w);
+        assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:1");
+        world_push(w, next[i / 2]);
+        world_settle(w);
+        world_run(w);
+        assert_string_equal(world_phase(w), "Succeeded");
+        assert_string_equal(world_image(w, "podinfo-primary"), next[i / 2]);
+        assert_string_equal(json_str_at(w->canary, "status", "lastPromotedSpec", NULL),
+                            json_str_at(w->canary, "status", "lastAppliedSpec", NULL));
+        world_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_half_of_it_stays_and_is_told),
         cmocka_unit_test(test_config_that_goes_missing),
         cmocka_unit_test(test_primary_that_is_deleted_meanwhile),
+        cmocka_unit_test(test_primary_that_is_deleted_and_is_the_old_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
