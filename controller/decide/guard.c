@@ -12,13 +12,11 @@ static enum readiness look_at(struct release *r, enum side side, const char **wh
     return readiness;
 }
 
-enum verdict guard_primary(struct release *r)
+enum verdict guard_ready(struct release *r, enum side side)
 {
     const char *why;
 
-    if (release_is_analysing(r) && (r->canary->skip_analysis || release_goes_forward(r)))
-        return VERDICT_GO;
-    switch (look_at(r, SIDE_PRIMARY, &why)) {
+    switch (look_at(r, side, &why)) {
     case READY:
         return VERDICT_GO;
     case NOT_READY_YET:
@@ -26,11 +24,18 @@ enum verdict guard_primary(struct release *r)
     case NOT_READY_EVER:
         break;
     }
-    if (release_is_promoting(r))
+    if (side == SIDE_PRIMARY && release_is_promoting(r))
         return rollback_failed_promotion(r, why);
     release_warn(r, "%s", why);
     plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
     return rollback_run(r, false);
+}
+
+enum verdict guard_primary(struct release *r)
+{
+    if (release_is_analysing(r) && (r->canary->skip_analysis || release_goes_forward(r)))
+        return VERDICT_GO;
+    return guard_ready(r, SIDE_PRIMARY);
 }
 
 /*
@@ -90,23 +95,9 @@ static enum verdict leave_zero(struct release *r)
  */
 enum verdict guard_canary(struct release *r)
 {
-    const char *why;
-
     if (!release_is_analysing(r))
         return VERDICT_GO;
-    if (r->info.at_zero)
-        return leave_zero(r);
-    switch (look_at(r, SIDE_CANARY, &why)) {
-    case READY:
-        return VERDICT_GO;
-    case NOT_READY_YET:
-        return plan_stop(r->tick, "%s", why);
-    case NOT_READY_EVER:
-        break;
-    }
-    release_warn(r, "%s", why);
-    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
-    return rollback_run(r, false);
+    return r->info.at_zero ? leave_zero(r) : guard_ready(r, SIDE_CANARY);
 }
 
 /* Whether the live weight is one step ahead of the status: a step was routed and its status was not

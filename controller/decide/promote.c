@@ -52,22 +52,11 @@ static bool is_analysed(const struct release *r)
  */
 static enum verdict wait_for_analysed(struct release *r)
 {
-    const char *why;
+    enum verdict verdict = r->router->only_target ? guard_ready(r, SIDE_CANARY) : VERDICT_GO;
 
-    if (!r->router->only_target)
-        return VERDICT_GO;
-    switch (release_ready(r, SIDE_CANARY, &why)) {
-    case READY:
-        return VERDICT_GO;
-    case NOT_READY_YET:
-        return plan_stop(r->tick, "%s", why);
-    case NOT_READY_EVER:
-        break;
-    }
-    release_warn(r, "%s", why);
-    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
-    status_untell(r, CONDITION_WHOLE);
-    return rollback_run(r, false);
+    if (r->phase == PHASE_Failed)
+        status_untell(r, CONDITION_WHOLE);
+    return verdict;
 }
 
 /* detect_other_revision() has seen in this very tick that target and configs are those that were

@@ -232,6 +232,9 @@ enum verdict move_refusal_of_target(struct release *r, const char **sentence);
 bool takeover_is_flaggers(const struct release *r);
 /* The hash of what the primary (which must exist) runs, "" when it cannot be told. */
 const char *takeover_primary_hash(struct release *r);
+/* GO: this side is ready. STOP: it is waited for; or it never gets ready, and that ends the analysis
+ * or the promotion. */
+enum verdict guard_ready(struct release *r, enum side side);
 /* The target gets its replicas, as many as its scaler or the primary say. */
 enum verdict begin_scale_up(struct release *r);
 /* The weight after `weight`, at most the maximum. */
