@@ -206,6 +206,8 @@ enum verdict accept_spec(struct release *r)
     /* What another Canary works on is not touched by the spec that was accepted either. */
     if (!r->tick->barred && (follow_accepted(r) || (usable && !release_is_initialising(r))))
         return VERDICT_GO;
+    if (r->tick->barred)
+        revert_finalizer(r);
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;
 }

@@ -7,7 +7,8 @@
  * the reference to it, so that no collector takes them, and get a mark. Nothing is scaled, nothing
  * is routed; only a canary that has a share gives it back to the primary first, and the mesh gets
  * its interval, for the other one begins with all traffic there. An object without owner is safe;
- * the other one takes what is marked and has its names when it begins.
+ * the other one takes what is marked and has its names when it begins, or when it is deleted before
+ * that.
  */
 #include <string.h>
 
@@ -63,14 +64,13 @@ static struct json_object *new_owners(struct tick *tick, struct json_object *liv
     return out;
 }
 
-/* What is marked; and what belongs to a Canary that is gone, for none that is there claims it: the
- * collector may not have come yet. */
-static void take(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
+static void take_if(struct tick *tick, const struct kube_resource *resource,
+                    struct json_object *live, bool also_left)
 {
     struct json_object *mark = json_at(live, "metadata", "annotations", MARK, NULL);
     bool left;
     struct json_object *owners = new_owners(tick, live, &left);
-    if (edit_is_owned(tick, live) || (!mark && !left))
+    if (edit_is_owned(tick, live) || (!mark && !(left && also_left)))
         return;
     struct json_object *to = json_copy(tick->arena, live);
     struct json_object *metadata = json_sub(to, "metadata");
@@ -81,6 +81,19 @@ static void take(struct tick *tick, const struct kube_resource *resource, struct
     json_set(metadata, "ownerReferences", owners);
     if (plan_update(tick, resource, live, to))
         plan_why(tick, "taken over");
+}
+
+/* What is marked; and what belongs to a Canary that is gone, for none that is there claims it: the
+ * collector may not have come yet. */
+static void take(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
+{
+    take_if(tick, resource, live, true);
+}
+
+static void take_marked(struct tick *tick, const struct kube_resource *resource,
+                        struct json_object *live)
+{
+    take_if(tick, resource, live, false);
 }
 
 /* --- all that a Canary owns
@@ -218,6 +231,14 @@ enum verdict handover_run(struct release *r, bool late, bool *done)
         release_say(r, "Canary %s goes on with %s", r->tick->heir, release_target(r));
     *done = true;
     return VERDICT_GO;
+}
+
+/* What was given away and has found no other owner would stay behind for ever. */
+enum verdict handover_take_back(struct release *r)
+{
+    enum verdict verdict = r->target->own_services ? VERDICT_GO : edit_all(r, take_marked);
+
+    return verdict == VERDICT_GO && release_has_writes(r) ? wait(r, AGAIN_NOW) : verdict;
 }
 
 /* --- who stays

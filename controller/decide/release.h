@@ -253,6 +253,8 @@ struct target_info promote_analysed(const struct release *r);
 /* A deletion that leaves all to another Canary. GO and *done: nothing is left to do. GO: it is for
  * this Canary to undo what it has made. late: what is waited for does not come. */
 enum verdict handover_run(struct release *r, bool late, bool *done);
+/* A deletion that leaves nothing to anybody. STOP: it takes what was marked for another first. */
+enum verdict handover_take_back(struct release *r);
 
 /* What all traffic goes back to the primary for: the reason of the condition PrimaryScaled. */
 #define CAPACITY_ROLLBACK  "RollingBack"

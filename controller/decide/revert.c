@@ -71,7 +71,8 @@ static void plan_finalizer(struct tick *tick, struct json_object *canary, bool w
 
 enum verdict revert_finalizer(struct release *r)
 {
-    bool wanted = r->canary->revert_on_deletion || r->tick->heir;
+    /* who waits for another's end may be deleted in that very moment */
+    bool wanted = r->canary->revert_on_deletion || r->tick->heir || r->tick->barred;
 
     if (has_finalizer(r->canary->json) != wanted)
         plan_finalizer(r->tick, r->canary->json, wanted);
@@ -293,6 +294,8 @@ static enum verdict revert(struct release *r)
         return verdict;
     bool handed;
     verdict = handover_run(r, is_late(r), &handed);
+    if (verdict == VERDICT_GO && !handed)
+        verdict = handover_take_back(r);
     if (verdict != VERDICT_GO)
         return verdict;
     /* With the target gone there is nobody to serve; one without a selector label was never taken
@@ -332,11 +335,10 @@ enum verdict revert_canary(struct release *r)
     release_again(r, AGAIN_NEVER);
     if (!r->canary->deleting || !has_finalizer(r->canary->json))
         return VERDICT_STOP;
-    if (!r->canary->revert_on_deletion && !r->tick->heir && !r->tick->barred)
-        return let_canary_go(r);
     if (r->target)
         return revert(r);
-    release_warn(r, "%s %s is left as it is: its kind is not served by this version",
-                 r->canary->target.kind, release_target(r));
+    if (r->canary->revert_on_deletion)
+        release_warn(r, "%s %s is left as it is: its kind is not served by this version",
+                     r->canary->target.kind, release_target(r));
     return let_canary_go(r);
 }

@@ -202,6 +202,76 @@ static void test_what_a_dead_canary_owns_is_taken_over(void **state)
     world_free(w);
 }
 
+/* --- nobody is left
+ * ---------------------------------------------------------------------------------------------- */
+
+static void delete_here(struct world *w, bool routed)
+{
+    w->heir = NULL;
+    world_delete(w);
+    world_settle(w);
+    deletion_run(w);
+    deletion_check(w, routed);
+    world_free(w);
+}
+
+/* The one that goes on is deleted as well, before or after each of its first writes: a deletion
+ * like any other. It has had the finalizer since it waited. */
+static void test_the_other_one_is_deleted_at_once(void **state)
+{
+    int ignored;
+
+    (void)state;
+    for (size_t s = 0; s < deletion_n_stories; s++) {
+        const struct story *story = &deletion_stories[s];
+        if (story->image && strstr(story->image, "canary-only"))
+            continue;
+        for (int write = 0, writes = 1; write <= writes; write += WORLD_EVERY) {
+            struct world *w = deletion_begin(story, -1, &ignored);
+            bool routed = world_get(w, "httproutes/podinfo") && !story->bare;
+            w->heir = "web.test";
+            world_delete(w);
+            deletion_run(w);
+            succeed(w);
+            world_patch_canary(w, "{'metadata':{'finalizers':['finalizer.flagger.app']}}");
+            w->effects = 0;
+            w->crash_at = write;
+            world_tick(w);
+            writes = w->crashed ? write + 1 : write;
+            w->crash_at = -1;
+            delete_here(w, routed);
+        }
+    }
+}
+
+/* The other one goes while everything is handed over to it: what was given away is taken back. */
+static void test_the_other_one_goes_first(void **state)
+{
+    static const char *const patches[] = {NULL, "{'spec':{'revertOnDeletion':false}}"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (int write = 0; write < 7; write++) {
+            struct world *w = world_new(patches[i]);
+            world_initialise(w);
+            w->heir = "web.test";
+            world_tick(w); /* with the finalizer */
+            w->effects = 0;
+            w->crash_at = write;
+            world_delete(w);
+            world_tick(w);
+            w->crash_at = -1;
+            w->heir = NULL;
+            deletion_run(w);
+            if (!patches[i])
+                deletion_check(w, true);
+            assert_null(world_get(w, "deployments/podinfo-primary"));
+            assert_null(world_get(w, "services/podinfo-canary"));
+            world_free(w);
+        }
+    }
+}
+
 /* With nobody to go on, it is undone as always. */
 static void test_without_a_primary_the_target_serves(void **state)
 {
@@ -228,7 +298,9 @@ static void test_who_comes_later_touches_nothing(void **state)
     world_patch_canary(w, "{'metadata':{'finalizers':null}}");
     w->rival = RIVAL;
     w->barred = true;
-    expect_tick(w, "status [Accepted=False]\n"
+    /* but its own finalizer: it may be deleted in the moment in which it goes on */
+    expect_tick(w, "patch canaries test/podinfo with finalizer\n"
+                   "status [Accepted=False]\n"
                    "event Warning : " RIVAL "\n"
                    "again never\n");
     expect_tick(w, "again never\n");
@@ -301,6 +373,8 @@ int main(void)
         cmocka_unit_test(test_at_rest_only_owners_change),
         cmocka_unit_test(test_in_mid_release_the_traffic_goes_home_first),
         cmocka_unit_test(test_what_a_dead_canary_owns_is_taken_over),
+        cmocka_unit_test(test_the_other_one_is_deleted_at_once),
+        cmocka_unit_test(test_the_other_one_goes_first),
         cmocka_unit_test(test_without_a_primary_the_target_serves),
         cmocka_unit_test(test_who_comes_later_touches_nothing),
         cmocka_unit_test(test_a_running_one_that_is_barred_stops),

@@ -357,11 +357,13 @@ static void collect(struct world *world)
 {
     struct json_object *left = json_own(world->arena, json_object_new_object());
 
+    const char *gone = json_str_at(world->canary, "metadata", "uid", NULL);
+
     json_object_object_foreach(world->objects, key, object)
     {
         struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
         const char *uid = json_str_at(json_elem(owners, 0), "uid", NULL);
-        if (!uid || strcmp(uid, "c-1") != 0)
+        if (!uid || strcmp(uid, gone) != 0)
             json_set(left, key, object);
     }
     world->objects = left;
