@@ -11,6 +11,7 @@
 #include "router/common_services.h"
 #include "target/common_configs.h"
 #include "target/common_primary.h"
+#include "tick/edit.h"
 
 enum verdict initialise_begin(struct release *r)
 {
@@ -158,11 +159,43 @@ static void tell_empty_primary(struct release *r)
         release_warn(r, "%s", text);
 }
 
+/* False: the Service is not known yet. */
+static bool apex_selects_primary(struct release *r, bool *selects)
+{
+    struct json_object *apex;
+
+    if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
+                     &apex))
+        return false;
+    const char *value =
+        json_str_at(apex, "spec", "selector", primary_label(r->tick, &r->info), NULL);
+    *selects = value && strcmp(value, primary_label_value(r->tick, &r->info)) == 0;
+    return true;
+}
+
+/*
+ * The revision that a new primary was made from may never get ready. As long as nobody was ever
+ * sent to it, it follows the target, so that a fix of the target is not waited for in vain.
+ * (Flagger: the primary stays as it was made, and has to be deleted by hand.)
+ */
+static enum verdict follow_target(struct release *r)
+{
+    bool selected;
+
+    if (!release_is_initialising(r) || r->target->own_services || !r->info.label ||
+        r->info.primary_at_zero || release_serves(r, SIDE_PRIMARY) ||
+        !edit_is_owned(r->tick, r->info.primary) || r->target->is_promoted(r->tick, &r->info))
+        return VERDICT_GO;
+    if (!apex_selects_primary(r, &selected))
+        return VERDICT_NEED_FACTS;
+    return selected ? VERDICT_GO : r->target->promote(r->tick, &r->info);
+}
+
 /* Flagger makes a primary that was deleted anew from the target, whatever that holds. */
 enum verdict initialise_primary(struct release *r)
 {
     bool may = true;
-    enum verdict verdict = r->info.primary ? VERDICT_GO : may_become_primary(r, &may);
+    enum verdict verdict = r->info.primary ? follow_target(r) : may_become_primary(r, &may);
 
     if (verdict != VERDICT_GO)
         return verdict;

@@ -69,6 +69,44 @@ static void test_initialise_with_a_primary_that_never_gets_ready_touches_nothing
     world_free(w);
 }
 
+/* The fix of the target is not waited for in vain: nobody was ever sent to the primary. */
+static void test_initialise_follows_the_target_while_its_primary_never_answered(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_push(w, "podinfo:1-stuck");
+    world_tick(w);
+    world_settle(w);
+    world_tick(w);
+    world_push(w, "podinfo:2");
+    world_settle(w);
+    assert_non_null(strstr(world_tick(w), "patch deployments test/podinfo-primary promote"));
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
+    world_run(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
+    world_free(w);
+}
+
+/* One that the apex Service leads to has served: it stays what it is, whatever befalls its pods. */
+static void test_initialise_keeps_a_primary_that_has_served(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_patch_canary(w, "{'status':null}"); /* made anew over what another one has left */
+    world_push(w, "podinfo:2");
+    world_patch(w, "deployments/podinfo-primary",
+                "{'status':{'availableReplicas':0,'readyReplicas':0}}");
+    world_tick(w);
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Initializing");
+    assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:1");
+    world_free(w);
+}
+
 static void test_initialise_adopts_an_apex_service(void **state)
 {
     (void)state;
@@ -450,6 +488,8 @@ int main(void)
         cmocka_unit_test(test_initialise),
         cmocka_unit_test(test_initialise_waits_for_the_primary),
         cmocka_unit_test(test_initialise_with_a_primary_that_never_gets_ready_touches_nothing),
+        cmocka_unit_test(test_initialise_follows_the_target_while_its_primary_never_answered),
+        cmocka_unit_test(test_initialise_keeps_a_primary_that_has_served),
         cmocka_unit_test(test_initialise_adopts_an_apex_service),
         cmocka_unit_test(test_initialise_when_the_target_changed_meanwhile),
         cmocka_unit_test(test_promote),

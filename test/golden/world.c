@@ -303,6 +303,7 @@ static void check_safety(struct world *world, const struct effect *effect)
     struct json_object *target = world_get(world, world_key(world, name));
     struct json_object *apex = apex_service(world);
     const char *selected = json_str_at(apex, "spec", "selector", "app", NULL);
+    bool leads = selected && strcmp(selected, stable_name) == 0;
     bool at_zero = kind->at_zero(target);
     bool serves = kind->serves(target);
     int primary, was = world->routed;
@@ -311,15 +312,15 @@ static void check_safety(struct world *world, const struct effect *effect)
     world->routed = canary;
     if (world->safety_off)
         return;
-    world_check_scalers(world, was, canary, selected && strcmp(selected, stable_name) == 0);
+    world_check_scalers(world, was, canary, leads);
     if (json_at(world->canary, "metadata", "deletionTimestamp", NULL)) {
         check_deletion(world, effect);
         return;
     }
     world_routes_check(world, at_zero);
-    world_check_pause(world, name, canary > 0 || !selected || strcmp(selected, stable_name) != 0);
-    if (at_zero && strcmp(world_phase(world), "Initializing") != 0 &&
-        (!selected || strcmp(selected, stable_name) != 0))
+    world_check_pause(world, name, canary > 0 || !leads);
+    bool initialising = strcmp(world_phase(world), "Initializing") == 0 || !*world_phase(world);
+    if (at_zero && !initialising && !leads)
         fail_msg("the target is at zero while the apex Service does not select the primary");
     bool routes = effect->why && strncmp(effect->why, "weights", 7) == 0;
     if (routes && canary > 0 && !serves)
@@ -328,6 +329,9 @@ static void check_safety(struct world *world, const struct effect *effect)
     if (routes && canary < was && serves && stable && !kind->serves(stable))
         fail_msg("traffic goes to a primary that has nobody, and a canary answers");
     const char *image = world_image(world, "podinfo-primary");
+    /* nobody is sent to it yet, and everybody to the target that it is a copy of */
+    if (initialising && !leads && strcmp(image, world_image(world, name)) == 0)
+        world->analysed = arena_printf(world->arena, "%s %s", world->analysed, image);
     if (*image && !names(world->analysed, image))
         fail_msg("%s was promoted without having been analysed", image);
 }
