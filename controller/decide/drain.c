@@ -1,10 +1,10 @@
 /*
- * Between moving traffic and scaling down there is a pause. A route or a selector that was written
- * is not what proxies and nodes do in the same moment: they hear of it in their own time, and until
- * then they send requests to pods that would be gone. So when a target has lost its traffic, the
- * status says so at once, with the phase that is reached, and the target goes to zero an analysis
- * interval later, and not before the mesh has taken over the routes. (Flagger scales down with the
- * same stroke.)
+ * Between moving traffic and taking away where it went there is a pause. A route or a selector that
+ * was written is not what proxies and nodes do in the same moment: they hear of it in their own
+ * time, and until then they send requests to pods that would be gone. So when a target has lost its
+ * traffic, the status says so at once, with the phase that is reached, and the target goes to zero
+ * an analysis interval later, and not before the mesh has taken over the routes. (Flagger scales
+ * down with the same stroke.) So it is with a port that the routes have left.
  *
  * The condition Drained=False is the memory of it, so that it outlives a restart. A new revision
  * that comes meanwhile begins at once, on the pods that are there.
@@ -19,16 +19,19 @@ static bool has_pods(const struct release *r)
     return !r->info.at_zero && !r->info.stopped;
 }
 
+static const char *text(struct release *r)
+{
+    return arena_printf(r->tick->arena,
+                        "The traffic of %s has been taken away; it keeps its pods until that is "
+                        "known everywhere",
+                        release_target(r));
+}
+
 void drain_begin(struct release *r)
 {
     status_untell(r, CONDITION_DRAINED);
-    if (!has_pods(r))
-        return;
-    status_tell(r, CONDITION_DRAINED, left,
-                arena_printf(r->tick->arena,
-                             "The traffic of %s has been taken away; it keeps its pods until that "
-                             "is known everywhere",
-                             release_target(r)));
+    if (has_pods(r))
+        status_tell(r, CONDITION_DRAINED, left, text(r));
 }
 
 bool drain_is_under_way(struct release *r)
@@ -36,16 +39,14 @@ bool drain_is_under_way(struct release *r)
     return status_has(r, CONDITION_DRAINED) && has_pods(r);
 }
 
-/* GO: the pause is over. STOP: it is not; when to look again was planned. */
-static enum verdict pass(struct release *r)
+enum verdict drain_pause(struct release *r, const char *type, const char *reason, const char *text)
 {
     const char *message;
     int64_t since;
 
-    if (!has_pods(r))
-        return VERDICT_GO;
-    if (r->left || !status_since(r, CONDITION_DRAINED, left, &since, &message)) {
-        drain_begin(r);
+    if (!status_since(r, type, reason, &since, &message)) {
+        status_untell(r, type);
+        status_tell(r, type, reason, text);
         release_wake(r, tick_interval_ms(r->tick));
         return VERDICT_STOP;
     }
@@ -58,6 +59,18 @@ static enum verdict pass(struct release *r)
     if (verdict == VERDICT_STOP)
         release_wake(r, tick_interval_ms(r->tick));
     return verdict;
+}
+
+/* GO: the pause is over. STOP: it is not. */
+static enum verdict pass(struct release *r)
+{
+    if (!has_pods(r))
+        return VERDICT_GO;
+    if (!r->left)
+        return drain_pause(r, CONDITION_DRAINED, left, text(r));
+    drain_begin(r);
+    release_wake(r, tick_interval_ms(r->tick));
+    return VERDICT_STOP;
 }
 
 enum verdict drain_target(struct release *r)

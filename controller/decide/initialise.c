@@ -271,9 +271,15 @@ enum verdict initialise_ports(struct release *r)
     enum verdict verdict =
         r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &keeps);
 
-    if (verdict != VERDICT_GO || !keeps)
+    if (verdict != VERDICT_GO)
         return verdict;
-    verdict = release_settled(r);
+    if (!keeps) {
+        status_untell(r, CONDITION_PORTS);
+        return VERDICT_GO;
+    }
+    verdict = drain_pause(r, CONDITION_PORTS, "OldPortServed",
+                          "A port that the spec no longer says is served until it is known "
+                          "everywhere that the routes have left it");
     if (verdict != VERDICT_GO) /* which keeps nothing else from being done */
         return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
     pods.drop_old_ports = true;

@@ -129,6 +129,8 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
 #define CONDITION_DRAINED                                                                          \
     "Drained" /* False: the target has lost its traffic, and keeps its pods                        \
                */
+/* False: the routes have left a port, which is still served. */
+#define CONDITION_PORTS "PortsFollowed"
 void status_forget_waits(struct release *r);
 /* STOP, told by a Warning event once and by the condition until status_untell(). */
 enum verdict status_hold(struct release *r, const char *type, const char *reason,
@@ -288,6 +290,12 @@ void drain_begin(struct release *r);
  * goes on (GO as well). */
 enum verdict drain_target(struct release *r);
 bool drain_is_under_way(struct release *r); /* the Canary came with it */
+/*
+ * GO: an interval has passed since the condition was told for this reason, and the mesh has taken
+ * over the routes. STOP: not yet, or it was told only now; when to look again was planned. The
+ * caller unsays the condition when it has done what it waited for.
+ */
+enum verdict drain_pause(struct release *r, const char *type, const char *reason, const char *text);
 
 /* All traffic to the primary, once it can carry it; unless it serves nothing and is not ready: then
  * nothing changes. */

@@ -385,7 +385,8 @@ static int routed_port(struct world *w)
     return (int)json_int_at(json_elem(backends, 0), 0, "port", NULL);
 }
 
-/* A port is added, the routes move to it, the mesh says so, and only then the old one goes. */
+/* A port is added, the routes move to it, the mesh says so, an interval passes, and only then the
+ * old one goes. */
 static void test_another_port_step_by_step(void **state)
 {
     static const char *const services[] = {"podinfo", "podinfo-primary", "podinfo-canary"};
@@ -412,11 +413,19 @@ static void test_another_port_step_by_step(void **state)
             world_tick(w); /* the gateway has not taken it over yet */
             assert_string_equal(ports(w, services[i]), "http=80 was-9898=9898 ");
         }
+        /* it says so, and proxies hear of it in their own time */
         world_patch(w, "httproutes/podinfo", arena_printf(w->arena, status, generation + 1));
+        world_tick(w);
+        assert_string_equal(ports(w, services[0]), "http=80 was-9898=9898 ");
+        generation =
+            (int)json_int_at(world_get(w, "httproutes/podinfo"), 0, "metadata", "generation", NULL);
+        world_patch(w, "httproutes/podinfo", arena_printf(w->arena, status, generation));
+        w->now_ms += 60 * 1000;
+        w->due = false;
         world_tick(w);
         for (int i = 0; i < 3; i++)
             assert_string_equal(ports(w, services[i]), "http=80 ");
-        assert_string_equal(world_weights(w), mid ? "80/20" : "100/0");
+        assert_string_equal(world_weights(w), mid ? "60/40" : "100/0"); /* a step goes on */
         world_free(w);
     }
 }

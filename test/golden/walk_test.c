@@ -17,7 +17,7 @@
 #include "tick/edit.h"
 #include "world.h"
 
-enum { MAX_BYTES = 4 * 1024 * 1024, MAX_DEPTH = 16, MAX_TICKS = 10 };
+enum { MAX_BYTES = 4 * 1024 * 1024, MAX_DEPTH = 16, MAX_TICKS = 12, PAUSE_MS = 60 * 1000 };
 
 #define OTHERS "x-others"
 
@@ -168,13 +168,19 @@ static void plant_all(struct walk *walk, struct world *world)
 }
 
 /* Until the rules have nothing to write; no step is made meanwhile. */
+/* Until nothing is left to do, also after the pause in which an old port is served. */
 static void reconcile(struct world *world, const char *field)
 {
-    world->due = false;
+    int rests = 0;
+
     for (int i = 0; i < MAX_TICKS; i++) {
+        world->due = false;
         const char *text = world_tick(world);
-        if (!strstr(text, "patch ") && !strstr(text, "create "))
+        if (strstr(text, "patch ") || strstr(text, "create "))
+            continue;
+        if (rests++ > 0)
             return;
+        world->now_ms += PAUSE_MS;
     }
     fail_msg("%s: the rules write without end", field);
 }

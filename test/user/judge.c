@@ -263,6 +263,21 @@ static bool is_left_behind(const struct judge *judge, const struct ward *ward, b
                         json_int_at(json_elem(ports, 0), 0, "port", NULL));
 }
 
+static void look_at_names(struct judge *judge, struct ward *ward, int64_t now)
+{
+    struct json_object *canary = view_get(judge->view, &user_canaries, ward->app->name);
+    const char *name = json_str_at(canary, "status", "serviceName", NULL);
+    const char *provider = json_str_at(canary, "status", "provider", NULL);
+    if (!name || !provider)
+        return;
+    bool left_name = strcmp(name, ward->app->name) != 0;
+    bool left_route = strncmp(provider, "gatewayapi", 10) != 0;
+    if ((ward->left_name && !left_name) || (ward->left_route && !left_route))
+        ward->healed_ms = now + SETTLE_MS; /* what was left behind is taken up again */
+    ward->left_name = left_name;
+    ward->left_route = left_route;
+}
+
 void judge_failure(struct judge *judge, const struct failure *failure)
 {
     if (failure->app == judge->control) {
@@ -272,6 +287,7 @@ void judge_failure(struct judge *judge, const struct failure *failure)
     struct ward *ward = ward_of(judge, failure->app);
     if (!ward || ward->broken)
         return;
+    look_at_names(judge, ward, clock_monotonic_ms()); /* of what the view knows by now */
     if (ward->harmed || failure->sent_ms < ward->healed_ms ||
         is_left_behind(judge, ward, strcmp(failure->via, "apex") != 0)) {
         judge->allowed++;
@@ -363,21 +379,6 @@ static void look_at_weights(struct judge *judge, struct ward *ward, int64_t now)
     else if (now - ward->odd_ms > LASTS_MS)
         judge_break(judge, ward->app, "weights", "the weights of the route add up to %d",
                     (int)worst);
-}
-
-static void look_at_names(struct judge *judge, struct ward *ward, int64_t now)
-{
-    struct json_object *canary = view_get(judge->view, &user_canaries, ward->app->name);
-    const char *name = json_str_at(canary, "status", "serviceName", NULL);
-    const char *provider = json_str_at(canary, "status", "provider", NULL);
-    if (!name || !provider)
-        return;
-    bool left_name = strcmp(name, ward->app->name) != 0;
-    bool left_route = strncmp(provider, "gatewayapi", 10) != 0;
-    if ((ward->left_name && !left_name) || (ward->left_route && !left_route))
-        ward->healed_ms = now + SETTLE_MS; /* what was left behind is taken up again */
-    ward->left_name = left_name;
-    ward->left_route = left_route;
 }
 
 /* What a Canary is made over is not analysed. */
