@@ -36,7 +36,10 @@ enum verdict begin_primary(struct release *r)
         verdict = gates_start_overdue(r);
     if (verdict != VERDICT_GO || ready)
         return verdict;
-    return plan_stop(r->tick, "%s", why);
+    if (!release_is_idle(r) || r->scaler || !r->info.primary_at_zero)
+        return plan_stop(r->tick, "%s", why);
+    release_again(r, AGAIN_NEVER); /* the condition says so; somebody scales it up */
+    return VERDICT_STOP;
 }
 
 /* Pods that still run after the last release have read their configs: with other ones they go

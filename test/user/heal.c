@@ -17,6 +17,7 @@ struct heal {
     int waiting; /* answers that are to come */
     bool anew;   /* the Canary was deleted, to begin anew */
     bool mended; /* its target, for it to go */
+    bool raised; /* its primary, which somebody had scaled to zero */
 };
 
 struct heal *heal_new(const struct heal_options *options)
@@ -160,6 +161,19 @@ static bool begin_anew(struct heal *heal, int64_t now)
     return true;
 }
 
+/* A primary that a person has scaled to zero stays there, and the Canary asks for it. */
+static void raise_primary(struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    const char *name = user_name(o->arena, "NAME-primary", o->app->name);
+    struct json_object *primary = view_get(o->view, &kube_deployments, name);
+    if (heal->raised || json_int_at(primary, 1, "spec", "replicas", NULL) > 0)
+        return;
+    heal->raised = true;
+    ask(heal, KUBE_MERGE_PATCH, &kube_deployments, name,
+        user_json(o->arena, "{'spec':{'replicas':1}}", NULL, NULL));
+}
+
 static void tell_lost(struct heal *heal)
 {
     const struct heal_options *o = &heal->options;
@@ -192,6 +206,7 @@ void heal_step(struct heal *heal)
         tell_lost(heal);
         heal->state = HEAL_DONE;
     } else if (heal->state == HEAL_WATCHING) {
+        raise_primary(heal);
         if (!begin_anew(heal, now) && has_arrived(heal))
             heal->state = HEAL_DONE;
     } else {
