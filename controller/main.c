@@ -1,12 +1,12 @@
 /* flagger-controller: options and wiring. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/expo.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/process.h"
 #include "engine/engine.h"
 #include "kube/lease.h"
 #include "net/child.h"
@@ -405,18 +405,13 @@ static int fail(const struct errinfo *ei)
 static struct http_client *new_outside(struct loop *loop)
 {
     enum { ELSE = 256, LEAST = 64, MOST = 4096 };
-    struct rlimit files = {.rlim_cur = 1024};
+    long files = process_raise_files();
     struct http_client_options options = {
         .max_per_host = -1, .max_total = -1, .user_agent = "flagger-controller"};
 
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-        files.rlim_cur = files.rlim_max;
-        if (setrlimit(RLIMIT_NOFILE, &files) != 0)
-            getrlimit(RLIMIT_NOFILE, &files);
-    }
     options.max_calls = MOST;
-    if (files.rlim_cur < MOST + ELSE)
-        options.max_calls = files.rlim_cur < LEAST + ELSE ? LEAST : (int)files.rlim_cur - ELSE;
+    if (files < MOST + ELSE)
+        options.max_calls = files < LEAST + ELSE ? LEAST : (int)files - ELSE;
     return http_client_new(loop, &options);
 }
 
@@ -470,6 +465,7 @@ static int run(struct arena *arena)
 int main(int argc, char **argv)
 {
     child_main(argc, argv);
+    process_hide(); /* tokens of the cluster, of webhooks and metric servers */
     struct arena *arena = arena_new();
     option_parse(&program, arena, argc, argv);
     log_set_level(opt.log_level);

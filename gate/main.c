@@ -4,6 +4,7 @@
 #include "base/expo.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/process.h"
 #include "gate/api.h"
 #include "gate/db_source.h"
 #include "gate/links.h"
@@ -282,6 +283,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "verify") == 0)
         return verify_main(argc - 1, argv + 1);
+    process_hide(); /* the database's password, tokens, keys of links */
+    process_raise_files();
     struct arena *arena = arena_new();
     option_parse(&program, arena, argc, argv);
     log_set_level(opt.log_level);

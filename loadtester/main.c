@@ -1,12 +1,12 @@
 /* flagger-loadtester: options and wiring. */
 #define _GNU_SOURCE /* environ */
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/expo.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/process.h"
 #include "base/quantity.h"
 #include "loadtester/api.h"
 #include "loadtester/environment.h"
@@ -408,7 +408,8 @@ int main(int argc, char **argv)
     child_main(argc, argv);
     /* Our environment and memory may hold what tasks must not see: no process of our own user reads
      * them. Those we start are readable again. */
-    prctl(PR_SET_DUMPABLE, 0);
+    process_hide();
+    process_raise_files();
     child_adopt_orphans();
     struct tester tester = {.arena = arena_new()};
     option_parse(&program, tester.arena, argc, argv);

@@ -1,7 +1,9 @@
 #include <assert.h>
+#include <limits.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@ enum {
     MAX_BODY = 1024 * 1024,
     REQUEST_TIMEOUT_MS = 30000,
     MAX_CONNECTIONS = 1024,
+    MAX_HELD = 32 * 1024 * 1024,
     KEEPALIVE_S = 60,
     FREE_ROUNDS = 1000,  /* turns of the loop that http_server_free() takes at most */
     PATIENT_ROUNDS = 10, /* and after which it cuts what is still open */
@@ -41,8 +44,6 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
     return 0;
 }
 
-static void accept_next(struct http_server *server);
-
 static void free_conn(uv_handle_t *handle)
 {
     struct server_conn *conn = (struct server_conn *)handle;
@@ -54,13 +55,14 @@ static void free_conn(uv_handle_t *handle)
     free(conn->client_name);
     free(conn);
     if (server->accept_waiting)
-        accept_next(server);
+        server_accept_next(server);
 }
 
 static void on_sock_close(void *arg)
 {
     struct server_conn *conn = arg;
 
+    server_places_leave(conn);
     conn->sock = NULL;
     if (conn->linger_fd >= 0)
         server_linger_start(conn->server, conn->linger_fd);
@@ -71,7 +73,7 @@ static struct server_conn *conn_new(struct http_server *server)
 {
     struct server_conn *conn = heap_alloc(sizeof(*conn));
 
-    *conn = (struct server_conn){.server = server, .linger_fd = -1};
+    *conn = (struct server_conn){.server = server, .linger_fd = -1, .state = CONN_LEAVING};
     if (server->unix_path)
         uv_pipe_init(loop_uv(server->loop), &conn->uv.pipe, 0);
     else
@@ -96,15 +98,13 @@ static void bound_waiting(struct http_server *server, struct server_conn *conn)
 }
 
 /* libuv holds one client back, and stops listening, until uv_accept() is called. */
-static void accept_next(struct http_server *server)
+void server_accept_next(struct http_server *server)
 {
     if (!server->listener)
         return;
-    if (server->conn_count >= server->max_connections) {
-        server->accept_waiting = true;
+    server->accept_waiting = !server_places_take(server);
+    if (server->accept_waiting)
         return;
-    }
-    server->accept_waiting = false;
     struct server_conn *conn = conn_new(server);
     if (uv_accept(server->listener, &conn->uv.stream) != 0) {
         uv_close(&conn->uv.handle, free_conn);
@@ -119,12 +119,13 @@ static void accept_next(struct http_server *server)
     if (conn->tls)
         SSL_CTX_up_ref(conn->tls);
     h2o_accept(&server->accept, conn->sock);
+    server_places_enter(conn);
 }
 
 static void on_connection(uv_stream_t *listener, int status)
 {
     if (status == 0)
-        accept_next(listener->data);
+        server_accept_next(listener->data);
 }
 
 static void on_drain(void *arg)
@@ -186,6 +187,17 @@ static void init_h2o(struct http_server *server)
     server->accept.hosts = server->conf.hosts;
 }
 
+/* Half of the descriptors are for what the program itself opens. */
+static int places_for_files(void)
+{
+    enum { LEAST = 16 };
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 2 > INT_MAX)
+        return INT_MAX;
+    return files.rlim_cur / 2 > LEAST ? (int)(files.rlim_cur / 2) : LEAST;
+}
+
 enum err http_server_new(struct loop *loop, const struct http_server_options *options,
                          struct http_server **out, struct errinfo *ei)
 {
@@ -195,11 +207,15 @@ enum err http_server_new(struct loop *loop, const struct http_server_options *op
         .options = *options,
         .loop = loop,
         .max_body = options->max_body ? options->max_body : MAX_BODY,
+        .max_held = options->max_held ? options->max_held : MAX_HELD,
         .max_connections =
             options->max_connections > 0 ? options->max_connections : MAX_CONNECTIONS,
     };
+    if (server->max_connections > places_for_files())
+        server->max_connections = places_for_files();
     TAILQ_INIT(&server->conns);
     TAILQ_INIT(&server->requests);
+    TAILQ_INIT(&server->lingers);
     enum err err = server_tls_start(server, ei);
     if (err == ERR_OK)
         err = server_listen(loop, options, on_connection, &server->listener, &server->port,
@@ -213,6 +229,7 @@ enum err http_server_new(struct loop *loop, const struct http_server_options *op
     server->listener->data = server;
     server->metrics = server_metrics_get(options->name);
     init_h2o(server);
+    server_places_start(server);
     loop_on_drain(loop, on_drain, server);
     *out = server;
     return ERR_OK;
@@ -240,6 +257,8 @@ static void shut_read(struct server_conn *conn)
 void server_request_over(struct server_conn *conn)
 {
     conn->request = NULL;
+    if (conn->sock && conn->state != CONN_LEAVING)
+        server_places_move(conn, CONN_READING);
     if (conn->server->stopping)
         shut_read(conn);
 }
@@ -252,6 +271,8 @@ void http_server_stop(struct http_server *server)
         return;
     server->stopping = true;
     server->accept_waiting = false;
+    timer_stop(server->again);
+    server->again = NULL;
     server_tls_stop(server);
     loop_off_drain(server->loop, on_drain, server);
     uv_close((uv_handle_t *)server->listener, free_listener);
@@ -301,6 +322,7 @@ void http_server_free(struct http_server *server)
     server->freeing = true;
     server_linger_end_all(server);
     end_requests(server);
+    server_places_stop(server);
     for (int i = 0; i < FREE_ROUNDS && server->conn_count > 0; i++) {
         if (i >= PATIENT_ROUNDS)
             cut_all(server);

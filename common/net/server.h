@@ -38,7 +38,13 @@ struct http_server_options {
     void *arg;                       /* given to handlers and to ready */
     size_t max_body;                 /* 0: 1 MiB; more is answered 413 */
     int64_t request_timeout_ms;      /* headers, body and keep-alive idle; 0: 30 s */
-    int max_connections;             /* 0: 1024; further clients wait in the listen queue */
+    /* 0: 1024, or half of the descriptors. When more come, the oldest that asks nothing gives way;
+     * some places are kept for /healthz, /readyz and /metrics: without one a request is answered
+     * 503. */
+    int max_connections;
+    /* Bytes of all clients' requests and answers together, whole and half-sent; 0: 32 MiB. When
+     * there are more, the oldest half-sent request, or answer that nobody takes, gives way. */
+    size_t max_held;
     /* PEM files, borrowed. New connections follow when they change (within 10 s); files that have
      * become unfit are logged and leave what was read. Client CA: mutual TLS. */
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;

@@ -1,7 +1,7 @@
 /*
  * What the files of the HTTP server share. server.c owns the listener, the connections and h2o;
- * server_request.c what was asked; server_route.c who answers; server_reply.c and server_stream.c
- * the answer.
+ * server_places.c who gives way when connections or memory run short; server_request.c what was
+ * asked; server_route.c who answers; server_reply.c and server_stream.c the answer.
  *
  * A request's memory belongs to h2o's request pool: when h2o ends the request, for whatever reason,
  * the pool calls server_request_dispose(). Until then the struct is there, so that a late reply
@@ -25,6 +25,12 @@
  */
 enum request_state { REQUEST_PENDING, REQUEST_STREAMING, REQUEST_REPLIED, REQUEST_OVER };
 
+/*
+ * READING: a request has not come yet, or not whole. BUSY: it is being answered. SENDING: the
+ * answer is whole and on its way. LEAVING: closed, or about to be.
+ */
+enum conn_state { CONN_READING, CONN_BUSY, CONN_SENDING, CONN_LEAVING };
+
 struct server_conn {
     union {
         uv_handle_t handle;
@@ -33,8 +39,16 @@ struct server_conn {
         uv_pipe_t pipe;
     } uv; /* first, for the close callback */
     TAILQ_ENTRY(server_conn) link;
+    TAILQ_ENTRY(server_conn) turn; /* in readers or senders */
+    TAILQ_ENTRY(server_conn) bare; /* in bares while is_bare */
     struct http_server *server;
     h2o_socket_t *sock; /* NULL once h2o has closed it */
+    enum conn_state state;
+    h2o_socket_cb read_cb; /* h2o's, called by ours */
+    size_t held;           /* bytes of requests and answers, as they count for the server */
+    uint64_t entered;      /* the turn of the loop */
+    bool headers_seen;     /* of the request that is being read */
+    bool is_bare;          /* what is read does not pass by us yet */
     struct http_conn_request *request;
     size_t input_start; /* bytes that were buffered when watching began */
     int linger_fd;      /* a duplicate that outlives the close, or -1 */
@@ -56,6 +70,7 @@ struct http_conn_request {
     const char *query;
     const char *body;
     size_t body_len;
+    size_t reply_len; /* of the copy that is being sent */
     void (*on_gone)(void *arg);
     void *gone_arg;
     int64_t started_ms;
@@ -85,12 +100,22 @@ struct http_server {
     struct server_metrics *metrics; /* NULL: none kept */
     char *unix_path;
     uv_stream_t *listener; /* NULL once stopped */
-    TAILQ_HEAD(, server_conn) conns;
+    TAILQ_HEAD(server_conns, server_conn) conns;
+    struct server_conns readers, senders; /* the oldest first */
+    struct server_conns bares;
     TAILQ_HEAD(, http_conn_request) requests;
-    LIST_HEAD(, server_linger) lingers;
+    TAILQ_HEAD(, server_linger) lingers;
+    uv_prepare_t *prepare;
+    struct timer *again; /* set: the loop must not wait, a client does */
+    uint64_t turns;
+    int64_t cut_told_ms;
     size_t max_body;
-    int conn_count;
-    int max_connections;
+    size_t held, max_held;
+    int conn_count; /* with those that libuv is closing */
+    int open_count;
+    int busy_count;
+    int linger_count;
+    int max_connections, max_busy;
     int port;
     bool accept_waiting; /* a client waits in libuv for a free place */
     bool stopping;
@@ -101,6 +126,21 @@ struct http_server {
 enum err server_listen(struct loop *loop, const struct http_server_options *options,
                        uv_connection_cb on_connection, uv_stream_t **out, int *port,
                        char **unix_path, struct errinfo *ei) MUST_USE;
+
+/* server.c: takes the next client, if there is a place. */
+void server_accept_next(struct http_server *server);
+
+/* server_places.c */
+void server_places_start(struct http_server *server);
+void server_places_stop(struct http_server *server); /* before the last turns of the loop */
+/* Makes a place for one more client; false: it has to wait. */
+bool server_places_take(struct http_server *server);
+void server_places_enter(struct server_conn *conn); /* once h2o has it */
+void server_places_leave(struct server_conn *conn);
+void server_places_move(struct server_conn *conn, enum conn_state state);
+/* Counts anew what the connection holds. False: it is more than there is room for, although others
+ * have given way. */
+bool server_places_count(struct server_conn *conn);
 
 /* server_tls.c: accept.ssl_ctx is NULL without a certificate, and follows the files. */
 enum err server_tls_start(struct http_server *server, struct errinfo *ei) MUST_USE;
@@ -138,12 +178,14 @@ void server_error_filter_register(struct http_server *server, h2o_pathconf_t *pa
 /* server_stream.c */
 void server_stream_fini(struct http_conn_request *r);
 
-/* server_linger.c: takes fd and reads what comes, for a while, before it closes. */
+/* server_linger.c: takes fd and reads what comes, for a while, before it closes. The oldest of too
+ * many ends at once. */
 void server_linger_start(struct http_server *server, int fd);
 void server_linger_end_all(struct http_server *server);
 
 /* server_metrics.c */
 struct server_metrics *server_metrics_get(const char *name);
 void server_metrics_count(const struct http_conn_request *r);
+void server_metrics_cut(struct http_server *server, const char *why);
 
 #endif

@@ -10,11 +10,12 @@
  * reply that told it why: what a refused request goes on sending is read and thrown away for a
  * while.
  */
-enum { LINGER_MS = 2000, LINGER_BYTES = 64 * 1024 * 1024 };
+enum { LINGER_MS = 2000, LINGER_BYTES = 64 * 1024 * 1024, MAX_LINGERS = 64 };
 
 struct server_linger {
     uv_poll_t poll;
-    LIST_ENTRY(server_linger) link;
+    TAILQ_ENTRY(server_linger) link;
+    struct http_server *server;
     struct timer *timer;
     size_t bytes;
     int fd;
@@ -32,7 +33,8 @@ static void linger_end(struct server_linger *linger)
 {
     if (uv_is_closing((uv_handle_t *)&linger->poll))
         return;
-    LIST_REMOVE(linger, link);
+    TAILQ_REMOVE(&linger->server->lingers, linger, link);
+    linger->server->linger_count--;
     timer_stop(linger->timer);
     linger->timer = NULL;
     uv_close((uv_handle_t *)&linger->poll, on_closed);
@@ -64,14 +66,17 @@ void server_linger_start(struct http_server *server, int fd)
 {
     struct server_linger *linger = heap_alloc(sizeof(*linger));
 
-    *linger = (struct server_linger){.fd = fd};
+    *linger = (struct server_linger){.server = server, .fd = fd};
     if (server->freeing || uv_poll_init(loop_uv(server->loop), &linger->poll, fd) != 0) {
         close(fd);
         free(linger);
         return;
     }
     linger->poll.data = linger;
-    LIST_INSERT_HEAD(&server->lingers, linger, link);
+    if (server->linger_count >= MAX_LINGERS)
+        linger_end(TAILQ_FIRST(&server->lingers));
+    TAILQ_INSERT_TAIL(&server->lingers, linger, link);
+    server->linger_count++;
     linger->timer = timer_start(server->loop, LINGER_MS, 0, on_timeout, linger);
     shutdown(fd, SHUT_WR);
     uv_poll_start(&linger->poll, UV_READABLE, on_readable);
@@ -79,6 +84,6 @@ void server_linger_start(struct http_server *server, int fd)
 
 void server_linger_end_all(struct http_server *server)
 {
-    while (!LIST_EMPTY(&server->lingers))
-        linger_end(LIST_FIRST(&server->lingers));
+    while (!TAILQ_EMPTY(&server->lingers))
+        linger_end(TAILQ_FIRST(&server->lingers));
 }

@@ -1,3 +1,6 @@
+#include <dirent.h>
+
+#include "net/server_internal.h"
 #include "net/test_fixture.h"
 
 static const struct http_route routes[] = {{NULL, "/echo", serve_echo}, {NULL, NULL, NULL}};
@@ -41,11 +44,48 @@ static void test_end_while_lingering(void **state)
     close(fd);
 }
 
+static int count_files(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* Many of them do not hold the descriptors of others: the oldest ends. */
+static void test_lingering_is_bounded(void **state)
+{
+    enum { CLIENTS = 200 };
+    struct fixture f;
+    int fds[CLIENTS];
+    char text[2048];
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){.max_body = 1000});
+    int before = count_files();
+    for (int i = 0; i < CLIENTS; i++) {
+        *text = '\0';
+        fds[i] = raw_connect(&f);
+        raw_send(fds[i], "POST /echo HTTP/1.1\r\nContent-Length: 5000\r\n\r\nabc");
+        raw_read(&f, fds[i], text, sizeof(text), NULL);
+        assert_non_null(strstr(text, " 413 "));
+        assert_true(f.server->linger_count <= 64);
+    }
+    assert_true(count_files() - before - CLIENTS <= 66);
+    for (int i = 0; i < CLIENTS; i++)
+        close(fds[i]);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused_upload),
         cmocka_unit_test(test_end_while_lingering),
+        cmocka_unit_test(test_lingering_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

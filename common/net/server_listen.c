@@ -7,7 +7,10 @@
 
 #include "net/server_internal.h"
 
-enum { BACKLOG = 1024 };
+enum {
+    BACKLOG = 4096, /* the kernel makes less of it where somaxconn says so */
+    RECEIVE_BYTES = 64 * 1024,
+};
 
 static void free_handle(uv_handle_t *handle)
 {
@@ -50,6 +53,19 @@ static int bound_port(const uv_tcp_t *tcp)
                                             : ((struct sockaddr_in *)&addr)->sin_port);
 }
 
+/*
+ * What the kernel holds of a connection is read in one turn of the loop; of a thousand connections
+ * it would be so much that others wait. Connections inherit it.
+ */
+static void bound_receiving(uv_tcp_t *tcp)
+{
+    int bytes = RECEIVE_BYTES;
+    uv_os_fd_t fd;
+
+    if (uv_fileno((uv_handle_t *)tcp, &fd) == 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+}
+
 static enum err listen_tcp(struct loop *loop, const char *address, int port,
                            uv_connection_cb on_connection, uv_stream_t **out, int *out_port,
                            struct errinfo *ei)
@@ -63,6 +79,7 @@ static enum err listen_tcp(struct loop *loop, const char *address, int port,
     uv_tcp_t *tcp = heap_alloc(sizeof(*tcp));
     uv_tcp_init(loop_uv(loop), tcp);
     int rc = uv_tcp_bind(tcp, (struct sockaddr *)&addr, 0);
+    bound_receiving(tcp);
     if (rc == 0)
         rc = uv_listen((uv_stream_t *)tcp, BACKLOG, on_connection);
     if (rc != 0) {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/expo.h"
+#include "base/log.h"
 #include "net/server_internal.h"
 
 /* Metrics belong to the process, as the registry does: servers of one name share them and they are
@@ -12,6 +13,7 @@ struct server_metrics {
     char *name;
     struct expo_metric requests;
     struct expo_metric duration;
+    struct expo_metric cut;
 };
 
 static struct server_metrics *all;
@@ -36,6 +38,10 @@ struct server_metrics *server_metrics_get(const char *name)
                      .help = "Time from the whole request to its reply, by route.",
                      .type = EXPO_HISTOGRAM,
                      .labels = {"path"}},
+        .cut = {.name = heap_printf("%s_http_connections_cut_total", name),
+                .help = "Connections that gave way, by what was short: places or memory.",
+                .type = EXPO_COUNTER,
+                .labels = {"short"}},
     };
     all = m;
     return m;
@@ -64,4 +70,21 @@ void server_metrics_count(const struct http_conn_request *r)
     snprintf(code, sizeof(code), "%d", r->status);
     expo_add(&m->requests, 1, r->route, method_label(r->method), code);
     expo_observe(&m->duration, (double)(clock_monotonic_ms() - r->started_ms) / 1000.0, r->route);
+}
+
+void server_metrics_cut(struct http_server *server, const char *why)
+{
+    enum { QUIET_MS = 60000 };
+    int64_t now = clock_monotonic_ms();
+
+    if (server->metrics)
+        expo_add(&server->metrics->cut, 1, why);
+    if (server->cut_told_ms && now - server->cut_told_ms < QUIET_MS)
+        return;
+    server->cut_told_ms = now;
+    log_warn("connections_cut", NULL,
+             "the oldest idle connections are cut: clients hold all places, or all memory for "
+             "requests",
+             LOG_STR("short", why), LOG_INT("connections", server->open_count),
+             LOG_INT("bytes", server->held));
 }

@@ -44,6 +44,8 @@ void server_request_set_state(struct http_conn_request *r, enum request_state st
 {
     assert(r->state < state);
     r->state = state;
+    if (state == REQUEST_REPLIED && r->conn->state == CONN_BUSY)
+        server_places_move(r->conn, CONN_SENDING);
 }
 
 /*
@@ -102,6 +104,7 @@ struct http_conn_request *server_request_new(struct http_server *server, h2o_req
     r->body_len = req->entity.len;
     TAILQ_INSERT_TAIL(&server->requests, r, link);
     r->conn->request = r;
+    server_places_move(r->conn, CONN_BUSY);
     detach_from_input(r);
     return r;
 }
@@ -114,9 +117,11 @@ static void on_ahead(h2o_socket_t *sock, const char *err)
         h2o_socket_read_stop(sock);
         if (conn->request && !conn->read_shut)
             server_request_abort(conn->request);
-    } else if (sock->input->size > conn->input_start + MAX_AHEAD) {
-        h2o_socket_read_stop(sock);
+        return;
     }
+    if (sock->input->size > conn->input_start + MAX_AHEAD)
+        h2o_socket_read_stop(sock);
+    (void)server_places_count(conn);
 }
 
 void server_request_watch(struct http_conn_request *r)

@@ -96,6 +96,22 @@ static void reply_wrong_method(struct http_conn_request *r, const char *allowed)
     http_reply_error(r, 405, arena_printf(r->arena, "this path takes %s", allowed));
 }
 
+/* What is kept for probes is not for others. */
+static bool is_turned_away(struct http_conn_request *r)
+{
+    const char *why = NULL;
+
+    if (r->server->busy_count > r->server->max_busy)
+        why = "too many requests are being answered";
+    else if (!server_places_count(r->conn))
+        why = "the requests that are being answered hold all memory there is for them";
+    if (!why)
+        return false;
+    http_reply_header(r, "Retry-After", "1");
+    http_reply_error(r, 503, why);
+    return true;
+}
+
 void server_route(struct http_conn_request *r)
 {
     const char *allowed = NULL;
@@ -105,7 +121,7 @@ void server_route(struct http_conn_request *r)
         http_reply_error(r, 400, "the path must start with / and its escapes must be whole");
         return;
     }
-    if (try_builtin(r))
+    if (try_builtin(r) || is_turned_away(r))
         return;
     for (const struct http_route *route = r->server->options.routes; route && route->path;
          route++) {

@@ -67,31 +67,6 @@ static void test_drain_deadline(void **state)
     close(stream);
 }
 
-static void test_connections_are_capped(void **state)
-{
-    struct fixture f;
-    int fds[3];
-    char text[3][1024] = {"", "", ""};
-
-    (void)state;
-    fixture_start(&f, routes, (struct http_server_options){.max_connections = 2});
-    for (int i = 0; i < 3; i++) {
-        fds[i] = raw_connect(&f);
-        raw_send(fds[i], "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
-    }
-    raw_read(&f, fds[0], text[0], sizeof(text[0]), "\r\n\r\n");
-    raw_read(&f, fds[1], text[1], sizeof(text[1]), "\r\n\r\n");
-    for (int i = 0; i < 20; i++)
-        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
-    assert_int_equal(recv(fds[2], text[2], 1, MSG_DONTWAIT), -1);
-    assert_int_equal(errno, EAGAIN);
-    close(fds[0]);
-    raw_read(&f, fds[2], text[2], sizeof(text[2]), "\r\n\r\n");
-    close(fds[1]);
-    close(fds[2]);
-    fixture_end(&f);
-}
-
 static void test_idle_connections_time_out(void **state)
 {
     struct fixture f;
@@ -153,7 +128,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graceful_drain),
         cmocka_unit_test(test_drain_deadline),
-        cmocka_unit_test(test_connections_are_capped),
         cmocka_unit_test(test_idle_connections_time_out),
         cmocka_unit_test(test_stalled_reader_is_given_up),
     };

@@ -100,6 +100,7 @@ static enum err make(const struct http_server_options *options, SSL_CTX **out, s
         return err_set(ei, ERR_INVALID, "TLS cannot be set up");
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* idle connections hold 34 KiB less */
     SSL_CTX_set_session_id_context(ctx, context, sizeof(context) - 1);
     SSL_CTX_set_alpn_select_cb(ctx, select_protocol, NULL);
     SSL_CTX_set_info_callback(ctx, on_handshake);

@@ -1,0 +1,42 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "base/process.h"
+
+static void test_files(void **state)
+{
+    struct rlimit files;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max / 2;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_int_equal(process_raise_files(), files.rlim_max);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_int_equal(files.rlim_cur, files.rlim_max);
+    assert_int_equal(process_raise_files(), files.rlim_max);
+}
+
+static void test_hide(void **state)
+{
+    (void)state;
+    assert_int_equal(prctl(PR_GET_DUMPABLE), 1);
+    process_hide();
+    assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_hide),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

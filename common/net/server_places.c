@@ -1,0 +1,244 @@
+/*
+ * Who gives way when connections or memory run short.
+ *
+ * Whoever reaches the port can open connections and say nothing, or begin requests and never end
+ * them. Nothing tells them from slow clients, so there is one rule: the oldest gives way, first of
+ * those that have sent no whole request, then of those that do not take their answer. A request
+ * that is being answered never gives way, but there are fewer places for these than in all: the
+ * rest is for probes, which are answered from any place.
+ *
+ * What a client has sent is known only when it has passed by: our callback stands before h2o's on
+ * the socket. h2o sets its own when a request is over, or when it has written "100 Continue"; such
+ * a connection is bare, and gets ours before the loop waits again.
+ */
+#define _GNU_SOURCE /* memmem() */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/arena.h"
+#include "net/server_internal.h"
+
+enum {
+    PROBE_PLACES = 32,
+    PROBE_SHARE = 4, /* of few places one in four */
+    MAX_HEADERS = 16 * 1024,
+    UNREAD_TURNS = 2 /* of the loop, until what a client has brought along was surely read */
+};
+
+static void on_read(h2o_socket_t *sock, const char *err);
+
+static void set_bare(struct server_conn *conn, bool bare)
+{
+    if (conn->is_bare == bare)
+        return;
+    conn->is_bare = bare;
+    if (bare)
+        TAILQ_INSERT_TAIL(&conn->server->bares, conn, bare);
+    else
+        TAILQ_REMOVE(&conn->server->bares, conn, bare);
+}
+
+/* While h2o writes, it may set its callback when that is done. */
+static void stand_before(struct server_conn *conn)
+{
+    h2o_socket_t *sock = conn->sock;
+
+    if (sock->_cb.read && sock->_cb.read != on_read) {
+        conn->read_cb = sock->_cb.read;
+        sock->_cb.read = on_read;
+    }
+    set_bare(conn, !sock->_cb.read || h2o_socket_is_writing(sock));
+}
+
+void server_places_move(struct server_conn *conn, enum conn_state state)
+{
+    struct http_server *server = conn->server;
+
+    if (conn->state == state)
+        return;
+    if (conn->state == CONN_READING)
+        TAILQ_REMOVE(&server->readers, conn, turn);
+    else if (conn->state == CONN_SENDING)
+        TAILQ_REMOVE(&server->senders, conn, turn);
+    else if (conn->state == CONN_BUSY)
+        server->busy_count--;
+    conn->state = state;
+    conn->headers_seen = false;
+    if (state == CONN_READING)
+        TAILQ_INSERT_TAIL(&server->readers, conn, turn);
+    else if (state == CONN_SENDING)
+        TAILQ_INSERT_TAIL(&server->senders, conn, turn);
+    else if (state == CONN_BUSY)
+        server->busy_count++;
+    set_bare(conn, state == CONN_READING);
+}
+
+/* The socket's close callback, or the loop's next turn, does the rest. */
+static void give_way(struct server_conn *conn, const char *why)
+{
+    h2o_socket_t *sock = conn->sock;
+    h2o_socket_cb read_cb = sock->_cb.read == on_read ? conn->read_cb : sock->_cb.read;
+
+    server_metrics_cut(conn->server, why);
+    if (conn->state == CONN_READING && read_cb && !h2o_socket_is_writing(sock)) {
+        read_cb(sock, "the connection gave way to others");
+        return;
+    }
+    struct http_conn_request *request = conn->request;
+    server_places_move(conn, CONN_LEAVING);
+    if (request)
+        server_request_abort(request);
+    else
+        shutdown(h2o_socket_get_fd(sock), SHUT_RDWR);
+}
+
+/* The oldest of a list that holds at least so much. */
+static struct server_conn *oldest(struct server_conns *conns, size_t least,
+                                  const struct server_conn *but)
+{
+    struct server_conn *conn;
+
+    TAILQ_FOREACH(conn, conns, turn)
+    {
+        if (conn != but && conn->held >= least)
+            return conn;
+    }
+    return NULL;
+}
+
+static void on_again(void *arg)
+{
+    struct http_server *server = arg;
+
+    server->again = NULL; /* the loop has turned, which was the purpose */
+}
+
+/* A crowd that comes at once must not displace itself unread: the next one waits for a turn. */
+bool server_places_take(struct http_server *server)
+{
+    if (server->open_count < server->max_connections)
+        return true;
+    struct server_conn *conn = oldest(&server->readers, 0, NULL);
+    bool unread = conn && server->turns - conn->entered < UNREAD_TURNS;
+    if (!conn)
+        conn = oldest(&server->senders, 0, NULL);
+    if (unread && !server->again)
+        server->again = timer_start(server->loop, 0, 0, on_again, server);
+    else if (conn && !unread)
+        give_way(conn, "places");
+    return server->open_count < server->max_connections;
+}
+
+void server_places_enter(struct server_conn *conn)
+{
+    conn->server->open_count++;
+    conn->entered = conn->server->turns;
+    server_places_move(conn, CONN_READING);
+    stand_before(conn);
+}
+
+void server_places_leave(struct server_conn *conn)
+{
+    server_places_move(conn, CONN_LEAVING);
+    conn->server->open_count--;
+    conn->server->held -= conn->held;
+    conn->held = 0;
+}
+
+/* h2o frees a buffer when all of it is used, and does not shrink it before. */
+static size_t held_by(const struct server_conn *conn)
+{
+    const h2o_buffer_t *input = conn->sock->input;
+    const struct http_conn_request *r = conn->request;
+
+    return (input->bytes ? input->capacity : 0) + (r ? r->body_len + r->reply_len : 0);
+}
+
+bool server_places_count(struct server_conn *conn)
+{
+    struct http_server *server = conn->server;
+    size_t held = conn->sock ? held_by(conn) : 0;
+
+    server->held += held - conn->held;
+    conn->held = held;
+    while (server->held > server->max_held) {
+        struct server_conn *other = oldest(&server->readers, 1, conn);
+        if (!other)
+            other = oldest(&server->senders, 1, conn);
+        if (!other)
+            return false;
+        give_way(other, "memory");
+    }
+    return true;
+}
+
+/* h2o takes 400 KiB of them, and looks through all at each read. Looked at once, when there might
+ * be too many. */
+static bool headers_are_endless(struct server_conn *conn)
+{
+    const h2o_buffer_t *input = conn->sock->input;
+
+    if (conn->headers_seen || input->size <= MAX_HEADERS)
+        return false;
+    conn->headers_seen = true;
+    return !memmem(input->bytes, MAX_HEADERS, "\r\n\r\n", 4) &&
+           !memmem(input->bytes, MAX_HEADERS, "\n\n", 2);
+}
+
+static void look(struct server_conn *conn)
+{
+    if (!conn->sock || conn->state != CONN_READING)
+        return;
+    stand_before(conn);
+    if (!server_places_count(conn) || headers_are_endless(conn))
+        give_way(conn, "memory");
+}
+
+static void on_read(h2o_socket_t *sock, const char *err)
+{
+    struct server_conn *conn = sock->on_close.data; /* outlives the socket */
+
+    conn->read_cb(sock, err);
+    look(conn);
+}
+
+/* Before the loop waits. */
+static void on_prepare(uv_prepare_t *prepare)
+{
+    struct http_server *server = prepare->data;
+    struct server_conn *conn, *next;
+
+    for (conn = TAILQ_FIRST(&server->bares); conn; conn = next) {
+        next = TAILQ_NEXT(conn, bare); /* may give way; its memory stays until the turn is over */
+        look(conn);
+    }
+    server->turns++;
+    if (server->accept_waiting)
+        server_accept_next(server);
+}
+
+void server_places_start(struct http_server *server)
+{
+    int kept = server->max_connections / PROBE_SHARE;
+
+    TAILQ_INIT(&server->readers);
+    TAILQ_INIT(&server->senders);
+    TAILQ_INIT(&server->bares);
+    server->max_busy = server->max_connections - (kept < PROBE_PLACES ? kept : PROBE_PLACES);
+    server->prepare = heap_alloc(sizeof(*server->prepare));
+    server->prepare->data = server;
+    uv_prepare_init(loop_uv(server->loop), server->prepare);
+    uv_prepare_start(server->prepare, on_prepare);
+    uv_unref((uv_handle_t *)server->prepare);
+}
+
+static void on_prepare_closed(uv_handle_t *prepare)
+{
+    free(prepare);
+}
+
+void server_places_stop(struct http_server *server)
+{
+    uv_close((uv_handle_t *)server->prepare, on_prepare_closed);
+}
