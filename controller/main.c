@@ -404,10 +404,12 @@ static int fail(const struct errinfo *ei)
  */
 static struct http_client *new_outside(struct loop *loop)
 {
-    enum { ELSE = 256, LEAST = 64, MOST = 4096 };
+    enum { ELSE = 256, LEAST = 64, MOST = 4096, MAX_HELD = 32 * 1024 * 1024 };
     long files = process_raise_files();
-    struct http_client_options options = {
-        .max_per_host = -1, .max_total = -1, .user_agent = "flagger-controller"};
+    struct http_client_options options = {.max_per_host = -1,
+                                          .max_total = -1,
+                                          .max_held = MAX_HELD,
+                                          .user_agent = "flagger-controller"};
 
     options.max_calls = MOST;
     if (files < MOST + ELSE)

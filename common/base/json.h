@@ -17,11 +17,20 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { JSON_MAX_DEPTH = 64, JSON_MAX_BYTES = 16 * 1024 * 1024 };
+/* JSON_MAX_BYTES is for the API of Kubernetes. Whoever reads answers of strangers gives a limit
+ * that fits what is needed of them. */
+enum {
+    JSON_MAX_DEPTH = 64,
+    JSON_MAX_BYTES = 16 * 1024 * 1024,
+    JSON_TREE_SHARE = 32, /* bytes of tree for a byte of text; what people write takes 16 to 24 */
+    JSON_LEAST_TREE = 64 * 1024,
+};
 
 /*
  * RFC 8259 and nothing more: one value, no trailing bytes, comments, single quotes or NaN, valid
- * UTF-8, no duplicate keys, no NUL in a key, at most JSON_MAX_DEPTH deep and max bytes long.
+ * UTF-8, no duplicate keys, no NUL in a key, at most JSON_MAX_DEPTH deep and max bytes long. The
+ * tree takes at most max * JSON_TREE_SHARE bytes of memory, or JSON_LEAST_TREE if that is more: a
+ * text of nothing but "{}," takes 264 times its own length.
  * ERR_INVALID names line and column. A number with a fraction or exponent, or beyond 64 bits, keeps
  * its text when written again. *out is NULL for null.
  */

@@ -20,9 +20,24 @@ struct parser {
     const char *at;
     const char *end;
     int depth;
-    struct buf scratch; /* strings with escapes */
+    size_t tree, max_tree; /* bytes of memory */
+    struct buf scratch;    /* strings with escapes */
     struct errinfo *ei;
     enum err err;
+};
+
+/*
+ * What json-c allocates, with malloc()'s own bytes: an object has a table of sixteen entries from
+ * the start, an array 32 places; a table grows twofold when it is two thirds full.
+ */
+enum {
+    OBJECT_BYTES = 816,
+    OBJECT_MEMBERS = 10,
+    MEMBER_BYTES = 120,
+    KEY_BYTES = 24,
+    ARRAY_BYTES = 400,
+    ELEMENT_BYTES = 16,
+    SCALAR_BYTES = 64
 };
 
 static enum err parse_value(struct parser *p, struct json_object **out);
@@ -55,6 +70,20 @@ static enum err expected(struct parser *p, const char *what)
     }
     fail(p, p->at, text);
     return p->err;
+}
+
+/* False: the tree has become too large. */
+static bool spend(struct parser *p, size_t bytes)
+{
+    char text[96];
+
+    p->tree += bytes;
+    if (p->tree <= p->max_tree)
+        return true;
+    snprintf(text, sizeof(text), "the value takes more than the limit of %zu bytes of memory",
+             p->max_tree);
+    fail(p, p->at, text);
+    return false;
 }
 
 static void skip_space(struct parser *p)
@@ -240,6 +269,8 @@ static enum err parse_number(struct parser *p, struct json_object **out)
     if (scan_number(p, &whole) != ERR_OK)
         return p->err;
     size_t len = (size_t)(p->at - start);
+    if (!spend(p, SCALAR_BYTES + len))
+        return p->err;
     int64_t integer;
     if (whole && to_int64(start, len, &integer)) {
         *out = json_object_new_int64(integer);
@@ -296,7 +327,7 @@ static enum err parse_array(struct parser *p, struct json_object *array)
         return ERR_OK;
     for (;;) {
         struct json_object *value = NULL;
-        if (parse_value(p, &value) != ERR_OK)
+        if (!spend(p, ELEMENT_BYTES) || parse_value(p, &value) != ERR_OK)
             return p->err;
         json_object_array_add(array, value);
         skip_space(p);
@@ -324,6 +355,9 @@ static char *parse_key(struct parser *p, struct json_object *obj)
         fail(p, where, "a key must not contain U+0000");
         return NULL;
     }
+    bool grows = json_object_object_length(obj) >= OBJECT_MEMBERS;
+    if (!spend(p, KEY_BYTES + len + (grows ? MEMBER_BYTES : 0)))
+        return NULL;
     char *key = memcpy(heap_alloc(len + 1), raw, len);
     if (json_object_object_get_ex(obj, key, NULL)) {
         char text[160];
@@ -379,19 +413,23 @@ static enum err parse_value(struct parser *p, struct json_object **out)
     size_t len = 0;
     switch (p->at < p->end ? *p->at : '\0') {
     case '{':
+        if (!spend(p, OBJECT_BYTES))
+            return p->err;
         *out = json_object_new_object();
         if (deeper(p) == ERR_OK)
             parse_object(p, *out);
         p->depth--;
         break;
     case '[':
+        if (!spend(p, ARRAY_BYTES))
+            return p->err;
         *out = json_object_new_array();
         if (deeper(p) == ERR_OK)
             parse_array(p, *out);
         p->depth--;
         break;
     case '"':
-        if (parse_string(p, &text, &len) == ERR_OK)
+        if (parse_string(p, &text, &len) == ERR_OK && spend(p, SCALAR_BYTES + len))
             *out = json_object_new_string_len(text, (int)len);
         break;
     case 't':
@@ -422,7 +460,14 @@ enum err json_parse(struct arena *arena, const char *text, size_t len, size_t ma
     if (len > max)
         return err_set(ei, ERR_INVALID, "%zu bytes of JSON are more than the limit of %zu", len,
                        max);
-    struct parser p = {.text = text, .at = text, .end = text + len, .ei = ei};
+    struct parser p = {
+        .text = text,
+        .at = text,
+        .end = text + len,
+        .max_tree =
+            max > JSON_LEAST_TREE / JSON_TREE_SHARE ? max * JSON_TREE_SHARE : JSON_LEAST_TREE,
+        .ei = ei,
+    };
     buf_init(&p.scratch, len + 4);
     skip_space(&p);
     if (parse_value(&p, out) == ERR_OK) {

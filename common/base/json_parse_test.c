@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -220,6 +221,108 @@ static void numbers_keep_their_value(void **state)
     arena_free(arena);
 }
 
+/* A list of `n` times the piece, with commas. */
+static char *list_of(const char *piece, size_t n)
+{
+    size_t len = strlen(piece);
+    char *text = malloc(n * (len + 1) + 3), *at = text;
+
+    *at++ = '[';
+    for (size_t i = 0; i < n; i++) {
+        memcpy(at, piece, len);
+        at += len;
+        *at++ = ',';
+    }
+    at[-1] = ']';
+    *at = '\0';
+    return text;
+}
+
+/* Bytes of the heap that are in use. */
+static long in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return (long)(info.uordblks + info.hblkhd);
+}
+
+/* Whatever it is made of, a tree takes no more memory than its share, and it is freed when it
+ * would. */
+static void test_trees_are_bounded(void **state)
+{
+    enum { MAX = 64 * 1024, TREE = MAX * JSON_TREE_SHARE };
+    static const char *const pieces[] = {"{}",       "[]",   "1",        "1.5",      "\"\"",
+                                         "\"abcd\"", "true", "{\"\":1}", "[[[[]]]]", "{\"a\":{}}",
+                                         "[1,2]",    "1e9",  "\"\\n\""};
+    struct errinfo ei;
+
+    (void)state;
+    if (in_use() == 0)
+        skip(); /* a sanitizer's heap does not count */
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        struct arena *arena = arena_new();
+        struct json_object *tree;
+        char *text = list_of(pieces[i], MAX / (strlen(pieces[i]) + 1) - 1);
+        long before = in_use();
+        enum err err = json_parse(arena, text, strlen(text), MAX, &tree, &ei);
+        long taken = in_use() - before;
+        if (taken > TREE + TREE / 8)
+            fail_msg("%s: %ld bytes", pieces[i], taken);
+        if (err != ERR_OK) {
+            assert_non_null(
+                strstr(ei.text, "the value takes more than the limit of 2097152 bytes"));
+            assert_true(taken < 8 * 1024);
+        }
+        free(text);
+        arena_free(arena);
+    }
+}
+
+static void test_objects_with_many_members(void **state)
+{
+    enum { MAX = 64 * 1024 };
+    struct arena *arena = arena_new();
+    struct buf text;
+    struct json_object *tree;
+    struct errinfo ei;
+
+    (void)state;
+    buf_init(&text, MAX);
+    buf_puts(&text, "{");
+    for (int i = 0; i < 5000; i++)
+        buf_printf(&text, "%s\"%x\":0", i ? "," : "", (unsigned)i);
+    buf_puts(&text, "}");
+    assert_false(text.truncated);
+    long before = in_use();
+    (void)!json_parse(arena, text.data, text.len, MAX, &tree, &ei);
+    assert_true(in_use() - before <= MAX * JSON_TREE_SHARE * 9 / 8);
+    buf_fini(&text);
+    arena_free(arena);
+}
+
+/* What people write fits: a Deployment of some size, within a limit of its own length. */
+static void test_usual_trees_fit(void **state)
+{
+    static const char container[] =
+        "{\"name\":\"podinfod\",\"image\":\"ghcr.io/stefanprodan/"
+        "podinfo:6.0.0\",\"ports\":[{\"name\":"
+        "\"http\",\"containerPort\":9898,\"protocol\":\"TCP\"}],\"command\":[\"./"
+        "podinfo\",\"--port="
+        "9898\",\"--level=info\"],\"env\":[{\"name\":\"PODINFO_UI_COLOR\",\"value\":\"#34577c\"}],"
+        "\"resources\":{\"limits\":{\"cpu\":\"2\",\"memory\":\"512Mi\"},\"requests\":{\"cpu\":"
+        "\"100m\","
+        "\"memory\":\"64Mi\"}}}";
+    struct arena *arena = arena_new();
+    struct json_object *tree;
+    struct errinfo ei = {0};
+    char *text = list_of(container, 1000);
+
+    (void)state;
+    if (json_parse(arena, text, strlen(text), strlen(text), &tree, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    free(text);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +333,9 @@ int main(void)
         cmocka_unit_test(million_brackets),
         cmocka_unit_test(damaged_text_does_no_harm),
         cmocka_unit_test(numbers_keep_their_value),
+        cmocka_unit_test(test_trees_are_bounded),
+        cmocka_unit_test(test_objects_with_many_members),
+        cmocka_unit_test(test_usual_trees_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

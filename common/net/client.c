@@ -66,9 +66,9 @@ struct http_client {
     struct timer *kick;
     char *user_agent;
     size_t active;
-    size_t held;   /* bytes of answers */
-    int turns;     /* calls but streams that curl has */
-    int max_calls; /* 0: no limit */
+    size_t held, max_held; /* bytes of answers */
+    int turns;             /* calls but streams that curl has */
+    int max_calls;         /* 0: no limit */
     int depth; /* http_client_free() inside a callback takes effect when the callback has returned
                 */
     bool freeing;
@@ -178,7 +178,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
         call_end(call, ERR_CANCELLED, "ended by the receiver");
         return CURL_WRITEFUNC_ERROR;
     }
-    if (call->client->held + len > HTTP_MAX_HELD) {
+    if (call->client->held + len > call->client->max_held) {
         call_end(call, ERR_RETRY, "too many long answers come at once");
         return CURL_WRITEFUNC_ERROR;
     }
@@ -455,6 +455,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     *client = (struct http_client){
         .loop = loop,
         .max_calls = options->max_calls,
+        .max_held = options->max_held ? options->max_held : HTTP_MAX_HELD,
         .user_agent =
             heap_strdup(options->user_agent ? options->user_agent : "flagger-c/" FLAGGER_VERSION),
     };

@@ -39,7 +39,8 @@ struct http_tls {
     bool insecure;           /* no verification */
 };
 
-/* The longest answer, and the most that the answers of one client hold at once. */
+/* Without limits of their own: the longest answer, and the most that the answers of one client hold
+ * at once. */
 enum { HTTP_MAX_BODY = 4 * 1024 * 1024, HTTP_MAX_HELD = 256 * 1024 * 1024 };
 
 struct http_request {
@@ -91,6 +92,7 @@ struct http_client_options {
      * connection spends the time-out on it.
      */
     int max_calls;
+    size_t max_held; /* bytes of answers at once; 0: HTTP_MAX_HELD. More end with ERR_RETRY */
     const char *user_agent;
 };
 

@@ -327,13 +327,14 @@ static bool selects(struct json_object *selector, struct json_object *template)
  * use. */
 static struct json_object *applied_selector(struct tick *tick, struct json_object *live)
 {
+    enum { ANNOTATION_MAX = 256 * 1024 }; /* of Kubernetes, for all of an object */
     const char *text = json_str_at(live, "metadata", "annotations",
                                    "kubectl.kubernetes.io/last-applied-configuration", NULL);
     struct json_object *applied;
     struct errinfo ei;
 
     if (!text ||
-        json_parse(tick->arena, text, strlen(text), JSON_MAX_BYTES, &applied, &ei) != ERR_OK)
+        json_parse(tick->arena, text, strlen(text), ANNOTATION_MAX, &applied, &ei) != ERR_OK)
         return NULL;
     return json_at(applied, "spec", "selector", NULL);
 }

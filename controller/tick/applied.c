@@ -97,7 +97,8 @@ struct json_object *applied_of(struct arena *arena, struct json_object *live)
     struct json_object *noted, *applied = edit_object(arena);
     struct errinfo ei;
 
-    if (!text || json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &noted, &ei) != ERR_OK ||
+    enum { ANNOTATION_MAX = 256 * 1024 }; /* of Kubernetes, for all of an object */
+    if (!text || json_parse(arena, text, strlen(text), ANNOTATION_MAX, &noted, &ei) != ERR_OK ||
         !is_object(noted))
         return NULL;
     keep_objects(noted, applied, apart, sizeof(apart) / sizeof(apart[0]));

@@ -6,7 +6,9 @@
 #include "base/base64.h"
 #include "metric/backend.h"
 
-enum { TIMEOUT_MS = 5000, MAX_HEADERS = 64, SAID_MAX = 300 };
+/* One number is wanted; of several series the last one counts, and a thousand of them are shorter
+ * than this. */
+enum { TIMEOUT_MS = 5000, MAX_HEADERS = 64, SAID_MAX = 300, MAX_ANSWER = 256 * 1024 };
 
 /* A key of the Secret as text; NULL when it has none. */
 static const char *secret_text(struct arena *arena, struct json_object *secret, const char *key)
@@ -99,6 +101,7 @@ static enum err query_request(struct arena *arena, const struct metric_question 
         .url = arena_printf(arena, "%.*s/api/v1/query?query=%s", (int)len, address,
                             url_encode_form(arena, one_line(arena, query))),
         .timeout_ms = TIMEOUT_MS,
+        .max_body = MAX_ANSWER,
     };
     if (json_bool_at(question->spec, false, "insecureSkipVerify", NULL))
         out->tls = &insecure;
@@ -141,20 +144,11 @@ static struct metric_answer read_sample(struct arena *arena, struct json_object 
     return (struct metric_answer){.outcome = METRIC_VALUE, .value = value};
 }
 
-static struct metric_answer prometheus_answer(struct arena *arena,
-                                              const struct metric_question *question,
-                                              const struct http_result *result)
+static struct metric_answer read_reply(struct arena *arena, struct json_object *reply)
 {
-    struct json_object *reply;
-    struct errinfo ei;
-
-    (void)question;
-    if (result->status >= 400)
-        return failure(arena_printf(arena, "error response: %.*s", SAID_MAX, result->body));
-    if (json_parse(arena, result->body, result->body_len, HTTP_MAX_BODY, &reply, &ei) != ERR_OK)
-        return failure(arena_printf(arena, "prometheus sent no JSON: %s", ei.text));
     const char *type = json_str_at(reply, "data", "resultType", NULL);
     struct json_object *list = json_at(reply, "data", "result", NULL);
+
     if (type && strcmp(type, "scalar") == 0)
         return read_sample(arena, list);
     /* As Flagger: of several series the last one counts. */
@@ -164,6 +158,26 @@ static struct metric_answer prometheus_answer(struct arena *arena,
     if (json_at(series, "values", NULL))
         return failure("query returned multiple values");
     return read_sample(arena, json_at(series, "value", NULL));
+}
+
+static struct metric_answer prometheus_answer(struct arena *arena,
+                                              const struct metric_question *question,
+                                              const struct http_result *result)
+{
+    struct arena *own = arena_new(); /* the tree goes at once, the arena given lives for the tick */
+    struct metric_answer answer;
+    struct json_object *reply;
+    struct errinfo ei;
+
+    (void)question;
+    if (result->status >= 400)
+        answer = failure(arena_printf(arena, "error response: %.*s", SAID_MAX, result->body));
+    else if (json_parse(own, result->body, result->body_len, MAX_ANSWER, &reply, &ei) != ERR_OK)
+        answer = failure(arena_printf(arena, "prometheus sent no JSON: %s", ei.text));
+    else
+        answer = read_reply(arena, reply);
+    arena_free(own);
+    return answer;
 }
 
 const struct metric_backend metric_backend_prometheus = {

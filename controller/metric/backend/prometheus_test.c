@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include "metric/backend.h"
 #include "tick/fixture_test.h"
 
@@ -128,6 +130,54 @@ static void test_answer(void **state)
     arena_free(arena);
 }
 
+static long in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return (long)(info.uordblks + info.hblkhd);
+}
+
+/* Nothing of an answer stays but the number; one that would take much memory is refused. */
+static void test_memory(void **state)
+{
+    enum { MAX = 256 * 1024 };
+    static const struct {
+        const char *begin, *piece, *end;
+        enum metric_outcome outcome;
+    } cases[] = {
+        {"{\"data\":{\"result\":[",
+         "{\"metric\":{\"pod\":\"podinfo-primary-6f7d9c5b4-xxxxx\"},"
+         "\"value\":[1700000000.123,\"0.25\"]},",
+         "{\"value\":[1,\"5\"]}]}}", METRIC_VALUE},
+        {"{\"data\":{\"result\":[", "{},", "{\"value\":[1,\"5\"]}]}}", METRIC_ERROR},
+        {"[", "[],", "1]", METRIC_ERROR},
+    };
+    const struct metric_question question = {.address = "http://p", .query = "up"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct buf body;
+        struct http_request request;
+        struct errinfo ei;
+        assert_int_equal(prometheus()->request(arena, &question, 0, &request, &ei), ERR_OK);
+        assert_int_equal(request.max_body, MAX);
+        buf_init(&body, MAX);
+        buf_puts(&body, cases[i].begin);
+        while (body.len + strlen(cases[i].piece) + strlen(cases[i].end) < MAX)
+            buf_puts(&body, cases[i].piece);
+        buf_puts(&body, cases[i].end);
+        const struct http_result result = {.status = 200, .body = body.data, .body_len = body.len};
+        long before = in_use();
+        struct metric_answer answer = prometheus()->answer(arena, &question, &result);
+        assert_int_equal(answer.outcome, cases[i].outcome);
+        assert_true(answer.outcome == METRIC_ERROR ? strstr(answer.text, "memory") != NULL
+                                                   : answer.value == 5);
+        assert_true(in_use() - before < 16 * 1024);
+        buf_fini(&body);
+        arena_free(arena);
+    }
+}
+
 static void test_probe(void **state)
 {
     struct arena *arena = arena_new();
@@ -147,9 +197,8 @@ static void test_probe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request),
-        cmocka_unit_test(test_credentials_and_headers),
-        cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_request), cmocka_unit_test(test_credentials_and_headers),
+        cmocka_unit_test(test_answer),  cmocka_unit_test(test_memory),
         cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
