@@ -381,6 +381,8 @@ static int run(struct tester *tester)
     enum err err = read_options(tester, &options, &info);
     if (err == ERR_OK) {
         struct loop *loop = loop_new(30000);
+        child_adopt_orphans(loop);
+        child_prepare();
         struct http_client_options client = {.user_agent = "flagger-loadtester"};
         api->loop = loop;
         options.client = tester->client = http_client_new(loop, &client);
@@ -410,7 +412,6 @@ int main(int argc, char **argv)
      * them. Those we start are readable again. */
     process_hide();
     process_raise_files();
-    child_adopt_orphans();
     struct tester tester = {.arena = arena_new()};
     option_parse(&program, tester.arena, argc, argv);
     log_set_level(opt.log_level);

@@ -388,8 +388,8 @@ static void ten_thousand_requests_leave_nothing(void **state)
     assert_true(started >= DISTINCT && started <= 10 * DISTINCT);
     assert_in_range(json_len(list_of(f, runner)), DISTINCT, RUNNER_KEPT);
     runner_free(runner);
-    /* Two for the loop's own use at the first child. */
-    assert_in_range(open_files(), before, before + 2);
+    /* A supervisor takes a moment to go. Two are for all children together. */
+    RUN_UNTIL(f, open_files() <= before + 2);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -1,10 +1,9 @@
-#define _GNU_SOURCE /* pipe2, closefrom */
+#define _GNU_SOURCE /* pipe2 */
 #include "net/child.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/child_limits.h"
+#include "net/child_live.h"
+#include "net/child_nursery.h"
+#include "net/child_order.h"
 #include "net/child_supervisor.h"
-#include "net/child_tree.h"
+#include "net/child_watch.h"
 
 enum {
     GRACE_MS = 5000,
@@ -29,18 +30,20 @@ enum {
     PATIENCE_MS = 12000, /* beyond the grace period; the supervisor itself gives up after ten s */
     MAX_OUTPUT = 64 * 1024,
     READ_SIZE = 64 * 1024,
-    STDIO_COUNT = 4
+    RETRY_MS = 5,       /* before a supervisor is asked for again */
+    REAP_MS = 1,        /* a process that has closed its socket ends at once */
+    LOOKS_PER_LIMIT = 8 /* a supervisor looks at its processes when a part of the limit was made */
 };
 
 /*
  * Three things end in any order: the supervisor, what it says, and the output. done follows when
- * all have, and the memory goes when libuv has closed the last handle.
+ * the output has ended and the supervisor has said how the command ended, or is gone; the memory
+ * goes when the supervisor has, and libuv has closed the last handle.
  */
 struct child {
-    struct child *next_live, *prev_live;
+    struct child_live live;
     struct child_result result;
     struct errinfo info;
-    uv_process_t process;
     uv_pipe_t socket;
     uv_pipe_t output_pipe;
     struct loop *loop;
@@ -52,6 +55,8 @@ struct child {
     struct timer *cut_off;
     struct timer *sweep; /* its supervisor was killed */
     struct timer *wake;  /* once it is to end */
+    struct timer *again; /* hands over, or waits for the supervisor */
+    int handed[3];       /* what the supervisor gets: socket, stdout, stderr; -1: it has them */
     int64_t patience_ends_ms, sweep_ends_ms;
     child_done_fn done;
     void (*on_output)(void *arg, const char *data, size_t len);
@@ -62,53 +67,43 @@ struct child {
     size_t msg_len;
     int pid;
     int open_handles;
-    bool has_process; /* libuv knows the process handle */
-    bool knows_end;   /* the supervisor has said how it ended */
-    bool waiting_process, waiting_socket, waiting_output, swept;
-    char read_buf[READ_SIZE];
+    bool knows_end; /* the supervisor has said how it ended */
+    bool waiting_process, waiting_socket, waiting_output, swept, finished;
 };
 
-/* Those whose supervisor runs. */
-static struct child *live;
 static bool adopting;
+static uv_signal_t ended_children;
 
-void child_adopt_orphans(void)
+/* All that ends is waited for: orphans of strangers too, which come to the first process of a
+ * container. What became of our own their supervisors say. */
+static void on_children_ended(uv_signal_t *handle, int signum)
+{
+    pid_t pid;
+
+    (void)handle;
+    (void)signum;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        child_live_ended(pid);
+        child_nursery_gone(pid);
+    }
+}
+
+void child_adopt_orphans(struct loop *loop)
 {
     adopting = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+    uv_signal_init(loop_uv(loop), &ended_children);
+    uv_signal_start(&ended_children, on_children_ended, SIGCHLD);
+    uv_unref((uv_handle_t *)&ended_children);
 }
 
-static void live_add(struct child *child)
+void child_prepare(void)
 {
-    child->next_live = live;
-    if (live)
-        live->prev_live = child;
-    live = child;
+    (void)child_nursery_prepare();
 }
 
-static void live_remove(struct child *child)
+bool child_can_watch(void)
 {
-    if (child->prev_live)
-        child->prev_live->next_live = child->next_live;
-    else if (live == child)
-        live = child->next_live;
-    if (child->next_live)
-        child->next_live->prev_live = child->prev_live;
-    child->next_live = child->prev_live = NULL;
-}
-
-static int kill_orphans(void)
-{
-    size_t n = 0;
-
-    for (const struct child *child = live; child; child = child->next_live)
-        n++;
-    pid_t *keep = heap_array(n + 1, sizeof(*keep));
-    n = 0;
-    for (const struct child *child = live; child; child = child->next_live)
-        keep[n++] = child->process.pid;
-    int alive = child_tree_kill(keep, n);
-    free(keep);
-    return alive;
+    return child_watch_possible();
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -127,10 +122,23 @@ static void close_handles(struct child *child)
     child->open_handles = 2;
     uv_close((uv_handle_t *)&child->socket, on_handle_closed);
     uv_close((uv_handle_t *)&child->output_pipe, on_handle_closed);
-    if (child->has_process) {
-        child->open_handles++;
-        uv_close((uv_handle_t *)&child->process, on_handle_closed);
-    }
+}
+
+/* A supervisor takes a moment to end after it has said all: nobody has to wait for that but us. */
+static void close_when_gone(struct child *child)
+{
+    if (child->finished && !child->waiting_process && child->open_handles == 0)
+        close_handles(child);
+}
+
+static void close_handed(struct child *child)
+{
+    if (child->handed[2] > STDERR_FILENO && child->handed[2] != child->handed[1])
+        close(child->handed[2]);
+    for (int i = 0; i < 2; i++)
+        if (child->handed[i] > STDERR_FILENO)
+            close(child->handed[i]);
+    child->handed[0] = child->handed[1] = child->handed[2] = -1;
 }
 
 static void finish(struct child *child)
@@ -141,7 +149,14 @@ static void finish(struct child *child)
     timer_stop(child->cut_off);
     timer_stop(child->wake);
     timer_stop(child->sweep);
-    if (!child->knows_end) {
+    if (child->handed[0] >= 0) { /* else it waits for the supervisor, and goes on */
+        timer_stop(child->again);
+        child->again = NULL;
+    }
+    close_handed(child);
+    if (!child->knows_end && child->pid == 0 && (result->stopped || result->timed_out)) {
+        result->signal = SIGTERM; /* before it could begin */
+    } else if (!child->knows_end) {
         /* Somebody killed the supervisor; the kernel has killed the command with it. */
         result->err =
             err_set(&child->info, ERR_RETRY, "\"%s\": its supervisor was killed", child->name);
@@ -154,7 +169,8 @@ static void finish(struct child *child)
     result->output_total = child->output_total;
     result->elapsed_ms = clock_monotonic_ms() - child->started_ms;
     child->done(child->arg, result);
-    close_handles(child);
+    child->finished = true;
+    close_when_gone(child);
 }
 
 static void on_cut_off(void *arg)
@@ -173,9 +189,9 @@ static void on_sweep(void *arg)
 {
     struct child *child = arg;
 
-    if (kill_orphans() > 0 && clock_monotonic_ms() < child->sweep_ends_ms)
+    if (child_live_kill_orphans() > 0 && clock_monotonic_ms() < child->sweep_ends_ms)
         return;
-    (void)kill_orphans(); /* the last of them are zombies now */
+    (void)child_live_kill_orphans(); /* the last of them are zombies now */
     timer_stop(child->sweep);
     child->sweep = NULL;
     child->swept = true;
@@ -184,7 +200,7 @@ static void on_sweep(void *arg)
 
 static void finish_if_over(struct child *child)
 {
-    if (child->waiting_process || child->waiting_socket)
+    if (child->finished || (!child->knows_end && child->waiting_process))
         return;
     if (!child->knows_end && adopting && !child->swept) {
         if (!child->sweep) {
@@ -200,23 +216,31 @@ static void finish_if_over(struct child *child)
         child->cut_off = timer_start(child->loop, child->grace_ms, 0, on_cut_off, child);
 }
 
-static void on_process_exit(uv_process_t *process, int64_t status, int signum)
+/* Waits for a supervisor whose socket has ended, and so the process itself. */
+static void reap(void *arg)
 {
-    struct child *child = process->data;
+    struct child *child = arg;
+    pid_t pid = child->live.supervisor;
 
-    (void)status;
-    (void)signum;
+    timer_stop(child->again);
+    child->again = NULL;
+    if (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
+        child->again = timer_start(child->loop, REAP_MS, 0, reap, child);
+        return;
+    }
+    child_live_remove(&child->live);
     child->waiting_process = false;
-    live_remove(child);
     finish_if_over(child);
+    close_when_gone(child);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    struct child *child = handle->data;
+    static char piece[READ_SIZE]; /* libuv fills it and hands it on before it fills it again */
 
+    (void)handle;
     (void)suggested;
-    *buf = uv_buf_init(child->read_buf, sizeof(child->read_buf));
+    *buf = uv_buf_init(piece, sizeof(piece));
 }
 
 static void on_output(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -265,6 +289,9 @@ static void on_ended(struct child *child, int status)
 static void on_message(struct child *child, const struct supervisor_msg *msg)
 {
     switch ((enum supervisor_kind)msg->kind) {
+    case SUPERVISOR_HERE:
+        child->live.supervisor = msg->value;
+        break;
     case SUPERVISOR_STARTED:
         child->pid = msg->value;
         break;
@@ -291,6 +318,7 @@ static void on_message(struct child *child, const struct supervisor_msg *msg)
                   LOG_STR("command", child->name), LOG_INT("processes", msg->value));
         break;
     case SUPERVISOR_SIGNAL:
+    case SUPERVISOR_LOOK:
         break;
     }
 }
@@ -302,7 +330,7 @@ static void on_socket(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (n < 0) {
         uv_read_stop(stream);
         child->waiting_socket = false;
-        finish_if_over(child);
+        reap(child);
         return;
     }
     for (ssize_t i = 0; i < n; i++) {
@@ -312,16 +340,29 @@ static void on_socket(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
             on_message(child, &child->msg);
         }
     }
+    if (child->knows_end)
+        finish_if_over(child);
+}
+
+/* A supervisor that does not even say its number after all that: somebody stopped it. */
+static void give_up(struct child *child)
+{
+    child_nursery_end();
+    uv_read_stop((uv_stream_t *)&child->socket);
+    child->waiting_socket = false;
+    reap(child);
 }
 
 /* A command of the same user can stop its supervisor, which then hears nothing, again and again. */
 static void on_wake(void *arg)
 {
     struct child *child = arg;
+    bool patient = clock_monotonic_ms() < child->patience_ends_ms;
 
-    if (child->waiting_process)
-        uv_process_kill(&child->process,
-                        clock_monotonic_ms() < child->patience_ends_ms ? SIGCONT : SIGKILL);
+    if (child->live.supervisor > 0)
+        kill(child->live.supervisor, patient ? SIGCONT : SIGKILL);
+    else if (!patient && child->waiting_socket)
+        give_up(child);
 }
 
 /* The supervisor takes the end of our side for: end everything. */
@@ -354,74 +395,47 @@ static void on_deadline(void *arg)
     hang_up(child);
 }
 
+static void on_written(uv_write_t *write, int status)
+{
+    (void)status; /* a supervisor that has gone is told by the end of its side */
+    free(write);
+}
+
+/* To the supervisor, in order; data must stay. */
+static void tell(struct child *child, const char *data, size_t len)
+{
+    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)data, (unsigned)len);
+    uv_write_t *write = heap_alloc(sizeof(*write));
+
+    if (uv_write(write, (uv_stream_t *)&child->socket, &buf, 1, on_written) != 0)
+        free(write);
+}
+
+static void tell_kind(struct child *child, enum supervisor_kind kind, int value)
+{
+    struct supervisor_msg *msg;
+
+    if (!child->waiting_socket || child->result.stopped || child->result.timed_out)
+        return;
+    msg = ARENA_NEW(child->arena, struct supervisor_msg);
+    *msg = (struct supervisor_msg){.kind = (int32_t)kind, .value = value};
+    tell(child, (const char *)msg, sizeof(*msg));
+}
+
+static void look(void *arg)
+{
+    tell_kind(arg, SUPERVISOR_LOOK, 0);
+}
+
 void child_signal(struct child *child, int signum)
 {
-    struct supervisor_msg msg = {.kind = SUPERVISOR_SIGNAL, .value = signum};
-    uv_buf_t buf = uv_buf_init((char *)&msg, sizeof(msg));
-
     /* Before the command runs this waits in the socket until it does. */
-    if (child->waiting_socket)
-        uv_try_write((uv_stream_t *)&child->socket, &buf, 1);
+    tell_kind(child, SUPERVISOR_SIGNAL, signum);
 }
 
 int child_pid(const struct child *child)
 {
     return child->pid;
-}
-
-static char **supervisor_args(struct arena *arena, const struct child_spec *spec, int64_t grace_ms)
-{
-    char limits[CHILD_LIMITS_TEXT];
-    size_t count = 0;
-
-    while (spec->argv[count])
-        count++;
-    char **args = arena_array(arena, count + 6, sizeof(*args));
-    args[0] = "flagger-child";
-    args[1] = CHILD_SUPERVISOR;
-    args[2] = arena_printf(arena, "%lld", (long long)grace_ms);
-    args[3] = arena_strdup(arena, spec->cwd ? spec->cwd : "");
-    args[4] = arena_strdup(arena, child_limits_text(spec->limits, limits));
-    for (size_t i = 0; i < count; i++)
-        args[i + 5] = arena_strdup(arena, spec->argv[i]);
-    return args;
-}
-
-/*
- * Our executable by its name, which is right also under valgrind; or, when it was replaced or
- * deleted on disk, by the link that still leads to what we run.
- */
-static const char *own_executable(struct arena *arena)
-{
-    char path[PATH_MAX];
-    size_t len = sizeof(path);
-
-    if (uv_exepath(path, &len) == 0 && access(path, X_OK) == 0)
-        return arena_strdup(arena, path);
-    return "/proc/self/exe";
-}
-
-static int spawn(struct child *child, const struct child_spec *spec, int output_fd)
-{
-    uv_stdio_container_t stdio[STDIO_COUNT] = {
-        {.flags = UV_IGNORE},
-        {.flags = UV_INHERIT_FD, .data.fd = spec->inherit_output ? STDOUT_FILENO : output_fd},
-        {.flags = UV_INHERIT_FD,
-         .data.fd = spec->inherit_output || spec->inherit_stderr ? STDERR_FILENO : output_fd},
-        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE,
-         .data.stream = (uv_stream_t *)&child->socket},
-    };
-    uv_process_options_t options = {
-        .exit_cb = on_process_exit,
-        .file = own_executable(child->arena),
-        .args = supervisor_args(child->arena, spec, child->grace_ms),
-        .env = (char **)(uintptr_t)spec->env,
-        .flags = UV_PROCESS_DETACHED,
-        .stdio_count = STDIO_COUNT,
-        .stdio = stdio,
-    };
-    child->has_process = true; /* also when it fails */
-    return uv_spawn(loop_uv(child->loop), &child->process, &options);
 }
 
 static void on_spawn_failed(void *arg)
@@ -430,6 +444,13 @@ static void on_spawn_failed(void *arg)
 
     child->cut_off = NULL;
     finish(child);
+}
+
+static void fail_to_start(struct child *child, int error)
+{
+    not_started(child, "start a process for", error);
+    child->waiting_process = child->waiting_socket = child->waiting_output = false;
+    child->cut_off = timer_start(child->loop, 0, 0, on_spawn_failed, child);
 }
 
 static struct child *child_new(struct loop *loop, const struct child_spec *spec, child_done_fn done,
@@ -450,38 +471,78 @@ static struct child *child_new(struct loop *loop, const struct child_spec *spec,
     buf_init(&child->output, spec->max_output ? spec->max_output : MAX_OUTPUT);
     uv_pipe_init(loop_uv(loop), &child->socket, 0);
     uv_pipe_init(loop_uv(loop), &child->output_pipe, 0);
-    child->process.data = child->socket.data = child->output_pipe.data = child;
+    child->socket.data = child->output_pipe.data = child;
+    child->handed[0] = child->handed[1] = child->handed[2] = -1;
     return child;
+}
+
+/* The sockets and pipes; 0 or an errno. */
+static int open_channels(struct child *child, const struct child_spec *spec)
+{
+    int pair[2], out[2] = {-1, STDOUT_FILENO};
+
+    if (!spec->argv[0])
+        return EINVAL;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return errno;
+    child->handed[0] = pair[1];
+    uv_pipe_open(&child->socket, pair[0]);
+    if (!spec->inherit_output && pipe2(out, O_CLOEXEC) != 0)
+        return errno;
+    child->handed[1] = out[1];
+    child->handed[2] = spec->inherit_output || spec->inherit_stderr ? STDERR_FILENO : out[1];
+    if (out[0] >= 0) {
+        uv_pipe_open(&child->output_pipe, out[0]);
+        child->waiting_output = true;
+    }
+    return 0;
+}
+
+static void hand_over(void *arg)
+{
+    struct child *child = arg;
+    int error = child_nursery_hand_over(child->handed[0], child->handed[1], child->handed[2]);
+
+    timer_stop(child->again);
+    child->again = NULL;
+    if (error == EAGAIN) {
+        child->again = timer_start(child->loop, RETRY_MS, 0, hand_over, child);
+        return;
+    }
+    close_handed(child);
+    /* Else the end of the socket tells. */
+    if (error)
+        not_started(child, "start a process for", error);
+}
+
+static int64_t patience_of(const struct child_limits *limits)
+{
+    int64_t processes = limits ? limits->processes : 0;
+
+    return processes > 0 && processes < LOOKS_PER_LIMIT ? 1 : processes / LOOKS_PER_LIMIT;
 }
 
 struct child *child_spawn(struct loop *loop, const struct child_spec *spec, child_done_fn done,
                           void *arg)
 {
     struct child *child = child_new(loop, spec, done, arg);
-    int fds[2] = {-1, -1};
+    size_t len;
 
-    int rc = spec->argv[0] ? 0 : UV_EINVAL;
-    if (rc == 0 && !spec->inherit_output && pipe2(fds, O_CLOEXEC) != 0)
-        rc = -errno;
-    if (rc == 0)
-        rc = spawn(child, spec, fds[1]);
-    if (fds[1] >= 0)
-        close(fds[1]);
-    if (rc != 0) {
-        if (fds[0] >= 0)
-            close(fds[0]);
-        not_started(child, "start a process for", -rc);
-        child->cut_off = timer_start(loop, 0, 0, on_spawn_failed, child);
+    const char *order = child_order_text(child->arena, spec, child->grace_ms, &len);
+    int error = order ? open_channels(child, spec) : E2BIG;
+    if (error) {
+        fail_to_start(child, error);
         return child;
     }
-    live_add(child);
+    child->live =
+        (struct child_live){.patience = patience_of(spec->limits), .look = look, .child = child};
+    child_live_add(loop, &child->live);
     child->waiting_process = child->waiting_socket = true;
     uv_read_start((uv_stream_t *)&child->socket, on_alloc, on_socket);
-    if (fds[0] >= 0) {
-        uv_pipe_open(&child->output_pipe, fds[0]);
-        child->waiting_output = true;
+    if (child->waiting_output)
         uv_read_start((uv_stream_t *)&child->output_pipe, on_alloc, on_output);
-    }
+    tell(child, order, len);
+    hand_over(child);
     if (spec->timeout_ms > 0)
         child->deadline = timer_start(loop, spec->timeout_ms, 0, on_deadline, child);
     return child;

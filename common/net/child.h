@@ -1,9 +1,10 @@
 /*
  * Child processes, supervised so that nothing is left behind.
  *
- * Each command runs under a small supervisor (this same executable, re-executed as argv[1] ==
- * CHILD_SUPERVISOR) that is a subreaper, has the parent-death signal set and holds one end of a
- * pipe to us. The command gets a process group of its own. When the command ends, is stopped, or we
+ * Each command runs under a small supervisor (net/child_nursery.h: made before it is needed by this
+ * same executable, re-executed as argv[1] == CHILD_SUPERVISOR) that is a subreaper, has the
+ * parent-death signal set and holds one end of a socket to us. The command gets a session of its
+ * own. When the command ends, is stopped, or we
  * die in any way (also kill -9), the supervisor ends every process that descends from it, those
  * that called setsid included, with TERM, then KILL after the grace period.
  *
@@ -25,13 +26,20 @@
 
 /* Every main() that spawns calls this first: it does not return in a supervisor. */
 void child_main(int argc, char **argv);
+/* Makes the first supervisor before it is needed; without it the first child_spawn() takes longer.
+ */
+void child_prepare(void);
 
 /*
  * A command that may signal its supervisor, being of the same user, can kill it and leave others
- * behind. After this call they become ours, and are killed before done is called. For a process
- * that has no other children than those of child_spawn().
+ * behind. After this call they become ours, and are killed before done is called; so are waited for
+ * the orphans that the first process of a container gets from anywhere. For a process that has one
+ * loop and no other children than those of child_spawn().
  */
-void child_adopt_orphans(void);
+void child_adopt_orphans(struct loop *loop);
+/* The kernel tells which processes a command has; without that nobody holds child_limits.processes
+ * and memory. */
+bool child_can_watch(void);
 
 struct child;
 
@@ -54,7 +62,7 @@ typedef void (*child_done_fn)(void *arg, const struct child_result *result);
 
 /*
  * What a command and all its descendants may use. 0 is no limit. processes and memory are watched
- * twenty times a second and end everything at once when they are passed; the rest the kernel holds.
+ * (net/child_watch.h) and end everything at once when they are passed; the rest the kernel holds.
  */
 struct child_limits {
     int64_t memory;         /* bytes resident in all processes together */

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* setgroups */
 #include "net/child_limits.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -111,99 +110,4 @@ int child_limits_apply(const struct child_limits *limits)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return -1;
     return limits->filter ? child_filter_apply() : 0;
-}
-
-/* --- what is watched
- * -------------------------------------------------------------------------------------------- */
-
-struct usage {
-    int64_t memory, processes;
-    pid_t todo[4096]; /* whose children are still to be looked at; what is beyond counts as too many
-                       */
-    int n_todo;
-};
-
-static ssize_t read_small(const char *path, char *text, size_t room)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, room - 1);
-
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n;
-}
-
-static void add_children(struct usage *usage, const char *path)
-{
-    char text[16384]; /* some two thousand children */
-    char *at = text, *end;
-
-    if (read_small(path, text, sizeof(text)) <= 0)
-        return;
-    for (;;) {
-        long pid = strtol(at, &end, 10);
-        if (end == at || pid <= 0)
-            return;
-        if (usage->n_todo < (int)(sizeof(usage->todo) / sizeof(usage->todo[0])))
-            usage->todo[usage->n_todo++] = (pid_t)pid;
-        else
-            usage->processes++;
-        at = end;
-    }
-}
-
-static int64_t resident(pid_t pid, long thread)
-{
-    char path[64], text[128];
-    long long size, pages;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%ld/statm", (int)pid, thread);
-    if (read_small(path, text, sizeof(text)) <= 0 || sscanf(text, "%lld %lld", &size, &pages) != 2)
-        return 0;
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
-/* Adds a process. Children belong to the thread that made them; the memory is told by the last
- * thread, since the first may have ended before the others. */
-static void look_at_threads(struct usage *usage, pid_t pid)
-{
-    char path[64 + NAME_MAX];
-    struct dirent *entry;
-    long last = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *dir = opendir(path);
-    while (dir && (entry = readdir(dir))) {
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-            continue;
-        usage->processes++;
-        last = strtol(entry->d_name, NULL, 10);
-        snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-        add_children(usage, path);
-    }
-    if (dir)
-        closedir(dir);
-    if (last > 0)
-        usage->memory += resident(pid, last);
-}
-
-enum child_limit child_limits_check(const struct child_limits *limits, pid_t ancestor)
-{
-    static struct usage usage; /* large, and a supervisor has one thread */
-
-    if (limits->memory <= 0 && limits->processes <= 0)
-        return CHILD_LIMIT_NONE;
-    usage.memory = usage.processes = usage.n_todo = 0;
-    look_at_threads(&usage, ancestor);
-    usage.memory = usage.processes = 0; /* the ancestor's own do not count */
-    while (usage.n_todo > 0) {
-        pid_t pid = usage.todo[--usage.n_todo];
-        look_at_threads(&usage, pid);
-        if (limits->processes > 0 && usage.processes > limits->processes)
-            return CHILD_LIMIT_PROCESSES;
-    }
-    if (limits->memory > 0 && usage.memory > limits->memory)
-        return CHILD_LIMIT_MEMORY;
-    return CHILD_LIMIT_NONE;
 }

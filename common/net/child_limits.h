@@ -1,12 +1,10 @@
-/* Limits of a command on their way to its supervisor, and what the supervisor does about them. */
+/* Limits of a command on their way to its supervisor, and those of them that the kernel holds. */
 #ifndef NET_CHILD_LIMITS_H
 #define NET_CHILD_LIMITS_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "net/child.h"
-#include "net/child_supervisor.h"
 
 enum { CHILD_LIMITS_TEXT = 256 };
 
@@ -20,7 +18,5 @@ bool child_limits_read(const char *text, struct child_limits *out);
  * or -1 with errno; after that nothing may be executed.
  */
 int child_limits_apply(const struct child_limits *limits);
-/* What the descendants of `ancestor` use now is more than they may. */
-enum child_limit child_limits_check(const struct child_limits *limits, pid_t ancestor);
 
 #endif

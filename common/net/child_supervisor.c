@@ -1,8 +1,7 @@
-#define _GNU_SOURCE /* pipe2, closefrom */
+#define _GNU_SOURCE /* vfork */
 #include "net/child_supervisor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,11 +16,17 @@
 #include "base/clock.h"
 #include "net/child.h"
 #include "net/child_limits.h"
+#include "net/child_nurse.h"
+#include "net/child_order.h"
 #include "net/child_tree.h"
+#include "net/child_watch.h"
 
 enum {
     KILL_TICK_MS = 10,  /* between two rounds of SIGKILL */
-    WATCH_MS = 50,      /* between two looks at what is used */
+    BUSY_MS = 50,       /* between two looks at memory that grows or is much already */
+    CALM_MS = 250,      /* between two looks at other memory */
+    IDLE_MS = 1000,     /* between two looks at processes; we are told when some were made */
+    MUCH = 8,           /* memory counts as much from this part of the limit on */
     GIVE_UP_MS = 10000, /* of SIGKILL: what is left then cannot be killed */
     ORPHAN_MS = 500,    /* grace when there is nobody left to wait for an orderly end */
     EXIT_USAGE = 2,
@@ -37,20 +42,20 @@ struct supervisor {
     bool hurried;
     bool deaf; /* the other side of the socket has gone */
     bool childless;
-    struct child_limits limits;
-    bool watched; /* some limit is ours to hold */
+    struct child_order order;
+    struct child_watch watch;
+    int64_t next_look_ms; /* 0: at once */
     enum phase phase;
     pid_t parent;
-    int64_t grace_ms;
     int64_t phase_ends_ms;
-    int signal_fd;
+    int signal_fd, socket;
 };
 
-static void say(enum supervisor_kind kind, int value)
+static void say(const struct supervisor *sv, enum supervisor_kind kind, int value)
 {
     struct supervisor_msg msg = {.kind = (int32_t)kind, .value = value};
     /* A reader that has gone needs no message. */
-    ssize_t n = send(CHILD_SOCKET, &msg, sizeof(msg), MSG_NOSIGNAL);
+    ssize_t n = send(sv->socket, &msg, sizeof(msg), MSG_NOSIGNAL);
     (void)n;
 }
 
@@ -88,7 +93,7 @@ static void begin_ending(struct supervisor *sv)
     if (sv->phase != PHASE_RUNNING)
         return;
     sv->phase = PHASE_ENDING;
-    sv->phase_ends_ms = clock_monotonic_ms() + sv->grace_ms;
+    sv->phase_ends_ms = clock_monotonic_ms() + sv->order.grace_ms;
     signal_all(sv, SIGTERM);
 }
 
@@ -109,13 +114,15 @@ static void reap(struct supervisor *sv)
 static void hear(struct supervisor *sv)
 {
     struct supervisor_msg msg;
-    ssize_t n = recv(CHILD_SOCKET, &msg, sizeof(msg), MSG_DONTWAIT | MSG_WAITALL);
+    ssize_t n = recv(sv->socket, &msg, sizeof(msg), MSG_DONTWAIT | MSG_WAITALL);
 
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         sv->deaf = true;
         begin_ending(sv);
     } else if (n == sizeof(msg) && msg.kind == SUPERVISOR_SIGNAL && !sv->ended) {
         kill(-sv->command, msg.value);
+    } else if (n == sizeof(msg) && msg.kind == SUPERVISOR_LOOK) {
+        sv->next_look_ms = 0;
     }
 }
 
@@ -131,11 +138,16 @@ static void take_signals(struct supervisor *sv)
 
 static int time_left(const struct supervisor *sv)
 {
-    if (sv->phase == PHASE_RUNNING)
-        return sv->watched ? WATCH_MS : -1;
+    int64_t now = clock_monotonic_ms(), until = sv->phase_ends_ms;
+
     if (sv->phase == PHASE_KILLING)
         return KILL_TICK_MS;
-    int64_t left = sv->phase_ends_ms - clock_monotonic_ms();
+    if (sv->phase == PHASE_RUNNING && !child_watch_needed(&sv->order.limits))
+        return -1;
+    if (child_watch_needed(&sv->order.limits) &&
+        (sv->phase == PHASE_RUNNING || sv->next_look_ms < until))
+        until = sv->next_look_ms;
+    int64_t left = until - now;
     return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
@@ -166,16 +178,33 @@ static void go_first(void)
     (void)sched_setscheduler(0, SCHED_RR, &lowest);
 }
 
+/* Processes are told of; memory has to be looked at, often where it may soon be too much. */
+static int64_t until_next_look(const struct supervisor *sv, int64_t memory_before)
+{
+    int64_t limit = sv->order.limits.memory, memory = sv->watch.memory;
+
+    if (!sv->watch.numbered)
+        return BUSY_MS;
+    if (limit <= 0)
+        return IDLE_MS;
+    return memory > limit / MUCH || memory > memory_before + memory_before / MUCH ? BUSY_MS
+                                                                                  : CALM_MS;
+}
+
 /* Who takes more than was given gets no grace: it would take more still. */
 static void watch(struct supervisor *sv)
 {
-    enum child_limit over = child_limits_check(&sv->limits, getpid());
+    int64_t now = clock_monotonic_ms(), memory = sv->watch.memory;
 
+    if (now < sv->next_look_ms)
+        return;
+    enum child_limit over = child_watch_look(&sv->watch, &sv->order.limits, getpid());
+    sv->next_look_ms = now + until_next_look(sv, memory);
     if (over == CHILD_LIMIT_NONE)
         return;
     kill(-sv->command, SIGKILL);
     go_first();
-    say(SUPERVISOR_OVER_LIMIT, (int)over);
+    say(sv, SUPERVISOR_OVER_LIMIT, (int)over);
     begin_killing(sv);
 }
 
@@ -188,7 +217,7 @@ static int supervise(struct supervisor *sv)
             return 0;
         if (sv->ended)
             begin_ending(sv);
-        if (sv->phase != PHASE_KILLING && sv->watched)
+        if (sv->phase != PHASE_KILLING && child_watch_needed(&sv->order.limits))
             watch(sv);
         if (sv->phase == PHASE_ENDING && getppid() != sv->parent)
             hurry(sv);
@@ -200,7 +229,7 @@ static int supervise(struct supervisor *sv)
                 return left;
         }
         struct pollfd fds[2] = {{.fd = sv->signal_fd, .events = POLLIN},
-                                {.fd = sv->deaf ? -1 : CHILD_SOCKET, .events = POLLIN}};
+                                {.fd = sv->deaf ? -1 : sv->socket, .events = POLLIN}};
         poll(fds, 2, time_left(sv));
         if (fds[0].revents)
             take_signals(sv);
@@ -209,67 +238,77 @@ static int supervise(struct supervisor *sv)
     }
 }
 
-static void fail_start(int pipe_fd, enum supervisor_kind kind)
+/* What the forked child could not do. It shares our memory until it is the command. */
+struct failure {
+    enum supervisor_kind kind;
+    int error;
+};
+
+static _Noreturn void fail_start(volatile struct failure *failure, enum supervisor_kind kind)
 {
-    struct supervisor_msg msg = {.kind = (int32_t)kind, .value = errno};
-    ssize_t n = write(pipe_fd, &msg, sizeof(msg));
-    (void)n;
+    failure->kind = kind;
+    failure->error = errno;
     _exit(127);
 }
 
-/* In the forked child: becomes the command, with nothing of ours but its output. */
-static void become_command(pid_t supervisor, int pipe_fd, const struct child_limits *limits,
-                           const char *cwd, char **argv)
+/* In the forked child: becomes the command, with nothing of ours but its output. A group of its own
+ * and no session: where the kernel shares the processor by session (autogroup), a new one waits. */
+static _Noreturn void become_command(const struct child_order *order, pid_t supervisor, int out,
+                                     int err, volatile struct failure *failure)
 {
     sigset_t none;
 
     setpgid(0, 0);
-    for (int signum = 1; signum < NSIG; signum++)
-        signal(signum, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (*cwd && chdir(cwd) != 0)
-        fail_start(pipe_fd, SUPERVISOR_CHDIR_FAILED);
-    if (child_limits_apply(limits) != 0)
-        fail_start(pipe_fd, SUPERVISOR_LIMITS_FAILED);
+    if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+        fail_start(failure, SUPERVISOR_FORK_FAILED);
+    if (*order->cwd && chdir(order->cwd) != 0)
+        fail_start(failure, SUPERVISOR_CHDIR_FAILED);
+    if (child_limits_apply(&order->limits) != 0)
+        fail_start(failure, SUPERVISOR_LIMITS_FAILED);
     /* Should somebody kill the supervisor itself, at least the command goes with it. Last, since a
      * change of user forgets it. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor)
         _exit(127);
-    execvp(argv[0], argv);
-    fail_start(pipe_fd, SUPERVISOR_EXEC_FAILED);
+    execvp(order->argv[0], order->argv);
+    fail_start(failure, SUPERVISOR_EXEC_FAILED);
 }
 
-/* Runs the command; ends the process when that cannot be done. */
-static pid_t start_command(const struct child_limits *limits, const char *cwd, char **argv)
+/*
+ * Runs the command; ends the process when that cannot be done. The child borrows our memory instead
+ * of getting a copy, which costs less than half, and we wait until it has executed the command; it
+ * changes nothing but the failure, and what the kernel keeps for each process.
+ */
+static pid_t start_command(const struct supervisor *sv, int out, int err)
 {
-    struct supervisor_msg failure;
-    int fds[2];
+    volatile struct failure failure = {.kind = SUPERVISOR_STARTED};
     pid_t self = getpid();
 
-    pid_t pid = pipe2(fds, O_CLOEXEC) == 0 ? fork() : -1;
-    if (pid < 0) {
-        say(SUPERVISOR_FORK_FAILED, errno);
-        _exit(1);
-    }
+    environ = sv->order.env;
+    pid_t pid = vfork();
     if (pid == 0)
-        become_command(self, fds[1], limits, cwd, argv);
-    close(fds[1]);
-    /* The pipe closes by itself when the command has been executed. */
-    if (read(fds[0], &failure, sizeof(failure)) == sizeof(failure)) {
-        waitpid(pid, NULL, 0);
-        say((enum supervisor_kind)failure.kind, failure.value);
+        become_command(&sv->order, self, out, err, &failure);
+    if (pid < 0) {
+        say(sv, SUPERVISOR_FORK_FAILED, errno);
         _exit(1);
     }
-    close(fds[0]);
+    close(out);
+    close(err);
+    if (failure.kind != SUPERVISOR_STARTED) {
+        waitpid(pid, NULL, 0);
+        say(sv, failure.kind, failure.error);
+        _exit(1);
+    }
     return pid;
 }
 
-static int take_over_signals(void)
+int child_supervisor_ready(void)
 {
     sigset_t all;
 
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&all);
@@ -277,38 +316,35 @@ static int take_over_signals(void)
     sigaddset(&all, SIGTERM);
     sigaddset(&all, SIGINT);
     sigaddset(&all, SIGHUP);
-    return signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    int fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    /* If we were orphaned before this line, the end of the socket tells us. */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    return fd;
+}
+
+void child_supervise(int signal_fd, int socket, int out, int err, int started)
+{
+    struct supervisor sv = {.socket = socket, .signal_fd = signal_fd, .parent = getppid()};
+
+    say(&sv, SUPERVISOR_HERE, getpid());
+    if (!child_order_receive(socket, &sv.order))
+        _exit(1);
+    child_watch_begin(&sv.watch);
+    sv.command = start_command(&sv, out, err);
+    close(started);
+    child_watch_started(&sv.watch, sv.command);
+    say(&sv, SUPERVISOR_STARTED, sv.command);
+    int left = supervise(&sv);
+    if (left > 0)
+        say(&sv, SUPERVISOR_LEFT, left);
+    say(&sv, SUPERVISOR_ENDED, sv.status);
+    _exit(0);
 }
 
 void child_main(int argc, char **argv)
 {
-    if (argc < 2 || strcmp(argv[1], CHILD_SUPERVISOR) != 0)
+    if (argc < 2 || strcmp(argv[1], CHILD_SUPERVISOR) != 0 || child_nurse())
         return;
-    struct supervisor sv = {0};
-    if (argc < 6 || fcntl(CHILD_SOCKET, F_SETFD, FD_CLOEXEC) != 0 ||
-        !child_limits_read(argv[4], &sv.limits)) {
-        fprintf(stderr, "%s: " CHILD_SUPERVISOR " is for this program's own use\n", argv[0]);
-        _exit(EXIT_USAGE);
-    }
-    /* Libraries open descriptors that an exec does not close; none of them is the command's
-     * business. */
-    closefrom(CHILD_SOCKET + 1);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    sv.grace_ms = strtol(argv[2], NULL, 10);
-    sv.parent = getppid();
-    sv.watched = sv.limits.memory > 0 || sv.limits.processes > 0;
-    sv.signal_fd = take_over_signals();
-    if (sv.signal_fd < 0) {
-        say(SUPERVISOR_FORK_FAILED, errno);
-        _exit(1);
-    }
-    /* If we were orphaned before this line, the end of the socket tells us. */
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    sv.command = start_command(&sv.limits, argv[3], argv + 5);
-    say(SUPERVISOR_STARTED, sv.command);
-    int left = supervise(&sv);
-    if (left > 0)
-        say(SUPERVISOR_LEFT, left);
-    say(SUPERVISOR_ENDED, sv.status);
-    _exit(0);
+    fprintf(stderr, "%s: " CHILD_SUPERVISOR " is for this program's own use\n", argv[0]);
+    _exit(EXIT_USAGE);
 }

@@ -1,14 +1,13 @@
 /*
- * The process between us and a command, and what is said over its socket (descriptor CHILD_SOCKET).
+ * The process between us and a command, and what is said over its socket.
  *
- * We say: SUPERVISOR_SIGNAL (value: signal for the command's group). Ending our side of the socket,
- * or dying, means: end everything. It says: exactly one of CHDIR_FAILED, EXEC_FAILED, FORK_FAILED,
- * LIMITS_FAILED (value: errno) or STARTED (value: process id), after which follow at most one
- * OVER_LIMIT (value: enum child_limit), at most one LEFT (value: how many processes could not be
- * killed) and one ENDED (value: the status of waitpid).
- *
- * Arguments: CHILD_SUPERVISOR GRACE_MS CWD LIMITS COMMAND [ARGUMENT...]; an empty CWD is the
- * supervisor's own, LIMITS is the text of child_limits_text().
+ * We say: an order (net/child_order.h), then SUPERVISOR_SIGNAL (value: signal for the command's
+ * group) and SUPERVISOR_LOOK (processes were made; are there too many?). Ending our side of the
+ * socket, or dying, means: end everything. It says: HERE (value: its process id), then exactly one
+ * of CHDIR_FAILED, EXEC_FAILED, FORK_FAILED, LIMITS_FAILED (value: errno) or STARTED (value:
+ * process id of the command), after which follow at most one OVER_LIMIT (value: enum child_limit),
+ * at most one LEFT (value: how many processes could not be killed) and one ENDED (value: the status
+ * of waitpid).
  */
 #ifndef NET_CHILD_SUPERVISOR_H
 #define NET_CHILD_SUPERVISOR_H
@@ -17,11 +16,10 @@
 
 #include "net/child.h"
 
-enum { CHILD_SOCKET = 3 };
-enum child_limit { CHILD_LIMIT_NONE, CHILD_LIMIT_MEMORY, CHILD_LIMIT_PROCESSES };
-
 enum supervisor_kind {
     SUPERVISOR_SIGNAL = 1,
+    SUPERVISOR_LOOK,
+    SUPERVISOR_HERE,
     SUPERVISOR_FORK_FAILED,
     SUPERVISOR_CHDIR_FAILED,
     SUPERVISOR_EXEC_FAILED,
@@ -36,5 +34,13 @@ struct supervisor_msg {
     int32_t kind;
     int32_t value;
 };
+
+/* In a process that is to be a supervisor, before there is something to do: the descriptor of its
+ * signals, -1 on failure. */
+int child_supervisor_ready(void);
+/* Runs the command of the order that comes over the socket, with these as its stdout and stderr,
+ * and ends the process. started is closed once the command runs: the next supervisor is made then,
+ * and not while this command waits for the processor. */
+_Noreturn void child_supervise(int signal_fd, int socket, int out, int err, int started);
 
 #endif

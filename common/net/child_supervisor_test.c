@@ -1,5 +1,4 @@
 #define _GNU_SOURCE /* pipe2 */
-#include "net/child_limits.h"
 #include "net/child_supervisor.h"
 
 #include <setjmp.h>
@@ -11,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,24 +18,28 @@
 #include <unistd.h>
 
 #include "net/child.h"
+#include "net/child_nurse.h"
+#include "net/child_nursery.h"
+#include "net/child_order.h"
 
 static char program[4096]; /* this one; not /proc/self/exe, which under valgrind is another */
 
-/* Runs this program again as a supervisor, with `ours` as the other end of its socket. */
-static pid_t start(char *const *args, int theirs, int ours, int output)
+/* Gives a supervisor an order; returns our end of its socket. */
+static int order(const char *const *argv, const char *cwd)
 {
-    pid_t pid = fork();
-    if (pid != 0)
-        return pid;
-    close(ours);
-    if (theirs >= 0 && theirs != CHILD_SOCKET)
-        dup2(theirs, CHILD_SOCKET);
-    if (theirs < 0)
-        close(CHILD_SOCKET);
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    execv(program, args);
-    _exit(99);
+    struct arena *arena = arena_new();
+    int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    size_t len;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    const char *text =
+        child_order_text(arena, &(struct child_spec){.argv = argv, .cwd = cwd}, 200, &len);
+    assert_int_equal(write(pair[0], text, len), len);
+    assert_int_equal(child_nursery_hand_over(pair[1], null, null), 0);
+    close(pair[1]);
+    close(null);
+    arena_free(arena);
+    return pair[0];
 }
 
 /* All that was said until the socket's end, as kinds in order. */
@@ -51,56 +55,90 @@ static int listen_all(int fd, struct supervisor_msg *msgs, int room)
 static void test_what_it_says(void **state)
 {
     static const struct {
-        const char *command[3];
+        const char *command[4];
         const char *cwd;
-        int kinds[2], count, status;
+        int kinds[3], count, status;
     } cases[] = {
-        {{"true"}, "", {SUPERVISOR_STARTED, SUPERVISOR_ENDED}, 2, 0},
-        {{"sh", "-c", "exit 9"}, "/", {SUPERVISOR_STARTED, SUPERVISOR_ENDED}, 2, 9 << 8},
-        {{"sh", "-c", "kill -9 $$"}, "", {SUPERVISOR_STARTED, SUPERVISOR_ENDED}, 2, 9},
-        {{"/no/such/file"}, "", {SUPERVISOR_EXEC_FAILED}, 1, ENOENT},
-        {{"true"}, "/no/such/dir", {SUPERVISOR_CHDIR_FAILED}, 1, ENOENT},
+        {{"true"}, NULL, {SUPERVISOR_HERE, SUPERVISOR_STARTED, SUPERVISOR_ENDED}, 3, 0},
+        {{"sh", "-c", "exit 9"},
+         "/",
+         {SUPERVISOR_HERE, SUPERVISOR_STARTED, SUPERVISOR_ENDED},
+         3,
+         9 << 8},
+        {{"sh", "-c", "kill -9 $$"},
+         NULL,
+         {SUPERVISOR_HERE, SUPERVISOR_STARTED, SUPERVISOR_ENDED},
+         3,
+         9},
+        {{"/no/such/file"}, NULL, {SUPERVISOR_HERE, SUPERVISOR_EXEC_FAILED}, 2, ENOENT},
+        {{"true"}, "/no/such/dir", {SUPERVISOR_HERE, SUPERVISOR_CHDIR_FAILED}, 2, ENOENT},
     };
 
-    char none[CHILD_LIMITS_TEXT];
-
     (void)state;
-    child_limits_text(NULL, none);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        struct supervisor_msg msgs[4];
-        char *args[9] = {"test", CHILD_SUPERVISOR, "200", (char *)(uintptr_t)cases[i].cwd, none};
-        for (int a = 0; a < 3; a++)
-            args[5 + a] = (char *)(uintptr_t)cases[i].command[a];
-        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-        pid_t pid = start(args, pair[1], pair[0], null);
-        close(pair[1]);
-        assert_int_equal(listen_all(pair[0], msgs, 4), cases[i].count);
+        struct supervisor_msg msgs[5];
+        int fd = order(cases[i].command, cases[i].cwd);
+        assert_int_equal(listen_all(fd, msgs, 5), cases[i].count);
         for (int m = 0; m < cases[i].count; m++)
             assert_int_equal(msgs[m].kind, cases[i].kinds[m]);
         assert_int_equal(msgs[cases[i].count - 1].value, cases[i].status);
-        waitpid(pid, NULL, 0);
-        close(pair[0]);
-        close(null);
+        /* it is a child of ours, although another process made it */
+        assert_int_equal(waitpid(msgs[0].value, NULL, 0), msgs[0].value);
+        close(fd);
     }
 }
 
 /* A silent other side and an early end of it are the same thing: nothing may go on. */
 static void test_deserted_from_the_start(void **state)
 {
-    int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC), status;
-    char none[CHILD_LIMITS_TEXT];
-    char *args[] = {"test",  CHILD_SUPERVISOR, "100", "", child_limits_text(NULL, none),
-                    "sleep", "1000",           NULL};
+    static const char *const argv[] = {"sleep", "1000", NULL};
+    struct supervisor_msg here = {0};
+    int status;
 
     (void)state;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    pid_t pid = start(args, pair[1], pair[0], null);
-    close(pair[0]);
-    close(pair[1]);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    int fd = order(argv, NULL);
+    assert_int_equal(recv(fd, &here, sizeof(here), MSG_WAITALL), sizeof(here));
+    close(fd);
+    assert_int_equal(waitpid(here.value, &status, 0), here.value);
     assert_true(WIFEXITED(status));
-    close(null);
+}
+
+/* What comes over the socket is no order: the supervisor ends, and there is another one. */
+static void test_no_order(void **state)
+{
+    static const char *const texts[] = {"\0\0\0\0", "\377\377\377\377", "\4\0\0\0abcd", "\1\0\0\0"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct supervisor_msg here;
+        int pair[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+        assert_int_equal(child_nursery_hand_over(pair[1], 1, 2), 0);
+        close(pair[1]);
+        assert_int_equal(write(pair[0], texts[i], i == 2 ? 8 : 4), i == 2 ? 8 : 4);
+        shutdown(pair[0], SHUT_WR);
+        assert_int_equal(listen_all(pair[0], &here, 1), 1);
+        assert_int_equal(listen_all(pair[0], &here, 1), 0);
+        assert_int_equal(waitpid(here.value, NULL, 0), here.value);
+        close(pair[0]);
+    }
+}
+
+static void test_the_nursery_is_replaced(void **state)
+{
+    static const char *const argv[] = {"true", NULL};
+    struct supervisor_msg msgs[4];
+
+    (void)state;
+    pid_t first = child_nursery_pid();
+    assert_true(first > 0);
+    kill(first, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)first, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+    int fd = order(argv, NULL);
+    assert_int_equal(listen_all(fd, msgs, 4), 3);
+    close(fd);
+    assert_int_not_equal(child_nursery_pid(), first);
+    child_nursery_end();
+    assert_int_equal(child_nursery_pid(), 0);
 }
 
 static void test_called_by_hand(void **state)
@@ -111,7 +149,14 @@ static void test_called_by_hand(void **state)
 
     (void)state;
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-    pid_t pid = start(args, -1, fds[0], fds[1]);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(fds[0]);
+        close(CHILD_SOCKET);
+        dup2(fds[1], STDERR_FILENO);
+        execv(program, args);
+        _exit(99);
+    }
     close(fds[1]);
     assert_true(read(fds[0], text, sizeof(text) - 1) > 0);
     assert_string_equal(text, "program: --supervise-child is for this program's own use\n");
@@ -134,10 +179,9 @@ int main(int argc, char **argv)
     if (readlink("/proc/self/exe", program, sizeof(program) - 1) <= 0)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_it_says),
-        cmocka_unit_test(test_deserted_from_the_start),
-        cmocka_unit_test(test_called_by_hand),
-        cmocka_unit_test(test_other_arguments_pass),
+        cmocka_unit_test(test_what_it_says),   cmocka_unit_test(test_deserted_from_the_start),
+        cmocka_unit_test(test_no_order),       cmocka_unit_test(test_the_nursery_is_replaced),
+        cmocka_unit_test(test_called_by_hand), cmocka_unit_test(test_other_arguments_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

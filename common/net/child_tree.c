@@ -96,8 +96,11 @@ void child_tree_mark(struct child_process *list, size_t count, pid_t root)
     }
 }
 
-static void keep_some(struct child_process *list, size_t count, const pid_t *keep, size_t n_keep)
+static void keep_some(struct child_process *list, size_t count, const pid_t *keep, size_t n_keep,
+                      bool (*is_kept)(pid_t pid))
 {
+    for (size_t i = 0; i < count; i++)
+        list[i].kept = list[i].parent == getpid() && is_kept(list[i].pid);
     for (size_t i = 0; i < n_keep; i++) {
         const struct child_process key = {.pid = keep[i]};
         struct child_process *found = bsearch(&key, list, count, sizeof(*list), by_pid);
@@ -106,14 +109,14 @@ static void keep_some(struct child_process *list, size_t count, const pid_t *kee
     }
 }
 
-int child_tree_kill(const pid_t *keep, size_t n_keep)
+int child_tree_kill(const pid_t *keep, size_t n_keep, bool (*is_kept)(pid_t pid))
 {
     size_t count;
     int alive = 0;
     struct child_process *list = child_tree_list(&count);
 
     if (count > 0)
-        keep_some(list, count, keep, n_keep);
+        keep_some(list, count, keep, n_keep, is_kept);
     child_tree_mark(list, count, getpid());
     for (size_t i = 0; i < count; i++) {
         if (!list[i].ours)

@@ -20,9 +20,9 @@ struct child_process *child_tree_list(size_t *count);
 /* Marks the descendants of `root`. */
 void child_tree_mark(struct child_process *list, size_t count, pid_t root);
 /*
- * Sends SIGKILL to every descendant of this process but `keep` and theirs, and reaps those that are
- * zombies of ours. Returns how many were still alive.
+ * Sends SIGKILL to every descendant of this process but `keep`, children for which is_kept says so,
+ * and theirs, and reaps those that are zombies of ours. Returns how many were still alive.
  */
-int child_tree_kill(const pid_t *keep, size_t n_keep);
+int child_tree_kill(const pid_t *keep, size_t n_keep, bool (*is_kept)(pid_t pid));
 
 #endif

@@ -21,8 +21,9 @@ injection_messages() {
         | {name: "a", namespace: "b", metadata: {type: ., cmd: ("echo " + $text)}}, {name: $text, namespace: $text, metadata: {type: ., cmd: $text}}'
 }
 
-# The commands of a trace, without our own supervisors and without attempts that failed.
-executed() { sed -n 's/.*execve("\([^"]*\)".*= 0$/\1/p; s/.*execveat(.*= 0$/execveat/p' "$work/trace" | grep -v 'flagger-loadtester$' || true; }
+# The commands of a trace, without our own program, its embedded one, which is executed once, and attempts that failed.
+executed() { sed -n 's/.*execve("\([^"]*\)".*= 0$/\1/p; s/.*execveat(.*= 0$/execveat/p' "$work/trace" | grep -v 'flagger-loadtester$' |
+    sed '0,\|^/proc/self/fd/[0-9]*$|{//d}' || true; }
 
 try_injection() { # MODE DAEMON-OPTION...
     local mode=$1 posts answered others echoes good=/nothing

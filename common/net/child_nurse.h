@@ -1,0 +1,26 @@
+/*
+ * The nursery's side of net/child_nursery.h: a process that keeps some supervisors ready at the
+ * common socket, and what is sent through that.
+ */
+#ifndef NET_CHILD_NURSE_H
+#define NET_CHILD_NURSE_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+enum { CHILD_SOCKET = 3, PARCEL_FDS = 3 };
+
+/* A message with the three descriptors of a command. */
+struct parcel {
+    struct msghdr msg;
+    struct iovec iov;
+    char byte;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(PARCEL_FDS * sizeof(int))];
+};
+
+void parcel_init(struct parcel *parcel);
+
+/* False: descriptor CHILD_SOCKET is not the common socket. Otherwise it does not return. */
+bool child_nurse(void);
+
+#endif
