@@ -53,8 +53,8 @@ static void check(struct gate_api *api, struct http_conn_request *req, const cha
         pending_free(pending);
         return;
     }
-    gates_check(api->db, &pending->change.gate, pending->change.revision, phase, on_checked,
-                pending);
+    gates_check(api->db, &pending->change.gate, pending->change.revision, phase,
+                identity.verified ? identity.name : "", on_checked, pending);
 }
 
 static void on_set(void *arg, enum err err, const struct errinfo *info, const char *json)

@@ -5,22 +5,25 @@
 
 #include "base/arena.h"
 
-/* Behind the answers of one gate process, so that a flood of checks writes no flood of rows. */
-enum { MAX_WAITS_IN_FLIGHT = 16 };
+/* Behind the answers of one gate process, so that a flood of checks writes no flood of rows. What
+ * one asker floods with leaves room for what others wait for. */
+enum { MAX_WAITS_IN_FLIGHT = 32, MAX_WAITS_OF_ONE = 8 };
 
 static const struct db_statement check = {
     .name = "check",
-    .sql = "SELECT * FROM flagger_gate_check($1, $2, $3, $4, $5, $6)",
-    .n_params = 6,
+    .sql = "SELECT * FROM flagger_gate_ask($1, $2, $3, $4, $5, $6, $7)",
+    .n_params = 7,
     .lane = DB_ASK};
-static const struct db_statement wait_ = {.name = "wait",
-                                          .sql = "SELECT flagger_gate_wait($1, $2, $3, $4, $5)",
-                                          .n_params = 5,
-                                          .lane = DB_CHANGE};
-static const struct db_statement waited = {.name = "waited",
-                                           .sql = "SELECT flagger_gate_waited($1, $2, $3)",
-                                           .n_params = 3,
-                                           .lane = DB_CHANGE};
+static const struct db_statement wait_ = {
+    .name = "wait",
+    .sql = "SELECT flagger_gate_waits_on($1, $2, $3, $4, $5, $6)",
+    .n_params = 6,
+    .lane = DB_CHANGE};
+static const struct db_statement through = {.name = "through",
+                                            .sql =
+                                                "SELECT flagger_gate_through($1, $2, $3, $4, $5)",
+                                            .n_params = 5,
+                                            .lane = DB_CHANGE};
 static const struct db_statement deadline = {.name = "deadline",
                                              .sql = "SELECT flagger_gate_deadline($1, $2, $3, $4)",
                                              .n_params = 4,
@@ -89,7 +92,7 @@ static const struct db_statement freezes = {
     .lane = DB_READ};
 
 const struct db_statement *const gates_statements[] = {
-    &check, &wait_, &waited,  &deadline, &open_,    &close_,  &policy_,
+    &check, &wait_, &through, &deadline, &open_,    &close_,  &policy_,
     &list,  &show,  &history, &freeze,   &unfreeze, &freezes, NULL};
 
 /* --- checks
@@ -100,31 +103,51 @@ struct checking {
     struct db *db;
     struct arena *arena;
     struct gate_name gate;
-    const char *revision, *phase;
+    const char *revision, *phase, *asker;
     gates_check_fn done;
     void *arg;
     bool after_deadline; /* asked again, once what the deadline says has happened */
 };
 
-static int waits_in_flight;
+/* Who asked for what is being written down, NULL: nobody. */
+static char *waits_in_flight[MAX_WAITS_IN_FLIGHT];
 
 static void ask(struct checking *checking);
 
 static void on_wait_kept(void *arg, enum err err, const struct errinfo *info, PGresult *result)
 {
     /* The next check brings it again. */
-    (void)arg, (void)err, (void)info, (void)result;
-    waits_in_flight--;
+    char **slot = arg;
+    (void)err, (void)info, (void)result;
+    free(*slot);
+    *slot = NULL;
+}
+
+/* NULL: this asker, or all together, have enough in flight. */
+static char **slot_for(const char *asker)
+{
+    char **slot = NULL;
+    int same = 0;
+    for (int i = 0; i < MAX_WAITS_IN_FLIGHT; i++)
+        if (!waits_in_flight[i])
+            slot = &waits_in_flight[i];
+        else
+            same += strcmp(waits_in_flight[i], asker) == 0;
+    if (!slot || same >= MAX_WAITS_OF_ONE)
+        return NULL;
+    *slot = heap_strdup(asker);
+    return slot;
 }
 
 static void keep_wait(const struct checking *c, bool open)
 {
-    const char *const params[] = {c->gate.namespace_, c->gate.name, c->gate.hook, c->phase,
-                                  c->revision};
-    if (waits_in_flight >= MAX_WAITS_IN_FLIGHT)
-        return;
-    waits_in_flight++;
-    db_run(c->db, open ? &waited : &wait_, params, on_wait_kept, NULL);
+    const char *const waits[] = {c->gate.namespace_, c->gate.name, c->gate.hook,
+                                 c->phase,           c->revision,  c->asker};
+    const char *const goes[] = {c->gate.namespace_, c->gate.name, c->gate.hook, c->revision,
+                                c->asker};
+    char **slot = slot_for(c->asker);
+    if (slot)
+        db_run(c->db, open ? &through : &wait_, open ? goes : waits, on_wait_kept, slot);
 }
 
 static void answer(struct checking *c, enum err err, const struct errinfo *info, bool open)
@@ -170,13 +193,13 @@ static void on_check(void *arg, enum err err, const struct errinfo *info, PGresu
 
 static void ask(struct checking *c)
 {
-    const char *const params[] = {c->gate.kind, c->gate.namespace_, c->gate.name,
-                                  c->gate.hook, c->revision,        c->phase};
+    const char *const params[] = {c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,
+                                  c->revision,  c->phase,           c->asker};
     db_run(c->db, &check, params, on_check, c);
 }
 
 void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
-                 const char *phase, gates_check_fn done, void *arg)
+                 const char *phase, const char *asker, gates_check_fn done, void *arg)
 {
     struct arena *arena = arena_new();
     struct checking *c = ARENA_NEW(arena, struct checking);
@@ -188,6 +211,7 @@ void gates_check(struct db *db, const struct gate_name *gate, const char *revisi
                                     .hook = arena_strdup(arena, gate->hook)},
                            .revision = arena_strdup(arena, revision),
                            .phase = arena_strdup(arena, phase),
+                           .asker = arena_strdup(arena, asker),
                            .done = done,
                            .arg = arg};
     ask(c);

@@ -1,9 +1,9 @@
 /*
- * The gates as the database keeps them (schema.sql): asking, changing, reading.
+ * The gates as the database keeps them (schema.sql, schema_3.sql): asking, changing, reading.
  *
  * A gate is a kind (`gate` for hooks of the confirm types, `rollback`), and the namespace and name
  * of a Canary. It lets a check through when it has a pass for that hook and revision. Every
- * function here is one statement, and so one transaction; the rules are in schema.sql.
+ * function here is one statement, and so one transaction; the rules are there.
  *
  * Errors: info->status is the HTTP status to answer with; 503 with ERR_RETRY when the database did
  * not answer, 4xx when a rule was broken.
@@ -39,9 +39,11 @@ typedef void (*gates_json_fn)(void *arg, enum err err, const struct errinfo *inf
                               const char *json);
 
 /* A check that is told to wait is written down, behind the answer; one whose deadline has passed
- * has what the policy says happen first. phase and revision are the message's, "" if none. */
+ * has what the policy says happen first. phase and revision are the message's, "" if none; asker is
+ * the proven name of who asks, "" if none: what is written down for one asker no other can push
+ * out. */
 void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
-                 const char *phase, gates_check_fn done, void *arg);
+                 const char *phase, const char *asker, gates_check_fn done, void *arg);
 /* {"changed","open","votes","quorum","seq"} */
 void gates_open(struct db *db, const struct gate_change *change, gates_json_fn done, void *arg);
 void gates_close(struct db *db, const struct gate_change *change, gates_json_fn done, void *arg);

@@ -1,7 +1,8 @@
 /*
  * The versions of the gate's tables: which are in the database, and what brings it up to ours.
  *
- * schema.sql is a list of numbered versions; a line `-- version N` begins one. Versions that are
+ * schema.sql, and the files schema_N.sql behind it, are a list of numbered versions; a line
+ * `-- version N` begins one. Versions that are
  * missing are applied together, in one transaction under an advisory lock, so replicas that start
  * at once take turns, and one that fails leaves nothing behind. When nothing is missing nothing is
  * locked or written: a role that may not create tables will do.
@@ -21,7 +22,7 @@
 
 struct schema;
 
-extern const char gate_schema_sql[]; /* schema.sql, made by the build */
+extern const char gate_schema_sql[]; /* schema.sql and schema_N.sql, made by the build */
 
 /* Owned by the arena; sql is borrowed and must live as long. The versions count up from 1: a script
  * that is none is a bug, and ends the process. */

@@ -2,7 +2,7 @@
 -- every change leaves its row in the history. The program applies the versions that a database lacks, in order, in one
 -- transaction (gate/schema.c); it calls the functions, one a request, and never changes a table itself.
 --
--- A new version is added at the end and never edited once it was released. Since the rules are here, old and new
+-- A new version is a file of its own, schema_N.sql, and never edited once it was released. Since the rules are here, old and new
 -- replicas obey the same ones from the moment of the upgrade. A version must keep what the program before it calls:
 -- tables and functions are added, functions are replaced under the same signature; the row in flagger_gate_schema says
 -- the oldest program that still works (`oldest`), and older ones refuse to.

@@ -1,7 +1,7 @@
 # The upgrade of the gate's database from every earlier version, while programs of that version go on. A row of the table
 # is a version N: schema_N makes the tables as it did, prepare_N prepares the statements it runs as open, close and check
 # (parameter: the name of a Canary in the namespace "up"; check gives t or f). They are frozen: copied from what was
-# released, never changed with the code.
+# released, never changed with the code. knows_N is what programs of that version know beside open and closed.
 
 setup_file() {
     load ../lib/postgres
@@ -56,6 +56,84 @@ check_1() { echo "EXECUTE is_open('gate', 'up', '$1');"; }
 bench_1() {
     statement_1 set :kind :namespace :name :open
     statement_1 get :kind :namespace :name
+}
+
+knows_1=
+before_1() { :; }
+after_1() { :; }
+
+# --- version 2: functions; who opens and closes says who he is
+
+schema_2() {
+    echo "BEGIN; CREATE TABLE flagger_gate_schema (version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now());"
+    # a version is never edited once it was released, so this is what programs of version 2 have made
+    cat "$BATS_TEST_DIRNAME/../../gate/schema.sql"
+    echo "INSERT INTO flagger_gate_schema (version) VALUES (1), (2); COMMIT;"
+}
+
+statement_2() {
+    case $1 in
+    open) echo "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM flagger_gate_open($2, $3, $4, $5, $6, coalesce($7, now() + $8::bigint * interval '1 millisecond'), $9, ${10}, ${11}, ${12}) r) c;" ;;
+    close) echo "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM flagger_gate_close($2, $3, $4, $5, $6, $7, $8, $9) r) c;" ;;
+    check) echo "SELECT * FROM flagger_gate_check($2, $3, $4, $5, $6, $7);" ;;
+    wait) echo "SELECT flagger_gate_wait($2, $3, $4, $5, $6);" ;;
+    waited) echo "SELECT flagger_gate_waited($2, $3, $4);" ;;
+    deadline) echo "SELECT flagger_gate_deadline($2, $3, $4, $5);" ;;
+    list) echo "SELECT count(gate) FROM flagger_gate_list($2, $3, $4, $5, $6::integer);" ;;
+    esac
+}
+prepare_2() {
+    echo "PREPARE opens AS $(statement_2 open '$1' '$2' '$3' '$4' '$5' '$6' '$7' '$8' '$9' '$10' '$11')"
+    echo "PREPARE closes AS $(statement_2 close '$1' '$2' '$3' '$4' '$5' '$6' '$7' '$8')"
+    echo "PREPARE checks AS $(statement_2 check '$1' '$2' '$3' '$4' '$5' '$6')"
+    echo "PREPARE waits AS $(statement_2 wait '$1' '$2' '$3' '$4' '$5')"
+    echo "PREPARE waited AS $(statement_2 waited '$1' '$2' '$3')"
+    echo "PREPARE deadline AS $(statement_2 deadline '$1' '$2' '$3' '$4')"
+    echo "PREPARE list AS $(statement_2 list '$1' '$2' '$3' '$4' '$5')"
+}
+# \gset takes the answer in; what is printed is its outcome.
+open_2() { echo "EXECUTE opens('gate', 'up', '$1', '', '', NULL, NULL, 'old', 'f', 'api', '') \\gset"$'\n'"SELECT (:'row_to_json'::json ->> 'open')::boolean;"; }
+close_2() { echo "EXECUTE closes('gate', 'up', '$1', '', 'old', 'f', 'api', '') \\gset"$'\n'"SELECT (:'row_to_json'::json ->> 'open')::boolean;"; }
+check_2() { echo "EXECUTE checks('gate', 'up', '$1', '', '${2:-}', 'Waiting') \\gset"$'\n'"SELECT :'open'::boolean;"; }
+bench_2() {
+    echo "SELECT CASE :open::boolean WHEN true THEN (SELECT open FROM flagger_gate_open(:kind, :namespace, :name, '', '', NULL, 'old', false, 'api', '')) ELSE (SELECT open FROM flagger_gate_close(:kind, :namespace, :name, '', 'old', false, 'api', '')) END;"
+    echo "SELECT * FROM flagger_gate_check(:kind, :namespace, :name, '', '', '');"
+}
+knows_2=times
+
+# Who waits: with a deadline that has passed, with a no to it, and what two people have let through.
+before_2() {
+    pg_sql "SELECT flagger_gate_policy('gate', 'up', name, 1, '{}', 3600000, action, 'ann', true, 'api', '')
+        FROM (VALUES ('late', 'rollback'), ('refused', 'open')) v (name, action)" >/dev/null
+    pg_sql "SELECT flagger_gate_policy('gate', 'up', 'held', 2, '{}', NULL, NULL, 'ann', true, 'api', '')" >/dev/null
+    pg_sql "SELECT flagger_gate_open('gate', 'up', 'held', '', 'r1', NULL, who, true, 'api', '')
+        FROM (VALUES ('ann'), ('bob')) v (who)" >/dev/null
+    old_says 4 "EXECUTE waits('up', 'late', '', 'Waiting', 'r1'); EXECUTE waits('up', 'refused', '', 'Waiting', 'r1');" >/dev/null
+    old_says 4 "$(close_2 refused)" >/dev/null
+    pg_sql "UPDATE flagger_gate_waits SET since = since - interval '2 hours'"
+}
+after_2() {
+    asked 403 /gate/check "$(canary late r2)"
+    asked 403 /rollback/check "$(canary late r1)"
+    asked 403 /gate/check "$(canary late r1)"
+    asked 200 /rollback/check "$(canary late r1)"
+    asked 403 /gate/check "$(canary refused r1)"
+    # What two have let through meets a policy that wants two, and none that wants three.
+    one_asked PUT /v1/gates/up/held/policy '{"quorum": 2, "approvers": ["ann", "bob", "cat"]}'
+    asked 200 /gate/check "$(canary held r1)"
+    one_asked PUT /v1/gates/up/held/policy '{"quorum": 3}'
+    asked 403 /gate/check "$(canary held r1)"
+    [ "$(old_says 4 "$(check_2 held r1)")" = f ]
+    # and the old ones wait, are let through and list as before
+    [ "$(old_says 4 "EXECUTE checks('gate', 'up', 'pending', '', 'r1', 'Waiting');")" = 'f|f|t|f' ]
+    old_says 4 "EXECUTE waits('up', 'pending', '', 'Waiting', 'r1');"
+    [ "$(old_says 4 "EXECUTE checks('gate', 'up', 'pending', '', 'r1', 'Waiting');")" = 'f|t|f|f' ]
+    old_says 4 "$(open_2 pending)"
+    [ "$(old_says 4 "EXECUTE checks('gate', 'up', 'pending', '', 'r1', 'Waiting');")" = 't|t|f|f' ]
+    old_says 4 "EXECUTE waited('up', 'pending', '');"
+    [ "$(old_says 4 "EXECUTE checks('gate', 'up', 'pending', '', 'r1', 'Waiting');")" = 't|f|t|f' ]
+    old_says 4 "EXECUTE deadline('up', 'pending', '', 'r1');"
+    [ "$(old_says 4 "EXECUTE list('up', '', '', '', '100');")" -ge 8 ]
 }
 
 # --- programs of that version
@@ -118,11 +196,13 @@ canary() { printf '{"name": "%s", "namespace": "up"%s}' "$1" "${2:+, \"checksum\
 one_asked() { curl -sf -m 10 -X "$1" -H 'Content-Type: application/json' -d "$3" "${URLS[0]}$2"; }
 
 upgrade_from() {
-    local version=$1 i before count
+    local version=$1 i before count knows=knows_$1
+    knows=${!knows}
     local -a OLD_FD=() URLS=() benches=()
     "schema_$version" | psql -h "$PG_DIR" -U postgres -qX -v ON_ERROR_STOP=1 -d postgres
     for i in 1 2 3 4; do old_start "$i" "$version"; done
     old_says 4 "$("open_$version" stays-open) $("close_$version" stays-closed) $("close_$version" shut)"
+    "before_$version"
     for i in 1 2 3; do old_traffic "$i" "$version"; done
     # And some that get into each other's way, with the protocol that programs use.
     "bench_$version" >"$work/bench.sql"
@@ -174,7 +254,7 @@ upgrade_from() {
     refute_old_open 4 "$version" hooked
     one_asked POST /v1/gates/up/timed/open '{"for": "1h"}'
     asked 200 /gate/check "$(canary timed)"
-    refute_old_open 4 "$version" timed
+    [ "$knows" = times ] || refute_old_open 4 "$version" timed
     one_asked POST /v1/freezes '{"namespace": "up", "name": "frozen", "reason": "stocktaking"}' >"$work/freeze"
     one_asked POST /v1/gates/up/frozen/open '{}'
     refute_old_open 4 "$version" frozen
@@ -188,6 +268,8 @@ upgrade_from() {
     asked 403 /gate/check "$(canary timed)"
     for DAEMON_URL in "${URLS[@]}"; do answers 403 POST '/gate/check?hook=promote' "$(canary hooked)"; done
 
+    "after_$version"
+
     # The old sessions saw what they did at all times, and no error.
     touch "$work/stop"
     for i in 1 2 3; do
@@ -198,7 +280,7 @@ upgrade_from() {
         [ ! -s "$work/err.$i" ] || { cat "$work/err.$i" && return 1; }
     done
     [ ! -s "$work/err.4" ] || { cat "$work/err.4" && return 1; }
-    for pid in "${benches[@]}"; do wait "$pid"; done
+    for pid in "${benches[@]}"; do wait "$pid" || { cat "$work"/bench.* && return 1; }; done
     [ "$(rows_of crowd)" -gt 10 ]
 
     # Each of their changes has its row: of the traffic those after the upgrade, in turn; and of more all.
@@ -232,6 +314,8 @@ chain_is_whole() {
 
 # --- the versions
 
-NEWEST=2
+NEWEST=3
 
 @test "from version 1, three new gates at once, while programs of version 1 go on" { upgrade_from 1; }
+
+@test "from version 2, three new gates at once, while programs of version 2 go on" { upgrade_from 2; }

@@ -6,8 +6,8 @@ changes() {
     cat <<'END'
 SELECT flagger_gate_open('gate', 'test', 'podinfo', '', '', NULL, 'webhook', false, 'webhook', '')
 SELECT flagger_gate_close('gate', 'test', 'podinfo', '', 'webhook', false, 'webhook', '')
-SELECT flagger_gate_open('gate', 'test', 'podinfo', 'start', 'r1', now() + interval '1 hour', 'ann', true, 'api', 'güt, "really"')
-SELECT flagger_gate_open('gate', 'test', 'podinfo', 'start', 'r1', now() + interval '2 hours', 'bob', true, 'api', 'longer')
+SELECT flagger_gate_open('gate', 'test', 'early', 'start', 'r1', now() + interval '1 hour', 'ann', true, 'api', 'güt, "really"')
+SELECT flagger_gate_open('gate', 'test', 'early', 'start', 'r1', now() + interval '2 hours', 'bob', true, 'api', 'longer')
 SELECT flagger_gate_open('gate', 'test', 'podinfo', 'promote', '', now() + interval '1 millisecond', 'ann', true, 'api', 'expired by now')
 SELECT flagger_gate_open('gate', 'test', 'podinfo', 'more', '', NULL, 'ann', true, 'api', '')
 SELECT flagger_gate_close('gate', 'test', 'podinfo', 'more', 'ann', true, 'api', 'not yet')
@@ -227,7 +227,7 @@ head_of() { pg_sql "SELECT seq || ':' || hash FROM flagger_gate_head"; }
         'pass of gate podinfo.prod for hook promote and every revision: it is there, but the history says that it is not'
     found "DELETE FROM flagger_gate_passes WHERE revision = 'r2'" 'entry 12 (' 'gate podinfo.test)' 'is gone'
     found "UPDATE flagger_gate_passes SET expires = NULL WHERE revision = 'r1' AND kind = 'gate'" \
-        'pass of gate podinfo.test for hook start and revision r1: its expires is none, but entry 5 ('
+        'pass of gate early.test for hook start and revision r1: its expires is none, but entry 5 ('
     found "UPDATE flagger_gate_passes SET expires = now() - interval '1 hour' WHERE revision = 'r2'" 'entry 12 (' 'is gone'
     found "UPDATE flagger_gate_passes SET by_whom = 'bob' WHERE kind = 'rollback' AND revision = 'r1'" \
         'pass of rollback podinfo.test' 'its who is "bob", but entry' 'says "ann"'

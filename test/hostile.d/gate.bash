@@ -3,8 +3,12 @@
 . test/lib/postgres.bash
 on_finish=pg_end
 pg_begin
-CHECK=check-0123456789abcdef OPERATE=operate-0123456789abcdef ADMIN=admin-0123456789abcdef
-gate_tokens() { printf '%s check carl\n%s operate olga\n%s admin adam\n' "$CHECK" "$OPERATE" "$ADMIN" >"$work/tokens"; }
+# Carl is the controller, mallory may check as well.
+CHECK=check-0123456789abcdef MALLORY=mallory-0123456789abcdef OPERATE=operate-0123456789abcdef ADMIN=admin-0123456789abcdef
+gate_tokens() {
+    printf '%s check carl\n%s check mallory\n%s operate olga\n%s operate otto\n%s admin adam\n' "$CHECK" "$MALLORY" "$OPERATE" \
+        "otto-0123456789abcdef" "$ADMIN" >"$work/tokens"
+}
 
 gate_begin() { # OPTION...
     gate_tokens
@@ -49,4 +53,68 @@ try_lists() {
     gate_end
 }
 
+# waits NAME: the controller asks for a revision until its deadline, three seconds, rolls it back; how long that took, or
+# nothing after twelve
+waits() {
+    local begin=$EPOCHREALTIME body
+    body="{\"name\": \"$1\", \"namespace\": \"test\", \"checksum\": \"real\"}"
+    asks_until() {
+        [ "$(gate_asks "$CHECK" POST /gate/check "$body")" = 403 ] && [ "$(gate_asks "$CHECK" POST /rollback/check "$body")" = 200 ]
+    }
+    eventually 12 asks_until || return 0
+    awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.1f s", b - a}'
+}
+
+deadline_gate() {
+    [ "$(gate_asks "$ADMIN" PUT "/v1/gates/test/$1/policy" '{"deadline": "3s", "onDeadline": "rollback"}')" = 200 ]
+}
+
+# Somebody who may check names another revision of the same gate, again and again.
+try_other_revisions() {
+    local good=/nothing took other
+    gate_begin
+    deadline_gate podinfo
+    while :; do
+        gate_asks "$MALLORY" POST /gate/check "{\"name\": \"podinfo\", \"namespace\": \"test\", \"checksum\": \"fake$RANDOM\"}" -o /dev/null >/dev/null
+    done &
+    other=$!
+    took=$(waits podinfo)
+    kill "$other" 2>/dev/null || true
+    wait "$other" 2>/dev/null || true
+    [ -z "$took" ] || good=ok
+    report 'a deadline beside checks of other revisions' "of 3 s, came after ${took:-never}" "$good"
+    gate_end
+}
+
+# Somebody who may check invents names until the table of who waits is full. Most of them by the function that the gate
+# calls: a flood of requests takes minutes for that.
+try_invented_names() {
+    local good=/nothing took
+    gate_begin
+    deadline_gate podinfo
+    pg_sql "SELECT count(flagger_gate_wait('test', 'invented' || n + 1500, '', '', '')) FROM generate_series(1, 10000) n" >/dev/null
+    jq -nr --arg url "$DAEMON_URL/gate/check" --arg token "$MALLORY" '[range(1500) | {name: "invented\(.)", namespace: "test"} | tojson
+        | "url = \"\($url)\"\nheader = \"Authorization: Bearer \($token)\"\ndata-raw = \(tojson)\noutput = \"/dev/null\""] | join("\nnext\n")' >"$work/curl"
+    curl -s --parallel --parallel-max 4 -K "$work/curl" >/dev/null 2>&1 || true
+    took=$(waits podinfo)
+    [ -z "$took" ] || good=ok
+    report 'a deadline beside 11500 invented names' "of 3 s, came after ${took:-never}" "$good"
+    gate_end
+}
+
+# What was open before a policy came.
+try_old_opening() {
+    local good=/nothing code
+    gate_begin
+    [ "$(gate_asks "$OPERATE" POST /v1/gates/test/podinfo/open '{}')" = 200 ]
+    [ "$(gate_asks "$ADMIN" PUT /v1/gates/test/podinfo/policy '{"quorum": 2, "approvers": ["olga", "otto"]}')" = 200 ]
+    code=$(gate_asks "$CHECK" POST /gate/check '{"name": "podinfo", "namespace": "test"}')
+    [ "$code" != 403 ] || good=ok
+    report 'an opening of before a quorum of two' "answers $code" "$good"
+    gate_end
+}
+
 try_lists
+try_other_revisions
+try_invented_names
+try_old_opening
