@@ -282,15 +282,17 @@ static bool must_stop_pods(struct release *r)
     return same_pods && !release_stopped(r) && r->weights.canary == 0;
 }
 
-/* The revision that was analysed before this one is on the primary: its promotion was cut off
- * before its status was written. */
-static void note_promoted(struct release *r)
+/* The revision that was analysed before this one is on the primary, with its configs: its promotion
+ * was cut off before its status was written. */
+static enum verdict note_promoted(struct release *r)
 {
     const char *applied = r->canary->status.last_applied_spec;
-    struct target_info then = promote_analysed(r);
+    enum carried carried = CARRIED_NOTHING;
+    enum verdict verdict = *applied ? promote_look(r, &carried) : VERDICT_GO;
 
-    if (*applied && r->target->is_promoted(r->tick, &then))
+    if (carried == CARRIED_ALL)
         status_text(r, "lastPromotedSpec", applied);
+    return verdict;
 }
 
 /* A promotion that was meant comes to nothing: the primary is what it was, or a part of both. */
@@ -305,8 +307,10 @@ static void leave_promotion(struct release *r, enum carried carried)
 /* carried: of the promotion that this interrupts. */
 static enum verdict restart(struct release *r, enum carried carried)
 {
-    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
+    enum verdict verdict = note_promoted(r);
 
+    if (verdict == VERDICT_GO)
+        verdict = rollback_to_primary(r, CAPACITY_RESTART);
     if (verdict != VERDICT_GO)
         return verdict;
     if (r->weights.canary > 0 && capacity_is_empty(r) && !release_goes_forward(r))
@@ -315,7 +319,6 @@ static enum verdict restart(struct release *r, enum carried carried)
     if (must_stop_pods(r) && *r->canary->status.last_applied_spec) {
         status_phase(r, PHASE_Progressing);
         status_weight(r, 0);
-        note_promoted(r);
         leave_promotion(r, carried);
         status_text(r, "lastAppliedSpec", "");
         release_again(r, AGAIN_NOW);
@@ -336,7 +339,6 @@ static enum verdict restart(struct release *r, enum carried carried)
     status_reset(r);
     status_forget_waits(r);
     status_untell(r, CONDITION_DRAINED);
-    note_promoted(r);
     leave_promotion(r, carried);
     status_sync(r);
     release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));
@@ -357,8 +359,10 @@ static enum verdict find_other_while_promoting(struct release *r)
 
     if (!is_applied_hash(r) && is_promoted_hash(r))
         verdict = r->target->compare(r->tick, &r->info, &restored);
-    if (verdict == VERDICT_GO && changed && !restored)
+    if (verdict == VERDICT_GO && changed)
         verdict = promote_carried(r, &carried);
+    /* the old template with a part of the new configs has never been analysed */
+    restored = restored && carried != CARRIED_PART;
     if (verdict != VERDICT_GO || (!restored && carried == CARRIED_ALL))
         return verdict;
     if (restored)

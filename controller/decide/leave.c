@@ -2,7 +2,8 @@
  * An autoscaler that the spec no longer refers to, or refers to by another name: the primary's copy
  * of it goes, and the pause that was written into it. The primary keeps its replicas. As long as a
  * release is under way it waits: who had been given a floor or was paused by the old name must not
- * change under it. Until then status.acceptedSpec goes on naming it.
+ * change under it. Until then status.acceptedSpec goes on naming it. Nothing else does, so that the
+ * name of a new one is noted there before anything is made for it.
  */
 #include <string.h>
 
@@ -15,15 +16,28 @@ static bool same_text(struct json_object *ref, const char *key, const char *text
     return found && text && strcmp(found, text) == 0;
 }
 
-struct json_object *leave_waits(const struct release *r)
+static bool is_accepted(const struct release *r)
 {
     const struct canary_ref *now = &r->canary->autoscaler;
     struct json_object *before = json_at(r->canary->status.accepted_spec, "autoscalerRef", NULL);
 
-    if (r->scaler_left || !json_str_at(before, "name", NULL) ||
-        (same_text(before, "name", now->name) && same_text(before, "kind", now->kind)))
-        return NULL;
-    return before;
+    return same_text(before, "name", now->name) && same_text(before, "kind", now->kind);
+}
+
+struct json_object *leave_waits(const struct release *r)
+{
+    struct json_object *before = json_at(r->canary->status.accepted_spec, "autoscalerRef", NULL);
+
+    return r->scaler_left || !json_str_at(before, "name", NULL) || is_accepted(r) ? NULL : before;
+}
+
+static enum verdict note(struct release *r)
+{
+    if (!r->scaler || !r->canary->status.accepted_spec || release_is_initialising(r) ||
+        leave_waits(r) || is_accepted(r))
+        return VERDICT_GO;
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
 }
 
 enum verdict leave_scaler(struct release *r)
@@ -33,9 +47,9 @@ enum verdict leave_scaler(struct release *r)
     const struct scaler *scaler = kind ? scaler_find(kind) : NULL;
 
     if (!before || !release_is_idle(r) || r->canary->status.canary_weight > 0)
-        return VERDICT_GO;
+        return note(r);
     enum verdict verdict =
         scaler ? scaler->leave(r->tick, json_str_at(before, "name", NULL)) : VERDICT_GO;
     r->scaler_left = verdict == VERDICT_GO;
-    return verdict;
+    return verdict == VERDICT_GO ? note(r) : verdict;
 }

@@ -83,7 +83,8 @@ enum verdict promote_copy(struct release *r)
     return release_has_writes(r) ? VERDICT_STOP : VERDICT_GO;
 }
 
-struct target_info promote_analysed(const struct release *r)
+/* The revision that the status speaks of, as a target. */
+static struct target_info promote_analysed(const struct release *r)
 {
     struct target_info then = r->info;
 
@@ -95,20 +96,24 @@ struct target_info promote_analysed(const struct release *r)
     return then;
 }
 
+enum verdict promote_look(struct release *r, enum carried *out)
+{
+    struct target_info then = promote_analysed(r);
+
+    if (r->target->carried)
+        return r->target->carried(r->tick, &then, r->canary->status.last_promoted_spec, out);
+    *out = r->target->is_promoted(r->tick, &then) ? CARRIED_ALL : CARRIED_NOTHING;
+    return VERDICT_GO;
+}
+
 /* Where all of it has been written, a primary that carries nothing of it was deleted since, and
  * made anew from the spec promoted before. One that nobody can tell about is what was written. */
 enum verdict promote_carried(struct release *r, enum carried *out)
 {
-    struct target_info then = promote_analysed(r);
-    enum verdict verdict = VERDICT_GO;
-
     *out = CARRIED_ALL;
     if (!release_is_promoting(r) || takeover_is_flaggers(r))
         return VERDICT_GO;
-    if (r->target->carried)
-        verdict = r->target->carried(r->tick, &then, r->canary->status.last_promoted_spec, out);
-    else if (!r->target->is_promoted(r->tick, &then))
-        *out = CARRIED_NOTHING;
+    enum verdict verdict = promote_look(r, out);
     if (*out == CARRIED_PART && !is_being_written(r))
         *out = CARRIED_ALL;
     return verdict;

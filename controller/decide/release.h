@@ -234,8 +234,8 @@ enum verdict move_refusal_of_target(struct release *r, const char **sentence);
 bool takeover_is_flaggers(const struct release *r);
 /* The hash of what the primary (which must exist) runs, "" when it cannot be told. */
 const char *takeover_primary_hash(struct release *r);
-/* GO: this side is ready. STOP: it is waited for; or it never gets ready, and that ends the analysis
- * or the promotion. */
+/* GO: this side is ready. STOP: it is waited for; or it never gets ready, and that ends the
+ * analysis or the promotion. */
 enum verdict guard_ready(struct release *r, enum side side);
 /* The target gets its replicas, as many as its scaler or the primary say. */
 enum verdict begin_scale_up(struct release *r);
@@ -249,8 +249,8 @@ enum verdict promote_carried(struct release *r, enum carried *out);
 /* The primary stays as a promotion that cannot be finished has left it: the next revision is the
  * way out. */
 void promote_give_up(struct release *r);
-/* The revision that the status speaks of, as a target. */
-struct target_info promote_analysed(const struct release *r);
+/* How much of the revision that the status speaks of is on the primary (which must exist). */
+enum verdict promote_look(struct release *r, enum carried *out);
 
 /* A deletion that leaves all to another Canary. GO and *done: nothing is left to do. GO: it is for
  * this Canary to undo what it has made. late: what is waited for does not come. */

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "said.h"
+
 /* How the world is from now on. */
 struct policy {
     const char *what;
@@ -183,21 +185,13 @@ static const char *check_gone(struct model *model, const struct policy *policy,
     return NULL;
 }
 
-/* What the spec says of the objects is there, and what it says no longer is not. */
-static const char *check_said(struct model *model, const struct canary *canary,
-                              const struct cluster *cluster)
+/* Template and configs of the primary are of the revision that was promoted last, or the status
+ * says that it could not be finished. */
+static bool is_whole(struct model *model, const struct state *state, const struct canary *canary)
 {
-    static const enum role labelled[] = {ROLE_APEX, ROLE_ROUTE};
-    bool wanted = json_at(canary->service.apex, "labels", "team", NULL) != NULL;
-
-    for (int i = 0; i < 2; i++) {
-        if (cluster->at[model->place[labelled[i]]] != ABSENT &&
-            model_look(model, cluster, labelled[i])->labelled != wanted)
-            return "at the end, objects have just the labels that the spec gives";
-    }
-    if (!canary->autoscaler.name && cluster->at[model->place[ROLE_SCALER_COPY]] != ABSENT)
-        return "at the end, there is no copy of an autoscaler that the spec does not name";
-    return NULL;
+    return state->cluster.at[model->place[ROLE_PRIMARY]] == ABSENT ||
+           !*canary->status.last_promoted_spec || !state->ghost.promoted ||
+           model_primary_revision(model, &state->cluster) == state->ghost.promoted;
 }
 
 static const char *check_end(struct model *model, const struct policy *policy,
@@ -241,7 +235,9 @@ static const char *check_end(struct model *model, const struct policy *policy,
     if (model->kind->copied &&
         model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))
         return "at the end, the canary's Service is a copy of the target";
-    return check_said(model, canary, cluster);
+    if (!is_whole(model, state, canary))
+        return "at the end, the primary is of one revision, template and configs";
+    return said_wrong(model, canary, cluster);
 }
 
 /* Follows the way from a state until it meets one whose end is known. */

@@ -67,6 +67,20 @@ bool rules_refuse(struct model *model, const struct cluster *cluster)
            json_int_at(analysis, -1, "stepWeight", NULL) == 0;
 }
 
+/* What the status says of an edit that waits for the end of the release. */
+static bool is_held(const struct canary *canary)
+{
+    struct json_object *conditions = json_at(canary->status.json, "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
+        if (type && status && strcmp(type, "Accepted") == 0 && strcmp(status, "False") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Why a release may fail. */
 static bool has_cause(struct model *model, const struct cluster *facts,
                       const struct outcome *outcome, const struct ghost *ghost)
@@ -77,7 +91,8 @@ static bool has_cause(struct model *model, const struct cluster *facts,
            outcome->answers[Q_ROLLBACK] == PASS || model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
            /* refused until its deadline */
-           (model->scenario->world & WORLD_TIME_PASSES && rules_refuse(model, facts)) ||
+           (model->scenario->world & WORLD_TIME_PASSES &&
+            (rules_refuse(model, facts) || is_held(canary))) ||
            /* a gate that nobody opened until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES &&
             (outcome->answers[Q_CONFIRM_ROLLOUT] == FAIL ||
@@ -279,10 +294,14 @@ static const char *check_selector(struct model *model, const struct cluster *fac
 /* --- what people have a say in
  * --------------------------------------------------------------------------------- */
 
-static bool is_closed(const struct model *model, const struct outcome *outcome, enum question gate,
-                      const char *hook)
+static bool is_closed(const struct canary *canary, const struct outcome *outcome,
+                      enum question gate, enum hook_type hook)
 {
-    return scenario_has(model->scenario, hook) && outcome->answers[gate] != PASS;
+    for (int i = 0; i < canary->analysis.n_webhooks; i++) {
+        if (canary->analysis.webhooks[i].type == hook)
+            return outcome->answers[gate] != PASS;
+    }
+    return false;
 }
 
 static const char *check_consent(struct model *model, const struct cluster *facts,
@@ -299,17 +318,17 @@ static const char *check_consent(struct model *model, const struct cluster *fact
         return "nothing is done while it is suspended";
     if (canary->skip_analysis || model->scenario->world & WORLD_TIME_PASSES)
         return NULL; /* gates may have deadlines */
-    if (analysing && is_closed(model, outcome, Q_CONFIRM_PROMOTION, "confirm-promotion") &&
+    if (analysing && is_closed(canary, outcome, Q_CONFIRM_PROMOTION, HOOK_CONFIRM_PROMOTION) &&
         ((is && is->status.phase == PHASE_Promoting &&
           model_primary_revision(model, before) != model_revision(model, facts)) ||
          model_primary_revision(model, before) != model_primary_revision(model, after)))
         return "nothing is promoted before its gate opens";
     if (analysing && model_weight(model, after) > model_weight(model, before) &&
         model_weight(model, after) > canary->status.canary_weight &&
-        is_closed(model, outcome, Q_MORE_TRAFFIC, "confirm-traffic-increase"))
+        is_closed(canary, outcome, Q_MORE_TRAFFIC, HOOK_CONFIRM_TRAFFIC_INCREASE))
         return "traffic is not increased before its gate opens";
     if (!begun && is && is->status.phase == PHASE_Progressing && step->kind == EFFECT_STATUS &&
-        is_closed(model, outcome, Q_CONFIRM_ROLLOUT, "confirm-rollout"))
+        is_closed(canary, outcome, Q_CONFIRM_ROLLOUT, HOOK_CONFIRM_ROLLOUT))
         return "nothing begins before its gate opens";
     return NULL;
 }
@@ -409,6 +428,14 @@ static const char *check_configs(struct model *model, const struct cluster *fact
 /* --- the status
  * -------------------------------------------------------------------------------------------- */
 
+/* ... and not by the old spec that is back, which the primary never left. */
+static bool ends_promotion(const struct canary *was, const struct canary *is)
+{
+    return (was->status.phase == PHASE_Promoting || was->status.phase == PHASE_Finalising) &&
+           is->status.phase == PHASE_Succeeded &&
+           strcmp(was->status.last_applied_spec, is->status.last_applied_spec) == 0;
+}
+
 static const char *check_status(struct model *model, const struct cluster *facts,
                                 const struct cluster *before, const struct cluster *after,
                                 const struct step *step, struct ghost *ghost)
@@ -449,7 +476,11 @@ static const char *check_status(struct model *model, const struct cluster *facts
     if (promoted && *promoted && is->status.phase == PHASE_Succeeded &&
         model_weight(model, after) > 0)
         return "a release that succeeds leaves all traffic on the primary";
-    if (promoted && *promoted) {
+    if (ends_promotion(was, is)) {
+        if (model_primary_revision(model, after) != ghost->revision)
+            return "what is called promoted is what was analysed, template and configs";
+        ghost->promoted = ghost->revision;
+    } else if (promoted && *promoted) {
         ghost->promoted = (uint8_t)model_primary_revision(model, after);
         if (!model_look(model, after, ROLE_PRIMARY)->revision)
             return "the status calls a revision promoted that the primary carries";

@@ -22,6 +22,9 @@ static const char base_canary[] =
 #define AB_TEST                                                                                    \
     "'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'headers':{'x-canary':{'exact':"  \
     "'insider'}}}]"
+#define GUARDS                                                                                     \
+    "'webhooks':[" HOOK("confirm-promotion") "," HOOK("confirm-traffic-increase") "," HOOK(        \
+        "rollback") "]"
 #define SERVICE "'targetRef':{'apiVersion':'v1','kind':'Service'}"
 #define KNATIVE                                                                                    \
     "'provider':'knative','targetRef':{'apiVersion':'serving.knative.dev/v1','kind':'Service'}"
@@ -246,7 +249,7 @@ const struct scenario scenarios[] = {
     {.name = "lost primary",
      .revisions = 2,
      .world = WORLD_CANARY_FAILS,
-     .limit = 20000, /* there is an end, but far away */
+     .limit = 12000, /* there is an end, but far away */
      .deeds = {{"the primary is deleted", "deployments/podinfo-primary", NULL}}},
     {.name = "refusals",
      .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("rollback") "]}}}",
@@ -296,6 +299,53 @@ const struct scenario scenarios[] = {
                 "{'spec':{'analysis':{'maxWeight':50}}}"},
                {"stepWeightPromotion becomes 50", "canaries/podinfo",
                 "{'spec':{'analysis':{'stepWeightPromotion':50}}}"}}},
+    {.name = "edited ports",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .limit = 6000,
+     .deeds = {{"the Service gets port 80", "canaries/podinfo",
+                "{'spec':{'service':{'port':80,'targetPort':9898}}}"},
+               {"the Service gets port 9898", "canaries/podinfo",
+                "{'spec':{'service':{'port':9898,'targetPort':null}}}"}}},
+    {.name = "edited checks",
+     .canary = "{'spec':{'analysis':{" GUARDS "}}}",
+     .revisions = 2,
+     .limit = 6000,
+     .deeds = {{"the webhooks are taken out", "canaries/podinfo",
+                "{'spec':{'analysis':{'webhooks':null}}}"},
+               {"the webhooks are put back", "canaries/podinfo",
+                "{'spec':{'analysis':{" GUARDS "}}}"},
+               {"another metric is asked for", "canaries/podinfo",
+                "{'spec':{'analysis':{'metrics':[{'name':'errors','query':'up','thresholdRange':{"
+                "'min':99}}]}}}"}}},
+    {.name = "edited autoscaler",
+     .canary = "{'spec':{'autoscalerRef':" HPA_REF "}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
+     .limit = 6000,
+     .deeds = {{"the autoscaler is taken out", "canaries/podinfo",
+                "{'spec':{'autoscalerRef':null}}"},
+               {"the autoscaler is put back", "canaries/podinfo",
+                "{'spec':{'autoscalerRef':" HPA_REF "}}"}},
+     .objects = {{"horizontalpodautoscalers/podinfo", HPA}}},
+    {.name = "edited provider",
+     .canary = "{'spec':{'analysis':{" BLUE_GREEN "}}}",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
+     .limit = 6000,
+     .passes = 2,
+     .deeds = {{"the provider becomes kubernetes", "canaries/podinfo",
+                "{'spec':{'provider':'kubernetes'}}"},
+               {"the provider becomes the Gateway API", "canaries/podinfo",
+                "{'spec':{'provider':'gatewayapi:v1'}}"}}},
+    {.name = "edited affinity",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS,
+     .limit = 6000,
+     .deeds = {{"clients get a cookie", "canaries/podinfo",
+                "{'spec':{'analysis':{'sessionAffinity':{'cookieName':'c'}}}}"},
+               {"clients get no cookie", "canaries/podinfo",
+                "{'spec':{'analysis':{'sessionAffinity':null}}}"}}},
     {.name = "moved weights",
      .revisions = 2,
      .world = WORLD_CANARY_FAILS,

@@ -389,6 +389,27 @@ static void test_leaving_is_cut_off(void **state)
     }
 }
 
+/* A name that comes and goes again, its making cut off before each of its writes: what was made is
+ * found. */
+static void test_a_name_that_comes_and_goes(void **state)
+{
+    (void)state;
+    for (int writes = 0; writes < 4; writes++) {
+        struct world *world = with_scalers(NULL);
+        world_run(world);
+        world_patch_canary(world, HPA_REF("other"));
+        world->crash_at = world->effects + writes;
+        for (int i = 0; i < 3 && !world->crashed; i++)
+            world_tick(world);
+        world->crash_at = -1;
+        world_patch_canary(world, "{'spec':{'autoscalerRef':null}}");
+        world_run(world);
+        assert_null(world_get(world, "horizontalpodautoscalers/other-primary"));
+        assert_null(json_at(world->canary, "status", "acceptedSpec", "autoscalerRef", NULL));
+        world_free(world);
+    }
+}
+
 static void test_another_autoscaler(void **state)
 {
     struct world *world = with_scalers(HPA_REF("podinfo"));
@@ -467,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_a_primary_keeps_what_it_was_made_with),
         cmocka_unit_test(test_scaledobject_is_left),
         cmocka_unit_test(test_leaving_is_cut_off),
+        cmocka_unit_test(test_a_name_that_comes_and_goes),
         cmocka_unit_test(test_another_autoscaler),
         cmocka_unit_test(test_what_others_own_is_not_left),
         cmocka_unit_test(test_leaving_waits),

@@ -126,14 +126,19 @@ static void test_the_old_revision_after_it(void **state)
     }
 }
 
-/* Its new configs stay: that is a revision of its own. */
+/* Its new configs stay: that is a revision of its own, which is analysed, also where the copies of
+ * the configs are on the primary already. */
 static void test_the_old_template_after_it(void **state)
 {
     (void)state;
     for (int cut = 0; cut < CUTS; cut++) {
         struct world *w = at_the_end(NULL);
         cut_off(w, cut);
+        w->told = "";
         world_push(w, "podinfo:1");
+        world_settle(w);
+        world_run(w);
+        assert_non_null(strstr(w->told, "New revision detected!"));
         ends(w, "podinfo:1 blue", cut);
     }
 }
@@ -173,6 +178,27 @@ static void test_half_of_it_stays_and_is_told(void **state)
     world_push(w, "podinfo:1");
     color(w, "red");
     ends(w, "podinfo:1 red", 2);
+}
+
+/* The same, and the next revision comes before the one of before is done: the primary is still that
+ * half. */
+static void test_half_of_it_is_still_known(void **state)
+{
+    (void)state;
+    struct world *w = at_the_end(NULL);
+
+    cut_off(w, 2);
+    world_push(w, "podinfo:1");
+    color(w, "red");
+    world_settle(w);
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Progressing");
+    assert_true(is_told(w));
+    world_push(w, "podinfo:2");
+    world_settle(w);
+    world_tick(w);
+    assert_string_equal(json_str_at(w->canary, "status", "lastPromotedSpec", NULL), "");
+    ends(w, "podinfo:2 red", 2);
 }
 
 /* A config that is gone keeps the promotion from its end, and nothing is promoted without it. */
@@ -264,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_the_old_template_after_it),
         cmocka_unit_test(test_skipped_analysis),
         cmocka_unit_test(test_half_of_it_stays_and_is_told),
+        cmocka_unit_test(test_half_of_it_is_still_known),
         cmocka_unit_test(test_config_that_goes_missing),
         cmocka_unit_test(test_primary_that_is_deleted_meanwhile),
         cmocka_unit_test(test_primary_that_is_deleted_and_is_the_old_one),

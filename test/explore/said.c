@@ -1,0 +1,75 @@
+#include "said.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct json_object *tree_at(struct model *model, const struct cluster *cluster, int place)
+{
+    return objects_tree(model->objects, place, cluster->at[place]);
+}
+
+static bool is_labelled(struct model *model, const struct canary *canary,
+                        const struct cluster *cluster)
+{
+    static const enum role labelled[] = {ROLE_APEX, ROLE_ROUTE};
+    bool wanted = json_at(canary->service.apex, "labels", "team", NULL) != NULL;
+
+    for (int i = 0; i < 2; i++) {
+        if (cluster->at[model->place[labelled[i]]] != ABSENT &&
+            model_look(model, cluster, labelled[i])->labelled != wanted)
+            return false;
+    }
+    return true;
+}
+
+/* Of the Services that we make. */
+static bool has_ports(struct model *model, const struct canary *canary,
+                      const struct cluster *cluster)
+{
+    static const char *const services[] = {"services/podinfo", "services/podinfo-primary",
+                                           "services/podinfo-canary"};
+
+    for (int i = 0; i < 3; i++) {
+        struct json_object *service =
+            tree_at(model, cluster, objects_place(model->objects, services[i]));
+        struct json_object *ports = json_at(service, "spec", "ports", NULL);
+        if (service && (json_len(ports) != 1 ||
+                        json_int_at(json_elem(ports, 0), 0, "port", NULL) != canary->service.port))
+            return false;
+    }
+    return true;
+}
+
+/* The route's backends, and no cookie that nobody asks for. */
+static const char *wrong_route(struct model *model, const struct canary *canary,
+                               const struct cluster *cluster)
+{
+    struct json_object *route = tree_at(model, cluster, model->place[ROLE_ROUTE]);
+    struct json_object *rules = json_at(route, "spec", "rules", NULL);
+    bool sticky = json_at(canary->json, "spec", "analysis", "sessionAffinity", NULL) != NULL;
+
+    if (route && !sticky && strstr(json_object_to_json_string(route), "ookie"))
+        return "at the end, clients get no cookie that the spec does not give";
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *backends = json_at(json_elem(rules, i), "backendRefs", NULL);
+        for (size_t j = 0; j < json_len(backends); j++) {
+            if (json_int_at(json_elem(backends, j), 0, "port", NULL) != canary->service.port)
+                return "at the end, routes lead to the port that the spec gives";
+        }
+    }
+    return NULL;
+}
+
+const char *said_wrong(struct model *model, const struct canary *canary,
+                       const struct cluster *cluster)
+{
+    bool ours = !model->kind->named && !model->kind->copied;
+
+    if (!is_labelled(model, canary, cluster))
+        return "at the end, objects have just the labels that the spec gives";
+    if (!canary->autoscaler.name && cluster->at[model->place[ROLE_SCALER_COPY]] != ABSENT)
+        return "at the end, there is no copy of an autoscaler that the spec does not name";
+    if (ours && !has_ports(model, canary, cluster))
+        return "at the end, Services have just the port that the spec gives";
+    return ours ? wrong_route(model, canary, cluster) : NULL;
+}

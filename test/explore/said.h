@@ -1,0 +1,12 @@
+/* What the spec says of the objects is there at the end of every run, and what it says no longer is
+ * not. */
+#ifndef EXPLORE_SAID_H
+#define EXPLORE_SAID_H
+
+#include "model.h"
+
+/* The rule that does not hold; NULL: all do. */
+const char *said_wrong(struct model *model, const struct canary *canary,
+                       const struct cluster *cluster);
+
+#endif
