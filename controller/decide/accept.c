@@ -166,7 +166,7 @@ static bool follow_accepted(struct release *r)
     struct canary *view = ARENA_NEW(r->tick->arena, struct canary);
 
     if (!r->tick->mistake) {
-        if (!view_accepted(r->tick->arena, r->tick->live->json, view))
+        if (!view_accepted(r->tick->arena, r->canary->json, view))
             return false;
         release_follow(r, view);
     }
@@ -179,16 +179,18 @@ static bool follow_accepted(struct release *r)
 /*
  * What is refused is told once, and the spec that was accepted before is followed instead, with
  * those rules that take no step forward. Where none is known (the first one; or the CRD in the
- * cluster is Flagger's, which drops the field), the live one guards what runs as far as it can be
- * followed.
+ * cluster is Flagger's, which drops the field, and former.c finds nothing), the live one guards
+ * what runs as far as it can be followed.
  */
 enum verdict accept_spec(struct release *r)
 {
     bool ends = r->canary->deleting || r->phase == PHASE_Terminating;
     const char *sentence;
     bool usable;
-    enum verdict verdict = find_refusal(r, &sentence, &usable);
+    enum verdict verdict = former_recall(r);
 
+    if (verdict == VERDICT_GO)
+        verdict = find_refusal(r, &sentence, &usable);
     if (verdict != VERDICT_GO)
         return verdict;
     r->refused = sentence;

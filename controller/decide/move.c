@@ -3,9 +3,8 @@
  * on serving: as long as a release is under way, or the canary has traffic, such an edit is refused
  * until that is over. Otherwise it is followed. Another target gets a primary of its own first, and
  * the Services and routes move when that is ready: so the release of another target begins as that
- * of a new Canary does. status.acceptedSpec says what was there before; where it is not known, what
- * moves is not noticed, and the Services go on selecting the pods that serve
- * (router/common_services.h).
+ * of a new Canary does. status.acceptedSpec says what was there before; where it is not known,
+ * former.c finds another target, and nothing else that moves is noticed.
  */
 #include <string.h>
 
@@ -198,6 +197,28 @@ static const char *refuse_port(struct release *r, const struct target_info *info
                         primary_name(r->tick), json_object_get_string(now));
 }
 
+/* In the middle of a release, and what it was accepted with is not known. */
+static enum verdict refuse_unknown_move(struct release *r, const char **sentence)
+{
+    enum former former = FORMER_SAME;
+    enum verdict verdict = is_bound(r) ? former_look(r, &former) : VERDICT_GO;
+
+    if (former == FORMER_TARGET)
+        *sentence =
+            arena_printf(r->tick->arena,
+                         "spec.targetRef: changed to %s %s, which has neither a primary nor "
+                         "Services, in the middle of a release; put it back until the "
+                         "release is over",
+                         r->canary->target.kind, r->canary->target.name);
+    if (former == FORMER_SERVICE && r->router->weighted)
+        *sentence = arena_printf(r->tick->arena,
+                                 "spec.service.name: changed to %s, of which there is no Service "
+                                 "and no route, in the middle of a release; put it back until the "
+                                 "release is over",
+                                 r->canary->service.name);
+    return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
+}
+
 enum verdict move_refusal_of_target(struct release *r, const char **sentence)
 {
     struct canary_ref before = accepted_ref(r, "targetRef");
@@ -206,7 +227,7 @@ enum verdict move_refusal_of_target(struct release *r, const char **sentence)
 
     *sentence = NULL;
     if (!moved && !has_other_port(r))
-        return VERDICT_GO;
+        return refuse_unknown_move(r, sentence);
     if (moved && is_bound(r)) {
         *sentence =
             arena_printf(r->tick->arena,
@@ -226,13 +247,35 @@ enum verdict move_refusal_of_target(struct release *r, const char **sentence)
  * ---------------------------------------------------------------------------------------------------
  */
 
+/* First the phase: the Services that are made then hide that it is another one. */
+static enum verdict move_from_unknown(struct release *r)
+{
+    enum former former;
+    enum verdict verdict = former_look(r, &former);
+
+    if (verdict == VERDICT_NEED_FACTS || former != FORMER_TARGET || is_bound(r))
+        return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
+    release_say(r,
+                "spec.targetRef: changed to %s %s, which is initialised like that of a new Canary; "
+                "what was released before stays as it is, delete it when nobody uses it",
+                r->canary->target.kind, r->canary->target.name);
+    status_forget_waits(r);
+    status_phase(r, PHASE_Initializing);
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
 /* Another target: from now on it is initialised. What belongs to the one before stays, for
  * who-knows-whom: it is told once. */
 enum verdict move_target(struct release *r)
 {
     struct canary_ref before = accepted_ref(r, "targetRef");
 
-    if (release_is_initialising(r) || !is_other(&before, &r->canary->target))
+    if (release_is_initialising(r))
+        return VERDICT_GO;
+    if (!before.name)
+        return move_from_unknown(r);
+    if (!is_other(&before, &r->canary->target))
         return VERDICT_GO;
     release_say(r,
                 "spec.targetRef: changed from %s %s to %s %s, which takes over when its primary is "

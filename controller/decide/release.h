@@ -230,6 +230,12 @@ bool detect_configs_changed(const struct release *r);
 const char *move_refusal(struct release *r);
 bool move_has_begun(const struct release *r); /* to another target than the accepted one */
 enum verdict move_refusal_of_target(struct release *r, const char **sentence);
+/* former.c: where the status does not say what was accepted. GO: from here on it says so, if the
+ * cluster tells it; NEED_FACTS. */
+enum verdict former_recall(struct release *r);
+/* What else has changed: nothing leads to the target before, or to its Services. */
+enum former { FORMER_SAME, FORMER_TARGET, FORMER_SERVICE };
+enum verdict former_look(struct release *r, enum former *out);
 /* The status was last written by Flagger, as far as can be told. */
 bool takeover_is_flaggers(const struct release *r);
 /* The hash of what the primary (which must exist) runs, "" when it cannot be told. */

@@ -131,10 +131,12 @@ static void step(struct world *w)
     world_settle(w);
 }
 
-static struct world *at_stage(const struct stage *stage)
+/* forgets: the cluster has Flagger's CRD, which drops what was accepted. */
+static struct world *at_stage(const struct stage *stage, bool forgets)
 {
     struct world *w = world_new(base);
 
+    w->flaggers_crd = forgets;
     add_target(w);
     add_scaler(w, "podinfo");
     add_scaler(w, "wide");
@@ -192,9 +194,10 @@ static bool ends_refused(struct world *w)
 }
 
 /* The edit, and then everything comes to rest, cut off before write number `crash_at`. */
-static struct world *run(const struct stage *stage, const struct edit *edit, int crash_at)
+static struct world *run(const struct stage *stage, const struct edit *edit, int crash_at,
+                         bool forgets)
 {
-    struct world *w = at_stage(stage);
+    struct world *w = at_stage(stage, forgets);
 
     world_patch_canary(w, edit->patch);
     w->crash_at = crash_at;
@@ -240,23 +243,38 @@ static void check_end(struct world *w, const struct stage *stage, const struct e
 }
 
 /* ... and cut off before one of the writes, it ends in the same cluster. */
+static void try_edit(int e, int s, bool forgets)
+{
+    struct world *calm = run(&stages[s], &edits[e], -1, forgets);
+
+    if (!forgets)
+        check_end(calm, &stages[s], &edits[e]);
+    int crash = calm->effects > 0 ? (7 * e + s) % calm->effects : -1;
+    struct world *w = run(&stages[s], &edits[e], crash, forgets);
+    if (strcmp(world_state(w), world_state(calm)) != 0)
+        fail_msg("%s in %s at %d, cut off before write %d, ends in\n%s\nand not in\n%s\ntold:\n%s",
+                 edits[e].name, stages[s].phase, stages[s].weight, crash, world_state(w),
+                 world_state(calm), w->told);
+    world_free(w);
+    world_free(calm);
+}
+
 static void test_every_edit_in_every_phase(void **state)
 {
     (void)state;
     for (int e = 0; e < EDITS; e++) {
-        for (int s = e % WORLD_EVERY; s < STAGES; s += WORLD_EVERY) {
-            struct world *calm = run(&stages[s], &edits[e], -1);
-            check_end(calm, &stages[s], &edits[e]);
-            int crash = calm->effects > 0 ? (7 * e + s) % calm->effects : -1;
-            struct world *w = run(&stages[s], &edits[e], crash);
-            if (strcmp(world_state(w), world_state(calm)) != 0)
-                fail_msg("%s in %s at %d, cut off before write %d, ends in\n%s\nand not in\n%s\n"
-                         "told:\n%s",
-                         edits[e].name, stages[s].phase, stages[s].weight, crash, world_state(w),
-                         world_state(calm), w->told);
-            world_free(w);
-            world_free(calm);
-        }
+        for (int s = e % WORLD_EVERY; s < STAGES; s += WORLD_EVERY)
+            try_edit(e, s, false);
+    }
+}
+
+/* With less to go by it may end elsewhere; but who serves goes on serving, and it comes to rest. */
+static void test_every_edit_where_nothing_is_remembered(void **state)
+{
+    (void)state;
+    for (int e = 0; e < EDITS; e++) {
+        for (int s = e % (2 * WORLD_EVERY); s < STAGES; s += 2 * WORLD_EVERY)
+            try_edit(e, s, true);
     }
 }
 
@@ -294,7 +312,7 @@ static void test_another_target_step_by_step(void **state)
 static void test_another_target_in_the_middle(void **state)
 {
     (void)state;
-    struct world *w = at_stage(&stages[4]);
+    struct world *w = at_stage(&stages[4], false);
 
     world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
     for (int i = 0; i < 9; i++) {
@@ -312,20 +330,100 @@ static void test_another_target_in_the_middle(void **state)
     world_free(w);
 }
 
-/* Where Flagger's CRD drops what was accepted, the Services at least stay with who serves. */
-static void test_another_target_that_is_not_noticed(void **state)
+/* --- Flagger's CRD, which drops what was accepted: Services and primary tell the target before
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static const char *const names_of_the_service[] = {"{'spec':{'service':{'name':'podinfo'}}}", NULL};
+
+static struct world *forgetful(const char *patch, bool in_the_middle)
 {
-    (void)state;
-    struct world *w = world_new("{'spec':{'service':{'name':'podinfo'}}}");
+    struct world *w = world_new(patch);
 
     w->flaggers_crd = true;
-    world_initialise(w);
     add_target(w);
-    world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
-    for (int i = 0; i < 5; i++)
+    world_initialise(w);
+    if (in_the_middle)
+        world_push(w, "podinfo:2");
+    for (int i = 0; in_the_middle && i < 20 && strcmp(world_weights(w), "60/40") != 0; i++)
         step(w);
-    assert_string_equal(selected(w, "podinfo"), "podinfo-primary");
-    assert_string_equal(selected(w, "podinfo-primary"), "podinfo-primary");
+    assert_string_equal(world_weights(w), in_the_middle ? "60/40" : "100/0");
+    w->told = "";
+    return w;
+}
+
+/* At rest it is followed, wherever that is cut off. */
+static void test_another_target_that_is_not_remembered(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (int crash = 0; crash < 20; crash++) {
+            struct world *w = forgetful(names_of_the_service[i], false);
+            const char *apex = i == 0 ? "podinfo" : "other";
+            w->effects = 0;
+            w->crash_at = crash;
+            world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+            for (int tick = 0; tick < 3; tick++) {
+                world_tick(w);
+                assert_string_equal(selected(w, "podinfo"), "podinfo-primary");
+                w->now_ms += 60000;
+            }
+            world_settle(w);
+            world_run(w);
+            assert_string_equal(world_phase(w), "Initialized");
+            assert_string_equal(selected(w, apex), "other-primary");
+            assert_int_equal(json_int_at(world_get(w, "deployments/podinfo-primary"), 0, "spec",
+                                         "replicas", NULL),
+                             2);
+            assert_null(strstr(w->told, "is missing"));
+            world_free(w);
+        }
+    }
+}
+
+static void test_another_target_that_is_not_remembered_in_the_middle(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct world *w = forgetful(names_of_the_service[i], true);
+        world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+        for (int tick = 0; tick < 3; tick++) {
+            step(w);
+            assert_string_equal(world_weights(w), "60/40");
+            assert_string_equal(selected(w, "podinfo-canary"), "podinfo");
+            assert_string_equal(world_phase(w), "Progressing");
+        }
+        assert_non_null(strstr(w->told, "in the middle of a release; put it back until the release "
+                                        "is over"));
+        w->metrics = world_json(w, "{'metrics[0]':1}");
+        if (i == 1) /* nothing leads to the old names: it is put back first */
+            world_patch_canary(w, "{'spec':{'targetRef':{'name':'podinfo'}}}");
+        for (int tick = 0; tick < 9 && strcmp(world_phase(w), "Failed") != 0; tick++)
+            step(w);
+        assert_string_equal(world_phase(w), "Failed");
+        assert_string_equal(world_weights(w), "100/0");
+        w->metrics = world_json(w, "{}");
+        world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+        world_run(w);
+        assert_string_equal(world_phase(w), "Initialized");
+        assert_string_equal(selected(w, i == 0 ? "podinfo" : "other"), "other-primary");
+        world_free(w);
+    }
+}
+
+/* In the middle of a move, or before it: who serves goes on, with the target that it was made from.
+ */
+static void test_deleted_where_nothing_is_remembered(void **state)
+{
+    (void)state;
+    struct world *w = forgetful(names_of_the_service[0], false);
+
+    world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
+    world_delete(w);
+    deletion_run(w);
+    assert_string_equal(selected(w, "podinfo"), "podinfo");
+    assert_int_equal(json_int_at(world_get(w, "deployments/podinfo"), 0, "spec", "replicas", NULL),
+                     2);
     world_free(w);
 }
 
@@ -396,7 +494,7 @@ static void test_another_port_step_by_step(void **state)
 
     (void)state;
     for (int mid = 0; mid < 2; mid++) {
-        struct world *w = mid ? at_stage(&stages[4]) : world_new(NULL);
+        struct world *w = mid ? at_stage(&stages[4], false) : world_new(NULL);
         if (!mid)
             world_initialise(w);
         int generation =
@@ -489,9 +587,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_edit_in_every_phase),
+        cmocka_unit_test(test_every_edit_where_nothing_is_remembered),
         cmocka_unit_test(test_another_target_step_by_step),
         cmocka_unit_test(test_another_target_in_the_middle),
-        cmocka_unit_test(test_another_target_that_is_not_noticed),
+        cmocka_unit_test(test_another_target_that_is_not_remembered),
+        cmocka_unit_test(test_another_target_that_is_not_remembered_in_the_middle),
+        cmocka_unit_test(test_deleted_where_nothing_is_remembered),
         cmocka_unit_test(test_a_target_with_another_selector),
         cmocka_unit_test(test_another_port_step_by_step),
         cmocka_unit_test(test_deleted_in_the_middle_of_a_move),

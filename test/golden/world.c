@@ -276,11 +276,17 @@ static void check_deletion(struct world *world, const struct effect *effect)
     }
 }
 
+static struct json_object *accepted_spec(struct world *world)
+{
+    return world->dropped_spec ? world->dropped_spec
+                               : json_at(world->canary, "status", "acceptedSpec", NULL);
+}
+
 /* What is released now: by the spec that is followed, and by the one before until another target
  * has been initialised. */
 static const char *released(struct world *world)
 {
-    struct json_object *accepted = json_at(world->canary, "status", "acceptedSpec", NULL);
+    struct json_object *accepted = accepted_spec(world);
     const char *name = json_str_at(accepted, "targetRef", "name", NULL);
 
     return name ? name : "podinfo";
@@ -288,8 +294,7 @@ static const char *released(struct world *world)
 
 static struct json_object *apex_service(struct world *world)
 {
-    struct json_object *accepted = json_at(world->canary, "status", "acceptedSpec", NULL);
-    const char *name = json_str_at(accepted, "service", "name", NULL);
+    const char *name = json_str_at(accepted_spec(world), "service", "name", NULL);
 
     return world_get(world,
                      arena_printf(world->arena, "services/%s", name ? name : released(world)));
@@ -401,27 +406,14 @@ void world_delete(struct world *world)
 }
 
 /* As a server prunes what its schema does not know. */
-static struct json_object *without_percent(struct world *world, struct json_object *body)
-{
-    struct json_object *copy = json_copy(world->arena, body);
-    struct json_object *rules = json_at(copy, "spec", "rules", NULL);
-
-    for (size_t i = 0; i < json_len(rules); i++) {
-        struct json_object *filters = json_at(json_elem(rules, i), "filters", NULL);
-        for (size_t k = 0; k < json_len(filters); k++) {
-            struct json_object *mirror = json_at(json_elem(filters, k), "requestMirror", NULL);
-            if (mirror)
-                json_object_object_del(mirror, "percent");
-        }
-    }
-    return copy;
-}
-
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
     static const char *const ours[] = {"acceptedSpec", "provider", "serviceName"};
     struct json_object *copy = json_copy(world->arena, body);
+    struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 
+    if (spec)
+        world->dropped_spec = json_copy(world->arena, spec);
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
         json_object_object_del(json_at(copy, "status", NULL), ours[i]);
     return copy;
@@ -471,7 +463,7 @@ static void write_object(struct world *world, const struct effect *effect)
     if (expected && strcmp(expected, version) != 0)
         fail_msg("%s is patched at version %s, it has %s", key, expected, version);
     merge_object(world, key,
-                 world->drops_percent ? without_percent(world, effect->body) : effect->body);
+                 world->drops_percent ? world_routes_pruned(world, effect->body) : effect->body);
     if (strcmp(effect->resource->plural, "services") == 0)
         check_selector(world, effect->name, live);
 }

@@ -36,6 +36,7 @@ struct world {
     const char *heir;
     bool drops_percent; /* the API server knows no requestMirror.percent */
     bool flaggers_crd;  /* ... nor any field of the status that Flagger does not have */
+    struct json_object *dropped_spec; /* the spec that was to be remembered there; NULL: none */
     int64_t now_ms;
     int64_t stepped_at_ms; /* as in struct tick */
     bool due;

@@ -177,3 +177,19 @@ void expect_story_at(struct world *world, const char *until, const char *text, c
         _fail(file, line);
     }
 }
+
+struct json_object *world_routes_pruned(struct world *world, struct json_object *body)
+{
+    struct json_object *copy = json_copy(world->arena, body);
+    struct json_object *rules = json_at(copy, "spec", "rules", NULL);
+
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *filters = json_at(json_elem(rules, i), "filters", NULL);
+        for (size_t k = 0; k < json_len(filters); k++) {
+            struct json_object *mirror = json_at(json_elem(filters, k), "requestMirror", NULL);
+            if (mirror)
+                json_object_object_del(mirror, "percent");
+        }
+    }
+    return copy;
+}

@@ -10,5 +10,7 @@ int world_routes_split(struct world *world, int *primary);
 /* Fails the test where a rule, also one that holds clients by their cookie, breaks a safety rule.
  */
 void world_routes_check(struct world *world, bool at_zero);
+/* A route as a server keeps it that knows no requestMirror.percent. */
+struct json_object *world_routes_pruned(struct world *world, struct json_object *body);
 
 #endif
