@@ -283,7 +283,9 @@ enum verdict move_target(struct release *r)
                 before.kind, before.name, r->canary->target.kind, r->canary->target.name,
                 before.name, before.name);
     status_forget_waits(r);
-    status_untell(r, CONDITION_DRAINED); /* the pause of the one before is not that of this one */
+    /* the pause of the one before is not that of this one, which begins with this plan */
+    status_untell(r, CONDITION_DRAINED);
+    r->left = true;
     status_phase(r, PHASE_Initializing);
     return takeover_names(r);
 }

@@ -30,7 +30,7 @@ struct release {
         strategy;     /* what is really run: blue/green where the router cannot split traffic */
     int iterations;   /* of blue/green and A/B, with the default of step 30 */
     bool held;        /* a metric says nothing, and the step waits for it */
-    bool left;        /* this plan takes all traffic from the target */
+    bool left;        /* this plan takes all traffic from the target, or makes it another one */
     bool scaler_left; /* what the autoscaler of the accepted spec had is taken away by this tick */
     struct json_object *status; /* fields of the status patch of this tick, NULL: none yet */
     enum again again;
