@@ -26,7 +26,8 @@ struct tester_api {
 
 extern const struct http_route tester_routes[];
 
-/* False: answered 401, since it brings no token that is known. Handlers call it first. */
+/* False: answered 403, since a page in a browser sent it, or 401, since it brings no token that is
+ * known. Handlers call it first. */
 bool tester_admits(struct tester_api *api, struct http_conn_request *req);
 /* The webhook message of the body, in `arena`. False: answered 400 or 403. */
 bool tester_message(struct tester_api *api, struct http_conn_request *req, struct arena *arena,

@@ -102,16 +102,23 @@ static void on_answer(void *arg, const struct http_result *result)
     snprintf(f->retry_after, sizeof(f->retry_after), "%s", retry ? retry : "");
 }
 
-static struct http_call *post_text(struct fixture *f, const char *body)
+static struct http_call *post_with(struct fixture *f, const char *body,
+                                   const struct http_header *headers)
 {
     struct http_request request = {
         .method = "POST",
+        .headers = headers,
         .url = arena_printf(f->arena, "http://127.0.0.1:%d/", http_server_port(f->server)),
         .body = body,
         .body_len = strlen(body),
         .proxy = "",
         .timeout_ms = 20000};
     return http_send(f->client, &request, on_answer, f);
+}
+
+static struct http_call *post_text(struct fixture *f, const char *body)
+{
+    return post_with(f, body, NULL);
 }
 
 static struct http_call *post(struct fixture *f, const char *type, const char *command)
@@ -194,6 +201,42 @@ static void a_message_leaves_only_its_plan(void **state)
     assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + MUCH);
 }
 
+/* A page in somebody's browser reaches what only he can reach, under any name it likes. */
+static void nothing_is_done_for_a_page(void **state)
+{
+    static const struct http_header pages[][2] = {
+        {{"Origin", "https://evil.example"}, {NULL, NULL}},
+        {{"Origin", "null"}, {NULL, NULL}},
+        {{"Sec-Fetch-Site", "cross-site"}, {NULL, NULL}},
+        {{"Sec-Fetch-Site", "same-origin"}, {NULL, NULL}},
+    };
+    static const char message[] =
+        "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":{\"cmd\":\"true\"}}";
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 4; i++) {
+        post_with(f, message, pages[i]);
+        RUN_UNTIL(f, f->answers == i + 1);
+        assert_int_equal(f->status, 403);
+    }
+    assert_string_equal(runner_list(f->api.runner, f->arena), "[]");
+    post_with(f, message, (const struct http_header[]){{"Sec-Fetch-Site", "none"}, {NULL, NULL}});
+    RUN_UNTIL(f, f->answers == 5);
+    assert_int_equal(f->status, 202);
+}
+
+/* Who may look at tasks need not know what their commands log in with. */
+static void a_password_is_not_listed(void **state)
+{
+    struct fixture *f = *state;
+    post(f, "bash", "echo -H 'Authorization: Bearer gehe1m'; echo http://a:gehe1m@x");
+    RUN_UNTIL(f, f->answers == 1);
+    assert_int_equal(f->status, 200);
+    assert_null(strstr(runner_list(f->api.runner, f->arena), "gehe1m"));
+    assert_null(strstr(task_json(runner_find(f->api.runner, 1), f->arena), "gehe1m"));
+    assert_non_null(strstr(task_json(runner_find(f->api.runner, 1), f->arena), "***"));
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -204,6 +247,8 @@ int main(int argc, char **argv)
         CASE(a_client_that_waits_is_told_of_the_shutdown),
         CASE(too_many_tasks_are_refused_with_a_time),
         CASE(a_message_leaves_only_its_plan),
+        CASE(nothing_is_done_for_a_page),
+        CASE(a_password_is_not_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,11 +11,12 @@
 #include "loadtester/api.h"
 #include "loadtester/environment.h"
 #include "loadtester/gates.h"
+#include "loadtester/secrets.h"
 
 static struct {
     const char *address, *log_level, *namespace_regexp, *gate_url;
     const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
-    const char *allow_command, *pass_env, *task_memory, *task_user, *api_key_dir;
+    const char *allow_command, *policy, *pass_env, *task_memory, *task_user, *api_key_dir;
     int64_t port, timeout, max_running, max_per_canary, max_queued;
     int64_t task_processes, task_files, task_cpu, task_nice;
     bool allow_shell, seccomp, new_privileges;
@@ -93,13 +94,22 @@ static const struct option_row rows[] = {
      .arg = "FILE",
      .group = "Who may ask",
      .help = "authority whose certificate every client must show"},
+    {.name = "policy",
+     .type = OPTION_STRING,
+     .at = &opt.policy,
+     .arg = "FILE,...",
+     .group = "What may be run",
+     .help = "commands that tasks may run, with the flags, values and arguments that each may have "
+             "(YAML; deploy/loadtester/policies has some); they are run without a shell"},
     {.name = "allow-command",
      .type = OPTION_STRING,
      .at = &opt.allow_command,
      .arg = "NAME,...",
      .group = "What may be run",
-     .help = "commands that tasks may run, by name or path; they are run without a shell. Without "
-             "this option tasks may run anything in a shell"},
+     .help =
+         "commands that tasks may run with any arguments, by name or path, without a shell; many "
+         "tools read files and run programs when their arguments say so, and need --policy "
+         "instead. With neither option tasks may run anything in a shell"},
     {.name = "allow-shell",
      .type = OPTION_BOOL,
      .at = &opt.allow_shell,
@@ -118,8 +128,8 @@ static const struct option_row rows[] = {
      .at = &opt.api_key_dir,
      .arg = "DIR",
      .group = "What may be run",
-     .help = "directory in which the apiKeyPath of concord tasks must be; needed for them when "
-             "--allow-command is given"},
+     .help =
+         "directory in which the apiKeyPath of concord tasks must be; without it they name none"},
     {.name = "max-running",
      .type = OPTION_INT,
      .at = &opt.max_running,
@@ -294,10 +304,18 @@ static enum err read_limits(struct child_limits *limits, struct errinfo *ei)
 
 static void warn_of_open_doors(const struct tester_api *api)
 {
-    if (!api->policy.allow)
+    if (!api->policy.commands)
         log_warn("any_command", NULL,
                  "tasks may run any command in a shell, as Flagger's load tester lets them; "
-                 "--allow-command bounds them");
+                 "--policy bounds them");
+    if (opt.allow_command && *opt.allow_command)
+        log_warn("any_argument", NULL,
+                 "the commands of --allow-command take any arguments, and may read files and run "
+                 "programs by them; --policy bounds these too");
+    if (!child_can_watch())
+        log_warn("not_watched", NULL,
+                 "this kernel does not tell the processes of a task (CONFIG_PROC_CHILDREN): "
+                 "--task-processes and --task-memory hold each user and process only");
     if (!opt.token_file && !opt.tls_client_ca)
         log_warn("anybody", NULL,
                  "whoever reaches this port may run tasks; --token-file or --tls-client-ca bounds "
@@ -308,12 +326,44 @@ static void warn_of_open_doors(const struct tester_api *api)
                  "flagger-gate");
 }
 
+/* Under a policy commands read no files that it does not name; so without a user of their own they
+ * are kept off by that. */
+static enum err check_secrets(const struct child_limits *limits, struct errinfo *ei)
+{
+    const struct secret_file files[] = {{"token-file", opt.token_file},
+                                        {"tls-key", opt.tls_key},
+                                        {"api-key-dir", opt.api_key_dir},
+                                        {NULL, NULL}};
+
+    if (limits->uid <= 0 && opt.policy && *opt.policy)
+        return ERR_OK;
+    return secrets_check(files, (long)limits->uid, (long)limits->gid, ei);
+}
+
+static enum err read_policy(struct tester *tester, struct errinfo *ei)
+{
+    struct task_policy *policy = &tester->api.policy;
+    bool named = opt.allow_command && *opt.allow_command, ruled = opt.policy && *opt.policy;
+
+    policy->shell = !(named || ruled) || opt.allow_shell;
+    policy->key_dir = opt.api_key_dir && *opt.api_key_dir ? opt.api_key_dir : NULL;
+    if (ruled && (named || opt.allow_shell))
+        return err_set(ei, ERR_INVALID,
+                       "--policy goes with neither --allow-command nor --allow-shell, which let "
+                       "what it forbids");
+    if (ruled)
+        return policy_read(tester->arena, option_split(tester->arena, opt.policy),
+                           &policy->commands, ei);
+    if (named)
+        policy->commands =
+            policy_of_names(tester->arena, option_split(tester->arena, opt.allow_command));
+    return ERR_OK;
+}
+
 static enum err read_options(struct tester *tester, struct runner_options *options,
                              struct errinfo *ei)
 {
     struct tester_api *api = &tester->api;
-    bool limited = opt.allow_command && *opt.allow_command;
-
     if (opt.namespace_regexp && *opt.namespace_regexp) {
         int failed = regcomp(&tester->namespaces, opt.namespace_regexp, REG_EXTENDED | REG_NOSUB);
         char text[128];
@@ -328,9 +378,9 @@ static enum err read_options(struct tester *tester, struct runner_options *optio
     if ((opt.tls_cert == NULL) != (opt.tls_key == NULL) || (opt.tls_client_ca && !opt.tls_cert))
         return err_set(ei, ERR_INVALID,
                        "--tls-cert and --tls-key belong together, and --tls-client-ca needs both");
-    api->policy.allow = limited ? option_split(tester->arena, opt.allow_command) : NULL;
-    api->policy.shell = !limited || opt.allow_shell;
-    api->policy.key_dir = opt.api_key_dir;
+    enum err err = read_policy(tester, ei);
+    if (err != ERR_OK)
+        return err;
     *options = (struct runner_options){
         .timeout_ms = opt.timeout,
         .max_running = (int)opt.max_running,
@@ -340,7 +390,8 @@ static enum err read_options(struct tester *tester, struct runner_options *optio
             environment_for_tasks(tester->arena, environ,
                                   opt.pass_env ? option_split(tester->arena, opt.pass_env) : NULL),
     };
-    return read_limits(&options->limits, ei);
+    err = read_limits(&options->limits, ei);
+    return err == ERR_OK ? check_secrets(&options->limits, ei) : err;
 }
 
 /* Listens, serves until the loop has drained. */

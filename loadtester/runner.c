@@ -8,6 +8,7 @@
 #include "base/expo.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "loadtester/mask.h"
 #include "loadtester/task_run.h"
 
 static struct expo_metric queued = {.name = "flagger_loadtester_tasks_queued",
@@ -219,9 +220,11 @@ static void add_waiter(struct task *task, runner_done_fn done, void *arg)
     task->n_waiters++;
 }
 
-/* What lists, logs and messages say of a command, which may be as long as a message. */
+/* What lists, logs and messages say of a command, which may be as long as a message and name a
+ * password. */
 static const char *shown(struct arena *arena, const char *text)
 {
+    text = mask_credentials(arena, text);
     size_t len = strlen(text);
     size_t kept = len <= RUNNER_TEXT ? len : utf8_cut(text, RUNNER_TEXT);
 
@@ -391,7 +394,8 @@ const char *task_json(const struct task *task, struct arena *arena)
     struct json_object *object = json_own(arena, task_object(task));
 
     json_set_int(object, "outputBytes", (int64_t)task->output.total);
-    json_set_str(object, "output",
-                 clean(arena, output_tail(&task->output, arena, RUNNER_LIST_TAIL)));
+    json_set_str(
+        object, "output",
+        clean(arena, mask_credentials(arena, output_tail(&task->output, arena, RUNNER_LIST_TAIL))));
     return json_text(arena, object);
 }

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/file.h"
+#include "loadtester/key_file.h"
 
-enum { REQUEST_MS = 60000, CANCEL_MS = 5000, MAX_ANSWER = 256 * 1024, MAX_SECRET = 64 * 1024 };
+enum { REQUEST_MS = 60000, CANCEL_MS = 5000, MAX_ANSWER = 256 * 1024 };
 
 struct talker {
     struct loop *loop;
@@ -203,8 +203,9 @@ static void on_start(void *arg)
     char *secret = NULL;
 
     talker->wait = NULL;
-    if (talker->plan->talk_secret && file_read(talker->arena, talker->plan->talk_secret, MAX_SECRET,
-                                               &secret, NULL, &talker->info) != ERR_OK) {
+    if (talker->plan->talk_secret &&
+        key_file_read(talker->arena, talker->plan->talk_secret_dir, talker->plan->talk_secret,
+                      &secret, &talker->info) != ERR_OK) {
         end(talker, talker->info.text);
         return;
     }

@@ -105,35 +105,38 @@ enum err task_read(struct arena *arena, const struct webhook_message *message,
 }
 
 enum err task_file(const struct task_policy *policy, const char *key, const char *path,
-                   struct errinfo *ei)
+                   const char **out, struct errinfo *ei)
 {
     size_t len = policy->key_dir ? strlen(policy->key_dir) : 0;
 
-    if (!policy->key_dir && !policy->allow)
-        return ERR_OK;
     if (!policy->key_dir)
         return err_set(ei, ERR_DENIED,
                        "metadata.%s: no file may be named while --api-key-dir is not given", key);
     while (len > 0 && policy->key_dir[len - 1] == '/')
         len--;
-    if (strncmp(path, policy->key_dir, len) == 0 && path[len] == '/' && !strstr(path, "/../") &&
-        !(strlen(path) >= 3 && strcmp(path + strlen(path) - 3, "/..") == 0))
+    if (strncmp(path, policy->key_dir, len) == 0 && path[len] == '/')
+        path += len + 1;
+    *out = path;
+    bool climbs = strcmp(path, "..") == 0 || strncmp(path, "../", 3) == 0 || strstr(path, "/../");
+    size_t end = strlen(path);
+    if (*path && *path != '/' && !climbs && !(end >= 3 && strcmp(path + end - 3, "/..") == 0))
         return ERR_OK;
     return err_set(ei, ERR_DENIED, "metadata.%s: expected a file below %s, found \"%.80s\"", key,
                    policy->key_dir, path);
 }
 
-/* A command is allowed by the very text it is run by: "hey" does not allow "/tmp/hey". */
-static enum err check_allowed(const struct task_policy *policy, const char *command,
+enum err task_service(const struct task_policy *policy, const char *type, const char *server,
+                      struct errinfo *ei)
+{
+    const char *const words[] = {type, server, NULL};
+
+    return policy->commands ? policy_check(policy->commands, words, ei) : ERR_OK;
+}
+
+static enum err check_allowed(const struct task_policy *policy, const struct task_plan *plan,
                               struct errinfo *ei)
 {
-    if (!policy->allow)
-        return ERR_OK;
-    for (size_t i = 0; policy->allow[i]; i++)
-        if (strcmp(policy->allow[i], command) == 0)
-            return ERR_OK;
-    return err_set(ei, ERR_DENIED, "command \"%.80s\" is not one that --allow-command names",
-                   command);
+    return policy->commands ? policy_check(policy->commands, plan->argv, ei) : ERR_OK;
 }
 
 enum err task_shell(struct arena *arena, const char *shell, const struct task_policy *policy,
@@ -143,7 +146,7 @@ enum err task_shell(struct arena *arena, const char *shell, const struct task_po
         enum err err = words_split(arena, plan->text, &plan->argv, ei);
         if (err != ERR_OK)
             return err_wrap(ei, err, "cmd is run without a shell (see --allow-shell)");
-        return check_allowed(policy, plan->argv[0], ei);
+        return check_allowed(policy, plan, ei);
     }
     const char **argv = arena_array(arena, 4, sizeof(*argv));
     argv[0] = shell;
@@ -168,5 +171,5 @@ enum err task_program(struct arena *arena, const char *program, const struct tas
     argv[0] = program;
     memcpy(argv + 1, words, n * sizeof(*words));
     plan->argv = argv;
-    return check_allowed(policy, program, ei);
+    return check_allowed(policy, plan, ei);
 }

@@ -8,14 +8,14 @@
 
 #include <stdbool.h>
 
+#include "loadtester/policy.h"
 #include "proto/webhook.h"
 
 /* What the operator lets tasks do. */
 struct task_policy {
-    const char *const *allow; /* NULL-ended commands that may be run; NULL: every command */
-    bool shell;               /* cmd and bash hand their text to a shell */
-    const char *key_dir;      /* where files named by tasks must be; NULL: anywhere, unless `allow`
-                                 is set, which then lets none */
+    const struct policy *commands; /* NULL: every command */
+    bool shell;                    /* cmd and bash hand their text to a shell */
+    const char *key_dir; /* the files that tasks name are in this folder; NULL: they name none */
 };
 
 /* When a run counts as failed for the next check of its Canary; from the metadata. */
@@ -72,8 +72,10 @@ struct task_plan {
     const char *const *argv; /* NULL-ended; NULL: a conversation */
     const struct talk *talk; /* NULL: a command */
     void *talk_state;
-    const char *talk_secret; /* file whose text the conversation needs; NULL: none */
-    int64_t timeout_ms;      /* the type's own bound, 0: the global one alone */
+    const char *talk_secret; /* file whose text the conversation needs, below talk_secret_dir; NULL:
+                                none */
+    const char *talk_secret_dir; /* the policy's */
+    int64_t timeout_ms;          /* the type's own bound, 0: the global one alone */
     struct task_bounds bounds;
     bool log_output;
     bool return_output; /* blocking types: the output is the reply's body */
@@ -108,10 +110,14 @@ enum err task_need(struct arena *arena, const struct webhook_message *message, c
 /* metadata.KEY as a base URL: http or https, slashes at the end dropped. */
 enum err task_url(struct arena *arena, const char *key, const char *text, const char **out,
                   struct errinfo *ei) MUST_USE;
-/* A file that metadata.KEY names and whose content is sent on: ERR_DENIED unless the policy lets
- * it. */
+/* A file in the policy's folder that metadata.KEY names, by its name or with the folder, and whose
+ * content is sent on: its path below that folder; ERR_DENIED unless the policy lets it. */
 enum err task_file(const struct task_policy *policy, const char *key, const char *path,
-                   struct errinfo *ei) MUST_USE;
+                   const char **out, struct errinfo *ei) MUST_USE;
+/* A conversation of this type with this server: the policy sees it as a command with one argument.
+ */
+enum err task_service(const struct task_policy *policy, const char *type, const char *server,
+                      struct errinfo *ei) MUST_USE;
 /* argv: the plan's text for a shell where the policy has one, else its words without one. */
 enum err task_shell(struct arena *arena, const char *shell, const struct task_policy *policy,
                     struct task_plan *plan, struct errinfo *ei) MUST_USE;

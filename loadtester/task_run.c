@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/expo.h"
 #include "base/log.h"
+#include "loadtester/mask.h"
 #include "loadtester/talker.h"
 
 static struct expo_metric ended = {.name = "flagger_loadtester_tasks_total",
@@ -76,7 +77,9 @@ static void log_end(const struct task *task)
 {
     struct arena *arena = arena_new();
     const char *output =
-        task->plan.log_output ? output_tail(&task->output, arena, RUNNER_LIST_TAIL) : "";
+        task->plan.log_output
+            ? mask_credentials(arena, output_tail(&task->output, arena, RUNNER_LIST_TAIL))
+            : "";
 
     if (task->error)
         log_error("task_failed", task->canary, task->error, LOG_STR("type", task->type->name),

@@ -126,7 +126,8 @@ static const struct {
 } policies[] = {
     {"cmd", "hey -z 1m http://x/", "hey", false, "hey|-z|1m|http://x/", NULL},
     {"bash", "hey 'a b'", "hey", false, "hey|a b", NULL},
-    {"cmd", "sh -c id", "hey", false, NULL, "command \"sh\" is not one that --allow-command names"},
+    {"cmd", "sh -c id", "hey", false, NULL,
+     "command \"sh\" is not one that --policy or --allow-command names"},
     {"cmd", "/tmp/hey", "hey", false, NULL, "command \"/tmp/hey\" is not one"},
     {"cmd", "./hey", "hey", false, NULL, "is not one"},
     {"cmd", "hey; id", "hey", false, NULL, "cmd is run without a shell (see --allow-shell): ';'"},
@@ -149,7 +150,8 @@ static void only_what_is_allowed_becomes_a_command(void **state)
         json_set_str(metadata, "cmd", policies[i].cmd);
         struct webhook_message message = {.metadata = metadata};
         const char *const allow[] = {policies[i].allow, NULL};
-        struct task_policy policy = {.allow = allow, .shell = policies[i].shell};
+        struct task_policy policy = {.commands = policy_of_names(arena, allow),
+                                     .shell = policies[i].shell};
         struct task_plan plan = {0};
         enum err err =
             task_type_find(policies[i].type)->make(arena, &message, &policy, &plan, &info);

@@ -127,7 +127,7 @@ static struct json_object *read_answer(struct arena *arena, const struct talk_an
     if (answer->status == 0)
         err_set(ei, ERR_RETRY, "Concord: %s", answer->text);
     else if (answer->status / 100 != 2)
-        err_set(ei, ERR_RETRY, "Concord answered %d: %.200s", answer->status, answer->text);
+        err_set(ei, ERR_RETRY, "Concord answered %d", answer->status);
     else if (json_parse(arena, answer->text, strlen(answer->text), MAX_ANSWER, &tree, ei) != ERR_OK)
         err_wrap(ei, ERR_INVALID, "Concord's answer");
     else if (!tree)
@@ -212,15 +212,17 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
                      const struct task_policy *policy, struct task_plan *out, struct errinfo *ei)
 {
     struct concord *concord = ARENA_NEW(arena, struct concord);
-    const char *server;
+    const char *server, *path;
     enum err err = task_need(arena, message, "server", &server, ei);
 
     if (err == ERR_OK)
         err = task_url(arena, "server", server, &concord->server, ei);
     if (err == ERR_OK)
-        err = task_need(arena, message, "apiKeyPath", &out->talk_secret, ei);
+        err = task_service(policy, "concord", concord->server, ei);
     if (err == ERR_OK)
-        err = task_file(policy, "apiKeyPath", out->talk_secret, ei);
+        err = task_need(arena, message, "apiKeyPath", &path, ei);
+    if (err == ERR_OK)
+        err = task_file(policy, "apiKeyPath", path, &out->talk_secret, ei);
     if (err == ERR_OK)
         err = build_form(arena, message, concord, ei);
     if (err == ERR_OK)
@@ -231,6 +233,7 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
         return err;
     out->talk = &talk;
     out->talk_state = concord;
+    out->talk_secret_dir = policy->key_dir;
     out->text = arena_printf(arena, "concord %s %s of %s", webhook_metadata(message, "project"),
                              webhook_metadata(message, "entrypoint"), concord->server);
     /* another argument, or another key, is another process */

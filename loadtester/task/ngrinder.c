@@ -87,12 +87,13 @@ static struct json_object *read_answer(struct arena *arena, const struct talk_an
     if (answer->status == 0)
         err_set(ei, ERR_RETRY, "nGrinder: %s", answer->text);
     else if (answer->status / 100 != 2)
-        err_set(ei, ERR_RETRY, "nGrinder answered %d: %.200s", answer->status, answer->text);
+        err_set(ei, ERR_RETRY, "nGrinder answered %d",
+                answer->status); /* not with what: any server's
+                                    page would show */
     else if (json_parse(arena, answer->text, strlen(answer->text), MAX_ANSWER, &tree, ei) != ERR_OK)
         err_wrap(ei, ERR_INVALID, "nGrinder's answer");
     else if (!json_bool_at(tree, true, "success", NULL)) {
-        const char *message = json_str_at(tree, "message", NULL);
-        err_set(ei, ERR_RETRY, "nGrinder: %.200s", message ? message : "success is false");
+        err_set(ei, ERR_RETRY, "nGrinder answered that it had no success");
         tree = NULL;
     } else if (!tree)
         err_set(ei, ERR_INVALID, "nGrinder answered null");
@@ -186,10 +187,11 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
     const char *server;
     enum err err = task_need(arena, message, "server", &server, ei);
 
-    (void)policy; /* no command is run */
     ngrinder->id = -1;
     if (err == ERR_OK)
         err = task_url(arena, "server", server, &ngrinder->server, ei);
+    if (err == ERR_OK)
+        err = task_service(policy, "ngrinder", ngrinder->server, ei);
     if (err == ERR_OK)
         err = read_clone(arena, message, ngrinder, ei);
     if (err == ERR_OK)

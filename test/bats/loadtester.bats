@@ -172,7 +172,8 @@ runs() { pgrep -f "$1" >/dev/null; }
 
 @test "without a token nothing is answered but health and metrics" {
     echo 0123456789abcdef >"$BATS_TEST_TMPDIR/tokens"
-    daemon_start "$LOADTESTER" --token-file "$BATS_TEST_TMPDIR/tokens"
+    printf "commands: {'true': }" >"$BATS_TEST_TMPDIR/policy"
+    daemon_start "$LOADTESTER" --token-file "$BATS_TEST_TMPDIR/tokens" --policy "$BATS_TEST_TMPDIR/policy"
     answers 401 POST / "$(task cmd true)"
     answers 401 GET /tasks
     answers 401 GET /tasks/1/stream
@@ -193,7 +194,8 @@ runs() { pgrep -f "$1" >/dev/null; }
         openssl x509 -req -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out $who.pem -days 2 \
             -extfile <(echo subjectAltName=IP:127.0.0.1) 2>/dev/null
     done
-    daemon_start "$LOADTESTER" --tls-cert server.pem --tls-key server.key --tls-client-ca ca.pem
+    printf "commands: {'true': }" >policy
+    daemon_start "$LOADTESTER" --tls-cert server.pem --tls-key server.key --tls-client-ca ca.pem --policy policy
     url=${DAEMON_URL/http:/https:}
     refute curl -s --cacert ca.pem -d "$(task bash true)" "$url/"
     curl -sf --cacert ca.pem --cert client.pem --key client.key -d "$(task bash true)" "$url/"
@@ -376,4 +378,61 @@ health_server() {
         [ "$status" -eq 2 ]
         [[ "$output" == *"${option%% *}"* || "$output" == */nowhere* ]]
     done
+}
+
+@test "it does not start when tasks could read its tokens or keys" {
+    cd "$BATS_TEST_TMPDIR"
+    chmod 755 .
+    echo 0123456789abcdef >tokens
+    mkdir keys && echo key >keys/a
+    for option in '--token-file tokens' '--api-key-dir keys' '--token-file tokens --allow-command hey'; do
+        run "$LOADTESTER" $option
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"${option%% *}: tasks could read"* ]]
+    done
+    [ "$(id -u)" -eq 0 ] || skip 'only root gives tasks another user'
+    chmod 644 tokens
+    run "$LOADTESTER" --token-file tokens --task-user 65534
+    [ "$status" -eq 2 ]
+    chmod 600 tokens keys/a
+    daemon_start "$LOADTESTER" --token-file tokens --api-key-dir keys --task-user 65534
+    daemon_stop
+}
+
+@test "a policy bounds flags, values and arguments, and servers of other services" {
+    cat >"$BATS_TEST_TMPDIR/policy" <<POLICY
+commands:
+  echo: {flags: {-n: }, arguments: [['[a-z]+', ...]]}
+  ngrinder: {arguments: [['http://ngrinder(:[0-9]+)?']]}
+POLICY
+    daemon_start "$LOADTESTER" --policy "$BATS_TEST_TMPDIR/policy"
+    answers 200 POST / "$(task bash 'echo -n a b')"
+    answers 403 POST / "$(task bash 'echo -e a')"
+    answers 403 POST / "$(task bash 'echo A')"
+    answers 403 POST / "$(task bash id)"
+    answers 403 POST / "$(task kubectl 'get pods')"
+    ngrinder() { jq -cn --arg s "$1" '{name: "a", namespace: "b", metadata: {type: "ngrinder", server: $s, clone: "1", username: "u", passwd: "eA=="}}'; }
+    answers 403 POST / "$(ngrinder http://elsewhere)"
+    answers 202 POST / "$(ngrinder http://ngrinder:1)"
+    daemon_stop
+    for options in "--policy $BATS_TEST_TMPDIR/policy --allow-command echo" "--policy $BATS_TEST_TMPDIR/policy --allow-shell" '--policy /nowhere'; do
+        run "$LOADTESTER" $options
+        [ "$status" -eq 2 ]
+    done
+}
+
+@test "as the first process of a namespace it leaves no zombies" {
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip 'no namespace can be made here'
+    daemon_start unshare --pid --fork --mount-proc --kill-child "$LOADTESTER"
+    # orphans of a task whose supervisor is killed, and of strangers
+    answers 500 POST / "$(task bash 'setsid sleep 0.1 & kill -KILL $PPID; sleep 5')"
+    first=$(pgrep -P "$DAEMON_PID")
+    nsenter --target "$first" --pid --mount sh -c '(sleep 0.2 &) ; (sleep 0.3 &)'
+    no_zombies() { [ "$(nsenter --target "$first" --pid --mount ps -eo stat= | grep -c Z)" = 0 ]; }
+    sleeping() { nsenter --target "$first" --pid --mount ps -eo args= | grep -q '^sleep'; }
+    awake() { ! sleeping; }
+    eventually 10 awake
+    eventually 5 no_zombies
+    kill -TERM "$first"
+    wait "$DAEMON_PID" || true
 }

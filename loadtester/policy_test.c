@@ -1,0 +1,197 @@
+/* policy: what files say, and what it lets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "loadtester/policy.h"
+#include "loadtester/words.h"
+
+static char path[] = "/tmp/policy_test.XXXXXX";
+
+static enum err read_text(struct arena *arena, const char *text, const struct policy **out,
+                          struct errinfo *info)
+{
+    const char *const files[] = {path, NULL};
+    assert_int_equal(file_write(path, text, strlen(text), 0600, NULL), ERR_OK);
+    return policy_read(arena, files, out, info);
+}
+
+static const char tools[] = "commands:\n"
+                            "  hey:\n"
+                            "    flags: {-n: '[0-9]+', -H: '(Accept|X-[A-Za-z]+): .*', -quiet: }\n"
+                            "    arguments:\n"
+                            "      - ['https?://[a-z.]+']\n"
+                            "  wrk:\n"
+                            "    attached: true\n"
+                            "    flags: {-t: '[0-9]', --latency: , --timeout: '[0-9]+s'}\n"
+                            "    arguments: [[x]]\n"
+                            "  kubectl:\n"
+                            "    interspersed: true\n"
+                            "    flags: {-n: '[a-z]+', --namespace: '[a-z]*'}\n"
+                            "    arguments:\n"
+                            "      - [get, pods|services, '[a-z]+', ...]\n"
+                            "      - [version]\n"
+                            "  date:\n";
+
+static void only_what_is_listed_is_let(void **state)
+{
+    static const struct {
+        const char *command;
+        bool let;
+    } cases[] = {
+        {"hey http://x.y", true},
+        {"hey -n 5 http://x", true},
+        {"hey -H 'Accept: a b' -quiet http://x", true},
+        {"hey", false},
+        {"hey http://x http://y", false},
+        {"hey http://x1", false},
+        {"hey ' http://x'", false},
+        {"hey 'http://x\nhttp://y'", false},
+        {"hey -n 5x http://x", false},
+        {"hey -n=5 http://x", false},
+        {"hey --n 5 http://x", false},
+        {"hey -n5 http://x", false},
+        {"hey -D /etc/passwd http://x", false},
+        {"hey -H 'Authorization: a' http://x", false},
+        {"hey -n -quiet http://x", false},
+        {"hey http://x -n 5", false},
+        {"hey -- http://x", false},
+        {"hey - http://x", false},
+        {"hey -n", false},
+        {"hey -quiet=true http://x", false},
+        {"HEY http://x", false},
+        {"./hey http://x", false},
+        {"/usr/bin/hey http://x", false},
+        {"wrk -t2 x", true},
+        {"wrk -t 2 --timeout=5s --latency x", true},
+        {"wrk --timeout 5s x", true},
+        {"wrk -t22 x", false},
+        {"wrk -t2s x", false},
+        {"wrk --time=5s x", false},
+        {"wrk --latency=1 x", false},
+        {"wrk -s /tmp/x.lua x", false},
+        {"wrk -s/tmp/x.lua x", false},
+        {"kubectl get pods a -n test", true},
+        {"kubectl -n test get services a b c", true},
+        {"kubectl get pods a --namespace=", true},
+        {"kubectl version", true},
+        {"kubectl get pods", false},
+        {"kubectl get secrets a", false},
+        {"kubectl get podsecrets a", false},
+        {"kubectl version get pods a", false},
+        {"kubectl get pods a -n 'a b'", false},
+        {"kubectl get pods a -ntest", false},
+        {"date", true},
+        {"date x", false},
+        {"date -u", false},
+    };
+    struct arena *arena = arena_new();
+    struct errinfo info = {0};
+    const struct policy *policy;
+
+    (void)state;
+    if (read_text(arena, tools, &policy, &info) != ERR_OK)
+        fail_msg("%s", info.text);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *const *argv;
+        assert_int_equal(words_split(arena, cases[i].command, &argv, &info), ERR_OK);
+        info = (struct errinfo){0};
+        enum err err = policy_check(policy, argv, &info);
+        if (err != (cases[i].let ? ERR_OK : ERR_DENIED))
+            fail_msg("%s: %s", cases[i].command, info.text);
+    }
+    arena_free(arena);
+}
+
+static void a_name_alone_lets_everything(void **state)
+{
+    static const char *const names[] = {"hey", NULL}, *const good[] = {"hey", "-D", "x", NULL},
+                             *const bad[] = {"heya", NULL};
+    struct arena *arena = arena_new();
+    struct errinfo info = {0};
+    const struct policy *policy = policy_of_names(arena, names);
+
+    (void)state;
+    assert_int_equal(policy_check(policy, good, &info), ERR_OK);
+    assert_int_equal(policy_check(policy, bad, &info), ERR_DENIED);
+    arena_free(arena);
+}
+
+static void a_wrong_file_is_told(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"", "expected one document with commands"},
+        {"commands: {}\n---\ncommands: {}\n", "expected one document"},
+        {"command: {}\n", "is not known here; expected only commands"},
+        {"{}\n", "commands"},
+        {"commands: {hey: {flag: {}}}\n", "commands.hey.flag: is not known here"},
+        {"commands: {hey: {flags: {nn: x}}}\n", "commands.hey.flags.nn: expected a flag"},
+        {"commands: {hey: {flags: {--: x}}}\n", "expected a flag"},
+        {"commands: {hey: {flags: {-n: 5}}}\n", "expected a pattern, or nothing"},
+        {"commands: {hey: {flags: {-n: '('}}}\n", "is not a regular expression"},
+        {"commands: {hey: {arguments: [x]}}\n", "expected in each row a list"},
+        {"commands: {hey: {arguments: [[1]]}}\n", "expected a text as each pattern"},
+        {"commands: {hey: {attached: 1}}\n", "commands.hey.attached"},
+        {"commands: {hey: {}, hey: {}}\n", "duplicate"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct errinfo info = {0};
+        const struct policy *policy;
+        assert_int_equal(read_text(arena, cases[i].text, &policy, &info), ERR_INVALID);
+        if (!strstr(info.text, cases[i].error) || !strstr(info.text, path))
+            fail_msg("%s: %s", cases[i].text, info.text);
+        arena_free(arena);
+    }
+}
+
+static void a_command_is_in_one_file(void **state)
+{
+    const char *const files[] = {path, path, NULL};
+    struct arena *arena = arena_new();
+    struct errinfo info = {0};
+    const struct policy *policy;
+
+    (void)state;
+    assert_int_equal(read_text(arena, "commands: {hey: {}}\n", &policy, &info), ERR_OK);
+    assert_int_equal(policy_read(arena, files, &policy, &info), ERR_INVALID);
+    assert_non_null(strstr(info.text, "in another file already"));
+    arena_free(arena);
+}
+
+static int set_up(void **state)
+{
+    int fd = mkstemp(path);
+    (void)state;
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return remove(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_listed_is_let),
+        cmocka_unit_test(a_name_alone_lets_everything),
+        cmocka_unit_test(a_wrong_file_is_told),
+        cmocka_unit_test(a_command_is_in_one_file),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,96 @@
+/* secrets: what users can read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "loadtester/secrets.h"
+
+static char root[] = "/tmp/secrets_test.XXXXXX";
+static char file[64], folder[64], inner[80];
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(root) || chmod(root, 0755) != 0)
+        return -1;
+    snprintf(file, sizeof(file), "%s/file", root);
+    snprintf(folder, sizeof(folder), "%s/folder", root);
+    snprintf(inner, sizeof(inner), "%s/inner", folder);
+    return mkdir(folder, 0755) == 0 && file_write(file, "x", 1, 0600, NULL) == ERR_OK &&
+                   file_write(inner, "x", 1, 0600, NULL) == ERR_OK
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return remove(inner) || remove(file) || remove(folder) || remove(root);
+}
+
+static void we_read_what_is_ours(void **state)
+{
+    (void)state;
+    assert_true(secrets_readable(file, 0, 0));
+    assert_true(secrets_readable(folder, 0, 0));
+    assert_false(secrets_readable("/no/such/file", 0, 0));
+}
+
+static void others_read_what_is_open(void **state)
+{
+    static const struct {
+        mode_t file, root;
+        bool readable;
+    } cases[] = {{0600, 0755, false},
+                 {0644, 0755, true},
+                 {0644, 0700, false},
+                 {0604, 0711, true},
+                 {0640, 0755, false}};
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(chmod(file, cases[i].file), 0);
+        assert_int_equal(chmod(inner, cases[i].file), 0);
+        assert_int_equal(chmod(root, cases[i].root), 0);
+        assert_int_equal(secrets_readable(file, 65534, 0), cases[i].readable);
+        if (cases[i].root == 0755)
+            assert_int_equal(secrets_readable(folder, 65534, 0), cases[i].readable);
+    }
+    /* by their group */
+    assert_int_equal(chown(file, 0, 4242), 0);
+    assert_int_equal(chmod(root, 0755), 0);
+    assert_false(secrets_readable(file, 65534, 65534));
+    assert_true(secrets_readable(file, 65534, 4242));
+}
+
+static void the_first_that_is_open_is_told(void **state)
+{
+    struct errinfo info = {0};
+    const struct secret_file files[] = {{"tls-key", NULL}, {"token-file", file}, {NULL, NULL}};
+
+    (void)state;
+    assert_int_equal(secrets_check(files, 0, 0, &info), ERR_DENIED);
+    assert_non_null(strstr(info.text, "--token-file: tasks could read "));
+    assert_int_equal(secrets_check(files + 2, 0, 0, &info), ERR_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(we_read_what_is_ours),
+        cmocka_unit_test(others_read_what_is_open),
+        cmocka_unit_test(the_first_that_is_open_is_told),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
