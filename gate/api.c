@@ -40,6 +40,26 @@ const struct http_route gate_routes[] = {
     {NULL, NULL, NULL},
 };
 
+static struct expo_metric foreign = {
+    .name = "flagger_gate_foreign_hosts_total",
+    .help = "Requests that were refused because their Host header is not a name of this gate",
+    .type = EXPO_COUNTER};
+
+bool api_admits(void *arg, struct http_conn_request *req)
+{
+    const struct gate_api *api = arg;
+    const char *host = http_req_header(req, "host");
+    if (hosts_own(api->hosts, host))
+        return true;
+    expo_add(&foreign, 1);
+    http_reply_error(req, 421,
+                     arena_printf(http_req_arena(req),
+                                  "this gate does not answer to the name %.100s: --public-url and "
+                                  "--hosts say which names are its own",
+                                  host));
+    return false;
+}
+
 void api_whoami(void *arg, struct http_conn_request *req)
 {
     struct gate_api *api = arg;

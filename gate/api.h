@@ -14,6 +14,7 @@
 #include "gate/db.h"
 #include "gate/feed.h"
 #include "gate/gates.h"
+#include "gate/hosts.h"
 #include "gate/identity.h"
 #include "gate/link_keys.h"
 #include "net/server.h"
@@ -24,10 +25,13 @@ struct gate_api {
     struct feed *feed;
     struct link_keys *link_keys; /* NULL: no links */
     const char *public_url; /* where people find this gate, no slash at the end; "": as asked */
+    const struct hosts *hosts;
     bool tls;
 };
 
 extern const struct http_route gate_routes[];
+/* For http_server_options: 421 when the Host header names another host than this gate. */
+bool api_admits(void *arg, struct http_conn_request *req);
 
 /* {"error": ...} with the status of an errinfo: info->status, or 400 for ERR_INVALID, 503 else. */
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info);

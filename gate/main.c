@@ -1,7 +1,9 @@
 /* flagger-gate: options and wiring. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/expo.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/option.h"
 #include "base/process.h"
@@ -14,7 +16,7 @@
 static struct {
     const char *address, *database, *database_file, *log_level;
     const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
-    const char *link_key_file, *public_url;
+    const char *link_key_file, *public_url, *hosts;
     int64_t port, database_connections;
     bool anonymous_check;
 } opt;
@@ -79,6 +81,14 @@ static const struct option_row rows[] = {
      .help =
          "POST /gate/check and /rollback/check need no credentials, as webhooks of Flagger send "
          "none"},
+    {.name = "hosts",
+     .type = OPTION_STRING,
+     .at = &opt.hosts,
+     .arg = "NAMES",
+     .group = "Who may ask",
+     .help = "further names that it answers to, such as an Ingress has, separated by commas; that "
+             "of --public-url, names of Services and addresses count anyway, others are answered "
+             "421"},
     {.name = "tls-cert",
      .type = OPTION_STRING,
      .at = &opt.tls_cert,
@@ -218,6 +228,7 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
     struct http_server_options options = {.address = opt.address,
                                           .port = (int)opt.port,
                                           .routes = gate_routes,
+                                          .admits = api_admits,
                                           .arg = api,
                                           .ready = is_ready,
                                           .max_body = 64 * 1024,
@@ -254,6 +265,25 @@ static enum err know(struct gate_api *api, struct loop *loop, struct errinfo *ei
     return err;
 }
 
+/* Where a pod is stands in its resolv.conf. */
+static const struct hosts *own_hosts(struct arena *arena, const char *public_url)
+{
+    enum { MAX_FILE = 64 * 1024, MAX_NAME = 256 };
+    struct errinfo info = {0};
+    char *text = NULL, name[MAX_NAME] = "";
+    size_t len;
+
+    if (file_read(arena, "/etc/resolv.conf", MAX_FILE, &text, &len, &info) != ERR_OK)
+        text = NULL;
+    if (gethostname(name, sizeof(name) - 1) != 0)
+        *name = '\0';
+    const struct hosts_options options = {.public_url = public_url,
+                                          .names = opt.hosts,
+                                          .resolv_conf = text,
+                                          .pod = arena_strdup(arena, name)};
+    return hosts_new(arena, &options);
+}
+
 static int run(void)
 {
     struct errinfo info = {0};
@@ -266,6 +296,7 @@ static int run(void)
         api_public_url(arena, opt.public_url, &api.public_url, &info) == ERR_OK &&
         db_source_new(opt.database, opt.database_file, &source, &info) == ERR_OK) {
         struct loop *loop = loop_new(10000);
+        api.hosts = own_hosts(arena, api.public_url);
         if (know(&api, loop, &info) == ERR_OK)
             status = serve(&api, loop, source, &info);
         link_keys_free(api.link_keys);

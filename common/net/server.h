@@ -49,6 +49,8 @@ struct http_server_options {
      * become unfit are logged and leave what was read. Client CA: mutual TLS. */
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
     bool tls_client_optional; /* a client may show no certificate, but none of another CA */
+    /* Asked before a route: false when it has answered itself. NULL: every request is admitted. */
+    bool (*admits)(void *arg, struct http_conn_request *req);
     bool (*ready)(void *arg); /* /readyz: 200 or 503; NULL: ready while not draining */
     const char
         *name; /* metric prefix, e.g. "flagger_gate": {name}_http_requests_total{path,method,code},

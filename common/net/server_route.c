@@ -123,6 +123,8 @@ void server_route(struct http_conn_request *r)
     }
     if (try_builtin(r) || is_turned_away(r))
         return;
+    if (r->server->options.admits && !r->server->options.admits(r->server->options.arg, r))
+        return;
     for (const struct http_route *route = r->server->options.routes; route && route->path;
          route++) {
         if (!path_matches(route->path, r->path))

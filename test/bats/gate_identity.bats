@@ -224,6 +224,27 @@ admitted() {
     daemon_stop
 }
 
+@test "it answers to its own names only, whoever asks" {
+    local name
+    gate_start --public-url https://gates.example.com/below --hosts 'approve.example.com, other.example.com'
+    for name in evil.example.com evil.example.com:80 gates.example.com.evil.example 127.0.0.1.evil.example; do
+        gets 421 '' POST /gate/open "$PODINFO" -H "Host: $name"
+        jq -e --arg name "$name" '.error | contains($name) and contains("--public-url and --hosts")' body
+        gets 421 '' POST /gate/check "$PODINFO" -H "Host: $name"
+        for path in / /page/main.js /v1/gates /v1/events /links/x /gate/approve; do
+            gets 421 '' GET "$path" '' -H "Host: $name"
+        done
+        for path in /healthz /readyz /metrics; do gets 200 '' GET "$path" '' -H "Host: $name"; done
+    done
+    for name in flagger-gate flagger-gate:80 flagger-gate.flagger.svc flagger-gate.flagger.svc.cluster.local localhost:1 \
+        10.1.2.3 '[::1]:80' gates.example.com approve.example.com other.example.com:443; do
+        gets 202 '' POST /gate/open "$PODINFO" -H "Host: $name"
+        gets 200 '' GET /v1/gates '' -H "Host: $name"
+    done
+    curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_gate_foreign_hosts_total [1-9]'
+    daemon_stop
+}
+
 @test "a wrong token file, or half of the options of TLS, ends it with one sentence" {
     local rows
     for rows in '0123456789abcdef' '0123456789abcdef root adam' '0123456789abcdef admin' 'short admin adam' \

@@ -114,7 +114,23 @@ try_old_opening() {
     gate_end
 }
 
+# A page whose name was made to lead here (DNS rebinding): to the browser it is one site with the gate.
+try_rebinding() {
+    local good=/nothing port reads writes
+    gate_begin
+    daemon_stop
+    daemon_start "$GATE" --database "$PG_DSN"
+    eventually 10 curl -sf -m 5 -o /dev/null "$DAEMON_URL/readyz"
+    port=${DAEMON_URL##*:}
+    writes=$(gate_asks '' POST /v1/gates/test/podinfo/open '{}' -H "Host: evil.example:$port" -H "Origin: http://evil.example:$port" -H 'Sec-Fetch-Site: same-origin')
+    reads=$(gate_asks '' GET /v1/gates '' -H "Host: evil.example:$port")
+    [ "$writes $reads" != '421 421' ] || good=ok
+    report 'a page whose name leads to the gate' "opening answers $writes, reading $reads" "$good"
+    gate_end
+}
+
 try_lists
 try_other_revisions
 try_invented_names
 try_old_opening
+try_rebinding
