@@ -83,7 +83,7 @@ void api_events(void *arg, struct http_conn_request *req)
     if (err != ERR_OK)
         api_reply_error(req, err, &info);
     else
-        feed_serve(api->feed, req, after ? strtoll(after, NULL, 10) : -1);
+        feed_serve(api->feed, req, &identity, after ? strtoll(after, NULL, 10) : -1);
 }
 
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info)

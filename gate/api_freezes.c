@@ -7,7 +7,7 @@ void api_freezes_list(void *arg, struct http_conn_request *req)
     struct gate_api *api = arg;
     struct identity identity;
     if (identity_admit(api->identities, req, ROLE_CHECK, &identity))
-        gates_freezes(api->db, pending_reply, pending_new(req));
+        gates_freezes(api->db, identity.namespaces, pending_reply, pending_new(req));
 }
 
 void api_freezes_add(void *arg, struct http_conn_request *req)
@@ -25,7 +25,8 @@ void api_freezes_add(void *arg, struct http_conn_request *req)
         api_reply_error(req, ERR_INVALID, &info);
         return;
     }
-    if (api_sign(req, &identity, change.who, &change))
+    if (identity_admit_to(req, &identity, change.gate.namespace_) &&
+        api_sign(req, &identity, change.who, &change))
         gates_freeze(api->db, &change, &freeze, pending_reply, pending_new(req));
 }
 
@@ -44,5 +45,5 @@ void api_freezes_end(void *arg, struct http_conn_request *req)
         return;
     }
     if (api_sign(req, &identity, NULL, &change))
-        gates_unfreeze(api->db, id, &change, pending_reply, pending_new(req));
+        gates_unfreeze(api->db, id, identity.namespaces, &change, pending_reply, pending_new(req));
 }

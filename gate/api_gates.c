@@ -61,7 +61,10 @@ void api_gates_list(void *arg, struct http_conn_request *req)
         api_reply_error(req, err, &info);
         return;
     }
-    gates_list(api->db, namespace_, &after, limit, pending_reply, pending_new(req));
+    if (*namespace_ && !identity_admit_to(req, &identity, namespace_))
+        return;
+    gates_list(api->db, namespace_, identity.namespaces, &after, limit, pending_reply,
+               pending_new(req));
 }
 
 void api_history(void *arg, struct http_conn_request *req)
@@ -84,7 +87,10 @@ void api_history(void *arg, struct http_conn_request *req)
         api_reply_error(req, err, &info);
         return;
     }
-    gates_history(api->db, namespace_, name, after, limit, pending_reply, pending_new(req));
+    if (*namespace_ && !identity_admit_to(req, &identity, namespace_))
+        return;
+    gates_history(api->db, namespace_, identity.namespaces, name, after, limit, pending_reply,
+                  pending_new(req));
 }
 
 /* --- one gate
@@ -102,7 +108,8 @@ static void change_gate(struct gate_api *api, struct http_conn_request *req,
     struct errinfo info = {0};
     size_t len;
     const char *body = http_req_body(req, &len);
-    if (!identity_admit(api->identities, req, ROLE_OPERATE, &identity))
+    if (!identity_admit(api->identities, req, ROLE_OPERATE, &identity) ||
+        !identity_admit_to(req, &identity, gate->namespace_))
         return;
     struct pending *pending = pending_new(req);
     struct gate_change *change = &pending->change;
@@ -133,7 +140,8 @@ static void set_policy(struct gate_api *api, struct http_conn_request *req,
     struct gate_policy policy;
     size_t len;
     const char *body = http_req_body(req, &len);
-    if (!identity_admit(api->identities, req, ROLE_ADMIN, &identity))
+    if (!identity_admit(api->identities, req, ROLE_ADMIN, &identity) ||
+        !identity_admit_to(req, &identity, gate->namespace_))
         return;
     enum err err = request_policy(arena, body, len, &change, &policy, &info);
     if (err != ERR_OK) {
@@ -149,7 +157,8 @@ static void set_policy(struct gate_api *api, struct http_conn_request *req,
 static void show(struct gate_api *api, struct http_conn_request *req, const struct gate_name *gate)
 {
     struct identity identity;
-    if (identity_admit(api->identities, req, ROLE_CHECK, &identity))
+    if (identity_admit(api->identities, req, ROLE_CHECK, &identity) &&
+        identity_admit_to(req, &identity, gate->namespace_))
         gates_show(api->db, gate->namespace_, gate->name, pending_reply, pending_new(req));
 }
 

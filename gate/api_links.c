@@ -144,7 +144,8 @@ static void make(struct gate_api *api, struct http_conn_request *req, struct fol
         api_reply_error(req, ERR_INVALID, &info);
         goto refused;
     }
-    if (!take_names(req, &identity, &f->link) || !(here = own_url(api, req)))
+    if (!identity_admit_to(req, &identity, f->link.namespace_) ||
+        !take_names(req, &identity, &f->link) || !(here = own_url(api, req)))
         goto refused;
     f->link.who = arena_strdup(arena, f->link.who);
     f->link.issuer = arena_strdup(arena, f->link.issuer);
@@ -226,6 +227,14 @@ static const char *link_json(struct arena *arena, const struct link *link)
     return json_text(arena, answer);
 }
 
+/* A link is worth what its issuer may do now, not what he might when he made it. */
+static bool is_still_right(struct gate_api *api, const struct link *link)
+{
+    bool for_others = strcmp(link->who, link->issuer) != 0 && link->verified;
+    return identities_give(api->identities, link->issuer, link->verified,
+                           for_others ? ROLE_ADMIN : ROLE_OPERATE, link->namespace_);
+}
+
 /* What the request's path carries, when it is a link of ours that is alive; else NULL: answered. */
 static struct following *read_link(struct gate_api *api, struct http_conn_request *req)
 {
@@ -242,11 +251,14 @@ static struct following *read_link(struct gate_api *api, struct http_conn_reques
     const struct link_key *keys = link_keys_list(api->link_keys, &n_keys);
     enum link_verdict verdict =
         link_verify(f->pending->arena, keys, n_keys, token, clock_wall_ms() / 1000, &f->link);
-    if (verdict == LINK_GOOD)
+    bool revoked = verdict == LINK_GOOD && !is_still_right(api, &f->link);
+    if (verdict == LINK_GOOD && !revoked)
         return f;
-    expo_add(&links, 1, link_verdict_word(verdict));
+    expo_add(&links, 1, revoked ? "revoked" : link_verdict_word(verdict));
     pending_free(f->pending);
-    refuse(req, json, 403, link_verdict_text(verdict));
+    refuse(req, json, 403,
+           revoked ? "whoever made this link may not do what it does any more"
+                   : link_verdict_text(verdict));
     return NULL;
 }
 

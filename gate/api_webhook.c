@@ -49,7 +49,8 @@ static void check(struct gate_api *api, struct http_conn_request *req, const cha
     if (!identity_admit_check(api->identities, req, &identity))
         return;
     struct pending *pending = pending_new(req);
-    if (!read_message(req, pending, kind, &phase)) {
+    if (!read_message(req, pending, kind, &phase) ||
+        !identity_admit_to(req, &identity, pending->change.gate.namespace_)) {
         pending_free(pending);
         return;
     }
@@ -74,7 +75,9 @@ static void set(struct gate_api *api, struct http_conn_request *req, const char 
         return;
     struct pending *pending = pending_new(req);
     struct gate_change *change = &pending->change;
-    if (!read_message(req, pending, kind, &phase) || !api_sign(req, &identity, NULL, change)) {
+    if (!read_message(req, pending, kind, &phase) ||
+        !identity_admit_to(req, &identity, change->gate.namespace_) ||
+        !api_sign(req, &identity, NULL, change)) {
         pending_free(pending);
         return;
     }

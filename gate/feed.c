@@ -24,8 +24,8 @@ enum {
 /* The head of the history as one row without an entry, and what comes after $1. One snapshot: an
  * entry up to the head is there, or never was. */
 #define PAGE_SQL                                                                                   \
-    "SELECT seq, NULL::text AS entry FROM flagger_gate_head UNION ALL "                            \
-    "(SELECT seq, entry::text FROM flagger_gate_history WHERE seq > $1::bigint "                   \
+    "SELECT seq, NULL::text AS entry, NULL::text AS namespace FROM flagger_gate_head UNION ALL "   \
+    "(SELECT seq, entry::text, namespace FROM flagger_gate_history WHERE seq > $1::bigint "        \
     "ORDER BY seq LIMIT $2::integer)"
 /* The feed's own: mostly one entry. */
 static const struct db_statement news = {
@@ -50,6 +50,7 @@ struct client {
     struct client *next, **at;
     struct feed *feed;
     struct http_conn_request *req;
+    struct identity identity;
     int64_t seq;      /* all up to here was sent; UNKNOWN: it begins with the feed's next */
     int64_t since_ms; /* when it came */
     struct asking *asking;
@@ -61,6 +62,7 @@ struct client {
 struct feed {
     struct loop *loop;
     struct db *db;
+    const struct identities *identities;
     struct client *clients;
     int n_clients;
     int64_t seq; /* all up to here was told to the clients; UNKNOWN: none was read yet */
@@ -105,10 +107,25 @@ static void send_event(struct client *client, const struct buf *event, const cha
         expo_add(&events_, 1, kind);
 }
 
-static void send_all(struct feed *feed, const struct buf *event, const char *kind)
+static bool sees(const struct client *client, const char *namespace_)
 {
-    for (struct client *client = feed->clients; client; client = client->next)
-        send_event(client, event, kind);
+    return identity_sees(client->feed->identities, &client->identity, namespace_);
+}
+
+static void end(struct client *client)
+{
+    http_stream_end(client->req);
+    forget(client);
+}
+
+/* Before anything is sent. */
+static void end_revoked(struct feed *feed)
+{
+    for (struct client *client = feed->clients, *next; client; client = next) {
+        next = client->next;
+        if (!sees(client, NULL))
+            end(client);
+    }
 }
 
 static void write_database(const struct feed *feed, int64_t seq, struct buf *event)
@@ -182,7 +199,8 @@ static void retry(struct feed *feed)
 }
 
 /* To those that have all before it and room for it; the others read it themselves. */
-static void tell_change(struct feed *feed, int64_t seq, const struct buf *event)
+static void tell_change(struct feed *feed, int64_t seq, const char *namespace_,
+                        const struct buf *event)
 {
     for (struct client *client = feed->clients; client; client = client->next) {
         if (client->behind || seq <= client->seq)
@@ -193,7 +211,8 @@ static void tell_change(struct feed *feed, int64_t seq, const struct buf *event)
             continue;
         }
         client->seq = seq;
-        send_event(client, event, "change");
+        if (sees(client, namespace_))
+            send_event(client, event, "change");
     }
     feed->seq = seq;
 }
@@ -201,13 +220,14 @@ static void tell_change(struct feed *feed, int64_t seq, const struct buf *event)
 static void tell_page(struct feed *feed, const PGresult *page)
 {
     struct buf event;
+    end_revoked(feed);
     buf_init(&event, MAX_EVENT);
     for (int row = 0; row < PQntuples(page); row++) {
         if (PQgetisnull(page, row, 1) || seq_at(page, row) <= feed->seq)
             continue;
         buf_clear(&event);
         write_change(&event, PQgetvalue(page, row, 0), PQgetvalue(page, row, 1));
-        tell_change(feed, seq_at(page, row), &event);
+        tell_change(feed, seq_at(page, row), PQgetvalue(page, row, 2), &event);
     }
     buf_fini(&event);
 }
@@ -292,7 +312,8 @@ static bool send_page(struct client *client, const PGresult *page)
         all = queued == 0 || queued + event.len <= FULL_QUEUE;
         if (all) {
             client->seq = seq_at(page, row);
-            send_event(client, &event, "change");
+            if (sees(client, PQgetvalue(page, row, 2)))
+                send_event(client, &event, "change");
         }
     }
     buf_fini(&event);
@@ -312,6 +333,10 @@ static void on_client_page(void *arg, enum err err, const struct errinfo *info, 
     client->asking = NULL;
     if (err != ERR_OK) {
         retry(feed);
+        return;
+    }
+    if (!sees(client, NULL)) {
+        end(client);
         return;
     }
     int64_t head = head_of(page, &entries);
@@ -365,16 +390,21 @@ static void on_ready(void *arg, bool ready)
 static void tell_wait(struct feed *feed, const char *canary)
 {
     const char *slash = strchr(canary, '/');
+    char namespace_[MAX_PAYLOAD + 1];
     struct buf event;
     if (!slash || strlen(canary) > MAX_PAYLOAD)
         return;
+    snprintf(namespace_, sizeof(namespace_), "%.*s", (int)(slash - canary), canary);
     buf_init(&event, 8 * MAX_PAYLOAD);
     buf_puts(&event, "event: wait\ndata: {\"namespace\":");
     json_quote(&event, canary, (size_t)(slash - canary));
     buf_puts(&event, ",\"name\":");
     json_quote(&event, slash + 1, strlen(slash + 1));
     buf_puts(&event, "}\n\n");
-    send_all(feed, &event, "wait");
+    end_revoked(feed);
+    for (struct client *client = feed->clients; client; client = client->next)
+        if (sees(client, namespace_))
+            send_event(client, &event, "wait");
     buf_fini(&event);
 }
 
@@ -395,12 +425,12 @@ static void on_heartbeat(void *arg)
 {
     struct feed *feed = arg;
     int64_t now = clock_monotonic_ms();
+    end_revoked(feed);
     for (struct client *client = feed->clients, *next; client; client = next) {
         next = client->next;
         bool stuck = http_stream_queued(client->req) > 0;
         if (now - client->since_ms > LIFETIME_MS) {
-            http_stream_end(client->req);
-            forget(client);
+            end(client);
         } else if (stuck && client->stalled) {
             expo_add(&cut_, 1);
             http_req_drop(client->req);
@@ -418,7 +448,8 @@ static void on_heartbeat(void *arg)
 
 /* --- the owner's side */
 
-void feed_serve(struct feed *feed, struct http_conn_request *req, int64_t after)
+void feed_serve(struct feed *feed, struct http_conn_request *req, const struct identity *identity,
+                int64_t after)
 {
     struct buf event;
     http_reply_header(req, "Cache-Control", "no-store");
@@ -438,6 +469,7 @@ void feed_serve(struct feed *feed, struct http_conn_request *req, int64_t after)
                               .at = &feed->clients,
                               .feed = feed,
                               .req = req,
+                              .identity = *identity,
                               .seq = after >= 0 ? after : feed->seq,
                               .since_ms = clock_monotonic_ms(),
                               .behind = after >= 0};
@@ -456,10 +488,10 @@ void feed_serve(struct feed *feed, struct http_conn_request *req, int64_t after)
     catch_up(client);
 }
 
-struct feed *feed_new(struct loop *loop, struct db *db)
+struct feed *feed_new(struct loop *loop, struct db *db, const struct identities *identities)
 {
     struct feed *feed = heap_alloc(sizeof(*feed));
-    *feed = (struct feed){.loop = loop, .db = db, .seq = UNKNOWN};
+    *feed = (struct feed){.loop = loop, .db = db, .identities = identities, .seq = UNKNOWN};
     feed->heartbeat = timer_start(loop, HEARTBEAT_MS, HEARTBEAT_MS, on_heartbeat, feed);
     expo_set(&clients_, 0);
     db_watch(db, on_ready, feed);
@@ -473,10 +505,8 @@ void feed_stop(struct feed *feed)
     timer_stop(feed->heartbeat);
     timer_stop(feed->retry);
     feed->heartbeat = feed->retry = NULL;
-    while (feed->clients) {
-        http_stream_end(feed->clients->req);
-        forget(feed->clients);
-    }
+    while (feed->clients)
+        end(feed->clients);
 }
 
 void feed_free(struct feed *feed)

@@ -10,12 +10,14 @@
  * client that takes its bytes slowly reads on from the database, at its own pace; one that does not
  * take within half a minute what waits for it is cut off. A comment every fifteen seconds shows
  * both sides that the other is there, and after an hour a stream ends: whoever resumes it has to be
- * admitted again.
+ * admitted again. Before anything is sent, credentials that are worth nothing any more end it, and
+ * what is of a namespace that they do not reach is left out.
  */
 #ifndef GATE_FEED_H
 #define GATE_FEED_H
 
 #include "gate/db.h"
+#include "gate/identity.h"
 #include "net/server.h"
 
 enum { FEED_MAX_CLIENTS = 256 };
@@ -25,13 +27,15 @@ extern const struct db_statement *const feed_statements[]; /* for db_options */
 struct feed;
 
 /* Listens to the database at once; db must live as long, or answer its last queries before. */
-struct feed *feed_new(struct loop *loop, struct db *db);
+struct feed *feed_new(struct loop *loop, struct db *db, const struct identities *identities);
 /* For a shutdown: ends all streams, takes no more. */
 void feed_stop(struct feed *feed);
 void feed_free(struct feed *feed); /* after db_free(); NULL is allowed */
 
-/* Answers a request that was admitted: a stream, or 429 when there are FEED_MAX_CLIENTS already.
- * after: the entry that the client has seen last, -1: it begins with the next one. */
-void feed_serve(struct feed *feed, struct http_conn_request *req, int64_t after);
+/* Answers a request that was admitted as `identity`: a stream, or 429 when there are
+ * FEED_MAX_CLIENTS already. after: the entry that the client has seen last, -1: it begins with the
+ * next one. */
+void feed_serve(struct feed *feed, struct http_conn_request *req, const struct identity *identity,
+                int64_t after);
 
 #endif

@@ -53,8 +53,9 @@ static const struct db_statement list = {
     .sql = "SELECT json_build_object('gates', coalesce(json_agg(gate), '[]'), 'continue', "
            "CASE WHEN count(*) = $5::integer THEN (array_agg(namespace || '/' || name || '/' || "
            "kind))[$5::integer] ELSE '' END) "
-           "FROM flagger_gate_list($1, $2, $3, $4, $5::integer)",
-    .n_params = 5,
+           "FROM flagger_gate_list_of(CASE WHEN $1 <> '' THEN ARRAY[$1::text] "
+           "ELSE string_to_array($6, ',') END, $2, $3, $4, $5::integer)",
+    .n_params = 6,
     .lane = DB_READ};
 static const struct db_statement show = {
     .name = "show",
@@ -70,8 +71,9 @@ static const struct db_statement history = {
     .name = "history",
     .sql = "SELECT json_build_object('history', coalesce(json_agg(entry ORDER BY seq), '[]')) FROM "
            "(SELECT seq, entry FROM flagger_gate_history WHERE ($1 = '' OR namespace = $1) AND "
-           "($2 = '' OR name = $2) AND seq > $3::bigint ORDER BY seq LIMIT $4::integer) h",
-    .n_params = 4,
+           "($2 = '' OR name = $2) AND seq > $3::bigint AND ($5::text IS NULL OR namespace = '' "
+           "OR namespace = ANY (string_to_array($5, ','))) ORDER BY seq LIMIT $4::integer) h",
+    .n_params = 5,
     .lane = DB_READ};
 static const struct db_statement freeze = {
     .name = "freeze",
@@ -81,14 +83,16 @@ static const struct db_statement freeze = {
     .lane = DB_CHANGE};
 static const struct db_statement unfreeze = {
     .name = "unfreeze",
-    .sql = "SELECT json_build_object('seq', flagger_gate_unfreeze($1, $2, $3, $4, $5))",
-    .n_params = 5,
+    .sql = "SELECT json_build_object('seq', flagger_gate_unfreeze_of("
+           "string_to_array($6, ','), $1, $2, $3, $4, $5))",
+    .n_params = 6,
     .lane = DB_CHANGE};
 static const struct db_statement freezes = {
     .name = "freezes",
     .sql = "SELECT json_build_object('freezes', coalesce(json_agg(flagger_gate_freeze_json(f) "
-           "ORDER BY f.id), '[]')) FROM flagger_gate_freezes f",
-    .n_params = 0,
+           "ORDER BY f.id), '[]')) FROM flagger_gate_freezes f WHERE $1::text IS NULL OR "
+           "f.namespace = '' OR f.namespace = ANY (string_to_array($1, ','))",
+    .n_params = 1,
     .lane = DB_READ};
 
 const struct db_statement *const gates_statements[] = {
@@ -274,10 +278,11 @@ void gates_set_policy(struct db *db, const struct gate_change *c, const struct g
     gates_run(db, &policy_, params, done, arg);
 }
 
-void gates_list(struct db *db, const char *namespace_, const struct gate_name *after,
-                const char *limit, gates_json_fn done, void *arg)
+void gates_list(struct db *db, const char *namespace_, const char *within,
+                const struct gate_name *after, const char *limit, gates_json_fn done, void *arg)
 {
-    const char *const params[] = {namespace_, after->namespace_, after->name, after->kind, limit};
+    const char *const params[] = {namespace_, after->namespace_, after->name, after->kind, limit,
+                                  within};
     gates_run(db, &list, params, done, arg);
 }
 
@@ -288,10 +293,10 @@ void gates_show(struct db *db, const char *namespace_, const char *name, gates_j
     gates_run(db, &show, params, done, arg);
 }
 
-void gates_history(struct db *db, const char *namespace_, const char *name, const char *after,
-                   const char *limit, gates_json_fn done, void *arg)
+void gates_history(struct db *db, const char *namespace_, const char *within, const char *name,
+                   const char *after, const char *limit, gates_json_fn done, void *arg)
 {
-    const char *const params[] = {namespace_, name, after, limit};
+    const char *const params[] = {namespace_, name, after, limit, within};
     gates_run(db, &history, params, done, arg);
 }
 
@@ -304,14 +309,15 @@ void gates_freeze(struct db *db, const struct gate_change *c, const struct gate_
     gates_run(db, &freeze, params, done, arg);
 }
 
-void gates_unfreeze(struct db *db, const char *id, const struct gate_change *c, gates_json_fn done,
-                    void *arg)
+void gates_unfreeze(struct db *db, const char *id, const char *within, const struct gate_change *c,
+                    gates_json_fn done, void *arg)
 {
-    const char *const params[] = {id, c->who, db_bool(c->verified), c->via, c->reason};
+    const char *const params[] = {id, c->who, db_bool(c->verified), c->via, c->reason, within};
     gates_run(db, &unfreeze, params, done, arg);
 }
 
-void gates_freezes(struct db *db, gates_json_fn done, void *arg)
+void gates_freezes(struct db *db, const char *within, gates_json_fn done, void *arg)
 {
-    gates_run(db, &freezes, NULL, done, arg);
+    const char *const params[] = {within};
+    gates_run(db, &freezes, params, done, arg);
 }

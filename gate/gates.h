@@ -58,15 +58,16 @@ void gates_set_policy(struct db *db, const struct gate_change *change,
 
 /* Gates after `after` in the order of namespace, name and kind, `limit` at most (text of a number):
  * {"gates":[...],"continue":"namespace/name/kind"}; continue only where there are more. namespace_
- * "": all. */
-void gates_list(struct db *db, const char *namespace_, const struct gate_name *after,
-                const char *limit, gates_json_fn done, void *arg);
+ * "": all, or all `within`, which is a list such as "test,prod"; NULL: no bound. */
+void gates_list(struct db *db, const char *namespace_, const char *within,
+                const struct gate_name *after, const char *limit, gates_json_fn done, void *arg);
 /* Both gates of a Canary and its last 50 history entries, newest first. */
 void gates_show(struct db *db, const char *namespace_, const char *name, gates_json_fn done,
                 void *arg);
-/* {"history":[...]}, oldest first, after the entry number `after`; namespace_ and name "": all. */
-void gates_history(struct db *db, const char *namespace_, const char *name, const char *after,
-                   const char *limit, gates_json_fn done, void *arg);
+/* {"history":[...]}, oldest first, after the entry number `after`; namespace_ and name "": all.
+ * within: also what concerns all namespaces. */
+void gates_history(struct db *db, const char *namespace_, const char *within, const char *name,
+                   const char *after, const char *limit, gates_json_fn done, void *arg);
 
 /* What checks must not get through, and when. NULL: unbounded; the three of the week together, in
  * minutes since Monday 0:00. */
@@ -77,9 +78,11 @@ struct gate_freeze {
 /* change->gate: namespace and name, "" for all. {"id","seq"} */
 void gates_freeze(struct db *db, const struct gate_change *change, const struct gate_freeze *freeze,
                   gates_json_fn done, void *arg);
-void gates_unfreeze(struct db *db, const char *id, const struct gate_change *change,
-                    gates_json_fn done, void *arg);
-void gates_freezes(struct db *db, gates_json_fn done, void *arg); /* {"freezes":[...]} */
+/* Only a freeze of one of the namespaces `within`. */
+void gates_unfreeze(struct db *db, const char *id, const char *within,
+                    const struct gate_change *change, gates_json_fn done, void *arg);
+/* {"freezes":[...]}; within: also those of all namespaces. */
+void gates_freezes(struct db *db, const char *within, gates_json_fn done, void *arg);
 
 /* A statement whose answer is one row with the JSON in its first column. */
 void gates_run(struct db *db, const struct db_statement *statement, const char *const *params,

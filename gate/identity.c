@@ -15,12 +15,6 @@ static struct expo_metric denied = {.name = "flagger_gate_denied_total",
                                     .type = EXPO_COUNTER,
                                     .labels = {"reason"}};
 
-static const char *const role_words[] = {
-#define ROLE(name, word) [ROLE_##name] = (word),
-#include "gate/role.def"
-#undef ROLE
-};
-
 struct identities {
     struct tokens *tokens; /* NULL: no token file */
     bool client_ca;
@@ -29,21 +23,6 @@ struct identities {
 
 /* What the credentials of a request are worth. */
 enum standing { STANDING_KNOWN, STANDING_NONE, STANDING_WRONG };
-
-const char *role_word(enum role role)
-{
-    return role_words[role];
-}
-
-/* ROLE_NONE: there is no such role, or nobody may be given it. */
-static enum role role_find(const char *word)
-{
-    for (enum role role = ROLE_CHECK; word && role <= ROLE_ADMIN; role++) {
-        if (strcmp(word, role_words[role]) == 0)
-            return role;
-    }
-    return ROLE_NONE;
-}
 
 /* Blanks of ASCII and of Latin-1 and control characters are what a log or a list would not show. */
 static bool is_name(const char *text)
@@ -69,9 +48,11 @@ static enum err check_row(const struct token_row *row, struct errinfo *ei)
     if (!row->role || !row->name)
         return err_set(ei, ERR_INVALID, "expected TOKEN ROLE NAME, found only %s",
                        row->role ? "two words" : "one word");
-    if (role_find(row->role) == ROLE_NONE)
+    struct rights rights;
+    if (!rights_read(row->role, &rights))
         return err_set(ei, ERR_INVALID,
-                       "expected the role check, operate or admin as the second word");
+                       "expected the role check, operate or admin as the second word, or one of "
+                       "them in namespaces such as operate:test,prod");
     if (!is_name(row->name))
         return err_set(ei, ERR_INVALID,
                        "expected as the name 1 to %d bytes of printable characters without blanks",
@@ -130,12 +111,25 @@ void identities_free(struct identities *identities)
  */
 
 /* The rows may be read anew while the request waits for the database. */
-static enum standing known_as(struct http_conn_request *req, const char *name, enum role role,
-                              struct identity *out)
+static enum standing known_as(struct http_conn_request *req, const char *name,
+                              const struct rights *rights, struct identity *out)
 {
-    *out = (struct identity){
-        .name = arena_strdup(http_req_arena(req), name), .role = role, .verified = true};
+    struct arena *arena = http_req_arena(req);
+
+    out->name = arena_strdup(arena, name);
+    out->role = rights->role;
+    out->namespaces = arena_strdup(arena, rights->namespaces);
+    out->verified = true;
     return STANDING_KNOWN;
+}
+
+static const struct token_row *row_of(const struct identities *identities,
+                                      const char *authorization, const char *certificate)
+{
+    if (!identities->tokens)
+        return NULL;
+    return authorization ? tokens_find(identities->tokens, authorization)
+                         : tokens_find_certificate(identities->tokens, certificate);
 }
 
 static enum standing identify(struct identities *identities, struct http_conn_request *req,
@@ -143,20 +137,19 @@ static enum standing identify(struct identities *identities, struct http_conn_re
 {
     const char *authorization = http_req_header(req, "authorization");
     const char *cn = http_req_client_name(req);
-    const struct token_row *row = NULL;
+    const struct token_row *row = row_of(identities, authorization, cn);
+    struct rights rights = {.role = ROLE_ADMIN};
 
-    *out = (struct identity){.name = "", .role = ROLE_NONE};
+    *out = (struct identity){
+        .name = "", .role = ROLE_NONE, .authorization = authorization, .certificate = cn};
     if (!identities->tokens && !identities->client_ca) {
         out->role = ROLE_ADMIN;
         return STANDING_KNOWN;
     }
     if (cn && !authorization && !identities->tokens && is_name(cn))
-        return known_as(req, cn, ROLE_ADMIN, out);
-    if (identities->tokens)
-        row = authorization ? tokens_find(identities->tokens, authorization)
-                            : tokens_find_certificate(identities->tokens, cn);
-    if (row)
-        return known_as(req, row->name, role_find(row->role), out);
+        return known_as(req, cn, &rights, out);
+    if (row && rights_read(row->role, &rights))
+        return known_as(req, row->name, &rights, out);
     return authorization ? STANDING_WRONG : STANDING_NONE;
 }
 
@@ -296,6 +289,60 @@ bool identity_admit_check(struct identities *identities, struct http_conn_reques
     return refuse_standing(identities, req, standing);
 }
 
+bool identity_admit_to(struct http_conn_request *req, const struct identity *identity,
+                       const char *namespace_)
+{
+    if (rights_cover(identity->namespaces, namespace_))
+        return true;
+    return refuse(req, 403, "namespace",
+                  arena_printf(http_req_arena(req),
+                               "%s has the role %s in the namespaces %s only, not in %s",
+                               identity->name, role_word(identity->role), identity->namespaces,
+                               *namespace_ ? namespace_ : "all of them"));
+}
+
+bool identity_sees(const struct identities *identities, const struct identity *identity,
+                   const char *namespace_)
+{
+    struct rights rights;
+
+    if (!identities->tokens)
+        return true;
+    const struct token_row *row =
+        row_of(identities, identity->authorization, identity->certificate);
+    if (!row || strcmp(row->name, identity->name) != 0 || !rights_read(row->role, &rights))
+        return false;
+    return !namespace_ || !*namespace_ || rights_cover(rights.namespaces, namespace_);
+}
+
+bool identities_give(const struct identities *identities, const char *name, bool verified,
+                     enum role role, const char *namespace_)
+{
+    const struct token_row *row;
+    struct rights rights;
+
+    if (!identities->tokens)
+        return verified || !identities->client_ca;
+    for (int i = 0; verified && (row = tokens_row(identities->tokens, i)); i++) {
+        if (strcmp(row->name, name) == 0 && rights_read(row->role, &rights) &&
+            rights.role >= role && rights_cover(rights.namespaces, namespace_))
+            return true;
+    }
+    return false;
+}
+
+static struct json_object *namespaces_json(struct arena *arena, const char *namespaces)
+{
+    struct json_object *array = json_own(arena, json_object_new_array());
+
+    for (const char *at = namespaces; *at; at += *at == ',') {
+        size_t len = strcspn(at, ",");
+        json_object_array_add(array, json_object_new_string_len(at, (int)len));
+        at += len;
+    }
+    return array;
+}
+
 void identity_whoami(struct identities *identities, struct http_conn_request *req)
 {
     struct arena *arena = http_req_arena(req);
@@ -307,5 +354,7 @@ void identity_whoami(struct identities *identities, struct http_conn_request *re
     json_set_str(body, "name", identity.name);
     json_set_str(body, "role", role_word(identity.role));
     json_set_bool(body, "anonymous", !identity.verified);
+    if (identity.namespaces)
+        json_set(body, "namespaces", namespaces_json(arena, identity.namespaces));
     http_reply_json(req, 200, json_text(arena, body));
 }

@@ -6,6 +6,7 @@
  *     TOKEN ROLE NAME
  *     cert:CN ROLE NAME
  *
+ * A role may be bounded to namespaces (gate/rights.h): operate:test,prod.
  * A name is 1 to 253 bytes of printable characters without blanks; a file with a wrong row is
  * refused with its line. A token that is brought counts, whatever certificate comes with it.
  * Without a token file every certificate that the client CA has signed is an admin with its own
@@ -22,21 +23,20 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "gate/rights.h"
 #include "net/loop.h"
 #include "net/server.h"
 
-enum role {
-#define ROLE(name, word) ROLE_##name,
-#include "gate/role.def"
-#undef ROLE
-};
-
 enum { IDENTITY_MAX_NAME = 253 };
 
+/* Texts live as long as the request. */
 struct identity {
-    const char *name; /* "": nobody had to say; lives as long as the request */
+    const char *name; /* "": nobody had to say */
     enum role role;
-    bool verified; /* a token or a certificate says so */
+    const char *namespaces; /* where; "test,prod", NULL: everywhere */
+    bool verified;          /* a token or a certificate says so */
+    /* What he came with; for identity_sees(). */
+    const char *authorization, *certificate;
 };
 
 struct identities_options {
@@ -46,9 +46,6 @@ struct identities_options {
 };
 
 struct identities;
-
-/* The word for a role, e.g. "operate". */
-const char *role_word(enum role role);
 
 /* ERR_INVALID with file and line. Says in the log when the doors are open. */
 enum err identities_new(struct loop *loop, const struct identities_options *options,
@@ -64,6 +61,17 @@ bool identity_admit(struct identities *identities, struct http_conn_request *req
  * bodies: whatever page sent them, and with anonymous_check without credentials as well. */
 bool identity_admit_check(struct identities *identities, struct http_conn_request *req,
                           struct identity *out) MUST_USE;
+/* The second half, where the namespace is known only then: true when his role reaches it; false:
+ * the request was answered. namespace_ "": all of them. */
+bool identity_admit_to(struct http_conn_request *req, const struct identity *identity,
+                       const char *namespace_) MUST_USE;
+/* Of a stream that goes on: whether his credentials still let him read what is of this namespace.
+ * "": what is of all of them; NULL: anything at all. */
+bool identity_sees(const struct identities *identities, const struct identity *identity,
+                   const char *namespace_);
+/* Whether somebody of this name, which was proven or was not, has this role there now. */
+bool identities_give(const struct identities *identities, const char *name, bool verified,
+                     enum role role, const char *namespace_);
 /*
  * For requests that bring their right with them (links): false, and answered 403, when a page of
  * another site sent this one. A page whose form posts here must not have the Referrer-Policy
@@ -71,7 +79,7 @@ bool identity_admit_check(struct identities *identities, struct http_conn_reques
  */
 bool identity_admit_origin(struct http_conn_request *req) MUST_USE;
 
-/* GET /v1/whoami: {"name", "role", "anonymous"}. */
+/* GET /v1/whoami: {"name", "role", "anonymous"}, and "namespaces" of a role that is bounded. */
 void identity_whoami(struct identities *identities, struct http_conn_request *req);
 
 #endif

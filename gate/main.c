@@ -155,11 +155,11 @@ static const struct option_program program = {
         "or\n"
         "cert:CN ROLE NAME, for the client certificate with that common name. The roles are check "
         "(asks and\n"
-        "reads), operate (opens, approves, closes) and admin (policies, freezes); the name is what "
-        "the\n"
-        "history shows. Without this file every certificate of --tls-client-ca is an admin; "
-        "without both,\n"
-        "everybody is.\n"
+        "reads), operate (opens, approves, closes) and admin (policies, freezes), also bounded to "
+        "namespaces,\n"
+        "as operate:test,prod; the name is what the history shows. Without this file every "
+        "certificate of\n"
+        "--tls-client-ca is an admin; without both, everybody is.\n"
         "\n"
         "With --link-key-file, POST /v1/links makes a signed link for a chat message, which does "
         "one "
@@ -240,7 +240,7 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
                                           .name = "flagger_gate"};
     if (http_server_new(loop, &options, &server, ei) == ERR_OK) {
         api->db = db_new(loop, &database);
-        api->feed = feed_new(loop, api->db);
+        api->feed = feed_new(loop, api->db, api->identities);
         loop_on_drain(loop, on_drain, api);
         log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
                  LOG_INT("port", http_server_port(server)));

@@ -242,3 +242,8 @@ const struct token_row *tokens_find_certificate(const struct tokens *tokens, con
     const struct entry *entry = cn ? find(tokens->table, cn, true) : NULL;
     return entry ? &entry->row : NULL;
 }
+
+const struct token_row *tokens_row(const struct tokens *tokens, int index)
+{
+    return index < tokens->table->count ? &tokens->table->entries[index].row : NULL;
+}

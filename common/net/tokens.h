@@ -48,6 +48,9 @@ const struct token_row *tokens_find(const struct tokens *tokens, const char *aut
 /* The row of a client's certificate, or NULL; cn may be NULL. Borrowed as well. */
 const struct token_row *tokens_find_certificate(const struct tokens *tokens, const char *cn);
 
+/* The rows in the order of the file, from 0; NULL past the last. Borrowed as well. */
+const struct token_row *tokens_row(const struct tokens *tokens, int index);
+
 /* Looks at the file now; for tests. */
 void tokens_look(struct tokens *tokens);
 

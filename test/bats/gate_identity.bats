@@ -346,3 +346,143 @@ with() { echo --cert "$1.pem" --key "$1.key"; }
     grep -q '"event":"tokens_read"' "$DAEMON_LOG"
     daemon_stop
 }
+
+# --- bounds
+
+# wait_for_tokens: until the gate has read its changed file
+tokens_read() { [ "$(grep -c '"event":"tokens_read"' "$DAEMON_LOG")" -ge "$1" ]; }
+
+@test "a role bounded to namespaces reaches nothing of the others" {
+    local path
+    cat >>tokens <<'ROWS'
+bea-0123456789abcdef operate:test,stage bea
+cat-0123456789abcdef check:test cat
+abe-0123456789abcdef admin:test abe
+ROWS
+    BEA=bea-0123456789abcdef CAT=cat-0123456789abcdef ABE=abe-0123456789abcdef
+    local prod='{"name":"podinfo","namespace":"prod"}' PROD=/v1/gates/prod/podinfo
+    printf '%064d\n' 1 >keys
+    gate_start --token-file tokens --link-key-file keys
+    gets 202 "$OPERATE" POST /gate/open "$prod"
+    gets 200 "$ADMIN" POST /v1/freezes '{"reason":"all","from":"2990-01-01T00:00:00Z"}'
+    gets 200 "$ADMIN" POST /v1/freezes '{"reason":"prod","namespace":"prod","from":"2990-01-01T00:00:00Z"}'
+    # its own
+    gets 202 "$BEA" POST /gate/open "$PODINFO"
+    gets 200 "$CAT" POST /gate/check "$PODINFO"
+    gets 200 "$BEA" POST $POD/approve '{"revision":"aaa"}'
+    gets 200 "$BEA" POST /v1/gates/stage/podinfo/open '{}'
+    gets 200 "$BEA" GET $POD
+    gets 200 "$ABE" PUT $POD/policy '{"quorum":1}'
+    gets 200 "$ABE" POST /v1/freezes '{"reason":"test","namespace":"test","from":"2990-01-01T00:00:00Z"}'
+    gets 200 "$BEA" POST /v1/links '{"namespace":"test","name":"podinfo","action":"open"}'
+    gets 200 "$BEA" GET /v1/whoami
+    jq -e '. == {name: "bea", role: "operate", anonymous: false, namespaces: ["test", "stage"]}' body
+    # those of others
+    gets 403 "$CAT" POST /gate/check "$prod"
+    jq -e '.error == "cat has the role check in the namespaces test only, not in prod"' body
+    gets 403 "$CAT" POST /rollback/check "$prod"
+    gets 403 "$BEA" POST /gate/close "$prod"
+    gets 403 "$BEA" POST /rollback/open "$prod"
+    for path in open approve close; do gets 403 "$BEA" POST $PROD/$path '{"revision":"aaa"}'; done
+    gets 403 "$BEA" GET $PROD
+    gets 403 "$ABE" PUT $PROD/policy '{"quorum":1}'
+    gets 403 "$ABE" DELETE $PROD/policy
+    gets 403 "$ABE" PUT /v1/gates/stage/podinfo/policy '{"quorum":1}'
+    gets 403 "$ABE" POST /v1/freezes '{"reason":"x","namespace":"prod"}'
+    gets 403 "$ABE" POST /v1/freezes '{"reason":"x"}'
+    gets 403 "$ABE" DELETE /v1/freezes/1
+    gets 403 "$ABE" DELETE /v1/freezes/2
+    gets 403 "$BEA" POST /v1/links '{"namespace":"prod","name":"podinfo","action":"open"}'
+    for path in gates history; do gets 403 "$BEA" GET "/v1/$path?namespace=prod"; done
+    # lists leave them out
+    gets 200 "$BEA" GET /v1/gates
+    jq -e '[.gates[].namespace] | unique == ["stage", "test"]' body
+    gets 200 "$CAT" GET '/v1/gates?namespace=test'
+    jq -e '[.gates[].namespace] | unique == ["test"]' body
+    gets 200 "$CAT" GET /v1/history
+    jq -e '[.history[].namespace] | unique == ["", "test"]' body
+    gets 200 "$CAT" GET /v1/freezes
+    jq -e '[.freezes[].reason] == ["all", "test"]' body
+    gets 200 "$CHECK" GET /v1/freezes
+    jq -e '[.freezes[].reason] == ["all", "prod", "test"]' body
+    gets 200 "$ABE" DELETE /v1/freezes/3
+    # and so does the stream
+    gets 200 "$CHECK" GET /v1/history
+    jq '.history[-1].seq' body >last
+    curl -s -N -m 30 -H "Authorization: Bearer $CAT" "$DAEMON_URL/v1/events?after=0" >cat.events 3>&- &
+    curl -s -N -m 30 -H "Authorization: Bearer $CHECK" "$DAEMON_URL/v1/events" >carl.events 3>&- &
+    eventually 5 grep -q '"namespace": "test"' cat.events
+    eventually 5 grep -q 'event: database' carl.events
+    gets 202 "$OPERATE" POST /gate/close "$prod"
+    gets 403 "$CHECK" POST /gate/check "$prod"
+    gets 202 "$OPERATE" POST /gate/close "$PODINFO"
+    gets 403 "$CHECK" POST /gate/check "$PODINFO"
+    for name in cat carl; do
+        eventually 5 grep -q '"action": "close".*"namespace": "test"' $name.events
+        eventually 5 grep -q '^data: {"namespace":"test","name":"podinfo"}$' $name.events
+    done
+    grep -q '"action": "close".*"namespace": "prod"' carl.events
+    grep -q '^data: {"namespace":"prod","name":"podinfo"}$' carl.events
+    refute grep -q prod cat.events
+    grep -q '"reason": "all"' cat.events
+    daemon_stop
+}
+
+@test "a link is worth what its issuer may do now" {
+    local url bad
+    printf '%064d\n' 1 >keys
+    gate_start --token-file tokens --link-key-file keys
+    # link TOKEN [MORE]: sets $url
+    link() { gets 200 "$1" POST /v1/links "{\"namespace\":\"test\",\"name\":\"podinfo\",\"action\":\"open\"${2:-}}" && jq -r .url body; }
+    link "$OPERATE" >olga
+    link "$ADMIN" ',"as":"olga"' >adam
+    link "$ADMIN" >own
+    gets 200 '' GET "/links/$(sed 's|.*/||' olga)"
+    # olga's row is bounded to another namespace, adam is no admin any more
+    printf '%s operate:stage olga\n%s operate adam\n' "$OPERATE" "$ADMIN" >tokens.new
+    mv tokens.new tokens
+    eventually 15 tokens_read 1
+    for bad in olga adam; do
+        gets 403 '' GET "/links/$(sed 's|.*/||' $bad)"
+        gets 403 '' POST "/links/$(sed 's|.*/||' $bad)" '' -H 'Accept: application/json'
+        jq -e '.error == "whoever made this link may not do what it does any more"' body
+    done
+    gets 200 "$ADMIN" GET $POD
+    jq -e '.gates[0].open == false' body
+    gets 200 '' POST "/links/$(sed 's|.*/||' own)"
+    # olga's row is gone, then there again
+    printf '%s admin adam\n' "$ADMIN" >tokens.new
+    mv tokens.new tokens
+    eventually 15 tokens_read 2
+    gets 403 '' POST "/links/$(sed 's|.*/||' olga)"
+    gets 200 '' POST "/links/$(sed 's|.*/||' adam)"
+    printf '%s admin adam\n%s operate olga\n' "$ADMIN" "$OPERATE" >tokens.new
+    mv tokens.new tokens
+    eventually 15 tokens_read 3
+    gets 200 '' POST "/links/$(sed 's|.*/||' olga)"
+    curl -s "$DAEMON_URL/metrics" | grep -q 'flagger_gate_links_total{outcome="revoked"} 5'
+    daemon_stop
+    # what somebody without a name made opens nothing once the gate asks for names
+    gate_start --link-key-file keys
+    link '' >nobody
+    daemon_stop
+    gate_start --link-key-file keys --token-file tokens
+    gets 403 '' POST "/links/$(sed 's|.*/||' nobody)"
+    daemon_stop
+}
+
+@test "a stream of events ends with its token" {
+    gate_start --token-file tokens
+    for name in "$CHECK" "$OPERATE"; do
+        curl -s -N -m 60 -H "Authorization: Bearer $name" "$DAEMON_URL/v1/events" >"$name.events" 3>&- &
+        eventually 5 grep -q 'event: database' "$name.events"
+    done
+    sed -i "/^$CHECK /d" tokens
+    eventually 15 tokens_read 1
+    gets 202 "$OPERATE" POST /gate/open "$PODINFO"
+    eventually 5 grep -q 'event: change' "$OPERATE.events"
+    refute grep -q 'event: change' "$CHECK.events"
+    one_left() { curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_gate_event_clients 1$'; }
+    eventually 5 one_left
+    daemon_stop
+}

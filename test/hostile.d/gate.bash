@@ -129,8 +129,49 @@ try_rebinding() {
     gate_end
 }
 
+tokens_read() { [ "$(grep -c '"event":"tokens_read"' "$DAEMON_LOG")" -ge "$1" ]; }
+
+# A link, and a stream of events, of somebody whose row is taken out of the token file.
+try_revoked() {
+    local good=/nothing url code followed
+    printf '%064d\n' 1 >"$work/keys"
+    gate_begin --link-key-file "$work/keys"
+    [ "$(gate_asks "$OPERATE" POST /v1/links '{"namespace": "test", "name": "podinfo", "action": "open"}')" = 200 ]
+    url=$(jq -r .url "$work/body")
+    curl -s -N -m 60 -H "Authorization: Bearer $OPERATE" "$DAEMON_URL/v1/events" >"$work/events" &
+    eventually 5 grep -q 'event: database' "$work/events"
+    grep -v olga "$work/tokens" >"$work/tokens.new"
+    mv "$work/tokens.new" "$work/tokens"
+    eventually 15 tokens_read 1
+    code=$(gate_asks '' POST "/links/${url##*/}")
+    [ "$(gate_asks "$ADMIN" POST /v1/gates/test/other/open '{}')" = 200 ]
+    eventually 20 eval '! curl -s "$DAEMON_URL/metrics" | grep -q "^flagger_gate_event_clients [1-9]"' || true
+    followed=$(grep -c 'event: change' "$work/events" || true)
+    [ "$code $followed" != '403 0' ] || good=ok
+    report 'a link and a stream whose token is gone' "the link answers $code, $followed events came" "$good"
+    gate_end
+}
+
+# A token of one namespace, at the gates of another.
+try_other_namespace() {
+    local good=/nothing bounded=bounded-0123456789abcdef codes= path
+    gate_begin
+    echo "$bounded operate:test bea" >>"$work/tokens"
+    eventually 15 tokens_read 1 || true
+    [ "$(gate_asks "$bounded" POST /v1/gates/test/podinfo/open '{}')" = 200 ] || codes="own: refused, "
+    for path in gate/open gate/check rollback/open; do
+        codes+=$(gate_asks "$bounded" POST "/$path" '{"name": "podinfo", "namespace": "prod"}')
+    done
+    codes+=$(gate_asks "$bounded" POST /v1/gates/prod/podinfo/approve '{"revision": "r1"}')$(gate_asks "$bounded" GET /v1/gates/prod/podinfo)
+    [ "$codes" != 403403403403403 ] || good=ok
+    report 'a token of one namespace at another one' "its answers: $codes" "$good"
+    gate_end
+}
+
 try_lists
 try_other_revisions
 try_invented_names
 try_old_opening
 try_rebinding
+try_revoked
+try_other_namespace
