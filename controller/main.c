@@ -384,11 +384,13 @@ static enum err check_mesh(struct arena *arena, const char *server, struct errin
     enum err err = kube_config_load(arena, &source, &mesh, ei);
     if (err != ERR_OK || strcmp(mesh.server, server) == 0)
         return err;
-    return err_set(ei, ERR_INVALID,
-                   "kubeconfig-service-mesh names %s, the Canaries are at %s: routes of another "
-                   "cluster are not served by this version; leave the option out, or stay with "
-                   "Flagger for these Canaries",
-                   mesh.server, server);
+    return err_set(
+        ei, ERR_INVALID,
+        "kubeconfig-service-mesh names %s, the Canaries are at %s: routes of another "
+        "cluster are not served by this version. Leave the option out where the routes are "
+        "to be beside the Canaries, name the server in both files alike where it is one, "
+        "or keep Flagger for these Canaries",
+        mesh.server, server);
 }
 
 static int fail(const struct errinfo *ei)

@@ -56,6 +56,7 @@ END
     run "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/mesh"
     [ "$status" -eq 1 ]
     [[ $output == *"kubeconfig-service-mesh names http://127.0.0.1:2, the Canaries are at http://127.0.0.1:1: "* ]]
+    [[ $output == *"Leave the option out where the routes are to be beside the Canaries"*"keep Flagger for these Canaries"* ]]
     run "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/missing"
     [ "$status" -eq 1 ]
     [[ $output == *"$BATS_TEST_TMPDIR/missing"* ]]
