@@ -123,6 +123,11 @@ void traffic_stop(struct traffic *traffic)
     traffic->timer = NULL;
 }
 
+size_t traffic_sent(const struct traffic *traffic)
+{
+    return traffic->sent;
+}
+
 void traffic_free(struct traffic *traffic)
 {
     if (!traffic)

@@ -21,8 +21,9 @@ struct traffic;
 struct traffic *traffic_new(struct loop *loop, struct http_client *http, const char *url,
                             const char *host, int rate);
 void traffic_start(struct traffic *traffic);
-/* No more requests; what is under way still ends. */
+/* No more requests; what is under way still ends: then there are as many samples as were sent. */
 void traffic_stop(struct traffic *traffic);
+size_t traffic_sent(const struct traffic *traffic);
 void traffic_free(struct traffic *traffic);
 
 /* All samples in the order they ended. */
