@@ -169,13 +169,28 @@ static enum verdict wait(struct release *r, enum again again)
     return VERDICT_STOP;
 }
 
+/* A deletion that was under way before there was anybody to go on has led the apex Service to the
+ * target, which the other one takes to zero. */
+static enum verdict lead_home(struct release *r)
+{
+    enum verdict verdict = initialise_apex(r);
+
+    if (verdict != VERDICT_GO || !release_has_writes(r))
+        return verdict;
+    status_untell(r, CONDITION_REVERTED);
+    status_answer(r, CONDITION_REVERTED, RETURNED, "All traffic goes to the primary.");
+    return wait(r, AGAIN_NOW);
+}
+
 /* The primary has all traffic, and who routes knows it. */
 static enum verdict bring_home(struct release *r)
 {
     int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
     const char *why, *message;
-    enum verdict verdict = r->router->weighted ? detect_routes(r) : VERDICT_GO;
+    enum verdict verdict = lead_home(r);
 
+    if (verdict == VERDICT_GO && r->router->weighted)
+        verdict = detect_routes(r);
     if (verdict != VERDICT_GO)
         return verdict;
     if (r->weights.canary > 0 || r->weights.mirrored) {
@@ -197,21 +212,33 @@ static enum verdict bring_home(struct release *r)
     return left > 0 ? VERDICT_STOP : VERDICT_GO;
 }
 
-/* Whether all of it can be left as it stands; otherwise the target is made to serve by itself. */
-static bool is_whole(const struct release *r)
+/* Whether all of it can be left as it stands, or brought to the primary; otherwise the target is
+ * made to serve by itself. */
+static enum verdict is_whole(struct release *r, bool *whole)
 {
-    return r->info.primary && !r->target->own_services && r->router &&
-           !r->router->check(r->tick->arena, r->canary);
+    bool leads;
+
+    *whole = r->info.primary && r->info.label && !r->target->own_services && r->router &&
+             !r->router->check(r->tick->arena, r->canary);
+    if (!*whole || release_serves(r, SIDE_PRIMARY))
+        return VERDICT_GO;
+    enum verdict verdict = initialise_leads(r, &leads);
+    if (verdict == VERDICT_GO)
+        *whole = leads;
+    return verdict;
 }
 
 enum verdict handover_run(struct release *r, bool late, bool *done)
 {
     bool initialised = json_at(r->canary->status.json, "lastAppliedSpec", NULL) != NULL;
     enum verdict verdict = VERDICT_GO;
+    bool whole = false;
 
     *done = false;
-    if (!r->tick->barred && (!r->tick->heir || !is_whole(r)))
-        return VERDICT_GO;
+    if (!r->tick->barred && r->tick->heir)
+        verdict = is_whole(r, &whole);
+    if (verdict != VERDICT_GO || (!r->tick->barred && !whole))
+        return verdict;
     if (r->phase != PHASE_Terminating) {
         status_phase(r, PHASE_Terminating);
         release_say(r, "Terminating canary %s", release_canary(r));

@@ -159,18 +159,17 @@ static void tell_empty_primary(struct release *r)
         release_warn(r, "%s", text);
 }
 
-/* False: the Service is not known yet. */
-static bool apex_selects_primary(struct release *r, bool *selects)
+enum verdict initialise_leads(struct release *r, bool *leads)
 {
     struct json_object *apex;
 
     if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
                      &apex))
-        return false;
+        return VERDICT_NEED_FACTS;
     const char *value =
         json_str_at(apex, "spec", "selector", primary_label(r->tick, &r->info), NULL);
-    *selects = value && strcmp(value, primary_label_value(r->tick, &r->info)) == 0;
-    return true;
+    *leads = value && strcmp(value, primary_label_value(r->tick, &r->info)) == 0;
+    return VERDICT_GO;
 }
 
 /*
@@ -180,15 +179,16 @@ static bool apex_selects_primary(struct release *r, bool *selects)
  */
 static enum verdict follow_target(struct release *r)
 {
-    bool selected;
+    bool leads;
 
     if (!release_is_initialising(r) || r->target->own_services || !r->info.label ||
         r->info.primary_at_zero || release_serves(r, SIDE_PRIMARY) ||
         !edit_is_owned(r->tick, r->info.primary) || r->target->is_promoted(r->tick, &r->info))
         return VERDICT_GO;
-    if (!apex_selects_primary(r, &selected))
-        return VERDICT_NEED_FACTS;
-    return selected ? VERDICT_GO : r->target->promote(r->tick, &r->info);
+    enum verdict verdict = initialise_leads(r, &leads);
+    if (verdict != VERDICT_GO || leads)
+        return verdict;
+    return r->target->promote(r->tick, &r->info);
 }
 
 /* Flagger makes a primary that was deleted anew from the target, whatever that holds. */

@@ -222,6 +222,8 @@ enum verdict abtest_advance(struct release *r);
 
 /* --- what several rules use
  * ------------------------------------------------------------------------------ */
+/* The apex Service selects the primary's pods; the target must have a selector label. */
+enum verdict initialise_leads(struct release *r, bool *leads);
 /* target or tracked configs differ from what was applied last; step 15. */
 bool detect_changed(struct release *r);
 bool detect_configs_changed(const struct release *r);

@@ -272,6 +272,30 @@ static void test_the_other_one_goes_first(void **state)
     }
 }
 
+/* The other one comes while the deletion is under way already, and the target serves again: what
+ * is handed over leads to the primary, for the other one takes the target to zero. */
+static void test_the_other_one_comes_late(void **state)
+{
+    (void)state;
+    for (int ticks = 1; ticks < 6; ticks++) {
+        struct world *w = world_new(NULL);
+        world_initialise(w);
+        world_delete(w);
+        for (int i = 0; i < ticks && !w->gone; i++) {
+            world_settle(w);
+            world_tick(w);
+        }
+        bool late = w->gone;
+        w->heir = "web.test";
+        deletion_run(w);
+        assert_true(w->gone);
+        if (!late)
+            assert_string_equal(deletion_apex(w), "podinfo-primary");
+        assert_true(ticks > 1 || !late);
+        world_free(w);
+    }
+}
+
 /* With nobody to go on, it is undone as always. */
 static void test_without_a_primary_the_target_serves(void **state)
 {
@@ -375,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_what_a_dead_canary_owns_is_taken_over),
         cmocka_unit_test(test_the_other_one_is_deleted_at_once),
         cmocka_unit_test(test_the_other_one_goes_first),
+        cmocka_unit_test(test_the_other_one_comes_late),
         cmocka_unit_test(test_without_a_primary_the_target_serves),
         cmocka_unit_test(test_who_comes_later_touches_nothing),
         cmocka_unit_test(test_a_running_one_that_is_barred_stops),
