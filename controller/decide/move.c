@@ -219,6 +219,24 @@ static enum verdict refuse_unknown_move(struct release *r, const char **sentence
     return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
 }
 
+/* Neither the target nor its primary is there any more: nobody serves, nothing can be ended. */
+static enum verdict is_deserted(struct release *r, const struct canary_ref *before, bool *deserted)
+{
+    const struct target *old = target_find(before->api_version, before->kind);
+    const char *primary = arena_printf(r->tick->arena, "%s-primary", before->name);
+    struct json_object *objects[2];
+
+    *deserted = false;
+    if (!old)
+        return VERDICT_GO;
+    bool known =
+        need_object(r->tick, old->resource, r->canary->namespace_, before->name, &objects[0]);
+    if (!need_object(r->tick, old->resource, r->canary->namespace_, primary, &objects[1]) || !known)
+        return VERDICT_NEED_FACTS;
+    *deserted = !objects[0] && !objects[1];
+    return VERDICT_GO;
+}
+
 enum verdict move_refusal_of_target(struct release *r, const char **sentence)
 {
     struct canary_ref before = accepted_ref(r, "targetRef");
@@ -228,7 +246,11 @@ enum verdict move_refusal_of_target(struct release *r, const char **sentence)
     *sentence = NULL;
     if (!moved && !has_other_port(r))
         return refuse_unknown_move(r, sentence);
-    if (moved && is_bound(r)) {
+    bool deserted = false;
+    enum verdict verdict = moved && is_bound(r) ? is_deserted(r, &before, &deserted) : VERDICT_GO;
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (moved && is_bound(r) && !deserted) {
         *sentence =
             arena_printf(r->tick->arena,
                          "spec.targetRef: changed from %s %s to %s %s in the middle of a "
@@ -236,7 +258,7 @@ enum verdict move_refusal_of_target(struct release *r, const char **sentence)
                          before.kind, before.name, r->canary->target.kind, r->canary->target.name);
         return VERDICT_GO;
     }
-    enum verdict verdict = r->target->find(r->tick, &info);
+    verdict = r->target->find(r->tick, &info);
     if (verdict != VERDICT_GO)
         return verdict;
     *sentence = moved ? refuse_successor(r, &before, &info) : refuse_port(r, &info);

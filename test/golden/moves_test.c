@@ -483,6 +483,28 @@ static int routed_port(struct world *w)
     return (int)json_int_at(json_elem(backends, 0), 0, "port", NULL);
 }
 
+/* Somebody deletes the target in the middle of a release, and its primary as well: nobody serves,
+ * and the next target is followed at once. */
+static void test_another_target_where_nobody_is_left(void **state)
+{
+    (void)state;
+    struct world *w = at_stage(&stages[4]);
+
+    world_patch(w, "deployments/podinfo", NULL);
+    world_tick(w);
+    world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'},'service':{'name':'podinfo'}}}");
+    world_tick(w);
+    assert_string_not_equal(world_phase(w), "Initializing"); /* the primary serves */
+    world_patch(w, "deployments/podinfo-primary", NULL);
+    world_run(w);
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_string_equal(world_weights(w), "100/0");
+    assert_string_equal(
+        json_str_at(world_get(w, "services/podinfo"), "spec", "selector", "app", NULL),
+        "other-primary");
+    world_free(w);
+}
+
 /* A port is added, the routes move to it, the mesh says so, an interval passes, and only then the
  * old one goes. */
 static void test_another_port_step_by_step(void **state)
@@ -594,6 +616,7 @@ int main(void)
         cmocka_unit_test(test_another_target_that_is_not_remembered_in_the_middle),
         cmocka_unit_test(test_deleted_where_nothing_is_remembered),
         cmocka_unit_test(test_a_target_with_another_selector),
+        cmocka_unit_test(test_another_target_where_nobody_is_left),
         cmocka_unit_test(test_another_port_step_by_step),
         cmocka_unit_test(test_deleted_in_the_middle_of_a_move),
         cmocka_unit_test(test_a_target_of_another_way),
