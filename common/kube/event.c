@@ -23,8 +23,10 @@ enum {
     MAX_MESSAGE = 1024,
     AGGREGATE_MS = 600000,
     BURST = 50,
-    MAX_TRIES = 4, /* the first and three more */
-    MAX_CALLS = 8, /* under way: so many events must not spend their time-outs in a queue */
+    REPEATS = 10,          /* of one event in a row are each sent, */
+    REPEAT_MS = 10 * 1000, /* then its count, so often at most */
+    MAX_TRIES = 4,         /* the first and three more */
+    MAX_CALLS = 8,         /* under way: so many events must not spend their time-outs in a queue */
     BACKOFF_MIN_MS = 500,
     BACKOFF_MAX_MS = 10000,
 };
@@ -40,6 +42,7 @@ struct note {
     bool changed; /* its count rose while it was being sent */
     int64_t count;
     int64_t first_ms, last_ms; /* Unix time */
+    int64_t told_ms;           /* when it was last put into the queue */
     struct note *next_queued;
     struct note *older, *newer; /* those that are not queued, by their last use */
 };
@@ -487,6 +490,12 @@ static bool within_limit(struct subject *s)
     return true;
 }
 
+/* What waits says so at every check, for hours: that is no reason for a request each time. */
+static bool is_old_news(const struct note *note, int64_t now)
+{
+    return note->count >= REPEATS && now >= note->told_ms && now - note->told_ms < REPEAT_MS;
+}
+
 static void set_version(struct subject *s, const char *version)
 {
     free((void *)(uintptr_t)s->object.resource_version);
@@ -516,6 +525,11 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
         unlink_age(r, note);
         link_newest(r, note);
     }
+    if (is_old_news(note, now)) {
+        note->count++;
+        note->last_ms = now;
+        goto out;
+    }
     if (!within_limit(s))
         goto out;
     set_version(s, object->resource_version);
@@ -528,7 +542,7 @@ void event_record(struct event_recorder *r, const struct event_object *object, c
     if (note->count == 0)
         note->first_ms = now;
     note->count++;
-    note->last_ms = now;
+    note->last_ms = note->told_ms = now;
     enqueue(s, note);
     send_next(s);
 out:

@@ -2,8 +2,9 @@
  * Kubernetes Events about an object, with aggregation: the same event again within ten minutes
  * raises the count of the one that is there (PATCH) instead of making another. At most 10,000
  * recent ones are remembered. Sending is in the background, in order per object, retried on
- * ERR_RETRY three times, then logged and dropped: an event never holds up a release. Per object a
- * burst of 50, then one per 10 s (the count of those left out is in the log).
+ * ERR_RETRY three times, then logged and dropped: an event never holds up a release. One that is
+ * repeated more than ten times tells its count once in 10 s. Per object a burst of 50, then one per
+ * 10 s (the count of those left out is in the log).
  */
 #ifndef KUBE_EVENT_H
 #define KUBE_EVENT_H

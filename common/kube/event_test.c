@@ -207,6 +207,25 @@ static void is_given_up_after_four_tries(void **state)
     stop(&f);
 }
 
+static void what_is_repeated_is_sent_now_and_then(void **state)
+{
+    (void)state;
+    struct fixture f = {.script = {.status = {201}}};
+
+    start(&f);
+    for (int i = 0; i < 300; i++) {
+        record(&f, "it waits");
+        FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
+    }
+    assert_in_range(f.api->count, 10, 20); /* a slow machine sees some seconds pass */
+    assert_true(json_int_at(body(&f, 9), 0, "count", NULL) == 10);
+    record(&f, "it waits no longer");
+    FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
+    assert_string_equal(json_str_at(body(&f, f.api->count - 1), "message", NULL),
+                        "it waits no longer");
+    stop(&f);
+}
+
 static void an_object_has_a_burst(void **state)
 {
     (void)state;
@@ -331,6 +350,7 @@ int main(void)
         cmocka_unit_test(after_the_window_another_one_is_made),
         cmocka_unit_test(what_comes_of_each_answer),
         cmocka_unit_test(is_given_up_after_four_tries),
+        cmocka_unit_test(what_is_repeated_is_sent_now_and_then),
         cmocka_unit_test(an_object_has_a_burst),
         cmocka_unit_test(what_is_remembered_is_bounded),
         cmocka_unit_test(texts_are_cut_and_copied),
