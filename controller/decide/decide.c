@@ -33,6 +33,7 @@ static const struct rule {
     {handover_adopt, IF_ACCEPTED},   /* what another Canary of the target has left */
     {initialise_services, ALWAYS},   /* step 6: the Services -canary and -primary */
     {initialise_primary, ALWAYS},    /* step 9 */
+    {initialise_copies, ALWAYS},     /* the configs that it was promoted with */
     {leave_scaler, IF_ACCEPTED},     /* one that the spec no longer names */
     {initialise_scaler, ALWAYS},     /* step 10 */
     {initialise_wait, ALWAYS},   /* step 9: at first nothing moves before the primary is ready */

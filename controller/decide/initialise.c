@@ -5,6 +5,7 @@
  * point to it, and only then the target goes to zero. (Flagger scales the target down before the
  * mesh knows the primary.)
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "decide/release.h"
@@ -203,6 +204,49 @@ enum verdict initialise_primary(struct release *r)
         return leave_lost_primary(r);
     tell_empty_primary(r);
     return r->target->ensure_primary(r->tick, &r->info);
+}
+
+/* The primary carries this template (of any revision that the Canary knows) with these configs. */
+static bool carries(void *arg, struct json_object *configs)
+{
+    struct release *r = arg;
+    const struct canary_status *status = &r->canary->status;
+    const char *hashes[] = {status->last_promoted_spec, status->last_applied_spec, r->info.hash};
+
+    for (size_t i = 0; i < sizeof(hashes) / sizeof(hashes[0]); i++) {
+        struct target_info then = {.primary = r->info.primary, .configs = configs};
+        snprintf(then.hash, sizeof(then.hash), "%s", hashes[i]);
+        if (r->target->is_promoted(r->tick, &then))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Pods that run do not miss a copy of a config that somebody has deleted; the next one cannot
+ * start. (Flagger makes it anew with the next promotion.)
+ */
+enum verdict initialise_copies(struct release *r)
+{
+    const char *lost = NULL;
+    enum verdict verdict = VERDICT_GO;
+
+    if (r->info.primary && !release_is_promoting(r))
+        verdict = configs_restore(
+            r->tick, json_at(r->info.primary, "spec", "template", "spec", NULL), carries, r, &lost);
+    if (verdict == VERDICT_NEED_FACTS || !lost) {
+        if (verdict == VERDICT_GO)
+            status_untell(r, CONDITION_COPIES);
+        return verdict;
+    }
+    const char *text = arena_printf(
+        r->tick->arena,
+        "%s is gone, no new pod of %s-primary.%s can start without it, and what it is a copy of "
+        "holds something else by now; make it again with what was promoted, or put that back",
+        lost, r->canary->target.name, r->canary->namespace_);
+    if (status_tell(r, CONDITION_COPIES, "ConfigMissing", text))
+        release_warn(r, "%s", text);
+    return VERDICT_GO;
 }
 
 /*

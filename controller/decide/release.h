@@ -122,7 +122,8 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
 #define CONDITION_MEASURED   "Measured"
 #define CONDITION_CONFIGURED "Configured" /* the configs that the target needs are there */
 #define CONDITION_PRIMARY    "PrimaryFound"
-#define CONDITION_REVERTED   "Reverted" /* how far a deletion is */
+#define CONDITION_COPIES     "PrimaryConfigured" /* its copies of configs are there */
+#define CONDITION_REVERTED   "Reverted"          /* how far a deletion is */
 /* The primary is one revision, template and configs. False while a promotion writes it, and when
  * that could not be finished. */
 #define CONDITION_WHOLE "PrimaryWhole"
@@ -178,6 +179,7 @@ struct json_object *leave_waits(const struct release *r);
 enum verdict leave_scaler(struct release *r);
 enum verdict initialise_scaler(struct release *r);
 enum verdict initialise_wait(struct release *r);
+enum verdict initialise_copies(struct release *r);
 enum verdict initialise_apex(struct release *r);
 enum verdict initialise_routes(struct release *r);
 enum verdict initialise_settle(struct release *r);

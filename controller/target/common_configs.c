@@ -363,3 +363,54 @@ enum verdict configs_of_primary(struct tick *tick, struct json_object *pod_spec,
     }
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }
+
+/* Where the copy is gone, its source: ref->object; `tracked` then says that there is a copy. */
+static bool find_copy(struct tick *tick, struct config_ref *ref, const char *source)
+{
+    const char *namespace_ = tick->canary->namespace_;
+
+    if (!need_object(tick, ref->resource, namespace_, ref->name, &ref->object))
+        return false;
+    ref->tracked = ref->object;
+    ref->key = arena_printf(tick->arena, "%s/%s",
+                            ref->resource == &kube_secrets ? "secret" : "configmap", source);
+    return ref->object || need_object(tick, ref->resource, namespace_, source, &ref->object);
+}
+
+enum verdict configs_restore(struct tick *tick, struct json_object *pod_spec,
+                             bool (*is_promoted)(void *arg, struct json_object *configs), void *arg,
+                             const char **lost)
+{
+    struct json_object *configs = edit_object(tick->arena);
+    struct config_ref *refs = NULL;
+    bool known = true, gone = false;
+
+    *lost = NULL;
+    if (!tick->settings->config_tracking)
+        return VERDICT_GO;
+    visit_spec(tick, pod_spec, collect, &refs);
+    for (struct config_ref *ref = refs; ref; ref = ref->next) {
+        const char *source = source_name(tick, ref->name);
+        ref->tracked = true;
+        if (!source)
+            continue;
+        known = find_copy(tick, ref, source) && known;
+        gone |= !ref->tracked;
+        if (ref->object)
+            hash_ref(tick, ref, configs);
+    }
+    if (!known || !gone)
+        return known ? VERDICT_GO : VERDICT_NEED_FACTS;
+    bool same = is_promoted(arg, configs);
+    for (struct config_ref *ref = refs; ref; ref = ref->next) {
+        if (ref->tracked)
+            continue;
+        if (same && ref->object)
+            copy_ref(tick, ref, ref->name, NULL);
+        else if (ref->mandatory && !*lost)
+            *lost = arena_printf(tick->arena, "%s %s.%s",
+                                 ref->resource == &kube_secrets ? "secret" : "configmap", ref->name,
+                                 tick->canary->namespace_);
+    }
+    return VERDICT_GO;
+}

@@ -33,6 +33,15 @@ enum verdict configs_compare(struct tick *tick, const struct target_info *info, 
  * tracking is off. */
 enum verdict configs_of_primary(struct tick *tick, struct json_object *pod_spec,
                                 struct json_object **out);
+/*
+ * Makes copies anew that a primary's pod_spec names and that are gone, where is_promoted() says
+ * that the copies that are there, with what the sources of the others hold now, are what was
+ * promoted. *lost: one of the others that no pod can start without ("configmap
+ * settings-primary.test"), or NULL.
+ */
+enum verdict configs_restore(struct tick *tick, struct json_object *pod_spec,
+                             bool (*is_promoted)(void *arg, struct json_object *configs), void *arg,
+                             const char **lost);
 /* Renames the tracked configs in pod_spec (a tree of the caller's own) to their primary copies. */
 void configs_rename(struct tick *tick, const struct target_info *info,
                     struct json_object *pod_spec);

@@ -581,9 +581,54 @@ static void test_primary_that_is_deleted_is_not_made_with_failed_configs(void **
     world_free(w);
 }
 
+/* Somebody deletes the primary's copy of a config: no pod could start without it. It is made again
+ * as long as its source is what was promoted; else that is told, until it is there. */
+static void test_copy_of_a_config_is_deleted(void **state)
+{
+    static const char copy[] = "configmaps/settings-primary";
+
+    (void)state;
+    for (int changed = 0; changed < 2; changed++) {
+        struct world *w = world_new(NULL);
+        world_put(w, "configmaps/settings",
+                  "{'metadata':{'name':'settings'},'data':{'a':'1'},'binaryData':{'b':'Yg=='}}");
+        world_patch(w, "deployments/podinfo",
+                    "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{'name':"
+                    "'settings'}}]}}}}");
+        world_settle(w);
+        world_initialise(w);
+        world_push(w, "podinfo:2");
+        world_run(w);
+        assert_string_equal(world_phase(w), "Succeeded");
+        if (changed) {
+            world_push(w, "podinfo:3");
+            world_tick(w);
+            world_patch(w, "configmaps/settings", "{'data':{'a':'2'}}");
+        }
+        world_patch(w, copy, NULL);
+        const char *plan = world_tick(w);
+        if (!changed) {
+            assert_string_equal(plan, "create configmaps test/settings-primary\nagain now\n");
+            assert_string_equal(json_str_at(world_get(w, copy), "data", "a", NULL), "1");
+            assert_string_equal(json_str_at(world_get(w, copy), "binaryData", "b", NULL), "Yg==");
+        } else {
+            assert_null(world_get(w, copy));
+            assert_non_null(strstr(plan, "configmap settings-primary.test is gone"));
+            assert_null(strstr(world_tick(w), "is gone"));
+            world_patch(w, "configmaps/settings", "{'data':{'a':'1'}}"); /* as promoted */
+            world_tick(w);
+            assert_non_null(world_get(w, copy));
+            world_run(w);
+            assert_null(strstr(world_state(w), "PrimaryConfigured"));
+        }
+        world_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_copy_of_a_config_is_deleted),
         cmocka_unit_test(test_weight_ahead_of_the_status_is_taken_over),
         cmocka_unit_test(test_weight_that_somebody_moved_goes_back),
         cmocka_unit_test(test_weights_stay_when_the_route_is_repaired),
