@@ -6,14 +6,14 @@
 
 #define LAST "v9999"
 
-enum { LIMIT_MS = 90 * 1000, PAUSE_MS = 500, ANEW_MS = 15000 };
+enum { LIMIT_MS = 90 * 1000, PAUSE_MS = 500, ANEW_MS = 15000, AGAIN_MS = 12000 };
 
 enum heal_state { HEAL_OBJECTS, HEAL_CANARY, HEAL_SPEC, HEAL_TARGET, HEAL_WATCHING, HEAL_DONE };
 
 struct heal {
     struct heal_options options;
     enum heal_state state;
-    int64_t began_ms, next_ms;
+    int64_t began_ms, next_ms, pushed_ms;
     int waiting; /* answers that are to come */
     bool anew;   /* the Canary was deleted, to begin anew */
     bool mended; /* its target, for it to go */
@@ -66,6 +66,16 @@ static bool is_reselected(const struct heal *heal)
     return target && !json_at(target, "spec", "selector", "matchLabels", "app", NULL);
 }
 
+/* Nobody knows what it held: the condition PrimaryConfigured has asked a person. */
+static struct json_object *copy_of_config_map(const struct heal *heal)
+{
+    const struct heal_options *o = &heal->options;
+    struct json_object *map = app_config_map(o->arena, o->app);
+    json_set_str(json_sub(map, "metadata"), "name",
+                 user_name(o->arena, "NAME-settings-primary", o->app->name));
+    return map;
+}
+
 /* What should not be there goes first. */
 static void put_objects(struct heal *heal)
 {
@@ -80,6 +90,7 @@ static void put_objects(struct heal *heal)
     if (o->app->configs) {
         ask(heal, KUBE_CREATE, &kube_configmaps, NULL, app_config_map(o->arena, o->app));
         ask(heal, KUBE_CREATE, &kube_secrets, NULL, app_secret(o->arena, o->app));
+        ask(heal, KUBE_CREATE, &kube_configmaps, NULL, copy_of_config_map(heal));
     }
     if (o->app->scaler)
         ask(heal, KUBE_CREATE, &kube_hpas, NULL, app_scaler(o->arena, o->app));
@@ -132,6 +143,7 @@ static void put_spec(struct heal *heal)
 static void put_target(struct heal *heal)
 {
     push_target(heal);
+    heal->pushed_ms = clock_monotonic_ms();
     heal->state = HEAL_WATCHING;
 }
 
@@ -159,6 +171,39 @@ static bool begin_anew(struct heal *heal, int64_t now)
     ask(heal, KUBE_DELETE, &user_canaries, o->app->name, NULL);
     heal->state = HEAL_CANARY;
     return true;
+}
+
+/* The routes of a name that the Canary had for a while stay, and may be older than its own: who
+ * gives it back the name that it had deletes them, as the event says. */
+static void delete_left_routes(struct heal *heal)
+{
+    static const char *const left[] = {"NAME-apex", "NAME-two", "bystander"};
+    const struct heal_options *o = &heal->options;
+    const char *served = json_str_at(canary_of(heal), "status", "serviceName", NULL);
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        if (!served || strcmp(served, o->app->name) != 0)
+            return;
+        const char *name = user_name(o->arena, left[i], o->app->name);
+        if (view_get(o->view, &user_routes, name))
+            ask(heal, KUBE_DELETE, &user_routes, name, NULL);
+    }
+}
+
+/* A release may fail when the machine is so busy that its requests are not measured in time. */
+static void try_again(struct heal *heal, int64_t now)
+{
+    const struct heal_options *o = &heal->options;
+    const char *phase = json_str_at(canary_of(heal), "status", "phase", NULL);
+    if (!phase || strcmp(phase, "Failed") != 0 || now - heal->pushed_ms < AGAIN_MS)
+        return;
+    heal->pushed_ms = now;
+    ask(heal, KUBE_MERGE_PATCH, &kube_deployments, o->app->name,
+        user_json(
+            o->arena,
+            arena_printf(o->arena,
+                         "{'spec':{'template':{'metadata':{'annotations':{'again':'%lld'}}}}}",
+                         (long long)now),
+            NULL, NULL));
 }
 
 /* A primary that a person has scaled to zero stays there, and the Canary asks for it. */
@@ -206,7 +251,9 @@ void heal_step(struct heal *heal)
         tell_lost(heal);
         heal->state = HEAL_DONE;
     } else if (heal->state == HEAL_WATCHING) {
+        delete_left_routes(heal);
         raise_primary(heal);
+        try_again(heal, now);
         if (!begin_anew(heal, now) && has_arrived(heal))
             heal->state = HEAL_DONE;
     } else {

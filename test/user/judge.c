@@ -181,7 +181,8 @@ static bool canary_serves(const struct judge *judge, const struct app *app)
 
 bool judge_says_why(const struct judge *judge, const struct app *app, int64_t since_ms)
 {
-    static const char *const standing[] = {"Accepted", "Approved", "Reverted", "PrimaryFound"};
+    static const char *const standing[] = {"Accepted", "Approved", "Reverted", "PrimaryFound",
+                                           "PrimaryConfigured"};
     struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
     struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
     if (!canary || json_bool_at(canary, false, "spec", "suspend", NULL))
@@ -245,6 +246,27 @@ void judge_controller(struct judge *judge, bool runs)
     judge->controller_ms = clock_monotonic_ms();
 }
 
+static const char *made_at(struct json_object *object)
+{
+    return json_str_at(object, "metadata", "creationTimestamp", NULL);
+}
+
+/* A route of a name that the Canary had for a while: older than its own, it has the requests. */
+static bool has_left_route(const struct judge *judge, const struct app *app)
+{
+    static const char *const left[] = {"NAME-apex", "NAME-two", "bystander"};
+    struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
+    const char *name = json_str_at(canary, "status", "serviceName", NULL);
+    const char *own = made_at(view_get(judge->view, &user_routes, app->name));
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        const char *at = made_at(object_of(judge, &user_routes, left[i], app));
+        bool used = name && strcmp(name, user_name(judge->arena, left[i], app->name)) == 0;
+        if (at && !used && (!own || strcmp(at, own) <= 0))
+            return true;
+    }
+    return false;
+}
+
 /* What the Canary made before it was given another name or provider stays, but nobody looks after
  * it: it goes with the Canary, and keeps the port it had. */
 static bool is_left_behind(const struct judge *judge, const struct ward *ward, bool by_route)
@@ -256,7 +278,7 @@ static bool is_left_behind(const struct judge *judge, const struct ward *ward, b
         json_at(json_elem(rules_of(judge, ward->app), 0), "backendRefs", NULL);
     bool gone = !canary || json_at(canary, "metadata", "deletionTimestamp", NULL) ||
                 !json_at(canary, "status", "serviceName", NULL);
-    if (ward->left_name && gone)
+    if ((ward->left_name && gone) || (by_route && has_left_route(judge, ward->app)))
         return true;
     return by_route && (ward->left_name || ward->left_route) &&
            (gone || json_int_at(json_elem(backends, 0), 0, "port", NULL) !=

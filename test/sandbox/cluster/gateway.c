@@ -31,6 +31,7 @@ enum {
     CTL_TIMEOUT_MS = 2 * 1000,
     RESTART_MS = 20,
     PAUSE_MS = 500,
+    LAST_COPY_MS = 2 * 1000, /* a request that an old worker of HAProxy still sends to nginx */
     LAST_WORDS = 2048,
 };
 
@@ -56,6 +57,7 @@ struct gateway {
     unsigned generation;
     bool dirty;  /* something changed while another change was being applied */
     bool wanted; /* HAProxy was started once: it must run */
+    bool keeps;  /* nginx goes on with more mirrors than are wanted */
     char *structure, *weights, *mirrors; /* what is live, as texts */
     char *next_structure, *next_weights, *next_mirrors;
 };
@@ -216,7 +218,10 @@ static void applied(struct gateway *gateway)
 {
     replace(&gateway->structure, &gateway->next_structure);
     replace(&gateway->weights, &gateway->next_weights);
-    replace(&gateway->mirrors, &gateway->next_mirrors);
+    if (gateway->keeps)
+        context_queue_after(gateway->cluster, gateway_sync, "", "", LAST_COPY_MS);
+    else
+        replace(&gateway->mirrors, &gateway->next_mirrors);
     gateway_set_state(gateway, GATEWAY_STEADY);
     write_statuses(gateway);
     forget_change(gateway);
@@ -428,6 +433,14 @@ static void load_nginx(struct gateway *gateway)
     poll_later(gateway);
 }
 
+/* Only some go: what HAProxy still sends to nginx must be listened for until it has forgotten it.
+ */
+static bool has_fewer_mirrors(struct gateway *gateway)
+{
+    return gateway->mirrors && strlen(gateway->next_mirrors) < strlen(gateway->mirrors) &&
+           mirrors_listen(gateway);
+}
+
 void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *name)
 {
     struct cluster *cluster = arg;
@@ -444,9 +457,11 @@ void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *na
     gateway->arena = arena_new();
     make_wanted(gateway);
     bool mirrors = gateway->next_mirrors[0] && !same(gateway->mirrors, gateway->next_mirrors);
-    if (mirrors) {
+    bool turned = !same(gateway->structure, gateway->next_structure);
+    gateway->keeps = turned && mirrors && has_fewer_mirrors(gateway);
+    if (mirrors && !gateway->keeps) {
         load_nginx(gateway);
-    } else if (!same(gateway->structure, gateway->next_structure)) {
+    } else if (turned) {
         load_haproxy(gateway);
     } else if (!same(gateway->weights, gateway->next_weights)) {
         char *one_line = heap_strdup(gateway->next_weights);

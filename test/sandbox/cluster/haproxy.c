@@ -379,7 +379,10 @@ static void put_head(const struct haproxy_in *in, struct buf *out)
                   "    option idle-close-on-response\n    option forwardfor if-none\n"
                   "    retries 1\n    retry-on conn-failure empty-response\n"
                   "    timeout connect 2s\n    timeout client 75s\n    timeout server 75s\n"
-                  "    timeout http-request 30s\n\nfrontend gateway\n");
+                  "    timeout http-request 30s\n");
+    /* After a reload, the process before answers one more request on each idle connection, by the
+     * routes it knows. */
+    buf_puts(out, "    timeout http-keep-alive 500ms\n\nfrontend gateway\n");
     if (in->address)
         buf_printf(out, "    bind %s:80\n", in->address);
     if (in->port > 0)

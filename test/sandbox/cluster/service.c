@@ -25,9 +25,13 @@ struct service {
     size_t count;
 };
 
+enum { RETIRED_MAX = 256 };
+
 struct services {
     struct cluster *cluster;
     struct service *list;
+    struct forward *retired[RETIRED_MAX]; /* of ports that are gone; the oldest gives way */
+    size_t retirements;
 };
 
 static const char *type_of(struct json_object *obj)
@@ -107,10 +111,22 @@ static void on_admit(void *arg, struct objfail *fail, const struct objkind *kind
 
 /* ---- listening ---- */
 
-static void drop_ports(struct service *service)
+/* As on a node, where connections outlive the rule by which they were made. */
+static void retire(struct services *services, struct forward *forward)
+{
+    struct forward **place = &services->retired[services->retirements++ % RETIRED_MAX];
+    struct errinfo ei;
+
+    forward_free(*place);
+    *place = forward;
+    if (forward)
+        (void)!forward_set(forward, NULL, 0, &ei); /* nobody to listen for: nothing can fail */
+}
+
+static void drop_ports(struct services *services, struct service *service)
 {
     for (size_t i = 0; i < service->count; i++)
-        forward_free(service->ports[i].forward);
+        retire(services, service->ports[i].forward);
     free(service->ports);
     service->ports = NULL;
     service->count = 0;
@@ -123,7 +139,7 @@ static void drop(struct services *services, struct service *service)
             *at = service->next;
             break;
         }
-    drop_ports(service);
+    drop_ports(services, service);
     if (service->address[0])
         address_give_back(&services->cluster->service_addresses, service->address);
     free(service->ns);
@@ -158,7 +174,7 @@ static void settle_address(struct services *services, struct service *service,
     if (external || (ip && *ip && strcmp(ip, "None") != 0)) {
         if (external || strcmp(service->address, ip) == 0)
             return;
-        drop_ports(service);
+        drop_ports(services, service);
         if (service->address[0])
             address_give_back(&services->cluster->service_addresses, service->address);
         (void)address_claim(&services->cluster->service_addresses, ip);
@@ -187,7 +203,7 @@ static void settle_ports(struct services *services, struct service *service,
             list[i].forward =
                 forward_new(services->cluster->loop, service->address, list[i].number);
     }
-    drop_ports(service);
+    drop_ports(services, service);
     service->ports = list;
     service->count = wanted;
 }
@@ -379,6 +395,10 @@ void services_stop(struct services *services)
 {
     while (services->list)
         drop(services, services->list);
+    for (size_t i = 0; i < RETIRED_MAX; i++) {
+        forward_free(services->retired[i]);
+        services->retired[i] = NULL;
+    }
 }
 
 void services_free(struct services *services)
