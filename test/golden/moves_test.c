@@ -488,7 +488,7 @@ static int routed_port(struct world *w)
 static void test_another_target_where_nobody_is_left(void **state)
 {
     (void)state;
-    struct world *w = at_stage(&stages[4]);
+    struct world *w = at_stage(&stages[4], false);
 
     world_patch(w, "deployments/podinfo", NULL);
     world_tick(w);

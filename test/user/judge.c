@@ -21,6 +21,7 @@ struct ward {
     bool broken;
     bool harmed;
     int64_t harmed_ms, served_ms, healed_ms; /* began; serves since, 0: no; ended last */
+    int64_t told_ms;                         /* the controller last said why it is down */
     int64_t odd_ms;                          /* weights do not add up since; 0: they do */
     bool left_name, left_route; /* the spec has named another Service, another provider */
     int unjudged;        /* 2: the analysis tells nothing; 1: it does from the next push on */
@@ -187,6 +188,9 @@ bool judge_says_why(const struct judge *judge, const struct app *app, int64_t si
     struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
     if (!canary || json_bool_at(canary, false, "spec", "suspend", NULL))
         return true; /* nobody looks after it */
+    const char *phase = json_str_at(canary, "status", "phase", NULL);
+    if (phase && strncmp(phase, "Waiting", 7) == 0)
+        return true; /* for an approval */
     for (size_t i = 0; i < json_len(conditions); i++) {
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
         const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
@@ -376,8 +380,11 @@ static void look_at_harm(struct judge *judge, struct ward *ward, int64_t now)
     }
     if (judge->controller_ms > began)
         began = judge->controller_ms;
-    if (judge->controller && now - began > REPAIR_MS && ward->served_ms == 0 &&
-        !judge_says_why(judge, ward->app, ward->harmed_ms))
+    if (judge_says_why(judge, ward->app, ward->harmed_ms))
+        ward->told_ms = now;
+    if (ward->told_ms > began)
+        began = ward->told_ms;
+    if (judge->controller && now - began > REPAIR_MS && ward->served_ms == 0)
         judge_break(judge, ward->app, "unrepaired",
                     "%d s after somebody took it down, and nothing says why", REPAIR_MS / 1000);
 }
@@ -451,10 +458,12 @@ void judge_rest(struct judge *judge, const struct app *app)
     struct json_object *canary = view_get(judge->view, &user_canaries, app->name);
     struct json_object *rules = rules_of(judge, app);
     const char *provider = json_str_at(canary, "spec", "provider", NULL);
+    const char *service = json_str_at(canary, "status", "serviceName", NULL);
     int64_t said = json_int_at(canary, 0, "status", "canaryWeight", NULL);
     struct json_object *backends = json_at(json_elem(rules, 0), "backendRefs", NULL);
-    if (!canary || !provider || strncmp(provider, "gatewayapi", 10) != 0 ||
-        json_len(backends) < 2 || judge_says_why(judge, app, INT64_MAX))
+    if (!canary || !provider || strncmp(provider, "gatewayapi", 10) != 0 || !service ||
+        strcmp(service, app->name) != 0 || json_len(backends) < 2 ||
+        judge_says_why(judge, app, INT64_MAX))
         return;
     int64_t routed = json_int_at(json_elem(backends, 1), 0, "weight", NULL);
     if (routed != said)

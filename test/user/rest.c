@@ -38,12 +38,18 @@ static bool stands(const struct rest *rest, const struct app *app)
     struct json_object *canary = view_get(rest->options.view, &user_canaries, app->name);
     struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
     const char *phase = json_str_at(canary, "status", "phase", NULL);
+    bool refused = false;
     for (size_t i = 0; i < json_len(conditions); i++) {
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
         const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
-        if (type && status && strcmp(type, "Accepted") == 0 && strcmp(status, "False") == 0)
-            return !phase || strcmp(phase, "Initializing") == 0;
+        if (!type || !status || strcmp(status, "False") != 0)
+            continue;
+        if (strcmp(type, "Reverted") == 0)
+            return true;
+        refused |= strcmp(type, "Accepted") == 0;
     }
+    if (refused)
+        return !phase || strcmp(phase, "Initializing") == 0;
     return judge_says_why(rest->options.judge, app, rest->options.since_ms);
 }
 
