@@ -204,9 +204,12 @@ static const struct option_row rows[] = {
     {.name = "task-user",
      .type = OPTION_STRING,
      .at = &opt.task_user,
+     .env = "LOADTESTER_TASK_USER",
      .arg = "UID[:GID]",
      .group = "With which rights",
-     .help = "user and group that tasks run as; needs root here"},
+     .help =
+         "user and group that tasks run as; needs root here, of whose capabilities SETUID, SETGID "
+         "and KILL are enough"},
     {.name = "new-privileges",
      .type = OPTION_BOOL,
      .at = &opt.new_privileges,
@@ -276,6 +279,13 @@ static enum err read_user(struct child_limits *limits, struct errinfo *ei)
         return err_set(ei, ERR_INVALID,
                        "--task-user: expected numbers above 0 such as 1000:1000, found \"%.80s\"",
                        text);
+    if (geteuid() == (uid_t)limits->uid) {
+        /* as an image that says so does where its pod has another user than root */
+        log_warn("not_isolated", NULL,
+                 "tasks run as this process's own user: they can end it, and read what it can");
+        limits->uid = limits->gid = 0;
+        return ERR_OK;
+    }
     if (geteuid() != 0)
         return err_set(ei, ERR_DENIED, "--task-user: only root can run tasks as another user");
     return ERR_OK;
