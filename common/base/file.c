@@ -41,20 +41,45 @@ static int read_all(int fd, size_t max, struct buf *buf)
     return 0;
 }
 
+/* To open a pipe waits for somebody who writes, and to read a device may wait for ever. */
+static enum err open_regular(const char *path, int *out, struct errinfo *ei)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    *out = fd;
+    if (fd < 0)
+        return fail(ei, errno, "open", path);
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+        return ERR_OK;
+    close(fd);
+    return err_set(ei, ERR_INVALID, "cannot read %s: it is no regular file", path);
+}
+
+enum err file_check(const char *path, struct errinfo *ei)
+{
+    int fd;
+    enum err err = open_regular(path, &fd, ei);
+
+    if (err == ERR_OK)
+        close(fd);
+    return err;
+}
+
 enum err file_read(struct arena *arena, const char *path, size_t max, char **out, size_t *len,
                    struct errinfo *ei)
 {
     *out = NULL;
     if (len)
         *len = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return fail(ei, errno, "open", path);
+    int fd;
+    enum err err = open_regular(path, &fd, ei);
+    if (err != ERR_OK)
+        return err;
     struct buf buf;
     buf_init(&buf, max < SIZE_MAX ? max + 1 : max);
     int error = read_all(fd, max, &buf);
     close(fd);
-    enum err err = ERR_OK;
     if (error) {
         err = fail(ei, error, "read", path);
     } else if (buf.len > max) {

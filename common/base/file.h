@@ -1,4 +1,7 @@
-/* Whole small files, for start-up and for rotated credentials; never on the path of a request. */
+/*
+ * Whole small files, for start-up and for rotated credentials; never on the path of a request. What
+ * is no regular file, such as a pipe or a device, is ERR_INVALID: it could make the caller wait.
+ */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -11,6 +14,8 @@
  */
 enum err file_read(struct arena *arena, const char *path, size_t max, char **out, size_t *len,
                    struct errinfo *ei) MUST_USE;
+/* Whether file_read() could open it: for files that a library opens by itself. */
+enum err file_check(const char *path, struct errinfo *ei) MUST_USE;
 /* Writes to a temporary name beside it and renames: readers see the old or the new content, never a
  * part. */
 enum err file_write(const char *path, const void *data, size_t len, unsigned mode,

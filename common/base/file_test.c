@@ -120,12 +120,34 @@ static void errors_are_told_apart(void **state)
     }
 }
 
+/* None of these is waited for. */
+static void only_regular_files_are_read(void **state)
+{
+    struct fixture *f = *state;
+    const char *pipe = at(f, "pipe"), *link = at(f, "link");
+    struct errinfo ei;
+    char *text;
+
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(symlink(pipe, link), 0);
+    const char *const paths[] = {pipe, link, "/dev/null", "/dev/zero", f->dir};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        assert_int_equal(file_read(f->arena, paths[i], 10, &text, NULL, &ei), ERR_INVALID);
+        assert_non_null(strstr(ei.text, ": it is no regular file"));
+        assert_int_equal(file_check(paths[i], &ei), ERR_INVALID);
+    }
+    assert_int_equal(file_write(at(f, "a"), "1", 1, 0600, NULL), ERR_OK);
+    assert_int_equal(file_check(at(f, "a"), &ei), ERR_OK);
+    assert_int_equal(file_check(at(f, "none"), &ei), ERR_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_written_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(large_files_are_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(the_maximum_holds, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_regular_files_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_are_told_apart, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,6 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -25,18 +24,13 @@ struct rotation {
 static bool add_file(struct arena *arena, EVP_MD_CTX *all, const char *path)
 {
     unsigned char digest[EVP_MAX_MD_SIZE] = {0};
-    struct stat st;
     char *text;
     size_t len;
 
-    if (stat(path, &st) != 0)
+    if (file_read(arena, path, ROTATION_MAX_FILE, &text, &len, NULL) != ERR_OK)
         return false;
-    if (S_ISREG(st.st_mode)) {
-        if (file_read(arena, path, ROTATION_MAX_FILE, &text, &len, NULL) != ERR_OK)
-            return false;
-        EVP_Digest(text, len, digest, NULL, EVP_sha256(), NULL);
-        OPENSSL_cleanse(text, len);
-    }
+    EVP_Digest(text, len, digest, NULL, EVP_sha256(), NULL);
+    OPENSSL_cleanse(text, len);
     EVP_DigestUpdate(all, digest, sizeof(digest));
     return true;
 }

@@ -1,8 +1,7 @@
 /*
  * Files that are replaced while the program runs, as mounted Secrets are: what was made of them
  * follows. Their content is compared every 10 seconds (a Secret is a link to a link, and tools that
- * write in place keep the time stamp now and then). What is no regular file, such as a pipe, can be
- * read only once and is left alone.
+ * write in place keep the time stamp now and then).
  */
 #ifndef NET_ROTATION_H
 #define NET_ROTATION_H

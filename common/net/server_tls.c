@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "net/rotation.h"
 #include "net/server_internal.h"
@@ -35,8 +36,15 @@ static enum err tls_error(const char *what, const char *file, struct errinfo *ei
 
 static enum err load(SSL_CTX *ctx, const struct http_server_options *options, struct errinfo *ei)
 {
+    const char *const files[] = {options->tls_cert_file, options->tls_key_file,
+                                 options->tls_client_ca_file};
     int verify = SSL_VERIFY_PEER;
 
+    for (int i = 0; i < 3; i++) {
+        enum err err = files[i] ? file_check(files[i], ei) : ERR_OK;
+        if (err != ERR_OK)
+            return err_wrap(ei, err, "TLS");
+    }
     if (SSL_CTX_use_certificate_chain_file(ctx, options->tls_cert_file) != 1)
         return tls_error("TLS certificate", options->tls_cert_file, ei);
     if (SSL_CTX_use_PrivateKey_file(ctx, options->tls_key_file, SSL_FILETYPE_PEM) != 1)
