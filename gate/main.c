@@ -319,6 +319,7 @@ int main(int argc, char **argv)
     struct arena *arena = arena_new();
     option_parse(&program, arena, argc, argv);
     log_set_level(opt.log_level);
+    log_start();
     int status = run();
     expo_reset();
     arena_free(arena);

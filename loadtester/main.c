@@ -476,6 +476,7 @@ int main(int argc, char **argv)
     struct tester tester = {.arena = arena_new()};
     option_parse(&program, tester.arena, argc, argv);
     log_set_level(opt.log_level);
+    log_start();
     int status = run(&tester);
     expo_reset();
     arena_free(tester.arena);

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log_queue.h"
+
 static void put(struct buf *out, const char *name, const char *type, const char *help, double value)
 {
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s ", name, help, name, type, name);
@@ -81,10 +83,17 @@ static void put_start(struct buf *out)
             number_after(boot, 1) + number_after(fields, 20) / (double)sysconf(_SC_CLK_TCK));
 }
 
+static void put_log(struct buf *out)
+{
+    put(out, "process_log_dropped_lines_total", "counter",
+        "Lines of the log that were dropped because nobody read it.", (double)log_queue_dropped());
+}
+
 void expo_process_write(struct buf *out)
 {
     put_cpu(out);
     put_descriptors(out);
     put_memory(out);
     put_start(out);
+    put_log(out);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -9,12 +10,14 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log_queue.h"
 #include "base/utf8.h"
 
 enum { MAX_LINE = 256 * 1024, STALL_MS = 1000 };
 
 static enum log_level least = LOG_INFO;
 static int log_fd = STDERR_FILENO;
+static bool queued;
 
 static const char *const level_names[] = {
     [LOG_DEBUG] = "debug",
@@ -49,6 +52,24 @@ void log_set_fd(int fd)
     log_fd = fd;
 }
 
+void log_start(void)
+{
+    static bool ends;
+
+    log_queue_start(log_fd);
+    queued = true;
+    if (!ends)
+        atexit(log_stop);
+    ends = true;
+}
+
+/* Lines after a stop that had no end are the thread's as well. */
+void log_stop(void)
+{
+    if (queued)
+        queued = !log_queue_stop();
+}
+
 static void put_text(struct buf *line, const char *key, const char *value)
 {
     size_t len = strlen(value);
@@ -71,7 +92,7 @@ static void put_field(struct buf *line, const struct log_field *field)
     buf_printf(line, ":%lld", (long long)field->num);
 }
 
-/* A reader that has stalled for a second loses the line: the loop must go on. */
+/* Without a thread: a reader that has stalled for a second loses the line. */
 static void write_line(const char *data, size_t len)
 {
     while (len > 0) {
@@ -116,7 +137,10 @@ void log_write(enum log_level level, const char *event, const char *canary, cons
     }
     line.truncated = false;
     buf_puts(&line, "}\n");
-    write_line(line.data, line.len);
+    if (queued)
+        log_queue_add(line.data, line.len);
+    else
+        write_line(line.data, line.len);
     buf_fini(&line);
     errno = saved;
 }

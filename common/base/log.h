@@ -36,6 +36,12 @@ bool log_set_level(const char *text);
 bool log_enabled(enum log_level level);
 /* Where lines go, default 2; for tests. */
 void log_set_fd(int fd);
+/*
+ * For daemons, when their options are read: no line waits for its reader any more (log_queue.h).
+ * What was written before the end of the process is waited for, for at most a second.
+ */
+void log_start(void);
+void log_stop(void);
 
 void log_write(enum log_level level, const char *event, const char *canary, const char *msg,
                const struct log_field *fields, int count);

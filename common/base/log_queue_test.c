@@ -1,0 +1,121 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/log_queue.h"
+
+enum { LINES_OF_A_PIPE = 300, LINES = 20000, MOST = 4 * 1024 * 1024 };
+
+static int ends[2];
+
+/* What comes within the time, up to the end of the pipe or to `until`. */
+static char *read_until(const char *until)
+{
+    char *text = calloc(1, MOST);
+    size_t len = 0;
+    int64_t deadline = clock_monotonic_ms() + 10000;
+
+    while (!until || !strstr(text, until)) {
+        struct pollfd ready = {.fd = ends[0], .events = POLLIN};
+        assert_true(clock_monotonic_ms() < deadline);
+        if (poll(&ready, 1, 100) <= 0)
+            continue;
+        ssize_t n = read(ends[0], text + len, MOST - 1 - len);
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    return text;
+}
+
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        n++;
+    return n;
+}
+
+static void test_lines_in_order(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    log_set_fd(ends[1]);
+    log_start();
+    for (int i = 0; i < LINES_OF_A_PIPE; i++)
+        log_info("line", NULL, "a line", LOG_INT("n", i));
+    log_stop();
+    close(ends[1]);
+    char *text = read_until(NULL), *at = text;
+    for (int i = 0; i < LINES_OF_A_PIPE; i++) {
+        char end[32];
+        snprintf(end, sizeof(end), "\"n\":%d}\n", i);
+        at = strstr(at, end);
+        assert_non_null(at);
+    }
+    free(text);
+    close(ends[0]);
+}
+
+/* Nobody reads: the writer goes on at once, and what is lost is told when somebody does. */
+static void test_a_stalled_reader(void **state)
+{
+    uint64_t before = log_queue_dropped();
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    log_set_fd(ends[1]);
+    log_start();
+    for (int i = 0; i < LINES; i++)
+        log_info("line", NULL, "a line that fills the pipe and then the queue behind it, or so");
+    uint64_t dropped = log_queue_dropped() - before;
+    assert_true(dropped > LINES / 4 && dropped < LINES);
+    char *text = read_until("log_dropped");
+    log_info("line", NULL, "the reader is back");
+    char *rest = read_until("the reader is back");
+    char told[64];
+    snprintf(told, sizeof(told), "\"lines\":%llu}", (unsigned long long)dropped);
+    assert_true(strstr(text, told) != NULL || strstr(rest, told) != NULL);
+    assert_int_equal((uint64_t)count(text, "or so") + dropped, LINES);
+    free(text);
+    free(rest);
+    log_stop();
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* The end of the process does not wait for him either. */
+static void test_the_end_with_a_stalled_reader(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    log_set_fd(ends[1]);
+    log_start();
+    for (int i = 0; i < LINES; i++)
+        log_info("line", NULL, "a line that fills the pipe and then the queue behind it, or so");
+    int64_t begin = clock_monotonic_ms();
+    log_stop();
+    assert_true(clock_monotonic_ms() - begin < 5000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines_in_order),
+        cmocka_unit_test(test_a_stalled_reader),
+        cmocka_unit_test(test_the_end_with_a_stalled_reader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
