@@ -38,6 +38,8 @@ struct tokens {
     char *path;
     token_check_fn check;
     struct table *table;
+    void (*on_changed)(void *arg);
+    void *arg;
 };
 
 static struct digest digest_of(const char *text)
@@ -177,17 +179,35 @@ static enum err read_file(struct tokens *tokens, struct errinfo *ei)
     return ERR_OK;
 }
 
+/* Whoever empties the file means it, and whoever breaks it may have meant it. */
+static void forget_all(struct tokens *tokens)
+{
+    table_free(tokens->table);
+    tokens->table = heap_alloc(sizeof(*tokens->table));
+    *tokens->table = (struct table){.arena = arena_new()};
+}
+
 static bool on_changed(void *arg)
 {
     struct tokens *tokens = arg;
     struct errinfo info = {0};
+    enum err err = read_file(tokens, &info);
+    bool known = tokens->table->count > 0;
 
-    if (read_file(tokens, &info) != ERR_OK) {
+    if (err == ERR_RETRY) { /* such as too many open files: it says nothing about the tokens */
         log_warn("tokens_unread", NULL, info.text);
         return false;
     }
-    log_info("tokens_read", NULL, "the tokens have changed",
-             LOG_INT("tokens", tokens->table->count));
+    if (err == ERR_OK) {
+        log_info("tokens_read", NULL, "the tokens have changed",
+                 LOG_INT("tokens", tokens->table->count));
+    } else {
+        log_error("tokens_unread", NULL, info.text,
+                  LOG_STR("effect", "nobody is let in until the file is right"));
+        forget_all(tokens);
+    }
+    if (tokens->on_changed && (known || err == ERR_OK))
+        tokens->on_changed(tokens->arg);
     return true;
 }
 
@@ -205,6 +225,12 @@ enum err tokens_new(struct loop *loop, const char *path, token_check_fn check, s
     }
     *out = tokens;
     return ERR_OK;
+}
+
+void tokens_on_changed(struct tokens *tokens, void (*fn)(void *arg), void *arg)
+{
+    tokens->on_changed = fn;
+    tokens->arg = arg;
 }
 
 void tokens_stop(struct tokens *tokens)

@@ -6,8 +6,9 @@
  *
  * A row that begins with `cert:` is no token: it stands for the client certificate with that common
  * name (http_req_client_name()). Empty lines and lines that begin with '#' are skipped. The file is
- * read again when it changes, as a mounted Secret does; one that has become unreadable or wrong is
- * logged and leaves the rows that were known. Tokens are kept as digests, and appear in no log.
+ * read again when it changes, as a mounted Secret does; one that has become empty, wrong or
+ * unreadable lets nobody in until it is right, and says so. Tokens are kept as digests, and appear
+ * in no log.
  */
 #ifndef NET_TOKENS_H
 #define NET_TOKENS_H
@@ -38,6 +39,10 @@ typedef enum err (*token_check_fn)(const struct token_row *row, struct errinfo *
  */
 enum err tokens_new(struct loop *loop, const char *path, token_check_fn check, struct tokens **out,
                     struct errinfo *ei) MUST_USE;
+/* Calls fn from the loop when other rows count: for replies that take long and end with their
+ * token.
+ */
+void tokens_on_changed(struct tokens *tokens, void (*fn)(void *arg), void *arg);
 /* Stops watching the file; before the loop can end. Tokens stay known. */
 void tokens_stop(struct tokens *tokens);
 void tokens_free(struct tokens *tokens); /* NULL is allowed */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -186,21 +187,60 @@ static void a_new_file_is_followed(void **state)
     tokens_look(tokens);
     assert_null(tokens_find(tokens, "Bearer first-of-all-tokens"));
     assert_row(tokens_find(tokens, "Bearer second-of-all-tokens"), "b", "ben");
-    static const char *const wrong[] = {"third-of-all-tokens\n", "", "# only a comment\n", NULL};
-    for (int i = 0; wrong[i]; i++) {
-        put(wrong[i]);
-        tokens_look(tokens);
-        assert_row(tokens_find(tokens, "Bearer second-of-all-tokens"), "b", "ben");
-    }
-    assert_int_equal(unlink(path), 0);
-    tokens_look(tokens);
-    assert_row(tokens_find(tokens, "Bearer second-of-all-tokens"), "b", "ben");
     put("third-of-all-tokens c cay\n");
     tokens_look(tokens);
     assert_null(tokens_find(tokens, "Bearer second-of-all-tokens"));
     assert_row(tokens_find(tokens, "Bearer third-of-all-tokens"), "c", "cay");
     tokens_stop(tokens);
     assert_row(tokens_find(tokens, "Bearer third-of-all-tokens"), "c", "cay");
+    tokens_free(tokens);
+}
+
+static void count_change(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* Who empties or breaks the file shuts everybody out; a full table of descriptors does not. */
+static void a_broken_file_lets_nobody_in(void **state)
+{
+    static const char *const wrong[] = {
+        "third-of-all-tokens\n", "", "# only a comment\n", "second-of-all-tokens b ben\nx\n", NULL,
+    };
+    static const char good[] = "second-of-all-tokens b ben\ncert:cn b ben\n";
+    const size_t count = sizeof(wrong) / sizeof(wrong[0]);
+    struct tokens *tokens;
+    struct errinfo info;
+    struct rlimit files, none;
+    int changes = 0;
+
+    (void)state;
+    assert_int_equal(open_tokens(good, check_row, &tokens, &info), ERR_OK);
+    tokens_on_changed(tokens, count_change, &changes);
+    for (size_t i = 0; i < count; i++) {
+        if (wrong[i])
+            put(wrong[i]);
+        else
+            assert_int_equal(unlink(path), 0);
+        tokens_look(tokens);
+        tokens_look(tokens);
+        assert_int_equal(changes, 2 * i + 1);
+        assert_null(tokens_find(tokens, "Bearer second-of-all-tokens"));
+        assert_null(tokens_find_certificate(tokens, "cn"));
+        put(good);
+        tokens_look(tokens);
+        assert_int_equal(changes, 2 * i + 2);
+        assert_row(tokens_find(tokens, "Bearer second-of-all-tokens"), "b", "ben");
+    }
+    put("fourth-of-all-tokens b ben\n");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = files.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    tokens_look(tokens);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_row(tokens_find(tokens, "Bearer second-of-all-tokens"), "b", "ben");
+    tokens_look(tokens);
+    assert_row(tokens_find(tokens, "Bearer fourth-of-all-tokens"), "b", "ben");
     tokens_free(tokens);
 }
 
@@ -211,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_files_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_zero_byte_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_broken_file_lets_nobody_in, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_file_is_followed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

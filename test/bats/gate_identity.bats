@@ -316,7 +316,7 @@ with() { echo --cert "$1.pem" --key "$1.key"; }
     daemon_stop
 }
 
-@test "tokens, certificate and client CA follow their files, and wrong ones are not taken" {
+@test "tokens, certificate and client CA follow their files, and wrong ones let nobody in" {
     authority ca
     authority next-ca
     certificate server ca
@@ -332,8 +332,8 @@ with() { echo --cert "$1.pem" --key "$1.key"; }
     cp renewed.pem live.pem # without its key
     eventually 15 grep -q '"event":"tokens_unread".*tokens:1: expected the role' "$DAEMON_LOG"
     eventually 15 grep -q '"event":"tls_unread".*live.key: ' "$DAEMON_LOG"
-    gets 200 "$CHECK" GET /v1/whoami
-    gets 200 "$CHECK" GET /v1/whoami '' --cacert ca.pem
+    gets 401 "$CHECK" GET /v1/whoami # whoever breaks the file may have meant to shut somebody out
+    gets 401 "$CHECK" GET /v1/whoami '' --cacert ca.pem
     printf 'new-0123456789abcdef operate rita\ncert:pipeline check build\n' >tokens.new
     mv tokens.new tokens
     cp renewed.key live.key && cp next-ca.pem live-ca.pem
