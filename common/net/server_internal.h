@@ -76,6 +76,7 @@ struct http_conn_request {
     int64_t started_ms;
     int status;
     enum request_state state;
+    bool ambiguous; /* another parser could read it differently */
     /* streams: flying is being written, waiting comes next */
     struct buf waiting;
     struct buf flying;
@@ -166,6 +167,9 @@ void server_request_watch(struct http_conn_request *r);
 void server_request_unwatch(struct http_conn_request *r);
 void server_request_set_state(struct http_conn_request *r, enum request_state state);
 
+/* server_ambiguous.c: before anything of it was moved. */
+bool server_request_is_ambiguous(h2o_req_t *req);
+
 /* server_route.c */
 void server_route(struct http_conn_request *r);
 
@@ -181,6 +185,7 @@ void server_stream_fini(struct http_conn_request *r);
 /* server_linger.c: takes fd and reads what comes, for a while, before it closes. The oldest of too
  * many ends at once. */
 void server_linger_start(struct http_server *server, int fd);
+void server_linger_after(h2o_req_t *req); /* once its connection is closed */
 void server_linger_end_all(struct http_server *server);
 
 /* server_metrics.c */

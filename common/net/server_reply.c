@@ -163,7 +163,7 @@ static const char *error_text(const struct http_server *server, h2o_req_t *req)
 }
 
 /* The rest of the request may still be on its way. */
-static void linger_after(h2o_req_t *req)
+void server_linger_after(h2o_req_t *req)
 {
     h2o_socket_t *sock = req->conn->callbacks->get_socket(req->conn);
     struct server_conn *conn = sock->on_close.data;
@@ -181,7 +181,7 @@ static void error_setup(h2o_filter_t *filter, h2o_req_t *req, h2o_ostream_t **sl
         h2o_setup_next_ostream(req, slot);
         return;
     }
-    linger_after(req);
+    server_linger_after(req);
     const char *text = error_text(self->server, req);
     struct error_stream *stream =
         (struct error_stream *)h2o_add_ostream(req, sizeof(*stream), slot);

@@ -96,6 +96,7 @@ struct http_conn_request *server_request_new(struct http_server *server, h2o_req
         .arena = arena_new(),
         .started_ms = clock_monotonic_ms(),
         .state = REQUEST_PENDING,
+        .ambiguous = server_request_is_ambiguous(req),
     };
     r->method = arena_strndup(r->arena, req->input.method.base, req->input.method.len);
     r->path = arena_strndup(r->arena, path, path_len);

@@ -117,6 +117,12 @@ void server_route(struct http_conn_request *r)
     const char *allowed = NULL;
 
     r->route = "unmatched";
+    if (r->ambiguous) {
+        r->req->http1_is_persistent = 0;
+        server_linger_after(r->req); /* more of it may come */
+        http_reply_error(r, 400, "two lengths, two hosts, or a length with chunks are refused");
+        return;
+    }
     if (*r->path != '/' || !is_well_escaped(r->path) || !is_well_escaped(r->query)) {
         http_reply_error(r, 400, "the path must start with / and its escapes must be whole");
         return;
