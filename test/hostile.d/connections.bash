@@ -33,22 +33,17 @@ try_crowd() {
     report "$1, 10000 connections: $2" "slowest /healthz $slowest ms, $served served, at most $(($(peak) / 1024)) MiB, $most_files files; $(cat "$work/crowd")" "$good"
 }
 
-kubeconfig() {
-    printf '%s\n' 'apiVersion: v1' 'kind: Config' 'clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]' \
-        'users: [{name: u, user: {}}]' 'contexts: [{name: c, context: {cluster: c, user: u}}]' 'current-context: c' >"$work/kubeconfig"
-    echo "$work/kubeconfig"
-}
-
 for kind in silent slow half-header half-body chunks continue too-long; do
     daemon_start "$LOADTESTER" "${user[@]}"
     try_crowd 'load tester' "$kind" /tasks
     daemon_stop
 done
+kubeconfig >"$work/kubeconfig"
 for kind in silent half-header; do
     daemon_start "$GATE" --database 'host=/nonexistent'
     try_crowd gate "$kind" /healthz
     daemon_stop
-    daemon_start "$CONTROLLER" --kubeconfig "$(kubeconfig)"
+    daemon_start "$CONTROLLER" --kubeconfig "$work/kubeconfig"
     try_crowd controller "$kind" /metrics
     daemon_stop
 done
