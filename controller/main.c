@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/expo.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/option.h"
 #include "base/process.h"
@@ -15,7 +16,7 @@
 
 static struct {
     const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
-        *metrics_server;
+        *metrics_server, *ca_file;
     const char *selector_labels, *include_label_prefix, *event_webhook;
     const char *leader_election_namespace, *address;
     double qps;
@@ -85,6 +86,14 @@ static const struct option_row rows[] = {
      .value = "http://prometheus:9090",
      .arg = "URL",
      .help = "Prometheus, for the Canaries that name no spec.metricsServer"},
+    {.group = "Releases",
+     .name = "ca-file",
+     .type = OPTION_STRING,
+     .at = &opt.ca_file,
+     .arg = "FILE",
+     .help =
+         "authorities (PEM) whose certificates webhooks and metric servers may show, beside the "
+         "system's; read again when it changes"},
     {.group = "Releases",
      .name = "selector-labels",
      .type = OPTION_STRING,
@@ -411,6 +420,7 @@ static struct http_client *new_outside(struct loop *loop)
     struct http_client_options options = {.max_per_host = -1,
                                           .max_total = -1,
                                           .max_held = MAX_HELD,
+                                          .ca_file = or_null(opt.ca_file),
                                           .user_agent = "flagger-controller"};
 
     options.max_calls = MOST;
@@ -426,7 +436,8 @@ static int run(struct arena *arena)
     struct kube_config_source source = {.kubeconfig = or_null(opt.kubeconfig),
                                         .master = or_null(opt.master)};
     if (kube_config_load(arena, &source, &config, &ei) != ERR_OK ||
-        check_mesh(arena, config.server, &ei) != ERR_OK)
+        check_mesh(arena, config.server, &ei) != ERR_OK ||
+        (or_null(opt.ca_file) && file_check(opt.ca_file, &ei) != ERR_OK))
         return fail(&ei);
     struct settings settings = read_settings(arena);
     struct controller controller = {.loop = loop_new(20000)};

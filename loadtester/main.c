@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/expo.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/option.h"
 #include "base/process.h"
@@ -14,7 +15,7 @@
 #include "loadtester/secrets.h"
 
 static struct {
-    const char *address, *log_level, *namespace_regexp, *gate_url;
+    const char *address, *log_level, *namespace_regexp, *gate_url, *ca_file;
     const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
     const char *allow_command, *policy, *pass_env, *task_memory, *task_user, *api_key_dir;
     int64_t port, timeout, max_running, max_per_canary, max_queued;
@@ -59,6 +60,12 @@ static const struct option_row rows[] = {
      .help =
          "flagger-gate, to which /gate/ and /rollback/ are passed on; without it gates are kept "
          "in memory, and a restart closes them"},
+    {.name = "ca-file",
+     .type = OPTION_STRING,
+     .at = &opt.ca_file,
+     .arg = "FILE",
+     .help = "authorities (PEM) whose certificates flagger-gate, Concord and nGrinder may show, "
+             "beside the system's; read again when it changes"},
     {.name = "log-level",
      .type = OPTION_STRING,
      .at = &opt.log_level,
@@ -374,6 +381,10 @@ static enum err read_options(struct tester *tester, struct runner_options *optio
                              struct errinfo *ei)
 {
     struct tester_api *api = &tester->api;
+    enum err err = opt.ca_file && *opt.ca_file ? file_check(opt.ca_file, ei) : ERR_OK;
+
+    if (err != ERR_OK)
+        return err_wrap(ei, err, "--ca-file");
     if (opt.namespace_regexp && *opt.namespace_regexp) {
         int failed = regcomp(&tester->namespaces, opt.namespace_regexp, REG_EXTENDED | REG_NOSUB);
         char text[128];
@@ -388,7 +399,7 @@ static enum err read_options(struct tester *tester, struct runner_options *optio
     if ((opt.tls_cert == NULL) != (opt.tls_key == NULL) || (opt.tls_client_ca && !opt.tls_cert))
         return err_set(ei, ERR_INVALID,
                        "--tls-cert and --tls-key belong together, and --tls-client-ca needs both");
-    enum err err = read_policy(tester, ei);
+    err = read_policy(tester, ei);
     if (err != ERR_OK)
         return err;
     *options = (struct runner_options){
@@ -444,7 +455,10 @@ static int run(struct tester *tester)
         struct loop *loop = loop_new(30000);
         child_adopt_orphans(loop);
         child_prepare();
-        struct http_client_options client = {.user_agent = "flagger-loadtester"};
+        struct http_client_options client = {
+            .user_agent = "flagger-loadtester",
+            .ca_file = opt.ca_file && *opt.ca_file ? opt.ca_file : NULL,
+        };
         api->loop = loop;
         options.client = tester->client = http_client_new(loop, &client);
         api->runner = runner_new(loop, &options);

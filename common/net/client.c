@@ -64,7 +64,8 @@ struct http_client {
         *streams; /* not capped: a stream holds its connection for hours and must starve nobody */
     struct call_list todo, waiting, running;
     struct timer *kick;
-    char *user_agent;
+    struct http_client_options options; /* its texts are ours */
+    char *user_agent, *ca_file;         /* these */
     size_t active;
     size_t held, max_held; /* bytes of answers */
     int turns;             /* calls but streams that curl has */
@@ -397,7 +398,7 @@ struct http_call *http_send(struct http_client *client, const struct http_reques
     TAILQ_INSERT_TAIL(&client->todo, call, link);
 
     struct errinfo ei = {0};
-    enum err err = client_request_apply(call->easy, &call->lists, request, client->user_agent,
+    enum err err = client_request_apply(call->easy, &call->lists, request, &client->options,
                                         call->arena, &call->label, &ei);
     if (err != ERR_OK) {
         call_end(call, err, ei.text);
@@ -456,9 +457,13 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
         .loop = loop,
         .max_calls = options->max_calls,
         .max_held = options->max_held ? options->max_held : HTTP_MAX_HELD,
+        .options = *options,
         .user_agent =
             heap_strdup(options->user_agent ? options->user_agent : "flagger-c/" FLAGGER_VERSION),
+        .ca_file = heap_strdup(options->ca_file),
     };
+    client->options.user_agent = client->user_agent;
+    client->options.ca_file = client->ca_file;
     TAILQ_INIT(&client->todo);
     TAILQ_INIT(&client->waiting);
     TAILQ_INIT(&client->running);
@@ -483,6 +488,7 @@ static void client_destroy(struct http_client *client)
     client_engine_free(client->calls);
     client_engine_free(client->streams);
     free(client->user_agent);
+    free(client->ca_file);
     free(client);
     curl_global_cleanup();
 }

@@ -56,6 +56,7 @@ struct http_request {
     int64_t idle_timeout_ms;    /* stream: no byte for so long ends it with ERR_RETRY; 0: none */
     size_t max_body;            /* 0: HTTP_MAX_BODY; a longer reply is ERR_INVALID */
     int max_redirects;          /* 0: a redirect is a normal reply; http(s) only */
+    bool secret_path;           /* as of chat services: no message shows more than the host */
     /*
      * Stream: called with each piece of a 2xx body as it comes; the body is then not kept in the
      * result. Returning false ends the call with ERR_CANCELLED.
@@ -94,6 +95,9 @@ struct http_client_options {
     int max_calls;
     size_t max_held; /* bytes of answers at once; 0: HTTP_MAX_HELD. More end with ERR_RETRY */
     const char *user_agent;
+    /* PEM: authorities that are believed beside the system's, by requests without a CA of
+     * their own. A changed file is followed within seconds, as those of struct http_tls are. */
+    const char *ca_file;
 };
 
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options);
@@ -114,6 +118,8 @@ size_t http_client_active(const struct http_client *client);
 bool url_same_origin(const char *one, const char *other);
 /* Whether two http(s) URLs have the host in common. */
 bool url_same_host(const char *one, const char *other);
+/* "https://host:port" of a URL, for messages; "(not a URL)" when it is none. Owned by the arena. */
+const char *url_origin(struct arena *arena, const char *url);
 /* Text of a URL component, percent-encoded (RFC 3986 unreserved kept), owned by the arena. */
 const char *url_encode(struct arena *arena, const char *text);
 /* application/x-www-form-urlencoded: as url_encode but space becomes '+'. */

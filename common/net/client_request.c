@@ -137,12 +137,13 @@ static enum err use_server_name(CURL *easy, CURLU *url, struct client_lists *lis
     return ERR_OK;
 }
 
-static void set_label(CURLU *url, const char *method, struct arena *arena, const char **label)
+static void set_label(CURLU *url, const struct http_request *request, const char *method,
+                      struct arena *arena, const char **label)
 {
     const char *scheme = url_part(url, CURLUPART_SCHEME, arena);
     const char *host = url_part(url, CURLUPART_HOST, arena);
     const char *port = url_part(url, CURLUPART_PORT, arena);
-    const char *path = url_part(url, CURLUPART_PATH, arena);
+    const char *path = request->secret_path ? "/..." : url_part(url, CURLUPART_PATH, arena);
 
     *label = arena_printf(arena, "%s %s://%s%s%s%s", method, scheme, host, port ? ":" : "",
                           port ? port : "", path ? path : "/");
@@ -164,7 +165,7 @@ static enum err set_url(CURL *easy, struct client_lists *lists, const struct htt
         err = err_set(ei, ERR_INVALID, "not a URL (%s)", curl_url_strerror(code));
         goto out;
     }
-    set_label(url, method, arena, label);
+    set_label(url, request, method, arena, label);
     const char *scheme = url_part(url, CURLUPART_SCHEME, arena);
     bool https = strcasecmp(scheme, "https") == 0;
     if (!https && strcasecmp(scheme, "http") != 0) {
@@ -219,8 +220,9 @@ static void set_behaviour(CURL *easy, const struct http_request *request, const 
 }
 
 enum err client_request_apply(CURL *easy, struct client_lists *lists,
-                              const struct http_request *request, const char *user_agent,
-                              struct arena *arena, const char **label, struct errinfo *ei)
+                              const struct http_request *request,
+                              const struct http_client_options *options, struct arena *arena,
+                              const char **label, struct errinfo *ei)
 {
     enum err err = set_url(easy, lists, request, arena, label, ei);
 
@@ -229,9 +231,9 @@ enum err client_request_apply(CURL *easy, struct client_lists *lists,
     if (err == ERR_OK)
         err = set_headers(easy, lists, request, arena, ei);
     if (err == ERR_OK)
-        err = client_tls_apply(easy, request->tls, ei);
+        err = client_tls_apply(easy, request->tls, options->ca_file, ei);
     if (err == ERR_OK)
-        set_behaviour(easy, request, user_agent);
+        set_behaviour(easy, request, options->user_agent);
     return err;
 }
 

@@ -17,11 +17,13 @@ struct client_lists {
 
 /*
  * ERR_INVALID for what can never be sent. *label is "GET http://host/path", without user, password
- * and query, for messages; owned by the arena and set also on failure.
+ * and query (and path, when that is a secret), for messages; owned by the arena and set also on
+ * failure.
  */
 enum err client_request_apply(CURL *easy, struct client_lists *lists,
-                              const struct http_request *request, const char *user_agent,
-                              struct arena *arena, const char **label, struct errinfo *ei) MUST_USE;
+                              const struct http_request *request,
+                              const struct http_client_options *options, struct arena *arena,
+                              const char **label, struct errinfo *ei) MUST_USE;
 void client_lists_fini(struct client_lists *lists);
 
 #endif

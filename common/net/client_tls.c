@@ -5,7 +5,8 @@
 
 #include "base/buf.h"
 
-enum { MAX_CERT = 1024 * 1024 };
+/* curl keeps what it read of a CA file for a day, unless told otherwise. */
+enum { MAX_CERT = 1024 * 1024, CA_CACHE_S = 1 };
 
 static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
 {
@@ -14,7 +15,13 @@ static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
     return curl_easy_setopt(easy, option, &blob);
 }
 
-static CURLcode set_trust(CURL *easy, const struct http_tls *tls)
+static CURLcode set_ca_file(CURL *easy, const char *file)
+{
+    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
+    return curl_easy_setopt(easy, CURLOPT_CAINFO, file);
+}
+
+static CURLcode set_trust(CURL *easy, const struct http_tls *tls, const char *more_ca)
 {
     CURLcode code = CURLE_OK;
 
@@ -24,13 +31,13 @@ static CURLcode set_trust(CURL *easy, const struct http_tls *tls)
         return CURLE_OK;
     }
     if (!tls->ca_pem && !tls->ca_file)
-        return CURLE_OK;
+        return more_ca ? set_ca_file(easy, more_ca) : CURLE_OK;
     /* Without this the system's directory of certificates would be trusted as well. */
     curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
     if (tls->ca_pem)
         code = set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
     else
-        code = curl_easy_setopt(easy, CURLOPT_CAINFO, tls->ca_file);
+        code = set_ca_file(easy, tls->ca_file);
     return code;
 }
 
@@ -75,16 +82,19 @@ static CURLcode set_identity(CURL *easy, const struct http_tls *tls)
     return code;
 }
 
-enum err client_tls_apply(CURL *easy, const struct http_tls *tls, struct errinfo *ei)
+enum err client_tls_apply(CURL *easy, const struct http_tls *tls, const char *more_ca,
+                          struct errinfo *ei)
 {
+    static const struct http_tls none;
+
     if (!tls)
-        return ERR_OK;
+        tls = &none;
     bool has_cert = tls->cert_pem || tls->cert_file;
     bool has_key = tls->key_pem || tls->key_file;
     if (has_cert != has_key)
         return err_set(ei, ERR_INVALID,
                        "a client certificate needs its key, and a key its certificate");
-    CURLcode code = set_trust(easy, tls);
+    CURLcode code = set_trust(easy, tls, more_ca);
     if (code == CURLE_OK)
         code = set_identity(easy, tls);
     if (code != CURLE_OK)

@@ -7,7 +7,9 @@
 #include "base/err.h"
 #include "net/client.h"
 
-/* Copies what it needs; tls may be NULL (the system's certificates, the URL's host). */
-enum err client_tls_apply(CURL *easy, const struct http_tls *tls, struct errinfo *ei) MUST_USE;
+/* Copies what it needs; tls may be NULL (the system's certificates, the URL's host). more_ca: of
+ * the client, or NULL. */
+enum err client_tls_apply(CURL *easy, const struct http_tls *tls, const char *more_ca,
+                          struct errinfo *ei) MUST_USE;
 
 #endif

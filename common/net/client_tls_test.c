@@ -1,5 +1,6 @@
 #include "net/test_fixture.h"
 
+#include "base/file.h"
 #include "net/test_certs.h"
 
 static const struct http_route routes[] = {
@@ -57,6 +58,76 @@ static void test_trust(void **state)
         }
     }
     fixture_end(&f);
+}
+
+/* An authority of the client is believed by requests that bring none of their own. */
+static void test_ca_of_the_client(void **state)
+{
+    const struct {
+        struct http_tls tls;
+        bool none;
+        enum err err;
+    } cases[] = {
+        {.none = true, .err = ERR_OK},
+        {.tls = {0}, .err = ERR_OK},
+        {.tls = {.insecure = true}, .err = ERR_OK},
+        {.tls = {.ca_pem = other_ca.cert_pem}, .err = ERR_DENIED},
+        {.tls = {.ca_file = other_ca.cert_file}, .err = ERR_DENIED},
+    };
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, routes,
+                  (struct http_server_options){.tls_cert_file = server.cert_file,
+                                               .tls_key_file = server.key_file});
+    http_client_free(f.client);
+    f.client = http_client_new(f.loop, &(struct http_client_options){.ca_file = ca.cert_file});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {0};
+        exchange(&f,
+                 (struct http_request){.url = url_of(&f, "/echo"),
+                                       .tls = cases[i].none ? NULL : &cases[i].tls},
+                 &a);
+        if (a.err != cases[i].err)
+            fail_msg("case %zu: %d, %s", i, a.err, a.info);
+    }
+    fixture_end(&f);
+}
+
+/* A file of authorities that is replaced is followed, long before curl would read it again. */
+static void test_ca_file_is_followed(void **state)
+{
+    static const char *const begins[] = {"of the request", "of the client"};
+    struct fixture f;
+    char live[64];
+
+    (void)state;
+    snprintf(live, sizeof(live), "%s/live.ca", dir);
+    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+        const struct http_tls tls = {.ca_file = i == 0 ? live : NULL};
+        int64_t end = clock_monotonic_ms() + 10000;
+        struct answer a = {0};
+        fixture_start(&f, routes,
+                      (struct http_server_options){.tls_cert_file = server.cert_file,
+                                                   .tls_key_file = server.key_file});
+        http_client_free(f.client);
+        f.client =
+            http_client_new(f.loop, &(struct http_client_options){.ca_file = i == 1 ? live : NULL});
+        const struct http_header closing[] = {{"Connection", "close"}, {0}};
+        struct http_request request = {.url = url_of(&f, "/echo"), .headers = closing, .tls = &tls};
+        (void)!file_write(live, other_ca.cert_pem, strlen(other_ca.cert_pem), 0600, NULL);
+        exchange(&f, request, &a);
+        assert_int_equal(a.err, ERR_DENIED);
+        (void)!file_write(live, ca.cert_pem, strlen(ca.cert_pem), 0600, NULL);
+        while (a.err != ERR_OK) {
+            a = (struct answer){0};
+            exchange(&f, request, &a);
+            if (clock_monotonic_ms() > end)
+                fail_msg("the CA %s is not followed", begins[i]);
+        }
+        fixture_end(&f);
+    }
+    unlink(live);
 }
 
 static void test_mutual(void **state)
@@ -152,6 +223,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_ca_of_the_client),
+        cmocka_unit_test(test_ca_file_is_followed),
         cmocka_unit_test(test_mutual),
         cmocka_unit_test(test_connections_by_settings),
     };

@@ -67,6 +67,26 @@ static bool same_parts(const char *one, const char *other, const CURLUPart *part
     return same;
 }
 
+const char *url_origin(struct arena *arena, const char *url)
+{
+    static const CURLUPart others[] = {CURLUPART_PATH, CURLUPART_QUERY,    CURLUPART_FRAGMENT,
+                                       CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS};
+    CURLU *parts = curl_url();
+    char *text = NULL;
+    const char *origin = "(not a URL)";
+
+    if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
+        for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+            curl_url_set(parts, others[i], NULL, 0);
+        /* without a path there is a slash at its end */
+        if (curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK && *text)
+            origin = arena_strndup(arena, text, strlen(text) - 1);
+    }
+    curl_free(text);
+    curl_url_cleanup(parts);
+    return origin;
+}
+
 bool url_same_origin(const char *one, const char *other)
 {
     static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT};

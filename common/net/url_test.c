@@ -30,6 +30,26 @@ static void test_encoding(void **state)
     arena_free(arena);
 }
 
+static void test_origin(void **state)
+{
+    static const struct {
+        const char *url, *origin;
+    } cases[] = {
+        {"https://hooks.slack.com/services/T0/B0/secret", "https://hooks.slack.com"},
+        {"http://user:pass@a:81/x/y?z=1#f", "http://a:81"},
+        {"http://a", "http://a"},
+        {"http://[::1]:8080/", "http://[::1]:8080"},
+        {"", "(not a URL)"},
+        {"no url at all", "(not a URL)"},
+    };
+    struct arena *arena = arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(url_origin(arena, cases[i].url), cases[i].origin);
+    arena_free(arena);
+}
+
 static void test_same_origin(void **state)
 {
     static const struct {
@@ -71,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_encoding),
+        cmocka_unit_test(test_origin),
         cmocka_unit_test(test_same_origin),
         cmocka_unit_test(test_same_host),
     };

@@ -68,6 +68,12 @@ static int64_t wait_ms(const struct hook_call *call, const struct http_result *r
     return wait < MAX_WAIT_MS ? wait : MAX_WAIT_MS;
 }
 
+/* Of chat services the path is the secret, and texts reach events and logs. */
+static const char *shown_url(struct hook_call *call)
+{
+    return url_origin(call->arena, call->webhook.url);
+}
+
 /* The body tells why; without one the status does. Several attempts are told as Flagger tells them.
  */
 static const char *answer_text(struct hook_call *call, const struct http_result *result,
@@ -75,10 +81,10 @@ static const char *answer_text(struct hook_call *call, const struct http_result 
 {
     const char *text = result->err != ERR_OK ? result->info->text : result->body;
     if (result->err == ERR_OK && !passed && (!text || !*text))
-        text = arena_printf(call->arena, "%s answered %d", call->webhook.url, result->status);
+        text = arena_printf(call->arena, "%s answered %d", shown_url(call), result->status);
     if (!passed && call->attempts > 1)
         text = arena_printf(call->arena, "POST %s giving up after %d attempt(s): %s",
-                            call->webhook.url, call->attempts, text);
+                            shown_url(call), call->attempts, text);
     text = hook_headers_redact(&call->headers, call->arena, text ? text : "");
     size_t len = strlen(text);
     return len <= MAX_TOLD ? text : arena_strndup(call->arena, text, utf8_cut(text, MAX_TOLD));
@@ -105,10 +111,10 @@ static void follow(struct hook_call *call, const struct http_result *result)
         answer.text = arena_printf(call->arena,
                                    "%s redirects to another host, which the headers of headersFrom "
                                    "are not sent to; expected the final address in url",
-                                   call->webhook.url);
+                                   shown_url(call));
     else if (++call->redirects > MAX_REDIRECTS)
-        answer.text = arena_printf(call->arena, "%s redirects more than %d times",
-                                   call->webhook.url, (int)MAX_REDIRECTS);
+        answer.text = arena_printf(call->arena, "%s redirects more than %d times", shown_url(call),
+                                   (int)MAX_REDIRECTS);
     if (answer.text) {
         end(call, &answer);
         return;
@@ -156,6 +162,7 @@ static void send_request(struct hook_call *call)
         .proxy = call->webhook.disable_tls ? "" : NULL, /* as Flagger */
         .timeout_ms = call->webhook.timeout_ms,
         .max_body = MAX_ANSWER,
+        .secret_path = true,
         .max_redirects = call->headers.count > 0 ? 0 : MAX_REDIRECTS,
     };
     call->http = http_send(call->context->http, &request, on_reply, call);
