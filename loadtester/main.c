@@ -18,7 +18,7 @@ static struct {
     const char *address, *log_level, *namespace_regexp, *gate_url, *ca_file;
     const char *token_file, *tls_cert, *tls_key, *tls_client_ca;
     const char *allow_command, *policy, *pass_env, *task_memory, *task_user, *api_key_dir;
-    int64_t port, timeout, max_running, max_per_canary, max_queued;
+    int64_t port, probe_port, timeout, max_running, max_per_canary, max_queued;
     int64_t task_processes, task_files, task_cpu, task_nice;
     bool allow_shell, seccomp, new_privileges;
 } opt;
@@ -34,6 +34,16 @@ static const struct option_row rows[] = {
      .max = 65535,
      .arg = "PORT",
      .help = "port to listen on; 0 takes a free one"},
+    {.name = "probe-port",
+     .type = OPTION_INT,
+     .at = &opt.probe_port,
+     .value = "0",
+     .min = 0,
+     .max = 65535,
+     .arg = "PORT",
+     .help =
+         "port of its own for /healthz, /readyz and /metrics, without TLS, for probes that show "
+         "no certificate; 0 is none: they are at --port"},
     {.name = "address",
      .type = OPTION_STRING,
      .at = &opt.address,
@@ -415,10 +425,23 @@ static enum err read_options(struct tester *tester, struct runner_options *optio
     return err == ERR_OK ? check_secrets(&options->limits, ei) : err;
 }
 
+/* A kubelet shows no certificate, whatever --tls-client-ca asks of others. */
+static enum err serve_probes(struct loop *loop, struct http_server **out, struct errinfo *ei)
+{
+    enum { CONNECTIONS = 64 };
+    static const struct http_route none[] = {{0}};
+    const struct http_server_options options = {.address = opt.address,
+                                                .port = (int)opt.probe_port,
+                                                .routes = none,
+                                                .max_connections = CONNECTIONS};
+
+    return opt.probe_port ? http_server_new(loop, &options, out, ei) : ERR_OK;
+}
+
 /* Listens, serves until the loop has drained. */
 static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
 {
-    struct http_server *server = NULL;
+    struct http_server *server = NULL, *probes = NULL;
     struct http_server_options options = {.address = opt.address,
                                           .port = (int)opt.port,
                                           .routes = tester_routes,
@@ -429,7 +452,9 @@ static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
                                           .tls_client_ca_file = opt.tls_client_ca,
                                           .name = "flagger_loadtester"};
 
-    if (http_server_new(loop, &options, &server, ei) != ERR_OK) {
+    if (serve_probes(loop, &probes, ei) != ERR_OK ||
+        http_server_new(loop, &options, &server, ei) != ERR_OK) {
+        http_server_free(probes);
         if (tester->api.tokens)
             tokens_stop(tester->api.tokens);
         return 1;
@@ -440,6 +465,7 @@ static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
              LOG_INT("port", http_server_port(server)));
     int status = loop_run(loop);
     http_server_free(server);
+    http_server_free(probes);
     return status;
 }
 

@@ -195,9 +195,14 @@ runs() { pgrep -f "$1" >/dev/null; }
             -extfile <(echo subjectAltName=IP:127.0.0.1) 2>/dev/null
     done
     printf "commands: {'true': }" >policy
-    daemon_start "$LOADTESTER" --tls-cert server.pem --tls-key server.key --tls-client-ca ca.pem --policy policy
+    local probes=$((20000 + RANDOM % 10000))
+    daemon_start "$LOADTESTER" --tls-cert server.pem --tls-key server.key --tls-client-ca ca.pem --policy policy --probe-port "$probes"
     url=${DAEMON_URL/http:/https:}
     refute curl -s --cacert ca.pem -d "$(task bash true)" "$url/"
+    refute curl -s --cacert ca.pem "$url/healthz"
+    curl -sf "http://127.0.0.1:$probes/healthz" # a kubelet has no certificate
+    curl -sf "http://127.0.0.1:$probes/metrics" | grep -q ^process_open_fds
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -d "$(task bash true)" "http://127.0.0.1:$probes/")" = 404 ]
     curl -sf --cacert ca.pem --cert client.pem --key client.key -d "$(task bash true)" "$url/"
     daemon_stop
     run "$LOADTESTER" --tls-cert server.pem
