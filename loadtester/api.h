@@ -4,6 +4,7 @@
 #define LOADTESTER_API_H
 
 #include <regex.h>
+#include <sys/queue.h>
 
 #include "loadtester/runner.h"
 #include "net/server.h"
@@ -22,6 +23,7 @@ struct tester_api {
     struct tokens *tokens; /* who may ask; NULL: everybody */
     struct gates *gates;
     int streams; /* open now */
+    LIST_HEAD(, stream) followers;
 };
 
 extern const struct http_route tester_routes[];
@@ -35,5 +37,7 @@ bool tester_message(struct tester_api *api, struct http_conn_request *req, struc
 
 /* GET /tasks/ID/stream (stream.c). */
 void tester_stream(struct tester_api *api, struct http_conn_request *req, struct task *task);
+/* Ends the streams of those whose token is no longer known; the argument is a struct tester_api. */
+void tester_tokens_changed(void *arg);
 
 #endif

@@ -491,6 +491,8 @@ static int run(struct tester *tester)
         api->gates = gates_new(tester->client, opt.gate_url);
         if (opt.token_file && *opt.token_file)
             err = tokens_new(loop, opt.token_file, NULL, &api->tokens, &info);
+        if (err == ERR_OK && api->tokens)
+            tokens_on_changed(api->tokens, tester_tokens_changed, api);
         if (err == ERR_OK)
             status = serve(tester, loop, &info);
         http_client_free(tester->client);

@@ -16,6 +16,7 @@ enum { HEARTBEAT_MS = 15000, MAX_QUEUE = 256 * 1024, UTF8_MAX = 4 };
 
 struct stream {
     struct task_listener listener;
+    LIST_ENTRY(stream) link;
     struct tester_api *api;
     struct task *task;
     struct http_conn_request *req;
@@ -28,6 +29,7 @@ static void close_stream(struct stream *stream)
 {
     timer_stop(stream->heartbeat);
     task_unlisten(stream->task, &stream->listener);
+    LIST_REMOVE(stream, link);
     stream->api->streams--;
     free(stream);
 }
@@ -112,6 +114,7 @@ void tester_stream(struct tester_api *api, struct http_conn_request *req, struct
                         .api = api,
                         .task = task,
                         .req = req};
+    LIST_INSERT_HEAD(&api->followers, stream, link);
     http_reply_header(req, "Cache-Control", "no-store");
     http_stream_start(req, 200, "text/event-stream", MAX_QUEUE);
     if (task_has_ended(task)) {
@@ -122,4 +125,18 @@ void tester_stream(struct tester_api *api, struct http_conn_request *req, struct
     task_listen(task, &stream->listener);
     stream->heartbeat = timer_start(api->loop, HEARTBEAT_MS, HEARTBEAT_MS, on_heartbeat, stream);
     send_state(stream, task);
+}
+
+void tester_tokens_changed(void *arg)
+{
+    struct tester_api *api = arg;
+    struct stream *next;
+
+    for (struct stream *stream = LIST_FIRST(&api->followers); stream; stream = next) {
+        next = LIST_NEXT(stream, link);
+        if (tokens_find(api->tokens, http_req_header(stream->req, "authorization")))
+            continue;
+        http_stream_end(stream->req);
+        close_stream(stream);
+    }
 }

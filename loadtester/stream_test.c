@@ -6,11 +6,13 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/expo.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "loadtester/api.h"
 #include "loadtester/gates.h"
@@ -103,12 +105,13 @@ static void run_task(struct fixture *f, const char *command)
 }
 
 /* A client that follows task 1, with little room for what it does not read. */
-static int follow(struct fixture *f)
+static int follow_as(struct fixture *f, const char *header)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)http_server_port(f->server)),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    static const char ask[] = "GET /tasks/1/stream HTTP/1.1\r\nHost: x\r\n\r\n";
+    const char *ask =
+        arena_printf(f->arena, "GET /tasks/1/stream HTTP/1.1\r\nHost: x\r\n%s\r\n", header);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), room = 4096;
 
     assert_true(fd >= 0);
@@ -116,6 +119,11 @@ static int follow(struct fixture *f)
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
     assert_int_equal(send(fd, ask, strlen(ask), 0), (ssize_t)strlen(ask));
     return fd;
+}
+
+static int follow(struct fixture *f)
+{
+    return follow_as(f, "");
 }
 
 /* What came until now, as a text that the fixture keeps. */
@@ -202,6 +210,40 @@ static void a_shutdown_ends_the_streams(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* A stream lasts as long as its token. */
+static void a_token_that_goes_ends_its_streams(void **state)
+{
+    static const char ann[] = "token-of-ann-0123456789\n", both[] = "token-of-ann-0123456789\n"
+                                                                    "token-of-ben-0123456789\n";
+    struct fixture *f = *state;
+    char path[] = "/tmp/stream_test.XXXXXX";
+    struct errinfo info;
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(file_write(path, both, strlen(both), 0600, &info), ERR_OK);
+    assert_int_equal(tokens_new(f->loop, path, NULL, &f->api.tokens, &info), ERR_OK);
+    tokens_on_changed(f->api.tokens, tester_tokens_changed, &f->api);
+    run_task(f, "sleep 60");
+    int anns = follow_as(f, "Authorization: Bearer token-of-ann-0123456789\r\n");
+    int bens = follow_as(f, "Authorization: Bearer token-of-ben-0123456789\r\n");
+    RUN_UNTIL(f, f->api.streams == 2);
+    assert_int_equal(file_write(path, ann, strlen(ann), 0600, &info), ERR_OK);
+    tokens_look(f->api.tokens);
+    assert_int_equal(f->api.streams, 1);
+    RUN_UNTIL(f, strstr(come(f, bens), "\r\n0\r\n\r\n"));
+    assert_null(strstr(come(f, anns), "\r\n0\r\n\r\n"));
+    assert_int_equal(file_write(path, "", 0, 0600, &info), ERR_OK);
+    tokens_look(f->api.tokens);
+    assert_int_equal(f->api.streams, 0);
+    tokens_free(f->api.tokens);
+    f->api.tokens = NULL;
+    unlink(path);
+    close(anns);
+    close(bens);
+}
+
 int main(int argc, char **argv)
 {
     child_main(argc, argv);
@@ -211,6 +253,7 @@ int main(int argc, char **argv)
         CASE(a_task_may_end_while_its_client_is_too_slow),
         CASE(followers_have_a_maximum),
         CASE(a_shutdown_ends_the_streams),
+        CASE(a_token_that_goes_ends_its_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
