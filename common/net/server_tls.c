@@ -34,17 +34,31 @@ static enum err tls_error(const char *what, const char *file, struct errinfo *ei
     return err_set(ei, ERR_INVALID, "cannot use the %s %s: %s", what, file, reason);
 }
 
+/* OpenSSL would wait for a pipe. */
+static enum err check_files(const struct http_server_options *options, struct errinfo *ei)
+{
+    const struct {
+        const char *what, *path;
+    } files[] = {{"TLS certificate", options->tls_cert_file},
+                 {"TLS key", options->tls_key_file},
+                 {"CA of clients", options->tls_client_ca_file}};
+    struct errinfo why;
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (files[i].path && file_check(files[i].path, &why) != ERR_OK)
+            return err_set(ei, ERR_INVALID, "cannot use the %s %s: %s", files[i].what,
+                           files[i].path, why.text);
+    }
+    return ERR_OK;
+}
+
 static enum err load(SSL_CTX *ctx, const struct http_server_options *options, struct errinfo *ei)
 {
-    const char *const files[] = {options->tls_cert_file, options->tls_key_file,
-                                 options->tls_client_ca_file};
     int verify = SSL_VERIFY_PEER;
+    enum err err = check_files(options, ei);
 
-    for (int i = 0; i < 3; i++) {
-        enum err err = files[i] ? file_check(files[i], ei) : ERR_OK;
-        if (err != ERR_OK)
-            return err_wrap(ei, err, "TLS");
-    }
+    if (err != ERR_OK)
+        return err;
     if (SSL_CTX_use_certificate_chain_file(ctx, options->tls_cert_file) != 1)
         return tls_error("TLS certificate", options->tls_cert_file, ei);
     if (SSL_CTX_use_PrivateKey_file(ctx, options->tls_key_file, SSL_FILETYPE_PEM) != 1)
