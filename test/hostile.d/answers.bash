@@ -1,0 +1,51 @@
+# A tenant's own metric server, which answers with what takes much memory: the release of that tenant fails, and the controller
+# stays small and awake.
+
+stop_stage() {
+    [ -z "${liar:-}" ] || kill -KILL "$liar" 2>/dev/null || true
+    FLAGGER_DEMO_DIR=$work/stage test/demo --stop >/dev/null 2>&1
+}
+
+set_stage() {
+    FLAGGER_DEMO_DIR=$work/stage test/demo --preset "$(basename "$build")" --stage >/dev/null 2>&1
+    # shellcheck disable=SC1091
+    . "$work/stage/env"
+    PROBE_URL=$DEMO_CONTROLLER
+    controller=$(pgrep -f "^[^ ]*flagger-controller .*--port ${DEMO_CONTROLLER##*:}" | head -1)
+}
+
+# try_answer PIECE BYTES VERSION: a release whose metrics are asked of the liar, until it was asked ten times
+try_answer() {
+    local good=/nothing watcher most asked
+    coproc LIAR { exec "$build/flagger-liar" "$1" "$2" 2>/dev/null; }
+    liar=$LIAR_PID
+    read -r port <&"${LIAR[0]}"
+    kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"metricsServer\":\"http://127.0.0.1:$port\",\"analysis\":{\"webhooks\":[]}}}" >/dev/null
+    rm -f "$work/stop"
+    watch_health &
+    watcher=$!
+    kubectl -n test set image deployment/podinfo "podinfod=demo-app:$3" >/dev/null
+    ended() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -q Failed; }
+    started() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -q Progressing; }
+    eventually 30 started || true
+    eventually 60 ended || true
+    touch "$work/stop"
+    wait "$watcher"
+    kill -TERM "$liar"
+    read -r asked <&"${LIAR[0]}" || asked=0
+    wait "$liar" || true
+    liar=
+    most=$(awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$controller/status")
+    ended && [ "$asked" -gt 2 ] && [ "$most" -lt 128 ] && [ "$(cat "$work/slowest")" -lt 500 ] && good=ok
+    report "$2 bytes of $1 for a metric" "asked $asked times, at most $most MiB, slowest /healthz $(cat "$work/slowest") ms, $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
+}
+
+if [ "$(id -u)" -ne 0 ] || ! command -v kubectl >/dev/null; then
+    skip 'answers of a metric server' 'the stage needs root and kubectl'
+else
+    export HOME=$work # kubectl keeps its discovery there
+    on_finish=stop_stage
+    set_stage
+    try_answer '{}' 4000000 2.0.0
+    try_answer '{}' 262000 3.0.0
+fi
