@@ -22,7 +22,10 @@ enum verdict initialise_begin(struct release *r)
     return r->canary->skip_analysis ? VERDICT_GO : metrics_probe(r);
 }
 
-/* The target is gone, and with it whoever had the canary's share of the traffic. */
+/*
+ * The target is gone, and with it whoever had the canary's share of the traffic. It may be about to
+ * be made anew; but where the spec is refused until the release is over, that must come to an end.
+ */
 static enum verdict leave_lost_target(struct release *r)
 {
     enum verdict verdict = detect_routes(r);
@@ -31,6 +34,8 @@ static enum verdict leave_lost_target(struct release *r)
         verdict = release_route(r, 0);
         status_weight(r, 0);
     }
+    if (verdict == VERDICT_GO)
+        verdict = accept_deadline(r);
     return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_STOP;
 }
 
@@ -180,10 +185,11 @@ enum verdict initialise_leads(struct release *r, bool *leads)
  */
 static enum verdict follow_target(struct release *r)
 {
+    const char *why;
     bool leads;
 
     if (!release_is_initialising(r) || r->target->own_services || !r->info.label ||
-        r->info.primary_at_zero || release_serves(r, SIDE_PRIMARY) ||
+        r->info.primary_at_zero || release_ready(r, SIDE_PRIMARY, &why) == READY ||
         !edit_is_owned(r->tick, r->info.primary) || r->target->is_promoted(r->tick, &r->info))
         return VERDICT_GO;
     enum verdict verdict = initialise_leads(r, &leads);

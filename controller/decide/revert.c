@@ -197,7 +197,11 @@ static enum verdict revert_traffic(struct release *r)
                                ? VERDICT_GO
                                : services_revert_apex(r->tick, &pods, r->info.template, anew);
 
-    if (verdict == VERDICT_GO && !why_no_routes(r))
+    bool adds = false, keeps;
+    if (verdict == VERDICT_GO && !r->target->own_services)
+        verdict = services_old_ports(r->tick, &pods, &adds, &keeps);
+    /* routes that refer to a port follow when the Service has it */
+    if (verdict == VERDICT_GO && !why_no_routes(r) && !(adds && release_has_writes(r)))
         verdict = r->router->revert(r->tick, anew);
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;

@@ -38,9 +38,10 @@ static void finish(struct release *r)
 
 enum verdict rollback_run(struct release *r, bool consume)
 {
-    enum verdict verdict = rollback_to_primary(r, CAPACITY_ROLLBACK);
+    /* a target that somebody has deleted has lost its share already */
+    enum verdict verdict = r->info.object ? rollback_to_primary(r, CAPACITY_ROLLBACK) : VERDICT_GO;
 
-    if (verdict == VERDICT_GO && r->weights.canary == 0)
+    if (verdict == VERDICT_GO && r->weights.canary == 0 && r->info.object)
         verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;

@@ -364,6 +364,10 @@ enum verdict services_revert_apex(struct tick *tick, const struct service_pods *
         selector = selector_of(tick, &apex);
     }
     json_set(json_sub(to, "spec"), "selector", selector);
+    /* the routes are about to refer to the spec's port, which may be a new one */
+    json_set(json_sub(to, "spec"), "ports",
+             edit_overlay(tick->arena, json_at(live, "spec", "ports", NULL),
+                          json_at(wanted_service(tick, pods, &apex, live), "spec", "ports", NULL)));
     if (plan_update(tick, &kube_services, live, to))
         plan_why(tick, "-> %s", json_text_sorted(tick->arena, selector));
     return VERDICT_GO;

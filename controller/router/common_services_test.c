@@ -157,7 +157,14 @@ static const struct {
      "{'metadata':{'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled'}},"
      "'spec':{'selector':{'app':'podinfo-primary'}}}",
      "patch services test/podinfo -> {'app':'podinfo'}\n", ""},
-    {"reverted already", "{'spec':{'selector':{'app':'podinfo'}}}", "", ""},
+    {"reverted already",
+     "{'spec':{'selector':{'app':'podinfo'},'ports':[{'name':'http','port':80,'targetPort':9898,"
+     "'protocol':'TCP'}]}}",
+     "", ""},
+    {"of another port, which stays beside the new one",
+     "{'spec':{'selector':{'app':'podinfo'},'ports':[{'name':'http','port':81,'targetPort':9898,"
+     "'protocol':'TCP'}]}}",
+     "patch services test/podinfo -> {'app':'podinfo'}\n", ""},
 };
 
 static void test_apex_of_a_deleted_canary(void **state)

@@ -483,6 +483,28 @@ static int routed_port(struct world *w)
     return (int)json_int_at(json_elem(backends, 0), 0, "port", NULL);
 }
 
+/* Deleted with another port than the Services have: the route never leads where there is none. */
+static void test_deleted_with_another_port(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_patch_canary(w, "{'spec':{'service':{'port':80,'targetPort':9898}}}");
+    world_delete(w);
+    for (int i = 0; i < 20 && !w->gone; i++) {
+        world_tick(w);
+        world_settle(w);
+        const char *has = ports(w, "podinfo");
+        if (!strstr(has, arena_printf(w->arena, "=%d ", routed_port(w))))
+            fail_msg("the route leads to port %d, the Service has %s", routed_port(w), has);
+        w->now_ms += 60 * 1000;
+    }
+    assert_true(w->gone);
+    assert_int_equal(routed_port(w), 80);
+    world_free(w);
+}
+
 /* Somebody deletes the target in the middle of a release, and its primary as well: nobody serves,
  * and the next target is followed at once. */
 static void test_another_target_where_nobody_is_left(void **state)
@@ -617,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_deleted_where_nothing_is_remembered),
         cmocka_unit_test(test_a_target_with_another_selector),
         cmocka_unit_test(test_another_target_where_nobody_is_left),
+        cmocka_unit_test(test_deleted_with_another_port),
         cmocka_unit_test(test_another_port_step_by_step),
         cmocka_unit_test(test_deleted_in_the_middle_of_a_move),
         cmocka_unit_test(test_a_target_of_another_way),

@@ -322,9 +322,36 @@ static void test_what_is_remembered(void **state)
     world_free(w);
 }
 
+/* Somebody deletes the target of a release that a refused spec waits for: it ends all the same. */
+static void test_release_without_target_ends_by_its_deadline(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    world_settle(w);
+    for (int i = 0; i < 4 && strcmp(world_weights(w), "80/20") != 0; i++) {
+        world_tick(w);
+        world_settle(w);
+    }
+    world_patch_canary(w, "{'spec':{'provider':'kubernetes'}}");
+    world_tick(w);
+    world_patch(w, "deployments/podinfo", NULL);
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Progressing");
+    assert_string_equal(world_weights(w), "100/0");
+    w->now_ms += 700 * 1000;
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Failed");
+    assert_string_equal(world_weights(w), "100/0");
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_release_without_target_ends_by_its_deadline),
         cmocka_unit_test(test_failing_checks_roll_back),
         cmocka_unit_test(test_rollback_hook_is_heard),
         cmocka_unit_test(test_guards_and_repairs),

@@ -79,8 +79,8 @@ static void test_initialise_follows_the_target_while_its_primary_never_answered(
     world_tick(w);
     world_settle(w);
     world_tick(w);
+    world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':1}}");
     world_push(w, "podinfo:2");
-    world_settle(w);
     assert_non_null(strstr(world_tick(w), "patch deployments test/podinfo-primary promote"));
     assert_string_equal(world_image(w, "podinfo-primary"), "podinfo:2");
     world_run(w);
