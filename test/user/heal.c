@@ -84,6 +84,7 @@ static void put_objects(struct heal *heal)
     if (view_get(o->view, &user_canaries, twin))
         ask(heal, KUBE_DELETE, &user_canaries, twin, NULL);
     if (is_reselected(heal)) {
+        judge_harm(o->judge, o->app); /* it may be who serves */
         ask(heal, KUBE_DELETE, &kube_deployments, o->app->name, NULL);
         return;
     }

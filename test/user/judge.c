@@ -219,6 +219,17 @@ static bool deletes_all(const struct judge *judge, const struct line *line)
 
 /* --- what happens ----------------------------------------------------------------------------- */
 
+void judge_harm(struct judge *judge, const struct app *app)
+{
+    struct ward *ward = ward_of(judge, app);
+
+    if (!ward)
+        return;
+    ward->harmed = true;
+    ward->harmed_ms = clock_monotonic_ms();
+    ward->served_ms = 0;
+}
+
 void judge_edit(struct judge *judge, const struct line *line, int edits_made)
 {
     struct ward *ward = line->app ? ward_of(judge, line->app) : NULL;
@@ -232,11 +243,8 @@ void judge_edit(struct judge *judge, const struct line *line, int edits_made)
     else if (line->edit->kind == EDIT_PUSH && ward->unjudged == 1)
         ward->unjudged = 0;
     bool harms = line->edit->harm && (!line->edit->mid || canary_serves(judge, line->app));
-    if (!harms && !deletes_all(judge, line))
-        return;
-    ward->harmed = true;
-    ward->harmed_ms = clock_monotonic_ms();
-    ward->served_ms = 0;
+    if (harms || deletes_all(judge, line))
+        judge_harm(judge, line->app);
 }
 
 void judge_moment(struct judge *judge, int moment)

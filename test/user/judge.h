@@ -28,6 +28,8 @@ struct judge;
 /* control: an app that nobody edits; when its requests fail, the machine is to blame. */
 struct judge *judge_new(struct arena *arena, const struct view *view, const struct app *control);
 void judge_add(struct judge *judge, const struct app *app);
+/* A person takes it down now. */
+void judge_harm(struct judge *judge, const struct app *app);
 /* An edit is made; edits: how many before. */
 void judge_edit(struct judge *judge, const struct line *line, int edits_made);
 /* How far the round is. */

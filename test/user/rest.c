@@ -39,12 +39,14 @@ static bool stands(const struct rest *rest, const struct app *app)
     struct json_object *conditions = json_at(canary, "status", "conditions", NULL);
     const char *phase = json_str_at(canary, "status", "phase", NULL);
     bool refused = false;
+    if (json_bool_at(canary, false, "spec", "suspend", NULL))
+        return true;
     for (size_t i = 0; i < json_len(conditions); i++) {
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
         const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
         if (!type || !status || strcmp(status, "False") != 0)
             continue;
-        if (strcmp(type, "Reverted") == 0)
+        if (strcmp(type, "Reverted") == 0 || strcmp(type, "PrimaryFound") == 0)
             return true;
         refused |= strcmp(type, "Accepted") == 0;
     }
