@@ -1,5 +1,6 @@
 #include "gate/db_source.h"
 
+#include <libpq-fe.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,26 @@ void db_source_free(struct db_source *source)
         return;
     free(source->dsn);
     free(source);
+}
+
+static bool has_password(const char *dsn)
+{
+    PQconninfoOption *options = PQconninfoParse(dsn, NULL);
+    bool has = false;
+    for (const PQconninfoOption *o = options; o && o->keyword; o++)
+        has = has ||
+              ((strcmp(o->keyword, "password") == 0 || strcmp(o->keyword, "sslpassword") == 0) &&
+               o->val && *o->val);
+    PQconninfoFree(options);
+    return has;
+}
+
+bool db_source_shows_password(const char *dsn, int argc, char *const *argv)
+{
+    bool shown = false;
+    for (int i = 1; dsn && *dsn && i < argc; i++)
+        shown = shown || strstr(argv[i], dsn);
+    return shown && has_password(dsn);
 }
 
 unsigned db_source_look(struct db_source *source)

@@ -6,6 +6,8 @@
 #ifndef GATE_DB_SOURCE_H
 #define GATE_DB_SOURCE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct db_source;
@@ -15,6 +17,10 @@ struct db_source;
 enum err db_source_new(const char *dsn, const char *file, struct db_source **out,
                        struct errinfo *ei) MUST_USE;
 void db_source_free(struct db_source *source); /* NULL is allowed */
+
+/* Whether the connection string stands in the arguments of the process, where every user of the
+ * machine can read it, and has a password in it. dsn may be NULL. */
+bool db_source_shows_password(const char *dsn, int argc, char *const *argv);
 
 /* Looks at the file. Grows with every change of the connection string; begins with 1. */
 unsigned db_source_look(struct db_source *source);

@@ -109,6 +109,36 @@ static void what_cannot_be_read_is_told_without_its_secret(void **state)
     assert_null(source);
 }
 
+static void a_password_in_the_arguments_is_seen(void **state)
+{
+    static const struct {
+        const char *dsn;
+        const char *arguments[3];
+        bool shown;
+    } cases[] = {
+        {"postgresql://gate:hush@db/gates",
+         {"--database", "postgresql://gate:hush@db/gates"},
+         true},
+        {"postgresql://gate:hush@db/gates", {"--database=postgresql://gate:hush@db/gates"}, true},
+        {"host=db password=hush", {"--port", "1", "--database=host=db password=hush"}, true},
+        {"host=db password=hush", {"--port", "1"}, false}, /* of the environment */
+        {"host=db password=''", {"--database", "host=db password=''"}, false},
+        {"postgresql://gate@db/gates", {"--database=postgresql://gate@db/gates"}, false},
+        {"no connection string", {"--database", "no connection string"}, false},
+        {"", {"--database", ""}, false},
+        {NULL, {"--port", "1"}, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *argv[4] = {(char *)(uintptr_t) "flagger-gate"};
+        int argc = 1;
+        for (size_t n = 0; n < 3 && cases[i].arguments[n]; n++)
+            argv[argc++] = (char *)(uintptr_t)cases[i].arguments[n];
+        print_message("%s\n", cases[i].dsn ? cases[i].dsn : "(none)");
+        assert_int_equal(db_source_shows_password(cases[i].dsn, argc, argv), cases[i].shown);
+    }
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -117,6 +147,7 @@ int main(void)
         CASE(the_file_is_followed),
         CASE(without_a_file_nothing_changes),
         CASE(what_cannot_be_read_is_told_without_its_secret),
+        CASE(a_password_in_the_arguments_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,6 +320,10 @@ int main(int argc, char **argv)
     option_parse(&program, arena, argc, argv);
     log_set_level(opt.log_level);
     log_start();
+    if (db_source_shows_password(opt.database, argc, argv))
+        log_warn("password_in_arguments", NULL,
+                 "every user of this machine can read the password in --database: give it in the "
+                 "environment, DATABASE_URL, or as --database-file");
     int status = run();
     expo_reset();
     arena_free(arena);

@@ -415,6 +415,9 @@ int verify_main(int argc, char **argv)
                        .shows_progress = isatty(STDERR_FILENO)};
 
     option_parse(&program, v.kept, argc, argv);
+    if (db_source_shows_password(opt.database, argc, argv))
+        fprintf(stderr, "warning: every user of this machine can read the password in --database: "
+                        "give it in the environment, DATABASE_URL, or as --database-file\n");
     chain_init(&v.chain);
     enum err err = run(&v, &info);
     if (err == ERR_OK)

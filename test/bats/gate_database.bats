@@ -418,3 +418,23 @@ all_since() {
     daemon_stop
     pg_sql 'DROP DATABASE narrow'
 }
+
+@test "a password in the arguments is warned of, in the environment it is not" {
+    local dsn="$PG_DSN password=hush"
+    daemon_start "$GATE" --database "$dsn"
+    grep -q '"event":"password_in_arguments".*DATABASE_URL.*--database-file' "$DAEMON_LOG"
+    refute grep -q hush "$DAEMON_LOG"
+    eventually 10 answers 202 POST /gate/open "$PODINFO"
+    daemon_stop
+    DATABASE_URL=$dsn daemon_start "$GATE"
+    eventually 10 answers 200 POST /gate/check "$PODINFO"
+    refute grep -q password_in_arguments "$DAEMON_LOG"
+    refute grep -q hush <(tr '\0' ' ' <"/proc/$DAEMON_PID/cmdline")
+    daemon_stop
+    run "$GATE" verify --database "$dsn"
+    [ "$status" -eq 0 ]
+    [[ $output == *'every user of this machine can read the password'* ]]
+    DATABASE_URL=$dsn run "$GATE" verify
+    [ "$status" -eq 0 ]
+    [[ $output != *password* ]]
+}

@@ -1,0 +1,72 @@
+# deploy/gate: its manifests are taken by the sandbox's API server, bound what the pods may do, and start the program.
+
+setup_file() {
+    load ../lib/daemon
+    load ../lib/postgres
+    DIR=$(mktemp -d /tmp/flagger-deploy.XXXXXX)
+    export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
+    mkdir "$HOME"
+    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --token secret --kubeconfig "$KUBECONFIG" \
+        --crds "$BATS_TEST_DIRNAME/../../proto/crd" >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
+    echo $! >"$DIR/pid"
+    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
+    kubectl create namespace flagger
+    pg_begin
+    export PG_DIR PG_DSN
+}
+
+teardown_file() {
+    load ../lib/daemon
+    load ../lib/postgres
+    DAEMON_PID=$(cat "$DIR/pid")
+    kill -TERM "$DAEMON_PID"
+    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+    pg_end
+    rm -rf "$DIR"
+}
+
+setup() {
+    load ../lib/daemon
+    load ../lib/postgres
+    MANIFEST=$BATS_TEST_DIRNAME/../../deploy/gate/gate.yaml
+}
+
+# objects: the manifests as JSON, one a line, as the API server would get them
+objects() { kubectl -n flagger create --dry-run=client --validate=false -f "$MANIFEST" -o json | jq -c 'if .kind == "List" then .items[] else . end'; }
+
+@test "the API server takes the Deployment and the Service, and they belong together" {
+    kubectl -n flagger apply -f "$MANIFEST"
+    kubectl -n flagger get deployment flagger-gate -o json >"$DIR/deployment"
+    kubectl -n flagger get service flagger-gate -o json >"$DIR/service"
+    jq -e --slurpfile s "$DIR/service" '.spec.template.metadata.labels as $l | $s[0].spec.selector | to_entries | all($l[.key] == .value)' "$DIR/deployment"
+    jq -e --slurpfile s "$DIR/service" '[.spec.template.spec.containers[].ports[].name] | index($s[0].spec.ports[0].targetPort)' "$DIR/deployment"
+    jq -e '.spec.selector.matchLabels == .spec.template.metadata.labels' "$DIR/deployment"
+}
+
+@test "a pod has no token, no capability, no root, and nothing secret in sight" {
+    objects | jq -se '.[] | select(.kind == "Deployment").spec.template.spec |
+        .automountServiceAccountToken == false and .securityContext.runAsNonRoot and .securityContext.runAsUser > 0
+        and .securityContext.seccompProfile.type == "RuntimeDefault"
+        and all(.containers[]; .securityContext | .allowPrivilegeEscalation == false and .readOnlyRootFilesystem
+                and .capabilities.drop == ["ALL"])
+        and all(.containers[]; .env == null and .envFrom == null and .resources.limits.memory != null)
+        and ([.volumes[].secret.secretName] == ["flagger-gate"]) and .volumes[0].secret.defaultMode == 288'
+    [ "$(objects | jq -r .kind | sort | xargs)" = 'Deployment Service' ]
+}
+
+@test "the program starts with the manifest's arguments, and its probes answer" {
+    local secret=$BATS_TEST_TMPDIR/secret args=() probe
+    mkdir "$secret"
+    echo "$PG_DSN" >"$secret/database"
+    echo 'the-token-of-alice-0 operate alice' >"$secret/tokens"
+    mapfile -t args < <(objects | jq -r --arg secret "$secret" 'select(.kind == "Deployment").spec.template.spec.containers[0].args[]
+        | gsub("/etc/gate"; $secret)')
+    [ "${#args[@]}" -ge 2 ]
+    daemon_start "$FLAGGER_BUILD/flagger-gate" "${args[@]}"
+    eventually 10 answers 200 GET /readyz
+    for probe in /metrics $(objects | jq -r 'select(.kind == "Deployment").spec.template.spec.containers[0] | .livenessProbe, .readinessProbe | .httpGet.path'); do
+        answers 200 GET "$probe"
+    done
+    answers 401 GET /v1/gates
+    daemon_stop
+}
