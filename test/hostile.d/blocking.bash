@@ -24,10 +24,13 @@ try_log() {
         printf 'url = "%s/"\ndata-binary = "@%s/task.%s"\noutput = "/dev/null"\nmax-time = 5\nnext\n' "$DAEMON_URL" "$work" "$i"
         task cmd "true $i $text" >"$work/task.$i"
     done | sed '$d' >"$work/curl"
-    curl -s --parallel --parallel-max 8 -K "$work/curl" || true
+    for _ in 1 2 3 4 5; do
+        curl -s --parallel --parallel-max 8 -K "$work/curl" || true
+        dropped=$(curl -s -m 5 "$DAEMON_URL/metrics" | sed -n 's/^process_log_dropped_lines_total //p')
+        [ "${dropped:-0}" = 0 ] || break
+    done
     touch "$work/stop"
     wait "$watcher"
-    dropped=$(curl -s -m 5 "$DAEMON_URL/metrics" | sed -n 's/^process_log_dropped_lines_total //p')
     kill -TERM "$DAEMON_PID"
     eventually 20 daemon_gone && [ "$(cat "$work/slowest")" -lt 1000 ] && [ "${dropped:-0}" -gt 0 ] && good=ok
     report 'a log that nobody reads' "slowest /healthz $(cat "$work/slowest") ms, ${dropped:-no} lines dropped and counted, ended when told to" "$good"

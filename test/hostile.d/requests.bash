@@ -25,7 +25,7 @@ try_tree() {
         printf 'url = "%s%s"\ndata-binary = "@%s"\nwrite-out = "%%{http_code}\\n"\noutput = "/dev/null"\nmax-time = 20\nnext\n' "$DAEMON_URL" "$3" "$2"
     done | sed '$d' >"$work/curl"
     codes=$(curl -s --parallel --parallel-max 32 -K "$work/curl" | sort | uniq -c | awk '{printf "%s times %s ", $1, $2}' || true)
-    [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$DAEMON_URL/healthz")" = 200 ] && [ "$(peak)" -lt 131072 ] && good=ok
+    [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$DAEMON_URL/healthz")" = 200 ] && [ "$(peak)" -lt "$MOST_MEMORY" ] && good=ok
     report "$1" "at most $(($(peak) / 1024)) MiB; ${codes}" "$good"
 }
 

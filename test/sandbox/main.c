@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/process.h"
 #include "cluster/cluster.h"
 #include "cluster/crds.h"
 #include "net/child.h"
@@ -397,6 +398,7 @@ int main(int argc, char **argv)
 
     child_main(argc, argv);
     option_parse(&program, s.arena, argc, argv);
+    process_raise_files();
     if (!log_set_level(opt.log_level)) {
         fprintf(stderr, "flagger-sandbox: --log-level %s: expected debug, info, warn or error\n",
                 opt.log_level);

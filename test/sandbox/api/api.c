@@ -15,7 +15,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-enum { BODY_MAX = 3 * 1024 * 1024, IDLE_MS = 5 * 60 * 1000, CONNECTIONS_MAX = 4096 };
+enum {
+    BODY_MAX = 3 * 1024 * 1024,
+    HELD_MAX = 512 * 1024 * 1024, /* a list of ten thousand objects has 31 MB */
+    IDLE_MS = 5 * 60 * 1000,
+    CONNECTIONS_MAX = 4096
+};
 
 struct apipath {
     const char *method, *path;
@@ -346,6 +351,7 @@ static enum err listen_on(struct api *api, const struct api_options *options, in
         .max_body = BODY_MAX,
         .request_timeout_ms = IDLE_MS,
         .max_connections = CONNECTIONS_MAX,
+        .max_held = HELD_MAX,
         .tls_cert_file = tls ? tls->cert_file : NULL,
         .tls_key_file = tls ? tls->key_file : NULL,
         .no_builtin = true,
