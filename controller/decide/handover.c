@@ -182,8 +182,9 @@ static enum verdict lead_home(struct release *r)
     return wait(r, AGAIN_NOW);
 }
 
-/* The primary has all traffic, and who routes knows it. */
-static enum verdict bring_home(struct release *r)
+/* The primary has all traffic, and who routes knows it. *stuck: what it waits for may never come.
+ */
+static enum verdict bring_home(struct release *r, bool *stuck)
 {
     int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
     const char *why, *message;
@@ -194,7 +195,8 @@ static enum verdict bring_home(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     if (r->weights.canary > 0 || r->weights.mirrored) {
-        if (release_ready(r, SIDE_PRIMARY, &why) != READY)
+        *stuck = release_ready(r, SIDE_PRIMARY, &why) != READY;
+        if (*stuck)
             return wait(r, AGAIN_INTERVAL);
         verdict = release_route(r, 0);
         status_weight(r, 0);
@@ -204,8 +206,9 @@ static enum verdict bring_home(struct release *r)
     if (!status_since(r, CONDITION_REVERTED, RETURNED, &since, &message))
         return VERDICT_GO;
     verdict = release_settled(r);
+    *stuck = verdict == VERDICT_STOP;
     if (verdict != VERDICT_GO)
-        return verdict == VERDICT_STOP ? wait(r, AGAIN_INTERVAL) : verdict;
+        return *stuck ? wait(r, AGAIN_INTERVAL) : verdict;
     left -= r->tick->now_ms - since;
     if (left > 0)
         release_wake(r, left);
@@ -232,7 +235,7 @@ enum verdict handover_run(struct release *r, bool late, bool *done)
 {
     bool initialised = json_at(r->canary->status.json, "lastAppliedSpec", NULL) != NULL;
     enum verdict verdict = VERDICT_GO;
-    bool whole = false;
+    bool whole = false, stuck = false;
 
     *done = false;
     if (!r->tick->barred && r->tick->heir)
@@ -244,8 +247,8 @@ enum verdict handover_run(struct release *r, bool late, bool *done)
         release_say(r, "Terminating canary %s", release_canary(r));
     }
     if (!r->tick->barred && initialised)
-        verdict = bring_home(r);
-    if (verdict == VERDICT_STOP && late && !release_has_writes(r))
+        verdict = bring_home(r, &stuck);
+    if (stuck && late)
         return VERDICT_GO; /* nobody to bring it home to */
     if (verdict == VERDICT_GO)
         verdict = edit_all(r, give);

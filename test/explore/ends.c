@@ -166,6 +166,22 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
 /* --- where it ends
  * ----------------------------------------------------------------------------------------- */
 
+/* The Canary was deleted, and another one goes on: nothing that serves goes with it. */
+static const char *check_handed_over(struct model *model, const struct cluster *cluster)
+{
+    static const enum role left[] = {ROLE_PRIMARY, ROLE_APEX, ROLE_COPY, ROLE_ROUTE};
+
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        int place = model->place[left[i]];
+        struct json_object *tree = objects_tree(model->objects, place, cluster->at[place]);
+        if (!tree || json_len(json_at(tree, "metadata", "ownerReferences", NULL)) > 0)
+            return "a Canary that goes leaves all it has to the one that goes on";
+    }
+    if (model_weight(model, cluster) > 0 || !model_look(model, cluster, ROLE_PRIMARY)->ready)
+        return "a Canary that goes leaves all traffic on the primary";
+    return NULL;
+}
+
 /* The Canary was deleted: nothing refers to what goes with it. */
 static const char *check_gone(struct model *model, const struct policy *policy,
                               const struct cluster *cluster)
@@ -175,6 +191,8 @@ static const char *check_gone(struct model *model, const struct policy *policy,
     if (policy->target != HEALTH_READY || policy->primary != HEALTH_READY ||
         cluster->at[model->place[ROLE_TARGET]] == ABSENT)
         return NULL;
+    if (model_has_rival(model, cluster))
+        return check_handed_over(model, cluster);
     if (!target->ready)
         return "a target serves when its Canary is gone";
     if (model_look(model, cluster, ROLE_APEX)->selects_primary)

@@ -317,6 +317,11 @@ struct model *model_new(const struct scenario *scenario)
     model->place[ROLE_COPY] = place_of(model, "services", "podinfo-canary");
     model->place[ROLE_SCALER_COPY] = place_of(model, "horizontalpodautoscalers", "podinfo-primary");
     model->ticks = ticks_new(model->objects, model->place[ROLE_CANARY]);
+    model->place[ROLE_RIVAL] = place_of(model, "canaries", "rival");
+    for (int i = 0; i < MAX_OBJECTS && scenario->objects[i].key; i++) {
+        if (strcmp(scenario->objects[i].key, "canaries/rival") == 0)
+            ticks_rival(model->ticks, model->place[ROLE_RIVAL]);
+    }
     pool_init(&model->happened, offsetof(struct happening, value), sizeof(struct happening));
     pool_init(&model->clusters, sizeof(struct cluster), sizeof(struct cluster));
     add_world(model);
@@ -560,6 +565,15 @@ int model_primary_revision(struct model *model, const struct cluster *cluster)
 {
     return model_look(model, cluster, ROLE_PRIMARY)->revision +
            model_look(model, cluster, ROLE_CONFIG_COPY)->revision;
+}
+
+bool model_has_rival(struct model *model, const struct cluster *cluster)
+{
+    int place = model->place[ROLE_RIVAL];
+    const char *target = json_str_at(objects_tree(model->objects, place, cluster->at[place]),
+                                     "spec", "targetRef", "name", NULL);
+
+    return target && strcmp(target, "podinfo") == 0;
 }
 
 int model_weight(struct model *model, const struct cluster *cluster)

@@ -20,6 +20,7 @@ enum role {
     ROLE_CONFIG_COPY,
     ROLE_COPY, /* the Service of the canary */
     ROLE_SCALER_COPY,
+    ROLE_RIVAL, /* another Canary, which only its owner changes */
     ROLES
 };
 
@@ -85,6 +86,8 @@ const struct canary *model_canary(struct model *model, const struct cluster *clu
 /* Configs count as a part of the revision: 4 for each other config. */
 int model_revision(struct model *model, const struct cluster *cluster);
 int model_primary_revision(struct model *model, const struct cluster *cluster);
+/* The other Canary is there and has this target, by its spec. */
+bool model_has_rival(struct model *model, const struct cluster *cluster);
 /* Percent of the traffic that the route gives the canary; 0 where there is no route. */
 int model_weight(struct model *model, const struct cluster *cluster);
 

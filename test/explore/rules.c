@@ -204,6 +204,8 @@ static const char *check_apex(struct model *model, const struct cluster *facts,
 static const char *check_gone(struct model *model, const struct cluster *facts,
                               const struct cluster *after)
 {
+    if (model_has_rival(model, facts))
+        return NULL; /* what is left to it is looked at in the end */
     if (model_canary(model, facts)->revert_on_deletion && is_absent(model, after, ROLE_CANARY) &&
         model_look(model, facts, ROLE_PRIMARY)->ready && !is_absent(model, facts, ROLE_TARGET) &&
         (!model_look(model, facts, ROLE_TARGET)->ready ||
@@ -350,6 +352,18 @@ static const char *check_refusal(struct model *model, const struct cluster *fact
         step->kind == EFFECT_STATUS)
         return "nothing begins by a spec that is refused";
     return NULL;
+}
+
+/* Who comes later touches nothing, until the other one is gone. */
+static const char *check_barred(struct model *model, const struct cluster *facts,
+                                const struct step *step)
+{
+    bool barred =
+        model_has_rival(model, facts) && model_canary(model, facts)->status.phase == PHASE_NONE;
+
+    return barred && step->place != model->place[ROLE_CANARY]
+               ? "a Canary touches nothing that another one has"
+               : NULL;
 }
 
 /* An approval names the revision that it is for, and holds at every gate of its release. */
@@ -506,6 +520,8 @@ const char *rules_step(struct model *model, const struct cluster *facts,
         broken = check_version(step);
     if (!broken)
         broken = check_refusal(model, facts, before, after, step);
+    if (!broken)
+        broken = check_barred(model, facts, step);
     if (!broken && step->kind == EFFECT_STATUS)
         broken = check_about(model, facts, after, outcome, step);
     if (broken)

@@ -47,6 +47,11 @@ static const char base_canary[] =
     "'uid':'d-2','generation':1,'labels':{'app':'other'}},'spec':{'replicas':1,'selector':{"       \
     "'matchLabels':{'app':'other'}},'template':{'metadata':{'labels':{'app':'other'}},'spec':{"    \
     "'containers':[{'name':'podinfo','image':'podinfo:1'}]}}}}"
+/* Another Canary. Of the same second, the one with the smaller uid is the older. */
+#define RIVAL(target, status)                                                                      \
+    "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'rival','namespace':"  \
+    "'test','uid':'c-2','generation':1},'spec':{'targetRef':{'apiVersion':'apps/v1','kind':"       \
+    "'Deployment','name':'" target "'},'service':{'port':9898}}" status "}"
 #define WITH_CONFIG                                                                                \
     "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{'name':'settings'}}]}}}}"
 #define ROUTE(primary, canary)                                                                     \
@@ -299,6 +304,20 @@ const struct scenario scenarios[] = {
                 "{'spec':{'analysis':{'maxWeight':50}}}"},
                {"stepWeightPromotion becomes 50", "canaries/podinfo",
                 "{'spec':{'analysis':{'stepWeightPromotion':50}}}"}}},
+    {.name = "behind another Canary",
+     .revisions = 2,
+     .world = FROM_SCRATCH,
+     .limit = 6000,
+     .deeds = {{"the other Canary is deleted", "canaries/rival", NULL}},
+     .objects = {{"canaries/rival", RIVAL("podinfo", ",'status':{'phase':'Initialized'}")}}},
+    {.name = "another Canary goes on",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
+     .limit = 10000,
+     .deeds = {{"another Canary names the target", "canaries/rival",
+                "{'spec':{'targetRef':{'name':'podinfo'}}}"},
+               {"somebody deletes the Canary", "canaries/podinfo", NULL}},
+     .objects = {{"canaries/rival", RIVAL("nobody", "")}}},
     {.name = "edited ports",
      .revisions = 2,
      .world = WORLD_CANARY_FAILS,

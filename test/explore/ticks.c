@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/claims.h"
 #include "pool.h"
 #include "tick/wake.h"
 
@@ -38,6 +39,7 @@ struct viewed {
 struct ticks {
     struct objects *objects;
     int canary;
+    int rival;             /* the place of another Canary, -1: none */
     struct arena *arena;   /* for ever */
     struct arena *scratch; /* for one decide() */
     struct settings settings;
@@ -63,6 +65,7 @@ struct ticks *ticks_new(struct objects *objects, int canary)
 
     *ticks = (struct ticks){.objects = objects,
                             .canary = canary,
+                            .rival = -1,
                             .arena = arena_new(),
                             .scratch = arena_new(),
                             .settings = {.mesh_provider = "istio",
@@ -87,6 +90,11 @@ void ticks_free(struct ticks *ticks)
     arena_free(ticks->arena);
     arena_free(ticks->scratch);
     free(ticks);
+}
+
+void ticks_rival(struct ticks *ticks, int place)
+{
+    ticks->rival = place;
 }
 
 void ticks_allow(struct ticks *ticks, const uint8_t allowed[QUESTIONS])
@@ -235,6 +243,27 @@ static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt 
     return true;
 }
 
+static void judge(struct ticks *ticks, const struct cluster *cluster, struct tick *tick)
+{
+    struct json_object *other =
+        objects_tree(ticks->objects, ticks->rival, cluster->at[ticks->rival]);
+    struct claims *claims = claims_new();
+    struct claim_set *set = claim_set_read(other);
+
+    if (other)
+        claims_add(claims, set);
+    struct rivalry rivalry =
+        claims_judge(claims, ticks->scratch,
+                     objects_tree(ticks->objects, ticks->canary, cluster->at[ticks->canary]));
+    tick->rival = rivalry.rival;
+    tick->barred = rivalry.barred;
+    tick->heir = rivalry.heir;
+    if (other)
+        claims_drop(claims, set);
+    claim_set_free(set);
+    claims_free(claims);
+}
+
 static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool due)
 {
     const struct viewed viewed = view(ticks, attempt->cluster->at[ticks->canary]);
@@ -244,6 +273,8 @@ static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool
     struct tick *tick =
         tick_new(ticks->scratch, viewed.canary, &ticks->settings, ticks_now_ms, due);
     tick->mistake = viewed.mistake;
+    if (ticks->rival >= 0)
+        judge(ticks, attempt->cluster, tick);
     for (int i = 0; i < ticks->n_needs; i++)
         give_object(ticks, attempt->cluster, tick, &ticks->needs[i]);
     for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -314,6 +345,8 @@ static uint32_t read_in(const struct ticks *ticks, const struct tick *tick,
 {
     uint32_t reads = 1u << ticks->canary;
 
+    if (ticks->rival >= 0)
+        reads |= 1u << ticks->rival;
     for (int i = 0; i < ticks->n_needs; i++) {
         if (fact_is_used(tick, ticks->needs[i].need.key))
             reads |= 1u << ticks->needs[i].place;

@@ -53,6 +53,9 @@ struct ticks;
 struct ticks *ticks_new(struct objects *objects, int canary);
 void ticks_free(struct ticks *ticks);
 
+/* The place of another Canary, whose own rules do not run: from now on both are judged by what they
+ * claim, as the engine does. */
+void ticks_rival(struct ticks *ticks, int place);
 /* All outcomes; the Canary must exist. Valid until the next call. */
 const struct outcome *ticks_outcomes(struct ticks *ticks, const struct cluster *cluster, bool due,
                                      int *count);

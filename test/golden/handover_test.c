@@ -155,6 +155,30 @@ static void test_at_rest_only_owners_change(void **state)
     world_free(w);
 }
 
+/* However late, as long as the primary takes the traffic: the pause behind that is no reason to
+ * make the target serve. */
+static void test_late_it_goes_home_as_well(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_weights(w), "60/40") != 0) {
+        world_tick(w);
+        world_settle(w);
+        w->now_ms += 60000;
+    }
+    w->heir = "web.test";
+    world_delete(w);
+    w->now_ms += 24 * 60 * 60000;
+    deletion_run(w);
+    assert_true(w->gone);
+    assert_string_equal(world_weights(w), "100/0");
+    assert_string_equal(deletion_apex(w), "podinfo-primary");
+    world_free(w);
+}
+
 /* The target's revision is not the promoted one: the primary gets all traffic before it changes
  * hands, and the new Canary analyses the revision from the start. */
 static void test_in_mid_release_the_traffic_goes_home_first(void **state)
@@ -396,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_handed_over_at_any_time),
         cmocka_unit_test(test_at_rest_only_owners_change),
         cmocka_unit_test(test_in_mid_release_the_traffic_goes_home_first),
+        cmocka_unit_test(test_late_it_goes_home_as_well),
         cmocka_unit_test(test_what_a_dead_canary_owns_is_taken_over),
         cmocka_unit_test(test_the_other_one_is_deleted_at_once),
         cmocka_unit_test(test_the_other_one_goes_first),
