@@ -91,7 +91,8 @@ static bool pass_time(struct arena *arena, struct json_object *tree, const struc
     return grow_old(tree, from, days ? ticks_past : ticks_lately);
 }
 
-/* Where no other time passes, that between routing and scaling down does. */
+/* Where no other time passes, that between moving traffic and taking away what it came from does.
+ */
 static bool pass_pause(struct arena *arena, struct json_object *tree, const struct event *event)
 {
     struct json_object *conditions = json_at(tree, "status", "conditions", NULL);
@@ -102,7 +103,7 @@ static bool pass_pause(struct arena *arena, struct json_object *tree, const stru
     (void)event;
     for (size_t i = 0; i < json_len(conditions); i++) {
         const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
-        if (type && strcmp(type, "Drained") == 0)
+        if (type && (strcmp(type, "Drained") == 0 || strcmp(type, "PortsFollowed") == 0))
             any = grow_old(json_elem(conditions, i), from, ticks_lately) || any;
     }
     return any;
