@@ -1,12 +1,24 @@
 # Connections that say nothing, little by little, or half of what they announce: a probe is answered all the same, memory and
 # descriptors are bounded, and whoever asks properly is served while it goes on.
 
-# run_crowd KIND PATH: ten thousand connections of a kind; sets slowest, served, most_files. The crowd's own words: $work/crowd
+# Beside the one that is attacked another daemon is asked, which nobody attacks: a processor that has other work, the crowd's
+# own too, makes both slow.
+stop_control() { [ -z "${control:-}" ] || kill -TERM "$control"; }
+on_finish=stop_control
+daemon_start "$LOADTESTER" "${user[@]}"
+control=$DAEMON_PID
+control_url=$DAEMON_URL
+rm -f "$DAEMON_LOG"
+
+# run_crowd KIND PATH: ten thousand connections of a kind; sets slowest, control_slowest, served, most_files. The crowd's own
+# words: $work/crowd
 run_crowd() {
-    local crowd watcher now
+    local crowd watcher control_watcher now
     rm -f "$work/stop"
     watch_health &
     watcher=$!
+    watch_health "$control_url" "$work/control" &
+    control_watcher=$!
     "$build/flagger-crowd" "${DAEMON_URL#http://}" "$1" 10000 3 >"$work/crowd" &
     crowd=$!
     served=0
@@ -18,19 +30,22 @@ run_crowd() {
     done
     wait "$crowd" || served=-1000
     touch "$work/stop"
-    wait "$watcher"
+    wait "$watcher" "$control_watcher"
     slowest=$(cat "$work/slowest")
+    control_slowest=$(cat "$work/control")
 }
 
-# try_crowd NAME KIND PATH: on a machine that has other work too a slow answer may be its doing, so there are three more tries.
+is_awake() { [ "$slowest" -lt $((100 + control_slowest)) ]; }
+
+# try_crowd NAME KIND PATH: a slow answer may be the machine's doing all the same, so there are three more tries.
 try_crowd() {
-    local good=/nothing slowest served most_files
+    local good=/nothing slowest control_slowest served most_files
     run_crowd "$2" "$3"
     for _ in 2 3 4; do
-        [ "$slowest" -lt 100 ] || run_crowd "$2" "$3"
+        is_awake || run_crowd "$2" "$3"
     done
-    [ "$slowest" -lt 100 ] && [ "$served" -gt 0 ] && [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$most_files" -lt 1500 ] && good=ok
-    report "$1, 10000 connections: $2" "slowest /healthz $slowest ms, $served served, at most $(($(peak) / 1024)) MiB, $most_files files; $(cat "$work/crowd")" "$good"
+    is_awake && [ "$served" -gt 0 ] && [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$most_files" -lt 1500 ] && good=ok
+    report "$1, 10000 connections: $2" "slowest /healthz $slowest ms (of one that is left alone: $control_slowest), $served served, at most $(($(peak) / 1024)) MiB, $most_files files; $(cat "$work/crowd")" "$good"
 }
 
 for kind in silent slow half-header half-body chunks continue too-long; do
