@@ -149,7 +149,7 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
     if (*broken)
         return BROKEN;
     bool same = memcmp(&before.cluster, &state->cluster, sizeof(before.cluster)) == 0;
-    bool sleeps = same && *due && outcome.again != AGAIN_NOW;
+    bool sleeps = same && (*due || idle) && outcome.again != AGAIN_NOW;
     if (sleeps && (outcome.again == AGAIN_INTERVAL || outcome.wakes) &&
         model_wait(model, &state->cluster)) {
         moves[2] = (struct move){.kind = MOVE_WAIT};
