@@ -195,7 +195,7 @@ enum verdict accept_spec(struct release *r)
         return verdict;
     r->refused = sentence;
     if (ends) {
-        if (sentence || move_has_begun(r))
+        if (sentence || move_has_begun(r) || move_is_pending(r))
             follow_accepted(r);
         return VERDICT_GO;
     }

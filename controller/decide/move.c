@@ -36,6 +36,15 @@ bool move_has_begun(const struct release *r)
     return is_other(&before, &r->canary->target);
 }
 
+bool move_is_pending(const struct release *r)
+{
+    const struct canary_status *status = &r->canary->status;
+
+    return (status->service_name && strcmp(status->service_name, r->canary->service.name) != 0) ||
+           (status->provider && r->tick->provider &&
+            strcmp(status->provider, r->tick->provider) != 0);
+}
+
 /* Something serves, or is analysed, by what was accepted before. */
 static bool is_bound(const struct release *r)
 {

@@ -233,6 +233,8 @@ bool detect_configs_changed(const struct release *r);
  * it is known to be of a kind that is served; NEED_FACTS or GO. */
 const char *move_refusal(struct release *r);
 bool move_has_begun(const struct release *r); /* to another target than the accepted one */
+/* Services or routes have other names, or are made in another way, than the spec says by now. */
+bool move_is_pending(const struct release *r);
 enum verdict move_refusal_of_target(struct release *r, const char **sentence);
 /* former.c: where the status does not say what was accepted. GO: from here on it says so, if the
  * cluster tells it; NEED_FACTS. */

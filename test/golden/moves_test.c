@@ -610,6 +610,34 @@ static void test_deleted_in_the_middle_of_a_move(void **state)
     }
 }
 
+/* Renamed, and deleted before that could be followed: who has called the old name goes on. */
+static void test_deleted_right_after_a_move(void **state)
+{
+    static const char *const renamings[] = {"{'spec':{'service':{'name':'web'}}}",
+                                            "{'spec':{'provider':'kubernetes'}}"};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct world *w = i % 2 ? at_stage(&stages[4], false) : world_new(NULL);
+        if (i % 2 == 0)
+            world_initialise(w);
+        world_patch_canary(w, renamings[i / 2]);
+        if (i % 2)
+            world_tick(w); /* refused in the middle of a release */
+        world_delete(w);
+        world_settle(w);
+        deletion_run(w);
+        assert_true(w->gone);
+        assert_string_equal(selected(w, "podinfo"), "podinfo");
+        assert_null(json_at(world_get(w, "services/podinfo"), "metadata", "ownerReferences", NULL));
+        assert_null(world_get(w, "services/web"));
+        const char *route = json_text(w->arena, world_get(w, "httproutes/podinfo"));
+        assert_null(strstr(route, "podinfo-primary"));
+        assert_non_null(strstr(route, "\"podinfo\""));
+        world_free(w);
+    }
+}
+
 /* A workload and a Service that is released have other Services. */
 static void test_a_target_of_another_way(void **state)
 {
@@ -642,6 +670,7 @@ int main(void)
         cmocka_unit_test(test_deleted_with_another_port),
         cmocka_unit_test(test_another_port_step_by_step),
         cmocka_unit_test(test_deleted_in_the_middle_of_a_move),
+        cmocka_unit_test(test_deleted_right_after_a_move),
         cmocka_unit_test(test_a_target_of_another_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,13 +114,15 @@ static void on_admit(void *arg, struct objfail *fail, const struct objkind *kind
 /* As on a node, where connections outlive the rule by which they were made. */
 static void retire(struct services *services, struct forward *forward)
 {
-    struct forward **place = &services->retired[services->retirements++ % RETIRED_MAX];
+    struct forward **place = &services->retired[services->retirements % RETIRED_MAX];
     struct errinfo ei;
 
+    if (!forward)
+        return;
     forward_free(*place);
     *place = forward;
-    if (forward)
-        (void)!forward_set(forward, NULL, 0, &ei); /* nobody to listen for: nothing can fail */
+    services->retirements++;
+    (void)!forward_set(forward, NULL, 0, &ei); /* nobody to listen for: nothing can fail */
 }
 
 static void drop_ports(struct services *services, struct service *service)
