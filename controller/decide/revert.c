@@ -225,8 +225,11 @@ static enum verdict settle(struct release *r)
 
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
-    if (verdict == VERDICT_STOP && !is_late(r))
+    if (verdict == VERDICT_STOP && !is_late(r)) {
+        if (status_is(r, CONDITION_REVERTED, SERVES)) /* it has not been taken over after all */
+            status_tell(r, CONDITION_REVERTED, "Reverting", "The traffic goes to the target.");
         return wait(r);
+    }
     if (status_since(r, CONDITION_REVERTED, SERVES, &since, &message))
         left -= r->tick->now_ms - since;
     else

@@ -126,6 +126,33 @@ static void test_undone_while_it_settles(void **state)
     world_free(w);
 }
 
+/* So does a mesh that turns out not to have taken the route over. */
+static void test_the_mesh_takes_its_time(void **state)
+{
+    static const char status[] =
+        "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},"
+        "'conditions':[{'type':'Accepted','status':'%s','observedGeneration':9}]}]}}";
+
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_delete(w);
+    for (int i = 0; i < 3; i++)
+        deletion_step(w);
+    world_patch(w, "httproutes/podinfo", arena_printf(w->arena, status, "False"));
+    w->now_ms += 20000;
+    world_tick(w);
+    world_patch(w, "httproutes/podinfo", arena_printf(w->arena, status, "True"));
+    w->now_ms += 20000;
+    expect_tick(w, SETTLED);
+    assert_non_null(world_get(w, "deployments/podinfo-primary"));
+    w->now_ms += 61000;
+    world_tick(w);
+    assert_true(w->gone);
+    world_free(w);
+}
+
 /* A target that took its time does not shorten what comes after it. */
 static void test_late_but_not_hasty(void **state)
 {
@@ -548,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_no_finalizer_for_what_is_refused),
         cmocka_unit_test(test_step_by_step),
         cmocka_unit_test(test_undone_while_it_settles),
+        cmocka_unit_test(test_the_mesh_takes_its_time),
         cmocka_unit_test(test_late_but_not_hasty),
         cmocka_unit_test(test_suspended),
         cmocka_unit_test(test_made_again_and_deleted_again),
