@@ -230,7 +230,8 @@ admitted() {
     for name in evil.example.com evil.example.com:80 gates.example.com.evil.example 127.0.0.1.evil.example; do
         gets 421 '' POST /gate/open "$PODINFO" -H "Host: $name"
         jq -e --arg name "$name" '.error | contains($name) and contains("--public-url and --hosts")' body
-        gets 421 '' POST /gate/check "$PODINFO" -H "Host: $name"
+        gets 421 '' POST /gate/check "$PODINFO" -H "Host: $name" -H "Origin: http://$name"
+        gets 403 '' POST /gate/check "$PODINFO" -H "Host: $name" # a controller, which sends no Origin
         for path in / /page/main.js /v1/gates /v1/events /links/x /gate/approve; do
             gets 421 '' GET "$path" '' -H "Host: $name"
         done
