@@ -152,6 +152,7 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
     bool sleeps = same && (*due || idle) && outcome.again != AGAIN_NOW;
     if (sleeps && (outcome.again == AGAIN_INTERVAL || outcome.wakes) &&
         model_wait(model, &state->cluster)) {
+        rules_waited(model, &state->cluster, &state->ghost);
         moves[2] = (struct move){.kind = MOVE_WAIT};
         return ON;
     }

@@ -87,7 +87,7 @@ static bool has_cause(struct model *model, const struct cluster *facts,
 {
     const struct canary *canary = model_canary(model, facts);
 
-    return ghost->flags != 0 || ghost->fails >= canary->analysis.threshold ||
+    return ghost->flags & GHOST_CAUSES || ghost->fails >= canary->analysis.threshold ||
            outcome->answers[Q_ROLLBACK] == PASS || model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
            /* refused until its deadline */
@@ -103,12 +103,28 @@ static bool has_cause(struct model *model, const struct cluster *facts,
             ghost->rejected == model_revision(model, facts));
 }
 
+/* What an observer of the routes knows, whatever the status says of it. */
+static void note_traffic(struct model *model, const struct cluster *cluster, struct ghost *ghost)
+{
+    const struct look *route = model_look(model, cluster, ROLE_ROUTE);
+
+    if (route->canary_serves || route->mirrored)
+        ghost->flags |= GHOST_WARM;
+}
+
+void rules_waited(struct model *model, const struct cluster *cluster, struct ghost *ghost)
+{
+    ghost->flags &= (uint8_t)~GHOST_WARM;
+    note_traffic(model, cluster, ghost);
+}
+
 void rules_happened(struct model *model, const struct cluster *before, const struct cluster *after,
                     struct ghost *ghost)
 {
     if (model_look(model, after, ROLE_TARGET)->at_zero &&
         !model_look(model, before, ROLE_TARGET)->at_zero)
         ghost->flags |= GHOST_STOPPED;
+    note_traffic(model, after, ghost);
 }
 
 const char *rules_decided(struct model *model, const struct cluster *facts,
@@ -229,7 +245,8 @@ static bool has_paused(const struct canary *canary)
 }
 
 static const char *check_target(struct model *model, const struct cluster *facts,
-                                const struct cluster *before, const struct cluster *after)
+                                const struct cluster *before, const struct cluster *after,
+                                const struct ghost *ghost)
 {
     bool was = model_look(model, before, ROLE_TARGET)->at_zero;
     bool is = model_look(model, after, ROLE_TARGET)->at_zero;
@@ -247,7 +264,7 @@ static const char *check_target(struct model *model, const struct cluster *facts
     if (model_look(model, before, ROLE_ROUTE)->mirrored &&
         model_look(model, facts, ROLE_ROUTE)->mirrored)
         return "a canary that gets copies of requests is never scaled down";
-    if (!canary->deleting && !has_paused(canary))
+    if (!canary->deleting && (!has_paused(canary) || ghost->flags & GHOST_WARM))
         return "between moving traffic and scaling down there is a pause";
     if (!canary->deleting && is_weighted(canary) && !is_absent(model, facts, ROLE_ROUTE) &&
         !model_look(model, facts, ROLE_ROUTE)->settled)
@@ -477,7 +494,8 @@ static const char *check_status(struct model *model, const struct cluster *facts
         (applied && *applied) || json_at(status, "trackedConfigs", NULL) || !is_analysing(was);
     if (begins && is->status.phase == PHASE_Progressing) {
         ghost->revision = (uint8_t)revision;
-        ghost->passes = ghost->fails = ghost->flags = 0;
+        ghost->passes = ghost->fails = 0;
+        ghost->flags &= GHOST_WARM;
     }
     if (phase && is->status.phase == PHASE_Failed) {
         /* another one may have come while a rollback waited */
@@ -534,10 +552,11 @@ const char *rules_step(struct model *model, const struct cluster *facts,
     if (broken)
         return broken;
     /* one object may play more than one part */
+    note_traffic(model, after, ghost);
     if (step->place == model->place[ROLE_ROUTE])
         broken = check_route(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_TARGET])
-        broken = check_target(model, facts, before, after);
+        broken = check_target(model, facts, before, after, ghost);
     if (!broken && step->place == model->place[ROLE_APEX])
         broken = check_apex(model, facts, before, after);
     if (!broken && step->place == model->place[ROLE_COPY] && model->kind->copied)

@@ -11,6 +11,8 @@
 enum {
     GHOST_DOOMED = 1,  /* a cause to roll back was seen */
     GHOST_STOPPED = 2, /* somebody else has scaled the target to zero */
+    GHOST_WARM = 4,    /* the target has had traffic, and no interval has passed since */
+    GHOST_CAUSES = GHOST_DOOMED | GHOST_STOPPED,
 };
 
 struct ghost {
@@ -38,6 +40,8 @@ struct state {
 
 /* The spec asks for what this version does not do, has no step, or cannot be read. */
 bool rules_refuse(struct model *model, const struct cluster *cluster);
+/* An interval has passed, or more. */
+void rules_waited(struct model *model, const struct cluster *cluster, struct ghost *ghost);
 /* Somebody else than the rules has changed the cluster. */
 void rules_happened(struct model *model, const struct cluster *before, const struct cluster *after,
                     struct ghost *ghost);

@@ -93,6 +93,8 @@ static const char *tick(struct model *model, struct state *state, struct move mo
             model_happen(model, move.event, &state->cluster);
             happened[1] = state->cluster;
             rules_happened(model, &happened[0], &happened[1], &state->ghost);
+            if (move.event == EVENT_MINUTES || move.event == EVENT_DAYS)
+                rules_waited(model, &state->cluster, &state->ghost);
         }
         struct cluster before = state->cluster;
         if (write_step(model, &state->cluster, &step,
@@ -123,9 +125,13 @@ const char *search_move(struct model *model, struct state *state, struct move mo
         rules_happened(model, &before, &state->cluster, &state->ghost);
         if (move.event != EVENT_MINUTES && move.event != EVENT_DAYS)
             wake(model, state, &before);
+        else
+            rules_waited(model, &state->cluster, &state->ghost);
     }
-    if (move.kind == MOVE_WAIT)
+    if (move.kind == MOVE_WAIT) {
         model_wait(model, &state->cluster);
+        rules_waited(model, &state->cluster, &state->ghost);
+    }
     return NULL;
 }
 
