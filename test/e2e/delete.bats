@@ -60,7 +60,8 @@ analysis_of() { # NAME
     progressing | d-progressing) echo "{$steps, $(hook rollout)}" ;;
     promotion | b-promotion) echo "{$steps, $(hook confirm-promotion)}" ;;
     promoting) echo "{$steps, stepWeightPromotion: 1}" ;;
-    finalising) echo "{interval: 3s, stepWeight: 50, maxWeight: 50, threshold: 1}" ;;
+    # The phase lasts an interval: longer than a busy machine takes to find and delete it.
+    finalising) echo "{interval: 8s, stepWeight: 50, maxWeight: 50, threshold: 1}" ;;
     failed) echo "{interval: 1s, stepWeight: 50, maxWeight: 50, threshold: 1, $(hook rollout)}" ;;
     k-failed) echo "{interval: 1s, iterations: 2, threshold: 1, $(hook rollout)}" ;;
     k-*) echo "{interval: 1s, iterations: 1000, threshold: 1000}" ;;
@@ -135,7 +136,7 @@ delete_those_there() {
     for name in $(names | grep -v 'initiali[sz]'); do
         kubectl -n leave set image "$(kind_of "$name")/$name" app=demo-app:2.0.0 >/dev/null
     done
-    eventually 60 delete_those_there || { canaries && return 1; }
+    eventually 120 delete_those_there || { canaries && return 1; }
 }
 
 @test "the primaries, their Services and routes went with them" {
