@@ -95,7 +95,7 @@ static void read_form(struct source *source, struct command *command, struct jso
         json_reader_fail(&source->r, rows, NULL, "expected in each row a list of patterns");
         return;
     }
-    form->words = arena_array(source->arena, n, sizeof(*form->words));
+    form->words = arena_array(source->arena, n, sizeof(regex_t *));
     for (size_t i = 0; i < n; i++) {
         struct json_object *word = json_elem(words, i);
         const char *text =

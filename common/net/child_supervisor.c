@@ -287,8 +287,8 @@ static pid_t start_command(const struct supervisor *sv, int out, int err)
     pid_t self = getpid();
 
     environ = sv->order.env;
-    pid_t pid = vfork();
-    if (pid == 0)
+    pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork): we wait on purpose
+    if (pid == 0) // NOLINTNEXTLINE(clang-analyzer-unix.Vfork): its own frame, and it never returns
         become_command(&sv->order, self, out, err, &failure);
     if (pid < 0) {
         say(sv, SUPERVISOR_FORK_FAILED, errno);
