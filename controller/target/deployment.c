@@ -64,20 +64,32 @@ static bool text_is(struct json_object *object, const char *key, const char *tex
     return found && strcmp(found, text) == 0;
 }
 
-/* Too few pods have been available for longer than the Canary's deadline. */
-static bool is_stuck(struct tick *tick, struct json_object *deployment)
+static bool is_overdue(struct tick *tick, struct json_object *condition)
 {
-    struct json_object *available = workload_condition(deployment, "Available");
-    const char *since = json_str_at(available, "lastUpdateTime", NULL);
+    const char *since = json_str_at(condition, "lastUpdateTime", NULL);
     int64_t since_ms;
     struct errinfo ei;
 
-    if (!workload_condition(deployment, "Progressing") || !text_is(available, "status", "False") ||
-        !text_is(available, "reason", "MinimumReplicasUnavailable"))
-        return false;
     if (!since || clock_parse(since, &since_ms, &ei) != ERR_OK)
         return false;
     return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
+}
+
+/*
+ * For longer than the Canary's deadline too few pods have been available, or a rollout that goes on
+ * has come no further: where it begins on pods of the revision before, those stay available.
+ */
+static bool is_stuck(struct tick *tick, struct json_object *deployment)
+{
+    struct json_object *available = workload_condition(deployment, "Available");
+    struct json_object *progressing = workload_condition(deployment, "Progressing");
+
+    if (!progressing)
+        return false;
+    if (text_is(available, "status", "False") &&
+        text_is(available, "reason", "MinimumReplicasUnavailable") && is_overdue(tick, available))
+        return true;
+    return text_is(progressing, "reason", "ReplicaSetUpdated") && is_overdue(tick, progressing);
 }
 
 /* What the rollout still waits for, NULL when it is complete. */

@@ -204,6 +204,26 @@ static const struct {
      "'2023-11-14T22:03:21Z'}]}",
      100, NOT_READY_YET,
      "waiting for rollout to finish: 0 of 4 (readyThreshold 100%) updated replicas are available"},
+    /* pods of the revision before keep it available */
+    {"{'observedGeneration':5,'replicas':5,'updatedReplicas':1,'availableReplicas':4,'conditions':["
+     "{'type':'Available','status':'True','reason':'MinimumReplicasAvailable'},"
+     "{'type':'Progressing','status':'True','reason':'ReplicaSetUpdated','lastUpdateTime':"
+     "'2023-11-14T22:03:19Z'}]}",
+     100, NOT_READY_EVER,
+     "waiting for rollout to finish: 1 out of 4 new replicas have been updated"},
+    {"{'observedGeneration':5,'replicas':5,'updatedReplicas':1,'availableReplicas':4,'conditions':["
+     "{'type':'Available','status':'True','reason':'MinimumReplicasAvailable'},"
+     "{'type':'Progressing','status':'True','reason':'ReplicaSetUpdated','lastUpdateTime':"
+     "'2023-11-14T22:03:21Z'}]}",
+     100, NOT_READY_YET,
+     "waiting for rollout to finish: 1 out of 4 new replicas have been updated"},
+    /* of a rollout that was complete long ago, and was scaled up again since */
+    {"{'observedGeneration':5,'replicas':4,'updatedReplicas':4,'availableReplicas':1,'conditions':["
+     "{'type':'Available','status':'True','reason':'MinimumReplicasAvailable'},"
+     "{'type':'Progressing','status':'True','reason':'NewReplicaSetAvailable','lastUpdateTime':"
+     "'2023-11-14T12:00:00Z'}]}",
+     100, NOT_READY_YET,
+     "waiting for rollout to finish: 1 of 4 (readyThreshold 100%) updated replicas are available"},
 };
 
 static void test_ready(void **state)
