@@ -64,20 +64,29 @@ static bool text_is(struct json_object *object, const char *key, const char *tex
     return found && strcmp(found, text) == 0;
 }
 
+/*
+ * A condition that has been so for longer than the Canary's deadline. What it says of the time
+ * before the release came to where it is does not count: it may be of the revision before.
+ */
 static bool is_overdue(struct tick *tick, struct json_object *condition)
 {
+    const char *moved = tick->canary->status.last_transition_time;
     const char *since = json_str_at(condition, "lastUpdateTime", NULL);
-    int64_t since_ms;
+    int64_t since_ms, moved_ms;
     struct errinfo ei;
 
     if (!since || clock_parse(since, &since_ms, &ei) != ERR_OK)
         return false;
+    if (clock_parse(moved, &moved_ms, &ei) == ERR_OK && moved_ms > since_ms)
+        since_ms = moved_ms;
     return since_ms + tick->canary->progress_deadline_s * (int64_t)1000 < tick->now_ms;
 }
 
 /*
- * For longer than the Canary's deadline too few pods have been available, or a rollout that goes on
- * has come no further: where it begins on pods of the revision before, those stay available.
+ * Too few pods have been available for too long; or a rollout that goes on has come no further,
+ * where it begins on pods of the revision before, which stay available. Of the latter the
+ * Deployment's own controller judges in the same way, by a deadline of its own: every reason but
+ * that of a complete rollout says that it goes on, and a paused one is neither True nor False.
  */
 static bool is_stuck(struct tick *tick, struct json_object *deployment)
 {
@@ -89,7 +98,9 @@ static bool is_stuck(struct tick *tick, struct json_object *deployment)
     if (text_is(available, "status", "False") &&
         text_is(available, "reason", "MinimumReplicasUnavailable") && is_overdue(tick, available))
         return true;
-    return text_is(progressing, "reason", "ReplicaSetUpdated") && is_overdue(tick, progressing);
+    return text_is(progressing, "status", "True") &&
+           !text_is(progressing, "reason", "NewReplicaSetAvailable") &&
+           is_overdue(tick, progressing);
 }
 
 /* What the rollout still waits for, NULL when it is complete. */

@@ -204,7 +204,7 @@ static const struct {
      "'2023-11-14T22:03:21Z'}]}",
      100, NOT_READY_YET,
      "waiting for rollout to finish: 0 of 4 (readyThreshold 100%) updated replicas are available"},
-    /* pods of the revision before keep it available */
+    /* pods of the revision before keep it available … */
     {"{'observedGeneration':5,'replicas':5,'updatedReplicas':1,'availableReplicas':4,'conditions':["
      "{'type':'Available','status':'True','reason':'MinimumReplicasAvailable'},"
      "{'type':'Progressing','status':'True','reason':'ReplicaSetUpdated','lastUpdateTime':"
@@ -215,6 +215,20 @@ static const struct {
      "{'type':'Available','status':'True','reason':'MinimumReplicasAvailable'},"
      "{'type':'Progressing','status':'True','reason':'ReplicaSetUpdated','lastUpdateTime':"
      "'2023-11-14T22:03:21Z'}]}",
+     100, NOT_READY_YET,
+     "waiting for rollout to finish: 1 out of 4 new replicas have been updated"},
+    /* … where no pod of the new one has been counted yet when that was written */
+    {"{'observedGeneration':5,'replicas':5,'updatedReplicas':1,'availableReplicas':4,'conditions':["
+     "{'type':'Available','status':'True','reason':'MinimumReplicasAvailable'},"
+     "{'type':'Progressing','status':'True','reason':'NewReplicaSetCreated','lastUpdateTime':"
+     "'2023-11-14T22:03:19Z'}]}",
+     100, NOT_READY_EVER,
+     "waiting for rollout to finish: 1 out of 4 new replicas have been updated"},
+    /* a person has paused it */
+    {"{'observedGeneration':5,'replicas':5,'updatedReplicas':1,'availableReplicas':4,'conditions':["
+     "{'type':'Available','status':'True','reason':'MinimumReplicasAvailable'},"
+     "{'type':'Progressing','status':'Unknown','reason':'DeploymentPaused','lastUpdateTime':"
+     "'2023-11-14T12:00:00Z'}]}",
      100, NOT_READY_YET,
      "waiting for rollout to finish: 1 out of 4 new replicas have been updated"},
     /* of a rollout that was complete long ago, and was scaled up again since */
@@ -249,6 +263,41 @@ static void test_ready(void **state)
                          ready_cases[i].readiness);
         assert_string_equal(
             why, arena_printf(f.arena, "podinfo-primary.test not ready: %s", ready_cases[i].why));
+        fixture_end(&f);
+    }
+}
+
+/* What a Deployment says of the time before this release is of another revision. */
+static void test_deadline_is_of_this_release(void **state)
+{
+    static const struct {
+        const char *moved;
+        enum readiness readiness;
+    } cases[] = {
+        {"2023-11-14T22:03:21Z", NOT_READY_YET},
+        {"2023-11-14T22:03:19Z", NOT_READY_EVER},
+        {"", NOT_READY_EVER},
+    };
+    static const char *const statuses[] = {
+        "{'observedGeneration':5,'conditions':[{'type':'Progressing','status':'True','reason':"
+        "'NewReplicaSetAvailable'},{'type':'Available','status':'False','reason':"
+        "'MinimumReplicasUnavailable','lastUpdateTime':'2023-11-14T12:00:00Z'}]}",
+        "{'observedGeneration':5,'conditions':[{'type':'Progressing','status':'True','reason':"
+        "'ReplicaSetUpdated','lastUpdateTime':'2023-11-14T12:00:00Z'}]}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        struct fixture f = fixture_new(NULL);
+        struct target_info info = {0};
+        const char *why;
+        info.object = fixture_json(
+            f.arena, "{'metadata':{'name':'podinfo','generation':5},'spec':{'replicas':4}}");
+        json_set(info.object, "status", fixture_json(f.arena, statuses[i % 2]));
+        f.canary.status.last_transition_time = cases[i / 2].moved;
+        f.tick = tick_new(f.arena, &f.canary, &f.settings, 1700000000000, true);
+        assert_int_equal(deployment()->ready(f.tick, &info, SIDE_CANARY, &why),
+                         cases[i / 2].readiness);
         fixture_end(&f);
     }
 }
@@ -340,10 +389,15 @@ static void test_serves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),    cmocka_unit_test(test_create_primary),
-        cmocka_unit_test(test_promote), cmocka_unit_test(test_replicas_belong_to_the_autoscaler),
-        cmocka_unit_test(test_scale),   cmocka_unit_test(test_ready),
-        cmocka_unit_test(test_find),    cmocka_unit_test(test_restore),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_create_primary),
+        cmocka_unit_test(test_promote),
+        cmocka_unit_test(test_replicas_belong_to_the_autoscaler),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_ready),
+        cmocka_unit_test(test_deadline_is_of_this_release),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_restore),
         cmocka_unit_test(test_serves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,33 @@ static void test_new_revision_meanwhile(void **state)
 }
 
 /* Its pods would be the old ones, which have read the old configs. */
+/*
+ * The revision before has never become ready, and its pods are still there when the next one comes:
+ * what the Deployment says of the last hour is not held against it. It has the same time as others.
+ */
+static void test_mended_revision_meanwhile(void **state)
+{
+    static const char overdue[] =
+        "{'status':{'updatedReplicas':1,'conditions':[{'type':'Progressing','status':'True',"
+        "'reason':'NewReplicaSetCreated','lastUpdateTime':'2023-11-14T12:00:00Z'},{'type':"
+        "'Available','status':'False','reason':'MinimumReplicasUnavailable','lastUpdateTime':"
+        "'2023-11-14T12:00:00Z'}]}}";
+    struct world *w = rolled_back();
+
+    (void)state;
+    world_push(w, "podinfo:3");
+    for (int minutes = 0; minutes <= 10; minutes++) {
+        world_settle(w);
+        world_patch(w, TARGET, overdue);
+        world_tick(w);
+        assert_string_equal(world_phase(w), "Progressing");
+        w->now_ms += 60000;
+    }
+    world_tick(w);
+    assert_string_equal(world_phase(w), "Failed");
+    world_free(w);
+}
+
 static void test_new_configs_meanwhile(void **state)
 {
     (void)state;
@@ -325,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_what_is_told),
         cmocka_unit_test(test_gateway_that_lags),
         cmocka_unit_test(test_new_revision_meanwhile),
+        cmocka_unit_test(test_mended_revision_meanwhile),
         cmocka_unit_test(test_new_configs_meanwhile),
         cmocka_unit_test(test_scaler_is_paused_after_it),
         cmocka_unit_test(test_clock_that_is_set_forward),
