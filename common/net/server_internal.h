@@ -47,6 +47,7 @@ struct server_conn {
     h2o_socket_cb read_cb; /* h2o's, called by ours */
     size_t held;           /* bytes of requests and answers, as they count for the server */
     uint64_t entered;      /* the turn of the loop */
+    int64_t entered_ms;
     bool headers_seen;     /* of the request that is being read */
     bool is_bare;          /* what is read does not pass by us yet */
     struct http_conn_request *request;
@@ -107,7 +108,7 @@ struct http_server {
     TAILQ_HEAD(, http_conn_request) requests;
     TAILQ_HEAD(, server_linger) lingers;
     uv_prepare_t *prepare;
-    struct timer *again; /* set: the loop must not wait, a client does */
+    struct timer *again; /* set: the loop must not wait for long, a client does */
     uint64_t turns;
     int64_t cut_told_ms;
     size_t max_body;

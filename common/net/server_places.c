@@ -17,13 +17,15 @@
 #include <sys/socket.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "net/server_internal.h"
 
 enum {
     PROBE_PLACES = 32,
     PROBE_SHARE = 4, /* of few places one in four */
     MAX_HEADERS = 16 * 1024,
-    UNREAD_TURNS = 2 /* of the loop, until what a client has brought along was surely read */
+    UNREAD_TURNS = 2, /* of the loop, until what a client has brought along was surely read */
+    FRESH_MS = 25     /* a client's moment between its connect() and what it came to say */
 };
 
 static void on_read(h2o_socket_t *sock, const char *err);
@@ -114,18 +116,28 @@ static void on_again(void *arg)
     server->again = NULL; /* the loop has turned, which was the purpose */
 }
 
-/* A crowd that comes at once must not displace itself unread: the next one waits for a turn. */
+/* How long it is still given to say something; 0 when only what has been read counts. */
+static int64_t grace_ms(const struct server_conn *conn)
+{
+    int64_t rest = conn->entered_ms + FRESH_MS - clock_monotonic_ms();
+
+    return rest > 0 ? rest : 0;
+}
+
+/* A crowd that comes at once must not displace unread who came with it, nor who is not as fast: the
+ * next one waits for a moment. */
 bool server_places_take(struct http_server *server)
 {
     if (server->open_count < server->max_connections)
         return true;
     struct server_conn *conn = oldest(&server->readers, 0, NULL);
-    bool unread = conn && server->turns - conn->entered < UNREAD_TURNS;
+    int64_t grace = conn ? grace_ms(conn) : 0;
+    bool fresh = conn && (grace > 0 || server->turns - conn->entered < UNREAD_TURNS);
     if (!conn)
         conn = oldest(&server->senders, 0, NULL);
-    if (unread && !server->again)
-        server->again = timer_start(server->loop, 0, 0, on_again, server);
-    else if (conn && !unread)
+    if (fresh && !server->again)
+        server->again = timer_start(server->loop, grace, 0, on_again, server);
+    else if (conn && !fresh)
         give_way(conn, "places");
     return server->open_count < server->max_connections;
 }
@@ -134,6 +146,7 @@ void server_places_enter(struct server_conn *conn)
 {
     conn->server->open_count++;
     conn->entered = conn->server->turns;
+    conn->entered_ms = clock_monotonic_ms();
     server_places_move(conn, CONN_READING);
     stand_before(conn);
 }

@@ -90,6 +90,28 @@ static void test_a_crowd_is_served(void **state)
     fixture_end(&f);
 }
 
+/* Nor who needs a moment for what it came to say, as a client on a busy machine does. */
+static void test_who_has_just_come_is_heard(void **state)
+{
+    struct fixture f;
+    char text[1024] = "";
+    int fds[MANY];
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){.max_connections = 8});
+    int fd = raw_connect(&f);
+    for (int i = 0; i < MANY; i++)
+        fds[i] = raw_connect(&f);
+    turn(&f);
+    raw_send(fd, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    raw_read(&f, fd, text, sizeof(text), "\r\n\r\n");
+    assert_memory_equal(text, "HTTP/1.1 200", 12);
+    assert_int_equal(status_of(&f, "/echo"), 200); /* the others have given way by then */
+    close(fd);
+    close_all(fds, MANY);
+    fixture_end(&f);
+}
+
 /* Requests that are being answered do not give way; probes have places of their own. */
 static void test_probes_have_places(void **state)
 {
@@ -237,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_silent_connections_give_way),
         cmocka_unit_test(test_a_crowd_is_served),
+        cmocka_unit_test(test_who_has_just_come_is_heard),
         cmocka_unit_test(test_probes_have_places),
         cmocka_unit_test(test_half_requests_share_memory),
         cmocka_unit_test(test_endless_headers),

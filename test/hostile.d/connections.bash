@@ -35,16 +35,17 @@ run_crowd() {
     control_slowest=$(cat "$work/control")
 }
 
-is_awake() { [ "$slowest" -lt $((100 + control_slowest)) ]; }
+is_awake() { [ "$slowest" -lt $((100 + control_slowest)) ] && [ "$served" -gt 0 ]; }
 
-# try_crowd NAME KIND PATH: a slow answer may be the machine's doing all the same, so there are three more tries.
+# try_crowd NAME KIND PATH: a slow answer, or none to a client that was held up itself, may be the machine's doing all the
+# same, so there are three more tries.
 try_crowd() {
     local good=/nothing slowest control_slowest served most_files
     run_crowd "$2" "$3"
     for _ in 2 3 4; do
         is_awake || run_crowd "$2" "$3"
     done
-    is_awake && [ "$served" -gt 0 ] && [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$most_files" -lt 2000 ] && good=ok
+    is_awake && [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$most_files" -lt 2000 ] && good=ok
     report "$1, 10000 connections: $2" "slowest /healthz $slowest ms (of one that is left alone: $control_slowest), $served served, at most $(($(peak) / 1024)) MiB, $most_files files; $(cat "$work/crowd")" "$good"
 }
 
