@@ -35,7 +35,7 @@ run_crowd() {
     control_slowest=$(cat "$work/control")
 }
 
-is_awake() { [ "$slowest" -lt $((100 + control_slowest)) ] && [ "$served" -gt 0 ]; }
+is_awake() { [ "$slowest" -lt $((MOST_MS + control_slowest)) ] && [ "$served" -gt 0 ]; }
 
 # try_crowd NAME KIND PATH: a slow answer, or none to a client that was held up itself, may be the machine's doing all the
 # same, so there are three more tries.

@@ -124,11 +124,12 @@ void rest_step(struct rest *rest)
     int64_t now = clock_monotonic_ms();
     if (rest->done)
         return;
-    if (rest->ended_ms == 0) {
-        if (!all_ended(rest, now))
-            return;
-        rest->ended_ms = now;
+    if (!all_ended(rest, now)) { /* or no longer: who stood was helped, and goes on */
+        rest->ended_ms = 0;
+        return;
     }
+    if (rest->ended_ms == 0)
+        rest->ended_ms = now;
     if (!rest->asking && now - rest->asked_ms > CALM_MS / 2) {
         rest->asked_ms = now;
         ask_stats(rest);
