@@ -91,6 +91,8 @@ struct canary_webhook {
     bool approve_at_deadline;  /* and then the release goes on instead of being rolled back */
     const char **headers_from; /* n_headers_from Secrets of the Canary's namespace */
     int n_headers_from;
+    const char *ca_secret; /* of the Canary's namespace: whom to believe; NULL: none */
+    const char *ca_key;    /* its key, NULL: ca.crt */
 };
 
 struct canary_alert {

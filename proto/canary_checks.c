@@ -179,6 +179,24 @@ static void read_headers_from(struct json_reader *r, struct json_object *json,
     out->n_headers_from = (int)n;
 }
 
+/* A CA that would never be looked at is a mistake of somebody who feels safe. */
+static void read_ca(struct json_reader *r, struct json_object *json, struct canary_webhook *out)
+{
+    struct json_object *ref = json_read_obj(r, json, "caSecretRef", JSON_OPTIONAL);
+    if (ref == NULL)
+        return;
+    out->ca_secret = canary_read_name(r, ref, "name", JSON_REQUIRED);
+    out->ca_key = canary_read_name(r, ref, "key", JSON_OPTIONAL);
+    if (json_at(ref, "namespace", NULL) != NULL)
+        json_reader_fail(r, ref, "namespace",
+                         "expected none, the Secret is one of the Canary's namespace");
+    if (r->err == ERR_OK && out->disable_tls)
+        json_reader_fail(r, json, "caSecretRef",
+                         "expected without disableTLS, which believes everybody");
+    if (r->err == ERR_OK && strncasecmp(out->url, "https://", 8) != 0)
+        json_reader_fail(r, json, "caSecretRef", "expected with a url that begins with https://");
+}
+
 static void read_webhook(struct json_reader *r, struct json_object *json,
                          struct canary_webhook *out)
 {
@@ -192,6 +210,7 @@ static void read_webhook(struct json_reader *r, struct json_object *json,
     out->disable_tls = json_read_bool(r, json, "disableTLS", false);
     read_deadline(r, json, out);
     read_headers_from(r, json, out);
+    read_ca(r, json, out);
 }
 
 void canary_read_webhooks(struct json_reader *r, struct json_object *analysis,

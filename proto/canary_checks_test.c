@@ -123,6 +123,23 @@ static void test_headers_from(void **state)
     arena_free(arena);
 }
 
+static void test_ca_secret(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct canary_analysis a =
+        view(arena, "{\"webhooks\":[{\"name\":\"a\",\"url\":\"https://x\"},"
+                    "{\"name\":\"b\",\"url\":\"HTTPS://x\",\"caSecretRef\":{\"name\":\"ca\"}},"
+                    "{\"name\":\"c\",\"url\":\"https://x\",\"caSecretRef\":{\"name\":\"ca\","
+                    "\"key\":\"root.pem\"}}]}");
+    assert_null(a.webhooks[0].ca_secret);
+    assert_string_equal(a.webhooks[1].ca_secret, "ca");
+    assert_null(a.webhooks[1].ca_key);
+    assert_string_equal(a.webhooks[2].ca_secret, "ca");
+    assert_string_equal(a.webhooks[2].ca_key, "root.pem");
+    arena_free(arena);
+}
+
 static void test_every_hook_type(void **state)
 {
     (void)state;
@@ -251,6 +268,18 @@ static void test_mistakes_in_webhooks(void **state)
              "Canary's namespace"),
         HOOK("\"name\":\"b\",\"url\":\"http://x\",\"headersFrom\":[1,2,3,4,5,6,7,8,9]",
              ".headersFrom: expected at most 8 Secrets, found 9"),
+        HOOK("\"name\":\"b\",\"url\":\"https://x\",\"caSecretRef\":\"a\"",
+             ".caSecretRef: expected an object, found \"a\""),
+        HOOK("\"name\":\"b\",\"url\":\"https://x\",\"caSecretRef\":{\"key\":\"ca.crt\"}",
+             ".caSecretRef.name: required: expected a string"),
+        HOOK("\"name\":\"b\",\"url\":\"https://x\",\"caSecretRef\":{\"name\":\"a\","
+             "\"namespace\":\"b\"}",
+             ".caSecretRef.namespace: expected none, the Secret is one of the Canary's namespace"),
+        HOOK("\"name\":\"b\",\"url\":\"https://x\",\"disableTLS\":true,\"caSecretRef\":{"
+             "\"name\":\"a\"}",
+             ".caSecretRef: expected without disableTLS, which believes everybody"),
+        HOOK("\"name\":\"b\",\"url\":\"http://x\",\"caSecretRef\":{\"name\":\"a\"}",
+             ".caSecretRef: expected with a url that begins with https://"),
         HOOK("\"name\":\"b\",\"url\":\"http://x\",\"type\":\"rollback\",\"deadline\":\"1h\"",
              ".deadline: expected on a webhook of type confirm-rollout, confirm-traffic-increase "
              "or confirm-promotion only, found on one of type rollback"),
@@ -302,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_webhooks),
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_headers_from),
+        cmocka_unit_test(test_ca_secret),
         cmocka_unit_test(test_every_hook_type),
         cmocka_unit_test(test_alerts),
         cmocka_unit_test(test_mistakes_in_metrics),

@@ -171,19 +171,23 @@ static void test_mutual(void **state)
 static void test_connections_by_settings(void **state)
 {
     struct fixture f;
-    char peers[4][256];
+    char peers[5][256];
     struct http_tls friend = {
         .ca_pem = ca.cert_pem, .cert_pem = client.cert_pem, .key_pem = client.key_pem};
     struct http_tls copy = friend, plain = {.ca_pem = ca.cert_pem}, open = {.insecure = true};
-    const struct http_tls *use[4] = {&friend, &copy, &plain, &open};
+    struct http_tls both = {0};
+    const struct http_tls *use[5] = {&friend, &copy, &plain, &open, &both};
+    char bundle[sizeof(ca.cert_pem) + sizeof(other_ca.cert_pem)];
 
     (void)state;
     char *same = strdup(ca.cert_pem);
     copy.ca_pem = same;
+    snprintf(bundle, sizeof(bundle), "%s%s", other_ca.cert_pem, ca.cert_pem);
+    both.ca_pem = bundle;
     fixture_start(&f, routes,
                   (struct http_server_options){.tls_cert_file = server.cert_file,
                                                .tls_key_file = server.key_file});
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         struct answer a = {.want_header = "X-Peer"};
         exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .tls = use[i]}, &a);
         assert_int_equal(a.err, ERR_OK);
@@ -193,6 +197,15 @@ static void test_connections_by_settings(void **state)
     assert_string_not_equal(peers[0], peers[2]);
     assert_string_not_equal(peers[0], peers[3]);
     assert_string_not_equal(peers[2], peers[3]);
+    for (int i = 0; i < 4; i++)
+        assert_string_not_equal(peers[i], peers[4]);
+    /* None of the open connections is one for who does not believe the server. */
+    struct answer wrong = {0};
+    exchange(&f,
+             (struct http_request){.url = url_of(&f, "/echo"),
+                                   .tls = &(struct http_tls){.ca_pem = other_ca.cert_pem}},
+             &wrong);
+    assert_int_equal(wrong.err, ERR_DENIED);
     free(same);
     fixture_end(&f);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "decide/release.h"
+#include "kube/secret_ca.h"
 #include "metric/backend.h"
 #include "metric/family.h"
 #include "metric/render.h"
@@ -159,6 +160,46 @@ static const char *template_namespace(const struct release *r, const struct cana
     return namespace_ && *namespace_ ? namespace_ : r->canary->namespace_;
 }
 
+/* What a Secret holds that the template names; *why says that it is missing. */
+static enum verdict need_secret(struct release *r, const char *namespace_, const char *name,
+                                const char *named, struct json_object **secret, const char **why)
+{
+    if (!need_object(r->tick, &kube_secrets, namespace_, name, secret))
+        return VERDICT_NEED_FACTS;
+    if (*secret)
+        return VERDICT_GO;
+    *why = arena_printf(r->tick->arena, "%s secret %s error: not found", named, name);
+    return VERDICT_STOP;
+}
+
+/* A template whose caSecretRef cannot be used is not asked for at all: nothing else is believed. */
+static enum verdict question_ca(struct release *r, const char *namespace_, const char *named,
+                                struct metric_question *out, const char **why)
+{
+    struct json_object *ref = json_at(out->spec, "caSecretRef", NULL);
+    const char *name = json_str_at(ref, "name", NULL);
+    const char *key = json_str_at(ref, "key", NULL);
+    struct json_object *secret;
+    struct errinfo ei;
+
+    if (!ref)
+        return VERDICT_GO;
+    if (!name || !*name) {
+        *why = arena_printf(r->tick->arena,
+                            "%s error: spec.provider.caSecretRef.name: expected a name", named);
+        return VERDICT_STOP;
+    }
+    enum verdict verdict = need_secret(r, namespace_, name, named, &secret, why);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    const char *label = arena_printf(r->tick->arena, "%s.%s", name, namespace_);
+    if (secret_ca_read(r->tick->arena, label, secret, key && *key ? key : NULL, &out->ca_pem,
+                       &ei) == ERR_OK)
+        return VERDICT_GO;
+    *why = arena_printf(r->tick->arena, "%s error: caSecretRef: %s", named, ei.text);
+    return VERDICT_STOP;
+}
+
 /* Fills the question but for the query. STOP: *why says what is missing. */
 static enum verdict template_question(struct release *r, int index, struct metric_question *out,
                                       struct json_object **template, const char **why)
@@ -185,14 +226,12 @@ static enum verdict template_question(struct release *r, int index, struct metri
         return VERDICT_STOP;
     }
     const char *secret = json_str_at(out->spec, "secretRef", "name", NULL);
-    if (!secret)
-        return VERDICT_GO;
-    if (!need_object(r->tick, &kube_secrets, namespace_, secret, &out->secret))
-        return VERDICT_NEED_FACTS;
-    if (out->secret)
-        return VERDICT_GO;
-    *why = arena_printf(r->tick->arena, "%s secret %s error: not found", named, secret);
-    return VERDICT_STOP;
+    if (secret) {
+        enum verdict verdict = need_secret(r, namespace_, secret, named, &out->secret, why);
+        if (verdict != VERDICT_GO)
+            return verdict;
+    }
+    return question_ca(r, namespace_, named, out, why);
 }
 
 static const char *capitalised(struct arena *arena, const char *text)

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "engine/hook_headers.h"
 #include "engine/secrets.h"
+#include "kube/secret_ca.h"
 #include "proto/webhook.h"
 
 enum {
@@ -24,6 +25,7 @@ struct hook_call {
     const char *body;
     struct hook_headers headers; /* from Secrets */
     int n_read;                  /* of webhook.headers_from, so far */
+    const char *ca_pem;          /* from the Secret of webhook.ca_secret */
     struct secret_read *read;
     const char *url; /* webhook.url, or where that redirects to */
     bool get;        /* a redirect may turn a POST into a GET */
@@ -151,7 +153,7 @@ static void send_request(struct hook_call *call)
 {
     struct http_header headers[HOOK_HEADERS_MAX + 2] = {{"Content-Type", "application/json"}};
     memcpy(headers + 1, call->headers.list, sizeof(call->headers.list));
-    struct http_tls tls = {.insecure = call->webhook.disable_tls};
+    struct http_tls tls = {.insecure = call->webhook.disable_tls, .ca_pem = call->ca_pem};
     struct http_request request = {
         .method = call->get ? "GET" : "POST",
         .url = call->url,
@@ -179,13 +181,26 @@ static void send_once(void *arg)
     send_request(call);
 }
 
-/* --- headersFrom
- * --------------------------------------------------------------------------------------------- */
+/* --- headersFrom and caSecretRef
+ * ---------------------------------------------------------------------------------------------
+ */
+
+/* The Secret to be read next; NULL when all have been. */
+static const char *next_secret(const struct hook_call *call)
+{
+    if (call->n_read < call->webhook.n_headers_from)
+        return call->webhook.headers_from[call->n_read];
+    return call->ca_pem ? NULL : call->webhook.ca_secret;
+}
+
+static bool is_for_headers(const struct hook_call *call)
+{
+    return call->n_read < call->webhook.n_headers_from;
+}
 
 static const char *secret_name(const struct hook_call *call)
 {
-    return arena_printf(call->arena, "%s.%s", call->webhook.headers_from[call->n_read],
-                        call->namespace_);
+    return arena_printf(call->arena, "%s.%s", next_secret(call), call->namespace_);
 }
 
 static void tell_unasked(void *arg)
@@ -199,8 +214,21 @@ static void tell_unasked(void *arg)
 /* The sentence takes the place of the body, which nobody gets. */
 static void give_up(struct hook_call *call, const char *why)
 {
-    call->body = arena_printf(call->arena, "headersFrom: %s", why);
+    call->body = arena_printf(call->arena, "%s: %s",
+                              is_for_headers(call) ? "headersFrom" : "caSecretRef", why);
     call->timer = timer_start(call->context->loop, 0, 0, tell_unasked, call);
+}
+
+static enum err take_secret(struct hook_call *call, struct json_object *secret,
+                            struct errinfo *info)
+{
+    if (!is_for_headers(call))
+        return secret_ca_read(call->arena, secret_name(call), secret, call->webhook.ca_key,
+                              &call->ca_pem, info);
+    enum err err = hook_headers_add(&call->headers, call->arena, secret_name(call), secret, info);
+    if (err == ERR_OK)
+        call->n_read++;
+    return err;
 }
 
 /* False: it cannot be used, and the call has been given up. */
@@ -209,11 +237,8 @@ static bool add_secret(struct hook_call *call, struct json_object *secret)
     struct errinfo info;
     if (!secret)
         give_up(call, arena_printf(call->arena, "Secret %s does not exist", secret_name(call)));
-    else if (hook_headers_add(&call->headers, call->arena, secret_name(call), secret, &info) !=
-             ERR_OK)
+    else if (take_secret(call, secret, &info) != ERR_OK)
         give_up(call, info.text);
-    else
-        call->n_read++;
     return !call->timer;
 }
 
@@ -223,8 +248,8 @@ static void on_secret(void *arg, enum err err, struct json_object *tree,
 static void read_secrets(struct hook_call *call)
 {
     struct secrets *secrets = call->context->secrets;
-    while (call->n_read < call->webhook.n_headers_from) {
-        const char *name = call->webhook.headers_from[call->n_read];
+    const char *name;
+    while ((name = next_secret(call))) {
         struct json_object *tree;
         if (!secrets_look(secrets, call->namespace_, name, &tree)) {
             call->read = secrets_read(secrets, call->namespace_, name, on_secret, call);
@@ -256,6 +281,8 @@ struct canary_webhook hook_call_copy(struct arena *arena, const struct canary_we
     copy.headers_from = arena_array(arena, (size_t)webhook->n_headers_from, sizeof(const char *));
     for (int i = 0; i < webhook->n_headers_from; i++)
         copy.headers_from[i] = arena_strdup(arena, webhook->headers_from[i]);
+    copy.ca_secret = arena_strdup(arena, webhook->ca_secret);
+    copy.ca_key = arena_strdup(arena, webhook->ca_key);
     return copy;
 }
 

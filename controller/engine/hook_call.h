@@ -6,9 +6,10 @@
  * verification failure or a bad URL is final), 429, and 5xx but 501; waits 1 s, 2 s, 4 s ... at
  * most 30 s, or Retry-After with 429 and 503.
  *
- * With headersFrom, the Secrets are read first; one that is missing or wrong is an answer that did
- * not pass (hook_answer.unasked). What comes from a Secret goes to the host of the URL only: a
- * redirect to another one is not followed, and is told. It is struck out of what is told.
+ * With headersFrom and caSecretRef, the Secrets are read first; one that is missing or wrong is an
+ * answer that did not pass (hook_answer.unasked). What comes from a Secret goes to the host of the
+ * URL only: a redirect to another one is not followed, and is told. It is struck out of what is
+ * told.
  */
 #ifndef ENGINE_HOOK_CALL_H
 #define ENGINE_HOOK_CALL_H

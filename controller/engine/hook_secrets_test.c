@@ -1,5 +1,5 @@
-/* Webhooks with headersFrom, against real servers: the service, another host, and the API with the
- * Secrets. */
+/* Webhooks with headersFrom and caSecretRef, against real servers: the service, plain and with TLS,
+ * another host, and the API with the Secrets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 #include "engine/secrets.h"
 #include "engine/watchset.h"
 #include "net/server.h"
+#include "net/test_certs.h"
 
 enum { WATCHDOG_MS = 8000, POLL_MS = 5 };
 
@@ -24,7 +25,7 @@ struct fixture {
     struct http_client *http;
     struct kube_client *kube;
     struct kube_config config;
-    struct http_server *server, *other;
+    struct http_server *server, *other, *safe; /* safe: with TLS */
     struct engine_context context;
     struct timer *watchdog, *poll;
     bool timed_out;
@@ -33,6 +34,7 @@ struct fixture {
     int secret_status; /* what reading it answers */
     int reads;
     bool hold_reads;
+    const char *ca; /* the Secret holds this under ca.crt instead of headers */
     struct http_conn_request *watch, *held;
     /* the service */
     int status, first_status, asked, others_asked;
@@ -44,6 +46,9 @@ struct fixture {
     void (*then)(struct fixture *f); /* NULL: the loop ends */
     struct canary_webhook webhook;
 };
+
+static char dir[] = "/tmp/hook_secrets_test.XXXXXX";
+static struct cert ca, other_ca, safe_cert;
 
 static const char *copy(struct fixture *f, const char *text)
 {
@@ -57,8 +62,10 @@ static const char *secret_text(struct fixture *f, bool whole)
 {
     const char *token = arena_printf(f->arena, "Bearer token-%d", f->version);
     const char *data =
-        arena_printf(f->arena, ",\"data\":{\"Authorization\":\"%s\",\"X-Team\":\"cmVk\"}",
-                     base64_encode(f->arena, token, strlen(token)));
+        f->ca ? arena_printf(f->arena, ",\"data\":{\"ca.crt\":\"%s\"}",
+                             base64_encode(f->arena, f->ca, strlen(f->ca)))
+              : arena_printf(f->arena, ",\"data\":{\"Authorization\":\"%s\",\"X-Team\":\"cmVk\"}",
+                             base64_encode(f->arena, token, strlen(token)));
     return arena_printf(f->arena,
                         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"key\","
                         "\"namespace\":\"test\",\"uid\":\"u\",\"resourceVersion\":\"%d\"}%s}",
@@ -203,6 +210,10 @@ static int set_up(void **state)
     assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
     options.routes = other_routes;
     assert_int_equal(http_server_new(f->loop, &options, &f->other, &info), ERR_OK);
+    options.routes = routes;
+    options.tls_cert_file = safe_cert.cert_file;
+    options.tls_key_file = safe_cert.key_file;
+    assert_int_equal(http_server_new(f->loop, &options, &f->safe, &info), ERR_OK);
     f->config = (struct kube_config){
         .server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server)),
         .namespace_ = "default"};
@@ -223,6 +234,7 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     http_server_free(f->server);
     http_server_free(f->other);
+    http_server_free(f->safe);
     loop_free(f->loop);
     arena_free(f->arena);
     return 0;
@@ -388,13 +400,20 @@ static void call_when_seen(struct fixture *f)
     f->poll = timer_start(f->loop, POLL_MS, 0, poll_seen, f);
 }
 
+/* Once the watch is open: the Secret has another version. */
+static void tell_change(struct fixture *f)
+{
+    f->version++;
+    const char *event =
+        arena_printf(f->arena, "{\"type\":\"MODIFIED\",\"object\":%s}\n", secret_text(f, false));
+    http_stream_send(f->watch, event, strlen(event));
+}
+
 static void last_call(struct fixture *f)
 {
     /* the version has changed: read once more */
     assert_int_equal(f->reads, 1);
-    const char *event = arena_printf(f->arena, "{\"type\":\"MODIFIED\",\"object\":%s}\n",
-                                     (f->version++, secret_text(f, false)));
-    http_stream_send(f->watch, event, strlen(event));
+    tell_change(f);
     f->then = NULL;
     call_when_seen(f);
 }
@@ -427,6 +446,115 @@ static void it_is_read_once_per_version(void **state)
     assert_int_equal(f->asked, 3);
     assert_int_equal(f->reads, 2);
     assert_string_equal(f->authorization, "Bearer token-8");
+}
+
+/* --- caSecretRef
+ * ---------------------------------------------------------------------------------------------
+ */
+
+/* A webhook at the service with TLS, which believes what the Secret holds. */
+static void call_safe(struct fixture *f, const char *secret, const char *key)
+{
+    f->webhook = (struct canary_webhook){
+        .name = "check",
+        .url = arena_printf(f->arena, "https://127.0.0.1:%d/hook", http_server_port(f->safe)),
+        .timeout_ms = 2000,
+        .ca_secret = secret,
+        .ca_key = key};
+    start(f);
+    assert_false(f->answered);
+    assert_int_equal(loop_run(f->loop), 0);
+    assert_false(f->timed_out);
+    assert_true(f->answered);
+}
+
+static void an_authority_of_a_secret_is_believed(void **state)
+{
+    struct fixture *f = *state;
+    f->ca = ca.cert_pem;
+    call_safe(f, "key", NULL);
+    assert_string_equal(f->text, "fine");
+    assert_true(f->passed && !f->unasked);
+}
+
+static void nobody_else_is_believed(void **state)
+{
+    struct fixture *f = *state;
+    /* The client's own authorities, which would do, are not asked. */
+    http_client_free(f->http);
+    f->http = http_client_new(f->loop, &(struct http_client_options){.ca_file = ca.cert_file});
+    kube_client_free(f->kube);
+    f->kube = kube_client_new(f->loop, f->http, &f->config, &(struct kube_client_options){0});
+    watchset_free(f->context.watches);
+    f->context.http = f->http;
+    f->context.kube = f->kube;
+    f->context.watches = watchset_new(f->loop, f->kube, NULL, on_watch, f);
+    f->ca = other_ca.cert_pem;
+    call_safe(f, "key", NULL);
+    assert_false(f->passed);
+    assert_non_null(strstr(f->text, "certificate"));
+    assert_int_equal(f->asked, 0);
+}
+
+static void a_ca_that_cannot_be_used_is_told(void **state)
+{
+    static const struct {
+        const char *ca, *secret, *key, *text;
+    } cases[] = {
+        {"x", "gone", NULL, "caSecretRef: Secret gone.test does not exist"},
+        {"x", "key", "root", "caSecretRef: Secret key.test has no key root"},
+        {"x", "key", NULL,
+         "caSecretRef: Secret key.test: the value of key ca.crt holds no certificates in PEM"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (i > 0) {
+            tear_down(state);
+            set_up(state);
+        }
+        struct fixture *f = *state;
+        f->ca = cases[i].ca;
+        call_safe(f, cases[i].secret, cases[i].key);
+        assert_true(!f->passed && f->unasked);
+        assert_string_equal(f->text, cases[i].text);
+        assert_int_equal(f->asked, 0);
+    }
+}
+
+/* The Secret changes, and each call believes what it holds then, on a connection of its own. */
+static void rotated_to_the_right_one(struct fixture *f)
+{
+    assert_true(f->passed);
+    assert_int_equal(f->asked, 1);
+    f->ca = other_ca.cert_pem;
+    f->then = NULL;
+    tell_change(f);
+    call_when_seen(f);
+}
+
+static void rotated_from_the_wrong_one(struct fixture *f)
+{
+    assert_false(f->passed);
+    f->ca = ca.cert_pem;
+    f->then = rotated_to_the_right_one;
+    tell_change(f);
+    call_when_seen(f);
+}
+
+static void again_with_the_wrong_one(struct fixture *f)
+{
+    f->then = rotated_from_the_wrong_one;
+    call_when_seen(f);
+}
+
+static void a_ca_that_is_rotated_is_followed(void **state)
+{
+    struct fixture *f = *state;
+    f->ca = other_ca.cert_pem;
+    f->then = again_with_the_wrong_one;
+    call_safe(f, "key", NULL);
+    assert_false(f->passed);
+    assert_non_null(strstr(f->text, "certificate"));
+    assert_int_equal(f->asked, 1);
 }
 
 /* --- the end of a call
@@ -481,6 +609,26 @@ static void events_have_them_too(void **state)
     assert_non_null(strstr(f->body, "step 1"));
 }
 
+static int group_set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir))
+        return -1;
+    cert_make(&ca, NULL, dir, "ca");
+    cert_make(&other_ca, NULL, dir, "other_ca");
+    cert_make(&safe_cert, &ca, dir, "safe");
+    return 0;
+}
+
+static int group_tear_down(void **state)
+{
+    (void)state;
+    cert_free(&ca);
+    cert_free(&other_ca);
+    cert_free(&safe_cert);
+    return rmdir(dir);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -497,8 +645,12 @@ int main(void)
         CASE(redirects_without_end_are_not_followed),
         CASE(without_headers_other_hosts_are_fine),
         CASE(it_is_read_once_per_version),
+        CASE(an_authority_of_a_secret_is_believed),
+        CASE(nobody_else_is_believed),
+        CASE(a_ca_that_cannot_be_used_is_told),
+        CASE(a_ca_that_is_rotated_is_followed),
         CASE(a_call_that_waits_for_its_secret_can_be_cancelled),
         CASE(events_have_them_too),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, group_set_up, group_tear_down);
 }

@@ -1,7 +1,7 @@
 /*
- * The Secrets that webhooks take headers from: read when one is first needed, and again only when
- * the watch, which carries metadata only, says that its version is another. The last SECRETS_MAX
- * are kept.
+ * The Secrets that webhooks take headers and certificates from: read when one is first needed, and
+ * again only when the watch, which carries metadata only, says that its version is another. The
+ * last SECRETS_MAX are kept.
  */
 #ifndef ENGINE_SECRETS_H
 #define ENGINE_SECRETS_H

@@ -119,6 +119,7 @@ struct metric_question {
     int64_t interval_ms;        /* CANARY_UNSET if none */
     struct json_object *spec;   /* MetricTemplate's spec.provider, NULL for other metrics */
     struct json_object *secret; /* the Secret object, NULL if none */
+    const char *ca_pem;         /* the only certificates to believe, of caSecretRef; NULL: none */
 };
 enum metric_outcome { METRIC_VALUE, METRIC_NO_VALUES, METRIC_ERROR };
 struct metric_answer {
@@ -134,7 +135,7 @@ bool need_metric(struct tick *tick, const struct metric_question *question,
 struct hook_answer {
     bool passed;      /* 2xx up to 202, or 204 (proto/COMPATIBILITY.md) */
     const char *text; /* the response body (cut), or why there was none */
-    bool unasked;     /* nothing was sent: a Secret of headersFrom is missing or wrong, see text */
+    bool unasked;     /* nothing was sent: a Secret of it is missing or wrong, see text */
 };
 /* checksum: of the revision that it is asked about. */
 bool need_hook(struct tick *tick, int webhook_index, enum phase phase, const char *checksum,

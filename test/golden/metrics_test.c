@@ -22,6 +22,16 @@ static struct world *analysing(const char *metric)
     world_put(w, "metrictemplates/broken",
               "{'metadata':{'name':'broken'},'spec':{'query':'{{ nothing }}','provider':{"
               "'type':'prometheus','address':'http://p'}}}");
+    world_put(w, "metrictemplates/private",
+              "{'metadata':{'name':'private'},'spec':{'query':'x','provider':{'type':'prometheus',"
+              "'address':'https://p','caSecretRef':{'name':'ca'}}}}");
+    world_put(w, "metrictemplates/wrong",
+              "{'metadata':{'name':'wrong'},'spec':{'query':'x','provider':{'type':'prometheus',"
+              "'address':'https://p','caSecretRef':{'name':'no-pem','key':'root'}}}}");
+    world_put(w, "metrictemplates/nameless",
+              "{'metadata':{'name':'nameless'},'spec':{'query':'x','provider':{'type':'prometheus',"
+              "'address':'https://p','caSecretRef':{}}}}");
+    world_put(w, "secrets/no-pem", "{'metadata':{'name':'no-pem'},'data':{'root':'bm9uZQ=='}}");
     world_initialise(w);
     world_patch_canary(w, arena_printf(w->arena, "{'spec':{'analysis':{'metrics':[%s]}}}", metric));
     world_push(w, "podinfo:2");
@@ -103,6 +113,14 @@ static void test_halts(void **state)
          "Warning Progressing: Metric template gone.test error: not found"},
         {"{'name':'errors','templateRef':{'name':'sealed'},'thresholdRange':{'max':1}}", "{}",
          "Warning Progressing: Metric template sealed.test secret key error: not found"},
+        {"{'name':'errors','templateRef':{'name':'private'},'thresholdRange':{'max':1}}", "{}",
+         "Warning Progressing: Metric template private.test secret ca error: not found"},
+        {"{'name':'errors','templateRef':{'name':'wrong'},'thresholdRange':{'max':1}}", "{}",
+         "Warning Progressing: Metric template wrong.test error: caSecretRef: Secret no-pem.test: "
+         "the value of key root holds no certificates in PEM"},
+        {"{'name':'errors','templateRef':{'name':'nameless'},'thresholdRange':{'max':1}}", "{}",
+         "Warning Progressing: Metric template nameless.test error: "
+         "spec.provider.caSecretRef.name: expected a name"},
         {"{'name':'errors','templateRef':{'name':'broken'},'thresholdRange':{'max':1}}", "{}",
          "Warning Progressing: Metric template broken.test query render error: template:1:4: "
          "function \"nothing\" is not known; expected name, namespace, target, service, ingress, "

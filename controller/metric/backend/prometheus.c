@@ -84,10 +84,28 @@ static const char *one_line(struct arena *arena, const char *query)
     return out;
 }
 
+/* A CA that would never be looked at is a mistake of somebody who feels safe. */
+static enum err fill_tls(struct arena *arena, const struct metric_question *question,
+                         const struct http_tls **out, struct errinfo *ei)
+{
+    bool insecure = json_bool_at(question->spec, false, "insecureSkipVerify", NULL);
+    bool https = strncmp(question->address, "https://", 8) == 0;
+
+    if (!insecure && !question->ca_pem)
+        return ERR_OK;
+    if (question->ca_pem && (insecure || !https))
+        return err_set(ei, ERR_INVALID, "prometheus: caSecretRef needs %s",
+                       insecure ? "a provider without insecureSkipVerify, which believes everybody"
+                                : "an address that begins with https://");
+    struct http_tls *tls = ARENA_NEW(arena, struct http_tls);
+    *tls = (struct http_tls){.insecure = insecure, .ca_pem = question->ca_pem};
+    *out = tls;
+    return ERR_OK;
+}
+
 static enum err query_request(struct arena *arena, const struct metric_question *question,
                               const char *query, struct http_request *out, struct errinfo *ei)
 {
-    static const struct http_tls insecure = {.insecure = true};
     const char *address = question->address;
 
     if (!address || (strncmp(address, "http://", 7) != 0 && strncmp(address, "https://", 8) != 0))
@@ -103,8 +121,9 @@ static enum err query_request(struct arena *arena, const struct metric_question 
         .timeout_ms = TIMEOUT_MS,
         .max_body = MAX_ANSWER,
     };
-    if (json_bool_at(question->spec, false, "insecureSkipVerify", NULL))
-        out->tls = &insecure;
+    enum err err = fill_tls(arena, question, &out->tls, ei);
+    if (err != ERR_OK)
+        return err;
     return fill_headers(arena, question, &out->headers, ei);
 }
 

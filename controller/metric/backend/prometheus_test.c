@@ -79,6 +79,54 @@ static void test_credentials_and_headers(void **state)
     arena_free(arena);
 }
 
+static void test_whom_to_believe(void **state)
+{
+    static const struct {
+        const char *address, *spec, *ca_pem;
+        const char *mistake; /* NULL: asked */
+        bool insecure;
+    } cases[] = {
+        {.address = "https://p", .spec = "{}"},
+        {.address = "https://p", .spec = "{'insecureSkipVerify':true}", .insecure = true},
+        {.address = "https://p", .spec = "{}", .ca_pem = "PEM"},
+        {.address = "http://p",
+         .spec = "{}",
+         .ca_pem = "PEM",
+         .mistake = "prometheus: caSecretRef needs an address that begins with https://"},
+        {.address = "https://p",
+         .spec = "{'insecureSkipVerify':true}",
+         .ca_pem = "PEM",
+         .mistake = "prometheus: caSecretRef needs a provider without insecureSkipVerify, which "
+                    "believes everybody"},
+    };
+    struct arena *arena = arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct metric_question question = {.address = cases[i].address,
+                                           .query = "up",
+                                           .spec = fixture_json(arena, cases[i].spec),
+                                           .ca_pem = cases[i].ca_pem};
+        struct http_request request;
+        struct errinfo ei;
+        enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
+        if (cases[i].mistake) {
+            assert_int_equal(err, ERR_INVALID);
+            assert_string_equal(ei.text, cases[i].mistake);
+            continue;
+        }
+        assert_int_equal(err, ERR_OK);
+        if (!cases[i].insecure && !cases[i].ca_pem) {
+            assert_null(request.tls);
+            continue;
+        }
+        assert_int_equal(request.tls->insecure, cases[i].insecure);
+        assert_ptr_equal(request.tls->ca_pem, cases[i].ca_pem);
+        assert_null(request.tls->ca_file);
+    }
+    arena_free(arena);
+}
+
 static void test_answer(void **state)
 {
     static const struct {
@@ -197,9 +245,9 @@ static void test_probe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request), cmocka_unit_test(test_credentials_and_headers),
-        cmocka_unit_test(test_answer),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_request),         cmocka_unit_test(test_credentials_and_headers),
+        cmocka_unit_test(test_whom_to_believe), cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_memory),          cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

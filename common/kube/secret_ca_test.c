@@ -1,0 +1,111 @@
+#include "kube/secret_ca.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/base64.h"
+#include "net/test_certs.h"
+
+static char dir[] = "/tmp/secret_ca_test.XXXXXX";
+static struct cert one, other;
+
+static struct json_object *secret_of(struct arena *arena, const char *key, const char *value)
+{
+    struct json_object *secret = json_own(arena, json_object_new_object());
+    struct json_object *data = json_own(arena, json_object_new_object());
+    json_set_str(data, key, value);
+    json_set(secret, "data", data);
+    return secret;
+}
+
+static const char *base64(struct arena *arena, const char *text)
+{
+    return base64_encode(arena, text, strlen(text));
+}
+
+static void test_what_is_read(void **state)
+{
+    struct arena *arena = arena_new();
+    /* A block that asks for a password must be refused, not answered at the terminal. */
+    const char *encrypted = "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\n"
+                            "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n"
+                            "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw\n-----END CERTIFICATE-----\n";
+    const char *cut = arena_strndup(arena, one.cert_pem, strlen(one.cert_pem) / 2);
+    const struct {
+        const char *key, *value; /* of the Secret */
+        const char *asked;
+        const char *mistake; /* NULL: its text comes */
+        const char *text;
+    } cases[] = {
+        {"ca.crt", base64(arena, one.cert_pem), NULL, NULL, one.cert_pem},
+        {"ca.crt", base64(arena, arena_printf(arena, "%s%s", one.cert_pem, other.cert_pem)),
+         "ca.crt", NULL, arena_printf(arena, "%s%s", one.cert_pem, other.cert_pem)},
+        {"root.pem", base64(arena, one.cert_pem), "root.pem", NULL, one.cert_pem},
+        {"root.pem", base64(arena, one.cert_pem), NULL, "Secret ca.test has no key ca.crt", NULL},
+        {"ca.crt", base64(arena, one.cert_pem), "tls.crt", "Secret ca.test has no key tls.crt",
+         NULL},
+        {"ca.crt", "%%%", NULL, "Secret ca.test: the value of key ca.crt is not base64", NULL},
+        {"ca.crt", "", NULL, "Secret ca.test: the value of key ca.crt holds no certificates in PEM",
+         NULL},
+        {"ca.crt", base64(arena, "none here"), NULL,
+         "Secret ca.test: the value of key ca.crt holds no certificates in PEM", NULL},
+        {"ca.crt", base64(arena, one.key_pem), NULL,
+         "Secret ca.test: the value of key ca.crt holds no certificates in PEM", NULL},
+        {"ca.crt", base64(arena, cut), NULL,
+         "Secret ca.test: the value of key ca.crt holds no certificates in PEM", NULL},
+        {"ca.crt", base64(arena, arena_printf(arena, "%s%s", one.cert_pem, encrypted)), NULL,
+         "Secret ca.test: the value of key ca.crt holds no certificates in PEM", NULL},
+        {"ca.crt", base64_encode(arena, "a\0b", 3), NULL,
+         "Secret ca.test: the value of key ca.crt holds no certificates in PEM", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *pem;
+        struct errinfo ei = {0};
+        enum err err =
+            secret_ca_read(arena, "ca.test", secret_of(arena, cases[i].key, cases[i].value),
+                           cases[i].asked, &pem, &ei);
+        if (!cases[i].mistake) {
+            assert_int_equal(err, ERR_OK);
+            assert_string_equal(pem, cases[i].text);
+        } else {
+            assert_int_equal(err, ERR_INVALID);
+            assert_string_equal(ei.text, cases[i].mistake);
+            assert_null(pem);
+        }
+    }
+    arena_free(arena);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir))
+        return -1;
+    cert_make(&one, NULL, dir, "one");
+    cert_make(&other, NULL, dir, "other");
+    return 0;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    cert_free(&one);
+    cert_free(&other);
+    return rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_read),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
