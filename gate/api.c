@@ -57,6 +57,14 @@ static bool is_hook(struct http_conn_request *req)
            (strcmp(path, "/gate/check") == 0 || strcmp(path, "/rollback/check") == 0);
 }
 
+/* A link brings its right along; the rest is bounded by what its body may hold. */
+bool api_knows(void *arg, struct http_conn_request *req)
+{
+    const struct gate_api *api = arg;
+    return strncmp(http_req_path(req), "/links/", strlen("/links/")) == 0 ||
+           identity_knows(api->identities, req, is_hook(req));
+}
+
 bool api_admits(void *arg, struct http_conn_request *req)
 {
     const struct gate_api *api = arg;

@@ -32,6 +32,8 @@ struct gate_api {
 extern const struct http_route gate_routes[];
 /* For http_server_options: 421 when the Host header names another host than this gate. */
 bool api_admits(void *arg, struct http_conn_request *req);
+/* For http_server_options: whether it brings credentials that are known, or needs none. */
+bool api_knows(void *arg, struct http_conn_request *req);
 
 /* {"error": ...} with the status of an errinfo: info->status, or 400 for ERR_INVALID, 503 else. */
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info);

@@ -289,6 +289,19 @@ bool identity_admit_check(struct identities *identities, struct http_conn_reques
     return refuse_standing(identities, req, standing);
 }
 
+bool identity_knows(struct identities *identities, struct http_conn_request *req, bool checks)
+{
+    struct identity who;
+    enum standing standing = identify(identities, req, &who);
+
+    if (standing == STANDING_KNOWN)
+        return true;
+    if (standing == STANDING_NONE && checks && identities->anonymous_check)
+        return true;
+    expo_add(&denied, 1, "before_body");
+    return false;
+}
+
 bool identity_admit_to(struct http_conn_request *req, const struct identity *identity,
                        const char *namespace_)
 {

@@ -61,6 +61,9 @@ bool identity_admit(struct identities *identities, struct http_conn_request *req
  * bodies: whatever page sent them, and with anonymous_check without credentials as well. */
 bool identity_admit_check(struct identities *identities, struct http_conn_request *req,
                           struct identity *out) MUST_USE;
+/* Before a body is read: whether he may ask anything at all. checks: what identity_admit_check()
+ * admits. Counts whom it refuses; who is known has still to be admitted. */
+bool identity_knows(struct identities *identities, struct http_conn_request *req, bool checks);
 /* The second half, where the namespace is known only then: true when his role reaches it; false:
  * the request was answered. namespace_ "": all of them. */
 bool identity_admit_to(struct http_conn_request *req, const struct identity *identity,

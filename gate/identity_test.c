@@ -442,6 +442,51 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
+static bool knows(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    return identity_knows(identities, req, strcmp(http_req_path(req), "/gate/check") == 0);
+}
+
+/* Whose body is read: that of whoever may ask anything there. */
+static void a_body_is_read_of_who_is_known(void **state)
+{
+    static const struct {
+        const char *path, *token;
+        bool anonymous_check, known;
+    } cases[] = {
+        {"/gate/check", C, false, true},     {"/v1/open", C, false, true},
+        {"/gate/check", WRONG, true, false}, {"/v1/open", WRONG, false, false},
+        {"/gate/check", NULL, false, false}, {"/gate/check", NULL, true, true},
+        {"/v1/open", NULL, true, false},
+    };
+    static const struct http_route routes_plain[] = {{NULL, "/*", check}, {NULL, NULL, NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct identities_options options = {.token_file = token_file,
+                                                   .anonymous_check = cases[i].anonymous_check};
+        struct fixture f;
+        struct errinfo info;
+        char request[512], text[4096] = "";
+        fixture_start(&f, routes_plain,
+                      (struct http_server_options){.max_body = 9, .knows = knows});
+        write_tokens(tokens);
+        assert_int_equal(identities_new(f.loop, &options, &identities, &info), ERR_OK);
+        snprintf(request, sizeof(request),
+                 "POST %s HTTP/1.1\r\nHost: x\r\n%s%s%sContent-Length: 10\r\n\r\n", cases[i].path,
+                 cases[i].token ? "Authorization: " : "", cases[i].token ? cases[i].token : "",
+                 cases[i].token ? "\r\n" : "");
+        int fd = raw_connect(&f);
+        raw_send(fd, request);
+        raw_read(&f, fd, text, sizeof(text), "\r\n\r\n");
+        if (!strstr(text, cases[i].known ? " 413 " : " 401 "))
+            fail_msg("case %zu: %s", i, text);
+        close(fd);
+        end(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +498,7 @@ int main(void)
         cmocka_unit_test(foreign_pages_change_nothing),
         cmocka_unit_test(default_ports_are_the_same_host),
         cmocka_unit_test(bodies_below_v1_are_json),
+        cmocka_unit_test(a_body_is_read_of_who_is_known),
         cmocka_unit_test(wrong_rows_are_told),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -229,6 +229,7 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
                                           .port = (int)opt.port,
                                           .routes = gate_routes,
                                           .admits = api_admits,
+                                          .knows = api_knows,
                                           .arg = api,
                                           .ready = is_ready,
                                           .max_body = 64 * 1024,

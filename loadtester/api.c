@@ -20,6 +20,13 @@ static bool is_of_a_page(struct http_conn_request *req)
     return http_req_header(req, "origin") || (site && strcasecmp(site, "none") != 0);
 }
 
+bool tester_knows(void *arg, struct http_conn_request *req)
+{
+    const struct tester_api *api = arg;
+
+    return !api->tokens || tokens_find(api->tokens, http_req_header(req, "authorization"));
+}
+
 bool tester_admits(struct tester_api *api, struct http_conn_request *req)
 {
     if (is_of_a_page(req)) {
@@ -28,7 +35,7 @@ bool tester_admits(struct tester_api *api, struct http_conn_request *req)
                          "nothing is done for it");
         return false;
     }
-    if (!api->tokens || tokens_find(api->tokens, http_req_header(req, "authorization")))
+    if (tester_knows(api, req))
         return true;
     http_reply_header(req, "WWW-Authenticate", "Bearer");
     http_reply_text(req, 401,

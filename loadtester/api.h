@@ -28,6 +28,8 @@ struct tester_api {
 
 extern const struct http_route tester_routes[];
 
+/* For http_server_options: whether a token that is known comes with it, or none is needed. */
+bool tester_knows(void *arg, struct http_conn_request *req);
 /* False: answered 403, since a page in a browser sent it, or 401, since it brings no token that is
  * known. Handlers call it first. */
 bool tester_admits(struct tester_api *api, struct http_conn_request *req);

@@ -446,6 +446,7 @@ static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
                                           .port = (int)opt.port,
                                           .routes = tester_routes,
                                           .arg = &tester->api,
+                                          .knows = tester_knows,
                                           .max_body = WEBHOOK_MAX_BYTES,
                                           .tls_cert_file = opt.tls_cert,
                                           .tls_key_file = opt.tls_key,

@@ -51,6 +51,13 @@ struct http_server_options {
     bool tls_client_optional; /* a client may show no certificate, but none of another CA */
     /* Asked before a route: false when it has answered itself. NULL: every request is admitted. */
     bool (*admits)(void *arg, struct http_conn_request *req);
+    /*
+     * Asked when the headers have come and a body is awaited, or is too long: false when the sender
+     * is nobody who may ask anything, and then it is answered 401 without reading the body. It may
+     * look at the headers, not answer. Not asked of a body that came along with its headers: admits
+     * or the route refuses that. NULL: everybody's body is read.
+     */
+    bool (*knows)(void *arg, struct http_conn_request *req);
     bool (*ready)(void *arg); /* /readyz: 200 or 503; NULL: ready while not draining */
     const char
         *name; /* metric prefix, e.g. "flagger_gate": {name}_http_requests_total{path,method,code},

@@ -1,7 +1,8 @@
 /*
  * What the files of the HTTP server share. server.c owns the listener, the connections and h2o;
- * server_places.c who gives way when connections or memory run short; server_request.c what was
- * asked; server_route.c who answers; server_reply.c and server_stream.c the answer.
+ * server_places.c who gives way when connections or memory run short; server_admission.c whose body
+ * is read; server_request.c what was asked; server_route.c who answers; server_reply.c and
+ * server_stream.c the answer.
  *
  * A request's memory belongs to h2o's request pool: when h2o ends the request, for whatever reason,
  * the pool calls server_request_dispose(). Until then the struct is there, so that a late reply
@@ -51,6 +52,9 @@ struct server_conn {
     bool headers_seen;     /* of the request that is being read */
     bool is_bare;          /* what is read does not pass by us yet */
     struct http_conn_request *request;
+    h2o_req_t *coming;  /* h2o's, once it was looked for */
+    bool body_judged;   /* whether its sender is known */
+    bool is_unknown;    /* and he is not: it is handed over without its body */
     size_t input_start; /* bytes that were buffered when watching began */
     int linger_fd;      /* a duplicate that outlives the close, or -1 */
     SSL_CTX *tls;       /* held: h2o keeps a bare pointer to it until the client speaks; or NULL */
@@ -158,7 +162,18 @@ void server_complete_lost_write(struct server_conn *conn);
 /* server.c: h2o is done with the request of this connection. */
 void server_request_over(struct server_conn *conn);
 
+/* server_admission.c */
+#define SERVER_UNKNOWN_TEXT                                                                        \
+    "{\"error\":\"this request brings no credentials that are known; its body is not read\"}"
+/* Whether the daemon knows who sends this; before its body was read. */
+bool server_knows(struct http_server *server, h2o_req_t *req);
+/* True: a body is awaited from somebody who is not known, and the request was refused. */
+bool server_refuses_body(struct server_conn *conn);
+void server_reply_unknown(struct http_conn_request *r);
+
 /* server_request.c */
+/* Fills method, path and query of what r->req says, in r->arena. */
+void server_request_read_head(struct http_conn_request *r);
 struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req);
 /* The client has gone or must go: tells the owner (unless it has replied) and ends the connection.
  */

@@ -67,6 +67,7 @@ void server_places_move(struct server_conn *conn, enum conn_state state)
         server->busy_count--;
     conn->state = state;
     conn->headers_seen = false;
+    conn->body_judged = false;
     if (state == CONN_READING)
         TAILQ_INSERT_TAIL(&server->readers, conn, turn);
     else if (state == CONN_SENDING)
@@ -204,6 +205,8 @@ static void look(struct server_conn *conn)
     if (!conn->sock || conn->state != CONN_READING)
         return;
     stand_before(conn);
+    if (server_refuses_body(conn))
+        return;
     if (!server_places_count(conn) || headers_are_endless(conn))
         give_way(conn, "memory");
 }

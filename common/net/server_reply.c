@@ -152,6 +152,8 @@ static const char *error_text(const struct http_server *server, h2o_req_t *req)
     h2o_mem_pool_t *pool = &req->pool;
     enum { ROOM = 128 };
 
+    if (req->res.status == 401)
+        return SERVER_UNKNOWN_TEXT;
     if (req->res.status == 413) {
         char *text = h2o_mem_alloc_pool(pool, ROOM);
         snprintf(text, ROOM, "{\"error\":\"the body is longer than %zu bytes\"}", server->max_body);
@@ -182,6 +184,10 @@ static void error_setup(h2o_filter_t *filter, h2o_req_t *req, h2o_ostream_t **sl
         return;
     }
     server_linger_after(req);
+    if (req->res.status == 413 && !server_knows(self->server, req)) {
+        req->res.status = 401;
+        req->res.reason = reason_of(401);
+    }
     const char *text = error_text(self->server, req);
     struct error_stream *stream =
         (struct error_stream *)h2o_add_ostream(req, sizeof(*stream), slot);
@@ -191,6 +197,9 @@ static void error_setup(h2o_filter_t *filter, h2o_req_t *req, h2o_ostream_t **sl
     req->res.headers = (h2o_headers_t){.entries = NULL};
     h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,
                    H2O_STRLIT("application/json"));
+    if (req->res.status == 401)
+        h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_WWW_AUTHENTICATE, NULL,
+                       H2O_STRLIT("Bearer"));
     h2o_setup_next_ostream(req, &stream->super.next);
 }
 

@@ -81,13 +81,22 @@ static const char *copy_body(struct arena *arena, h2o_iovec_t body)
     return copy;
 }
 
+void server_request_read_head(struct http_conn_request *r)
+{
+    const h2o_iovec_t *method = &r->req->input.method, *whole = &r->req->input.path;
+    const char *query = memchr(whole->base, '?', whole->len);
+    size_t path_len = query ? (size_t)(query - whole->base) : whole->len;
+
+    r->method = arena_strndup(r->arena, method->base, method->len);
+    r->path = arena_strndup(r->arena, whole->base, path_len);
+    r->query = query ? arena_strndup(r->arena, query + 1, whole->len - path_len - 1) : "";
+    r->body = "";
+}
+
 struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req)
 {
     struct http_conn_request *r = h2o_mem_alloc_shared(&req->pool, sizeof(*r), request_dispose);
     h2o_socket_t *sock = req->conn->callbacks->get_socket(req->conn);
-    const char *path = req->input.path.base;
-    const char *query = memchr(path, '?', req->input.path.len);
-    size_t path_len = query ? (size_t)(query - path) : req->input.path.len;
 
     *r = (struct http_conn_request){
         .req = req,
@@ -98,9 +107,7 @@ struct http_conn_request *server_request_new(struct http_server *server, h2o_req
         .state = REQUEST_PENDING,
         .ambiguous = server_request_is_ambiguous(req),
     };
-    r->method = arena_strndup(r->arena, req->input.method.base, req->input.method.len);
-    r->path = arena_strndup(r->arena, path, path_len);
-    r->query = query ? arena_strndup(r->arena, query + 1, req->input.path.len - path_len - 1) : "";
+    server_request_read_head(r);
     r->body = copy_body(r->arena, req->entity);
     r->body_len = req->entity.len;
     TAILQ_INSERT_TAIL(&server->requests, r, link);

@@ -117,6 +117,10 @@ void server_route(struct http_conn_request *r)
     const char *allowed = NULL;
 
     r->route = "unmatched";
+    if (r->conn->is_unknown) {
+        server_reply_unknown(r);
+        return;
+    }
     if (r->ambiguous) {
         r->req->http1_is_persistent = 0;
         server_linger_after(r->req); /* more of it may come */

@@ -53,6 +53,14 @@ try_lists() {
     gate_end
 }
 
+# Nobody learns what a body may hold, or has one read, before he has said who he is.
+try_strangers() {
+    gate_begin
+    try_bodiless /v1/links
+    try_bodiless /gate/check
+    gate_end
+}
+
 # waits NAME: the controller asks for a revision until its deadline, three seconds, rolls it back; how long that took, or
 # nothing after twelve
 waits() {
@@ -169,6 +177,7 @@ try_other_namespace() {
 }
 
 try_lists
+try_strangers
 try_other_revisions
 try_invented_names
 try_old_opening

@@ -1,15 +1,5 @@
 # Requests that are made to be misread, or to take much memory.
 
-# send_raw TEXT: the answer's status lines, within two seconds
-send_raw() {
-    local host=${DAEMON_URL#http://}
-    exec 8<>"/dev/tcp/${host%:*}/${host#*:}"
-    printf '%b' "$1" >"$work/raw"
-    cat "$work/raw" >&8 2>/dev/null || true
-    timeout 2 cat <&8 | grep -a '^HTTP/1' | tr -d '\r' | cut -d ' ' -f 2 | paste -sd ' ' || true
-    exec 8>&-
-}
-
 # try_raw NAME TEXT: answered 400 once, and what stands behind it is no request
 try_raw() {
     local good=/nothing got
