@@ -218,11 +218,10 @@ enum verdict accept_spec(struct release *r)
 enum verdict accept_deadline(struct release *r)
 {
     int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
-    const char *message;
 
     if (!r->refused || !release_is_analysing(r))
         return VERDICT_GO;
-    if (!status_since(r, REFUSED, REASON, &since, &message)) {
+    if (!status_since(r, REFUSED, REASON, &since)) {
         status_untell(r, REFUSED);
         status_tell(r, REFUSED, REASON, r->refused);
         since = r->tick->now_ms;

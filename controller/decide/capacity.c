@@ -35,10 +35,9 @@ static const char scaled[] = "Scaled"; /* its reason when True; else one of rele
 
 static bool waits_for(struct release *r, const char *reason)
 {
-    const char *message;
     int64_t since;
 
-    return status_since(r, condition, reason, &since, &message);
+    return status_since(r, condition, reason, &since);
 }
 
 bool capacity_waits(struct release *r, const char *reason)

@@ -41,10 +41,9 @@ bool drain_is_under_way(struct release *r)
 
 enum verdict drain_pause(struct release *r, const char *type, const char *reason, const char *text)
 {
-    const char *message;
     int64_t since;
 
-    if (!status_since(r, type, reason, &since, &message)) {
+    if (!status_since(r, type, reason, &since)) {
         status_untell(r, type);
         status_tell(r, type, reason, text);
         release_wake(r, tick_interval_ms(r->tick));
@@ -95,14 +94,13 @@ enum verdict drain_target(struct release *r)
  */
 static enum verdict begin_anew(struct release *r)
 {
-    const char *message;
     int64_t since;
 
     if (r->canary->status.canary_weight > 0) {
         status_untell(r, CONDITION_DRAINED);
         return VERDICT_GO;
     }
-    if (status_since(r, CONDITION_DRAINED, back, &since, &message))
+    if (status_since(r, CONDITION_DRAINED, back, &since))
         return VERDICT_GO;
     status_untell(r, CONDITION_DRAINED);
     status_tell(r, CONDITION_DRAINED, back, "The target has traffic again, which is taken away.");

@@ -124,9 +124,7 @@ static const char *condition_text(struct release *r, const struct gate *gate, co
 /* False: the gate has not waited before this tick, and *since is now. */
 static bool waits_since(struct release *r, const struct gate *gate, int64_t *since)
 {
-    const char *message;
-
-    if (status_since(r, condition, gate->reason, since, &message) && !waits_for_another(r, gate))
+    if (status_since(r, condition, gate->reason, since) && !waits_for_another(r, gate))
         return true;
     *since = r->tick->now_ms / 1000 * 1000; /* as the condition will say */
     return false;

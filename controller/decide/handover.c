@@ -187,7 +187,7 @@ static enum verdict lead_home(struct release *r)
 static enum verdict bring_home(struct release *r, bool *stuck)
 {
     int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
-    const char *why, *message;
+    const char *why;
     enum verdict verdict = lead_home(r);
 
     if (verdict == VERDICT_GO && r->router->weighted)
@@ -203,7 +203,7 @@ static enum verdict bring_home(struct release *r, bool *stuck)
         status_answer(r, CONDITION_REVERTED, RETURNED, "All traffic goes to the primary.");
         return verdict == VERDICT_GO ? wait(r, AGAIN_NOW) : verdict;
     }
-    if (!status_since(r, CONDITION_REVERTED, RETURNED, &since, &message))
+    if (!status_since(r, CONDITION_REVERTED, RETURNED, &since))
         return VERDICT_GO;
     verdict = release_settled(r);
     *stuck = verdict == VERDICT_STOP;

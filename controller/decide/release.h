@@ -142,12 +142,10 @@ bool status_has(struct release *r, const char *type); /* the Canary came with it
 /* ... for this reason. */
 bool status_is(const struct release *r, const char *type, const char *reason);
 /*
- * The Canary came with it for this reason: since when, and with which message. Not when the wall
- * clock was set forward since, or the time lies more than a minute ahead: a wait then begins anew,
- * and never ends early.
+ * The Canary came with it for this reason: since when. Not when the wall clock was set forward
+ * since, or the time lies more than a minute ahead: a wait then begins anew, and never ends early.
  */
-bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
-                  const char **message);
+bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since);
 /* The Canary came with it: since when (false: it does not say), and with which message ("": none).
  */
 bool status_time(struct release *r, const char *type, int64_t *since);

@@ -221,7 +221,6 @@ static enum verdict settle(struct release *r)
 {
     enum verdict verdict = why_no_routes(r) ? VERDICT_GO : release_settled(r);
     int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
-    const char *message;
 
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
@@ -230,7 +229,7 @@ static enum verdict settle(struct release *r)
             status_tell(r, CONDITION_REVERTED, "Reverting", "The traffic goes to the target.");
         return wait(r);
     }
-    if (status_since(r, CONDITION_REVERTED, SERVES, &since, &message))
+    if (status_since(r, CONDITION_REVERTED, SERVES, &since))
         left -= r->tick->now_ms - since;
     else
         status_answer(r, CONDITION_REVERTED, SERVES,

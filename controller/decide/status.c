@@ -184,8 +184,7 @@ bool status_is(const struct release *r, const char *type, const char *reason)
 /* A wait that began so much later than now was written with a clock that was wrong. */
 enum { CLOCK_SLACK_MS = 60 * 1000 };
 
-bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since,
-                  const char **message)
+bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since)
 {
     size_t index;
     struct json_object *found =
@@ -195,8 +194,6 @@ bool status_since(const struct release *r, const char *type, const char *reason,
     if (!has_text(found, "reason", reason) || !time || clock_parse(time, since, NULL) != ERR_OK ||
         *since > r->tick->now_ms + CLOCK_SLACK_MS || *since < r->tick->stepped_at_ms)
         return false;
-    *message = json_str_at(found, "message", NULL);
-    *message = *message ? *message : "";
     return true;
 }
 

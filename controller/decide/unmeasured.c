@@ -16,8 +16,7 @@ static enum verdict hold(struct release *r, const char *sentence)
 {
     int64_t bound = (int64_t)r->canary->progress_deadline_s * 1000, since;
     char text[CLOCK_TEXT], lasted[DURATION_TEXT];
-    const char *message;
-    bool waited = status_since(r, CONDITION_MEASURED, held, &since, &message);
+    bool waited = status_since(r, CONDITION_MEASURED, held, &since);
 
     if (waited && r->tick->now_ms - since >= bound) {
         r->held = true;
