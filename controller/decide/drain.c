@@ -1,37 +1,36 @@
 /*
- * Between moving traffic and taking away where it went there is a pause. A route or a selector that
- * was written is not what proxies and nodes do in the same moment: they hear of it in their own
- * time, and until then they send requests to pods that would be gone. So when a target has lost its
- * traffic, the status says so at once, with the phase that is reached, and the target goes to zero
- * an analysis interval later, and not before the mesh has taken over the routes. (Flagger scales
- * down with the same stroke.) So it is with a port that the routes have left.
- *
- * The condition Drained=False is the memory of it, so that it outlives a restart. A new revision
- * that comes meanwhile begins at once, on the pods that are there.
+ * A target that has lost its traffic keeps its pods for a pause (pause.c): the status says so at
+ * once, with the phase that is reached, and the target goes to zero when the pause is over.
+ * (Flagger scales down with the same stroke.) The condition Drained=False is the memory of it. A
+ * new revision that comes meanwhile begins at once, on the pods that are there.
  */
 #include "decide/release.h"
 
-static const char left[] = "TrafficLeft"; /* its reason */
-static const char back[] = "TrafficBack"; /* another: somebody gave it traffic meanwhile */
+static const char back[] = "TrafficBack"; /* its reason when somebody gave it traffic meanwhile */
 
 static bool has_pods(const struct release *r)
 {
     return !r->info.at_zero && !r->info.stopped;
 }
 
-static const char *text(struct release *r)
+static struct pause pause_of(struct release *r)
 {
-    return arena_printf(r->tick->arena,
-                        "The traffic of %s has been taken away; it keeps its pods until that is "
-                        "known everywhere",
-                        release_target(r));
+    return (struct pause){
+        .type = CONDITION_DRAINED,
+        .reason = "TrafficLeft",
+        .text = arena_printf(r->tick->arena,
+                             "The traffic of %s has been taken away; it keeps its pods until that "
+                             "is known everywhere",
+                             release_target(r)),
+    };
 }
 
-void drain_begin(struct release *r)
+enum verdict drain_begin(struct release *r)
 {
+    struct pause pause = pause_of(r);
+
     status_untell(r, CONDITION_DRAINED);
-    if (has_pods(r))
-        status_tell(r, CONDITION_DRAINED, left, text(r));
+    return has_pods(r) ? pause_begin(r, &pause) : VERDICT_GO;
 }
 
 bool drain_is_under_way(struct release *r)
@@ -39,37 +38,18 @@ bool drain_is_under_way(struct release *r)
     return status_has(r, CONDITION_DRAINED) && has_pods(r);
 }
 
-enum verdict drain_pause(struct release *r, const char *type, const char *reason, const char *text)
-{
-    int64_t since;
-
-    if (!status_since(r, type, reason, &since)) {
-        status_untell(r, type);
-        status_tell(r, type, reason, text);
-        release_wake(r, tick_interval_ms(r->tick));
-        return VERDICT_STOP;
-    }
-    int64_t rest = since + tick_interval_ms(r->tick) - r->tick->now_ms;
-    if (rest > 0) {
-        release_wake(r, rest);
-        return VERDICT_STOP;
-    }
-    enum verdict verdict = release_settled(r);
-    if (verdict == VERDICT_STOP)
-        release_wake(r, tick_interval_ms(r->tick));
-    return verdict;
-}
-
 /* GO: the pause is over. STOP: it is not. */
 static enum verdict pass(struct release *r)
 {
+    struct pause pause = pause_of(r);
+
     if (!has_pods(r))
         return VERDICT_GO;
     if (!r->left)
-        return drain_pause(r, CONDITION_DRAINED, left, text(r));
-    drain_begin(r);
+        return pause_pass(r, &pause);
+    enum verdict verdict = drain_begin(r);
     release_wake(r, tick_interval_ms(r->tick));
-    return VERDICT_STOP;
+    return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
 }
 
 enum verdict drain_target(struct release *r)
@@ -111,13 +91,14 @@ static enum verdict begin_anew(struct release *r)
 enum verdict drain_idle(struct release *r)
 {
     bool waits = release_is_idle(r) || r->phase == PHASE_Waiting;
+    struct pause pause = pause_of(r);
 
     if (!status_has(r, CONDITION_DRAINED))
         return VERDICT_GO;
     if (r->weights.canary > 0)
         return begin_anew(r);
-    if (!waits)
-        return VERDICT_GO; /* who began the pause ends it */
+    if (!waits) /* who began the pause ends it */
+        return has_pods(r) ? pause_note(r, &pause) : VERDICT_GO;
     enum verdict verdict = drain_target(r);
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;

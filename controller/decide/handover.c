@@ -17,10 +17,18 @@
 #include "tick/applied.h"
 #include "tick/edit.h"
 
-#define MARK     "flagger.app/handed-over-by"
-#define RETURNED "PrimaryServes" /* the reason: the canary's share went back to the primary */
+#define MARK "flagger.app/handed-over-by"
 
 enum { CLOCK_GRAIN_MS = 1000 }; /* of the times in a status */
+
+/* After the canary's share, or what leads to the target, went back to the primary. */
+static const struct pause brought_home = {
+    .type = CONDITION_REVERTED,
+    .reason = "PrimaryServes",
+    .text = "All traffic goes to the primary.",
+    .done = true,
+    .more_ms = CLOCK_GRAIN_MS,
+};
 
 typedef void (*edit_fn)(struct tick *tick, const struct kube_resource *resource,
                         struct json_object *live);
@@ -177,16 +185,14 @@ static enum verdict lead_home(struct release *r)
 
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
-    status_untell(r, CONDITION_REVERTED);
-    status_answer(r, CONDITION_REVERTED, RETURNED, "All traffic goes to the primary.");
-    return wait(r, AGAIN_NOW);
+    verdict = pause_begin(r, &brought_home);
+    return verdict == VERDICT_GO ? wait(r, AGAIN_NOW) : verdict;
 }
 
 /* The primary has all traffic, and who routes knows it. *stuck: what it waits for may never come.
  */
 static enum verdict bring_home(struct release *r, bool *stuck)
 {
-    int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
     const char *why;
     enum verdict verdict = lead_home(r);
 
@@ -199,20 +205,16 @@ static enum verdict bring_home(struct release *r, bool *stuck)
         if (*stuck)
             return wait(r, AGAIN_INTERVAL);
         verdict = release_route(r, 0);
+        if (verdict == VERDICT_GO)
+            verdict = pause_begin(r, &brought_home);
         status_weight(r, 0);
-        status_answer(r, CONDITION_REVERTED, RETURNED, "All traffic goes to the primary.");
         return verdict == VERDICT_GO ? wait(r, AGAIN_NOW) : verdict;
     }
-    if (!status_since(r, CONDITION_REVERTED, RETURNED, &since))
+    if (!status_has(r, CONDITION_REVERTED))
         return VERDICT_GO;
-    verdict = release_settled(r);
-    *stuck = verdict == VERDICT_STOP;
-    if (verdict != VERDICT_GO)
-        return *stuck ? wait(r, AGAIN_INTERVAL) : verdict;
-    left -= r->tick->now_ms - since;
-    if (left > 0)
-        release_wake(r, left);
-    return left > 0 ? VERDICT_STOP : VERDICT_GO;
+    verdict = pause_pass(r, &brought_home);
+    *stuck = verdict == VERDICT_STOP && release_look_settled(r, &why) == VERDICT_STOP;
+    return verdict;
 }
 
 /* Whether all of it can be left as it stands, or brought to the primary; otherwise the target is

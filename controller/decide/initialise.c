@@ -316,6 +316,12 @@ enum verdict initialise_settle(struct release *r)
 /* Nothing refers to a port any more that the spec no longer says. */
 enum verdict initialise_ports(struct release *r)
 {
+    static const struct pause pause = {
+        .type = CONDITION_PORTS,
+        .reason = "OldPortServed",
+        .text = "A port that the spec no longer says is served until it is known everywhere that "
+                "the routes have left it",
+    };
     struct service_pods pods = service_pods(r);
     bool adds, keeps = false;
     enum verdict verdict =
@@ -327,9 +333,7 @@ enum verdict initialise_ports(struct release *r)
         status_untell(r, CONDITION_PORTS);
         return VERDICT_GO;
     }
-    verdict = drain_pause(r, CONDITION_PORTS, "OldPortServed",
-                          "A port that the spec no longer says is served until it is known "
-                          "everywhere that the routes have left it");
+    verdict = pause_pass(r, &pause);
     if (verdict != VERDICT_GO) /* which keeps nothing else from being done */
         return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
     pods.drop_old_ports = true;

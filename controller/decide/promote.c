@@ -210,7 +210,10 @@ enum verdict promote_skip(struct release *r)
 
 static enum verdict finalise(struct release *r)
 {
-    drain_begin(r);
+    enum verdict verdict = drain_begin(r);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
     status_phase(r, PHASE_Finalising);
     status_weight(r, 0);
     status_int(r, "iterations", 0);

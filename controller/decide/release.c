@@ -67,10 +67,18 @@ bool release_stopped(struct release *r)
     return r->info.stopped;
 }
 
-enum verdict release_settled(struct release *r)
+enum verdict release_look_settled(struct release *r, const char **why)
 {
     r->tick->plan->reads_status = true;
-    return r->router->settled(r->tick);
+    return r->router->settled(r->tick, why);
+}
+
+enum verdict release_settled(struct release *r)
+{
+    const char *why;
+    enum verdict verdict = release_look_settled(r, &why);
+
+    return verdict == VERDICT_STOP ? plan_stop(r->tick, "%s", why) : verdict;
 }
 
 bool release_has_writes(const struct release *r)

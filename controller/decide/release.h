@@ -42,7 +42,8 @@ struct release {
  * tick has looked at status, so that a change of it wakes the Canary (tick/wake.h).
  *
  * release_ready(): the primary must exist when it is asked about. release_available(): only where
- * the kind has replicas. release_settled(): STOP as long as the mesh has not taken over the routes.
+ * the kind has replicas. release_settled(): STOP as long as the mesh has not taken over the routes,
+ * which is told; release_look_settled(): the same, not told; *why where it is STOP.
  * release_stopped(): the target is at zero and its pods are gone.
  */
 enum readiness release_ready(struct release *r, enum side side, const char **why);
@@ -50,6 +51,7 @@ int release_available(struct release *r, enum side side);
 bool release_serves(struct release *r, enum side side);
 bool release_stopped(struct release *r);
 enum verdict release_settled(struct release *r);
+enum verdict release_look_settled(struct release *r, const char **why);
 
 /* From now on the rules follow this view of the Canary, which must live as long as the tick. */
 void release_follow(struct release *r, const struct canary *canary);
@@ -293,19 +295,30 @@ bool capacity_is_empty(struct release *r);
 /* The primary has pods that answer, though not all that it was asked for. */
 bool capacity_answers(struct release *r);
 
-/* --- drain.c: the pause between routing and scaling down */
-/* The target has no traffic from now on. */
-void drain_begin(struct release *r);
+/* --- pause.c: an interval from when the mesh has taken over the routes */
+struct pause {
+    const char *type;          /* of the condition that remembers it */
+    const char *reason, *text; /* of it, while the interval counts */
+    bool done;                 /* what has been routed is what was wanted: it is True then */
+    bool unasked;              /* whatever the mesh says */
+    int64_t more_ms;           /* beyond the interval */
+};
+/* What leads the traffic away is in this plan, or was in that of the tick before. GO or NEED_FACTS.
+ */
+enum verdict pause_begin(struct release *r, const struct pause *pause);
+/* It goes on: the condition says what is waited for. GO or NEED_FACTS. */
+enum verdict pause_note(struct release *r, const struct pause *pause);
+/* ... GO: it is over. STOP: it is not; when to look again was planned. The caller unsays the
+ * condition when it has done what it waited for. */
+enum verdict pause_pass(struct release *r, const struct pause *pause);
+
+/* --- drain.c: a target that has lost its traffic keeps its pods for a pause */
+/* The target has no traffic from now on. GO or NEED_FACTS. */
+enum verdict drain_begin(struct release *r);
 /* The target, which has no traffic, goes to zero: now where the pause is over, else it begins or
  * goes on (GO as well). */
 enum verdict drain_target(struct release *r);
 bool drain_is_under_way(struct release *r); /* the Canary came with it */
-/*
- * GO: an interval has passed since the condition was told for this reason, and the mesh has taken
- * over the routes. STOP: not yet, or it was told only now; when to look again was planned. The
- * caller unsays the condition when it has done what it waited for.
- */
-enum verdict drain_pause(struct release *r, const char *type, const char *reason, const char *text);
 
 /* All traffic to the primary, once it can carry it; unless it serves nothing and is not ready: then
  * nothing changes. */

@@ -23,7 +23,6 @@
 #include "tick/edit.h"
 
 #define FINALIZER "finalizer.flagger.app"
-#define SERVES    "TargetServes" /* its reason when it is True */
 
 enum { CLOCK_GRAIN_MS = 1000 }; /* of the times in a status */
 
@@ -219,25 +218,16 @@ static enum verdict revert_traffic(struct release *r)
  */
 static enum verdict settle(struct release *r)
 {
-    enum verdict verdict = why_no_routes(r) ? VERDICT_GO : release_settled(r);
-    int64_t since, left = tick_interval_ms(r->tick) + CLOCK_GRAIN_MS;
+    const struct pause pause = {
+        .type = CONDITION_REVERTED,
+        .reason = "TargetServes",
+        .text = arena_printf(r->tick->arena, "%s serves by itself.", release_target(r)),
+        .done = true,
+        .unasked = why_no_routes(r) || is_late(r),
+        .more_ms = CLOCK_GRAIN_MS,
+    };
 
-    if (verdict == VERDICT_NEED_FACTS)
-        return verdict;
-    if (verdict == VERDICT_STOP && !is_late(r)) {
-        if (status_is(r, CONDITION_REVERTED, SERVES)) /* it has not been taken over after all */
-            status_tell(r, CONDITION_REVERTED, "Reverting", "The traffic goes to the target.");
-        return wait(r);
-    }
-    if (status_since(r, CONDITION_REVERTED, SERVES, &since))
-        left -= r->tick->now_ms - since;
-    else
-        status_answer(r, CONDITION_REVERTED, SERVES,
-                      arena_printf(r->tick->arena, "%s serves by itself.", release_target(r)));
-    if (left <= 0)
-        return VERDICT_GO;
-    release_wake(r, left);
-    return VERDICT_STOP;
+    return pause_pass(r, &pause);
 }
 
 static enum verdict disown(struct release *r)

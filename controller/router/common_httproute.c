@@ -162,13 +162,16 @@ static bool is_same_parent(struct json_object *parent, struct json_object *statu
     return ref && json_same(parent, ref);
 }
 
-enum verdict httproute_settled(struct tick *tick, const struct httproute_version *version)
+enum verdict httproute_settled(struct tick *tick, const struct httproute_version *version,
+                               const char **why)
 {
     struct json_object *live;
 
     if (!need_route(tick, version, &live))
         return VERDICT_NEED_FACTS;
-    int64_t generation = json_int_at(live, 0, "metadata", "generation", NULL);
+    int64_t generation =
+        json_int_at(live, 0, "metadata", "generation", NULL) +
+        plan_writes(tick, version->resource, tick->canary->namespace_, tick->canary->service.name);
     struct json_object *parents = json_at(live, "spec", "parentRefs", NULL);
     struct json_object *statuses = json_at(live, "status", "parents", NULL);
     for (size_t i = 0; i < json_len(parents); i++) {
@@ -181,13 +184,14 @@ enum verdict httproute_settled(struct tick *tick, const struct httproute_version
                 continue;
             if (status && strcmp(status, "True") == 0 && observed >= generation)
                 continue;
-            return plan_stop(
-                tick,
+            *why = arena_printf(
+                tick->arena,
                 "HTTPRoute %s.%s parent %s is not ready (status: %s, observed generation: %lld, "
                 "current generation: %lld)",
                 tick->canary->service.name, tick->canary->namespace_,
                 json_str_at(parent, "name", NULL), status ? status : "", (long long)observed,
                 (long long)generation);
+            return VERDICT_STOP;
         }
     }
     return VERDICT_GO;

@@ -27,7 +27,8 @@ const char *httproute_ignored(struct arena *arena, const struct canary *canary,
 enum verdict httproute_reconcile(struct tick *tick, const struct httproute_version *version);
 enum verdict httproute_get(struct tick *tick, const struct httproute_version *version,
                            struct weights *out);
-enum verdict httproute_settled(struct tick *tick, const struct httproute_version *version);
+enum verdict httproute_settled(struct tick *tick, const struct httproute_version *version,
+                               const char **why);
 enum verdict httproute_set(struct tick *tick, const struct httproute_version *version,
                            const struct weights *weights);
 enum verdict httproute_revert(struct tick *tick, const struct httproute_version *version,

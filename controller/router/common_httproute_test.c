@@ -220,8 +220,33 @@ static void test_settled(void **state)
                                       "'type':'Accepted','status':'%s',"
                                       "'observedGeneration':%d}]}]}",
                                       cases[i].parent, cases[i].status, cases[i].observed)));
-        assert_int_equal(fixture_run(&f, router()->settled(f.tick)),
+        const char *why = NULL;
+        assert_int_equal(fixture_run(&f, router()->settled(f.tick, &why)),
                          cases[i].settled ? VERDICT_GO : VERDICT_STOP);
+        assert_true(cases[i].settled || strstr(why, "HTTPRoute podinfo.test parent gw is not"));
+        fixture_end(&f);
+    }
+}
+
+/* What is about to be written, the gateway cannot have taken over; one that says nothing of routes
+ * is not asked. */
+static void test_settled_after_the_plan(void **state)
+{
+    static const char says[] =
+        ",'status':{'parents':[{'parentRef':{'group':'gateway.networking.k8s.io','kind':'Gateway',"
+        "'name':'gw','namespace':'infra'},'conditions':[{'type':'Accepted','status':'True',"
+        "'observedGeneration':3}]}]}";
+    const struct weights weights = {.primary = 50, .canary = 50};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct fixture f = gateway("");
+        const char *why;
+        fixture_put(&f, "httproutes/podinfo", arena_printf(f.arena, LIVE, i == 0 ? "" : says));
+        assert_int_equal(fixture_run(&f, router()->settled(f.tick, &why)), VERDICT_GO);
+        assert_int_equal(router()->set(f.tick, &weights), VERDICT_GO);
+        assert_non_null(f.tick->plan->first);
+        assert_int_equal(router()->settled(f.tick, &why), i == 0 ? VERDICT_GO : VERDICT_STOP);
         fixture_end(&f);
     }
 }
@@ -265,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_live_route),
         cmocka_unit_test(test_repair_keeps_weights_and_others_keys),
         cmocka_unit_test(test_settled),
+        cmocka_unit_test(test_settled_after_the_plan),
         cmocka_unit_test(test_odd_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,9 +22,9 @@ static enum verdict gatewayapi_get(struct tick *tick, struct weights *out)
     return httproute_get(tick, &version, out);
 }
 
-static enum verdict gatewayapi_settled(struct tick *tick)
+static enum verdict gatewayapi_settled(struct tick *tick, const char **why)
 {
-    return httproute_settled(tick, &version);
+    return httproute_settled(tick, &version, why);
 }
 
 static enum verdict gatewayapi_set(struct tick *tick, const struct weights *weights)

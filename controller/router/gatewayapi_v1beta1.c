@@ -22,9 +22,9 @@ static enum verdict gatewayapi_v1beta1_get(struct tick *tick, struct weights *ou
     return httproute_get(tick, &version, out);
 }
 
-static enum verdict gatewayapi_v1beta1_settled(struct tick *tick)
+static enum verdict gatewayapi_v1beta1_settled(struct tick *tick, const char **why)
 {
-    return httproute_settled(tick, &version);
+    return httproute_settled(tick, &version, why);
 }
 
 static enum verdict gatewayapi_v1beta1_set(struct tick *tick, const struct weights *weights)

@@ -59,16 +59,19 @@ static bool is_taken_over(struct json_object *service)
            knative_share(status) == knative_share(spec_traffic(service));
 }
 
-static enum verdict knative_settled(struct tick *tick)
+static enum verdict knative_settled(struct tick *tick, const char **why)
 {
     struct json_object *service;
 
     if (!knative_need(tick, &service))
         return VERDICT_NEED_FACTS;
-    if (!service || is_taken_over(service))
+    if (!service || (is_taken_over(service) &&
+                     !plan_writes(tick, &kube_knative_services, tick->canary->namespace_,
+                                  tick->canary->target.name)))
         return VERDICT_GO;
-    return plan_stop(tick, "Knative Service %s.%s has not taken over its traffic yet",
-                     tick->canary->target.name, tick->canary->namespace_);
+    *why = arena_printf(tick->arena, "Knative Service %s.%s has not taken over its traffic yet",
+                        tick->canary->target.name, tick->canary->namespace_);
+    return VERDICT_STOP;
 }
 
 static enum verdict knative_set(struct tick *tick, const struct weights *weights)

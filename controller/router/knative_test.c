@@ -72,9 +72,10 @@ static void test_settled(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_of(cases[i].service);
-        assert_int_equal(fixture_run(&f, knative()->settled(f.tick)), cases[i].verdict);
+        const char *why = NULL;
+        assert_int_equal(fixture_run(&f, knative()->settled(f.tick, &why)), cases[i].verdict);
         if (cases[i].verdict == VERDICT_STOP)
-            assert_string_equal(f.tick->plan->first->text,
+            assert_string_equal(why,
                                 "Knative Service podinfo.test has not taken over its traffic yet");
         fixture_end(&f);
     }

@@ -16,6 +16,13 @@ static enum verdict kubernetes_go(struct tick *tick)
     return VERDICT_GO;
 }
 
+static enum verdict kubernetes_settled(struct tick *tick, const char **why)
+{
+    (void)tick;
+    (void)why;
+    return VERDICT_GO;
+}
+
 static enum verdict kubernetes_get(struct tick *tick, struct weights *out)
 {
     (void)tick;
@@ -49,7 +56,7 @@ const struct router router_kubernetes = {
     .check = kubernetes_check,
     .reconcile = kubernetes_go,
     .get = kubernetes_get,
-    .settled = kubernetes_go,
+    .settled = kubernetes_settled,
     .set = kubernetes_set,
     .revert = kubernetes_revert,
     .disown = kubernetes_go,

@@ -57,9 +57,10 @@ struct router {
     enum verdict (*reconcile)(struct tick *tick);
     /* What is routed now, all fields. */
     enum verdict (*get)(struct tick *tick, struct weights *out);
-    /* GO when the mesh has taken over the routes as they are written; otherwise it was told with
-     * plan_stop(). */
-    enum verdict (*settled)(struct tick *tick);
+    /* GO when the mesh has taken over the routes, as they are written and as this plan writes
+     * them; STOP and *why, one sentence, when it says that it has not. A mesh that says nothing is
+     * not waited for. */
+    enum verdict (*settled)(struct tick *tick, const char **why);
     /* Plans nothing when just this is routed already. */
     enum verdict (*set)(struct tick *tick, const struct weights *weights);
     /*

@@ -31,7 +31,8 @@ static struct effect *add_write(struct tick *tick, enum effect_kind kind,
 
 static bool same_object(const struct effect *a, const struct effect *b)
 {
-    return a->resource && b->resource && strcmp(a->resource->group, b->resource->group) == 0 &&
+    return a->resource && b->resource && a->namespace_ && b->namespace_ &&
+           strcmp(a->resource->group, b->resource->group) == 0 &&
            strcmp(a->resource->plural, b->resource->plural) == 0 &&
            strcmp(a->namespace_, b->namespace_) == 0 && strcmp(a->name, b->name) == 0;
 }
@@ -42,6 +43,18 @@ void effect_done(struct effect *effect, const char *version)
         if (same_object(later, effect) && json_at(later->body, "metadata", "resourceVersion", NULL))
             json_set_str(json_sub(later->body, "metadata"), "resourceVersion", version);
     }
+}
+
+bool plan_writes(const struct tick *tick, const struct kube_resource *resource,
+                 const char *namespace_, const char *name)
+{
+    const struct effect wanted = {.resource = resource, .namespace_ = namespace_, .name = name};
+
+    for (const struct effect *effect = tick->plan->first; effect; effect = effect->next) {
+        if (same_object(effect, &wanted))
+            return true;
+    }
+    return false;
 }
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,

@@ -254,6 +254,9 @@ void plan_weights(struct tick *tick, int primary, int canary);
 void plan_metric(struct tick *tick, const char *metric, double value);
 void plan_outcome(struct tick *tick, bool success, const char *how);
 void plan_hook(struct tick *tick, int webhook_index, enum phase phase);
+/* The plan creates, patches or deletes this object. */
+bool plan_writes(const struct tick *tick, const struct kube_resource *resource,
+                 const char *namespace_, const char *name);
 /* Says what the last effect of the plan is for (effect->why). */
 void plan_why(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*

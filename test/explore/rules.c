@@ -112,9 +112,11 @@ static void note_traffic(struct model *model, const struct cluster *cluster, str
         ghost->flags |= GHOST_WARM;
 }
 
+/* While the gateway has not taken over a route, it goes on by the one before. */
 void rules_waited(struct model *model, const struct cluster *cluster, struct ghost *ghost)
 {
-    ghost->flags &= (uint8_t)~GHOST_WARM;
+    if (is_absent(model, cluster, ROLE_ROUTE) || model_look(model, cluster, ROLE_ROUTE)->settled)
+        ghost->flags &= (uint8_t)~GHOST_WARM;
     note_traffic(model, cluster, ghost);
 }
 

@@ -11,7 +11,8 @@
 enum {
     GHOST_DOOMED = 1,  /* a cause to roll back was seen */
     GHOST_STOPPED = 2, /* somebody else has scaled the target to zero */
-    GHOST_WARM = 4,    /* the target has had traffic, and no interval has passed since */
+    GHOST_WARM = 4,    /* the target has had traffic, and no interval has passed since the gateway
+                        * knows that it has no more */
     GHOST_CAUSES = GHOST_DOOMED | GHOST_STOPPED,
 };
 

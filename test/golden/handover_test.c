@@ -320,6 +320,46 @@ static void test_the_other_one_comes_late(void **state)
     }
 }
 
+/* What goes back to the primary is known everywhere an interval after the gateway has taken it
+ * over.
+ */
+static void test_the_gateway_takes_its_time(void **state)
+{
+    static const char says[] =
+        "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},'conditions':[{"
+        "'type':'Accepted','status':'True','observedGeneration':%d}]}]}}";
+
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_weights(w), "80/20") != 0)
+        deletion_step(w);
+    int generation =
+        (int)json_int_at(world_get(w, "httproutes/podinfo"), 0, "metadata", "generation", NULL);
+    world_patch(w, "httproutes/podinfo", arena_printf(w->arena, says, generation));
+    w->heir = "web.test";
+    world_delete(w);
+    for (int i = 0; i < 4; i++)
+        world_tick(w);
+    assert_string_equal(world_weights(w), "100/0");
+    w->now_ms += 9000; /* the interval of a deletion is ten seconds */
+    world_tick(w);
+    world_patch(w, "httproutes/podinfo", arena_printf(w->arena, says, generation + 1));
+    for (int i = 0; i < 4; i++)
+        world_tick(w);
+    w->now_ms += 10000;
+    world_tick(w);
+    assert_false(w->gone);
+    w->now_ms += 1000;
+    for (int i = 0; i < 4; i++)
+        world_tick(w);
+    assert_true(w->gone);
+    assert_string_equal(deletion_apex(w), "podinfo-primary");
+    world_free(w);
+}
+
 /* With nobody to go on, it is undone as always. */
 static void test_without_a_primary_the_target_serves(void **state)
 {
@@ -425,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_the_other_one_is_deleted_at_once),
         cmocka_unit_test(test_the_other_one_goes_first),
         cmocka_unit_test(test_the_other_one_comes_late),
+        cmocka_unit_test(test_the_gateway_takes_its_time),
         cmocka_unit_test(test_without_a_primary_the_target_serves),
         cmocka_unit_test(test_who_comes_later_touches_nothing),
         cmocka_unit_test(test_a_running_one_that_is_barred_stops),

@@ -555,6 +555,10 @@ static void test_another_port_step_by_step(void **state)
             world_tick(w); /* the gateway has not taken it over yet */
             assert_string_equal(ports(w, services[i]), "http=80 was-9898=9898 ");
         }
+        w->now_ms += 55 * 1000;
+        w->due = false;
+        world_tick(w); /* ... nor after most of an interval */
+        w->due = true;
         /* it says so, and proxies hear of it in their own time */
         world_patch(w, "httproutes/podinfo", arena_printf(w->arena, status, generation + 1));
         world_tick(w);
@@ -562,8 +566,11 @@ static void test_another_port_step_by_step(void **state)
         generation =
             (int)json_int_at(world_get(w, "httproutes/podinfo"), 0, "metadata", "generation", NULL);
         world_patch(w, "httproutes/podinfo", arena_printf(w->arena, status, generation));
-        w->now_ms += 60 * 1000;
+        w->now_ms += 59 * 1000;
         w->due = false;
+        world_tick(w);
+        assert_string_equal(ports(w, services[0]), "http=80 was-9898=9898 ");
+        w->now_ms += 1000;
         world_tick(w);
         for (int i = 0; i < 3; i++)
             assert_string_equal(ports(w, services[i]), "http=80 ");

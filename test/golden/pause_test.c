@@ -38,7 +38,7 @@ static void at_once(struct world *w)
 
 static bool is_drained(struct world *w)
 {
-    return !strstr(json_text_sorted(w->arena, w->canary), "TrafficLeft");
+    return !strstr(json_text_sorted(w->arena, w->canary), "Drained");
 }
 
 /* Just initialised: the target still has its pods. */
@@ -110,22 +110,170 @@ static void test_what_is_told(void **state)
     world_free(w);
 }
 
+/* --- a gateway that says how far it is
+ * ---------------------------------------------------------------------------------- */
+
+/* It has taken over all but the last `behind` changes of the route, and says this of it. */
+static void gateway_says(struct world *w, const char *status, int behind)
+{
+    static const char key[] = "httproutes/podinfo";
+    int64_t generation = json_int_at(world_get(w, key), 0, "metadata", "generation", NULL);
+
+    world_patch(w, key,
+                arena_printf(w->arena,
+                             "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':"
+                             "'infra'},'conditions':[{'type':'Accepted','status':'%s',"
+                             "'observedGeneration':%d}]}]}}",
+                             status, (int)generation - behind));
+}
+
+/* What the engine does by itself at this very time. */
+static void turns(struct world *w)
+{
+    for (int i = 0; i < 9 && strcmp(world_turn(w), "asleep\n") != 0; i++)
+        world_settle(w);
+}
+
+/* Whoever has a gateway that speaks, just before it has taken over the end of a rollback. */
+static struct world *rolled_back_behind_a_gateway(void)
+{
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    gateway_says(w, "True", 0);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_weights(w), "80/20") != 0)
+        step(w);
+    gateway_says(w, "True", 0);
+    w->metrics = world_json(w, "{'metrics[0]':1}");
+    while (strcmp(world_phase(w), "Failed") != 0)
+        step(w);
+    assert_string_equal(world_weights(w), "100/0");
+    assert_int_equal(replicas(w), 2);
+    return w;
+}
+
+/* The gateway takes over the route so long after it was written: an interval passes from then. */
+static void gateway_lags(int64_t ms)
+{
+    struct world *w = rolled_back_behind_a_gateway();
+
+    turns(w);
+    w->now_ms += ms;
+    turns(w);
+    assert_int_equal(replicas(w), 2);
+    gateway_says(w, "True", 0);
+    turns(w);
+    assert_int_equal(replicas(w), 2);
+    w->now_ms += 59000;
+    turns(w);
+    assert_int_equal(replicas(w), 2);
+    w->now_ms += 1000;
+    turns(w);
+    assert_int_equal(replicas(w), 0);
+    assert_true(is_drained(w));
+    world_free(w);
+}
+
 static void test_gateway_that_lags(void **state)
 {
-    static const char lags[] =
-        "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},'conditions':[{"
-        "'type':'Accepted','status':'True','observedGeneration':1}]}]}}";
+    static const int64_t lags[] = {0, 1000, 54000, 61000, 600000};
 
     (void)state;
+    for (size_t i = 0; i < sizeof(lags) / sizeof(lags[0]); i++)
+        gateway_lags(lags[i]);
+}
+
+/* Only what lasts is worth an event. */
+static void test_what_is_told_of_a_gateway(void **state)
+{
+    (void)state;
+    struct world *w = rolled_back_behind_a_gateway();
+
+    turns(w);
+    w->now_ms += 59000;
+    turns(w);
+    assert_null(strstr(w->told, "is not ready (status"));
+    w->now_ms += 120000;
+    turns(w);
+    assert_non_null(strstr(w->told, "is not ready (status"));
+    world_free(w);
+}
+
+/* What it takes back in the middle of the pause, it has to say again, and the pause is whole. */
+static void test_gateway_that_takes_it_back(void **state)
+{
+    (void)state;
+    struct world *w = rolled_back_behind_a_gateway();
+
+    gateway_says(w, "True", 0);
+    turns(w);
+    w->now_ms += 30000;
+    gateway_says(w, "False", 0);
+    turns(w);
+    w->now_ms += 20000;
+    gateway_says(w, "True", 0);
+    turns(w);
+    w->now_ms += 59000;
+    turns(w);
+    assert_int_equal(replicas(w), 2);
+    w->now_ms += 1000;
+    turns(w);
+    assert_int_equal(replicas(w), 0);
+    world_free(w);
+}
+
+/* It begins to say something only now: what it had taken over before, nobody knows. */
+static void test_gateway_that_begins_to_speak(void **state)
+{
+    (void)state;
     struct world *w = rolled_back();
-    world_patch(w, "httproutes/podinfo", lags);
+
+    gateway_says(w, "True", 1);
     w->now_ms += 10 * 60000;
     at_once(w);
     assert_int_equal(replicas(w), 2);
     world_patch(w, "httproutes/podinfo", "{'status':null}");
     at_once(w);
+    expect_pause(w);
+}
+
+/* The end of a promotion waits in a phase of its own, in which nothing is taken away either. */
+static void finalise_behind_a_gateway(int64_t lag)
+{
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    gateway_says(w, "True", 0);
+    world_push(w, "podinfo:2");
+    while (strcmp(world_phase(w), "Finalising") != 0) {
+        step(w);
+        if (strcmp(world_phase(w), "Finalising") != 0)
+            gateway_says(w, "True", 0);
+    }
+    w->now_ms += lag - 60000;
+    gateway_says(w, "True", 0);
+    turns(w);
+    for (int64_t left = 59000; left > 0; left -= 1000) {
+        w->now_ms += 1000;
+        turns(w);
+        assert_int_equal(replicas(w), 2);
+    }
+    w->now_ms += 1000;
+    turns(w);
     assert_int_equal(replicas(w), 0);
+    turns(w);
+    assert_string_equal(world_phase(w), "Succeeded");
     world_free(w);
+}
+
+static void test_finalising_behind_a_gateway(void **state)
+{
+    static const int64_t lags[] = {1000, 54000, 61000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lags) / sizeof(lags[0]); i++)
+        finalise_behind_a_gateway(lags[i]);
 }
 
 static void test_new_revision_meanwhile(void **state)
@@ -351,6 +499,10 @@ int main(void)
         cmocka_unit_test(test_rollback),
         cmocka_unit_test(test_what_is_told),
         cmocka_unit_test(test_gateway_that_lags),
+        cmocka_unit_test(test_what_is_told_of_a_gateway),
+        cmocka_unit_test(test_gateway_that_takes_it_back),
+        cmocka_unit_test(test_gateway_that_begins_to_speak),
+        cmocka_unit_test(test_finalising_behind_a_gateway),
         cmocka_unit_test(test_new_revision_meanwhile),
         cmocka_unit_test(test_mended_revision_meanwhile),
         cmocka_unit_test(test_new_configs_meanwhile),
