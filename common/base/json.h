@@ -37,6 +37,23 @@ enum {
 enum err json_parse(struct arena *arena, const char *text, size_t len, size_t max,
                     struct json_object **out, struct errinfo *ei) MUST_USE;
 
+/* What json_parse_within() is bound by, and what it found. */
+struct json_bounds {
+    size_t max_text, max_tree; /* bytes; tree: of memory */
+    bool outline;              /* see below */
+    size_t tree;               /* it takes so many; above max_tree: that is why it was refused */
+};
+
+/*
+ * As json_parse() with bounds of the caller's. With outline, lists and objects are left out and
+ * only what stands outside of them is read: but for those with the key items, object or metadata,
+ * which are gone into. What is left out is read over, without a close look. It tells whose object
+ * it is that is too large to be read.
+ */
+enum err json_parse_within(struct arena *arena, const char *text, size_t len,
+                           struct json_bounds *bounds, struct json_object **out,
+                           struct errinfo *ei) MUST_USE;
+
 /* Compact text, owned by the arena. Slashes are not escaped. Key order is the tree's. */
 const char *json_text(struct arena *arena, struct json_object *obj);
 /* The same with object keys sorted bytewise: equal trees give equal text. */

@@ -20,6 +20,7 @@ struct parser {
     const char *at;
     const char *end;
     int depth;
+    bool outline;
     size_t tree, max_tree; /* bytes of memory */
     struct buf scratch;    /* strings with escapes */
     struct errinfo *ei;
@@ -370,6 +371,35 @@ static char *parse_key(struct parser *p, struct json_object *obj)
     return key;
 }
 
+/* Moves over a list or an object: strings are looked at, and that brackets are closed. */
+static enum err skip_nested(struct parser *p)
+{
+    const char *text;
+    size_t len;
+    size_t depth = 0;
+    do {
+        if (p->at >= p->end)
+            return expected(p, "a closing bracket");
+        if (*p->at == '"') {
+            if (parse_string(p, &text, &len) != ERR_OK)
+                return p->err;
+            continue;
+        }
+        if (*p->at == '{' || *p->at == '[')
+            depth++;
+        else if (*p->at == '}' || *p->at == ']')
+            depth--;
+        p->at++;
+    } while (depth > 0);
+    return ERR_OK;
+}
+
+static bool is_left_out(const struct parser *p, const char *key)
+{
+    return p->outline && p->at < p->end && (*p->at == '{' || *p->at == '[') &&
+           strcmp(key, "items") != 0 && strcmp(key, "object") != 0 && strcmp(key, "metadata") != 0;
+}
+
 static enum err parse_member(struct parser *p, struct json_object *obj)
 {
     char *key = parse_key(p, obj);
@@ -382,7 +412,9 @@ static enum err parse_member(struct parser *p, struct json_object *obj)
         goto out;
     }
     skip_space(p);
-    if (parse_value(p, &value) == ERR_OK)
+    if (is_left_out(p, key))
+        skip_nested(p);
+    else if (parse_value(p, &value) == ERR_OK)
         json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW);
 out:
     free(key);
@@ -451,10 +483,12 @@ static enum err parse_value(struct parser *p, struct json_object **out)
     return p->err;
 }
 
-enum err json_parse(struct arena *arena, const char *text, size_t len, size_t max,
-                    struct json_object **out, struct errinfo *ei)
+enum err json_parse_within(struct arena *arena, const char *text, size_t len,
+                           struct json_bounds *bounds, struct json_object **out, struct errinfo *ei)
 {
     *out = NULL;
+    bounds->tree = 0;
+    size_t max = bounds->max_text;
     if (max > INT_MAX / 2)
         max = INT_MAX / 2; /* json-c counts in int */
     if (len > max)
@@ -464,8 +498,8 @@ enum err json_parse(struct arena *arena, const char *text, size_t len, size_t ma
         .text = text,
         .at = text,
         .end = text + len,
-        .max_tree =
-            max > JSON_LEAST_TREE / JSON_TREE_SHARE ? max * JSON_TREE_SHARE : JSON_LEAST_TREE,
+        .max_tree = bounds->max_tree,
+        .outline = bounds->outline,
         .ei = ei,
     };
     buf_init(&p.scratch, len + 4);
@@ -476,6 +510,7 @@ enum err json_parse(struct arena *arena, const char *text, size_t len, size_t ma
             expected(&p, "nothing after the value");
     }
     buf_fini(&p.scratch);
+    bounds->tree = p.tree;
     if (p.err != ERR_OK) {
         json_object_put(*out);
         *out = NULL;
@@ -483,4 +518,17 @@ enum err json_parse(struct arena *arena, const char *text, size_t len, size_t ma
     }
     json_own(arena, *out);
     return ERR_OK;
+}
+
+enum err json_parse(struct arena *arena, const char *text, size_t len, size_t max,
+                    struct json_object **out, struct errinfo *ei)
+{
+    if (max > INT_MAX / 2)
+        max = INT_MAX / 2;
+    struct json_bounds bounds = {
+        .max_text = max,
+        .max_tree =
+            max > JSON_LEAST_TREE / JSON_TREE_SHARE ? max * JSON_TREE_SHARE : JSON_LEAST_TREE,
+    };
+    return json_parse_within(arena, text, len, &bounds, out, ei);
 }

@@ -323,6 +323,55 @@ static void test_usual_trees_fit(void **state)
     arena_free(arena);
 }
 
+/* What is too large is refused with what it takes, and its outline can be read. */
+static void test_outlines(void **state)
+{
+    static const struct {
+        const char *text, *outline; /* NULL: refused */
+    } cases[] = {
+        {"{\"kind\":\"A\",\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"y\"},\"n\":1},"
+         "\"spec\":{\"metadata\":{\"name\":\"no\"}},\"l\":[1,[2],{}],\"s\":\"}]\"}",
+         "{\"kind\":\"A\",\"metadata\":{\"name\":\"a\",\"n\":1},\"s\":\"}]\"}"},
+        {"{\"items\":[{\"metadata\":{\"name\":\"a\"},\"data\":{\"\\\"}\":\"{\"}},{\"x\":[]}]}",
+         "{\"items\":[{\"metadata\":{\"name\":\"a\"}},{}]}"},
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":[[]]}}",
+         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}"},
+        {"{\"spec\":{\"a\":[1,2}", NULL},
+        {"{\"spec\":{\"a\":\"", NULL},
+        {"{\"spec\":{\"a\":\"\n\"}}", NULL},
+        {"{\"spec\":{}} x", NULL},
+        {"{\"spec\":{}", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct json_bounds bounds = {.max_text = 1000, .max_tree = 10000, .outline = true};
+        struct json_object *tree;
+        struct errinfo ei = {0};
+        enum err err =
+            json_parse_within(arena, cases[i].text, strlen(cases[i].text), &bounds, &tree, &ei);
+        assert_int_equal(err, cases[i].outline ? ERR_OK : ERR_INVALID);
+        if (err == ERR_OK)
+            assert_string_equal(json_text(arena, tree), cases[i].outline);
+        else
+            assert_true(bounds.tree <= bounds.max_tree);
+        arena_free(arena);
+    }
+    struct arena *arena = arena_new();
+    struct json_bounds bounds = {.max_text = 1000, .max_tree = 3000};
+    struct json_object *tree;
+    struct errinfo ei = {0};
+    const char *text = "{\"spec\":[{},{},{},{}]}";
+    assert_int_equal(json_parse_within(arena, text, strlen(text), &bounds, &tree, &ei),
+                     ERR_INVALID);
+    assert_true(bounds.tree > bounds.max_tree);
+    bounds.max_tree = 10000;
+    assert_int_equal(json_parse_within(arena, text, strlen(text), &bounds, &tree, &ei), ERR_OK);
+    assert_true(bounds.tree > 4000 && bounds.tree <= 10000);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_trees_are_bounded),
         cmocka_unit_test(test_objects_with_many_members),
         cmocka_unit_test(test_usual_trees_fit),
+        cmocka_unit_test(test_outlines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

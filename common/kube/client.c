@@ -12,6 +12,7 @@
 #include "kube/client_priv.h"
 #include "kube/credentials.h"
 #include "kube/limiter.h"
+#include "kube/reply.h"
 #include "kube/request.h"
 #include "kube/status.h"
 
@@ -73,6 +74,7 @@ struct kube_call {
     bool apart; /* no_limit */
     bool only_tells;
     bool raw;       /* the answer need not be JSON */
+    bool outline;   /* of the answer */
     bool refreshed; /* one 401 has been answered with fresh credentials */
     bool cancelled;
     bool reported;
@@ -137,6 +139,7 @@ static void call_report(struct kube_call *call, int status, struct json_object *
 {
     struct kube_result result = {
         .err = call->err,
+        .outline = call->outline,
         .info = &call->info,
         .status = status,
         .body = body,
@@ -241,7 +244,7 @@ static void call_send(struct kube_call *call, const struct credentials_view *vie
                                                   .proxy = client->config->proxy,
                                                   .timeout_ms = timeout,
                                                   .idle_timeout_ms = call->idle_timeout_ms,
-                                                  .max_body = JSON_MAX_BYTES,
+                                                  .max_body = REPLY_MAX_TEXT,
                                                   .on_data = call->on_data ? http_data : NULL},
                            http_done, call);
 }
@@ -348,9 +351,10 @@ static struct json_object *read_body(struct kube_call *call, const struct http_r
 {
     struct json_object *body = NULL;
 
+    call->outline = false;
     if (!result->body || result->body_len == 0)
         return NULL;
-    if (json_parse(call->arena, result->body, result->body_len, JSON_MAX_BYTES, &body, ei) !=
+    if (reply_parse(call->arena, result->body, result->body_len, &body, &call->outline, ei) !=
         ERR_OK)
         return NULL;
     return body;
@@ -376,6 +380,10 @@ static struct json_object *call_judge(struct kube_call *call, const struct http_
     if (call->err == ERR_OK && bad.text[0] && !call->raw)
         call->err = err_set(&call->info, ERR_INVALID, "%s: the answer is not JSON: %s",
                             call->wire.label, bad.text);
+    if (call->err == ERR_OK && call->outline && call->verb != KUBE_LIST)
+        call->err = err_set(&call->info, ERR_INVALID,
+                            "%s: the object takes more than %d MiB of memory, and is not read",
+                            call->wire.label, REPLY_MAX_TREE / (1024 * 1024));
     call->info.status = result->status;
     return body;
 }

@@ -70,7 +70,10 @@ struct kube_result {
         *info; /* 'PATCH deployments test/podinfo: conflict: the object has been modified' */
     int status;
     struct json_object *body; /* NULL on errors without one; borrowed, valid inside done */
-    struct arena *arena;      /* of this call, freed after done */
+    /* The body takes too much memory (reply.h) and is an outline: of a list with ERR_OK, of
+     * anything else with ERR_INVALID. */
+    bool outline;
+    struct arena *arena; /* of this call, freed after done */
 };
 typedef void (*kube_done_fn)(void *arg, const struct kube_result *result);
 

@@ -25,6 +25,7 @@
 enum {
     MAX_LISTING = 4,
     SHORT_STREAM_MS = 1000, /* a stream that ends sooner is not resumed at once */
+    SHRINK = 4,             /* a page whose tree is too large becomes a quarter */
     CALM_MS = 5000,         /* a stream that has stood so long was not refused */
 };
 
@@ -54,6 +55,7 @@ struct watch {
     char *resource_version; /* NULL: a list is needed */
     char *continue_;        /* NULL: the next page is the first */
     int page;
+    bool shrunk;     /* page, for a tree that was too large; it may grow again */
     struct buf rest; /* of the stream, the line that is not whole yet */
     enum verdict verdict;
     int64_t stream_since_ms;
@@ -294,8 +296,16 @@ static const char *selector_query(struct arena *arena, const struct watch *w)
     return query;
 }
 
+static void tell_outline(const struct watch *w, const struct line_event *event)
+{
+    log_warn("kube_object_too_large", NULL,
+             "the object takes too much memory to be read; only its metadata is known",
+             LOG_STR("resource", w->resource.plural), LOG_STR("namespace", event->namespace_),
+             LOG_STR("name", event->name));
+}
+
 /* Hands the items over; false when the watch was freed on the way. */
-static bool take_items(struct watch *w, struct json_object *items)
+static bool take_items(struct watch *w, struct json_object *items, bool outline)
 {
     for (size_t i = 0; i < json_len(items); i++) {
         struct line_event event = {.object = json_elem(items, i)};
@@ -304,6 +314,8 @@ static bool take_items(struct watch *w, struct json_object *items)
                      LOG_STR("resource", w->resource.plural));
             continue;
         }
+        if (outline)
+            tell_outline(w, &event);
         if (!emit_put(w, &event))
             return false;
     }
@@ -344,6 +356,22 @@ static void list_complete(struct watch *w, const char *version)
     send_stream(w);
 }
 
+/*
+ * A page whose tree is too large is asked for again, smaller, until the object that is too large
+ * stands alone: then its outline is what there is. False: it is asked for again.
+ */
+static bool page_fits(struct watch *w, const struct kube_result *result)
+{
+    if (result->outline && w->page > 1) {
+        w->page = w->page >= SHRINK ? w->page / SHRINK : 1;
+        w->shrunk = true;
+        return false;
+    }
+    if (w->shrunk && w->page < w->spec.timing.page)
+        w->page = w->page * 2 < w->spec.timing.page ? w->page * 2 : w->spec.timing.page;
+    return true;
+}
+
 static void list_done(void *arg, const struct kube_result *result)
 {
     struct watch *w = arg;
@@ -368,7 +396,11 @@ static void list_done(void *arg, const struct kube_result *result)
     }
     clear_trouble(w);
     backoff_reset(&w->backoff);
-    if (!take_items(w, items)) {
+    if (!page_fits(w, result)) {
+        send_list(w);
+        return;
+    }
+    if (!take_items(w, items, result->outline)) {
         watch_destroy(w);
         return;
     }
@@ -422,6 +454,8 @@ static bool stream_event(struct watch *w, const struct line_event *event)
     backoff_reset(&w->backoff);
     clear_trouble(w);
     set_text(&w->resource_version, event->resource_version);
+    if (event->outline)
+        tell_outline(w, event);
     if (event->type == LINE_PUT)
         return emit_put(w, event);
     if (event->type == LINE_GONE) {

@@ -42,9 +42,10 @@ enum err watch_line_parse(struct arena *arena, const char *line, size_t len, str
                           struct errinfo *ei)
 {
     struct json_object *event = NULL;
-    enum err err = json_parse(arena, line, len, WATCH_LINE_MAX, &event, ei);
+    bool outline;
+    enum err err = reply_parse(arena, line, len, &event, &outline, ei);
 
-    *out = (struct line_event){0};
+    *out = (struct line_event){.outline = outline};
     if (err == ERR_OK)
         err = parse_type(json_str_at(event, "type", NULL), &out->type, ei);
     if (err != ERR_OK)

@@ -4,8 +4,9 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "kube/reply.h"
 
-enum { WATCH_LINE_MAX = 16 * 1024 * 1024 };
+enum { WATCH_LINE_MAX = REPLY_MAX_TEXT };
 
 enum line_type { LINE_PUT, LINE_GONE, LINE_BOOKMARK, LINE_ERROR };
 
@@ -15,7 +16,8 @@ struct line_event {
     /* Of the object's metadata; "" if there is none. For a bookmark only resource_version is
      * filled. */
     const char *namespace_, *name, *uid, *resource_version;
-    int code; /* LINE_ERROR: of the Status, 0 if it has none */
+    bool outline; /* of the object: it takes too much memory to be read whole */
+    int code;     /* LINE_ERROR: of the Status, 0 if it has none */
     const char *message;
 };
 

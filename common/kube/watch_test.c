@@ -345,6 +345,80 @@ static void pages_shrink_when_they_are_too_long(void **state)
     world_stop(w);
 }
 
+/* --- an object whose tree is too large
+ * ------------------------------------------------------------------------------- */
+
+enum { OBJECTS = 40, LARGE = 11, JUNK = 500 * 1000 };
+
+/* An object of a MB and a half, which as a tree would take 400; the others are small. */
+static void add_object(struct buf *out, int i)
+{
+    buf_printf(out,
+               "{\"metadata\":{\"namespace\":\"test\",\"name\":\"o%d\",\"uid\":\"u%d\","
+               "\"resourceVersion\":\"7\"},\"spec\":[",
+               i, i);
+    for (int n = 0; n < (i == LARGE ? JUNK : 1); n++)
+        buf_puts(out, n > 0 ? ",{}" : "{}");
+    buf_puts(out, "]}");
+}
+
+static void answer_large(struct fake_api *api, struct http_conn_request *req,
+                         const struct fake_seen *seen)
+{
+    struct buf text;
+    int from = world_param(seen->query, "continue=", 0);
+    int to = from + world_param(seen->query, "limit=", OBJECTS);
+
+    (void)api;
+    buf_init(&text, 4 * 1024 * 1024);
+    if (strstr(seen->query, "watch=1")) {
+        http_stream_start(req, 200, "application/json", 4 * 1024 * 1024);
+        buf_puts(&text, "{\"type\":\"MODIFIED\",\"object\":");
+        add_object(&text, LARGE);
+        buf_puts(&text, "}\n{\"type\":\"ADDED\",\"object\":");
+        add_object(&text, OBJECTS);
+        buf_puts(&text, "}\n");
+        http_stream_send(req, text.data, text.len);
+    } else {
+        buf_puts(&text, "{\"items\":[");
+        for (int i = from; i < to && i < OBJECTS; i++) {
+            buf_puts(&text, i > from ? "," : "");
+            add_object(&text, i);
+        }
+        buf_puts(&text, "],\"metadata\":{\"resourceVersion\":\"7\"");
+        if (to < OBJECTS)
+            buf_printf(&text, ",\"continue\":\"%d\"", to);
+        buf_puts(&text, "}}");
+        http_reply(req, 200, "application/json", text.data, text.len);
+    }
+    buf_fini(&text);
+}
+
+static void one_too_large_object_does_not_stop_the_others(void **state)
+{
+    (void)state;
+    struct world *w = world_start();
+    struct log log = {0};
+    struct watch_spec spec = {
+        .resource = &kube_configmaps, .namespace_ = "test", .timing = world_quick};
+    char want[512] = "";
+
+    w->api->answer = answer_large;
+    spec.timing.page = 500;
+    spec.timing.list_ms = 20000;
+    spec.timing.timeout_s = 20;
+    log.watch = watch_new(w->api->loop, w->api->client, &spec, on_event, &log);
+    FAKE_WAIT(w->api, strstr(log.text, "+o40"));
+    for (int i = 0; i < OBJECTS; i++)
+        snprintf(want + strlen(want), sizeof(want) - strlen(want), "+o%d ", i);
+    snprintf(want + strlen(want), sizeof(want) - strlen(want), "* +o%d +o%d", LARGE, OBJECTS);
+    assert_string_equal(log.text, want);
+    assert_null(watch_trouble(log.watch));
+    assert_in_range(w->api->count, 1, 16); /* the pages have become larger again */
+    watch_free(log.watch);
+    world_stop(w);
+}
+
 static void goes_on_at_the_same_page(void **state)
 {
     (void)state;
@@ -507,6 +581,7 @@ int main(void)
         cmocka_unit_test(a_silent_watch_is_cut_and_resumed),
         cmocka_unit_test(a_line_has_a_maximum),
         cmocka_unit_test(pages_shrink_when_they_are_too_long),
+        cmocka_unit_test(one_too_large_object_does_not_stop_the_others),
         cmocka_unit_test(goes_on_at_the_same_page),
         cmocka_unit_test(only_a_few_list_at_once),
         cmocka_unit_test(is_freed_in_any_callback),

@@ -269,6 +269,28 @@ static void delete_it(void *arg)
 }
 
 /* disableTLS and a Secret: whoever answers gets it. */
+/* An object that takes too much memory concerns its own Canary. */
+static void what_is_too_large_is_told_and_the_others_go_on(void **state)
+{
+    struct fixture *f = *state;
+    enum { PIECES = 100000 };
+    struct buf junk;
+    buf_init(&junk, 4 * PIECES);
+    buf_puts(&junk, ",\"acceptedSpec\":[{}");
+    for (int i = 0; i < PIECES; i++)
+        buf_puts(&junk, ",{}");
+    buf_puts(&junk, "]");
+    f->junk = junk.data;
+    f->twin = true;
+    f->stop_after = 1;
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(f->decided, 1);
+    assert_true(told(f, "GET canaries test/podinfo: the object takes more than 40 MiB of memory, "
+                        "and is not read"));
+    buf_fini(&junk);
+}
+
 static void an_unverified_secret_is_told_once(void **state)
 {
     struct fixture *f = *state;
@@ -652,6 +674,7 @@ int main(void)
         CASE(steps_come_once_an_interval),
         CASE(a_rule_is_woken_before_the_interval),
         CASE(a_change_wakes_it_without_a_step),
+        CASE(what_is_too_large_is_told_and_the_others_go_on),
         CASE(an_unverified_secret_is_told_once),
         CASE(a_deleted_canary_ticks_no_more),
         CASE(a_standby_does_nothing_until_it_leads),

@@ -55,9 +55,10 @@ struct fixture {
     bool moves_on_failure; /* the Canary's version: somebody else has written it */
     int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0: none */
     int requests;
-    bool twin; /* a second Canary, with the same target */
-    int crowd; /* Canaries c0, c1, ... before it, whose webhook and metrics never answer */
-    int hangs; /* requests that got no answer */
+    bool twin;        /* a second Canary, with the same target */
+    const char *junk; /* in podinfo's object; NULL: none */
+    int crowd;        /* Canaries c0, c1, ... before it, whose webhook and metrics never answer */
+    int hangs;        /* requests that got no answer */
     const char *hook_path;                /* of podinfo's webhook */
     struct http_conn_request *held_write; /* of the status, if hold_writes */
     bool hold_writes;
@@ -136,13 +137,14 @@ static const char *named_canary_text(struct fixture *f, const char *name)
         "\"interval\":\"%s\",\"threshold\":1,"
         "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
         "127.0.0.1:%d/%s\"%s}]}},"
-        "\"status\":{\"phase\":\"%s\"}}",
+        "\"status\":{\"phase\":\"%s\"%s}}",
         name, name, f->version,
         f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
                       "\"finalizers\":[\"finalizer.flagger.app\"]"
                     : "",
         f->target, f->interval, http_server_port(f->server), *name == 'c' ? "hang" : f->hook_path,
-        f->hook_fields ? f->hook_fields : "", f->phase);
+        f->hook_fields ? f->hook_fields : "", f->phase,
+        f->junk && strcmp(name, "podinfo") == 0 ? f->junk : "");
 }
 
 static const char *canary_text(struct fixture *f)

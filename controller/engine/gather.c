@@ -25,7 +25,7 @@ static void on_object(void *arg, const struct kube_result *result)
         else if (result->err == ERR_NOT_FOUND)
             read->done(read->arg, ERR_OK, NULL, result->info);
         else
-            read->done(read->arg, result->err, NULL, result->info);
+            read->done(read->arg, result->err, result->outline ? result->body : NULL, result->info);
     }
     free(read);
 }

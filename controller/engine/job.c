@@ -453,6 +453,27 @@ static void decide_round(struct job *job)
 /* --- the Canary itself
  * -------------------------------------------------------------------------------------- */
 
+/* Of a Canary that cannot be read: what an event needs. */
+static struct canary nameplate(const struct job *job, struct json_object *tree)
+{
+    return (struct canary){.name = job->name,
+                           .namespace_ = job->namespace_,
+                           .uid = json_str_at(tree, "metadata", "uid", NULL),
+                           .resource_version =
+                               json_str_at(tree, "metadata", "resourceVersion", NULL),
+                           .target = {.kind = "", .name = ""},
+                           .generation = json_int_at(tree, 0, "metadata", "generation", NULL)};
+}
+
+/* The object takes too much memory: its outline says whom to tell. */
+static void tell_too_large(struct job *job, struct json_object *outline)
+{
+    struct json_object *tree = json_own(job->arena, json_object_get(outline));
+    job->canary = nameplate(job, tree);
+    job->tick =
+        tick_new(job->arena, &job->canary, job->owner->context->settings, clock_wall_ms(), true);
+}
+
 /*
  * A spec that cannot be read is told once: the condition Accepted=False remembers the sentence. It
  * is touched no further until it changes.
@@ -460,13 +481,7 @@ static void decide_round(struct job *job)
 static void tell_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
 {
     int64_t now = clock_wall_ms();
-    job->canary =
-        (struct canary){.name = job->name,
-                        .namespace_ = job->namespace_,
-                        .uid = json_str_at(tree, "metadata", "uid", NULL),
-                        .resource_version = json_str_at(tree, "metadata", "resourceVersion", NULL),
-                        .target = {.kind = "", .name = ""},
-                        .generation = json_int_at(tree, 0, "metadata", "generation", NULL)};
+    job->canary = nameplate(job, tree);
     job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings, now, true);
     if (!revert_unread(job->tick, tree, info->text)) {
         struct json_object *patch = accept_refusal(job->arena, tree, info->text, now);
@@ -586,6 +601,8 @@ static void on_canary(void *arg, enum err err, struct json_object *tree, const s
     struct job *job = arg;
     job->read = NULL;
     if (err != ERR_OK) {
+        if (tree)
+            tell_too_large(job, tree);
         fail_run(job, err, info);
         return;
     }

@@ -1,5 +1,5 @@
-# A tenant's own metric server, which answers with what takes much memory: the release of that tenant fails, and the controller
-# stays small and awake.
+# A tenant's own metric server, which answers with what takes much memory, and a tenant's Canary that does: the release of that
+# tenant fails, the others go on, and the controller stays small and awake.
 
 stop_stage() {
     [ -z "${liar:-}" ] || kill -KILL "$liar" 2>/dev/null || true
@@ -40,12 +40,38 @@ try_answer() {
     report "$2 bytes of $1 for a metric" "asked $asked times, at most $most MiB, slowest /healthz $(cat "$work/slowest") ms, $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
 }
 
+# try_objects: three Canaries, each of which would take 100 MiB as trees, while another one is released
+try_objects() {
+    local good=/nothing watcher most told=0 name
+    rm -f "$work/stop"
+    watch_health &
+    watcher=$!
+    for name in hog1 hog2 hog3; do
+        jq -cn --arg name "$name" '{apiVersion: "flagger.app/v1beta1", kind: "Canary", metadata: {name: $name, namespace: "test"},
+            spec: {targetRef: {apiVersion: "apps/v1", kind: "Deployment", name: $name}, service: {port: 80},
+                analysis: {interval: "1s", threshold: 5, iterations: 2, match: [range(120000) | {}]}}}' >"$work/$name.json"
+        kubectl create --raw /apis/flagger.app/v1beta1/namespaces/test/canaries -f "$work/$name.json" >"$work/said" 2>&1 || cat "$work/said"
+    done
+    heard() { told=$(kubectl -n test get events | grep -c 'the object takes more than .* MiB of memory') && [ "$told" = 3 ]; }
+    eventually 30 heard || true
+    kubectl -n test set image deployment/podinfo podinfod=demo-app:1.9.0 >/dev/null
+    served() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -Eq 'Waiting|Progressing'; }
+    eventually 60 served || true
+    touch "$work/stop"
+    wait "$watcher"
+    most=$(awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$controller/status")
+    heard && served && [ "$most" -lt $((MOST_MEMORY / 1024)) ] && [ "$(cat "$work/slowest")" -lt 500 ] && good=ok
+    report 'three Canaries of 120000 empty objects' "$told told, at most $most MiB, slowest /healthz $(cat "$work/slowest") ms, podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
+    kubectl -n test delete canary hog1 hog2 hog3 >/dev/null
+}
+
 if [ "$(id -u)" -ne 0 ] || ! command -v kubectl >/dev/null; then
     skip 'answers of a metric server' 'the stage needs root and kubectl'
 else
     export HOME=$work # kubectl keeps its discovery there
     on_finish=stop_stage
     set_stage
+    try_objects
     try_answer '{}' 4000000 2.0.0
     try_answer '{}' 262000 3.0.0
 fi
