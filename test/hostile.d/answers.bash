@@ -2,7 +2,7 @@
 # tenant fails, the others go on, and the controller stays small and awake.
 
 stop_stage() {
-    [ -z "${liar:-}" ] || kill -KILL "$liar" 2>/dev/null || true
+    [ -z "${LIAR_PID:-}" ] || kill -KILL "$LIAR_PID" 2>/dev/null || true
     FLAGGER_DEMO_DIR=$work/stage test/demo --stop >/dev/null 2>&1
 }
 
@@ -17,26 +17,20 @@ set_stage() {
 # try_answer PIECE BYTES VERSION: a release whose metrics are asked of the liar, until it was asked ten times
 try_answer() {
     local good=/nothing watcher most asked
-    coproc LIAR { exec "$build/flagger-liar" "$1" "$2" 2>/dev/null; }
-    liar=$LIAR_PID
-    read -r port <&"${LIAR[0]}"
-    kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"metricsServer\":\"http://127.0.0.1:$port\",\"analysis\":{\"webhooks\":[]}}}" >/dev/null
+    liar_begin "$1" "$2"
+    kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"webhooks\":[]}}}" >/dev/null
     rm -f "$work/stop"
     watch_health &
     watcher=$!
     kubectl -n test set image deployment/podinfo "podinfod=demo-app:$3" >/dev/null
-    ended() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -q Failed; }
-    started() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -q Progressing; }
-    eventually 30 started || true
-    eventually 60 ended || true
+    eventually 30 phase_is podinfo Progressing || true
+    eventually 60 phase_is podinfo Failed || true
     touch "$work/stop"
     wait "$watcher"
-    kill -TERM "$liar"
-    read -r asked <&"${LIAR[0]}" || asked=0
-    wait "$liar" || true
-    liar=
+    liar_end
+    asked=${LIAR_ASKED:-0}
     most=$(awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$controller/status")
-    ended && [ "$asked" -gt 2 ] && [ "$most" -lt $((MOST_MEMORY / 1024)) ] && [ "$(cat "$work/slowest")" -lt 500 ] && good=ok
+    phase_is podinfo Failed && [ "$asked" -gt 2 ] && [ "$most" -lt $((MOST_MEMORY / 1024)) ] && [ "$(cat "$work/slowest")" -lt 500 ] && good=ok
     report "$2 bytes of $1 for a metric" "asked $asked times, at most $most MiB, slowest /healthz $(cat "$work/slowest") ms, $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}')" "$good"
 }
 

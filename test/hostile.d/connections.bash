@@ -49,7 +49,7 @@ try_crowd() {
     report "$1, 10000 connections: $2" "slowest /healthz $slowest ms (of one that is left alone: $control_slowest), $served served, at most $(($(peak) / 1024)) MiB, $most_files files; $(cat "$work/crowd")" "$good"
 }
 
-for kind in silent slow half-header half-body chunks continue too-long; do
+for kind in $(crowd_kinds); do
     daemon_start "$LOADTESTER" "${user[@]}"
     try_crowd 'load tester' "$kind" /tasks
     daemon_stop

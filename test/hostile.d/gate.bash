@@ -21,20 +21,12 @@ gate_end() {
     pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1
 }
 
-# gate_asks TOKEN METHOD PATH [BODY [CURL ARGUMENT...]]: the status code, the body is in $work/body; a TOKEN '' sends none
-gate_asks() {
-    local token=$1 method=$2 path=$3 body=${4-}
-    shift $(($# < 4 ? $# : 4))
-    curl -s -m 10 -X "$method" ${token:+-H "Authorization: Bearer $token"} ${body:+--data-binary "$body"} \
-        -H 'Content-Type: application/json' "$@" -o "$work/body" -w '%{http_code}' "$DAEMON_URL$path" || true
-}
-
 # Lists of a thousand gates by 200 clients that may only read, while a gate is opened, checked and closed.
 try_lists() {
     local i open=0 check=0 close=0 good=/nothing readers slowest=0 began took
     gate_begin
-    pg_sql "INSERT INTO flagger_gates (kind, namespace, name, open) SELECT 'gate', 'test', 'listed' || n, true FROM generate_series(1, 1000) n"
-    hey -z 60s -t 20 -c 200 -H "Authorization: Bearer $CHECK" "$DAEMON_URL/v1/gates?limit=1000" >"$work/hey" 2>&1 &
+    gates_fill
+    list_gates "$CHECK" 200 60 >"$work/hey" 2>&1 &
     readers=$!
     busy() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'flagger-gate' AND state = 'active'")" -gt 0 ]; }
     eventually 5 busy
@@ -82,9 +74,7 @@ try_other_revisions() {
     local good=/nothing took other
     gate_begin
     deadline_gate podinfo
-    while :; do
-        gate_asks "$MALLORY" POST /gate/check "{\"name\": \"podinfo\", \"namespace\": \"test\", \"checksum\": \"fake$RANDOM\"}" -o /dev/null >/dev/null
-    done &
+    while :; do check_other_revision "$MALLORY"; done &
     other=$!
     took=$(waits podinfo)
     kill "$other" 2>/dev/null || true
@@ -101,9 +91,7 @@ try_invented_names() {
     gate_begin
     deadline_gate podinfo
     pg_sql "SELECT count(flagger_gate_wait('test', 'invented' || n + 1500, '', '', '')) FROM generate_series(1, 10000) n" >/dev/null
-    jq -nr --arg url "$DAEMON_URL/gate/check" --arg token "$MALLORY" '[range(1500) | {name: "invented\(.)", namespace: "test"} | tojson
-        | "url = \"\($url)\"\nheader = \"Authorization: Bearer \($token)\"\ndata-raw = \(tojson)\noutput = \"/dev/null\""] | join("\nnext\n")' >"$work/curl"
-    curl -s --parallel --parallel-max 4 -K "$work/curl" >/dev/null 2>&1 || true
+    invent_names "$MALLORY" 1500
     took=$(waits podinfo)
     [ -z "$took" ] || good=ok
     report 'a deadline beside 11500 invented names' "of 3 s, came after ${took:-never}" "$good"
@@ -124,16 +112,14 @@ try_old_opening() {
 
 # A page whose name was made to lead here (DNS rebinding): to the browser it is one site with the gate.
 try_rebinding() {
-    local good=/nothing port reads writes
+    local good=/nothing codes
     gate_begin
     daemon_stop
     daemon_start "$GATE" --database "$PG_DSN"
     eventually 10 curl -sf -m 5 -o /dev/null "$DAEMON_URL/readyz"
-    port=${DAEMON_URL##*:}
-    writes=$(gate_asks '' POST /v1/gates/test/podinfo/open '{}' -H "Host: evil.example:$port" -H "Origin: http://evil.example:$port" -H 'Sec-Fetch-Site: same-origin')
-    reads=$(gate_asks '' GET /v1/gates '' -H "Host: evil.example:$port")
-    [ "$writes $reads" != '421 421' ] || good=ok
-    report 'a page whose name leads to the gate' "opening answers $writes, reading $reads" "$good"
+    codes=$(rebind)
+    [ "$codes" != '421 421' ] || good=ok
+    report 'a page whose name leads to the gate' "opening and reading answer $codes" "$good"
     gate_end
 }
 

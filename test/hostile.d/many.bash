@@ -4,11 +4,8 @@
 try_many() {
     local good=/nothing
     daemon_start "$LOADTESTER" "${user[@]}" --max-running 64 --max-queued 1000 --max-per-canary 100
-    jq -nr --arg url "$DAEMON_URL/" --arg work "$work" 'range(10000) | (. % 100 | tostring) as $i
-        | {name: "podinfo", namespace: "test", metadata: {type: "cmd",
-           cmd: "mkdir \($work)/lock\($i) || echo met >>\($work)/met; echo ran >>\($work)/ran; sleep 1; rmdir \($work)/lock\($i)"}}
-        | "url = \"\($url)\"\ndata-binary = \(tojson | tojson)\noutput = \"/dev/null\"\nnext"' >"$work/curl"
-    split -l 20000 "$work/curl" "$work/curl-part."
+    many_messages 10000 100 "mkdir $work/lock# || echo met >>$work/met; echo ran >>$work/ran; sleep 1; rmdir $work/lock#" >"$work/curl"
+    split -l 25000 "$work/curl" "$work/curl-part."
     local before_rss before_files part
     for part in "$work"/curl-part.*; do
         sed -i -e '1{/^next$/d}' -e '${/^next$/d}' "$part"

@@ -6,7 +6,7 @@ try_message_trees() {
     daemon_start "$LOADTESTER" "${user[@]}"
     before=$(rss)
     for i in 1 2 3 4; do
-        jq -nj --arg i "$i" '"{\"name\": \"a\", \"namespace\": \"b\", \"metadata\": {\"cmd\": \"sleep 65.43\($i)\"}, \"pad\": [", ("{}," * 340000), "{}]}"' >"$work/post"
+        brace_message "65.43$i" >"$work/post"
         statuses+=" $(curl -s -m 20 -o "$work/body" -w '%{http_code}' --data-binary "@$work/post" "$DAEMON_URL/" || true)"
     done
     [ "$(rss)" -lt $((before + most)) ] && [ "$(peak)" -lt 131072 ] && curl -sf -m 5 -o /dev/null "$DAEMON_URL/healthz" && good=ok
