@@ -272,7 +272,8 @@ void http_server_stop(struct http_server *server)
     server->stopping = true;
     server->accept_waiting = false;
     timer_stop(server->again);
-    server->again = NULL;
+    timer_stop(server->trim);
+    server->again = server->trim = NULL;
     server_tls_stop(server);
     loop_off_drain(server->loop, on_drain, server);
     uv_close((uv_handle_t *)server->listener, free_listener);

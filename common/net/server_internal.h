@@ -113,6 +113,7 @@ struct http_server {
     TAILQ_HEAD(, server_linger) lingers;
     uv_prepare_t *prepare;
     struct timer *again; /* set: the loop must not wait for long, a client does */
+    struct timer *trim;  /* set: much was held, what is free goes back then */
     uint64_t turns;
     int64_t cut_told_ms;
     size_t max_body;

@@ -12,6 +12,7 @@
  * a connection is bare, and gets ours before the loop waits again.
  */
 #define _GNU_SOURCE /* memmem() */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,7 +26,9 @@ enum {
     PROBE_SHARE = 4, /* of few places one in four */
     MAX_HEADERS = 16 * 1024,
     UNREAD_TURNS = 2, /* of the loop, until what a client has brought along was surely read */
-    FRESH_MS = 25     /* a client's moment between its connect() and what it came to say */
+    FRESH_MS = 25,    /* a client's moment between its connect() and what it came to say */
+    MUCH_HELD = 256 * 1024,
+    TRIM_MS = 2000
 };
 
 static void on_read(h2o_socket_t *sock, const char *err);
@@ -169,6 +172,25 @@ static size_t held_by(const struct server_conn *conn)
     return (input->bytes ? input->capacity : 0) + (r ? r->body_len + r->reply_len : 0);
 }
 
+static void trim_later(struct http_server *server);
+
+/* malloc() keeps what was freed below something that is still used: without this an attack that is
+ * over would still be seen in the resident memory. */
+static void on_trim(void *arg)
+{
+    struct http_server *server = arg;
+
+    server->trim = NULL;
+    malloc_trim(0);
+    trim_later(server);
+}
+
+static void trim_later(struct http_server *server)
+{
+    if (server->held > MUCH_HELD && !server->trim && !server->stopping)
+        server->trim = timer_start(server->loop, TRIM_MS, 0, on_trim, server);
+}
+
 bool server_places_count(struct server_conn *conn)
 {
     struct http_server *server = conn->server;
@@ -176,6 +198,7 @@ bool server_places_count(struct server_conn *conn)
 
     server->held += held - conn->held;
     conn->held = held;
+    trim_later(server);
     while (server->held > server->max_held) {
         struct server_conn *other = oldest(&server->readers, 1, conn);
         if (!other)

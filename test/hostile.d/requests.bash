@@ -16,7 +16,17 @@ try_tree() {
     report "$1" "at most $(($(peak) / 1024)) MiB; ${codes}" "$good"
 }
 
+# try_back BEFORE: of what the trees took nothing is kept
+try_back() {
+    local good=/nothing most=$(($1 + 4096))
+    ! grep -q __asan_init "$LOADTESTER" || most=$MOST_MEMORY # a sanitizer keeps it
+    back() { [ "$(rss)" -lt "$most" ]; }
+    eventually 15 back && good=ok
+    report 'memory when that is over' "$1 -> $(rss) KiB, at most $(peak)" "$good"
+}
+
 daemon_start "$LOADTESTER" "${user[@]}"
+before=$(rss)
 while IFS='|' read -r name text; do
     try_raw "$name" "$text"
 done < <(raw_ways)
@@ -24,4 +34,5 @@ while IFS= read -r piece; do
     tree_body "$piece" >"$work/body"
     try_tree "64 times a MiB of $piece" "$work/body" /
 done < <(tree_pieces)
+try_back "$before"
 daemon_stop
