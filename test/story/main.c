@@ -13,8 +13,8 @@
 #include "story/summary.h"
 
 static struct {
-    const char *kubeconfig, *namespace_, *canary, *container, *image, *url, *host, *gate, *stats,
-        *report;
+    const char *kubeconfig, *namespace_, *canary, *container, *image, *url, *host, *gate,
+        *gate_headers, *stats, *report;
     int64_t rate, idle, deadline;
     bool epilogue;
 } opt;
@@ -73,12 +73,17 @@ static const struct option_row rows[] = {
      .at = &opt.gate,
      .arg = "URL",
      .help = "base URL of the gate"},
+    {.name = "gate-headers",
+     .type = OPTION_STRING,
+     .at = &opt.gate_headers,
+     .arg = "FILE",
+     .help = "headers that the gate wants of who opens it, such as a token"},
     {.name = "idle",
      .type = OPTION_DURATION,
      .at = &opt.idle,
      .value = "10s",
      .arg = "DURATION",
-     .help = "how long the idle canary's requests are counted"},
+     .help = "how long the idle canary's requests are counted; 0s: not at all"},
     {.name = "deadline",
      .type = OPTION_DURATION,
      .at = &opt.deadline,
@@ -218,7 +223,7 @@ static int tell(const struct kube_config *config)
                                     .container = opt.container,
                                     .image = opt.image,
                                     .gate_url = opt.gate,
-
+                                    .gate_headers = opt.gate_headers,
                                     .kube = stage.kube,
                                     .observe = stage.observe,
                                     .traffic = stage.traffic,

@@ -118,8 +118,11 @@ static void open_gate(void *arg)
     char *body = heap_printf("{\"name\":\"%s\",\"namespace\":\"%s\"}", o->canary, o->namespace_);
     char *url = heap_printf("%s/gate/open", o->gate_url);
     screen_note(o->screen, "$ curl -d '%s' %s", body, url);
-    const char *const argv[] = {"curl", "-sS", "--fail-with-body", "-d", body, url, NULL};
+    char *headers = heap_printf("@%s", o->gate_headers ? o->gate_headers : "/dev/null");
+    const char *const argv[] = {"curl", "-sS", "--fail-with-body", "-H", headers, "-d", body,
+                                url,    NULL};
     run_command(story, argv);
+    free(headers);
     free(body);
     free(url);
 }
@@ -157,7 +160,10 @@ static void end_idle(void *arg)
     struct story *story = arg;
     story->timer = NULL;
     story_set_state(story, STORY_COUNTING);
-    ask_count(story);
+    if (story->options.idle_ms > 0)
+        ask_count(story);
+    else
+        start_release(story);
 }
 
 static void begin_idle(void *arg)
@@ -165,7 +171,8 @@ static void begin_idle(void *arg)
     struct story *story = arg;
     traffic_start(story->options.traffic);
     story->timer = timer_start(story->options.loop, story->options.idle_ms, 0, end_idle, story);
-    ask_count(story);
+    if (story->options.idle_ms > 0)
+        ask_count(story);
 }
 
 /* The gateway takes up the route, and what the initialisation still has to say is said, before
@@ -232,7 +239,9 @@ void story_changed(struct story *story)
     if (story->state == STORY_DONE)
         return;
     if (story->state == STORY_INITIALIZING) {
-        if (step.phase == PHASE_Initialized && !observe_draining(story->options.observe))
+        /* Succeeded: an earlier story has left a good version behind. */
+        if ((step.phase == PHASE_Initialized || step.phase == PHASE_Succeeded) &&
+            !observe_draining(story->options.observe))
             initialized(story);
         return;
     }

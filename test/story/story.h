@@ -26,6 +26,7 @@ struct story_options {
     struct loop *loop;
     const char *kubeconfig, *namespace_, *canary, *container, *image; /* image without the tag */
     const char *gate_url;     /* base URL of the gate, as it is seen from here */
+    const char *gate_headers; /* file of what to send with it; NULL: nothing */
     struct kube_client *kube; /* also tells how many requests the sandbox was sent */
     struct observe *observe;
     struct traffic *traffic;

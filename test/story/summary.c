@@ -154,6 +154,7 @@ enum err summary_report(const struct story_options *options, const struct story 
         struct json_object *row = json_object_new_object();
         json_set_str(row, "version", release->version);
         json_set_str(row, "outcome", release->ended_ms ? phase_name(release->ended_as) : "");
+        json_set_str(row, "expected", phase_name(release->outcome));
         double seconds =
             release->ended_ms ? (double)(release->ended_ms - release->began_ms) / 1000 : -1;
         json_object_object_add(row, "seconds", json_object_new_double(round(seconds * 10) / 10));
