@@ -210,6 +210,28 @@ WAYS
 --insecure --call a.B/c --debug $work/mark localhost:1
 --insecure --call a.B/c -i $work localhost:1
 --insecure --call a.B/c --stream-call-count 1 127.0.0.1:1
+--insecure --call a.B/c --proto /tmp/ghz/health.proto --proto $work/evil.proto localhost:1
+--insecure --call a.B/c --proto /protos/../../../$work/evil.proto localhost:1
+--insecure --call a.B/c --proto=/tmp/ghz/.$work/evil.proto localhost:1
+--insecure --call a.B/c --proto file:///$work/evil.proto localhost:1
+--insecure --call a.B/c -do$work/mark localhost:1
+--insecure --call a.B/c -n1o$work/mark localhost:1
+--insecure --call a.B/c -bo $work/mark localhost:1
+--insecure --call a.B/c -O html -o $work/mark localhost:1
+--insecure --call a.B/c -O influx-details localhost:1
+--insecure --call a.B/c --binary-file=$work/secret localhost:1
+--insecure --call a.B/c -M $work/secret localhost:1
+--insecure --call a.B/c --metadata-file=$work/secret localhost:1
+--insecure --call a.B/c --reflect-metadata '{"authorization": "geheim-token"}' localhost:1
+--insecure --call a.B/c -d '@$work/secret' localhost:1
+--insecure --call a.B/c -d '{"a": "{{ readFile \"$work/secret\" }}"}' localhost:1
+--insecure --call a.B/c --authority geheim-token localhost:1
+--insecure --call a.B/c --lb-strategy round_robin dns:///localhost:${SINK##*:}
+--insecure --call a.B/c unix:$work/socket
+--insecure --call a.B/c localhost:1 @$work/secret
+--insecure --call a.B/c --tags '{"a": "geheim-token"}' localhost:${SINK##*:}
+--skipTLS --cname geheim-token --call a.B/c localhost:${SINK##*:}
+--insecure --call a.B/c -- localhost:1 $work/secret
 WAYS
     esac
 }
