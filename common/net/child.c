@@ -286,6 +286,17 @@ static void on_ended(struct child *child, int status)
     }
 }
 
+static void hang_up(struct child *child);
+
+/* Its time is over, and it was in time; those that it left behind may not keep the supervisor from
+ * ending them. */
+static void on_exited(struct child *child)
+{
+    timer_stop(child->deadline);
+    child->deadline = NULL;
+    hang_up(child);
+}
+
 static void on_message(struct child *child, const struct supervisor_msg *msg)
 {
     switch ((enum supervisor_kind)msg->kind) {
@@ -294,6 +305,9 @@ static void on_message(struct child *child, const struct supervisor_msg *msg)
         break;
     case SUPERVISOR_STARTED:
         child->pid = msg->value;
+        break;
+    case SUPERVISOR_EXITED:
+        on_exited(child);
         break;
     case SUPERVISOR_ENDED:
         on_ended(child, msg->value);
@@ -415,7 +429,7 @@ static void tell_kind(struct child *child, enum supervisor_kind kind, int value)
 {
     struct supervisor_msg *msg;
 
-    if (!child->waiting_socket || child->result.stopped || child->result.timed_out)
+    if (!child->waiting_socket || child->wake || child->result.stopped || child->result.timed_out)
         return;
     msg = ARENA_NEW(child->arena, struct supervisor_msg);
     *msg = (struct supervisor_msg){.kind = (int32_t)kind, .value = value};

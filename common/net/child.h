@@ -48,7 +48,7 @@ struct child_result {
     const struct errinfo *info;
     int exit_status; /* 0..255; -1 when ended by a signal */
     int signal;      /* 0 when it exited */
-    bool timed_out;  /* timeout_ms passed */
+    bool timed_out;  /* timeout_ms passed before the command itself had ended */
     bool stopped;    /* child_stop() was called */
     const char
         *over_limit; /* "memory" or "processes": more was used than child_limits lets; NULL */

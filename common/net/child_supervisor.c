@@ -38,7 +38,7 @@ enum phase { PHASE_RUNNING, PHASE_ENDING, PHASE_KILLING };
 struct supervisor {
     pid_t command; /* also its process group */
     int status;
-    bool ended;
+    bool ended, said_exited;
     bool hurried;
     bool deaf; /* the other side of the socket has gone */
     bool childless;
@@ -95,6 +95,15 @@ static void begin_ending(struct supervisor *sv)
     sv->phase = PHASE_ENDING;
     sv->phase_ends_ms = clock_monotonic_ms() + sv->order.grace_ms;
     signal_all(sv, SIGTERM);
+}
+
+/* The command has ended, others have not. */
+static void end_the_rest(struct supervisor *sv)
+{
+    if (!sv->said_exited)
+        say(sv, SUPERVISOR_EXITED, 0);
+    sv->said_exited = true;
+    begin_ending(sv);
 }
 
 static void reap(struct supervisor *sv)
@@ -216,7 +225,7 @@ static int supervise(struct supervisor *sv)
         if (sv->childless)
             return 0;
         if (sv->ended)
-            begin_ending(sv);
+            end_the_rest(sv);
         if (sv->phase != PHASE_KILLING && child_watch_needed(&sv->order.limits))
             watch(sv);
         if (sv->phase == PHASE_ENDING && getppid() != sv->parent)

@@ -6,7 +6,8 @@
  * socket, or dying, means: end everything. It says: HERE (value: its process id), then exactly one
  * of CHDIR_FAILED, EXEC_FAILED, FORK_FAILED, LIMITS_FAILED (value: errno) or STARTED (value:
  * process id of the command), after which follow at most one OVER_LIMIT (value: enum child_limit),
- * at most one LEFT (value: how many processes could not be killed) and one ENDED (value: the status
+ * at most one EXITED (the command has ended, what it left behind has the grace period), at most one
+ * LEFT (value: how many processes could not be killed) and one ENDED (value: the status
  * of waitpid).
  */
 #ifndef NET_CHILD_SUPERVISOR_H
@@ -26,6 +27,7 @@ enum supervisor_kind {
     SUPERVISOR_STARTED,
     SUPERVISOR_LIMITS_FAILED,
     SUPERVISOR_OVER_LIMIT,
+    SUPERVISOR_EXITED,
     SUPERVISOR_LEFT,
     SUPERVISOR_ENDED,
 };

@@ -471,6 +471,25 @@ static void test_stopped_supervisor(void **state)
     assert_true(o.timed_out);
 }
 
+/* What a command leaves behind has the grace period, and that is not the command's time. */
+static void test_time_ends_with_the_command(void **state)
+{
+    (void)state;
+    struct outcome o = {0};
+    run_shell("( (trap '' TERM; echo ready; exec sleep 60) & ) | (read ready; exit 7)",
+              (struct child_spec){.timeout_ms = 1000, .grace_ms = 1500}, &o);
+    assert_int_equal(o.err, ERR_OK);
+    assert_int_equal(o.exit_status, 7);
+    assert_false(o.timed_out);
+    /* nor can it keep its supervisor from ending */
+    o = (struct outcome){0};
+    run_shell("p=$PPID; ( (trap 'while kill -STOP $p; do :; done' TERM; echo ready;"
+              "            while :; do sleep 1; done) & ) | (read ready; exit 7)",
+              (struct child_spec){.timeout_ms = 60000, .grace_ms = 500}, &o);
+    assert_int_equal(o.exit_status, 7);
+    assert_false(o.timed_out);
+}
+
 static void *count_for_ever(void *arg)
 {
     (void)arg;
@@ -557,6 +576,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_leaves_nothing),
         cmocka_unit_test(test_stopped_descendant),
         cmocka_unit_test(test_stopped_supervisor),
+        cmocka_unit_test(test_time_ends_with_the_command),
         cmocka_unit_test(test_headless_process),
         cmocka_unit_test(test_stop_at_each_stage),
         cmocka_unit_test(test_signal),

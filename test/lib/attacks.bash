@@ -88,7 +88,7 @@ memory hog@hostile-memory@failed@x=$(head -c 1m /dev/zero | tr "\0" a); : hostil
 memory hogs that share the work@hostile-shared@more memory than a task may@for i in 1 2 3 4; do head -c 100m /dev/zero | tail & done; : hostile-shared; sleep 60
 endless output@hostile-output@timed out after 4s@yes hostile-output
 ignores SIGTERM@hostile-deaf@timed out after 4s@trap "" TERM; : hostile-deaf; while :; do sleep 1; done
-forks twice and hides@sleep 62.345@exit status 7\|timed out after 4s@(setsid sh -c "(trap \"\" TERM; sleep 62.345; sleep 62.345) &") & exit 7
+forks twice and hides@sleep 62.345@exit status 7@(setsid sh -c "(trap \"\" TERM; sleep 62.345; sleep 62.345) &") & exit 7
 stops its own group@hostile-stop@timed out after 4s@: hostile-stop; kill -STOP 0; sleep 60
 closes its output and stays@sleep 63.456@timed out after 4s@exec >&- 2>&-; sleep 63.456
 kills its parent@hostile-parent@failed\|timed out@: hostile-parent; kill -KILL $PPID; sleep 60
