@@ -7,7 +7,7 @@ stop_stage() {
 }
 
 set_stage() {
-    FLAGGER_DEMO_DIR=$work/stage test/demo --preset "$(basename "$build")" --stage >/dev/null 2>&1
+    FLAGGER_BUILD=$build FLAGGER_DEMO_DIR=$work/stage test/demo --stage >/dev/null 2>&1
     # shellcheck disable=SC1091
     . "$work/stage/env"
     PROBE_URL=$DEMO_CONTROLLER
@@ -18,7 +18,7 @@ set_stage() {
 try_answer() {
     local good=/nothing watcher most asked
     liar_begin "$1" "$2"
-    kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"webhooks\":[]}}}" >/dev/null
+    kubectl -n test patch canary podinfo --type merge -p "{\"spec\":{\"metricsServer\":\"$LIAR_URL\",\"analysis\":{\"interval\":\"2s\",\"webhooks\":[]}}}" >/dev/null
     rm -f "$work/stop"
     watch_health &
     watcher=$!
