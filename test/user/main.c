@@ -97,9 +97,10 @@ static const struct option_row rows[] = {
     {.name = "crds",
      .type = OPTION_STRING,
      .at = &opt.crds,
-     .value = "proto/crd",
      .arg = "DIR",
-     .help = "folder of the CustomResourceDefinitions"},
+     .help =
+         "folder of the CustomResourceDefinitions; without it proto/crd of the sources that the "
+         "programs were built in, or of the current directory"},
     {0}};
 
 static const struct option_program program = {
@@ -114,6 +115,38 @@ struct total {
         troubles;
     uint64_t first_seed, last_seed;
 };
+
+/* Ends the program: what is wrong is not with the service, and would be so in the next round. */
+static _Noreturn void give_up(const char *sentence)
+{
+    fflush(NULL);
+    fprintf(stderr, "flagger-edits: %s\n", sentence);
+    exit(2);
+}
+
+/* --- what it needs ---------------------------------------------------------------------------- */
+
+static bool has_crds(struct arena *arena, const char *directory)
+{
+    return access(arena_printf(arena, "%s/canaries.yaml", directory), R_OK) == 0;
+}
+
+static void find_programs(struct arena *arena)
+{
+    static const char *const names[] = {"flagger-sandbox", "flagger-controller"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *path = arena_printf(arena, "%s/%s", opt.programs, names[i]);
+        if (access(path, X_OK) != 0)
+            give_up(
+                arena_printf(arena, "there is no program %s; --programs says where it is", path));
+    }
+    const char *sources = arena_printf(arena, "%s/../../proto/crd", opt.programs);
+    if (!opt.crds)
+        opt.crds = has_crds(arena, sources) ? sources : "proto/crd";
+    if (!has_crds(arena, opt.crds))
+        give_up(arena_printf(arena, "there is no canaries.yaml in %s; --crds says where it is",
+                             opt.crds));
+}
 
 /* --- a round in a process of its own ---------------------------------------------------------- */
 
@@ -137,10 +170,8 @@ static struct json_object *run_round(struct arena *arena, struct round_options o
     char *text;
     size_t len;
     int status = 0;
-    if (!mkdtemp(directory)) {
-        fprintf(stderr, "flagger-edits: %s: %s\n", directory, strerror(errno));
-        exit(2);
-    }
+    if (!mkdtemp(directory))
+        give_up(arena_printf(arena, "%s: %s", directory, strerror(errno)));
     options.stage =
         (struct stage_options){.programs = opt.programs, .crds = opt.crds, .directory = directory};
     fflush(NULL);
@@ -155,6 +186,8 @@ static struct json_object *run_round(struct arena *arena, struct round_options o
         out = json_own(arena, json_object_new_object());
         json_set_str(out, "trouble",
                      arena_printf(arena, "the round ended with 0x%x", (unsigned)status));
+    } else if (!json_bool_at(out, true, "up", NULL)) {
+        give_up(json_str_at(out, "trouble", NULL));
     }
     json_set_str(out, "directory", directory);
     return out;
@@ -357,8 +390,7 @@ static size_t read_lines(struct arena *arena, const char *path, struct line *lin
     }
     return count;
 bad:
-    fprintf(stderr, "flagger-edits: %s\n", ei.text);
-    exit(2);
+    give_up(ei.text);
 }
 
 static void replay(struct total *total)
@@ -402,6 +434,7 @@ int main(int argc, char **argv)
         return 0;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
+    find_programs(arena);
     if (opt.replay)
         replay(&total);
     else

@@ -416,6 +416,7 @@ static struct json_object *tell(struct round *round)
     size_t count = 0;
     const struct violation *list = round->judge ? judge_violations(round->judge, &count) : NULL;
     json_set_str(out, "trouble", round->trouble);
+    json_set_bool(out, "up", round->clients != NULL);
     json_set_int(out, "edits", (int64_t)json_len(round->list));
     json_set_int(out, "refused", round->refused);
     json_set_int(out, "lag_ms", round->lag_ms);
