@@ -338,16 +338,24 @@ static void test_primary_that_is_lost_during_the_analysis(void **state)
     }
 }
 
-/* The same, while the status does not say yet what was routed last. */
-static void test_primary_that_is_lost_behind_a_step(void **state)
+/* A release whose canary has its first share, and whose pods are ready. */
+static struct world *after_first_step(void)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
     world_push(w, "podinfo:2");
     tick_until(w, "Progressing", 20);
     world_settle(w);
+    return w;
+}
+
+/* The same, while the status does not say yet what was routed last. */
+static void test_primary_that_is_lost_behind_a_step(void **state)
+{
+    (void)state;
+    struct world *w = after_first_step();
+
     w->crash_at = w->effects + 1; /* the status of the next step */
     world_tick(w);
     w->crash_at = -1;
@@ -365,12 +373,8 @@ static void test_primary_that_is_lost_behind_a_step(void **state)
 static void test_primary_that_comes_back_slowly(void **state)
 {
     (void)state;
-    struct world *w = world_new(NULL);
+    struct world *w = after_first_step();
 
-    world_initialise(w);
-    world_push(w, "podinfo:2");
-    tick_until(w, "Progressing", 20);
-    world_settle(w);
     world_patch(w, "deployments/podinfo-primary", NULL);
     w->crash_at = w->effects + 1;
     world_tick(w);

@@ -1,30 +1,7 @@
 # What a stranger may ask of the load tester: keys by their paths, tasks through somebody's browser, other services' answers,
 # and what lists and logs show of commands.
 
-on_finish() { [ -z "${SINK_PID:-}" ] || kill "$SINK_PID" 2>/dev/null || true; }
-on_finish=on_finish
-
-# A server of the attacker: keeps what it is sent, answers everything with an error and a text.
-start_sink() {
-    python3 - "$work/sink" "$work/port" <<'PY' &
-import http.server, sys
-class Sink(http.server.BaseHTTPRequestHandler):
-    def answer(self):
-        body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
-        with open(sys.argv[1], 'ab') as out:
-            out.write((self.requestline + '\n' + str(self.headers)).encode() + body)
-        self.send_response(500); self.send_header('Content-Length', '11'); self.end_headers()
-        self.wfile.write(b'metadata-42')
-    do_GET = do_POST = answer
-    def log_message(self, *a): pass
-server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Sink)
-open(sys.argv[2], 'w').write(str(server.server_port))
-server.serve_forever()
-PY
-    SINK_PID=$!
-    eventually 10 test -s "$work/port"
-    SINK=http://127.0.0.1:$(cat "$work/port")
-}
+. test/lib/sink.bash
 
 # A folder as a Secret's volume makes it, and what is beside it.
 make_keys() {
@@ -110,7 +87,7 @@ try_open_secrets() {
 }
 
 if command -v python3 >/dev/null && [ "$(id -u)" -eq 0 ]; then
-    start_sink
+    sink_start 500 metadata-42
     make_keys
     daemon_start "$LOADTESTER" "${user[@]}" --api-key-dir "$work/keys"
     try_keys

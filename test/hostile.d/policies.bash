@@ -4,29 +4,8 @@
 
 policies=$(printf '%s,' deploy/loadtester/policies/*.yaml)
 policies=${policies%,}
-on_finish() { [ -z "${SINK_PID:-}" ] || kill "$SINK_PID" 2>/dev/null || true; }
-on_finish=on_finish
 
-# A server of the attacker that keeps all that it is sent.
-start_sink() {
-    python3 - "$work/sink" "$work/port" <<'PY' &
-import http.server, sys
-class Sink(http.server.BaseHTTPRequestHandler):
-    def answer(self):
-        body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
-        with open(sys.argv[1], 'ab') as out:
-            out.write((self.requestline + '\n' + str(self.headers)).encode() + body)
-        self.send_response(200); self.send_header('Content-Length', '0'); self.end_headers()
-    do_GET = do_POST = do_PUT = do_CONNECT = do_HEAD = answer
-    def log_message(self, *a): pass
-server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Sink)
-open(sys.argv[2], 'w').write(str(server.server_port))
-server.serve_forever()
-PY
-    SINK_PID=$!
-    eventually 10 test -s "$work/port"
-    SINK=http://localhost:$(cat "$work/port")
-}
+. test/lib/sink.bash
 
 # What an attacker would show: a secret that the task user may read, programs that leave a mark.
 prepare() {
@@ -277,7 +256,8 @@ try_tool() { # TOOL
 }
 
 if command -v python3 >/dev/null; then
-    start_sink
+    sink_start 200 ''
+    SINK=${SINK/127.0.0.1/localhost}
     prepare
     daemon_start env PATH="$PATH:$work" "$LOADTESTER" "${user[@]}" --policy "$policies" --timeout 10s
     for tool in hey wrk bats helm kubectl ghz; do try_tool "$tool"; done
