@@ -341,7 +341,8 @@ history() {
     [ "$(browser_js 'return getComputedStyle(document.querySelector("button")).width === getComputedStyle(document.querySelector("dl")).width')" = true ]
     browser_click button
     browser_wait 10 h1 "The gate is open."
-    [ "$(browser_log)" = '[]' ]
+    log=$(browser_log)
+    [ "$log" = '[]' ] || { echo "$log" && return 1; }
     check 200
     browser_open "$url"
     browser_wait 10 p "This link has been used already."

@@ -30,13 +30,13 @@ files() {
 
 # --- requests that are made to be misread, or to take much memory -----------------------------------------------
 
-# send_raw TEXT: the answer's status lines, within two seconds
+# send_raw TEXT [SECONDS]: the answer's status lines, within two seconds or so many, or until the daemon closes
 send_raw() {
     local host=${DAEMON_URL#http://} raw=$work/raw.$BASHPID
     exec 8<>"/dev/tcp/${host%:*}/${host#*:}"
     printf '%b' "$1" >"$raw"
     cat "$raw" >&8 2>/dev/null || true
-    timeout 2 cat <&8 | grep -a '^HTTP/1' | tr -d '\r' | cut -d ' ' -f 2 | paste -sd ' ' || true
+    timeout "${2:-2}" cat <&8 | grep -a '^HTTP/1' | tr -d '\r' | cut -d ' ' -f 2 | paste -sd ' ' || true
     exec 8>&-
     rm -f "$raw"
 }
@@ -52,7 +52,7 @@ WAYS
 }
 
 # smuggle TEXT: the answers to a request and to what stands behind it, which must be no request
-smuggle() { send_raw "$1GET /healthz HTTP/1.1\r\nHost: smuggled\r\n\r\n" || true; }
+smuggle() { send_raw "$1GET /healthz HTTP/1.1\r\nHost: smuggled\r\n\r\n" 10 || true; }
 
 # tree_pieces: what is small as text and large as a tree
 tree_pieces() { printf '%s\n' '{},' '[],' '{"":0},' '[[[[]]]],'; }
