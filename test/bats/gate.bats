@@ -1,26 +1,16 @@
 # The gate, with a real PostgreSQL.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     GATE=$FLAGGER_BUILD/flagger-gate
     PODINFO='{"name":"podinfo","namespace":"test"}'
 }
 
 teardown() {
     [ -z "${DAEMON_PID:-}" ] || daemon_gone || kill -KILL "$DAEMON_PID"
-    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1 || true
+    pg_empty || true
 }
 
 gate_start() {

@@ -1,19 +1,9 @@
 # The gate's API below /v1, with a real PostgreSQL.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
     eventually 10 answers 200 GET /readyz
     POD=/v1/gates/test/podinfo
@@ -21,7 +11,7 @@ setup() {
 
 teardown() {
     daemon_stop
-    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1
+    pg_empty
 }
 
 # asks METHOD PATH [BODY]: with the content type that /v1 wants; sets $output to the body and $status to the code

@@ -1,19 +1,9 @@
 # Many approvals at the same moment, over two gates on one PostgreSQL: what they change, they change once.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     GATE=$FLAGGER_BUILD/flagger-gate
     work=$BATS_TEST_TMPDIR
     for name in ann bob cat; do echo "this-is-the-token-of-$name admin $name"; done >"$work/tokens"
@@ -29,7 +19,7 @@ setup() {
 
 teardown() {
     for pid in "${pids[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
-    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1 || true
+    pg_empty || true
 }
 
 # A session that hears what others are told.

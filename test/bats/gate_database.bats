@@ -1,19 +1,9 @@
 # The gate's connections to a real PostgreSQL: lanes, limits, losses, standbys, TLS, rotation, versions.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     GATE=$FLAGGER_BUILD/flagger-gate
     PODINFO='{"name":"podinfo","namespace":"test"}'
 }

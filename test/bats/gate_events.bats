@@ -1,19 +1,9 @@
 # GET /v1/events of the gate: every change once and in order, from a real PostgreSQL, over two gates and broken connections.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     GATE=$FLAGGER_BUILD/flagger-gate
     POD=/v1/gates/test/podinfo
     FOLLOWERS=()
@@ -24,7 +14,7 @@ setup() {
 teardown() {
     [ ${#FOLLOWERS[@]} -eq 0 ] || kill "${FOLLOWERS[@]}" 2>/dev/null || true
     [ ${#GATES[@]} -eq 0 ] || kill -KILL "${GATES[@]}" 2>/dev/null || true
-    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1 || true
+    pg_empty || true
 }
 
 gate_start() {

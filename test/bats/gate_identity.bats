@@ -1,19 +1,9 @@
 # Whom the gate lets in, with a real PostgreSQL, curl and openssl.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     cd "$BATS_TEST_TMPDIR" || return 1
     PODINFO='{"name":"podinfo","namespace":"test"}'
     POD=/v1/gates/test/podinfo
@@ -30,7 +20,7 @@ ROWS
 
 teardown() {
     [ -z "${DAEMON_PID:-}" ] || daemon_gone || kill -KILL "$DAEMON_PID"
-    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1 || true
+    pg_empty || true
 }
 
 gate_start() {

@@ -1,19 +1,9 @@
 # Signed links: made by POST /v1/links, followed by people and by programs that look ahead, used once.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     POD=/v1/gates/test/podinfo
     PIDS=()
     cat >"$BATS_TEST_TMPDIR/tokens" <<'EOF'
@@ -29,7 +19,7 @@ teardown() {
     [ -z "${BROWSER_DIR:-}" ] || browser_end
     for pid in "${PIDS[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
     rm -f "${DAEMON_LOG:-}"
-    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1
+    pg_empty
 }
 
 # gate_start [OPTION...]: another gate, with tokens and keys; it is the one that is asked from here on

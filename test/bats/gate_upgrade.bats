@@ -3,20 +3,10 @@
 # (parameter: the name of a Canary in the namespace "up"; check gives t or f). They are frozen: copied from what was
 # released, never changed with the code. knows_N is what programs of that version know beside open and closed.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     GATE=$FLAGGER_BUILD/flagger-gate
     work=$BATS_TEST_TMPDIR
     pids=()
@@ -25,7 +15,7 @@ setup() {
 teardown() {
     touch "$work/stop"
     for pid in "${pids[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
-    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1 || true
+    pg_empty || true
 }
 
 # --- version 1: one table, an open and a close are the same statement

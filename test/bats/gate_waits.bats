@@ -1,19 +1,9 @@
 # Who waits at a gate, its deadline, and a policy that binds what is open: what others ask or say changes nothing of it.
 
-setup_file() {
-    load ../lib/postgres
-    pg_begin
-    export PG_DIR PG_DSN
-}
-
-teardown_file() {
-    load ../lib/postgres
-    pg_end
-}
+load ../lib/postgres_file
 
 setup() {
     load ../lib/daemon
-    load ../lib/postgres
     cd "$BATS_TEST_TMPDIR" || return 1
     POD=/v1/gates/test/podinfo
     local name role
@@ -26,7 +16,7 @@ setup() {
 
 teardown() {
     daemon_stop
-    pg_sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' >/dev/null 2>&1
+    pg_empty
 }
 
 # by NAME METHOD PATH [BODY]: the status code; the body is in the file body; NAME '' has no token
