@@ -90,7 +90,7 @@ setup_file() {
         for name in $(names) control; do
             case $name in
             # What its owner had before: it is taken over, and given back.
-            initializing) workload "$name" 5 && own_service "$name" && own_route "$name" ;;
+            initializing) workload "$name" 8 && own_service "$name" && own_route "$name" ;;
             k-*) workload "$name" 0 && own_route "$name" ;;
             *) workload "$name" 0 ;;
             esac
@@ -132,6 +132,12 @@ delete_those_there() {
 
 @test "every Canary is deleted in its phase, and goes" {
     canary initializing "$(analysis_of initializing)" | kubectl apply -f - >/dev/null
+    # Its phase lasts until its pods are ready, which may be less than all that follows takes.
+    initializing_deleted() {
+        delete_those_there || true
+        [ -e "$CLIENTS/initializing.deleted" ]
+    }
+    eventually 30 initializing_deleted
     kubectl -n leave delete canary control >/dev/null
     for name in $(names | grep -v 'initiali[sz]'); do
         kubectl -n leave set image "$(kind_of "$name")/$name" app=demo-app:2.0.0 >/dev/null

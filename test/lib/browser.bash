@@ -141,7 +141,10 @@ browser_size() {
 
 browser_screenshot() { browser_ask GET screenshot | jq -r . | base64 -d >"$1"; }
 
-browser_log() { browser_ask POST se/log '{"type":"browser"}'; }
+# Without what Chromium says of its own pages: on a busy machine, that the network is slow.
+browser_log() {
+    browser_ask POST se/log '{"type":"browser"}' | jq -c 'map(select(.message | startswith("chrome://") | not))'
+}
 
 browser_requests() {
     browser_ask POST se/log '{"type":"performance"}' |
