@@ -304,6 +304,31 @@ static void leave_promotion(struct release *r, enum carried carried)
         status_untell(r, CONDITION_WHOLE);
 }
 
+/*
+ * What runs is to be stopped first, and is kept for a Service of others: without configs there is
+ * nothing that the pods have read too early, and the analysis begins on them (*stops is false).
+ * With configs, what they show is not what would be promoted; that release ends, and the next one
+ * is of the next change.
+ */
+static enum verdict give_way(struct release *r, enum carried carried, bool *stops)
+{
+    bool has_configs = r->info.configs && json_object_object_length(r->info.configs) > 0;
+    enum verdict verdict = *stops ? bystander_wait(r) : VERDICT_GO;
+
+    if (verdict != VERDICT_STOP)
+        return verdict;
+    *stops = false;
+    if (!has_configs)
+        return VERDICT_GO;
+    leave_promotion(r, carried);
+    release_warn(r,
+                 "%s cannot be restarted with other configs, its pods are kept for a Service of "
+                 "others",
+                 release_target(r));
+    verdict = rollback_run(r, true);
+    return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
+}
+
 /* carried: of the promotion that this interrupts. */
 static enum verdict restart(struct release *r, enum carried carried)
 {
@@ -316,7 +341,11 @@ static enum verdict restart(struct release *r, enum carried carried)
     if (r->weights.canary > 0 && capacity_is_empty(r) && !release_goes_forward(r))
         return plan_stop(r->tick, "The new revision of %s waits, nobody answers on the primary yet",
                          release_target(r));
-    if (must_stop_pods(r) && *r->canary->status.last_applied_spec) {
+    bool stops = must_stop_pods(r);
+    verdict = give_way(r, carried, &stops);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (stops && *r->canary->status.last_applied_spec) {
         status_phase(r, PHASE_Progressing);
         status_weight(r, 0);
         leave_promotion(r, carried);
@@ -324,7 +353,7 @@ static enum verdict restart(struct release *r, enum carried carried)
         release_again(r, AGAIN_NOW);
         return VERDICT_STOP;
     }
-    if (must_stop_pods(r)) {
+    if (stops) {
         verdict = drain_target(r);
         if (verdict != VERDICT_GO)
             return verdict;

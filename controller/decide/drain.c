@@ -56,6 +56,8 @@ enum verdict drain_target(struct release *r)
 {
     enum verdict verdict = pass(r);
 
+    if (verdict == VERDICT_GO)
+        verdict = bystander_wait(r);
     if (verdict == VERDICT_STOP)
         return VERDICT_GO;
     if (verdict == VERDICT_GO && r->scaler)
@@ -64,6 +66,7 @@ enum verdict drain_target(struct release *r)
         return verdict;
     r->target->scale_to_zero(r->tick, &r->info);
     status_untell(r, CONDITION_DRAINED);
+    status_untell(r, CONDITION_FREE);
     return VERDICT_GO;
 }
 

@@ -134,6 +134,8 @@ void status_reset(struct release *r);     /* failedChecks and iterations are 0 *
                */
 /* False: the routes have left a port, which is still served. */
 #define CONDITION_PORTS "PortsFollowed"
+/* False: Services of others lead to the target. */
+#define CONDITION_FREE "TargetFree"
 void status_forget_waits(struct release *r);
 /* STOP, told by a Warning event once and by the condition until status_untell(). */
 enum verdict status_hold(struct release *r, const char *type, const char *reason,
@@ -319,6 +321,12 @@ enum verdict drain_begin(struct release *r);
  * goes on (GO as well). */
 enum verdict drain_target(struct release *r);
 bool drain_is_under_way(struct release *r); /* the Canary came with it */
+
+/* --- bystander.c: Services of others that lead to the target */
+/* STOP: there are some, which is told; the condition stands until there are none. */
+enum verdict bystander_look(struct release *r);
+/* The same while the Canary is initialised, and where there were some then; else GO. */
+enum verdict bystander_wait(struct release *r);
 
 /* All traffic to the primary, once it can carry it; unless it serves nothing and is not ready: then
  * nothing changes. */

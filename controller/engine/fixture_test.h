@@ -377,6 +377,7 @@ static const struct http_route routes[] = {
     {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo/status", patch_status},
     {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo", patch_canary},
     {"GET", "/apis/example.org/v1/things", get_things},
+    {"GET", "/apis/example.org/v1/namespaces/test/things", get_things},
     {"GET", "/apis/example.org/v1/namespaces/test/things/a", get_thing},
     {"POST", "/api/v1/namespaces/test/events", post_event},
     {"POST", "/hook", post_hook},

@@ -36,7 +36,7 @@ struct read_one *read_one_start(struct engine_context *context,
 {
     struct read_one *read = heap_alloc(sizeof(*read));
     *read = (struct read_one){.done = done, .arg = arg};
-    struct kube_request request = {.verb = KUBE_GET,
+    struct kube_request request = {.verb = name ? KUBE_GET : KUBE_LIST,
                                    .resource = resource,
                                    .namespace_ = resource->cluster_scoped ? NULL : namespace_,
                                    .name = name};
@@ -109,7 +109,8 @@ static void on_need_object(void *arg, enum err err, struct json_object *tree,
         gather->info = *info;
     } else {
         const struct need *need = errand->need;
-        deps_read(gather->deps, need->resource, need->namespace_, need->name, tree);
+        if (need->name)
+            deps_read(gather->deps, need->resource, need->namespace_, need->name, tree);
         /* The tick keeps its own reference: what it read stays what it was, whatever is written
          * meanwhile. */
         fact_object(gather->tick, need,
@@ -152,8 +153,8 @@ static void fetch_object(struct gather *gather, const struct need *need)
 {
     struct json_object *tree = NULL;
     watchset_add(gather->context->watches, need->resource);
-    if (deps_known(gather->deps, gather->context->watches, need->resource, need->namespace_,
-                   need->name, &tree)) {
+    if (need->name && deps_known(gather->deps, gather->context->watches, need->resource,
+                                 need->namespace_, need->name, &tree)) {
         fact_object(gather->tick, need,
                     tree ? json_own(gather->tick->arena, json_object_get(tree)) : NULL);
         return;

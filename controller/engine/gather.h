@@ -28,6 +28,7 @@ void gather_cancel(struct gather *gather);
 struct read_one;
 typedef void (*read_done_fn)(void *arg, enum err err, struct json_object *tree,
                              const struct errinfo *info);
+/* name NULL: a list of all. */
 struct read_one *read_one_start(struct engine_context *context,
                                 const struct kube_resource *resource, const char *namespace_,
                                 const char *name, read_done_fn done, void *arg);

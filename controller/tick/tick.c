@@ -131,6 +131,25 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
     return false;
 }
 
+bool need_objects(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                  struct json_object **out)
+{
+    const char *key = arena_printf(tick->arena, "objects %s/%s/%s %s", resource->group,
+                                   resource->version, resource->plural, namespace_);
+    struct fact *fact = find_fact(tick, key);
+
+    *out = NULL;
+    if (fact) {
+        fact->used = true;
+        *out = json_at(fact->object, "items", NULL);
+        return true;
+    }
+    struct need *need = record_need(tick, NEED_OBJECT, key);
+    need->resource = resource;
+    need->namespace_ = namespace_;
+    return false;
+}
+
 /* Everything that the request is made of: two different questions never share an answer. */
 static const char *metric_key(struct arena *arena, const struct metric_question *question)
 {

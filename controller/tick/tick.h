@@ -107,6 +107,14 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
                  const char *name, struct json_object **out);
 
 /*
+ * All objects of a namespace: an array, NULL for none. It is read from the API server at each tick
+ * that asks, so it is for what happens once; and it wakes nobody: what of it matters is asked for
+ * by its name as well.
+ */
+bool need_objects(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                  struct json_object **out);
+
+/*
  * The value of a metric. `backend` is the provider type (metric/backend.h), the rest is what its
  * request is made of. An answer belongs to all of it: a question that differs in anything is
  * another one.
@@ -150,13 +158,14 @@ struct need {
     enum need_kind kind;
     const char *key;                      /* unique per fact */
     const struct kube_resource *resource; /* OBJECT */
-    const char *namespace_, *name;
-    struct metric_question metric; /* METRIC */
-    int webhook;                   /* HOOK */
+    const char *namespace_, *name;        /* name NULL: a list of all */
+    struct metric_question metric;        /* METRIC */
+    int webhook;                          /* HOOK */
     enum phase phase;
     const char *checksum;
 };
-/* The tree is borrowed and must live as long as the tick; NULL: it does not exist. */
+/* The tree is borrowed and must live as long as the tick; NULL: it does not exist. Of a list, the
+ * object that has the items. */
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object);
 void fact_metric(struct tick *tick, const struct need *need, struct metric_answer answer);
 void fact_hook(struct tick *tick, const struct need *need, struct hook_answer answer);

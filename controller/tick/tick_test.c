@@ -83,6 +83,26 @@ static void test_object_is_asked_for_once_and_kept(void **state)
     assert_null(tick->needs);
 }
 
+/* A list is a fact of its own. */
+static void test_objects(void **state)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    struct json_object *list = json_own(*state, json_object_new_object());
+    struct json_object *items = json_object_new_array();
+    struct json_object *found;
+
+    json_object_object_add(list, "items", items);
+    assert_false(need_objects(tick, &services, "test", &found));
+    assert_null(tick->needs->name);
+    fact_object(tick, tick->needs, list);
+    tick_reset(tick);
+    assert_true(need_objects(tick, &services, "test", &found));
+    assert_ptr_equal(found, items);
+    assert_false(need_objects(tick, &services, "prod", &found));
+    assert_false(need_object(tick, &services, "test", "podinfo", &found));
+}
+
 static void test_conflict_forgets_objects_only(void **state)
 {
     struct canary canary = make_canary();
@@ -161,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
         cmocka_unit_test_setup_teardown(test_object_is_asked_for_once_and_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conflict_forgets_objects_only, setup, teardown),
         cmocka_unit_test_setup_teardown(test_questions_share_no_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_breaks_the_tick_alone, setup, teardown),

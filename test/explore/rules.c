@@ -246,6 +246,16 @@ static bool has_paused(const struct canary *canary)
     return false;
 }
 
+/* A Service that nobody makes for the Canary, and that was there before it. */
+static bool is_led_to(struct model *model, const struct cluster *cluster)
+{
+    for (int place = 0; place < objects_places(model->objects); place++) {
+        if (strcmp(objects_key(model->objects, place), "services/old") == 0)
+            return cluster->at[place] != ABSENT;
+    }
+    return false;
+}
+
 static const char *check_target(struct model *model, const struct cluster *facts,
                                 const struct cluster *before, const struct cluster *after,
                                 const struct ghost *ghost)
@@ -268,6 +278,8 @@ static const char *check_target(struct model *model, const struct cluster *facts
         return "a canary that gets copies of requests is never scaled down";
     if (!canary->deleting && (!has_paused(canary) || ghost->flags & GHOST_WARM))
         return "between moving traffic and scaling down there is a pause";
+    if (is_led_to(model, facts))
+        return "a target that a Service of others leads to keeps its pods";
     if (!canary->deleting && is_weighted(canary) && !is_absent(model, facts, ROLE_ROUTE) &&
         !model_look(model, facts, ROLE_ROUTE)->settled)
         return "nobody is scaled down before the gateway has taken over the routes";

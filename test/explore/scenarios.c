@@ -47,6 +47,9 @@ static const char base_canary[] =
     "'uid':'d-2','generation':1,'labels':{'app':'other'}},'spec':{'replicas':1,'selector':{"       \
     "'matchLabels':{'app':'other'}},'template':{'metadata':{'labels':{'app':'other'}},'spec':{"    \
     "'containers':[{'name':'podinfo','image':'podinfo:1'}]}}}}"
+#define OLD_SERVICE                                                                                \
+    "{'apiVersion':'v1','kind':'Service','metadata':{'name':'old','namespace':'test'},'spec':{"    \
+    "'selector':{'app':'podinfo'}}}"
 /* Another Canary. Of the same second, the one with the smaller uid is the older. */
 #define RIVAL(target, status)                                                                      \
     "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'rival','namespace':"  \
@@ -275,6 +278,12 @@ const struct scenario scenarios[] = {
                 "{'spec':{'analysis':{'stepWeight':0}}}"},
                {"the spec has a step again", "canaries/podinfo",
                 "{'spec':{'analysis':{'stepWeight':50}}}"}}},
+    {.name = "beside another Service",
+     .revisions = 2,
+     .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
+     .limit = 6000,
+     .deeds = {{"the other Service is deleted", "services/old", NULL}},
+     .objects = {{"services/old", OLD_SERVICE}}},
     {.name = "another target",
      .canary = "{'spec':{'service':{'name':'podinfo'}}}",
      .revisions = 2,

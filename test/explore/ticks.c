@@ -216,10 +216,32 @@ static void learn_need(struct ticks *ticks, const struct need *need)
     ticks->n_needs++;
 }
 
+/* A list is asked for seldom: it is not among what every tick is given. */
+static void give_list(struct ticks *ticks, const struct cluster *cluster, struct tick *tick,
+                      const struct need *need)
+{
+    struct json_object *list = json_own(ticks->scratch, json_object_new_object());
+    struct json_object *items = json_object_new_array();
+    size_t len = strlen(need->resource->plural);
+
+    json_object_object_add(list, "items", items);
+    for (int place = 0; place < objects_places(ticks->objects); place++) {
+        const char *key = objects_key(ticks->objects, place);
+        struct json_object *tree = objects_tree(ticks->objects, place, cluster->at[place]);
+        if (tree && strncmp(key, need->resource->plural, len) == 0 && key[len] == '/')
+            json_object_array_add(items, json_object_get(tree));
+    }
+    fact_object(tick, need, list);
+}
+
 /* Answers what was asked. False: a question is left for which no answer was given. */
 static bool answer_needs(struct ticks *ticks, struct tick *tick, struct attempt *attempt)
 {
     for (const struct need *need = tick->needs; need; need = need->next) {
+        if (need->kind == NEED_OBJECT && !need->name) {
+            give_list(ticks, attempt->cluster, tick, need);
+            continue;
+        }
         if (need->kind == NEED_OBJECT) {
             learn_need(ticks, need);
             give_object(ticks, attempt->cluster, tick, &ticks->needs[ticks->n_needs - 1]);

@@ -221,6 +221,10 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
         fact_metric(tick, need, answer_metric(world, &need->metric));
         return;
     }
+    if (need->kind == NEED_OBJECT && !need->name) {
+        fact_object(tick, need, world_kind_list(world, tick->arena, need->resource->plural));
+        return;
+    }
     if (need->kind == NEED_OBJECT) {
         const char *key = arena_printf(world->arena, "%s/%s", need->resource->plural, need->name);
         fact_object(tick, need, json_copy(tick->arena, world_get(world, key)));

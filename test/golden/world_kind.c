@@ -305,3 +305,21 @@ const struct world_kind *world_kind_of(struct world *world)
     }
     return found ? found : &kinds[0];
 }
+
+struct json_object *world_kind_list(struct world *world, struct arena *arena, const char *plural)
+{
+    struct json_object *list = json_own(arena, json_object_new_object());
+    struct json_object *items = json_object_new_array();
+    size_t len = strlen(plural);
+
+    json_object_object_add(list, "items", items);
+    json_object_object_foreach(world->objects, key, object)
+    {
+        if (strncmp(key, plural, len) != 0 || key[len] != '/')
+            continue;
+        struct json_object *copy = json_copy(arena, object);
+        json_set_str(json_sub(copy, "metadata"), "name", key + len + 1);
+        json_object_array_add(items, json_object_get(copy));
+    }
+    return list;
+}

@@ -31,4 +31,7 @@ struct world_kind {
 /* That of the Canary's targetRef; a Deployment where this world knows no better. */
 const struct world_kind *world_kind_of(struct world *world);
 
+/* All objects of a resource, as the API server lists them. */
+struct json_object *world_kind_list(struct world *world, struct arena *arena, const char *plural);
+
 #endif
