@@ -136,6 +136,8 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
 
     if (outcome->broken)
         return "the rules come to a decision";
+    if (outcome->reads_prose)
+        return "no rule reads what is written for people";
     if (check_passed(model, facts, outcome) && ghost->passes < needed &&
         model_revision(model, facts) == ghost->revision)
         ghost->passes++;

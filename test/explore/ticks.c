@@ -9,9 +9,12 @@
 
 #include "engine/claims.h"
 #include "pool.h"
+#include "prose.h"
 #include "tick/wake.h"
 
-enum { MAX_NEEDS = 32, MAX_ROUNDS = 64 };
+/* REWORDED: of so many clusters, one is decided on once more in other words; with all of them a
+ * walk takes twice as long, and finds no more. */
+enum { MAX_NEEDS = 32, MAX_ROUNDS = 64, REWORDED = 8 };
 
 const int64_t ticks_now_ms = 1700000000000;
 const char ticks_now[] = "2023-11-14T22:13:20Z";
@@ -48,6 +51,7 @@ struct ticks {
     struct viewed *canaries; /* by version */
     uint32_t n_canaries;
     uint8_t allowed[QUESTIONS];
+    bool rewords; /* what is asked about now is asked once more in other words */
     struct pool clusters;
     struct pool asked;
     struct outcome *outcomes;
@@ -141,7 +145,8 @@ const struct canary *ticks_canary(struct ticks *ticks, uint16_t version)
 
 struct attempt {
     const struct cluster *cluster;
-    const uint8_t *given; /* answers in the order of the questions */
+    const struct canary *reworded; /* NULL: as it is in the cluster */
+    const uint8_t *given;          /* answers in the order of the questions */
     int n_given;
     int used;
     enum question asks; /* the first question that no answer was given to */
@@ -293,7 +298,8 @@ static struct tick *decide_on(struct ticks *ticks, struct attempt *attempt, bool
     arena_reset(ticks->scratch);
     assert(viewed.canary);
     struct tick *tick =
-        tick_new(ticks->scratch, viewed.canary, &ticks->settings, ticks_now_ms, due);
+        tick_new(ticks->scratch, attempt->reworded ? attempt->reworded : viewed.canary,
+                 &ticks->settings, ticks_now_ms, due);
     tick->mistake = viewed.mistake;
     if (ticks->rival >= 0)
         judge(ticks, attempt->cluster, tick);
@@ -410,6 +416,33 @@ static void add_outcome(struct ticks *ticks, const struct attempt *attempt, cons
     ticks->outcomes[ticks->n_outcomes++] = outcome;
 }
 
+/* The same question, with other words in the conditions of the Canary. */
+static bool reads_prose(struct ticks *ticks, const struct attempt *attempt, const struct tick *tick,
+                        bool due)
+{
+    struct json_object *tree =
+        objects_tree(ticks->objects, ticks->canary, attempt->cluster->at[ticks->canary]);
+    struct arena *arena = arena_new();
+    struct json_object *reworded = prose_reworded(arena, tree);
+    struct canary canary;
+    const char *mistake;
+    struct errinfo ei;
+    bool differs = false;
+
+    if (reworded && accept_view(arena, reworded, &canary, &mistake, &ei) == ERR_OK) {
+        const char *decided = prose_decision(arena, tick, tree);
+        struct attempt other = {.cluster = attempt->cluster,
+                                .reworded = &canary,
+                                .given = attempt->given,
+                                .n_given = attempt->n_given};
+        const struct tick *again = decide_safely(ticks, &other, due);
+        differs = other.broken || other.wants_more ||
+                  strcmp(decided, prose_decision(arena, again, reworded)) != 0;
+    }
+    arena_free(arena);
+    return differs;
+}
+
 /* Asks with the answers given so far, and then with each answer to the next question. */
 static void ask(struct ticks *ticks, const struct cluster *cluster, bool due, uint8_t *given,
                 int n_given)
@@ -419,6 +452,9 @@ static void ask(struct ticks *ticks, const struct cluster *cluster, bool due, ui
 
     if (attempt.broken || !attempt.wants_more) {
         add_outcome(ticks, &attempt, tick);
+        if (ticks->rewords && !attempt.broken)
+            ticks->outcomes[ticks->n_outcomes - 1].reads_prose =
+                reads_prose(ticks, &attempt, tick, due);
         return;
     }
     assert(n_given < MAX_ANSWERS);
@@ -442,6 +478,7 @@ const struct outcome *ticks_outcomes(struct ticks *ticks, const struct cluster *
 
     if (is_new) {
         asked->first = ticks->n_outcomes;
+        ticks->rewords = identity.cluster % REWORDED == 0;
         ask(ticks, cluster, due, given, 0);
         asked->count = ticks->n_outcomes - asked->first;
     }

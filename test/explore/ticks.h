@@ -42,6 +42,7 @@ struct outcome {
     bool sleeps;                /* nothing but an event brings the next tick */
     bool reads_status;          /* of an object */
     uint32_t reads;             /* the places that it asked for or writes, a bit each */
+    bool reads_prose;           /* with other words in its conditions, it would be another one */
     bool broken;                /* an assertion of the rules failed, or they asked without end */
     uint8_t answers[QUESTIONS]; /* enum answer */
     char about[SPECHASH_TEXT];  /* the checksum that its webhooks were asked about, "" without */
