@@ -76,8 +76,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     struct engine_socket *socket = poll->data;
     int flags = 0;
 
+    /* curl finds out itself what is wrong. Told that there is an error, it would not try again on a
+     * new connection where a kept one was reset. */
     if (status < 0)
-        flags = CURL_CSELECT_ERR;
+        flags = CURL_CSELECT_IN | CURL_CSELECT_OUT;
     if (events & UV_READABLE)
         flags |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE)

@@ -257,6 +257,79 @@ static void test_odd_answers(void **state)
     fixture_end(&f);
 }
 
+/* A server that resets the first connection when a second request comes on it. */
+struct reset_server {
+    uv_tcp_t listener, conns[2];
+    uv_write_t write;
+    char input[4096];
+    int n_conns, requests;
+};
+
+static void reset_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+    struct reset_server *s = handle->data;
+    (void)size;
+    *buf = uv_buf_init(s->input, sizeof(s->input));
+}
+
+static void reset_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    static char ok[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    struct reset_server *s = stream->data;
+    uv_buf_t reply = uv_buf_init(ok, sizeof(ok) - 1);
+    (void)buf;
+    if (n < 0) {
+        uv_close((uv_handle_t *)stream, NULL);
+        return;
+    }
+    if (++s->requests == 2)
+        uv_tcp_close_reset(&s->conns[0], NULL);
+    else
+        uv_write(&s->write, stream, &reply, 1, NULL);
+}
+
+static void reset_accept(uv_stream_t *listener, int status)
+{
+    struct reset_server *s = listener->data;
+    uv_tcp_t *conn = &s->conns[s->n_conns++];
+    (void)status;
+    uv_tcp_init(listener->loop, conn);
+    conn->data = s;
+    uv_accept(listener, (uv_stream_t *)conn);
+    uv_read_start((uv_stream_t *)conn, reset_alloc, reset_read);
+}
+
+/* A server may end a connection that it kept for the next request just when that comes: a proxy
+ * that is restarted does. */
+static void test_a_kept_connection_is_reset(void **state)
+{
+    struct reset_server s = {0};
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int addr_len = sizeof(addr);
+    struct fixture f;
+    char url[64];
+
+    (void)state;
+    fixture_start(&f, routes, (struct http_server_options){0});
+    uv_tcp_init(loop_uv(f.loop), &s.listener);
+    s.listener.data = &s;
+    uv_tcp_bind(&s.listener, (struct sockaddr *)&addr, 0);
+    assert_int_equal(uv_listen((uv_stream_t *)&s.listener, 10, reset_accept), 0);
+    uv_tcp_getsockname(&s.listener, (struct sockaddr *)&addr, &addr_len);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d/", ntohs(addr.sin_port));
+    for (int i = 0; i < 2; i++) {
+        struct answer a = {0};
+        exchange(&f, (struct http_request){.url = url}, &a);
+        if (a.err != ERR_OK)
+            fail_msg("request %d: %s", i, a.info);
+        assert_string_equal(a.body, "ok");
+    }
+    assert_int_equal(s.n_conns, 2);
+    uv_close((uv_handle_t *)&s.listener, NULL);
+    uv_close((uv_handle_t *)&s.conns[1], NULL);
+    fixture_end(&f);
+}
+
 static void test_cancel_at_each_stage(void **state)
 {
     struct fixture f;
@@ -410,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_timeouts),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_odd_answers),
+        cmocka_unit_test(test_a_kept_connection_is_reset),
         cmocka_unit_test(test_cancel_at_each_stage),
         cmocka_unit_test(test_ends_from_on_data),
         cmocka_unit_test(test_sends_from_callbacks),
