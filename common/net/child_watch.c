@@ -198,7 +198,7 @@ static int64_t made(const struct child_watch *watch)
 {
     int64_t number = watch->numbered ? child_watch_number() : -1;
 
-    return number >= watch->number ? number - watch->number : -1;
+    return number > 0 && number >= watch->number ? number - watch->number : -1;
 }
 
 /* The processes that we know are all there are: -1 when one of them has ended. */
