@@ -564,3 +564,22 @@ struct watch_gate *kube_client_gate(struct kube_client *client)
 {
     return &client->gate;
 }
+
+void kube_client_look(const struct kube_client *client, struct kube_client_look *out)
+{
+    const struct limiter *limiter = &client->limiter;
+
+    *out = (struct kube_client_look){
+        .per_second = limiter->limit.per_ms * 1000,
+        .burst = limiter->limit.burst,
+        .tokens = rate_limit_level(&limiter->limit, clock_monotonic_ms()),
+        .writes_waiting = limiter->waiting[LIMITER_WRITE],
+        .reads_waiting = limiter->waiting[LIMITER_READ],
+        .tells_waiting = limiter->waiting[LIMITER_TELL],
+        .reads = http_client_active(client->http),
+        .writes = http_client_active(client->writes),
+        .tells = http_client_active(client->tells),
+        .leases = http_client_active(client->apart),
+        .listing = client->gate.listing,
+    };
+}

@@ -101,4 +101,15 @@ void kube_cancel(struct kube_call *call);
 /* Requests sent so far, by kind, for /metrics and the benches. */
 uint64_t kube_client_requests(const struct kube_client *client);
 
+/* How the client stands now, for those who look into the process. */
+struct kube_client_look {
+    double per_second, burst, tokens; /* of the rate limit */
+    /* Requests that wait for the rate limit. */
+    int writes_waiting, reads_waiting, tells_waiting;
+    /* Requests under way; watches count as reads. */
+    size_t reads, writes, tells, leases;
+    int listing; /* watches that list now */
+};
+void kube_client_look(const struct kube_client *client, struct kube_client_look *out);
+
 #endif

@@ -40,7 +40,7 @@ static void on_token(void *arg)
                                              0, on_token, limiter);
             return;
         }
-        TAILQ_REMOVE(&limiter->queues[place->urgency], place, link);
+        limiter_leave(limiter, place);
         place->turn(place->arg);
     }
 }
@@ -54,6 +54,7 @@ bool limiter_enter(struct limiter *limiter, struct limiter_place *place,
         return true;
     *place = (struct limiter_place){.urgency = urgency, .turn = turn, .arg = arg};
     TAILQ_INSERT_TAIL(&limiter->queues[urgency], place, link);
+    limiter->waiting[urgency]++;
     if (!limiter->timer)
         limiter->timer =
             timer_start(limiter->loop, rate_limit_wait(&limiter->limit, now), 0, on_token, limiter);
@@ -63,4 +64,5 @@ bool limiter_enter(struct limiter *limiter, struct limiter_place *place,
 void limiter_leave(struct limiter *limiter, struct limiter_place *place)
 {
     TAILQ_REMOVE(&limiter->queues[place->urgency], place, link);
+    limiter->waiting[place->urgency]--;
 }

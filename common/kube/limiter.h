@@ -29,7 +29,8 @@ struct limiter {
     struct loop *loop;
     struct rate_limit limit;
     struct limiter_queue queues[LIMITER_URGENCIES];
-    struct timer *timer; /* to the next token */
+    int waiting[LIMITER_URGENCIES]; /* in each queue */
+    struct timer *timer;            /* to the next token */
 };
 
 void limiter_init(struct limiter *limiter, struct loop *loop, double per_second, int burst);

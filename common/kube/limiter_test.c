@@ -44,10 +44,15 @@ static void the_most_urgent_goes_first_and_who_leaves_does_not(void **state)
     assert_false(enter(&limiter, &d, LIMITER_WRITE));
     assert_false(enter(&limiter, &e, LIMITER_WRITE));
     assert_false(enter(&limiter, &f, LIMITER_WRITE));
+    assert_int_equal(limiter.waiting[LIMITER_WRITE], 3);
     limiter_leave(&limiter, &e.place);
+    assert_int_equal(limiter.waiting[LIMITER_WRITE], 2);
+    assert_int_equal(limiter.waiting[LIMITER_TELL], 1);
     while (strlen(log) < 4)
         uv_run(loop_uv(loop), UV_RUN_ONCE);
     assert_string_equal(log, "dfcb");
+    for (int i = 0; i < LIMITER_URGENCIES; i++)
+        assert_int_equal(limiter.waiting[i], 0);
     limiter_fini(&limiter);
     loop_drain(loop);
     loop_run(loop);

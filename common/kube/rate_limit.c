@@ -29,6 +29,14 @@ bool rate_limit_try(struct rate_limit *limit, int64_t now_ms)
     return true;
 }
 
+double rate_limit_level(const struct rate_limit *limit, int64_t now_ms)
+{
+    struct rate_limit then = *limit;
+
+    refill(&then, now_ms);
+    return then.tokens;
+}
+
 int64_t rate_limit_wait(struct rate_limit *limit, int64_t now_ms)
 {
     refill(limit, now_ms);

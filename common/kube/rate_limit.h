@@ -18,6 +18,8 @@ struct rate_limit {
 void rate_limit_init(struct rate_limit *limit, double per_second, int burst, int64_t now_ms);
 /* Takes a token if one is there now. */
 bool rate_limit_try(struct rate_limit *limit, int64_t now_ms);
+/* Tokens that are there now. */
+double rate_limit_level(const struct rate_limit *limit, int64_t now_ms);
 /* In how many milliseconds one will be there, 0: now. */
 int64_t rate_limit_wait(struct rate_limit *limit, int64_t now_ms);
 

@@ -159,6 +159,11 @@ const char *store_trouble(const struct store *store)
     return watch_trouble(store->watch);
 }
 
+void store_look(const struct store *store, struct watch_look *out)
+{
+    watch_look(store->watch, out);
+}
+
 void store_each(const struct store *store, void (*fn)(void *arg, const struct digest *digest),
                 void *arg)
 {

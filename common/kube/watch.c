@@ -59,6 +59,7 @@ struct watch {
     struct buf rest; /* of the stream, the line that is not whole yet */
     enum verdict verdict;
     int64_t stream_since_ms;
+    int64_t heard_ms; /* the last page, event or bookmark; 0: none yet */
     bool synced;
     bool dead;        /* watch_free() was called */
     bool dispatching; /* inside fn */
@@ -70,9 +71,10 @@ struct watch {
 static void send_list(struct watch *w);
 static void send_stream(struct watch *w);
 
+static const char *const state_names[] = {"new", "queued", "listing", "streaming", "waiting"};
+
 static void watch_set_state(struct watch *w, enum watch_state state)
 {
-    static const char *const names[] = {"new", "queued", "listing", "streaming", "waiting"};
     static const unsigned next[] = {
         [STATE_NEW] = 1u << STATE_QUEUED,
         [STATE_QUEUED] = 1u << STATE_LISTING,
@@ -83,7 +85,7 @@ static void watch_set_state(struct watch *w, enum watch_state state)
 
     assert(next[w->state] & 1u << state);
     log_debug("kube_watch", NULL, "watch changed state", LOG_STR("resource", w->resource.plural),
-              LOG_STR("from", names[w->state]), LOG_STR("to", names[state]));
+              LOG_STR("from", state_names[w->state]), LOG_STR("to", state_names[state]));
     w->state = state;
 }
 
@@ -394,6 +396,7 @@ static void list_done(void *arg, const struct kube_result *result)
         wait_for(w, backoff_next(&w->backoff, 0));
         return;
     }
+    w->heard_ms = clock_monotonic_ms();
     clear_trouble(w);
     backoff_reset(&w->backoff);
     if (!page_fits(w, result)) {
@@ -451,6 +454,7 @@ static bool stream_event(struct watch *w, const struct line_event *event)
             set_trouble(w, ei.text);
         return false;
     }
+    w->heard_ms = clock_monotonic_ms();
     backoff_reset(&w->backoff);
     clear_trouble(w);
     set_text(&w->resource_version, event->resource_version);
@@ -657,4 +661,15 @@ const char *watch_trouble(const struct watch *w)
     bool calm = w->state == STATE_STREAMING && clock_monotonic_ms() - w->stream_since_ms > CALM_MS;
 
     return w->trouble.text[0] && !calm ? w->trouble.text : NULL;
+}
+
+void watch_look(const struct watch *w, struct watch_look *out)
+{
+    *out = (struct watch_look){
+        .state = state_names[w->state],
+        .resource_version = w->resource_version,
+        .trouble = watch_trouble(w),
+        .heard_ms = w->heard_ms,
+        .synced = w->synced,
+    };
 }

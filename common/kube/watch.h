@@ -57,4 +57,15 @@ bool watch_synced(const struct watch *watch);
 /* "LIST deployments: text" of the failure it is waiting after, NULL while all is well. */
 const char *watch_trouble(const struct watch *watch);
 
+/* How a watch stands now. Texts are borrowed, times are monotonic. */
+struct watch_look {
+    const char *state;            /* "queued", "listing", "streaming", "waiting" */
+    const char *resource_version; /* the last one that was seen, NULL: none */
+    const char *trouble;          /* as of watch_trouble() */
+    /* When the server was last heard: a page of a list, an event or a bookmark. 0: never. */
+    int64_t heard_ms;
+    bool synced;
+};
+void watch_look(const struct watch *watch, struct watch_look *out);
+
 #endif

@@ -71,6 +71,13 @@ struct http_server_options {
 enum err http_server_new(struct loop *loop, const struct http_server_options *options,
                          struct http_server **out, struct errinfo *ei) MUST_USE;
 int http_server_port(const struct http_server *server);
+/* Its clients and what they hold now, and the most of each. */
+struct http_server_look {
+    int connections, max_connections;
+    int busy, max_busy; /* requests that are being answered */
+    size_t held, max_held;
+};
+void http_server_look(const struct http_server *server, struct http_server_look *out);
 /* Stops listening, closes idle connections, lets requests finish; called by itself on drain. */
 void http_server_stop(struct http_server *server);
 void http_server_free(struct http_server *server); /* after the loop has ended */
