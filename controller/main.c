@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/process.h"
+#include "controller/debug.h"
 #include "engine/engine.h"
 #include "kube/lease.h"
 #include "net/child.h"
@@ -21,7 +22,7 @@ static struct {
     const char *leader_election_namespace, *address;
     double qps;
     int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval;
-    bool leader_election, config_tracking, no_cross_namespace_refs;
+    bool leader_election, config_tracking, no_cross_namespace_refs, debug_endpoints;
 } opt;
 
 #define NOT_YET                                                                                    \
@@ -212,7 +213,15 @@ static const struct option_row rows[] = {
      .min = 0,
      .max = 65535,
      .arg = "PORT",
-     .help = "port of /metrics, /healthz and /readyz; 0 takes a free one"},
+     .help = "port of /metrics, /healthz, /readyz and /debug; 0 takes a free one"},
+    {.group = "Process",
+     .name = "debug-endpoints",
+     .type = OPTION_BOOL,
+     .at = &opt.debug_endpoints,
+     .value = "true",
+     .help = "answer GET /debug/process, /debug/canaries and /debug/canaries/NAMESPACE/NAME: what "
+             "each Canary does and waits for, the queue, the watches; names, states and counts, "
+             "nothing of what objects hold"},
     {.group = "Process",
      .name = "address",
      .type = OPTION_STRING,
@@ -277,6 +286,7 @@ struct controller {
     struct engine *engine;
     struct lease *lease;
     struct http_server *server;
+    struct debug_view debug; /* of the above; what the server's handlers get */
 };
 
 static const char *or_null(const char *text)
@@ -300,8 +310,8 @@ static struct settings read_settings(struct arena *arena)
 
 static bool is_ready(void *arg)
 {
-    const struct controller *controller = arg;
-    return controller->engine && engine_ready(controller->engine);
+    const struct debug_view *view = arg;
+    return *view->engine && engine_ready(*view->engine);
 }
 
 static void on_lead(void *arg, bool leads)
@@ -360,10 +370,12 @@ static void on_drain(void *arg)
 static enum err start_server(struct controller *controller, struct errinfo *ei)
 {
     static const struct http_route no_routes[] = {{0}};
+    controller->debug = (struct debug_view){
+        .engine = &controller->engine, .lease = &controller->lease, .server = &controller->server};
     struct http_server_options options = {.address = opt.address,
                                           .port = (int)opt.port,
-                                          .routes = no_routes,
-                                          .arg = controller,
+                                          .routes = opt.debug_endpoints ? debug_routes : no_routes,
+                                          .arg = &controller->debug,
                                           .ready = is_ready};
     return http_server_new(controller->loop, &options, &controller->server, ei);
 }

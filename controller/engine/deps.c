@@ -29,6 +29,7 @@ struct deps {
 
 struct deps_index {
     struct lh_table *by_key; /* key -> struct dep *, first sharer; the key belongs to that dep */
+    size_t n_deps, n_trees;
 };
 
 enum { KEY_MAX = 1024 };
@@ -101,6 +102,8 @@ struct deps *deps_new(struct deps_index *index, void *owner)
 
 static void drop_tree(struct dep *dep)
 {
+    if (dep->tree)
+        dep->deps->index->n_trees--;
     json_object_put(dep->tree);
     dep->tree = NULL;
     dep->has_tree = false;
@@ -109,6 +112,7 @@ static void drop_tree(struct dep *dep)
 static void dep_free(struct dep *dep)
 {
     index_remove(dep->deps->index, dep);
+    dep->deps->index->n_deps--;
     drop_tree(dep);
     free(dep->key);
     free(dep->version);
@@ -139,6 +143,7 @@ static struct dep *dep_get(struct deps *deps, const struct kube_resource *resour
     struct dep *dep = heap_alloc(sizeof(*dep));
     *dep = (struct dep){.next = deps->list, .deps = deps, .key = heap_strdup(key)};
     deps->list = dep;
+    deps->index->n_deps++;
     index_add(deps->index, dep);
     return dep;
 }
@@ -198,6 +203,7 @@ static void remember(struct dep *dep, struct json_object *tree)
     struct json_object *kept = json_object_get(tree);
     drop_tree(dep);
     dep->tree = kept;
+    dep->deps->index->n_trees += kept != NULL;
     dep->has_tree = true;
     dep->used = true;
     char *copy = heap_strdup(version ? version : "");
@@ -301,4 +307,21 @@ void deps_index_listed(struct deps_index *index, const struct watchset *watches,
             fn(dep->deps->owner);
         }
     }
+}
+
+struct json_object *deps_peek(const struct deps *deps, const struct kube_resource *resource,
+                              const char *namespace_, const char *name)
+{
+    char key[KEY_MAX];
+    make_key(key, resource, namespace_, name);
+    for (const struct dep *dep = deps->list; dep; dep = dep->next)
+        if (strcmp(dep->key, key) == 0)
+            return dep->tree;
+    return NULL;
+}
+
+void deps_index_count(const struct deps_index *index, size_t *deps, size_t *trees)
+{
+    *deps = index->n_deps;
+    *trees = index->n_trees;
 }

@@ -53,4 +53,11 @@ void deps_read(struct deps *deps, const struct kube_resource *resource, const ch
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree);
 
+/* What is kept of the object, for those who look only: the tree as it was last read or written
+ * (borrowed), NULL when none is kept. */
+struct json_object *deps_peek(const struct deps *deps, const struct kube_resource *resource,
+                              const char *namespace_, const char *name);
+/* How many dependencies there are of all canaries, and how many of them keep a tree. */
+void deps_index_count(const struct deps_index *index, size_t *deps, size_t *trees);
+
 #endif

@@ -9,6 +9,7 @@
 #include "engine/gauges.h"
 #include "engine/job.h"
 #include "engine/outbox.h"
+#include "engine/plans.h"
 #include "engine/secrets.h"
 #include "engine/watchset.h"
 
@@ -21,6 +22,7 @@ struct care {
 
 struct queue {
     struct care *first, **last;
+    int count;
 };
 
 struct engine {
@@ -57,7 +59,7 @@ static bool may_write(void *arg)
 /* --- the queue
  * ---------------------------------------------------------------------------------------------- */
 
-static struct care *care_of(struct engine *engine, const char *namespace_, const char *name)
+static struct care *care_of(const struct engine *engine, const char *namespace_, const char *name)
 {
     char key[600];
     snprintf(key, sizeof(key), "%s/%s", namespace_, name);
@@ -76,6 +78,7 @@ static void queue_add(struct queue *queue, struct care *care)
     care->next = NULL;
     *queue->last = care;
     queue->last = &care->next;
+    queue->count++;
 }
 
 /* False: it does not stand there. */
@@ -89,6 +92,7 @@ static bool queue_remove(struct queue *queue, struct care *care)
     *link = care->next;
     if (!*link)
         queue->last = link;
+    queue->count--;
     care->queued = false;
     return true;
 }
@@ -212,10 +216,9 @@ static void on_claims(struct engine *engine, const struct seen *before, const st
         claims_neighbours(engine->claims, after->claims, wake_named, engine);
 }
 
-static void on_change(void *arg, const struct kube_resource *resource, const struct seen *before,
-                      const struct seen *after)
+static void take_change(struct engine *engine, const struct kube_resource *resource,
+                        const struct seen *before, const struct seen *after)
 {
-    struct engine *engine = arg;
     if (!before && !after) {
         deps_index_listed(engine->index, engine->context.watches, resource, owner_wake);
         if (resource == &tick_canaries)
@@ -229,6 +232,15 @@ static void on_change(void *arg, const struct kube_resource *resource, const str
     deps_index_changed(engine->index, resource, before, after, owner_hears_status, owner_wake);
     if (resource == &tick_canaries && !after)
         end_care(engine, &before->digest);
+}
+
+static void on_change(void *arg, const struct kube_resource *resource, const struct seen *before,
+                      const struct seen *after)
+{
+    struct engine *engine = arg;
+    engine->owner.changed = resource;
+    take_change(engine, resource, before, after);
+    engine->owner.changed = NULL;
 }
 
 /* --- life
@@ -297,6 +309,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->context.events = event_recorder_new(options->loop, options->kube, "flagger");
     engine->context.outbox = outbox_new(&engine->context);
     engine->context.secrets = secrets_new(&engine->context);
+    engine->context.plans = plans_new();
     engine->context.watches =
         watchset_new(options->loop, options->kube, options->namespace_, on_change, engine);
     watchset_add(engine->context.watches, &tick_canaries);
@@ -324,6 +337,7 @@ void engine_free(struct engine *engine)
     claims_free(engine->claims);
     outbox_free(engine->context.outbox);
     secrets_free(engine->context.secrets);
+    plans_free(engine->context.plans);
     event_recorder_free(engine->context.events);
     free(engine);
 }
@@ -345,4 +359,66 @@ void engine_lead(struct engine *engine, bool leads)
 bool engine_ready(const struct engine *engine)
 {
     return watchset_synced(engine->context.watches, &tick_canaries);
+}
+
+/* --- looking
+ * ------------------------------------------------------------------------------------------------
+ */
+
+void engine_look(const struct engine *engine, struct engine_look *out)
+{
+    *out = (struct engine_look){
+        .context = &engine->context,
+        .canaries = (size_t)lh_table_length(engine->cares),
+        .running = engine->running,
+        .max_runs = engine->max_runs,
+        .going_on = engine->going_on.count,
+        .waiting = engine->waiting.count,
+        .leads = engine->leads && (!engine->is_leader || engine->is_leader(engine->arg)),
+        .stopping = engine->stopped != NULL,
+    };
+    deps_index_count(engine->index, &out->deps, &out->trees);
+}
+
+/* One pass over the queue, for one Canary only. */
+static int place_of(const struct engine *engine, const struct care *care)
+{
+    int place = 1;
+
+    if (!care->queued)
+        return 0;
+    for (const struct care *at = engine->going_on.first; at; at = at->next, place++)
+        if (at == care)
+            return place;
+    for (const struct care *at = engine->waiting.first; at && at != care; at = at->next)
+        place++;
+    return place;
+}
+
+const struct job *engine_find(const struct engine *engine, const char *namespace_, const char *name,
+                              int *place)
+{
+    const struct care *care = care_of(engine, namespace_, name);
+
+    if (!care)
+        return NULL;
+    *place = place_of(engine, care);
+    return care->job;
+}
+
+bool engine_each(const struct engine *engine, const char *after,
+                 bool (*fn)(void *arg, const char *key, const struct job *job), void *arg)
+{
+    const struct lh_entry *entry = lh_table_head(engine->cares);
+
+    if (after) {
+        entry = lh_table_lookup_entry(engine->cares, after);
+        if (!entry)
+            return false;
+        entry = lh_entry_next(entry);
+    }
+    for (; entry; entry = lh_entry_next(entry))
+        if (!fn(arg, lh_entry_k(entry), ((const struct care *)lh_entry_v(entry))->job))
+            break;
+    return true;
 }

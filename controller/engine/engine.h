@@ -7,6 +7,8 @@
 
 #include "engine/context.h"
 
+struct job;
+
 struct engine_options {
     struct loop *loop;
     struct kube_client *kube;
@@ -38,5 +40,25 @@ void engine_lead(struct engine *engine, bool leads);
 /* True when the Canaries have been listed: the controller knows what there is to do. Resources that
  * are not installed do not count, objects of them are read when a rule asks. */
 bool engine_ready(const struct engine *engine);
+
+/* How the engine stands now, for those who look only (engine/debug.h). */
+struct engine_look {
+    const struct engine_context *context;
+    size_t canaries;
+    int running, max_runs;
+    int going_on, waiting; /* queued: with answers of webhooks or metrics, and to begin */
+    size_t deps, trees;    /* objects that Canaries depend on, those of which the tree is kept */
+    bool leads, stopping;
+};
+void engine_look(const struct engine *engine, struct engine_look *out);
+/* NULL: there is none. *place: in the queue, from 1; 0: it stands in none. */
+const struct job *engine_find(const struct engine *engine, const char *namespace_, const char *name,
+                              int *place);
+/*
+ * Calls fn for the Canaries in the order in which they were found, after that with the key `after`
+ * ("namespace/name", NULL: from the first), until it returns false. False: that one is gone.
+ */
+bool engine_each(const struct engine *engine, const char *after,
+                 bool (*fn)(void *arg, const char *key, const struct job *job), void *arg);
 
 #endif

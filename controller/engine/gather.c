@@ -60,6 +60,7 @@ struct errand {
     struct errand *next;
     struct gather *gather;
     const struct need *need;
+    int64_t since_ms;
     struct read_one *read;
     struct metric_call *metric;
     struct hook_call *hook;
@@ -143,7 +144,8 @@ static void on_need_hook(void *arg, const struct hook_answer *answer)
 static struct errand *errand_new(struct gather *gather, const struct need *need)
 {
     struct errand *errand = heap_alloc(sizeof(*errand));
-    *errand = (struct errand){.next = gather->errands, .gather = gather, .need = need};
+    *errand = (struct errand){
+        .next = gather->errands, .gather = gather, .need = need, .since_ms = clock_monotonic_ms()};
     gather->errands = errand;
     gather->under_way++;
     return errand;
@@ -243,4 +245,42 @@ void gather_cancel(struct gather *gather)
     gather->under_way -= silent;
     if (gather->under_way == 0)
         gather_free(gather);
+}
+
+static struct gather_ask ask_of(const struct errand *errand)
+{
+    const struct need *need = errand->need;
+    struct gather_ask ask = {.kind = need->kind, .since_ms = errand->since_ms};
+
+    switch (need->kind) {
+    case NEED_OBJECT:
+        ask.resource = need->resource;
+        ask.namespace_ = need->namespace_;
+        ask.name = need->name;
+        break;
+    case NEED_METRIC:
+        ask.name = need->metric.id;
+        ask.url = need->metric.address;
+        break;
+    case NEED_HOOK: {
+        const struct canary_webhook *webhook =
+            &errand->gather->tick->canary->analysis.webhooks[need->webhook];
+        ask.name = webhook->name;
+        ask.url = webhook->url;
+        ask.attempts = hook_call_attempts(errand->hook);
+        break;
+    }
+    }
+    return ask;
+}
+
+void gather_each(const struct gather *gather, void (*fn)(void *arg, const struct gather_ask *ask),
+                 void *arg)
+{
+    for (const struct errand *errand = gather->errands; errand; errand = errand->next) {
+        if (!errand->read && !errand->metric && !errand->hook)
+            continue;
+        struct gather_ask ask = ask_of(errand);
+        fn(arg, &ask);
+    }
 }

@@ -23,6 +23,18 @@ struct gather *gather_start(struct engine_context *context, struct deps *deps, s
 bool gather_asks(const struct gather *gather);
 void gather_cancel(struct gather *gather);
 
+/* What is asked for now, for those who look only. Texts are borrowed until the loop turns. */
+struct gather_ask {
+    enum need_kind kind;
+    const struct kube_resource *resource; /* of an object */
+    const char *namespace_, *name;        /* of an object; the name of a webhook or metric */
+    const char *url;                      /* of a webhook or metric; may hold a secret */
+    int attempts;                         /* of a webhook */
+    int64_t since_ms;                     /* monotonic */
+};
+void gather_each(const struct gather *gather, void (*fn)(void *arg, const struct gather_ask *ask),
+                 void *arg);
+
 /* Reads one object outside of a tick (the Canary itself). done as above; *tree is borrowed and
  * valid inside. */
 struct read_one;

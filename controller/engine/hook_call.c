@@ -303,6 +303,11 @@ struct hook_call *hook_call_start(struct engine_context *context, const char *na
     return call;
 }
 
+int hook_call_attempts(const struct hook_call *call)
+{
+    return call->attempts;
+}
+
 void hook_call_cancel(struct hook_call *call)
 {
     if (!call)

@@ -25,6 +25,8 @@ typedef void (*hook_done_fn)(void *arg, const struct hook_answer *answer);
 struct hook_call *hook_call_start(struct engine_context *context, const char *namespace_,
                                   const struct canary_webhook *webhook, const char *body,
                                   hook_done_fn done, void *arg);
+/* How often it was sent so far. */
+int hook_call_attempts(const struct hook_call *call);
 /* done will not be called. */
 void hook_call_cancel(struct hook_call *call);
 

@@ -1,4 +1,4 @@
-#include "engine/job.h"
+#include "engine/job_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "engine/gather.h"
 #include "engine/gauges.h"
 #include "engine/perform.h"
+#include "engine/plans.h"
 #include "kube/backoff.h"
 #include "tick/wake.h"
 
@@ -26,57 +27,11 @@ enum { CONFLICT_PAUSE_MS = 25 };
 enum { BURST_RUNS = 50, BURST_MS = 10000 };
 enum { FAILURE_PAUSE_MS = 5 * 60 * 1000, FAILURES_TOLD = 3 };
 
-enum job_state {
-    JOB_IDLE,
-    JOB_QUEUED,
-    JOB_READING,
-    JOB_GATHERING,
-    JOB_ASKING,   /* waits for webhooks and metrics, which may take long: the owner has its place */
-    JOB_ANSWERED, /* queued once more, with the answers */
-    JOB_PERFORMING,
-    JOB_STATES
-};
-
-struct job {
-    const struct job_owner *owner;
-    char *namespace_, *name;
-    char *label;  /* "name.namespace", for the log */
-    char *target; /* targetRef.name once known, for the gauges */
-    enum job_state state;
-    struct wake wake;
-    bool woken; /* again, after this run */
-    struct deps *deps;
-    struct timer *timer;
-    int64_t timer_at; /* monotonic: when it fires */
-    int64_t burst_since;
-    int burst_runs;            /* that events asked for since then */
-    int64_t warned_generation; /* of the spec whose webhooks were looked at */
-    bool cadence_known;        /* wake.next_due holds what the status told at the first tick */
-    int failures;              /* in a row */
-    char *failed_text; /* the last of them that was told, NULL: none since a run succeeded */
-    int64_t failed_at; /* monotonic: when it was */
-    /* of the run under way */
-    struct arena *arena;
-    struct canary canary;
-    struct tick *tick;
-    struct rivalry rivalry;
-    int64_t began; /* monotonic */
-    int rounds, conflicts;
-    struct timer *pause; /* after a conflict */
-    struct read_one *read;
-    struct gather *gather;
-    enum err asked; /* how the round ended that held no place */
-    struct errinfo asked_info;
-    struct perform *perform;
-};
-
 static void decide_round(struct job *job);
 static void read_canary(struct job *job);
 
 static void job_set_state(struct job *job, enum job_state state)
 {
-    static const char *const names[JOB_STATES] = {"idle",   "queued",   "reading",   "gathering",
-                                                  "asking", "answered", "performing"};
     static const unsigned allowed[JOB_STATES] = {
         [JOB_IDLE] = 1u << JOB_QUEUED,
         [JOB_QUEUED] = 1u << JOB_READING,
@@ -87,9 +42,10 @@ static void job_set_state(struct job *job, enum job_state state)
         [JOB_PERFORMING] = 1u << JOB_READING | 1u << JOB_IDLE,
     };
     assert(allowed[job->state] & 1u << state);
-    log_debug("job_state", job->label, "the job goes on", LOG_STR("from", names[job->state]),
-              LOG_STR("to", names[state]));
+    log_debug("job_state", job->label, "the job goes on",
+              LOG_STR("from", job_state_names[job->state]), LOG_STR("to", job_state_names[state]));
     job->state = state;
+    job->since = clock_monotonic_ms();
 }
 
 struct job *job_new(const struct job_owner *owner, const char *namespace_, const char *name)
@@ -98,7 +54,8 @@ struct job *job_new(const struct job_owner *owner, const char *namespace_, const
     *job = (struct job){.owner = owner,
                         .namespace_ = heap_strdup(namespace_),
                         .name = heap_strdup(name),
-                        .label = heap_printf("%s.%s", name, namespace_)};
+                        .label = heap_printf("%s.%s", name, namespace_),
+                        .since = clock_monotonic_ms()};
     job->deps = deps_new(owner->index, job);
     gauges_total(namespace_, 1);
     return job;
@@ -131,6 +88,7 @@ void job_free(struct job *job)
     drop_run(job);
     timer_stop(job->timer);
     deps_free(job->deps);
+    plans_forget(job->owner->context->plans, job->namespace_, job->name);
     gauges_total(job->namespace_, -1);
     if (job->target)
         gauges_forget(job->target, job->namespace_);
@@ -165,10 +123,17 @@ static void ask_to_run(struct job *job)
     job->owner->wants(job->owner->arg, job, false);
 }
 
+static void note_waker(struct job *job, const char *by)
+{
+    job->woken_by = by;
+    job->woken_at = clock_monotonic_ms();
+}
+
 static void on_timer(void *arg)
 {
     struct job *job = arg;
     job->timer = NULL;
+    note_waker(job, "timer");
     ask_to_run(job);
 }
 
@@ -183,7 +148,7 @@ static void run_after(struct job *job, int64_t ms)
     job->timer_at = at;
 }
 
-void job_wake(struct job *job)
+static void wake_up(struct job *job)
 {
     if (job->state != JOB_IDLE) {
         job->woken = job->state != JOB_QUEUED;
@@ -207,6 +172,14 @@ void job_wake(struct job *job)
     run_after(job, job->burst_since + BURST_MS - now);
 }
 
+void job_wake(struct job *job)
+{
+    const struct kube_resource *changed = job->owner->changed;
+
+    note_waker(job, changed ? changed->plural : "leadership");
+    wake_up(job);
+}
+
 /* Ends the run; wakes again after `ms`, or not by itself when ms is negative. */
 static void end_run(struct job *job, int64_t ms)
 {
@@ -219,7 +192,7 @@ static void end_run(struct job *job, int64_t ms)
         run_after(job, ms);
     if (job->woken) {
         job->woken = false;
-        job_wake(job);
+        wake_up(job);
     }
 }
 
@@ -363,8 +336,18 @@ static void refused(struct job *job)
     fail_run(job, err_set(&info, ERR_CANCELLED, "this replica is not the leader"), &info);
 }
 
+/* Also of a plan that fails: it is what was meant. */
+static void keep_plan(struct job *job)
+{
+    const char *outline = plan_outline(job->tick, PLANS_TEXT);
+    if (outline)
+        plans_keep(job->owner->context->plans, job->namespace_, job->name, outline,
+                   clock_wall_ms());
+}
+
 static void perform_plan(struct job *job)
 {
+    keep_plan(job);
     job_set_state(job, JOB_PERFORMING);
     switch (perform_start(job->owner->context, job->deps, job->tick, on_performed, job,
                           &job->perform)) {
@@ -636,6 +619,7 @@ void job_run(struct job *job)
     }
     job->arena = arena_new();
     job->began = clock_monotonic_ms();
+    job->runs++;
     job->rounds = 0;
     job->conflicts = 0;
     job->woken = false;

@@ -22,6 +22,9 @@ struct job_owner {
     struct engine_context *context;
     struct deps_index *index;
     const struct claims *claims;
+    /* What the event that is being told is about, while job_wake() is called for one; NULL: for
+     * another reason. Static lifetime. */
+    const struct kube_resource *changed;
     int64_t retry_ceiling_ms; /* the longest wait after a failure */
     /* The job wants to run: call job_run() when there is room; first those that go on with a run.
      */
@@ -46,5 +49,31 @@ void job_wake(struct job *job);
 void job_run(struct job *job);
 /* A change of nothing but an object's status is news: it runs, or its last plan looked at some. */
 bool job_hears_status(const struct job *job);
+
+/* How a job stands now, for those who look only. Texts are borrowed until the loop turns; times are
+ * monotonic. */
+struct job_look {
+    const char *namespace_, *name, *label; /* label: "name.namespace" */
+    const char *state;                     /* "idle", "queued", ... */
+    bool idle;
+    int64_t since_ms; /* when it entered the state */
+    enum phase phase; /* as the run reads it, or the last one left it; PHASE_NONE: not known yet */
+    int64_t wakes_ms; /* when it runs without any event, -1: not at all */
+    const char *woken_by; /* the plural of a resource, "timer" or "leadership"; NULL: by nobody */
+    int64_t woken_ms;
+    uint64_t runs;           /* begun by this process */
+    bool again;              /* it runs once more after the run under way */
+    int failures;            /* in a row */
+    const char *failed_text; /* the last failure that was told, NULL: none since a run succeeded */
+    int64_t failed_ms;
+    /* Of the run under way; began_ms 0: there is none. */
+    int64_t began_ms;
+    int rounds, conflicts;
+    const struct gather *gather;   /* NULL: asks for nothing */
+    const struct perform *perform; /* NULL: writes nothing */
+    const struct deps *deps;
+    size_t bytes; /* of memory that every job takes, texts apart */
+};
+void job_look(const struct job *job, struct job_look *out);
 
 #endif

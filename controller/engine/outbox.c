@@ -293,3 +293,25 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
     letter->answered = answered;
     post(outbox, letter, canary, LANE_HOOKS);
 }
+
+/* --- looking
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+struct outbox_look outbox_look(const struct outbox *outbox)
+{
+    return (struct outbox_look){.events = outbox->count[LANE_EVENTS],
+                                .hooks = outbox->count[LANE_HOOKS]};
+}
+
+static int letters_of(const struct outbox *outbox, const char *canary, enum lane_kind kind)
+{
+    const struct lane *lane = table_get(&outbox->lanes, canary, lane_names[kind]);
+    return lane ? lane->count : 0;
+}
+
+struct outbox_look outbox_look_at(const struct outbox *outbox, const char *canary)
+{
+    return (struct outbox_look){.events = letters_of(outbox, canary, LANE_EVENTS),
+                                .hooks = letters_of(outbox, canary, LANE_HOOKS)};
+}

@@ -36,4 +36,12 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
                  const struct canary_webhook *webhook, enum phase phase, bool follows,
                  outbox_answer_fn answered);
 
+/* Events and informing hooks that wait or are being sent, of all Canaries. */
+struct outbox_look {
+    int events, hooks;
+};
+struct outbox_look outbox_look(const struct outbox *outbox);
+/* The same of one Canary, "name.namespace". */
+struct outbox_look outbox_look_at(const struct outbox *outbox, const char *canary);
+
 #endif

@@ -304,3 +304,8 @@ void perform_cancel(struct perform *perform)
     write_ended(perform->context);
     kube_cancel(perform->call); /* on_written comes and frees */
 }
+
+const struct effect *perform_effect(const struct perform *perform)
+{
+    return perform->effect;
+}

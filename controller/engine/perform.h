@@ -29,6 +29,8 @@ enum perform_state perform_start(struct engine_context *context, struct deps *de
  * cancelled all the same. */
 void perform_gone(struct perform *perform);
 void perform_cancel(struct perform *perform);
+/* The effect under way. */
+const struct effect *perform_effect(const struct perform *perform);
 
 /* A Kubernetes Event, a log line and the event receivers: also for what the engine itself has to
  * say. */

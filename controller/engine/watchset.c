@@ -84,12 +84,17 @@ static struct entry *find(const struct watchset *set, const struct kube_resource
     return NULL;
 }
 
+static bool is_metadata_only(const struct kube_resource *resource)
+{
+    return kube_resource_same(resource, &kube_secrets) ||
+           kube_resource_same(resource, &kube_configmaps);
+}
+
 void watchset_add(struct watchset *set, const struct kube_resource *resource)
 {
     if (find(set, resource))
         return;
-    bool metadata_only = kube_resource_same(resource, &kube_secrets) ||
-                         kube_resource_same(resource, &kube_configmaps);
+    bool metadata_only = is_metadata_only(resource);
     struct entry *entry = heap_alloc(sizeof(*entry));
     *entry = (struct entry){.next = set->entries, .set = set, .resource = resource};
     set->entries = entry;
@@ -123,4 +128,13 @@ bool watchset_synced(const struct watchset *set, const struct kube_resource *res
 {
     struct entry *entry = find(set, resource);
     return entry && store_synced(entry->store);
+}
+
+void watchset_each(const struct watchset *set,
+                   void (*fn)(void *arg, const struct kube_resource *resource, bool metadata,
+                              const struct store *store),
+                   void *arg)
+{
+    for (const struct entry *entry = set->entries; entry; entry = entry->next)
+        fn(arg, entry->resource, is_metadata_only(entry->resource), entry->store);
 }

@@ -38,4 +38,10 @@ bool watchset_look(const struct watchset *set, const struct kube_resource *resou
  */
 bool watchset_synced(const struct watchset *set, const struct kube_resource *resource);
 
+/* Calls fn for each resource that is watched; metadata: only its metadata is. */
+void watchset_each(const struct watchset *set,
+                   void (*fn)(void *arg, const struct kube_resource *resource, bool metadata,
+                              const struct store *store),
+                   void *arg);
+
 #endif

@@ -77,6 +77,42 @@ static void test_every_kind_of_effect_in_order(void **state)
                                           "status phase=Waiting canaryWeight=10\n"
                                           "event Warning Progressing: no 7\n"
                                           "again interval, stepped\n");
+    assert_string_equal(plan_outline(tick, 1000), "create services test/a\n"
+                                                  "patch deployments test/b\n"
+                                                  "delete configmaps test/c\n"
+                                                  "event Normal\n"
+                                                  "alert info\n"
+                                                  "hook after Succeeded\n"
+                                                  "status phase=Waiting canaryWeight=10\n"
+                                                  "event Warning\n");
+    assert_string_equal(plan_outline(tick, 60), "create services test/a\n"
+                                                "patch deployments test/b\n"
+                                                "...\n");
+}
+
+/* What a status says in words may be long, and what an object holds may be secret. */
+static void test_an_outline_has_no_content(void **state)
+{
+    struct arena *arena = *state;
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
+    struct json_object *from =
+        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\"},\"spec\":{}}");
+    struct json_object *to = json_copy(arena, from);
+
+    plan_weights(tick, 100, 0);
+    plan_metric(tick, "latency", 0.5);
+    assert_null(plan_outline(tick, 1000));
+    json_set_str(json_sub(to, "spec"), "password", "hunter2");
+    plan_update(tick, &services, from, to);
+    plan_why(tick, "ports");
+    plan_event(tick, "Warning", PHASE_Progressing, "hunter2");
+    plan_alert(tick, "error", false, "hunter2");
+    plan_status(tick, parse(arena, "{\"status\":{\"phase\":\"Failed\",\"failedChecks\":3,"
+                                   "\"lastAppliedSpec\":\"hunter2\",\"conditions\":[]}}"));
+    assert_string_equal(plan_outline(tick, 1000), "patch services test/a (ports)\n"
+                                                  "event Warning\n"
+                                                  "alert error\n"
+                                                  "status phase=Failed failedChecks=3\n");
 }
 
 static void test_update_patches_only_what_differs(void **state)
@@ -128,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_kind_of_effect_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_outline_has_no_content, setup, teardown),
         cmocka_unit_test_setup_teardown(test_update_patches_only_what_differs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_later_effects_count_on_what_the_plan_has_written,
                                         setup, teardown),

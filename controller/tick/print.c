@@ -115,3 +115,87 @@ const char *plan_print(struct tick *tick)
     buf_fini(&buf);
     return text;
 }
+
+/* "status phase=Progressing canaryWeight=10": the numbers and the phase, no other text. */
+static void outline_status(struct buf *buf, struct json_object *body)
+{
+    struct json_object *status = json_at(body, "status", NULL);
+
+    buf_puts(buf, "status");
+    if (!status)
+        return;
+    json_object_object_foreach(status, key, value)
+    {
+        if (strcmp(key, "phase") == 0 || json_object_is_type(value, json_type_int))
+            buf_printf(buf, " %s=%s", key, json_object_get_string(value));
+    }
+}
+
+static void outline_write(struct buf *buf, const char *verb, const struct effect *effect)
+{
+    buf_printf(buf, "%s %s %s/%s", verb, effect->resource->plural, effect->namespace_,
+               effect->name);
+    if (effect->why)
+        buf_printf(buf, " (%s)", effect->why);
+}
+
+/* False: it is a gauge. */
+static bool outline_effect(const struct tick *tick, struct buf *buf, const struct effect *effect)
+{
+    switch (effect->kind) {
+    case EFFECT_CREATE:
+        outline_write(buf, "create", effect);
+        return true;
+    case EFFECT_PATCH:
+        outline_write(buf, "patch", effect);
+        return true;
+    case EFFECT_DELETE:
+        outline_write(buf, "delete", effect);
+        return true;
+    case EFFECT_STATUS:
+        outline_status(buf, effect->body);
+        return true;
+    case EFFECT_EVENT:
+        buf_printf(buf, "event %s", effect->event_type);
+        return true;
+    case EFFECT_ALERT:
+        buf_printf(buf, "alert %s", effect->severity);
+        return true;
+    case EFFECT_HOOK:
+        buf_printf(buf, "hook %s %s", tick->canary->analysis.webhooks[effect->webhook].name,
+                   phase_name(effect->phase));
+        return true;
+    case EFFECT_WEIGHTS:
+    case EFFECT_METRIC:
+    case EFFECT_OUTCOME:
+        return false;
+    }
+    return false;
+}
+
+const char *plan_outline(const struct tick *tick, size_t max)
+{
+    static const char more[] = "...\n";
+    struct buf text, line;
+    const char *outline = NULL;
+
+    buf_init(&text, max);
+    buf_init(&line, max);
+    for (const struct effect *effect = tick->plan->first; effect; effect = effect->next) {
+        buf_clear(&line);
+        if (!outline_effect(tick, &line, effect))
+            continue;
+        bool last = !effect->next;
+        if (line.truncated || text.len + line.len + 1 + (last ? 0 : strlen(more)) > max) {
+            buf_puts(&text, more);
+            break;
+        }
+        buf_puts(&line, "\n");
+        buf_add(&text, line.data, line.len);
+    }
+    if (text.len > 0)
+        outline = arena_strdup(tick->arena, text.data);
+    buf_fini(&line);
+    buf_fini(&text);
+    return outline;
+}

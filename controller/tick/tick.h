@@ -278,5 +278,12 @@ enum verdict plan_stop(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2, 3
  * cases, dry runs and debug logs. Owned by the arena.
  */
 const char *plan_print(struct tick *tick);
+/*
+ * What the plan does, a line per effect, for people who may not see what objects hold: no bodies,
+ * no texts of events and alerts (a webhook's answer may stand in one). Gauges are left out; NULL
+ * when nothing else is in it. At most `max` bytes, whole lines and a last one "...". Owned by the
+ * arena.
+ */
+const char *plan_outline(const struct tick *tick, size_t max);
 
 #endif

@@ -1,0 +1,25 @@
+/*
+ * What a person sees who looks into the controller, beside /metrics on the same port:
+ *
+ *   GET /debug/process              leader, queue, watches, requests, memory
+ *   GET /debug/canaries             ?namespace= &phase= &state= &limit= &continue=
+ *   GET /debug/canaries/NS/NAME     one Canary: its run, what it waits for, its last plan
+ */
+#ifndef CONTROLLER_DEBUG_H
+#define CONTROLLER_DEBUG_H
+
+#include "engine/engine.h"
+#include "kube/lease.h"
+#include "net/server.h"
+
+/* The argument of the handlers. The pointers are read for each request: engine and lease are NULL
+ * while there is none. */
+struct debug_view {
+    struct engine *const *engine;
+    struct lease *const *lease;
+    struct http_server *const *server;
+};
+
+extern const struct http_route debug_routes[];
+
+#endif

@@ -1,0 +1,41 @@
+#include "engine/job_internal.h"
+
+const char *const job_state_names[JOB_STATES] = {
+    [JOB_IDLE] = "idle",
+    [JOB_QUEUED] = "queued",
+    [JOB_READING] = "reading",
+    [JOB_GATHERING] = "gathering",
+    [JOB_ASKING] = "asking",
+    [JOB_ANSWERED] = "answered",
+    [JOB_PERFORMING] = "performing",
+};
+
+void job_look(const struct job *job, struct job_look *out)
+{
+    *out = (struct job_look){
+        .namespace_ = job->namespace_,
+        .name = job->name,
+        .label = job->label,
+        .state = job_state_names[job->state],
+        .idle = job->state == JOB_IDLE,
+        .since_ms = job->since,
+        .phase = job->tick ? job->canary.status.phase : job->wake.phase,
+        .wakes_ms = job->timer ? job->timer_at : -1,
+        .woken_by = job->woken_by,
+        .woken_ms = job->woken_at,
+        .runs = job->runs,
+        .again = job->woken,
+        .failures = job->failures,
+        .failed_text = job->failed_text,
+        .failed_ms = job->failed_at,
+        .gather = job->gather,
+        .perform = job->perform,
+        .deps = job->deps,
+        .bytes = sizeof(*job),
+    };
+    if (job->arena) {
+        out->began_ms = job->began;
+        out->rounds = job->rounds;
+        out->conflicts = job->conflicts;
+    }
+}
