@@ -34,6 +34,7 @@ const struct http_route gate_routes[] = {
     {"POST", "/v1/links", api_links_make},
     {"GET", "/links/*", api_links_show},
     {"POST", "/links/*", api_links_use},
+    {"GET", "/debug/process", api_debug_process},
     /* for people */
     {"GET", "/", page_serve},
     {"GET", "/page/*", page_serve},

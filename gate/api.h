@@ -26,6 +26,7 @@ struct gate_api {
     struct link_keys *link_keys; /* NULL: no links */
     const char *public_url; /* where people find this gate, no slash at the end; "": as asked */
     const struct hosts *hosts;
+    struct http_server *server; /* that serves it */
     bool tls;
 };
 
@@ -84,6 +85,7 @@ void api_rollback_check(void *arg, struct http_conn_request *req);
 void api_rollback_open(void *arg, struct http_conn_request *req);
 void api_rollback_close(void *arg, struct http_conn_request *req);
 void api_whoami(void *arg, struct http_conn_request *req);
+void api_debug_process(void *arg, struct http_conn_request *req);
 void api_events(void *arg, struct http_conn_request *req);
 void api_gates_list(void *arg, struct http_conn_request *req);
 void api_gates_one(void *arg, struct http_conn_request *req); /* /v1/gates/NS/NAME[/VERB] */

@@ -234,15 +234,20 @@ static void rotate(struct db *db)
     }
 }
 
+static const char *const lanes[] = {
+    [DB_ASK] = "ask", [DB_CHANGE] = "change", [DB_READ] = "read", [DB_READ + 1] = "listen"};
+
+static int lane_index(const struct db *db, int slot)
+{
+    return listens(db, slot) ? DB_READ + 1 : (int)lane_of(db, slot);
+}
+
 static void count(struct db *db)
 {
-    static const char *const lanes[] = {
-        [DB_ASK] = "ask", [DB_CHANGE] = "change", [DB_READ] = "read", [DB_READ + 1] = "listen"};
     int n[sizeof(lanes) / sizeof(lanes[0])][DB_STATES] = {0};
     bool all = !db->fresh;
     for (int slot = 0; slot < db->n_slots; slot++)
-        n[listens(db, slot) ? DB_READ + 1 : lane_of(db, slot)]
-         [db_connection_state(db->slots[slot])]++;
+        n[lane_index(db, slot)][db_connection_state(db->slots[slot])]++;
     for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++)
         for (int state = 0; state < DB_STATES; state++)
             expo_set(&connections, n[i][state], lanes[i], db_state_names[state]);
@@ -404,4 +409,20 @@ void db_watch(struct db *db, db_watch_fn fn, void *arg)
 {
     assert(db->n_watchers < MAX_CALLBACKS);
     db->watchers[db->n_watchers++] = (struct watcher){fn, arg};
+}
+
+void db_each(const struct db *db,
+             void (*fn)(void *arg, const char *lane, const struct db_connection_look *look),
+             void *arg)
+{
+    struct db_connection_look look;
+
+    for (int slot = 0; slot < db->n_slots; slot++) {
+        db_connection_look(db->slots[slot], &look);
+        fn(arg, lanes[lane_index(db, slot)], &look);
+    }
+    for (int i = 0; i < db->n_leaving; i++) {
+        db_connection_look(db->leaving[i], &look);
+        fn(arg, "leaving", &look);
+    }
 }

@@ -90,4 +90,12 @@ void db_listen(struct db *db, const char *channel, db_notify_fn fn, void *arg);
 /* Calls fn when db_ready() has changed. At most 8 watchers. */
 void db_watch(struct db *db, db_watch_fn fn, void *arg);
 
+/* How a connection stands; lane: "ask", "change", "read" or "listen", or "leaving" for one that was
+ * replaced. */
+struct db_connection_look;
+/* Calls fn for every connection, for those who look into the process. */
+void db_each(const struct db *db,
+             void (*fn)(void *arg, const char *lane, const struct db_connection_look *look),
+             void *arg);
+
 #endif

@@ -432,6 +432,17 @@ int db_connection_in_flight(const struct db_connection *c)
     return c->queue.count;
 }
 
+void db_connection_look(const struct db_connection *c, struct db_connection_look *out)
+{
+    *out = (struct db_connection_look){
+        .state = db_state_names[c->state],
+        .since_ms = c->since_ms,
+        .in_flight = c->queue.count,
+        .oldest_ms = c->queue.first ? c->queue.first->sent_at : 0,
+        .leaving = c->leaving,
+    };
+}
+
 unsigned db_connection_generation(const struct db_connection *c)
 {
     return c->state == DB_READY ? c->generation : 0;

@@ -52,6 +52,15 @@ enum db_state db_connection_state(const struct db_connection *connection);
 /* Ready, and not about to reconnect. */
 bool db_connection_takes(const struct db_connection *connection);
 int db_connection_in_flight(const struct db_connection *connection);
+/* How it stands, for those who look into the process. Times are monotonic; texts are borrowed. */
+struct db_connection_look {
+    const char *state;   /* "ready", ... */
+    int64_t since_ms;    /* when it came into that state */
+    int in_flight;       /* queries */
+    int64_t oldest_ms;   /* when the query that has waited longest was sent; 0: none waits */
+    const char *leaving; /* why it takes no more and reconnects; NULL: it does not */
+};
+void db_connection_look(const struct db_connection *connection, struct db_connection_look *out);
 /* Which content of the source it has connected with; 0: none yet. */
 unsigned db_connection_generation(const struct db_connection *connection);
 

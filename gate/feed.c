@@ -516,3 +516,12 @@ void feed_free(struct feed *feed)
     feed_stop(feed);
     free(feed);
 }
+
+void feed_look(const struct feed *feed, struct feed_look *out)
+{
+    *out = (struct feed_look){.clients = feed->n_clients, .seq = feed->seq};
+    for (const struct client *client = feed->clients; client; client = client->next) {
+        out->behind += client->behind;
+        out->waiting += client->waiting;
+    }
+}

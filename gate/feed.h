@@ -38,4 +38,11 @@ void feed_free(struct feed *feed); /* after db_free(); NULL is allowed */
 void feed_serve(struct feed *feed, struct http_conn_request *req, const struct identity *identity,
                 int64_t after);
 
+/* How the feed stands, for those who look into the process. */
+struct feed_look {
+    int clients, behind, waiting; /* all; that read from the database; whose bytes wait */
+    int64_t seq;                  /* the last entry that was told, -1: none was read yet */
+};
+void feed_look(const struct feed *feed, struct feed_look *out);
+
 #endif

@@ -242,6 +242,7 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
     if (http_server_new(loop, &options, &server, ei) == ERR_OK) {
         api->db = db_new(loop, &database);
         api->feed = feed_new(loop, api->db, api->identities);
+        api->server = server;
         loop_on_drain(loop, on_drain, api);
         log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
                  LOG_INT("port", http_server_port(server)));

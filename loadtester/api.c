@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "loadtester/gates.h"
+#include "net/debug.h"
 
 enum { NAME_LIMIT = 253 }; /* of Kubernetes (RFC 1123 subdomains) */
 
@@ -220,6 +221,20 @@ static void get_task(void *arg, struct http_conn_request *req)
         http_reply_json(req, 200, task_json(task, http_req_arena(req)));
 }
 
+static void get_process(void *arg, struct http_conn_request *req)
+{
+    struct tester_api *api = arg;
+
+    if (!tester_admits(api, req))
+        return;
+    struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
+    debug_process(api->server, out);
+    runner_look(api->runner, json_sub(out, "tasks"));
+    json_set_int(json_sub(out, "streams"), "open", api->streams);
+    json_set_int(json_sub(out, "streams"), "most", TESTER_MAX_STREAMS);
+    debug_reply(req, out);
+}
+
 static void gate(void *arg, struct http_conn_request *req)
 {
     struct tester_api *api = arg;
@@ -229,6 +244,11 @@ static void gate(void *arg, struct http_conn_request *req)
 }
 
 const struct http_route tester_routes[] = {
-    {"GET", "/tasks", get_tasks}, {"GET", "/tasks/*", get_task}, {NULL, "/gate/*", gate},
-    {NULL, "/rollback/*", gate},  {"POST", "/*", post_task},     {NULL, NULL, NULL},
+    {"GET", "/debug/process", get_process},
+    {"GET", "/tasks", get_tasks},
+    {"GET", "/tasks/*", get_task},
+    {NULL, "/gate/*", gate},
+    {NULL, "/rollback/*", gate},
+    {"POST", "/*", post_task},
+    {NULL, NULL, NULL},
 };

@@ -460,6 +460,7 @@ static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
             tokens_stop(tester->api.tokens);
         return 1;
     }
+    tester->api.server = server;
     loop_on_drain(loop, on_drain, tester);
     warn_of_open_doors(&tester->api);
     log_info("started", NULL, "waiting for tasks", LOG_STR("version", FLAGGER_VERSION),

@@ -353,8 +353,14 @@ static struct json_object *task_object(const struct task *task)
     json_set_int(object, "queuedMilliseconds", task->ran ? task->waited_ms : waiting);
     if (task->ran)
         json_set_str(object, "started", clock_rfc3339(task->queued_ms + task->waited_ms, time));
-    if (!task_has_ended(task))
+    if (!task_has_ended(task)) {
+        json_set_int(object, "waiters", task->n_waiters);
+        if (task->ran)
+            json_set_str(
+                object, "timesOut",
+                clock_rfc3339(task->queued_ms + task->waited_ms + task->plan.timeout_ms, time));
         return object;
+    }
     json_set_int(object, "elapsedMilliseconds", task->elapsed_ms);
     if (task->ran && !task->talked)
         json_set_int(object, "exitStatus", task->exit_status);
@@ -398,4 +404,45 @@ const char *task_json(const struct task *task, struct arena *arena)
         object, "output",
         clean(arena, mask_credentials(arena, output_tail(&task->output, arena, RUNNER_LIST_TAIL))));
     return json_text(arena, object);
+}
+
+/* Those with most tasks first; the list of loads is as long as there are Canaries with tasks, which
+ * the runner bounds. */
+static void set_busiest(struct json_object *list, const struct runner *runner)
+{
+    const struct canary_load *most[RUNNER_LOOK_CANARIES];
+    int n = 0;
+
+    for (const struct canary_load *load = runner->loads; load; load = load->next) {
+        int at = n < RUNNER_LOOK_CANARIES ? n++ : n;
+        for (; at > 0 && most[at - 1]->tasks < load->tasks; at--)
+            if (at < RUNNER_LOOK_CANARIES)
+                most[at] = most[at - 1];
+        if (at < RUNNER_LOOK_CANARIES)
+            most[at] = load;
+    }
+    for (int i = 0; i < n; i++) {
+        struct json_object *one = json_object_new_object();
+        json_object_array_add(list, one);
+        json_set_str(one, "canary", most[i]->name);
+        json_set_int(one, "running", most[i]->running);
+        json_set_int(one, "queued", most[i]->tasks - most[i]->running);
+    }
+}
+
+void runner_look(const struct runner *runner, struct json_object *out)
+{
+    struct json_object *canaries = json_object_new_array();
+
+    json_set_int(out, "running", runner->n_running);
+    json_set_int(out, "maxRunning", runner->options.max_running);
+    json_set_int(out, "maxPerCanary", runner->options.max_per_canary);
+    json_set_int(out, "queued", runner->n_queued);
+    json_set_int(out, "maxQueued", runner->options.max_queued);
+    json_set_int(out, "kept", runner->n_kept);
+    json_set_int(out, "heldBytes", (int64_t)runner->order_bytes);
+    json_set_int(out, "maxHeldBytes", RUNNER_MAX_BYTES);
+    json_set_bool(out, "stopping", runner->stopped);
+    json_object_object_add(out, "canaries", canaries);
+    set_busiest(canaries, runner);
 }

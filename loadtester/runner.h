@@ -13,9 +13,10 @@
 
 enum {
     RUNNER_KEPT = 256,
-    RUNNER_MAX_WAITERS = 256,            /* of one task, those included that have gone */
-    RUNNER_LIST_TAIL = 4096,             /* bytes of output in JSON */
-    RUNNER_TEXT = 4096,                  /* bytes of a command in lists, logs and messages */
+    RUNNER_MAX_WAITERS = 256, /* of one task, those included that have gone */
+    RUNNER_LIST_TAIL = 4096,  /* bytes of output in JSON */
+    RUNNER_TEXT = 4096,       /* bytes of a command in lists, logs and messages */
+    RUNNER_LOOK_CANARIES = 20,
     RUNNER_MAX_BYTES = 16 * 1024 * 1024, /* of the plans of all tasks that wait and run */
 };
 
@@ -81,6 +82,9 @@ struct task *runner_find(struct runner *runner, uint64_t id);
 const char *runner_list(struct runner *runner, struct arena *arena);
 /* One task as a JSON object, with the end of its output. */
 const char *task_json(const struct task *task, struct arena *arena);
+/* Sets how many run, wait and are kept, of how many that may, and the RUNNER_LOOK_CANARIES Canaries
+ * that have most of them. */
+void runner_look(const struct runner *runner, struct json_object *out);
 bool task_has_ended(const struct task *task);
 
 /* Hears what a task writes and that it has ended; then, or with task_unlisten(), it is forgotten.

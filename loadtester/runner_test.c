@@ -252,6 +252,44 @@ static int64_t queued_ms(struct fixture *f)
     return json_int_at(json_elem(list(f), 0), 0, "queuedMilliseconds", NULL);
 }
 
+/* The busiest Canaries first, and no more than fit a screen. */
+static void who_has_the_places_is_seen(void **state)
+{
+    struct fixture *f = *state;
+    struct json_object *out = json_own(f->arena, json_object_new_object());
+    char command[32], canary[32];
+
+    for (int i = 0; i < RUNNER_LOOK_CANARIES + 3; i++) {
+        snprintf(canary, sizeof(canary), "c%d.b", i);
+        assert_int_equal(start(f, &quick, canary, "sleep 60"), RUNNER_STARTED);
+    }
+    for (int i = 0; i < 5; i++) {
+        snprintf(command, sizeof(command), "sleep 6%d", i + 1);
+        assert_int_equal(start(f, &quick, i < 2 ? "c1.b" : "c21.b", command), RUNNER_STARTED);
+    }
+    runner_look(f->runner, out);
+    assert_int_equal(json_int_at(out, 0, "running", NULL), RUNNER_LOOK_CANARIES + 8);
+    assert_int_equal(json_int_at(out, 0, "maxRunning", NULL), MAX_RUNNING);
+    assert_int_equal(json_int_at(out, -1, "queued", NULL), 0);
+    assert_true(json_int_at(out, 0, "heldBytes", NULL) > 0);
+    struct json_object *canaries = json_at(out, "canaries", NULL);
+    assert_int_equal(json_len(canaries), RUNNER_LOOK_CANARIES);
+    static const struct {
+        const char *canary;
+        int running;
+    } first[] = {{"c21.b", 4}, {"c1.b", 3}};
+    for (size_t i = 0; i < json_len(canaries); i++) {
+        struct json_object *one = json_elem(canaries, i);
+        if (i < 2)
+            assert_string_equal(json_str_at(one, "canary", NULL), first[i].canary);
+        assert_int_equal(json_int_at(one, 0, "running", NULL), i < 2 ? first[i].running : 1);
+        assert_int_equal(json_int_at(one, -1, "queued", NULL), 0);
+    }
+    struct json_object *task = json_elem(list(f), 0);
+    assert_int_equal(json_int_at(task, 0, "waiters", NULL), 1);
+    assert_non_null(json_str_at(task, "timesOut", NULL));
+}
+
 static void what_waits_runs_when_a_place_is_free(void **state)
 {
     struct fixture *f = *state;
@@ -403,6 +441,7 @@ int main(int argc, char **argv)
         CASE(the_same_task_is_one_and_all_wait_for_its_end),
         CASE(waiters_have_a_maximum),
         CASE(places_are_shared_and_the_queue_has_an_end),
+        CASE(who_has_the_places_is_seen),
         CASE(what_waits_runs_when_a_place_is_free),
         CASE(a_failed_run_is_told_at_the_next_check_once),
         CASE(too_much_ends_a_task),

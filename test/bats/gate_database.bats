@@ -53,6 +53,9 @@ milliseconds() { date +%s%3N; }
     curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="change",state="ready"} 3'
     curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="read",state="ready"} 1'
     curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="listen",state="ready"} 1'
+    curl -s "$DAEMON_URL/debug/process" | jq -e '.database | .ready and ([.connections[] | select(.state == "ready") | .lane] |
+        group_by(.) | map({(.[0]): length}) | add) == {ask: 3, change: 3, read: 1, listen: 1}'
+    curl -s "$DAEMON_URL/debug/process" | jq -e '.events.clients == 0 and .server.answering == 1 and .memory.residentBytes > 0'
     run "$GATE" --database-connections 1
     [ "$status" -eq 2 ]
     daemon_stop

@@ -50,6 +50,7 @@ ROUTES="
 check   POST   /gate/check       PODINFO
 check   POST   /rollback/check   PODINFO
 check   GET    /v1/whoami
+check   GET    /debug/process
 check   GET    /v1/gates
 check   GET    /v1/gates/test/podinfo
 check   GET    /v1/history

@@ -50,6 +50,18 @@ runs() { pgrep -f "$1" >/dev/null; }
     refute runs 'sleep 31.4159'
 }
 
+@test "who looks into it sees places, queue and who has them" {
+    daemon_start "$LOADTESTER" --max-running 1
+    answers 202 POST / "$(task cmd 'sleep 31.4160')"
+    answers 202 POST / "$(task cmd 'sleep 31.4161')"
+    curl -s "$DAEMON_URL/debug/process" | jq -e '.tasks | .running == 1 and .queued == 1 and .maxRunning == 1
+        and .canaries == [{canary: "podinfo.test", running: 1, queued: 1}]'
+    curl -s "$DAEMON_URL/debug/process" | jq -e '.server.answering == 1 and .memory.residentBytes > 0 and .streams.open == 0'
+    curl -s "$DAEMON_URL/tasks" | jq -e 'map(select(.state == "running"))[0] | .waiters == 0 and (.timesOut > .started)'
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Sec-Fetch-Site: same-site' "$DAEMON_URL/debug/process")" = 403 ]
+    daemon_stop
+}
+
 @test "bash waits for the end and returns the output when asked" {
     daemon_start "$LOADTESTER"
     answers 200 POST / "$(task bash 'echo hello')"
@@ -177,6 +189,7 @@ runs() { pgrep -f "$1" >/dev/null; }
     answers 401 POST / "$(task cmd true)"
     answers 401 GET /tasks
     answers 401 GET /tasks/1/stream
+    answers 401 GET /debug/process
     answers 401 POST /gate/open '{"name":"a","namespace":"b"}'
     answers 200 GET /healthz
     answers 200 GET /metrics
