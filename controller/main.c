@@ -474,6 +474,9 @@ static int run(struct arena *arena)
     int status = 1;
     if (start_server(&controller, &ei) == ERR_OK) {
         loop_on_drain(controller.loop, on_drain, &controller);
+        loop_take_hangup(controller.loop,
+                         "a restart takes: options and their environment, the kubeconfig; the "
+                         "files of tokens and authorities are followed by themselves");
         start_lease(&controller);
         log_info("started", NULL, "watching for canaries", LOG_STR("version", FLAGGER_VERSION),
                  LOG_STR("server", config.server), LOG_STR("mesh_provider", settings.mesh_provider),

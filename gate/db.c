@@ -316,6 +316,7 @@ struct db *db_new(struct loop *loop, const struct db_options *options)
         db->slots[slot] = connection_for(db, slot);
     db->check = timer_start(loop, CHECK_MS, CHECK_MS, on_check, db);
     db->source = timer_start(loop, SOURCE_MS, SOURCE_MS, on_source, db);
+    loop_on_hangup(loop, on_source, db);
     count(db);
     return db;
 }
@@ -335,6 +336,8 @@ void db_close(struct db *db)
     db->closed = true;
     stop_timer(&db->look);
     stop_timer(&db->check);
+    if (db->source)
+        loop_off_hangup(db->loop, on_source, db);
     stop_timer(&db->source);
     stop_timer(&db->drain);
     for (int slot = 0; slot < db->n_slots; slot++)

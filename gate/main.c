@@ -244,6 +244,7 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
         api->feed = feed_new(loop, api->db, api->identities);
         api->server = server;
         loop_on_drain(loop, on_drain, api);
+        loop_take_hangup(loop, "a restart takes: options and their environment");
         log_info("started", NULL, "answering for the gates", LOG_STR("version", FLAGGER_VERSION),
                  LOG_INT("port", http_server_port(server)));
         status = loop_run(loop);

@@ -462,6 +462,7 @@ static int serve(struct tester *tester, struct loop *loop, struct errinfo *ei)
     }
     tester->api.server = server;
     loop_on_drain(loop, on_drain, tester);
+    loop_take_hangup(loop, "a restart takes: options and their environment, the files of --policy");
     warn_of_open_doors(&tester->api);
     log_info("started", NULL, "waiting for tasks", LOG_STR("version", FLAGGER_VERSION),
              LOG_INT("port", http_server_port(server)));

@@ -35,6 +35,9 @@ struct timer {
 struct loop {
     uv_loop_t uv;
     uv_signal_t signals[2];
+    uv_signal_t hangup; /* in use once restart is set */
+    const char *restart;
+    struct drain_hook *hangup_hooks;
     uv_timer_t deadline;
     int64_t drain_deadline_ms;
     struct drain_hook *hooks; /* not yet called, in the order they were added */
@@ -95,6 +98,53 @@ static void on_signal(uv_signal_t *handle, int signum)
         loop_drain(loop);
 }
 
+static void on_hangup(uv_signal_t *handle, int signum)
+{
+    struct loop *loop = handle->data;
+    struct drain_hook *next;
+
+    (void)signum;
+    log_info("reload", NULL, "SIGHUP: files that may change are looked at now",
+             LOG_STR("restart", loop->restart));
+    for (struct drain_hook *hook = loop->hangup_hooks; hook; hook = next) {
+        next = hook->next;
+        hook->fn(hook->arg);
+    }
+}
+
+void loop_take_hangup(struct loop *loop, const char *restart)
+{
+    if (!loop->restart) {
+        int rc = uv_signal_init(&loop->uv, &loop->hangup);
+        assert(rc == 0);
+        loop->hangup.data = loop;
+        rc = uv_signal_start(&loop->hangup, on_hangup, SIGHUP);
+        assert(rc == 0);
+        uv_unref((uv_handle_t *)&loop->hangup);
+    }
+    loop->restart = restart;
+}
+
+void loop_on_hangup(struct loop *loop, loop_drain_fn fn, void *arg)
+{
+    struct drain_hook *hook = heap_alloc(sizeof(*hook));
+
+    *hook = (struct drain_hook){.next = loop->hangup_hooks, .fn = fn, .arg = arg};
+    loop->hangup_hooks = hook;
+}
+
+void loop_off_hangup(struct loop *loop, loop_drain_fn fn, void *arg)
+{
+    for (struct drain_hook **at = &loop->hangup_hooks; *at; at = &(*at)->next) {
+        struct drain_hook *hook = *at;
+        if (hook->fn != fn || hook->arg != arg)
+            continue;
+        *at = hook->next;
+        free(hook);
+        return;
+    }
+}
+
 struct loop *loop_new(int64_t drain_deadline_ms)
 {
     static const int signums[2] = {SIGTERM, SIGINT};
@@ -140,6 +190,11 @@ void loop_free(struct loop *loop)
     while (loop->hooks) {
         struct drain_hook *hook = loop->hooks;
         loop->hooks = hook->next;
+        free(hook);
+    }
+    while (loop->hangup_hooks) {
+        struct drain_hook *hook = loop->hangup_hooks;
+        loop->hangup_hooks = hook->next;
         free(hook);
     }
     /* Let close callbacks of the parts that were freed before us run, then close what nobody did.

@@ -29,6 +29,15 @@ void loop_on_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 void loop_off_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 
 /*
+ * SIGHUP no longer ends the program: it is logged, and what follows files looks at them now, not
+ * only at its next look. `restart` says in one sentence what takes a restart to change; borrowed.
+ */
+void loop_take_hangup(struct loop *loop, const char *restart);
+/* Calls fn at every SIGHUP, until it is taken off. fn may take off itself, nobody else. */
+void loop_on_hangup(struct loop *loop, loop_drain_fn fn, void *arg);
+void loop_off_hangup(struct loop *loop, loop_drain_fn fn, void *arg);
+
+/*
  * A one-shot or repeating timer on the heap, so that its owner may go at any time. fn is never
  * called after timer_stop(). timer_stop(NULL) is allowed. after_ms 0 is the next turn of the loop,
  * in the order of the calls; a chain of such timers does not keep the loop from its other work.

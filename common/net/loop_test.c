@@ -115,6 +115,42 @@ static void test_signals_drain(void **state)
     }
 }
 
+static void raise_hangup(void *arg)
+{
+    (void)arg;
+    kill(getpid(), SIGHUP);
+}
+
+/* The second one drains. */
+static void hear_hangup(void *arg)
+{
+    struct record *r = arg;
+
+    note_a(arg);
+    if (strlen(r->order) == 2)
+        loop_drain(r->loop);
+    else
+        timer_start(r->loop, 1, 0, raise_hangup, NULL);
+}
+
+static void test_a_hangup_is_told_each_time(void **state)
+{
+    struct record r = {.loop = loop_new(10000)};
+
+    (void)state;
+    loop_take_hangup(r.loop, "nothing takes a restart");
+    loop_on_drain(r.loop, stop_other, &r);
+    r.timer = timer_start(r.loop, 1000000, 0, note_b, &r);
+    loop_on_hangup(r.loop, note_b, &r);
+    loop_on_hangup(r.loop, hear_hangup, &r);
+    loop_off_hangup(r.loop, note_b, &r);
+    loop_off_hangup(r.loop, note_b, &r);
+    timer_start(r.loop, 1, 0, raise_hangup, NULL);
+    assert_int_equal(loop_run(r.loop), 0);
+    assert_string_equal(r.order, "aas");
+    loop_free(r.loop);
+}
+
 static void test_deadline_and_second_signal(void **state)
 {
     int signum = SIGTERM;
@@ -227,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_drain_calls_hooks_in_order_once),
         cmocka_unit_test(test_off_drain),
         cmocka_unit_test(test_signals_drain),
+        cmocka_unit_test(test_a_hangup_is_told_each_time),
         cmocka_unit_test(test_deadline_and_second_signal),
         cmocka_unit_test(test_timers),
         cmocka_unit_test(test_timers_of_nothing),

@@ -12,6 +12,7 @@ enum { MAX_PATHS = 4 };
 
 struct rotation {
     struct arena *arena;
+    struct loop *loop;
     struct timer *timer;
     const char *paths[MAX_PATHS];
     int count;
@@ -73,7 +74,7 @@ struct rotation *rotation_start(struct loop *loop, const char *const *paths, int
 {
     struct rotation *rotation = heap_alloc(sizeof(*rotation));
 
-    *rotation = (struct rotation){.arena = arena_new(), .fn = fn, .arg = arg};
+    *rotation = (struct rotation){.arena = arena_new(), .loop = loop, .fn = fn, .arg = arg};
     assert(n <= MAX_PATHS);
     for (int i = 0; i < n; i++) {
         if (paths[i])
@@ -81,6 +82,7 @@ struct rotation *rotation_start(struct loop *loop, const char *const *paths, int
     }
     (void)digest_all(rotation, rotation->taken); /* else whoever reads them complains */
     rotation->timer = timer_start(loop, ROTATION_LOOK_MS, ROTATION_LOOK_MS, on_look, rotation);
+    loop_on_hangup(loop, on_look, rotation);
     return rotation;
 }
 
@@ -89,6 +91,7 @@ void rotation_stop(struct rotation *rotation)
     if (!rotation)
         return;
     timer_stop(rotation->timer);
+    loop_off_hangup(rotation->loop, on_look, rotation);
     arena_free(rotation->arena);
     free(rotation);
 }

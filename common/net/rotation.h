@@ -1,7 +1,7 @@
 /*
  * Files that are replaced while the program runs, as mounted Secrets are: what was made of them
- * follows. Their content is compared every 10 seconds (a Secret is a link to a link, and tools that
- * write in place keep the time stamp now and then).
+ * follows. Their content is compared every 10 seconds, and at a SIGHUP (a Secret is a link to a
+ * link, and tools that write in place keep the time stamp now and then).
  */
 #ifndef NET_ROTATION_H
 #define NET_ROTATION_H

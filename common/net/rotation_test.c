@@ -1,5 +1,6 @@
 /* rotation: when its owner is called, and when not. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "net/rotation.h"
 
@@ -130,12 +132,47 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
+static void raise_hangup(void *arg)
+{
+    (void)arg;
+    kill(getpid(), SIGHUP);
+}
+
+static bool on_changed_ends(void *arg)
+{
+    loop_drain(loop);
+    return on_changed(arg);
+}
+
+static void stop(void *arg)
+{
+    rotation_stop(arg);
+}
+
+static void a_hangup_looks_at_once(void **state)
+{
+    struct owner owner = {.takes = true};
+    int64_t began = clock_monotonic_ms();
+
+    (void)state;
+    loop_take_hangup(loop, "nothing");
+    struct rotation *rotation =
+        rotation_start(loop, (const char *const[]){first}, 1, on_changed_ends, &owner);
+    loop_on_drain(loop, stop, rotation);
+    put(first, "another");
+    timer_start(loop, 1, 0, raise_hangup, NULL);
+    assert_int_equal(loop_run(loop), 0);
+    assert_int_equal(owner.calls, 1);
+    assert_true(clock_monotonic_ms() - began < ROTATION_LOOK_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_change_is_told_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_not_taken_is_told_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pipe_is_not_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_hangup_looks_at_once, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

@@ -62,6 +62,20 @@ runs() { pgrep -f "$1" >/dev/null; }
     daemon_stop
 }
 
+@test "SIGHUP looks at the files now, and says what takes a restart" {
+    knows() { [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $1" "$DAEMON_URL/tasks")" = "$2" ]; }
+    echo 0123456789abcdef >"$BATS_TEST_TMPDIR/tokens"
+    printf "commands: {'true': }" >"$BATS_TEST_TMPDIR/policy"
+    daemon_start "$LOADTESTER" --token-file "$BATS_TEST_TMPDIR/tokens" --policy "$BATS_TEST_TMPDIR/policy"
+    knows 0123456789abcdef 200
+    echo fedcba9876543210 >"$BATS_TEST_TMPDIR/tokens"
+    kill -HUP "$DAEMON_PID"
+    eventually 5 knows fedcba9876543210 200
+    knows 0123456789abcdef 401
+    grep -q '"event":"reload".*"restart":"a restart takes: .*--policy' "$DAEMON_LOG"
+    daemon_stop
+}
+
 @test "bash waits for the end and returns the output when asked" {
     daemon_start "$LOADTESTER"
     answers 200 POST / "$(task bash 'echo hello')"
