@@ -362,9 +362,9 @@ enum verdict initialise_finish(struct release *r)
         verdict = r->target->compare(r->tick, &r->info, &is_same);
     if (verdict == VERDICT_GO)
         verdict = drain_target(r);
-    if (verdict ==
-        VERDICT_GO) /* the first look; what it finds keeps the target for the time being */
-        verdict = bystander_look(r) == VERDICT_NEED_FACTS ? VERDICT_NEED_FACTS : VERDICT_GO;
+    /* The first look; what it finds keeps the target for the time being. */
+    if (verdict == VERDICT_GO && bystander_look(r) == VERDICT_NEED_FACTS)
+        verdict = VERDICT_NEED_FACTS;
     if (verdict != VERDICT_GO)
         return verdict;
 
