@@ -41,6 +41,7 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
     server_route(r);
     if (r->state == REQUEST_PENDING || r->state == REQUEST_STREAMING)
         server_request_watch(r);
+    server_request_free_spent(r); /* of many requests in one turn of the loop */
     return 0;
 }
 
@@ -215,6 +216,7 @@ enum err http_server_new(struct loop *loop, const struct http_server_options *op
         server->max_connections = places_for_files();
     TAILQ_INIT(&server->conns);
     TAILQ_INIT(&server->requests);
+    TAILQ_INIT(&server->spent);
     TAILQ_INIT(&server->lingers);
     enum err err = server_tls_start(server, ei);
     if (err == ERR_OK)

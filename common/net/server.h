@@ -43,7 +43,8 @@ struct http_server_options {
      * 503. */
     int max_connections;
     /* Bytes of all clients' requests and answers together, whole and half-sent; 0: 32 MiB. When
-     * there are more, the oldest half-sent request, or answer that nobody takes, gives way. */
+     * there are more, the oldest half-sent request, or answer that nobody takes, gives way; a
+     * stream whose client is slow is cut. */
     size_t max_held;
     /* PEM files, borrowed. New connections follow when they change (within 10 s); files that have
      * become unfit are logged and leave what was read. Client CA: mutual TLS. */

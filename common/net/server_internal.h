@@ -49,8 +49,8 @@ struct server_conn {
     size_t held;           /* bytes of requests and answers, as they count for the server */
     uint64_t entered;      /* the turn of the loop */
     int64_t entered_ms;
-    bool headers_seen;     /* of the request that is being read */
-    bool is_bare;          /* what is read does not pass by us yet */
+    bool headers_seen; /* of the request that is being read */
+    bool is_bare;      /* what is read does not pass by us yet */
     struct http_conn_request *request;
     h2o_req_t *coming;  /* h2o's, once it was looked for */
     bool body_judged;   /* whether its sender is known */
@@ -65,11 +65,12 @@ struct server_conn {
 struct http_conn_request {
     h2o_generator_t generator; /* first, h2o hands it back */
     TAILQ_ENTRY(http_conn_request) link;
+    TAILQ_ENTRY(http_conn_request) spent; /* while is_spent */
     h2o_req_t *req;
     struct http_server *server;
     struct server_conn *conn;
-    struct arena *arena;
-    const char *route; /* label of the metrics */
+    struct arena *arena; /* NULL: the answer is out, and what it was made of has gone */
+    const char *route;   /* label of the metrics */
     const char *method;
     const char *path;
     const char *query;
@@ -81,6 +82,7 @@ struct http_conn_request {
     int64_t started_ms;
     int status;
     enum request_state state;
+    bool is_spent;  /* answered, its arena goes when the handler has returned */
     bool ambiguous; /* another parser could read it differently */
     /* streams: flying is being written, waiting comes next */
     struct buf waiting;
@@ -109,7 +111,8 @@ struct http_server {
     TAILQ_HEAD(server_conns, server_conn) conns;
     struct server_conns readers, senders; /* the oldest first */
     struct server_conns bares;
-    TAILQ_HEAD(, http_conn_request) requests;
+    TAILQ_HEAD(server_requests, http_conn_request) requests;
+    struct server_requests spent;
     TAILQ_HEAD(, server_linger) lingers;
     uv_prepare_t *prepare;
     struct timer *again; /* set: the loop must not wait for long, a client does */
@@ -176,6 +179,13 @@ void server_reply_unknown(struct http_conn_request *r);
 /* Fills method, path and query of what r->req says, in r->arena. */
 void server_request_read_head(struct http_conn_request *r);
 struct http_conn_request *server_request_new(struct http_server *server, h2o_req_t *req);
+/*
+ * The answer is a copy of h2o's: what it was made of, a tree often, must not wait for a client that
+ * does not take it. Its maker may still look at it until he returns.
+ */
+void server_request_spend(struct http_conn_request *r);
+void server_request_free_spent(struct http_conn_request *r);
+void server_request_free_all_spent(struct http_server *server);
 /* The client has gone or must go: tells the owner (unless it has replied) and ends the connection.
  */
 void server_request_abort(struct http_conn_request *r);

@@ -168,8 +168,9 @@ static size_t held_by(const struct server_conn *conn)
 {
     const h2o_buffer_t *input = conn->sock->input;
     const struct http_conn_request *r = conn->request;
+    size_t held = input->bytes ? input->capacity : 0;
 
-    return (input->bytes ? input->capacity : 0) + (r ? r->body_len + r->reply_len : 0);
+    return held + (r ? r->body_len + r->reply_len + r->waiting.cap + r->flying.cap : 0);
 }
 
 static void trim_later(struct http_server *server);
@@ -248,6 +249,7 @@ static void on_prepare(uv_prepare_t *prepare)
     struct http_server *server = prepare->data;
     struct server_conn *conn, *next;
 
+    server_request_free_all_spent(server);
     for (conn = TAILQ_FIRST(&server->bares); conn; conn = next) {
         next = TAILQ_NEXT(conn, bare); /* may give way; its memory stays until the turn is over */
         look(conn);

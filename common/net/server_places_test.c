@@ -231,6 +231,39 @@ static void test_stuck_answers_give_way(void **state)
     fixture_end(&f);
 }
 
+/* What an answer was made of does not wait for the client. */
+static void count_freed(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static int freed;
+
+static void serve_heavy(void *arg, struct http_conn_request *req)
+{
+    arena_defer(http_req_arena(req), count_freed, &freed);
+    serve_big(arg, req);
+    assert_int_equal(freed, 0); /* its maker may still look at it */
+}
+
+static void test_answers_let_go_of_what_they_were_made_of(void **state)
+{
+    static const struct http_route heavy[] = {{NULL, "/heavy", serve_heavy}, {NULL, NULL, NULL}};
+    struct fixture f;
+
+    (void)state;
+    fixture_start(&f, heavy, (struct http_server_options){0});
+    int fd = raw_connect(&f);
+    raw_send(fd, "POST /heavy HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
+    turn(&f);
+    assert_int_equal(freed, 1);
+    assert_int_equal(TAILQ_FIRST(&f.server->conns)->state, CONN_SENDING);
+    close(fd);
+    turn(&f);
+    fixture_end(&f);
+    assert_int_equal(freed, 1);
+}
+
 /* Requests that wait for their answer with much in hand leave no room for others of that kind. */
 static void test_held_bodies_are_counted(void **state)
 {
@@ -264,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_half_requests_share_memory),
         cmocka_unit_test(test_endless_headers),
         cmocka_unit_test(test_stuck_answers_give_way),
+        cmocka_unit_test(test_answers_let_go_of_what_they_were_made_of),
         cmocka_unit_test(test_held_bodies_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,7 @@ void http_reply(struct http_conn_request *req, int status, const char *content_t
     server_request_set_state(req, REQUEST_REPLIED);
     server_metrics_count(req);
     req->reply_len = len;
+    server_request_spend(req);
     (void)server_places_count(req->conn);
     if (!bodiless)
         req->req->res.content_length = len;

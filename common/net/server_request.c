@@ -28,6 +28,44 @@ static void give_up(struct http_conn_request *r)
         r->on_gone(r->gone_arg);
 }
 
+static void unspend(struct http_conn_request *r)
+{
+    if (r->is_spent)
+        TAILQ_REMOVE(&r->server->spent, r, spent);
+    r->is_spent = false;
+}
+
+void server_request_spend(struct http_conn_request *r)
+{
+    r->is_spent = true;
+    TAILQ_INSERT_TAIL(&r->server->spent, r, spent);
+}
+
+/* Everything of it that stands in the arena goes: h2o's pointers as well. */
+void server_request_free_spent(struct http_conn_request *r)
+{
+    h2o_req_t *req = r->req;
+
+    if (!r->is_spent)
+        return;
+    unspend(r);
+    req->input.method = req->method = h2o_iovec_init(H2O_STRLIT("GET"));
+    req->entity = h2o_iovec_init(NULL, 0);
+    r->method = r->path = r->query = r->body = "";
+    r->body_len = 0;
+    arena_free(r->arena);
+    r->arena = NULL;
+    (void)server_places_count(r->conn);
+}
+
+void server_request_free_all_spent(struct http_server *server)
+{
+    struct http_conn_request *r;
+
+    while ((r = TAILQ_FIRST(&server->spent)))
+        server_request_free_spent(r);
+}
+
 static void request_dispose(void *ptr)
 {
     struct http_conn_request *r = ptr;
@@ -36,6 +74,7 @@ static void request_dispose(void *ptr)
     give_up(r);
     server_stream_fini(r);
     TAILQ_REMOVE(&server->requests, r, link);
+    unspend(r);
     server_request_over(r->conn);
     arena_free(r->arena);
 }

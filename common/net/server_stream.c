@@ -3,7 +3,8 @@
 
 #include "net/server_internal.h"
 
-enum { MAX_QUEUE = 1024 * 1024 };
+/* With no more than SMALL_QUEUE a stream is not cut for the memory that others hold. */
+enum { MAX_QUEUE = 1024 * 1024, SMALL_QUEUE = 128 * 1024 };
 
 static void send_waiting(struct http_conn_request *r)
 {
@@ -20,6 +21,17 @@ static void send_waiting(struct http_conn_request *r)
              last ? H2O_SEND_STATE_FINAL : H2O_SEND_STATE_IN_PROGRESS);
 }
 
+/* A buffer that a burst has made large is not kept by a stream that has become quiet. */
+static void empty(struct http_conn_request *r, struct buf *queue)
+{
+    if (queue->cap <= SMALL_QUEUE) {
+        buf_clear(queue);
+        return;
+    }
+    buf_fini(queue);
+    buf_init(queue, r->max_queue);
+}
+
 /* h2o has handed the last piece to the kernel. */
 static void stream_proceed(h2o_generator_t *generator, h2o_req_t *req)
 {
@@ -27,7 +39,11 @@ static void stream_proceed(h2o_generator_t *generator, h2o_req_t *req)
 
     (void)req;
     r->writing = false;
-    buf_clear(&r->flying);
+    empty(r, &r->flying);
+    if (r->waiting.len == 0)
+        empty(r, &r->waiting);
+    if (r->state == REQUEST_STREAMING)
+        (void)server_places_count(r->conn);
     if (r->state == REQUEST_OVER)
         h2o_send(r->req, NULL, 0, H2O_SEND_STATE_ERROR);
     else if (r->waiting.len > 0 || r->end_asked)
@@ -84,7 +100,9 @@ bool http_stream_send(struct http_conn_request *req, const void *data, size_t le
         return false;
     if (server_is_head(req) || len == 0)
         return true;
-    if (req->flying.len + req->waiting.len + len > req->max_queue) {
+    bool room = server_places_count(req->conn);
+    size_t queue = req->flying.len + req->waiting.len + len;
+    if (queue > req->max_queue || (!room && queue > SMALL_QUEUE)) {
         /* The owner hears of it from the loop, not inside its own call. */
         req->cut = timer_start(req->server->loop, 0, 0, on_cut, req);
         return false;

@@ -1,3 +1,4 @@
+#include "net/server_internal.h"
 #include "net/test_fixture.h"
 
 #include <sys/resource.h>
@@ -59,6 +60,42 @@ static void test_each_piece_at_once(void **state)
     assert_int_equal(a.body_len, 0);
     assert_string_equal(a.data, "piece;piece;piece;piece;piece;");
     assert_int_equal(f.gone, 0);
+    fixture_end(&f);
+}
+
+/* Clients of streams that take nothing share one budget, and it is theirs no longer when they do.
+ */
+static void test_slow_clients_share_memory(void **state)
+{
+    enum { STREAMS = 40, MOST = 4 * 1024 * 1024, PIECE = 4096, SMALL = 128 * 1024 };
+    struct fixture f;
+    int fds[STREAMS];
+    static char piece[PIECE], text[64 * 1024];
+
+    (void)state;
+    memset(piece, 'a', sizeof(piece));
+    fixture_start(&f, routes, (struct http_server_options){.max_held = MOST});
+    for (int i = 0; i < STREAMS; i++) {
+        fds[i] = raw_connect(&f);
+        raw_send(fds[i], "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+        RUN_UNTIL(&f, f.holds == i + 1);
+        while (f.held && http_stream_queued(f.held) < 700 * 1024) {
+            (void)http_stream_send(f.held, piece, sizeof(piece));
+            uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+            assert_true(f.server->held <= MOST + 2 * STREAMS * SMALL);
+        }
+    }
+    assert_true(f.server->held > MOST / 2); /* they are counted */
+    assert_true(f.gone > 0);
+    int64_t end = clock_monotonic_ms() + 10000;
+    while (f.server->held > STREAMS * 2 * SMALL + 100000 && clock_monotonic_ms() < end) {
+        for (int i = 0; i < STREAMS; i++)
+            (void)recv(fds[i], text, sizeof(text), MSG_DONTWAIT);
+        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+    }
+    assert_true(clock_monotonic_ms() < end);
+    for (int i = 0; i < STREAMS; i++)
+        close(fds[i]);
     fixture_end(&f);
 }
 
@@ -299,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_piece_at_once),
         cmocka_unit_test(test_headers_come_first),
+        cmocka_unit_test(test_slow_clients_share_memory),
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_what_waits_is_told),
         cmocka_unit_test(test_slow_client),
