@@ -50,6 +50,8 @@ enum verdict begin_configs(struct release *r)
         return VERDICT_STOP;
     if (!is_beginning(r) || !r->info.missing)
         return VERDICT_GO;
+    if (release_is_idle(r))
+        release_again(r, AGAIN_NEVER); /* the config wakes it when it comes */
     return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }
 

@@ -136,8 +136,8 @@ static void test_revision_whose_config_is_missing_waits_for_it(void **state)
     world_settle(w);
     expect_tick(w, "status [Promoted=True Configured=False]\n"
                    "event Warning Initialized: " MISSING "\n"
-                   "again interval, stepped\n");
-    expect_tick(w, "again interval, stepped\n");
+                   "again never, stepped\n");
+    expect_tick(w, "again never, stepped\n");
     put_config(w);
     w->told = "";
     world_run(w);

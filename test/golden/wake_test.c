@@ -105,6 +105,28 @@ static void test_pods_of_a_canary_at_rest_wake_nobody(void **state)
     }
 }
 
+/* A revision waits for a config that is not there: nobody asks for it each second. */
+static void test_a_config_that_is_waited_for_wakes_it(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    (void)state;
+    world_initialise(w);
+    live(w, "");
+    world_patch(w, "deployments/podinfo",
+                "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{'name':"
+                "'settings'}}]}}}}");
+    world_settle(w);
+    live(w, "");
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_non_null(strstr(w->told, "configmap settings.test get query error: not found"));
+    assert_string_equal(world_turn(w), "asleep\n");
+    world_put(w, "configmaps/settings", "{'metadata':{'name':'settings'},'data':{'a':'b'}}");
+    live(w, "");
+    assert_string_equal(world_phase(w), "Succeeded");
+    world_free(w);
+}
+
 /* Whoever writes the Canary's status, it is looked at. */
 static void test_a_status_that_somebody_else_writes_is_looked_at(void **state)
 {
@@ -128,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_a_fix_that_comes_during_a_promotion_that_fails),
         cmocka_unit_test(test_a_canary_that_serves_all_dies_and_the_primary_recovers),
         cmocka_unit_test(test_pods_of_a_canary_at_rest_wake_nobody),
+        cmocka_unit_test(test_a_config_that_is_waited_for_wakes_it),
         cmocka_unit_test(test_a_status_that_somebody_else_writes_is_looked_at),
     };
 

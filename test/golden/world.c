@@ -109,6 +109,8 @@ static void merge_object(struct world *world, const char *key, struct json_objec
     struct json_object *before = world_get(world, key);
     struct json_object *after = json_merge(world->arena, before, patch);
 
+    if (before && json_same(before, after))
+        return; /* nothing was written, and nobody hears of it */
     if (!json_same(json_at(before, "spec", NULL), json_at(after, "spec", NULL)))
         json_set_int(json_sub(after, "metadata"), "generation",
                      json_int_at(before, 0, "metadata", "generation", NULL) + 1);

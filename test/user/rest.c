@@ -46,7 +46,8 @@ static bool stands(const struct rest *rest, const struct app *app)
         const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
         if (!type || !status || strcmp(status, "False") != 0)
             continue;
-        if (strcmp(type, "Reverted") == 0 || strcmp(type, "PrimaryFound") == 0)
+        if (strcmp(type, "Reverted") == 0 || strcmp(type, "PrimaryFound") == 0 ||
+            strcmp(type, "Configured") == 0)
             return true;
         refused |= strcmp(type, "Accepted") == 0;
     }
