@@ -518,7 +518,6 @@ int main(int argc, char **argv)
      * them. Those we start are readable again. */
     process_hide();
     process_raise_files();
-    process_short_turns(true); /* whatever the tasks do, probes and replies are due */
     struct tester tester = {.arena = arena_new()};
     option_parse(&program, tester.arena, argc, argv);
     log_set_level(opt.log_level);

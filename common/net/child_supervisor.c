@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/process.h"
 #include "net/child.h"
 #include "net/child_limits.h"
 #include "net/child_nurse.h"
@@ -275,7 +274,6 @@ static _Noreturn void become_command(const struct child_order *order, pid_t supe
         fail_start(failure, SUPERVISOR_FORK_FAILED);
     if (*order->cwd && chdir(order->cwd) != 0)
         fail_start(failure, SUPERVISOR_CHDIR_FAILED);
-    process_short_turns(false);
     if (child_limits_apply(&order->limits) != 0)
         fail_start(failure, SUPERVISOR_LIMITS_FAILED);
     /* Should somebody kill the supervisor itself, at least the command goes with it. Last, since a
@@ -320,7 +318,6 @@ int child_supervisor_ready(void)
     sigset_t all;
 
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    process_short_turns(true); /* between a command and who waits for it */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&all);
