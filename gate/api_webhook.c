@@ -1,4 +1,4 @@
-/* What the webhooks of a Canary ask, and what people know from Flagger: contract/metrics.md §7. */
+/* What the webhooks of a Canary ask, and what people know from Flagger: proto/openapi/gate.yaml. */
 #include <string.h>
 
 #include "base/expo.h"

@@ -16,7 +16,7 @@ enum {
     REQUEST_MAX_APPROVERS = 100,
 };
 
-/* The body of a webhook or of curl (contract/metrics.md §7). hook: of the query, NULL if none.
+/* The body of a webhook or of curl (proto/openapi/gate.yaml). hook: of the query, NULL if none.
  * gate->kind is left alone. */
 enum err request_webhook(struct arena *arena, const char *body, size_t len, const char *hook,
                          struct gate_name *gate, const char **revision, const char **phase,

@@ -4,7 +4,7 @@
  * canary_view() reads a tree once, strictly, into plain structs that live in the arena and borrow
  * strings from the tree; nothing is ever written back from them. Both spellings are read:
  * spec.analysis and v1alpha3's spec.canaryAnalysis (analysis wins where both are there),
- * thresholdRange and threshold. Defaults of contract/statemachine.md §2 are applied where a field
+ * thresholdRange and threshold. Defaults of controller/decide/RULES.md §2 are applied where a field
  * says so. Absent optional numbers are CANARY_UNSET.
  */
 #ifndef PROTO_CANARY_H
@@ -118,7 +118,7 @@ struct canary_analysis {
     int threshold;            /* failed checks; at least 1 */
     bool mirror;
     int mirror_weight;    /* 0 */
-    int max_weight;       /* effective: 1..100, contract/statemachine.md "max weight" */
+    int max_weight;       /* effective: 1..100, controller/decide/RULES.md §2 */
     int max_weight_given; /* as written, 0 if none */
     int step_weight;      /* 0 if none */
     int *step_weights;    /* n_step_weights of them */

@@ -1,5 +1,5 @@
 /*
- * Flagger's hash of a spec (contract/statemachine.md §5, quirks.md "Hash"): FNV-1a-32 over a
+ * Flagger's hash of a spec (controller/target/OBJECTS.md): FNV-1a-32 over a
  * Go-syntax dump of the typed value, decimal, digits 0-9 mapped to 456789bcdf. Bit-exact, so that
  * status.lastAppliedSpec written by Flagger compares equal and a cluster can switch without a
  * rollout.

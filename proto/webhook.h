@@ -1,5 +1,5 @@
 /*
- * The webhook message (contract/statemachine.md §12): what the controller posts to gates, load
+ * The webhook message (controller/engine/WEBHOOKS.md): what the controller posts to gates, load
  * testers and event receivers, and what those read. Keys in order: name, namespace, phase,
  * checksum, metadata (left out when empty).
  */

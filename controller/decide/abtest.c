@@ -1,5 +1,5 @@
 /*
- * A/B testing (contract/statemachine.md §4.2): the requests that spec.analysis.match names go to
+ * A/B testing (decide/RULES.md §4.2): the requests that spec.analysis.match names go to
  * the canary from the first iteration on, all others to the primary; after n iterations comes the
  * promotion. status.iterations counts those done.
  */

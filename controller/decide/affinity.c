@@ -1,5 +1,5 @@
 /*
- * The cookies of session affinity (contract/objects.md §3.1): which ones go with a share of the
+ * The cookies of session affinity (router/OBJECTS.md): which ones go with a share of the
  * traffic, and what the status says of them. The routes are the truth; where they say nothing, the
  * status is asked.
  *

@@ -1,5 +1,5 @@
 /*
- * Blue/green (contract/statemachine.md §4.3): n checks beside the live traffic, of which the canary
+ * Blue/green (decide/RULES.md §4.3): n checks beside the live traffic, of which the canary
  * gets a copy with `mirror`, then one with all traffic on the canary where the router can do that,
  * then the promotion. status.iterations counts the checks done.
  */

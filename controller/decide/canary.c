@@ -1,5 +1,5 @@
 /*
- * Progressive traffic (contract/statemachine.md §4.1). With `mirror` the first step is one at
+ * Progressive traffic (decide/RULES.md §4.1). With `mirror` the first step is one at
  * weight 0 that sends the canary a copy of the primary's requests. Nothing but the route says that
  * it was made, so that it cannot be told and not done, nor done twice.
  */

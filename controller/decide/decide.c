@@ -1,5 +1,5 @@
 /*
- * The rules of a release, in the order in which they are asked (contract/statemachine.md §3).
+ * The rules of a release, in the order in which they are asked (decide/RULES.md §3).
  *
  * Where this deviates from Flagger on purpose: change detection and repair run on every watch
  * event, the rest once an interval; traffic is moved, and an interval later the target goes to

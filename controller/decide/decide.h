@@ -1,5 +1,5 @@
 /*
- * The rules of a release (contract/statemachine.md §3): facts in, plan out. Pure; read decide.c
+ * The rules of a release (decide/RULES.md §3): facts in, plan out. Pure; read decide.c
  * from the top.
  */
 #ifndef DECIDE_DECIDE_H

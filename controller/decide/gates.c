@@ -1,5 +1,5 @@
-/* Webhooks that decide (contract/statemachine.md §8.2, §12): asked in list order, one that refuses
- * ends the list. */
+/* Webhooks that decide (decide/RULES.md §8.2, engine/WEBHOOKS.md): asked in list order, one that
+ * refuses ends the list. */
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /*
- * The metrics of an analysis (contract/metrics.md §2): first the built-in and inline ones in list
+ * The metrics of an analysis (metric/METRICS.md): first the built-in and inline ones in list
  * order, then those of MetricTemplates. One metric may be all three, and then each is asked and
  * must hold. The first that fails ends the list; it is told here. One that says nothing may hold
  * the step instead (onMetricError, noData): the others are asked all the same.

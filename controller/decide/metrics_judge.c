@@ -1,4 +1,4 @@
-/* A value against the bounds of its metric (contract/metrics.md §2), and the sentence when it is
+/* A value against the bounds of its metric (metric/METRICS.md), and the sentence when it is
  * out of them. What the value means follows from who was asked, not from the metric's name. */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * Promotion (steps 22, 24, 25; contract/statemachine.md §8.1): the primary gets the analysed
+ * Promotion (steps 22, 24, 25; decide/RULES.md §8.1): the primary gets the analysed
  * revision, then the traffic, then the canary goes.
  *
  * It is one thing, although it takes several writes. First the status says that it is meant: phase

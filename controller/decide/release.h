@@ -4,7 +4,7 @@
  * effects, and says whether the next rule is asked (VERDICT_GO), facts are missing
  * (VERDICT_NEED_FACTS) or the plan is complete (VERDICT_STOP).
  *
- * Numbers in comments (step 19, §8.2) are those of contract/statemachine.md.
+ * Numbers in comments (step 19, §8.2) are those of decide/RULES.md.
  */
 #ifndef DECIDE_RELEASE_H
 #define DECIDE_RELEASE_H

@@ -1,5 +1,5 @@
 /*
- * A Canary that is being deleted (contract/statemachine.md §9). Our finalizer keeps it until the
+ * A Canary that is being deleted (decide/RULES.md §9). Our finalizer keeps it until the
  * target serves by itself again, so that nothing is lost when the garbage collector then takes the
  * primary, the Services and the routes:
  *

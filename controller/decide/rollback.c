@@ -1,5 +1,5 @@
 /*
- * Traffic back to the primary (contract/statemachine.md §6, §7). The order is the safety: routes
+ * Traffic back to the primary (decide/RULES.md §6, §7). The order is the safety: routes
  * first, then the status, and the scale-down after a pause (drain.c); a tick that is cut off in
  * between starts the same rollback again.
  */

@@ -1,5 +1,5 @@
 /*
- * The status of a Canary (contract/statemachine.md §11): the rules set fields, the end of the tick
+ * The status of a Canary (decide/STATUS.md): the rules set fields, the end of the tick
  * plans one patch with those that differ from what the Canary has. canaryWeight is always what is
  * routed.
  */

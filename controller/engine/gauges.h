@@ -1,4 +1,4 @@
-/* The controller's own metrics, with Flagger's names and labels (contract/metrics.md §5):
+/* The controller's own metrics, with Flagger's names and labels (metric/METRICS.md):
  * `name` is the target's. */
 #ifndef ENGINE_GAUGES_H
 #define ENGINE_GAUGES_H

@@ -1,6 +1,5 @@
 /*
- * One webhook of a Canary, called over HTTP with its time-out and retries (contract/statemachine.md
- * §12).
+ * One webhook of a Canary, called over HTTP with its time-out and retries (engine/WEBHOOKS.md).
  *
  * Passing: 200, 201, 202 as Flagger, and 204. Repeated up to `retries` times: no answer (a TLS
  * verification failure or a bad URL is final), 429, and 5xx but 501; waits 1 s, 2 s, 4 s ... at

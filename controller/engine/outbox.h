@@ -6,7 +6,7 @@
  * their own; an endpoint that is slow or down holds up nobody else, and no run. At most
  * OUTBOX_MAX_PER_CANARY messages wait in a queue, the oldest is dropped with a log line; at most
  * OUTBOX_MAX events and as many hooks wait in all, further ones are dropped. Failures of events are
- * logged only (contract/statemachine.md §12), those of hooks are told to their sender.
+ * logged only (engine/WEBHOOKS.md), those of hooks are told to their sender.
  */
 #ifndef ENGINE_OUTBOX_H
 #define ENGINE_OUTBOX_H

@@ -1,5 +1,5 @@
 /* A family of built-in queries: request-success-rate and request-duration of one mesh
- * (contract/metrics.md §1). */
+ * (metric/METRICS.md). */
 #ifndef METRIC_FAMILY_H
 #define METRIC_FAMILY_H
 

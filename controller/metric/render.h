@@ -1,5 +1,5 @@
 /*
- * Query templates (contract/metrics.md §1): Go templates (metric/template.h) with the functions
+ * Query templates (metric/METRICS.md): Go templates (metric/template.h) with the functions
  * name, namespace, target, service, ingress, route and interval, and the map `variables`. A
  * variable that is not given is an error where it is taken as `variables.KEY`, and empty where it
  * is taken by `index`, as in Flagger.

@@ -1,5 +1,5 @@
 /*
- * HTTPRoute of the Gateway API (contract/objects.md §3.11), for each version that is served.
+ * HTTPRoute of the Gateway API (router/OBJECTS.md), for each version that is served.
  *
  *   common_httproute.c         what a router does: check, reconcile, get, settled, set
  *   common_httproute_read.c    what a live route says

@@ -1,4 +1,4 @@
-/* The Services of a Canary, the same for every router (contract/objects.md §2): `-canary`,
+/* The Services of a Canary, the same for every router (router/OBJECTS.md): `-canary`,
  * `-primary` and the apex. */
 #ifndef ROUTER_COMMON_SERVICES_H
 #define ROUTER_COMMON_SERVICES_H

@@ -1,5 +1,5 @@
 /*
- * Knative: the target itself says which of its revisions gets how much (contract/objects.md §3.14).
+ * Knative: the target itself says which of its revisions gets how much (router/OBJECTS.md).
  */
 #include "router/router.h"
 

@@ -1,5 +1,5 @@
 /*
- * No mesh: plain Services (contract/objects.md §3.13). All traffic stays on the primary until the
+ * No mesh: plain Services (router/OBJECTS.md). All traffic stays on the primary until the
  * promotion; the canary is tested beside it, by its own Service (blue/green on L4).
  */
 #include "router/router.h"

@@ -1,5 +1,5 @@
 /*
- * HorizontalPodAutoscaler (contract/objects.md §1.6). Whatever version of the API a Canary names,
+ * HorizontalPodAutoscaler (scaler/OBJECTS.md). Whatever version of the API a Canary names,
  * autoscaling/v2 is read and written: the API server shows each HPA in all of its versions. An HPA
  * leaves a workload at zero replicas alone, so that there is nothing to pause.
  */

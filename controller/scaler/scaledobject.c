@@ -1,5 +1,5 @@
 /*
- * KEDA ScaledObject (contract/objects.md §1.6). KEDA scales from and to zero by itself, so that a
+ * KEDA ScaledObject (scaler/OBJECTS.md). KEDA scales from and to zero by itself, so that a
  * target which shall stay at zero must be paused there, before it is scaled down and after its
  * traffic is gone: KEDA takes its pods at once. The primary's copy is never paused, whoever paused
  * the source or the copy.

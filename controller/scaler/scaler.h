@@ -1,4 +1,4 @@
-/* An autoscaler that a Canary refers to (contract/objects.md §1.6). One file per kind, pure. */
+/* An autoscaler that a Canary refers to (scaler/OBJECTS.md). One file per kind, pure. */
 #ifndef SCALER_SCALER_H
 #define SCALER_SCALER_H
 

@@ -1,5 +1,5 @@
 /*
- * ConfigMaps and Secrets that a pod template names (contract/statemachine.md §5, objects.md §1.4):
+ * ConfigMaps and Secrets that a pod template names (target/OBJECTS.md):
  * their hashes, the copies for the primary, and the template rewritten to use the copies.
  */
 #ifndef TARGET_COMMON_CONFIGS_H

@@ -1,4 +1,4 @@
-/* The primary's pod template and metadata, made from the target's (contract/objects.md §1.1, §1.5).
+/* The primary's pod template and metadata, made from the target's (target/OBJECTS.md).
  */
 #ifndef TARGET_COMMON_PRIMARY_H
 #define TARGET_COMMON_PRIMARY_H

@@ -1,6 +1,6 @@
 /*
  * What the targets with pods of their own share (Deployment, DaemonSet): how they are read, and the
- * primary as their copy (contract/objects.md §1.1, §1.2), which the kind then completes.
+ * primary as their copy (target/OBJECTS.md), which the kind then completes.
  */
 #ifndef TARGET_COMMON_WORKLOAD_H
 #define TARGET_COMMON_WORKLOAD_H

@@ -1,5 +1,5 @@
 /*
- * The DaemonSet target (contract/objects.md §1.2, statemachine.md §5, §10). It has no replicas: a
+ * The DaemonSet target (target/OBJECTS.md). It has no replicas: a
  * node selector that fits no node keeps all its pods away.
  */
 #include <string.h>

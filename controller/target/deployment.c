@@ -1,4 +1,4 @@
-/* The Deployment target (contract/objects.md §1.1, statemachine.md §5, §10). */
+/* The Deployment target (target/OBJECTS.md). */
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /*
- * The Knative Service target (contract/objects.md §3.14). Knative makes a revision of each new
+ * The Knative Service target (target/OBJECTS.md). Knative makes a revision of each new
  * template by itself, scales it by itself, and keeps the old ones: there is no copy to make, and
  * the primary is the revision whose name an annotation of the target says.
  */

@@ -1,5 +1,5 @@
 /*
- * The core Service target (contract/objects.md §1.3): Services that somebody else points to other
+ * The core Service target (target/OBJECTS.md): Services that somebody else points to other
  * pods, or to another host (ExternalName). T-primary carries what was promoted last, T-canary what
  * the target says now; both are copies of the target, whose pods are nobody's business here.
  */

@@ -70,8 +70,8 @@ struct target {
     enum verdict (*read)(struct tick *tick, struct target_info *out);
     /* Creates the primary if it is missing (with the primary copies of tracked configs). */
     enum verdict (*ensure_primary)(struct tick *tick, const struct target_info *info);
-    /* Readiness of one side (the primary must exist), with the sentence of contract/statemachine.md
-     * §5 in *why. Nobody who asks for no pods, or has none that answers, is ready. */
+    /* Readiness of one side (the primary must exist), with a sentence in *why
+     * (target/OBJECTS.md). Nobody who asks for no pods, or has none that answers, is ready. */
     enum readiness (*ready)(struct tick *tick, const struct target_info *info, enum side side,
                             const char **why);
     /* How many pods of a side answer. NULL, as raise_primary, where the kind has no replicas. */

@@ -1,6 +1,6 @@
 /*
  * A Knative Service: revisions come and go by themselves, and its spec.traffic says which gets how
- * much (contract/objects.md §3.14). The latest revision is the canary; the one that the annotation
+ * much (router/OBJECTS.md). The latest revision is the canary; the one that the annotation
  * names is the primary. What target/knative.c and
  * router/knative.c share, who stand beside each other.
  */

@@ -1,4 +1,4 @@
-/* What each metric says when it halts a release (contract/metrics.md §2). */
+/* What each metric says when it halts a release (metric/METRICS.md). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
  * Where a reader finds the golden case of each row of the state machine: the steps of a tick
- * (contract/statemachine.md §3), the strategies (§4), the ends of a release (§6, §7, §8.1), the
+ * (decide/RULES.md §3), the strategies (§4), the ends of a release (§6, §7, §8.1), the
  * gates (§8.2) and the deletion (§9). Every case that is named here must be there.
  */
 #include <setjmp.h>

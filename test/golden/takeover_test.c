@@ -1,5 +1,5 @@
 /*
- * A cluster as Flagger 1.44 leaves it (contract/objects.md, statemachine.md §11) in each phase, and
+ * A cluster as Flagger 1.44 leaves it (decide/STATUS.md) in each phase, and
  * this controller goes on: with Flagger's hashes as we take them, with those of a Flagger whose
  * libraries were others, and with the decimal numbers of old ones. Switching starts no release,
  * swallows none, and a release that runs goes on where it stood. (Terminating: revert_test.c.)

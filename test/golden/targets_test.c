@@ -99,7 +99,7 @@ static void test_the_deadline_counts_from_the_wait(void **state)
     }
 }
 
-/* contract/quirks.md 61: Flagger's expression for a DaemonSet is the primary's pods. */
+/* Flagger's expression for a DaemonSet is the primary's pods. */
 static void test_whose_pods_are_measured(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Prometheus and what speaks its HTTP API (contract/metrics.md §3). */
+/* Prometheus and what speaks its HTTP API (metric/METRICS.md). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
