@@ -23,7 +23,7 @@ struct tester_api {
     struct tokens *tokens; /* who may ask; NULL: everybody */
     struct gates *gates;
     struct http_server *server; /* that serves it */
-    int streams; /* open now */
+    int streams;                /* open now */
     LIST_HEAD(, stream) followers;
 };
 

@@ -1,14 +1,18 @@
 /*
- * Services of others that lead to the target. When a Canary is made for a workload, its own
- * Services lead to the primary, and the target goes to zero; a Service of another name that selects
- * the target's pods (an older one, that of another team) would lead to nobody from then on.
- * (Flagger lets that happen.) So the target keeps its pods as long as there is such a Service; that
- * is told, and releases go on meanwhile.
+ * Services of others that lead to the target or to the primary. When a Canary is made for a
+ * workload, its own Services lead to the primary, and the target goes to zero; a Service of another
+ * name that selects the target's pods (an older one, that of another team) would lead to nobody
+ * from then on. (Flagger lets that happen.) So the target keeps its pods as long as there is such a
+ * Service; that is told, and releases go on meanwhile.
  *
  * They are looked for once, when the target has never been at zero for this Canary: a Service that
  * somebody makes later has led to nobody before either. The condition is the memory of what was
  * found; while it stands, it is looked again before the target would go. A Service whose endpoints
  * may go says so by an annotation.
+ *
+ * When a Canary is deleted, its primary would go with it. It stays, with all that its pods read,
+ * where a Service of others selects them: the one of a Canary that was pointed elsewhere leads on
+ * to the primary that it had, which another Canary may have taken over. Nobody looks after it then.
  */
 #include <string.h>
 
@@ -29,10 +33,10 @@ static bool is_named_by(const struct canary *canary, const char *name)
     return false;
 }
 
-/* It selects something, and all that it selects by, the target's pods have. */
-static bool selects_target(const struct release *r, struct json_object *service)
+/* It selects something, and all that it selects by, such pods have. */
+static bool selects(struct json_object *service, struct json_object *template)
 {
-    struct json_object *labels = json_at(r->info.template, "metadata", "labels", NULL);
+    struct json_object *labels = json_at(template, "metadata", "labels", NULL);
     struct json_object *selector = json_at(service, "spec", "selector", NULL);
 
     if (!json_object_is_type(selector, json_type_object) ||
@@ -46,18 +50,23 @@ static bool selects_target(const struct release *r, struct json_object *service)
     return true;
 }
 
-static bool is_in_the_way(struct release *r, struct json_object *service)
+/* Whether it would lead to nobody without the pods of this template; `instead`: of those that stay,
+ * or NULL. */
+static bool is_in_the_way(struct release *r, struct json_object *service,
+                          struct json_object *template, struct json_object *instead)
 {
     const char *name = json_str_at(service, "metadata", "name", NULL);
     const char *may_go = json_str_at(service, "metadata", "annotations", MAY_GO, NULL);
 
     return name && !is_named_by(r->canary, name) && !edit_is_owned(r->tick, service) &&
-           !(may_go && strcmp(may_go, "true") == 0) && selects_target(r, service);
+           !(may_go && strcmp(may_go, "true") == 0) && selects(service, template) &&
+           !(instead && selects(service, instead));
 }
 
 /* Asked for one by one, those that are found wake the Canary when they change. *name: the first of
  * them, NULL: there is none. */
-static enum verdict find(struct release *r, const char **name)
+static enum verdict find(struct release *r, struct json_object *template,
+                         struct json_object *instead, const char **name)
 {
     struct json_object *services, *one;
     enum verdict verdict = VERDICT_GO;
@@ -67,7 +76,7 @@ static enum verdict find(struct release *r, const char **name)
         return VERDICT_NEED_FACTS;
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *service = json_elem(services, i);
-        if (!is_in_the_way(r, service))
+        if (!is_in_the_way(r, service, template, instead))
             continue;
         const char *found = json_str_at(service, "metadata", "name", NULL);
         *name = *name ? *name : found;
@@ -83,7 +92,7 @@ enum verdict bystander_look(struct release *r)
 
     if (r->target->own_services || !r->info.template || r->info.at_zero)
         return VERDICT_GO;
-    enum verdict verdict = find(r, &name);
+    enum verdict verdict = find(r, r->info.template, NULL, &name);
     if (verdict != VERDICT_GO || !name) {
         if (verdict == VERDICT_GO)
             status_untell(r, CONDITION_FREE);
@@ -105,4 +114,23 @@ enum verdict bystander_wait(struct release *r)
     bool may_be = release_is_initialising(r) || status_has(r, CONDITION_FREE);
 
     return may_be ? bystander_look(r) : VERDICT_GO;
+}
+
+enum verdict bystander_keep_primary(struct release *r)
+{
+    struct json_object *primary = r->info.primary;
+    struct json_object *instead = r->info.at_zero ? NULL : r->info.template;
+    const char *name;
+
+    if (r->target->own_services || !primary || !edit_is_owned(r->tick, primary))
+        return VERDICT_GO;
+    enum verdict verdict = find(r, json_at(primary, "spec", "template", NULL), instead, &name);
+    if (verdict == VERDICT_GO && name)
+        verdict = handover_leave_primary(r);
+    if (verdict == VERDICT_GO && name)
+        release_warn(r,
+                     "Service %s.%s selects the pods of %s-primary.%s, which stays without its "
+                     "Canary; delete it when nobody needs it",
+                     name, r->canary->namespace_, r->canary->target.name, r->canary->namespace_);
+    return verdict;
 }

@@ -46,6 +46,13 @@ static void give(struct tick *tick, const struct kube_resource *resource, struct
         plan_why(tick, "handed over");
 }
 
+static void leave(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
+{
+    if (edit_is_owned(tick, live) &&
+        plan_update(tick, resource, live, edit_released(tick, live, false)))
+        plan_why(tick, "left for others");
+}
+
 static bool is_canary(struct json_object *owner)
 {
     const char *kind = json_str_at(owner, "kind", NULL);
@@ -156,6 +163,11 @@ static bool edit_primary(struct release *r, edit_fn edit)
         return known;
     const char *scaler = arena_printf(r->tick->arena, "%s-primary", r->canary->autoscaler.name);
     return edit_one(r, r->scaler->resource, scaler, edit) && known;
+}
+
+enum verdict handover_leave_primary(struct release *r)
+{
+    return edit_primary(r, leave) ? VERDICT_GO : VERDICT_NEED_FACTS;
 }
 
 static enum verdict edit_all(struct release *r, edit_fn edit)

@@ -271,6 +271,8 @@ enum verdict promote_look(struct release *r, enum carried *out);
 enum verdict handover_run(struct release *r, bool late, bool *done);
 /* A deletion that leaves nothing to anybody. STOP: it takes what was marked for another first. */
 enum verdict handover_take_back(struct release *r);
+/* The primary, its copies and its scaler belong to nobody from now on. GO or NEED_FACTS. */
+enum verdict handover_leave_primary(struct release *r);
 
 /* What all traffic goes back to the primary for: the reason of the condition PrimaryScaled. */
 #define CAPACITY_ROLLBACK  "RollingBack"
@@ -327,6 +329,9 @@ bool drain_is_under_way(struct release *r); /* the Canary came with it */
 enum verdict bystander_look(struct release *r);
 /* The same while the Canary is initialised, and where there were some then; else GO. */
 enum verdict bystander_wait(struct release *r);
+/* Of a Canary that goes: its primary stays for Services of others, which is told. GO or NEED_FACTS.
+ */
+enum verdict bystander_keep_primary(struct release *r);
 
 /* All traffic to the primary, once it can carry it; unless it serves nothing and is not ready: then
  * nothing changes. */

@@ -244,7 +244,8 @@ static enum verdict disown(struct release *r)
     if (r->canary->autoscaler.name && !r->scaler)
         release_warn(r, "%s %s.%s is left as it is: its kind is not served by this version",
                      r->canary->autoscaler.kind, r->canary->autoscaler.name, r->canary->namespace_);
-    return let_canary_go(r);
+    verdict = bystander_keep_primary(r);
+    return verdict == VERDICT_GO ? let_canary_go(r) : verdict;
 }
 
 /*
@@ -296,9 +297,13 @@ static enum verdict revert(struct release *r)
         return verdict;
     /* With the target gone there is nobody to serve; one without a selector label was never taken
      * into care. */
-    if (handed || !r->canary->revert_on_deletion || !r->info.object ||
-        (!r->info.label && !r->target->own_services))
+    if (handed)
         return let_canary_go(r);
+    if (!r->canary->revert_on_deletion || !r->info.object ||
+        (!r->info.label && !r->target->own_services)) {
+        verdict = bystander_keep_primary(r);
+        return verdict == VERDICT_GO ? let_canary_go(r) : verdict;
+    }
     tell_beginning(r);
     for (size_t i = 0; verdict == VERDICT_GO && i < sizeof(steps) / sizeof(steps[0]); i++)
         verdict = steps[i](r);

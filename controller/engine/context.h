@@ -16,7 +16,7 @@ struct engine_context {
     struct watchset *watches;
     struct outbox *outbox;
     struct secrets *secrets;
-    struct plans *plans; /* the last of each Canary, for those who look */
+    struct plans *plans;      /* the last of each Canary, for those who look */
     struct clock_steps steps; /* of the wall clock */
     const struct settings *settings;
     const char *event_webhook; /* --event-webhook, NULL if none */

@@ -191,11 +191,49 @@ static void test_with_an_autoscaler(void **state)
     world_free(w);
 }
 
+/* A Service of others leads to the primary, as that of a Canary which was pointed elsewhere does:
+ * the primary outlives its Canary, and belongs to nobody. */
+static void test_the_primary_outlives_its_canary(void **state)
+{
+    static const struct {
+        const char *service, *canary;
+        bool stays;
+    } cases[] = {
+        {"{'metadata':{'name':'old'},'spec':{'selector':{'app':'podinfo-primary'}}}", NULL, true},
+        {"{'metadata':{'name':'old'},'spec':{'selector':{'app':'podinfo-primary'}}}",
+         "{'spec':{'revertOnDeletion':true}}", true},
+        {"{'metadata':{'name':'old','annotations':{'flagger.app/endpoints-may-go':'true'}},'spec':{"
+         "'selector':{'app':'podinfo-primary'}}}",
+         NULL, false},
+        {"{'metadata':{'name':'old'},'spec':{'selector':{'app':'web'}}}", NULL, false},
+        {NULL, NULL, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = world_new(cases[i].canary);
+        if (cases[i].service)
+            world_put(w, "services/old", cases[i].service);
+        turns(w, 60);
+        w->told = "";
+        world_delete(w);
+        turns(w, 10);
+        struct json_object *primary = world_get(w, TARGET "-primary");
+        assert_int_equal(primary != NULL, cases[i].stays);
+        assert_int_equal(json_len(json_at(primary, "metadata", "ownerReferences", NULL)), 0);
+        assert_int_equal(strstr(w->told, "Service old.test selects the pods of "
+                                         "podinfo-primary.test, which stays") != NULL,
+                         cases[i].stays);
+        world_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_target_stays),
         cmocka_unit_test(test_the_target_goes),
+        cmocka_unit_test(test_the_primary_outlives_its_canary),
         cmocka_unit_test(test_the_service_goes),
         cmocka_unit_test(test_releases_go_on),
         cmocka_unit_test(test_configs_change_meanwhile),
