@@ -109,6 +109,8 @@ soon() { eventually is "$@"; }
 image() { k get "${KIND:-Deployment}" "$1" -o jsonpath='{.spec.template.spec.containers[0].image}'; }
 runs() { [ "$(image "$1")" = "demo-app:$2" ] || fail "$1 runs $(image "$1"), not $2"; } # NAME VERSION
 events() { k get events -o jsonpath='{range .items[*]}{.count} {.reason} {.message}{"\n"}{end}'; }
+# told TEXT: an event says so; they come after what they tell of
+told() { [[ $(events) == *"$1"* ]]; }
 # routes NAME JQ-EXPRESSION: of the HTTPRoute's rules
 routes() { is httproute "$1" ".spec.rules | $2"; }
 

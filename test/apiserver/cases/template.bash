@@ -17,5 +17,5 @@ answer orders "{\"match\": [\"orders{\", \"$case\"], \"value\": \"3\"}"
 release 3.0.0
 comes Failed
 [ "$(asked orders)" -ge 3 ]
-events | grep -q 'orders 3.00 < 5'
+eventually told 'orders 3.00 < 5'
 runs app-primary 2.0.0
