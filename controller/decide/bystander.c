@@ -50,6 +50,13 @@ static bool selects(struct json_object *service, struct json_object *template)
     return true;
 }
 
+/* The Service of a canary, which another Canary has left: it led to nobody between two releases. */
+static bool is_left_canary(const struct release *r, struct json_object *service)
+{
+    return json_at(service, "metadata", "annotations", HANDED_OVER_BY, NULL) &&
+           selects(service, r->info.template);
+}
+
 /* Whether it would lead to nobody without the pods of this template; `instead`: of those that stay,
  * or NULL. */
 static bool is_in_the_way(struct release *r, struct json_object *service,
@@ -59,8 +66,8 @@ static bool is_in_the_way(struct release *r, struct json_object *service,
     const char *may_go = json_str_at(service, "metadata", "annotations", MAY_GO, NULL);
 
     return name && !is_named_by(r->canary, name) && !edit_is_owned(r->tick, service) &&
-           !(may_go && strcmp(may_go, "true") == 0) && selects(service, template) &&
-           !(instead && selects(service, instead));
+           !is_left_canary(r, service) && !(may_go && strcmp(may_go, "true") == 0) &&
+           selects(service, template) && !(instead && selects(service, instead));
 }
 
 /* Asked for one by one, those that are found wake the Canary when they change. *name: the first of
@@ -101,7 +108,7 @@ enum verdict bystander_look(struct release *r)
     const char *text = arena_printf(r->tick->arena,
                                     "Service %s.%s selects the pods of %s, which keeps them until "
                                     "it is gone or selects others, "
-                                    "and no change of its configs alone is released; if it may "
+                                    "and no revision with other configs is released; if it may "
                                     "lead to nobody, annotate it with " MAY_GO "=true",
                                     name, r->canary->namespace_, release_target(r));
     if (status_tell(r, CONDITION_FREE, "SelectedByService", text))

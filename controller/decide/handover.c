@@ -17,8 +17,6 @@
 #include "tick/applied.h"
 #include "tick/edit.h"
 
-#define MARK "flagger.app/handed-over-by"
-
 enum { CLOCK_GRAIN_MS = 1000 }; /* of the times in a status */
 
 /* After the canary's share, or what leads to the target, went back to the primary. */
@@ -41,7 +39,7 @@ static void give(struct tick *tick, const struct kube_resource *resource, struct
     struct json_object *annotations = json_sub(json_sub(to, "metadata"), "annotations");
     edit_put(tick->arena, annotations, APPLIED,
              json_at(live, "metadata", "annotations", APPLIED, NULL));
-    json_set_str(annotations, MARK, tick->canary->name);
+    json_set_str(annotations, HANDED_OVER_BY, tick->canary->name);
     if (plan_update(tick, resource, live, to))
         plan_why(tick, "handed over");
 }
@@ -82,7 +80,7 @@ static struct json_object *new_owners(struct tick *tick, struct json_object *liv
 static void take_if(struct tick *tick, const struct kube_resource *resource,
                     struct json_object *live, bool also_left)
 {
-    struct json_object *mark = json_at(live, "metadata", "annotations", MARK, NULL);
+    struct json_object *mark = json_at(live, "metadata", "annotations", HANDED_OVER_BY, NULL);
     bool left;
     struct json_object *owners = new_owners(tick, live, &left);
     if (edit_is_owned(tick, live) || (!mark && !(left && also_left)))
@@ -90,7 +88,7 @@ static void take_if(struct tick *tick, const struct kube_resource *resource,
     struct json_object *to = json_copy(tick->arena, live);
     struct json_object *metadata = json_sub(to, "metadata");
     if (mark)
-        json_object_object_del(json_sub(metadata, "annotations"), MARK);
+        json_object_object_del(json_sub(metadata, "annotations"), HANDED_OVER_BY);
     if (mark && json_object_object_length(json_sub(metadata, "annotations")) == 0)
         json_object_object_del(metadata, "annotations");
     json_set(metadata, "ownerReferences", owners);

@@ -266,6 +266,8 @@ void promote_give_up(struct release *r);
 /* How much of the revision that the status speaks of is on the primary (which must exist). */
 enum verdict promote_look(struct release *r, enum carried *out);
 
+/* The annotation of what a Canary has left to another one. */
+#define HANDED_OVER_BY "flagger.app/handed-over-by"
 /* A deletion that leaves all to another Canary. GO and *done: nothing is left to do. GO: it is for
  * this Canary to undo what it has made. late: what is waited for does not come. */
 enum verdict handover_run(struct release *r, bool late, bool *done);

@@ -68,6 +68,8 @@ static void test_the_target_goes(void **state)
         "{'metadata':{'name':'old'},'spec':{'type':'ExternalName','externalName':'a.b'}}",
         "{'metadata':{'name':'old','annotations':{'flagger.app/endpoints-may-go':'true'}},"
         "'spec':{'selector':{'app':'podinfo'}}}",
+        "{'metadata':{'name':'old-canary','annotations':{'flagger.app/handed-over-by':'old'}},"
+        "'spec':{'selector':{'app':'podinfo'}}}",
         "{'metadata':{'name':'old','ownerReferences':[{'apiVersion':'flagger.app/v1beta1','kind':"
         "'Canary','name':'podinfo','uid':'c-1','controller':true}]},'spec':{'selector':{'app':"
         "'podinfo'}}}",
