@@ -263,10 +263,10 @@ failed_check() { # the next check of the task $1 is answered 500 with a sentence
 
 @test "a failed load test fails the next check, once" {
     daemon_start "$LOADTESTER"
-    message=$(task cmd 'sleep 0.2; exit 3' failOnError true)
+    message=$(task cmd 'sleep 2; exit 3' failOnError true)
     answers 202 POST / "$message"
-    eventually 5 is 'sleep 0.2; exit 3' failed
-    failed_check "$message" 'load test "sleep 0.2; exit 3" failed: exit status 3'
+    eventually 20 is 'sleep 2; exit 3' failed
+    failed_check "$message" 'load test "sleep 2; exit 3" failed: exit status 3' # and the next run begins
     answers 202 POST / "$message"
     daemon_stop
 }
