@@ -46,8 +46,11 @@ enum verdict begin_primary(struct release *r)
  * first. */
 enum verdict begin_configs(struct release *r)
 {
-    if (is_beginning(r) && drain_is_under_way(r) && detect_configs_changed(r))
+    if (is_beginning(r) && drain_is_under_way(r) && detect_configs_changed(r)) {
+        if (release_is_idle(r) && status_has(r, CONDITION_FREE))
+            release_again(r, AGAIN_NEVER); /* the Service that keeps them wakes it */
         return VERDICT_STOP;
+    }
     if (!is_beginning(r) || !r->info.missing)
         return VERDICT_GO;
     if (release_is_idle(r))

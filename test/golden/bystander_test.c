@@ -158,6 +158,29 @@ static void test_configs_change_meanwhile(void **state)
     world_free(w);
 }
 
+/* At rest such a change waits for the Service, and costs nothing meanwhile. */
+static void test_configs_change_at_rest(void **state)
+{
+    (void)state;
+    struct world *w = world_new(NULL);
+
+    world_put(w, "services/old", SELECTS);
+    world_put(w, "configmaps/settings", "{'metadata':{'name':'settings'},'data':{'a':'red'}}");
+    world_patch(w, TARGET,
+                "{'spec':{'template':{'spec':{'volumes':[{'name':'s','configMap':{'name':"
+                "'settings'}}]}}}}");
+    turns(w, 60);
+    world_patch(w, "configmaps/settings", "{'data':{'a':'blue'}}");
+    turns(w, 3);
+    assert_string_equal(world_phase(w), "Initialized");
+    w->now_ms += 3600000;
+    assert_string_equal(world_turn(w), "asleep\n");
+    world_patch(w, "services/old", NULL);
+    turns(w, 60);
+    assert_string_equal(world_phase(w), "Succeeded");
+    world_free(w);
+}
+
 /* A Service that is made when the target is at zero has led to nobody: the end of a release takes
  * the target down as always. */
 static void test_a_service_that_comes_later(void **state)
@@ -239,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_the_service_goes),
         cmocka_unit_test(test_releases_go_on),
         cmocka_unit_test(test_configs_change_meanwhile),
+        cmocka_unit_test(test_configs_change_at_rest),
         cmocka_unit_test(test_a_service_that_comes_later),
         cmocka_unit_test(test_with_an_autoscaler),
     };
