@@ -107,9 +107,9 @@ enum verdict bystander_look(struct release *r)
     }
     const char *text = arena_printf(r->tick->arena,
                                     "Service %s.%s selects the pods of %s, which keeps them until "
-                                    "it is gone or selects others, "
-                                    "and no revision with other configs is released; if it may "
-                                    "lead to nobody, annotate it with " MAY_GO "=true",
+                                    "it is gone or selects others, and no revision with other "
+                                    "configs is released; if it may lead to nobody, annotate it "
+                                    "with " MAY_GO "=true",
                                     name, r->canary->namespace_, release_target(r));
     if (status_tell(r, CONDITION_FREE, "SelectedByService", text))
         release_warn(r, "%s", text);

@@ -89,6 +89,14 @@ static enum verdict let_canary_go(struct release *r)
     return VERDICT_STOP;
 }
 
+/* What others need of it stays. */
+static enum verdict end(struct release *r)
+{
+    enum verdict verdict = bystander_keep_primary(r);
+
+    return verdict == VERDICT_GO ? let_canary_go(r) : verdict;
+}
+
 /* --- the target
  * -------------------------------------------------------------------------------------------------
  */
@@ -244,8 +252,7 @@ static enum verdict disown(struct release *r)
     if (r->canary->autoscaler.name && !r->scaler)
         release_warn(r, "%s %s.%s is left as it is: its kind is not served by this version",
                      r->canary->autoscaler.kind, r->canary->autoscaler.name, r->canary->namespace_);
-    verdict = bystander_keep_primary(r);
-    return verdict == VERDICT_GO ? let_canary_go(r) : verdict;
+    return end(r);
 }
 
 /*
@@ -300,10 +307,8 @@ static enum verdict revert(struct release *r)
     if (handed)
         return let_canary_go(r);
     if (!r->canary->revert_on_deletion || !r->info.object ||
-        (!r->info.label && !r->target->own_services)) {
-        verdict = bystander_keep_primary(r);
-        return verdict == VERDICT_GO ? let_canary_go(r) : verdict;
-    }
+        (!r->info.label && !r->target->own_services))
+        return end(r);
     tell_beginning(r);
     for (size_t i = 0; verdict == VERDICT_GO && i < sizeof(steps) / sizeof(steps[0]); i++)
         verdict = steps[i](r);

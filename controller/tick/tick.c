@@ -111,11 +111,10 @@ static struct need *record_need(struct tick *tick, enum need_kind kind, const ch
     return *last;
 }
 
-bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
-                 const char *name, struct json_object **out)
+/* name NULL: of a list, the object that has the items. */
+static bool need_from_api(struct tick *tick, const char *key, const struct kube_resource *resource,
+                          const char *namespace_, const char *name, struct json_object **out)
 {
-    const char *key = arena_printf(tick->arena, "object %s/%s/%s %s/%s", resource->group,
-                                   resource->version, resource->plural, namespace_, name);
     struct fact *fact = find_fact(tick, key);
 
     *out = NULL;
@@ -131,23 +130,24 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
     return false;
 }
 
+bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                 const char *name, struct json_object **out)
+{
+    const char *key = arena_printf(tick->arena, "object %s/%s/%s %s/%s", resource->group,
+                                   resource->version, resource->plural, namespace_, name);
+
+    return need_from_api(tick, key, resource, namespace_, name, out);
+}
+
 bool need_objects(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                   struct json_object **out)
 {
     const char *key = arena_printf(tick->arena, "objects %s/%s/%s %s", resource->group,
                                    resource->version, resource->plural, namespace_);
-    struct fact *fact = find_fact(tick, key);
+    bool known = need_from_api(tick, key, resource, namespace_, NULL, out);
 
-    *out = NULL;
-    if (fact) {
-        fact->used = true;
-        *out = json_at(fact->object, "items", NULL);
-        return true;
-    }
-    struct need *need = record_need(tick, NEED_OBJECT, key);
-    need->resource = resource;
-    need->namespace_ = namespace_;
-    return false;
+    *out = json_at(*out, "items", NULL);
+    return known;
 }
 
 /* Everything that the request is made of: two different questions never share an answer. */
