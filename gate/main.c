@@ -7,11 +7,11 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/process.h"
-#include "gate/api.h"
-#include "gate/db_source.h"
-#include "gate/links.h"
-#include "gate/schema.h"
-#include "gate/verify.h"
+#include "gate/api/api.h"
+#include "gate/db/db_source.h"
+#include "gate/db/schema.h"
+#include "gate/links/links.h"
+#include "gate/rules/verify.h"
 
 static struct {
     const char *address, *database, *database_file, *log_level;

@@ -57,7 +57,7 @@ after_1() { :; }
 schema_2() {
     echo "BEGIN; CREATE TABLE flagger_gate_schema (version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now());"
     # a version is never edited once it was released, so this is what programs of version 2 have made
-    cat "$BATS_TEST_DIRNAME/../../gate/schema.sql"
+    cat "$BATS_TEST_DIRNAME/../../gate/rules/schema.sql"
     echo "INSERT INTO flagger_gate_schema (version) VALUES (1), (2); COMMIT;"
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "gate/link.h"
+#include "gate/links/link.h"
 
 enum { NOW = 1795300000 };
 static const struct link_key key = {.text = "the key of the fuzz target: known", .len = 33};

@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "gate/request.h"
+#include "gate/api/request.h"
 
 enum { NOW_S = 1795300000, DAYS_30_S = 30 * 86400 };
 

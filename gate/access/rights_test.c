@@ -1,0 +1,63 @@
+/* rights: the second word of a row, and which namespaces it reaches. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gate/access/rights.h"
+
+static const struct {
+    const char *word;
+    enum role role; /* ROLE_NONE: refused */
+    bool test, prod, te, all;
+} cases[] = {
+    {"check", ROLE_CHECK, true, true, true, true},
+    {"operate", ROLE_OPERATE, true, true, true, true},
+    {"admin", ROLE_ADMIN, true, true, true, true},
+    {"operate:test", ROLE_OPERATE, true, false, false, false},
+    {"admin:test,prod", ROLE_ADMIN, true, true, false, false},
+    {"check:other,prod", ROLE_CHECK, false, true, false, false},
+    {"check:te", ROLE_CHECK, false, false, true, false},
+    {"check:test-2", ROLE_CHECK, false, false, false, false},
+    {"none", ROLE_NONE, false, false, false, false},
+    {"none:test", ROLE_NONE, false, false, false, false},
+    {"", ROLE_NONE, false, false, false, false},
+    {"operat", ROLE_NONE, false, false, false, false},
+    {"operate:", ROLE_NONE, false, false, false, false},
+    {"operate:,", ROLE_NONE, false, false, false, false},
+    {"operate:test,", ROLE_NONE, false, false, false, false},
+    {"operate:test,,prod", ROLE_NONE, false, false, false, false},
+    {"operate:Test", ROLE_NONE, false, false, false, false},
+    {"operate:*", ROLE_NONE, false, false, false, false},
+    {"operate:-test", ROLE_NONE, false, false, false, false},
+    {"operate:test:prod", ROLE_NONE, false, false, false, false},
+    {"operate:a123456789012345678901234567890123456789012345678901234567890123", ROLE_NONE, false,
+     false, false, false},
+    {NULL, ROLE_NONE, false, false, false, false},
+};
+
+static void a_word_gives_a_role_in_namespaces(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rights rights;
+        bool good = rights_read(cases[i].word, &rights);
+        print_message("%s\n", cases[i].word ? cases[i].word : "(none)");
+        assert_int_equal(good, cases[i].role != ROLE_NONE);
+        assert_int_equal(rights.role, cases[i].role);
+        if (!good)
+            continue;
+        assert_int_equal(rights_cover(rights.namespaces, "test"), cases[i].test);
+        assert_int_equal(rights_cover(rights.namespaces, "prod"), cases[i].prod);
+        assert_int_equal(rights_cover(rights.namespaces, "te"), cases[i].te);
+        assert_int_equal(rights_cover(rights.namespaces, ""), cases[i].all);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_word_gives_a_role_in_namespaces)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

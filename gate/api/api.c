@@ -1,0 +1,228 @@
+#include "gate/api/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/expo.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "gate/api/request.h"
+#include "gate/page/page.h"
+
+static struct expo_metric changes = {.name = "flagger_gate_changes_total",
+                                     .help = "Changes of gates that were asked for, by outcome",
+                                     .type = EXPO_COUNTER,
+                                     .labels = {"gate", "change", "outcome"}};
+
+const struct http_route gate_routes[] = {
+    {"POST", "/gate/check", api_gate_check},
+    {"POST", "/gate/open", api_gate_open},
+    {"POST", "/gate/close", api_gate_close},
+    {NULL, "/gate/approve", api_gate_approve},
+    {NULL, "/gate/halt", api_gate_halt},
+    {"POST", "/rollback/check", api_rollback_check},
+    {"POST", "/rollback/open", api_rollback_open},
+    {"POST", "/rollback/close", api_rollback_close},
+    {"GET", "/v1/whoami", api_whoami},
+    {"GET", "/v1/gates", api_gates_list},
+    {NULL, "/v1/gates/*", api_gates_one},
+    {"GET", "/v1/history", api_history},
+    {"GET", "/v1/events", api_events},
+    {"GET", "/v1/freezes", api_freezes_list},
+    {"POST", "/v1/freezes", api_freezes_add},
+    {"DELETE", "/v1/freezes/*", api_freezes_end},
+    {"POST", "/v1/links", api_links_make},
+    {"GET", "/links/*", api_links_show},
+    {"POST", "/links/*", api_links_use},
+    {"GET", "/debug/process", api_debug_process},
+    /* for people */
+    {"GET", "/", page_serve},
+    {"GET", "/page/*", page_serve},
+    {NULL, NULL, NULL},
+};
+
+static struct expo_metric foreign = {
+    .name = "flagger_gate_foreign_hosts_total",
+    .help = "Requests that were refused because their Host header is not a name of this gate",
+    .type = EXPO_COUNTER};
+
+/*
+ * A controller asks by whatever name the Canary's spec has, such as flagger-gate.flagger, and must
+ * not find every gate closed for it. No browser is such a one: with a POST it sends an Origin.
+ */
+static bool is_hook(struct http_conn_request *req)
+{
+    const char *path = http_req_path(req);
+
+    return strcmp(http_req_method(req), "POST") == 0 && !http_req_header(req, "origin") &&
+           (strcmp(path, "/gate/check") == 0 || strcmp(path, "/rollback/check") == 0);
+}
+
+/* A link brings its right along; the rest is bounded by what its body may hold. */
+bool api_knows(void *arg, struct http_conn_request *req)
+{
+    const struct gate_api *api = arg;
+    return strncmp(http_req_path(req), "/links/", strlen("/links/")) == 0 ||
+           identity_knows(api->identities, req, is_hook(req));
+}
+
+bool api_admits(void *arg, struct http_conn_request *req)
+{
+    const struct gate_api *api = arg;
+    const char *host = http_req_header(req, "host");
+    if (hosts_own(api->hosts, host) || is_hook(req))
+        return true;
+    expo_add(&foreign, 1);
+    http_reply_error(req, 421,
+                     arena_printf(http_req_arena(req),
+                                  "this gate does not answer to the name %.100s: --public-url and "
+                                  "--hosts say which names are its own",
+                                  host));
+    return false;
+}
+
+void api_whoami(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    identity_whoami(api->identities, req);
+}
+
+void api_events(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    struct identity identity;
+    struct errinfo info = {0};
+    const char *last = http_req_header(req, "Last-Event-ID"), *after = NULL;
+    if (!identity_admit(api->identities, req, ROLE_CHECK, &identity))
+        return;
+    bool resumes = last && *last;
+    const char *field = resumes ? "Last-Event-ID" : "after";
+    if (!resumes)
+        last = http_req_param(req, "after");
+    enum err err =
+        request_number(http_req_arena(req), field, last, NULL, INT64_MAX - 1, &after, &info);
+    if (err != ERR_OK)
+        api_reply_error(req, err, &info);
+    else
+        feed_serve(api->feed, req, &identity, after ? strtoll(after, NULL, 10) : -1);
+}
+
+void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info)
+{
+    int status = info->status >= 400 ? info->status : err == ERR_INVALID ? 400 : 503;
+    http_reply_error(req, status, info->text);
+}
+
+/* --- requests that wait
+ * --------------------------------------------------------------------------------
+ */
+
+static void on_gone(void *arg)
+{
+    struct pending *pending = arg;
+    pending->req = NULL;
+}
+
+struct pending *pending_new(struct http_conn_request *req)
+{
+    struct arena *arena = arena_new();
+    struct pending *pending = ARENA_NEW(arena, struct pending);
+    *pending = (struct pending){.req = req, .arena = arena};
+    http_req_on_gone(req, on_gone, pending);
+    return pending;
+}
+
+void pending_free(struct pending *pending)
+{
+    arena_free(pending->arena);
+}
+
+void pending_reply(void *arg, enum err err, const struct errinfo *info, const char *json)
+{
+    struct pending *pending = arg;
+    if (pending->req && err != ERR_OK)
+        api_reply_error(pending->req, err, info);
+    else if (pending->req)
+        http_reply_json(pending->req, 200, json);
+    pending_free(pending);
+}
+
+static void log_change(const struct pending *pending, const char *json)
+{
+    const struct gate_change *c = &pending->change;
+    struct errinfo info = {0};
+    struct json_object *result;
+    const char *outcome = "changed", *hash = NULL;
+    int64_t seq = 0;
+    if (json_parse(pending->arena, json, strlen(json), JSON_MAX_BYTES, &result, &info) == ERR_OK) {
+        seq = json_int_at(result, 0, "seq", NULL);
+        hash = json_str_at(result, "hash", NULL);
+        if (seq == 0)
+            outcome = "unchanged";
+    }
+    expo_add(&changes, 1, c->gate.kind, pending->closes ? "close" : "open", outcome);
+    if (seq == 0)
+        return;
+    log_info("gate_changed",
+             arena_printf(pending->arena, "%s.%s", c->gate.name, c->gate.namespace_),
+             pending->closes ? "the gate is closed" : "somebody lets it through",
+             LOG_STR("gate", c->gate.kind), LOG_STR("hook", c->gate.hook),
+             LOG_STR("revision", c->revision), LOG_STR("who", c->who), LOG_STR("via", c->via),
+             LOG_INT("seq", seq), LOG_STR("hash", hash ? hash : ""));
+}
+
+static bool is_refused(const struct errinfo *info)
+{
+    return info->status >= 400 && info->status < 500;
+}
+
+void pending_count(struct pending *pending, enum err err, const struct errinfo *info,
+                   const char *json)
+{
+    if (err == ERR_OK)
+        log_change(pending, json);
+    else
+        expo_add(&changes, 1, pending->change.gate.kind, pending->closes ? "close" : "open",
+                 is_refused(info) ? "refused" : "unknown");
+}
+
+bool pending_note_change(struct pending *pending, enum err err, const struct errinfo *info,
+                         const char *json)
+{
+    struct http_conn_request *req = pending->req;
+    pending_count(pending, err, info, json);
+    if (err == ERR_OK)
+        return true;
+    if (req && is_refused(info))
+        api_reply_error(req, err, info);
+    else if (req)
+        http_reply_error(req, 503,
+                         arena_printf(pending->arena,
+                                      "%s; whether it has changed is not known, ask again",
+                                      info->text));
+    return false;
+}
+
+void pending_changed(void *arg, enum err err, const struct errinfo *info, const char *json)
+{
+    struct pending *pending = arg;
+    if (pending_note_change(pending, err, info, json) && pending->req)
+        http_reply_json(pending->req, 200, json);
+    pending_free(pending);
+}
+
+bool api_sign(struct http_conn_request *req, const struct identity *identity, const char *said,
+              struct gate_change *change)
+{
+    bool named = *identity->name != '\0';
+    if (named && said && strcmp(said, identity->name) != 0) {
+        http_reply_error(req, 403,
+                         arena_printf(http_req_arena(req),
+                                      "who: the credentials are those of %s, leave it out",
+                                      identity->name));
+        return false;
+    }
+    change->who = named ? identity->name : said ? said : "anonymous";
+    change->verified = named && identity->verified;
+    return true;
+}

@@ -1,0 +1,355 @@
+/*
+ * Signed links: POST /v1/links makes one, GET /links/TOKEN shows what it will do, POST to the same
+ * address does it, once. The link is the credential of the latter two, so they ask for no other.
+ */
+#include <ctype.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/expo.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "gate/api/api.h"
+#include "gate/api/request.h"
+#include "gate/links/link_page.h"
+#include "gate/links/links.h"
+
+static struct expo_metric links = {.name = "flagger_gate_links_total",
+                                   .help = "Signed links by what became of them",
+                                   .type = EXPO_COUNTER,
+                                   .labels = {"outcome"}};
+
+/* A link that waits for the database. */
+struct following {
+    struct pending *pending;
+    struct link link; /* its texts live in the pending's arena */
+    const char *url;  /* of the link that is made */
+    bool json;
+};
+
+/* --- making one
+ * ----------------------------------------------------------------------------------------------
+ */
+
+/* What may stand in a Host header, so that it can stand in a URL. */
+static bool is_host(const char *host)
+{
+    for (const char *c = host; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr(".-_:[]", *c))
+            return false;
+    return *host && strlen(host) <= REQUEST_MAX_NAME + 6;
+}
+
+enum err api_public_url(struct arena *arena, const char *text, const char **out, struct errinfo *ei)
+{
+    enum { MAX = 1024 };
+    size_t len = text ? strlen(text) : 0;
+    const char *host = !text ? NULL : strstr(text, "://");
+    *out = "";
+    if (len == 0)
+        return ERR_OK;
+    bool web = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+    if (!web || !(isalnum((unsigned char)host[3]) || host[3] == '[') || len > MAX ||
+        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/%[]") !=
+            len)
+        return err_set(ei, ERR_INVALID,
+                       "--public-url: expected a URL such as https://gates.example.com, found %s",
+                       text);
+    while (text[len - 1] == '/')
+        len--;
+    *out = arena_strndup(arena, text, len);
+    return ERR_OK;
+}
+
+/* Where this gate is, without a slash at the end; NULL: not known, and answered. */
+static const char *own_url(struct gate_api *api, struct http_conn_request *req)
+{
+    const char *host = http_req_header(req, "host");
+    if (*api->public_url)
+        return api->public_url;
+    if (host && is_host(host))
+        return arena_printf(http_req_arena(req), "%s://%s", api->tls ? "https" : "http", host);
+    http_reply_error(req, 400,
+                     "the gate does not know its own address: expected a Host header, or "
+                     "--public-url");
+    return NULL;
+}
+
+/* Only an admin speaks for others: a quorum counts names. False: refused and answered. */
+static bool take_names(struct http_conn_request *req, const struct identity *identity,
+                       struct link *link)
+{
+    bool named = *identity->name != '\0';
+    if (named && link->who && strcmp(link->who, identity->name) != 0 &&
+        identity->role < ROLE_ADMIN) {
+        http_reply_error(req, 403,
+                         arena_printf(http_req_arena(req),
+                                      "as: only an admin makes links for others, the credentials "
+                                      "are those of %s",
+                                      identity->name));
+        return false;
+    }
+    link->issuer = named ? identity->name : "anonymous";
+    link->verified = named && identity->verified;
+    if (!link->who)
+        link->who = link->issuer;
+    return true;
+}
+
+static void on_made(void *arg, enum err err, const struct errinfo *info, const char *json)
+{
+    struct following *f = arg;
+    struct pending *pending = f->pending;
+    const struct link *link = &f->link;
+    (void)json;
+    if (err != ERR_OK) {
+        if (pending->req)
+            api_reply_error(pending->req, err, info);
+        pending_free(pending);
+        return;
+    }
+    char id[LINK_ID_TEXT], expires[CLOCK_TEXT];
+    struct json_object *answer = json_own(pending->arena, json_object_new_object());
+    json_set_str(answer, "url", f->url);
+    json_set_str(answer, "id", link_id_text(link, id));
+    json_set_str(answer, "expires", clock_rfc3339(link->expires_s * 1000, expires));
+    expo_add(&links, 1, "made");
+    log_info("link_made", arena_printf(pending->arena, "%s.%s", link->name, link->namespace_),
+             "somebody has made a signed link", LOG_STR("link", id),
+             LOG_STR("action", link_action_name(link->action)), LOG_STR("who", link->issuer),
+             LOG_STR("as", link->who));
+    if (pending->req)
+        http_reply_json(pending->req, 200, json_text(pending->arena, answer));
+    pending_free(pending);
+}
+
+static void make(struct gate_api *api, struct http_conn_request *req, struct following *f)
+{
+    struct arena *arena = f->pending->arena;
+    struct identity identity;
+    struct errinfo info = {0};
+    const char *token, *here;
+    size_t len;
+    int n_keys;
+    const char *body = http_req_body(req, &len);
+    if (!identity_admit(api->identities, req, ROLE_OPERATE, &identity))
+        goto refused;
+    if (!api->link_keys) {
+        http_reply_error(req, 409, "this gate signs no links: start it with --link-key-file");
+        goto refused;
+    }
+    if (request_link(arena, body, len, clock_wall_ms(), &f->link, &info) != ERR_OK) {
+        api_reply_error(req, ERR_INVALID, &info);
+        goto refused;
+    }
+    if (!identity_admit_to(req, &identity, f->link.namespace_) ||
+        !take_names(req, &identity, &f->link) || !(here = own_url(api, req)))
+        goto refused;
+    f->link.who = arena_strdup(arena, f->link.who);
+    f->link.issuer = arena_strdup(arena, f->link.issuer);
+    const struct link_key *key = link_keys_list(api->link_keys, &n_keys);
+    if (RAND_bytes(f->link.id, LINK_ID_BYTES) != 1) {
+        http_reply_error(req, 503, "there are no random numbers for the link's id");
+        goto refused;
+    }
+    if (link_sign(arena, key, &f->link, &token, &info) != ERR_OK) {
+        api_reply_error(req, ERR_INVALID, &info);
+        goto refused;
+    }
+    f->url = arena_printf(arena, "%s/links/%s", here, token);
+    links_made(api->db, &f->link, on_made, f);
+    return;
+refused:
+    pending_free(f->pending);
+}
+
+static struct following *following_new(struct http_conn_request *req)
+{
+    struct pending *pending = pending_new(req);
+    struct following *f = ARENA_NEW(pending->arena, struct following);
+    f->pending = pending;
+    return f;
+}
+
+void api_links_make(void *arg, struct http_conn_request *req)
+{
+    make(arg, req, following_new(req));
+}
+
+/* --- following one
+ * --------------------------------------------------------------------------------------------
+ */
+
+static bool wants_json(struct http_conn_request *req)
+{
+    const char *accept = http_req_header(req, "accept");
+    return accept && strstr(accept, "application/json") && !strstr(accept, "text/html");
+}
+
+static void reply_page(struct http_conn_request *req, int status, const char *page)
+{
+    http_reply(req, status, "text/html; charset=utf-8", page, strlen(page));
+}
+
+static void reply_headers(struct http_conn_request *req)
+{
+    for (const struct link_page_header *h = link_page_headers; h->name; h++)
+        http_reply_header(req, h->name, h->value);
+}
+
+static void refuse(struct http_conn_request *req, bool json, int status, const char *sentence)
+{
+    if (json)
+        http_reply_error(req, status, sentence);
+    else
+        reply_page(req, status, link_page_refused(http_req_arena(req), sentence));
+}
+
+static const char *link_json(struct arena *arena, const struct link *link)
+{
+    char id[LINK_ID_TEXT], expires[CLOCK_TEXT];
+    struct json_object *answer = json_own(arena, json_object_new_object());
+    json_set_str(answer, "id", link_id_text(link, id));
+    json_set_str(answer, "action", link_action_name(link->action));
+    json_set_str(answer, "kind", link_kind_name(link->kind));
+    json_set_str(answer, "namespace", link->namespace_);
+    json_set_str(answer, "name", link->name);
+    json_set_str(answer, "hook", link->hook);
+    json_set_str(answer, "revision", link->revision);
+    json_set_str(answer, "who", link->who);
+    json_set_str(answer, "issuer", link->issuer);
+    json_set_str(answer, "reason", link->reason);
+    if (link->for_ms)
+        json_set_int(answer, "forMs", link->for_ms);
+    json_set_str(answer, "expires", clock_rfc3339(link->expires_s * 1000, expires));
+    return json_text(arena, answer);
+}
+
+/* A link is worth what its issuer may do now, not what he might when he made it. */
+static bool is_still_right(struct gate_api *api, const struct link *link)
+{
+    bool for_others = strcmp(link->who, link->issuer) != 0 && link->verified;
+    return identities_give(api->identities, link->issuer, link->verified,
+                           for_others ? ROLE_ADMIN : ROLE_OPERATE, link->namespace_);
+}
+
+/* What the request's path carries, when it is a link of ours that is alive; else NULL: answered. */
+static struct following *read_link(struct gate_api *api, struct http_conn_request *req)
+{
+    reply_headers(req);
+    const char *token = http_req_segment(req, 1);
+    bool json = wants_json(req);
+    int n_keys;
+    if (!api->link_keys || !token || http_req_segment(req, 2)) {
+        refuse(req, json, 404, "there is nothing at this path");
+        return NULL;
+    }
+    struct following *f = following_new(req);
+    f->json = json;
+    const struct link_key *keys = link_keys_list(api->link_keys, &n_keys);
+    enum link_verdict verdict =
+        link_verify(f->pending->arena, keys, n_keys, token, clock_wall_ms() / 1000, &f->link);
+    bool revoked = verdict == LINK_GOOD && !is_still_right(api, &f->link);
+    if (verdict == LINK_GOOD && !revoked)
+        return f;
+    expo_add(&links, 1, revoked ? "revoked" : link_verdict_word(verdict));
+    pending_free(f->pending);
+    refuse(req, json, 403,
+           revoked ? "whoever made this link may not do what it does any more"
+                   : link_verdict_text(verdict));
+    return NULL;
+}
+
+/* Whether the database had something against it; then that is answered. */
+static bool is_refused(struct following *f, enum err err, const struct errinfo *info)
+{
+    struct http_conn_request *req = f->pending->req;
+    if (err == ERR_OK)
+        return false;
+    bool rule = info->status >= 400 && info->status < 500;
+    expo_add(&links, 1, rule ? "refused" : "unknown");
+    if (req && rule)
+        refuse(req, f->json, info->status, info->text);
+    else if (req)
+        refuse(req, f->json, 503,
+               arena_printf(f->pending->arena, "%s; try the link again, it never works twice",
+                            info->text));
+    return true;
+}
+
+static void on_looked(void *arg, enum err err, const struct errinfo *info, const char *json)
+{
+    struct following *f = arg;
+    struct pending *pending = f->pending;
+    (void)json;
+    if (!is_refused(f, err, info) && pending->req) {
+        if (f->json)
+            http_reply_json(pending->req, 200, link_json(pending->arena, &f->link));
+        else
+            reply_page(pending->req, 200, link_page_confirm(pending->arena, &f->link));
+    }
+    pending_free(pending);
+}
+
+void api_links_show(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    struct following *f = read_link(api, req);
+    if (f)
+        links_look(api->db, &f->link, on_looked, f);
+}
+
+/* The change as log and metrics of all changes tell it. */
+static void fill_change(struct following *f)
+{
+    const struct link *link = &f->link;
+    f->pending->closes = link->action == LINK_CLOSE;
+    f->pending->change = (struct gate_change){
+        .gate = {.kind = link_kind_name(link->kind),
+                 .namespace_ = link->namespace_,
+                 .name = link->name,
+                 .hook = link->hook},
+        .revision = link->revision,
+        .who = link->who,
+        .via = "link",
+        .verified = link->verified,
+        .reason = link->reason,
+    };
+}
+
+static void on_used(void *arg, enum err err, const struct errinfo *info, const char *json)
+{
+    struct following *f = arg;
+    struct pending *pending = f->pending;
+    struct errinfo bad = {0};
+    struct json_object *root;
+    pending_count(pending, err, info, json);
+    if (!is_refused(f, err, info)) {
+        expo_add(&links, 1, "used");
+        if (pending->req && f->json) {
+            http_reply_json(pending->req, 200, json);
+        } else if (pending->req && json_parse(pending->arena, json, strlen(json), JSON_MAX_BYTES,
+                                              &root, &bad) == ERR_OK) {
+            const struct link_result result = {
+                .changed = json_bool_at(root, false, "changed", NULL),
+                .open = json_bool_at(root, false, "open", NULL),
+                .votes = json_int_at(root, 0, "votes", NULL),
+                .quorum = json_int_at(root, 1, "quorum", NULL),
+            };
+            reply_page(pending->req, 200, link_page_done(pending->arena, &f->link, &result));
+        }
+    }
+    pending_free(pending);
+}
+
+void api_links_use(void *arg, struct http_conn_request *req)
+{
+    struct gate_api *api = arg;
+    struct following *f;
+    if (!identity_admit_origin(req) || !(f = read_link(api, req)))
+        return;
+    fill_change(f);
+    links_use(api->db, &f->link, on_used, f);
+}

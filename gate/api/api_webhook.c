@@ -1,0 +1,133 @@
+/* What the webhooks of a Canary ask, and what people know from Flagger: proto/openapi/gate.yaml. */
+#include <string.h>
+
+#include "base/expo.h"
+#include "gate/api/api.h"
+#include "gate/api/request.h"
+
+static struct expo_metric checks = {.name = "flagger_gate_checks_total",
+                                    .help = "Gate checks by what was answered",
+                                    .type = EXPO_COUNTER,
+                                    .labels = {"gate", "answer"}};
+
+/* Which gate and revision is meant; answers 400 itself when that cannot be told. */
+static bool read_message(struct http_conn_request *req, struct pending *pending, const char *kind,
+                         const char **phase)
+{
+    struct gate_change *change = &pending->change;
+    struct errinfo info = {0};
+    size_t len;
+    const char *body = http_req_body(req, &len);
+    if (request_webhook(pending->arena, body, len, http_req_param(req, "hook"), &change->gate,
+                        &change->revision, phase, &info) != ERR_OK) {
+        api_reply_error(req, ERR_INVALID, &info);
+        return false;
+    }
+    change->gate.kind = kind;
+    change->gate.hook = arena_strdup(pending->arena, change->gate.hook);
+    return true;
+}
+
+static void on_checked(void *arg, enum err err, const struct errinfo *info, bool open)
+{
+    struct pending *pending = arg;
+    expo_add(&checks, 1, pending->change.gate.kind,
+             err != ERR_OK ? "unknown"
+             : open        ? "open"
+                           : "closed");
+    if (pending->req && err != ERR_OK)
+        api_reply_error(pending->req, ERR_RETRY, info);
+    else if (pending->req)
+        http_reply_text(pending->req, open ? 200 : 403, open ? "Approved" : "Forbidden");
+    pending_free(pending);
+}
+
+static void check(struct gate_api *api, struct http_conn_request *req, const char *kind)
+{
+    struct identity identity;
+    const char *phase;
+    if (!identity_admit_check(api->identities, req, &identity))
+        return;
+    struct pending *pending = pending_new(req);
+    if (!read_message(req, pending, kind, &phase) ||
+        !identity_admit_to(req, &identity, pending->change.gate.namespace_)) {
+        pending_free(pending);
+        return;
+    }
+    gates_check(api->db, &pending->change.gate, pending->change.revision, phase,
+                identity.verified ? identity.name : "", on_checked, pending);
+}
+
+static void on_set(void *arg, enum err err, const struct errinfo *info, const char *json)
+{
+    struct pending *pending = arg;
+    if (pending_note_change(pending, err, info, json) && pending->req)
+        http_reply(pending->req, 202, NULL, "", 0);
+    pending_free(pending);
+}
+
+/* For every revision, as in Flagger; a message's own revision says only who asked. */
+static void set(struct gate_api *api, struct http_conn_request *req, const char *kind, bool closes)
+{
+    struct identity identity;
+    const char *phase;
+    if (!identity_admit(api->identities, req, ROLE_OPERATE, &identity))
+        return;
+    struct pending *pending = pending_new(req);
+    struct gate_change *change = &pending->change;
+    if (!read_message(req, pending, kind, &phase) ||
+        !identity_admit_to(req, &identity, change->gate.namespace_) ||
+        !api_sign(req, &identity, NULL, change)) {
+        pending_free(pending);
+        return;
+    }
+    pending->closes = closes;
+    change->revision = "";
+    change->via = "webhook";
+    change->reason = "";
+    change->who = arena_strdup(pending->arena, change->who);
+    (closes ? gates_close : gates_open)(api->db, change, on_set, pending);
+}
+
+void api_gate_check(void *arg, struct http_conn_request *req)
+{
+    check(arg, req, "gate");
+}
+
+void api_gate_open(void *arg, struct http_conn_request *req)
+{
+    set(arg, req, "gate", false);
+}
+
+void api_gate_close(void *arg, struct http_conn_request *req)
+{
+    set(arg, req, "gate", true);
+}
+
+void api_rollback_check(void *arg, struct http_conn_request *req)
+{
+    check(arg, req, "rollback");
+}
+
+void api_rollback_open(void *arg, struct http_conn_request *req)
+{
+    set(arg, req, "rollback", false);
+}
+
+void api_rollback_close(void *arg, struct http_conn_request *req)
+{
+    set(arg, req, "rollback", true);
+}
+
+/* For specs that want a gate that is always open or always closed. */
+void api_gate_approve(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    http_reply_text(req, 200, "OK");
+}
+
+void api_gate_halt(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    http_reply_text(req, 403, "Forbidden");
+}

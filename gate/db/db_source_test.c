@@ -1,0 +1,153 @@
+/* db_source: what is taken from the file, and what is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "gate/db/db_source.h"
+
+static char path[] = "/tmp/db_source_test.XXXXXX";
+
+static void write_file(const char *text, size_t len)
+{
+    struct errinfo info = {0};
+    assert_int_equal(file_write(path, text, len, 0600, &info), ERR_OK);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    log_set_level("error");
+    memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static void the_file_is_followed(void **state)
+{
+    static char long_one[20000];
+    static const struct {
+        const char *text;
+        size_t len;
+        unsigned generation; /* after this one */
+        const char *dsn;
+    } steps[] = {
+        {"host=b\n", 7, 2, "host=b"},
+        {"  host=b \r\n\n", 12, 2, "host=b"}, /* the same */
+        {"postgresql://u:p@c/d", 20, 3, "postgresql://u:p@c/d"},
+        {"", 0, 3, "postgresql://u:p@c/d"}, /* an empty one is a mistake */
+        {"no connection string", 20, 3, "postgresql://u:p@c/d"},
+        {long_one, sizeof(long_one), 3, "postgresql://u:p@c/d"},
+        {"host=e\0 password=f", 18, 3, "postgresql://u:p@c/d"},
+        {"host=e", 6, 4, "host=e"},
+    };
+    struct db_source *source = NULL;
+    struct errinfo info = {0};
+    (void)state;
+    memset(long_one, 'x', sizeof(long_one));
+    write_file("host=a", 6);
+    assert_int_equal(db_source_new("host=other", path, &source, &info), ERR_OK);
+    assert_string_equal(db_source_dsn(source), "host=a");
+    assert_int_equal(db_source_generation(source), 1);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        write_file(steps[i].text, steps[i].len);
+        assert_int_equal(db_source_look(source), steps[i].generation);
+        assert_string_equal(db_source_dsn(source), steps[i].dsn);
+    }
+    unlink(path);
+    assert_int_equal(db_source_look(source), 4);
+    assert_string_equal(db_source_dsn(source), "host=e");
+    db_source_free(source);
+}
+
+static void without_a_file_nothing_changes(void **state)
+{
+    struct db_source *source = NULL;
+    struct errinfo info = {0};
+    (void)state;
+    assert_int_equal(db_source_new("host=a", "", &source, &info), ERR_OK);
+    assert_int_equal(db_source_look(source), 1);
+    assert_string_equal(db_source_dsn(source), "host=a");
+    db_source_free(source);
+    assert_int_equal(db_source_new(NULL, NULL, &source, &info), ERR_OK); /* PGHOST and its kind */
+    assert_string_equal(db_source_dsn(source), "");
+    db_source_free(source);
+}
+
+static void what_cannot_be_read_is_told_without_its_secret(void **state)
+{
+    struct db_source *source = NULL;
+    struct errinfo info = {0};
+    (void)state;
+    write_file("u:hush@h/d", 10);
+    assert_int_equal(db_source_new(NULL, path, &source, &info), ERR_INVALID);
+    assert_non_null(strstr(info.text, path));
+    assert_null(strstr(info.text, "hush"));
+    write_file(" \n", 2);
+    assert_int_equal(db_source_new(NULL, path, &source, &info), ERR_INVALID);
+    assert_non_null(strstr(info.text, "empty"));
+    unlink(path);
+    assert_int_equal(db_source_new(NULL, path, &source, &info), ERR_NOT_FOUND);
+    assert_int_equal(db_source_new("u:hush@h/d", NULL, &source, &info), ERR_INVALID);
+    assert_null(strstr(info.text, "hush"));
+    assert_null(source);
+}
+
+static void a_password_in_the_arguments_is_seen(void **state)
+{
+    static const struct {
+        const char *dsn;
+        const char *arguments[3];
+        bool shown;
+    } cases[] = {
+        {"postgresql://gate:hush@db/gates",
+         {"--database", "postgresql://gate:hush@db/gates"},
+         true},
+        {"postgresql://gate:hush@db/gates", {"--database=postgresql://gate:hush@db/gates"}, true},
+        {"host=db password=hush", {"--port", "1", "--database=host=db password=hush"}, true},
+        {"host=db password=hush", {"--port", "1"}, false}, /* of the environment */
+        {"host=db password=''", {"--database", "host=db password=''"}, false},
+        {"postgresql://gate@db/gates", {"--database=postgresql://gate@db/gates"}, false},
+        {"no connection string", {"--database", "no connection string"}, false},
+        {"", {"--database", ""}, false},
+        {NULL, {"--port", "1"}, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *argv[4] = {(char *)(uintptr_t) "flagger-gate"};
+        int argc = 1;
+        for (size_t n = 0; n < 3 && cases[i].arguments[n]; n++)
+            argv[argc++] = (char *)(uintptr_t)cases[i].arguments[n];
+        print_message("%s\n", cases[i].dsn ? cases[i].dsn : "(none)");
+        assert_int_equal(db_source_shows_password(cases[i].dsn, argc, argv), cases[i].shown);
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(the_file_is_followed),
+        CASE(without_a_file_nothing_changes),
+        CASE(what_cannot_be_read_is_told_without_its_secret),
+        CASE(a_password_in_the_arguments_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+/* db: against a server of this test (fake_database.h). The real one is in
+ * test/bats/gate_database.bats. */
+#include "gate/db/fake_database.h"
+
+static void on_answer(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct fixture *f = arg;
+    assert_int_equal(err == ERR_OK, result != NULL);
+    f->answers++;
+    f->cancelled += err == ERR_CANCELLED;
+    f->failures += err != ERR_OK;
+    f->err = err;
+    f->info = *info;
+    f->yes = result && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
+}
+
+static void run(struct fixture *f, const struct db_statement *statement)
+{
+    const char *const params[] = {"podinfo"};
+    int before = f->answers;
+    db_run(f->db, statement, params, on_answer, f);
+    assert_int_equal(f->answers, before); /* never before it has returned */
+}
+
+#define ask(f)    run((f), &ask_)
+#define change(f) run((f), &change_)
+#define list(f)   run((f), &read_)
+
+static void what_is_asked_is_answered(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db) && f->begun == 1 && f->ready_calls == 1);
+    assert_true(f->was_ready);
+    assert_string_equal(db_trouble(f->db), "");
+    ask(f);
+    change(f);
+    RUN_UNTIL(f, f->answers == 2);
+    assert_int_equal(f->err, ERR_OK);
+    assert_true(f->yes);
+    assert_true(f->upgrades >= 1); /* all of this server are told that it has no tables yet */
+}
+
+static void before_it_is_connected_it_refuses(void **state)
+{
+    struct fixture *f = *state;
+    ask(f);
+    change(f);
+    RUN_UNTIL(f, f->answers == 2);
+    assert_int_equal(f->err, ERR_RETRY);
+    assert_int_equal(f->info.status, 503);
+    assert_false(f->yes);
+    assert_true(strlen(f->info.text) > 0);
+}
+
+static void a_connection_lost_before_the_reply_is_no_yes(void **state)
+{
+    static const enum mood moods[] = {MOOD_BREAK_OFF, MOOD_COMMIT_AND_BREAK_OFF};
+    struct fixture *f = *state;
+    for (int i = 0; i < 2; i++) {
+        RUN_UNTIL(f, db_ready(f->db));
+        f->mood = moods[i];
+        f->answers = 0;
+        for (int n = 0; n < 5; n++)
+            ask(f);
+        RUN_UNTIL(f, f->answers == 5);
+        assert_int_equal(f->err, ERR_RETRY);
+        assert_false(f->yes);
+        assert_false(db_ready(f->db));
+        assert_non_null(strstr(db_trouble(f->db), "database"));
+        RUN_UNTIL(f, !f->was_ready);
+        f->mood = MOOD_ANSWER;
+        RUN_UNTIL(f, db_ready(f->db) && f->was_ready);
+        ask(f);
+        RUN_UNTIL(f, f->answers == 6);
+        assert_int_equal(f->err, ERR_OK);
+    }
+    assert_int_equal(f->commits, 3);
+}
+
+/* Four questions, over as many connections of the lane as are ready: one or two. */
+static void questions_of_one_turn_go_together(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    for (int i = 0; i < 4; i++)
+        ask(f);
+    RUN_UNTIL(f, f->answers == 4);
+    assert_int_equal(f->failures, 0);
+    assert_true(f->yes);
+    assert_in_range(f->commits, 1, 2);
+    /* one that fails takes those behind it along, which says no and never yes */
+    f->mood = MOOD_FAIL;
+    for (int i = 0; i < 4; i++)
+        ask(f);
+    RUN_UNTIL(f, f->answers == 8);
+    assert_int_equal(f->failures, 4);
+    assert_int_equal(f->err, ERR_RETRY);
+    assert_int_equal(f->info.status, 503);
+    assert_string_equal(f->info.text,
+                        "database: another question of this moment has failed, ask again");
+    /* and nobody who comes later */
+    f->mood = MOOD_ANSWER;
+    ask(f);
+    RUN_UNTIL(f, f->answers == 9);
+    assert_int_equal(f->failures, 4);
+    assert_true(f->yes);
+}
+
+static void a_failed_statement_fails_alone(void **state)
+{
+    static const struct {
+        enum mood mood;
+        enum err err;
+        int status;
+        const char *text;
+    } cases[] = {
+        {MOOD_FAIL, ERR_RETRY, 503, "database: no luck"},
+        {MOOD_RULE, ERR_CONFLICT, 409, "too late"},
+        {MOOD_FAIL_AT_COMMIT, ERR_RETRY, 503, "database: no luck"},
+    };
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        f->mood = cases[i].mood;
+        f->answers = 0;
+        change(f);
+        RUN_UNTIL(f, f->answers == 1);
+        assert_int_equal(f->err, cases[i].err);
+        assert_int_equal(f->info.status, cases[i].status);
+        assert_string_equal(f->info.text, cases[i].text);
+        assert_true(db_ready(f->db));
+        f->mood = MOOD_ANSWER;
+        change(f);
+        RUN_UNTIL(f, f->answers == 2);
+        assert_int_equal(f->err, ERR_OK);
+    }
+}
+
+static void tables_that_are_gone_are_prepared_for_again(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    int upgrades = f->upgrades;
+    f->mood = MOOD_STALE;
+    f->tables = false;
+    ask(f);
+    RUN_UNTIL(f, f->answers == 1);
+    assert_int_equal(f->err, ERR_RETRY);
+    assert_non_null(strstr(f->info.text, "no table"));
+    RUN_UNTIL(f, db_ready(f->db) && f->upgrades > upgrades);
+    ask(f);
+    RUN_UNTIL(f, f->answers == 2);
+    assert_int_equal(f->err, ERR_OK);
+}
+
+static void too_many_at_once_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->mood = MOOD_SILENT;
+    for (int i = 0; i < DB_MAX_IN_FLIGHT; i++)
+        ask(f);
+    ask(f);
+    RUN_UNTIL(f, f->answers == 1);
+    assert_non_null(strstr(f->info.text, "slow"));
+    /* The end answers all the others. */
+    loop_drain(f->loop);
+    RUN_UNTIL(f, f->answers == DB_MAX_IN_FLIGHT + 1);
+    assert_int_equal(f->err, ERR_CANCELLED);
+    assert_int_equal(f->cancelled, DB_MAX_IN_FLIGHT);
+}
+
+static void a_server_that_does_not_answer_is_left(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->mood = MOOD_SILENT;
+    ask(f);
+    RUN_UNTIL(f, f->answers == 1);
+    assert_int_equal(f->err, ERR_RETRY);
+    assert_non_null(strstr(f->info.text, "no answer"));
+    assert_false(db_ready(f->db));
+}
+
+static void what_is_asked_does_not_wait_behind_a_change(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->mood = MOOD_SILENT_CHANGES;
+    change(f);
+    for (int i = 1; i <= 20; i++) {
+        ask(f);
+        RUN_UNTIL(f, f->answers == i);
+        assert_int_equal(f->err, ERR_OK);
+    }
+}
+
+/* Whoever may read must not keep others from asking and changing. */
+static void lists_are_few_and_delay_nothing(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->mood = MOOD_SILENT_READS;
+    for (int n = 0; n < DB_MAX_READS; n++)
+        list(f);
+    list(f);
+    RUN_UNTIL(f, f->answers == 1);
+    assert_int_equal(f->err, ERR_RETRY);
+    assert_int_equal(f->info.status, 503);
+    assert_non_null(strstr(f->info.text, "too many lists"));
+    for (int n = 0; n < 100; n++) {
+        ask(f);
+        change(f);
+    }
+    RUN_UNTIL(f, f->answers == 201);
+    assert_int_equal(f->failures, 1);
+    assert_int_equal(f->err, ERR_OK);
+}
+
+static void a_shutdown_lets_changes_come_to_their_end(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->mood = MOOD_SLOW_CHANGES;
+    change(f);
+    db_drain(f->db);
+    for (int i = 0; i < 20; i++)
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
+    assert_int_equal(f->answers, 0);
+    ask(f); /* of a request that had begun before */
+    RUN_UNTIL(f, f->answers == 2);
+    assert_int_equal(f->err, ERR_OK);
+    RUN_UNTIL(f, !db_ready(f->db));
+    ask(f);
+    RUN_UNTIL(f, f->answers == 3);
+    assert_int_equal(f->err, ERR_CANCELLED);
+}
+
+static void a_server_that_may_be_behind_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    f->standby = true;
+    RUN_UNTIL(f, strstr(db_trouble(f->db), "standby"));
+    f->standby = false;
+    f->read_only = true;
+    RUN_UNTIL(f, strstr(db_trouble(f->db), "read-only"));
+    assert_int_equal(f->ready_calls, 0);
+    f->read_only = false;
+    RUN_UNTIL(f, db_ready(f->db));
+}
+
+static void a_server_that_becomes_read_only_is_left(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, db_ready(f->db));
+    f->read_only = true;
+    for (int i = 0; i < f->n_clients; i++)
+        SAY(f->clients[i], "S\0\0\0\x25"
+                           "default_transaction_read_only\0on\0");
+    RUN_UNTIL(f, strstr(db_trouble(f->db), "read-only"));
+}
+
+static void notices_come_and_come_again(void **state)
+{
+    struct fixture *f = *state;
+    RUN_UNTIL(f, f->begun == 1);
+    for (int round = 1; round <= 2; round++) {
+        struct client *listening = NULL;
+        for (int i = 0; i < f->n_clients; i++)
+            if (f->clients[i]->listens)
+                listening = f->clients[i];
+        assert_non_null(listening);
+        SAY(listening, "A\0\0\0\x0f\0\0\0\1gate\0"
+                       "17\0"
+                       "A\0\0\0\x10\0\0\0\1other\0"
+                       "18\0");
+        RUN_UNTIL(f, f->notes == round);
+        assert_string_equal(f->note, "17");
+        break_off(listening);
+        RUN_UNTIL(f, f->begun == round + 1);
+    }
+    assert_int_equal(f->notes, 2);
+}
+
+/* Whatever message a server breaks off at, the gate connects again and works. */
+static void it_recovers_from_a_break_anywhere(void **state)
+{
+    (void)state;
+    for (int at = 1; at <= 45; at++) {
+        static struct fixture fixture;
+        struct fixture *f = &fixture;
+        begin(f);
+        f->break_at = at;
+        RUN_UNTIL(f, db_ready(f->db) && f->begun);
+        ask(f);
+        change(f);
+        RUN_UNTIL(f, f->answers == 2);
+        RUN_UNTIL(f, db_ready(f->db));
+        ask(f);
+        change(f);
+        RUN_UNTIL(f, f->answers == 4);
+        assert_true(f->err == ERR_OK || f->messages == at);
+        end(f);
+    }
+}
+
+/* Whenever it is told to end, it ends, and every query has been answered once. */
+static void it_ends_at_any_time(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 60; turns++) {
+        static struct fixture fixture;
+        struct fixture *f = &fixture;
+        int asked = 0;
+        begin(f);
+        for (int turn = 0; turn < turns; turn++) {
+            ask(f);
+            change(f);
+            asked += 2;
+            uv_run(loop_uv(f->loop), UV_RUN_ONCE);
+        }
+        end(f);
+        assert_int_equal(f->answers, asked);
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(what_is_asked_is_answered),
+        CASE(before_it_is_connected_it_refuses),
+        CASE(a_connection_lost_before_the_reply_is_no_yes),
+        CASE(questions_of_one_turn_go_together),
+        CASE(a_failed_statement_fails_alone),
+        CASE(tables_that_are_gone_are_prepared_for_again),
+        CASE(too_many_at_once_are_refused),
+        CASE(a_server_that_does_not_answer_is_left),
+        CASE(what_is_asked_does_not_wait_behind_a_change),
+        CASE(lists_are_few_and_delay_nothing),
+        CASE(a_shutdown_lets_changes_come_to_their_end),
+        CASE(a_server_that_may_be_behind_is_refused),
+        CASE(a_server_that_becomes_read_only_is_left),
+        CASE(notices_come_and_come_again),
+        cmocka_unit_test(it_recovers_from_a_break_anywhere),
+        cmocka_unit_test(it_ends_at_any_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

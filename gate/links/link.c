@@ -1,0 +1,259 @@
+#include "gate/links/link.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/utf8.h"
+
+enum { VERSION = 1, MAC_BYTES = 32, HEAD_BYTES = 4 + LINK_ID_BYTES + 8 + 8, N_TEXTS = 7 };
+enum {
+    MAX_PAYLOAD = HEAD_BYTES + N_TEXTS * 2 + (N_TEXTS - 1) * LINK_MAX_NAME + LINK_MAX_REASON,
+};
+_Static_assert((MAX_PAYLOAD + 2) / 3 * 4 + 1 + (MAC_BYTES + 2) / 3 * 4 <= LINK_MAX_TOKEN,
+               "a link whose fields are within their bounds fits into a token");
+
+static const char *const actions[LINK_ACTIONS] = {
+#define LINK_ACTION(name, text) [LINK_##name] = (text),
+#include "gate/links/link_action.def"
+#undef LINK_ACTION
+};
+
+static const char *const kinds[LINK_KINDS] = {
+    [LINK_OF_GATE] = "gate", [LINK_OF_ROLLBACK] = "rollback"};
+
+static const struct {
+    const char *word, *text;
+} verdicts[LINK_VERDICTS] = {
+#define LINK_VERDICT(name, word_, text_) [LINK_##name] = {.word = (word_), .text = (text_)},
+#include "gate/links/link_verdict.def"
+#undef LINK_VERDICT
+};
+
+/* In the order of the payload. */
+static const struct text_field {
+    const char *name;
+    size_t at;
+    size_t max;
+    bool required;
+} texts[N_TEXTS] = {
+    {"namespace", offsetof(struct link, namespace_), LINK_MAX_NAME, true},
+    {"name", offsetof(struct link, name), LINK_MAX_NAME, true},
+    {"hook", offsetof(struct link, hook), LINK_MAX_NAME, false},
+    {"revision", offsetof(struct link, revision), LINK_MAX_NAME, false},
+    {"who", offsetof(struct link, who), LINK_MAX_NAME, false},
+    {"issuer", offsetof(struct link, issuer), LINK_MAX_NAME, false},
+    {"reason", offsetof(struct link, reason), LINK_MAX_REASON, false},
+};
+
+static const char **text_of(struct link *link, const struct text_field *field)
+{
+    return (const char **)(void *)((char *)link + field->at);
+}
+
+const char *link_action_name(enum link_action action)
+{
+    return actions[action];
+}
+
+const char *link_kind_name(enum link_kind kind)
+{
+    return kinds[kind];
+}
+
+static int find(const char *const *names, int count, const char *text)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], text) == 0)
+            return i;
+    return -1;
+}
+
+bool link_action_parse(const char *text, enum link_action *out)
+{
+    int found = find(actions, LINK_ACTIONS, text);
+    if (found >= 0)
+        *out = (enum link_action)found;
+    return found >= 0;
+}
+
+bool link_kind_parse(const char *text, enum link_kind *out)
+{
+    int found = find(kinds, LINK_KINDS, text);
+    if (found >= 0)
+        *out = (enum link_kind)found;
+    return found >= 0;
+}
+
+char *link_id_text(const struct link *link, char text[LINK_ID_TEXT])
+{
+    for (size_t i = 0; i < LINK_ID_BYTES; i++)
+        snprintf(text + 2 * i, 3, "%02x", link->id[i]);
+    return text;
+}
+
+const char *link_verdict_word(enum link_verdict verdict)
+{
+    return verdicts[verdict].word;
+}
+
+const char *link_verdict_text(enum link_verdict verdict)
+{
+    return verdicts[verdict].text;
+}
+
+/* A failure here is one of the library itself, as out of memory is. */
+static void sign(const struct link_key *key, const unsigned char *payload, size_t len,
+                 unsigned char mac[MAC_BYTES])
+{
+    unsigned int written = 0;
+    if (!HMAC(EVP_sha256(), key->text, (int)key->len, payload, len, mac, &written) ||
+        written != MAC_BYTES) {
+        fputs("HMAC-SHA256 is not available\n", stderr);
+        abort();
+    }
+}
+
+/* What holds for every link, whether it is being made or was read; `link` has no NULL texts. */
+static enum err check(struct link *link, struct errinfo *ei)
+{
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const char *text = *text_of(link, &texts[i]);
+        if (texts[i].required && !*text)
+            return err_set(ei, ERR_INVALID, "%s: expected a text that is not empty", texts[i].name);
+        if (strlen(text) > texts[i].max)
+            return err_set(ei, ERR_INVALID, "%s: expected at most %zu bytes", texts[i].name,
+                           texts[i].max);
+        if (!utf8_valid(text, strlen(text)))
+            return err_set(ei, ERR_INVALID, "%s: expected UTF-8", texts[i].name);
+    }
+    if (link->action == LINK_APPROVE && !*link->revision)
+        return err_set(ei, ERR_INVALID, "revision: expected the one that is approved");
+    if (link->expires_s <= 0)
+        return err_set(ei, ERR_INVALID, "expires: expected a time after 1970");
+    if (link->for_ms < 0)
+        return err_set(ei, ERR_INVALID, "for: expected no negative time");
+    return ERR_OK;
+}
+
+static unsigned char *put_number(unsigned char *at, int64_t number)
+{
+    for (int shift = 56; shift >= 0; shift -= 8)
+        *at++ = (unsigned char)((uint64_t)number >> shift);
+    return at;
+}
+
+static int64_t get_number(const unsigned char *at)
+{
+    uint64_t number = 0;
+    for (int i = 0; i < 8; i++)
+        number = number << 8 | at[i];
+    return (int64_t)number;
+}
+
+/* Returns the length; `link` has passed check(). */
+static size_t write_payload(struct link *link, unsigned char payload[MAX_PAYLOAD])
+{
+    unsigned char *at = payload;
+    *at++ = VERSION;
+    *at++ = (unsigned char)link->action;
+    *at++ = (unsigned char)link->kind;
+    *at++ = link->verified;
+    memcpy(at, link->id, LINK_ID_BYTES);
+    at = put_number(at + LINK_ID_BYTES, link->expires_s);
+    at = put_number(at, link->for_ms);
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const char *text = *text_of(link, &texts[i]);
+        size_t len = strlen(text);
+        *at++ = (unsigned char)(len >> 8);
+        *at++ = (unsigned char)len;
+        memcpy(at, text, len);
+        at += len;
+    }
+    return (size_t)(at - payload);
+}
+
+const char *link_seal(struct arena *arena, const struct link_key *key, const void *payload,
+                      size_t len)
+{
+    unsigned char mac[MAC_BYTES];
+    sign(key, payload, len, mac);
+    return arena_printf(arena, "%s.%s", base64url_encode(arena, payload, len),
+                        base64url_encode(arena, mac, sizeof(mac)));
+}
+
+enum err link_sign(struct arena *arena, const struct link_key *key, const struct link *link,
+                   const char **token, struct errinfo *ei)
+{
+    struct link whole = *link;
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const char **text = text_of(&whole, &texts[i]);
+        *text = *text ? *text : "";
+    }
+    enum err err = check(&whole, ei);
+    if (err != ERR_OK)
+        return err;
+    unsigned char payload[MAX_PAYLOAD];
+    *token = link_seal(arena, key, payload, write_payload(&whole, payload));
+    return ERR_OK;
+}
+
+/* False when the payload is not what write_payload() writes. */
+static bool read_payload(struct arena *arena, const unsigned char *payload, size_t len,
+                         struct link *out)
+{
+    if (len < HEAD_BYTES || payload[0] != VERSION || payload[1] >= LINK_ACTIONS ||
+        payload[2] >= LINK_KINDS || payload[3] > 1)
+        return false;
+    out->action = (enum link_action)payload[1];
+    out->kind = (enum link_kind)payload[2];
+    out->verified = payload[3];
+    memcpy(out->id, payload + 4, LINK_ID_BYTES);
+    out->expires_s = get_number(payload + 4 + LINK_ID_BYTES);
+    out->for_ms = get_number(payload + 4 + LINK_ID_BYTES + 8);
+    size_t at = HEAD_BYTES;
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        if (len - at < 2)
+            return false;
+        size_t size = (size_t)payload[at] << 8 | payload[at + 1];
+        at += 2;
+        if (len - at < size || memchr(payload + at, '\0', size))
+            return false;
+        *text_of(out, &texts[i]) = arena_strndup(arena, (const char *)payload + at, size);
+        at += size;
+    }
+    return at == len && check(out, NULL) == ERR_OK;
+}
+
+enum link_verdict link_verify(struct arena *arena, const struct link_key *keys, int n_keys,
+                              const char *token, int64_t now_s, struct link *out)
+{
+    size_t len = strnlen(token, LINK_MAX_TOKEN + 1);
+    const char *dot = memchr(token, '.', len);
+    char *payload, *mac;
+    size_t payload_len, mac_len;
+    if (len > LINK_MAX_TOKEN || !dot ||
+        base64url_decode(arena, token, (size_t)(dot - token), &payload, &payload_len, NULL) !=
+            ERR_OK ||
+        base64url_decode(arena, dot + 1, strlen(dot + 1), &mac, &mac_len, NULL) != ERR_OK ||
+        mac_len != MAC_BYTES)
+        return LINK_NOT_ONE;
+
+    bool known = false;
+    for (int i = 0; i < n_keys; i++) {
+        unsigned char expected[MAC_BYTES];
+        sign(&keys[i], (const unsigned char *)payload, payload_len, expected);
+        known |= CRYPTO_memcmp(expected, mac, MAC_BYTES) == 0;
+    }
+    if (!known)
+        return LINK_FORGED;
+    struct link link = {0};
+    if (!read_payload(arena, (const unsigned char *)payload, payload_len, &link))
+        return LINK_NOT_ONE;
+    *out = link;
+    return now_s >= link.expires_s ? LINK_EXPIRED : LINK_GOOD;
+}

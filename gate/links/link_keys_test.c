@@ -1,0 +1,154 @@
+/* link_keys: which files are read, and that a new one is noticed. */
+#include "gate/links/link_keys.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+#define OLD "the old key of thirty-two letters"
+#define NEW "the new key of thirty-two letters"
+
+static char path[64];
+static struct loop *loop;
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof(path), "/tmp/link_keys_test.XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    loop = loop_new(1000);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(path), 0);
+    loop_free(loop);
+    return 0;
+}
+
+static void put(const void *text, size_t len)
+{
+    struct errinfo info;
+    assert_int_equal(file_write(path, text, len, 0600, &info), ERR_OK);
+}
+
+static void assert_keys(const struct link_keys *keys, int wanted, const char *first,
+                        const char *last)
+{
+    int count = 0;
+    const struct link_key *list = link_keys_list(keys, &count);
+    assert_int_equal(count, wanted);
+    assert_int_equal(list[0].len, strlen(first));
+    assert_memory_equal(list[0].text, first, strlen(first));
+    assert_int_equal(list[count - 1].len, strlen(last));
+    assert_memory_equal(list[count - 1].text, last, strlen(last));
+}
+
+static void keys_are_lines(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        OLD,
+        OLD "\n",
+        "# a comment as long as a key would be\n\n\t " OLD " \r\n",
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct link_keys *keys = NULL;
+        struct errinfo info;
+        put(files[i], strlen(files[i]));
+        assert_int_equal(link_keys_new(loop, path, &keys, &info), ERR_OK);
+        assert_keys(keys, 1, OLD, OLD);
+        link_keys_free(keys);
+    }
+}
+
+static void bad_files_are_told_without_their_keys(void **state)
+{
+    (void)state;
+    char many[17 * sizeof(OLD) + 1] = "";
+    char huge[LINK_KEY_MAX_LENGTH + 2];
+    for (int i = 0; i < 17; i++)
+        memcpy(many + (size_t)i * sizeof(OLD), OLD "\n", sizeof(OLD));
+    memset(huge, 'x', sizeof(huge) - 1);
+    huge[sizeof(huge) - 1] = '\0';
+    const struct {
+        const char *text;
+        size_t len;
+        const char *told;
+    } cases[] = {
+        {"", 0, "there is no key in it"},
+        {"# nothing\n", 10, "there is no key in it"},
+        {OLD "\nhush\n", sizeof(OLD) + 5, ":2: a key has 4 characters, expected at least 32"},
+        {"0123456789012345678901234567890", 31, "expected at least 32"},
+        {many, 17 * sizeof(OLD), "more than 16 keys"},
+        {huge, sizeof(huge) - 1, "expected at most 1024"},
+        {OLD "\0" OLD, 2 * sizeof(OLD), "found a byte 0"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct link_keys *keys = NULL;
+        struct errinfo info = {0};
+        put(cases[i].text, cases[i].len);
+        assert_int_equal(link_keys_new(loop, path, &keys, &info), ERR_INVALID);
+        assert_null(keys);
+        assert_non_null(strstr(info.text, cases[i].told));
+        assert_non_null(strstr(info.text, path));
+        assert_null(strstr(info.text, "hush"));
+    }
+    struct link_keys *keys = NULL;
+    struct errinfo info;
+    assert_int_not_equal(link_keys_new(loop, "/no/such/file", &keys, &info), ERR_OK);
+    assert_non_null(strstr(info.text, "/no/such/file"));
+}
+
+static void a_new_file_is_read_and_a_bad_one_is_not(void **state)
+{
+    (void)state;
+    struct link_keys *keys = NULL;
+    struct errinfo info;
+    int null = open("/dev/null", O_WRONLY);
+    log_set_fd(null);
+    put(OLD, strlen(OLD));
+    assert_int_equal(link_keys_new(loop, path, &keys, &info), ERR_OK);
+    put(NEW "\n" OLD, 2 * sizeof(OLD) - 1);
+    assert_keys(keys, 1, OLD, OLD);
+    link_keys_look(keys);
+    assert_keys(keys, 2, NEW, OLD);
+    put("short", 5);
+    link_keys_look(keys);
+    assert_keys(keys, 2, NEW, OLD);
+    put(NEW, strlen(NEW));
+    link_keys_look(keys);
+    assert_keys(keys, 1, NEW, NEW);
+    link_keys_stop(keys);
+    assert_keys(keys, 1, NEW, NEW);
+    link_keys_free(keys);
+    log_set_fd(2);
+    close(null);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(keys_are_lines),
+        TEST(bad_files_are_told_without_their_keys),
+        TEST(a_new_file_is_read_and_a_bad_one_is_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+#include "gate/rules/gates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+/* Behind the answers of one gate process, so that a flood of checks writes no flood of rows. What
+ * one asker floods with leaves room for what others wait for. */
+enum { MAX_WAITS_IN_FLIGHT = 32, MAX_WAITS_OF_ONE = 8 };
+
+static const struct db_statement check = {
+    .name = "check",
+    .sql = "SELECT * FROM flagger_gate_ask($1, $2, $3, $4, $5, $6, $7)",
+    .n_params = 7,
+    .lane = DB_ASK};
+static const struct db_statement wait_ = {
+    .name = "wait",
+    .sql = "SELECT flagger_gate_waits_on($1, $2, $3, $4, $5, $6)",
+    .n_params = 6,
+    .lane = DB_CHANGE};
+static const struct db_statement through = {.name = "through",
+                                            .sql =
+                                                "SELECT flagger_gate_through($1, $2, $3, $4, $5)",
+                                            .n_params = 5,
+                                            .lane = DB_CHANGE};
+static const struct db_statement deadline = {.name = "deadline",
+                                             .sql = "SELECT flagger_gate_deadline($1, $2, $3, $4)",
+                                             .n_params = 4,
+                                             .lane = DB_CHANGE};
+static const struct db_statement open_ = {
+    .name = "open",
+    .sql = "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM "
+           "flagger_gate_open($1, $2, $3, $4, $5, coalesce($6, now() + $7::bigint * "
+           "interval '1 millisecond'), $8, $9, $10, $11) r) c",
+    .n_params = 11,
+    .lane = DB_CHANGE};
+static const struct db_statement close_ = {
+    .name = "close",
+    .sql = "SELECT row_to_json(c) FROM (SELECT r.*, flagger_gate_hash(r.seq) AS hash FROM "
+           "flagger_gate_close($1, $2, $3, $4, $5, $6, $7, $8) r) c",
+    .n_params = 8,
+    .lane = DB_CHANGE};
+static const struct db_statement policy_ = {
+    .name = "policy",
+    .sql = "SELECT json_build_object('seq', flagger_gate_policy($1, $2, $3, $4, $5, $6, $7, $8, "
+           "$9, $10, $11))",
+    .n_params = 11,
+    .lane = DB_CHANGE};
+/* What may take a while goes where no check and no change waits. */
+static const struct db_statement list = {
+    .name = "list",
+    .sql = "SELECT json_build_object('gates', coalesce(json_agg(gate), '[]'), 'continue', "
+           "CASE WHEN count(*) = $5::integer THEN (array_agg(namespace || '/' || name || '/' || "
+           "kind))[$5::integer] ELSE '' END) "
+           "FROM flagger_gate_list_of(CASE WHEN $1 <> '' THEN ARRAY[$1::text] "
+           "ELSE string_to_array($6, ',') END, $2, $3, $4, $5::integer)",
+    .n_params = 6,
+    .lane = DB_READ};
+static const struct db_statement show = {
+    .name = "show",
+    .sql = "SELECT json_build_object("
+           "'gates', json_build_array(flagger_gate_json('gate', $1, $2), "
+           "flagger_gate_json('rollback', $1, $2)), "
+           "'history', (SELECT coalesce(json_agg(entry ORDER BY seq DESC), '[]') FROM "
+           "(SELECT seq, entry FROM flagger_gate_history WHERE namespace = $1 AND name = $2 "
+           "ORDER BY seq DESC LIMIT 50) h))",
+    .n_params = 2,
+    .lane = DB_READ};
+static const struct db_statement history = {
+    .name = "history",
+    .sql = "SELECT json_build_object('history', coalesce(json_agg(entry ORDER BY seq), '[]')) FROM "
+           "(SELECT seq, entry FROM flagger_gate_history WHERE ($1 = '' OR namespace = $1) AND "
+           "($2 = '' OR name = $2) AND seq > $3::bigint AND ($5::text IS NULL OR namespace = '' "
+           "OR namespace = ANY (string_to_array($5, ','))) ORDER BY seq LIMIT $4::integer) h",
+    .n_params = 5,
+    .lane = DB_READ};
+static const struct db_statement freeze = {
+    .name = "freeze",
+    .sql = "SELECT row_to_json(r) FROM flagger_gate_freeze($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+           "$10, $11) r",
+    .n_params = 11,
+    .lane = DB_CHANGE};
+static const struct db_statement unfreeze = {
+    .name = "unfreeze",
+    .sql = "SELECT json_build_object('seq', flagger_gate_unfreeze_of("
+           "string_to_array($6, ','), $1, $2, $3, $4, $5))",
+    .n_params = 6,
+    .lane = DB_CHANGE};
+static const struct db_statement freezes = {
+    .name = "freezes",
+    .sql = "SELECT json_build_object('freezes', coalesce(json_agg(flagger_gate_freeze_json(f) "
+           "ORDER BY f.id), '[]')) FROM flagger_gate_freezes f WHERE $1::text IS NULL OR "
+           "f.namespace = '' OR f.namespace = ANY (string_to_array($1, ','))",
+    .n_params = 1,
+    .lane = DB_READ};
+
+const struct db_statement *const gates_statements[] = {
+    &check, &wait_, &through, &deadline, &open_,    &close_,  &policy_,
+    &list,  &show,  &history, &freeze,   &unfreeze, &freezes, NULL};
+
+/* --- checks
+ * -----------------------------------------------------------------------------------------------
+ */
+
+struct checking {
+    struct db *db;
+    struct arena *arena;
+    struct gate_name gate;
+    const char *revision, *phase, *asker;
+    gates_check_fn done;
+    void *arg;
+    bool after_deadline; /* asked again, once what the deadline says has happened */
+};
+
+/* Who asked for what is being written down, NULL: nobody. */
+static char *waits_in_flight[MAX_WAITS_IN_FLIGHT];
+
+static void ask(struct checking *checking);
+
+static void on_wait_kept(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    /* The next check brings it again. */
+    char **slot = arg;
+    (void)err, (void)info, (void)result;
+    free(*slot);
+    *slot = NULL;
+}
+
+/* NULL: this asker, or all together, have enough in flight. */
+static char **slot_for(const char *asker)
+{
+    char **slot = NULL;
+    int same = 0;
+    for (int i = 0; i < MAX_WAITS_IN_FLIGHT; i++)
+        if (!waits_in_flight[i])
+            slot = &waits_in_flight[i];
+        else
+            same += strcmp(waits_in_flight[i], asker) == 0;
+    if (!slot || same >= MAX_WAITS_OF_ONE)
+        return NULL;
+    *slot = heap_strdup(asker);
+    return slot;
+}
+
+static void keep_wait(const struct checking *c, bool open)
+{
+    const char *const waits[] = {c->gate.namespace_, c->gate.name, c->gate.hook,
+                                 c->phase,           c->revision,  c->asker};
+    const char *const goes[] = {c->gate.namespace_, c->gate.name, c->gate.hook, c->revision,
+                                c->asker};
+    char **slot = slot_for(c->asker);
+    if (slot)
+        db_run(c->db, open ? &through : &wait_, open ? goes : waits, on_wait_kept, slot);
+}
+
+static void answer(struct checking *c, enum err err, const struct errinfo *info, bool open)
+{
+    c->done(c->arg, err, info, open);
+    arena_free(c->arena);
+}
+
+static void on_deadline(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct checking *c = arg;
+    (void)result;
+    if (err != ERR_OK) {
+        answer(c, err, info, false);
+        return;
+    }
+    c->after_deadline = true;
+    ask(c);
+}
+
+static bool is_true(PGresult *result, int column)
+{
+    return strcmp(PQgetvalue(result, 0, column), "t") == 0;
+}
+
+static void on_check(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct checking *c = arg;
+    if (err != ERR_OK) {
+        answer(c, err, info, false);
+        return;
+    }
+    bool open = is_true(result, 0), waits = is_true(result, 1), stale = is_true(result, 2);
+    if (!open && is_true(result, 3) && !c->after_deadline) {
+        const char *const params[] = {c->gate.namespace_, c->gate.name, c->gate.hook, c->revision};
+        db_run(c->db, &deadline, params, on_deadline, c);
+        return;
+    }
+    if (strcmp(c->gate.kind, "gate") == 0 && (open ? waits : stale))
+        keep_wait(c, open);
+    answer(c, ERR_OK, info, open);
+}
+
+static void ask(struct checking *c)
+{
+    const char *const params[] = {c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,
+                                  c->revision,  c->phase,           c->asker};
+    db_run(c->db, &check, params, on_check, c);
+}
+
+void gates_check(struct db *db, const struct gate_name *gate, const char *revision,
+                 const char *phase, const char *asker, gates_check_fn done, void *arg)
+{
+    struct arena *arena = arena_new();
+    struct checking *c = ARENA_NEW(arena, struct checking);
+    *c = (struct checking){.db = db,
+                           .arena = arena,
+                           .gate = {.kind = arena_strdup(arena, gate->kind),
+                                    .namespace_ = arena_strdup(arena, gate->namespace_),
+                                    .name = arena_strdup(arena, gate->name),
+                                    .hook = arena_strdup(arena, gate->hook)},
+                           .revision = arena_strdup(arena, revision),
+                           .phase = arena_strdup(arena, phase),
+                           .asker = arena_strdup(arena, asker),
+                           .done = done,
+                           .arg = arg};
+    ask(c);
+}
+
+/* --- everything else answers with JSON
+ * ----------------------------------------------------------------------
+ */
+
+struct asked {
+    gates_json_fn done;
+    void *arg;
+};
+
+static void on_json(void *arg, enum err err, const struct errinfo *info, PGresult *result)
+{
+    struct asked *asked = arg;
+    asked->done(asked->arg, err, info, err == ERR_OK ? PQgetvalue(result, 0, 0) : NULL);
+    free(asked);
+}
+
+void gates_run(struct db *db, const struct db_statement *statement, const char *const *params,
+               gates_json_fn done, void *arg)
+{
+    struct asked *asked = heap_alloc(sizeof(*asked));
+    *asked = (struct asked){.done = done, .arg = arg};
+    db_run(db, statement, params, on_json, asked);
+}
+
+void gates_open(struct db *db, const struct gate_change *c, gates_json_fn done, void *arg)
+{
+    const char *const params[] = {
+        c->gate.kind, c->gate.namespace_, c->gate.name, c->gate.hook,         c->revision,
+        c->expires,   c->for_ms,          c->who,       db_bool(c->verified), c->via,
+        c->reason};
+    gates_run(db, &open_, params, done, arg);
+}
+
+void gates_close(struct db *db, const struct gate_change *c, gates_json_fn done, void *arg)
+{
+    const char *const params[] = {c->gate.kind, c->gate.namespace_,   c->gate.name, c->gate.hook,
+                                  c->who,       db_bool(c->verified), c->via,       c->reason};
+    gates_run(db, &close_, params, done, arg);
+}
+
+void gates_set_policy(struct db *db, const struct gate_change *c, const struct gate_policy *policy,
+                      gates_json_fn done, void *arg)
+{
+    const char *const params[] = {c->gate.kind,
+                                  c->gate.namespace_,
+                                  c->gate.name,
+                                  policy->quorum,
+                                  policy->approvers,
+                                  policy->deadline_ms,
+                                  policy->on_deadline,
+                                  c->who,
+                                  db_bool(c->verified),
+                                  c->via,
+                                  c->reason};
+    gates_run(db, &policy_, params, done, arg);
+}
+
+void gates_list(struct db *db, const char *namespace_, const char *within,
+                const struct gate_name *after, const char *limit, gates_json_fn done, void *arg)
+{
+    const char *const params[] = {namespace_, after->namespace_, after->name, after->kind, limit,
+                                  within};
+    gates_run(db, &list, params, done, arg);
+}
+
+void gates_show(struct db *db, const char *namespace_, const char *name, gates_json_fn done,
+                void *arg)
+{
+    const char *const params[] = {namespace_, name};
+    gates_run(db, &show, params, done, arg);
+}
+
+void gates_history(struct db *db, const char *namespace_, const char *within, const char *name,
+                   const char *after, const char *limit, gates_json_fn done, void *arg)
+{
+    const char *const params[] = {namespace_, name, after, limit, within};
+    gates_run(db, &history, params, done, arg);
+}
+
+void gates_freeze(struct db *db, const struct gate_change *c, const struct gate_freeze *f,
+                  gates_json_fn done, void *arg)
+{
+    const char *const params[] = {c->gate.namespace_,   c->gate.name,    f->from,  f->until,
+                                  f->weekly_from,       f->weekly_until, f->zone,  c->who,
+                                  db_bool(c->verified), c->via,          c->reason};
+    gates_run(db, &freeze, params, done, arg);
+}
+
+void gates_unfreeze(struct db *db, const char *id, const char *within, const struct gate_change *c,
+                    gates_json_fn done, void *arg)
+{
+    const char *const params[] = {id, c->who, db_bool(c->verified), c->via, c->reason, within};
+    gates_run(db, &unfreeze, params, done, arg);
+}
+
+void gates_freezes(struct db *db, const char *within, gates_json_fn done, void *arg)
+{
+    const char *const params[] = {within};
+    gates_run(db, &freezes, params, done, arg);
+}
