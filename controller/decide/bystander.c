@@ -5,10 +5,11 @@
  * from then on. (Flagger lets that happen.) So the target keeps its pods as long as there is such a
  * Service; that is told, and releases go on meanwhile.
  *
- * They are looked for once, when the target has never been at zero for this Canary: a Service that
- * somebody makes later has led to nobody before either. The condition is the memory of what was
- * found; while it stands, it is looked again before the target would go. A Service whose endpoints
- * may go says so by an annotation.
+ * They are looked for once, when the Canary is initialised, whatever number of pods the target has
+ * then: a Service that somebody makes later has led to nobody before either. The condition is the
+ * memory of what was found; while it stands, it is looked again before the target would go, and
+ * when the Service changes. A person may take the target to zero meanwhile; the pods of the next
+ * release stay. A Service whose endpoints may go says so by an annotation.
  *
  * When a Canary is deleted, its primary would go with it. It stays, with all that its pods read,
  * where a Service of others selects them: the one of a Canary that was pointed elsewhere leads on
@@ -97,7 +98,7 @@ enum verdict bystander_look(struct release *r)
 {
     const char *name;
 
-    if (r->target->own_services || !r->info.template || r->info.at_zero)
+    if (r->target->own_services || !r->info.template)
         return VERDICT_GO;
     enum verdict verdict = find(r, r->info.template, NULL, &name);
     if (verdict != VERDICT_GO || !name) {

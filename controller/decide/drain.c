@@ -94,12 +94,14 @@ static enum verdict begin_anew(struct release *r)
 enum verdict drain_idle(struct release *r)
 {
     bool waits = release_is_idle(r) || r->phase == PHASE_Waiting;
+    bool drains = status_has(r, CONDITION_DRAINED);
     struct pause pause = pause_of(r);
 
-    if (!status_has(r, CONDITION_DRAINED))
+    /* Kept for a Service of others, it may be at zero by hand, or have pods again. */
+    if (!drains && !(waits && status_has(r, CONDITION_FREE)))
         return VERDICT_GO;
     if (r->weights.canary > 0)
-        return begin_anew(r);
+        return drains ? begin_anew(r) : VERDICT_GO;
     if (!waits) /* who began the pause ends it */
         return has_pods(r) ? pause_note(r, &pause) : VERDICT_GO;
     enum verdict verdict = drain_target(r);

@@ -181,6 +181,55 @@ static void test_configs_change_at_rest(void **state)
     world_free(w);
 }
 
+/* A person has taken the target to zero before the Canary was made. Its first release brings pods
+ * for the Service too, and does not take them away again; the Service goes, and they go. */
+static void test_the_target_was_at_zero(void **state)
+{
+    (void)state;
+    for (int goes_early = 0; goes_early < 2; goes_early++) {
+        struct world *w = world_new(NULL);
+        world_put(w, "services/old", SELECTS);
+        world_patch(w, TARGET, "{'spec':{'replicas':0}}");
+        turns(w, 60);
+        assert_string_equal(world_phase(w), "Initialized");
+        assert_int_equal(replicas(w), 0);
+        assert_false(is_free(w));
+        expect_tick(w, "again never\n");
+        if (goes_early) {
+            world_patch(w, "services/old", NULL);
+            turns(w, 1);
+            assert_true(is_free(w));
+        }
+        world_push(w, "podinfo:2");
+        turns(w, 60);
+        assert_string_equal(world_phase(w), "Succeeded");
+        assert_int_equal(replicas(w), goes_early ? 0 : 1);
+        world_patch(w, "services/old", NULL);
+        turns(w, 1);
+        assert_int_equal(replicas(w), 0);
+        assert_true(is_free(w));
+        world_free(w);
+    }
+}
+
+/* A person takes it to zero beside the Service, which is no reason to do it again. */
+static void test_a_person_stops_the_target(void **state)
+{
+    (void)state;
+    struct world *w = beside(SELECTS);
+
+    world_patch(w, TARGET, "{'spec':{'replicas':0}}");
+    turns(w, 3);
+    assert_string_equal(world_phase(w), "Initialized");
+    assert_int_equal(replicas(w), 0);
+    world_push(w, "podinfo:2");
+    turns(w, 60);
+    assert_string_equal(world_phase(w), "Succeeded");
+    assert_true(replicas(w) > 0);
+    expect_tick(w, "again never\n");
+    world_free(w);
+}
+
 /* A Service that is made when the target is at zero has led to nobody: the end of a release takes
  * the target down as always. */
 static void test_a_service_that_comes_later(void **state)
@@ -263,6 +312,8 @@ int main(void)
         cmocka_unit_test(test_releases_go_on),
         cmocka_unit_test(test_configs_change_meanwhile),
         cmocka_unit_test(test_configs_change_at_rest),
+        cmocka_unit_test(test_the_target_was_at_zero),
+        cmocka_unit_test(test_a_person_stops_the_target),
         cmocka_unit_test(test_a_service_that_comes_later),
         cmocka_unit_test(test_with_an_autoscaler),
     };
