@@ -21,7 +21,7 @@ static void get_process(void *arg, struct http_conn_request *req)
 {
     const struct debug_view *view = arg;
 
-    if (!admits(view, req))
+    if (!admits(view, req) || debug_shared(req))
         return;
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
     debug_process(*view->server, out);
@@ -39,7 +39,7 @@ static void get_canaries(void *arg, struct http_conn_request *req)
     const struct debug_view *view = arg;
     struct debug_page page;
 
-    if (!admits(view, req) || !debug_read_page(req, &page))
+    if (!admits(view, req) || !debug_read_page(req, &page) || debug_shared(req))
         return;
     const struct look_filter filter = {.namespace_ = http_req_param(req, "namespace"),
                                        .phase = http_req_param(req, "phase"),
@@ -58,7 +58,7 @@ static void get_canary(void *arg, struct http_conn_request *req)
 {
     const struct debug_view *view = arg;
 
-    if (!admits(view, req))
+    if (!admits(view, req) || debug_shared(req))
         return;
     const char *namespace_ = http_req_segment(req, 2), *name = http_req_segment(req, 3);
     struct json_object *out = NULL;

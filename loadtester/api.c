@@ -194,10 +194,13 @@ static void post_task(void *arg, struct http_conn_request *req)
 
 static void get_tasks(void *arg, struct http_conn_request *req)
 {
+    static const char key[] = "/tasks";
     struct tester_api *api = arg;
 
-    if (tester_admits(api, req))
-        http_reply_json(req, 200, runner_list(api->runner, http_req_arena(req)));
+    if (!tester_admits(api, req) || http_reply_shared(req, key))
+        return;
+    const char *list = runner_list(api->runner, http_req_arena(req));
+    http_reply_share(req, key, "application/json", list, strlen(list));
 }
 
 /* /tasks/ID and /tasks/ID/stream */
@@ -225,7 +228,7 @@ static void get_process(void *arg, struct http_conn_request *req)
 {
     struct tester_api *api = arg;
 
-    if (!tester_admits(api, req))
+    if (!tester_admits(api, req) || debug_shared(req))
         return;
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
     debug_process(api->server, out);

@@ -43,10 +43,22 @@ bool debug_read_page(struct http_conn_request *req, struct debug_page *out)
     return true;
 }
 
-void debug_reply(struct http_conn_request *req, struct json_object *object)
+static const char *key_of(struct http_conn_request *req)
+{
+    return arena_printf(http_req_arena(req), "%s?%s", http_req_path(req), http_req_query(req));
+}
+
+bool debug_shared(struct http_conn_request *req)
 {
     http_reply_header(req, "Cache-Control", "no-store");
-    http_reply_json(req, 200, json_text(http_req_arena(req), object));
+    return http_reply_shared(req, key_of(req));
+}
+
+void debug_reply(struct http_conn_request *req, struct json_object *object)
+{
+    const char *text = json_text(http_req_arena(req), object);
+
+    http_reply_share(req, key_of(req), "application/json", text, strlen(text));
 }
 
 /* 0: the kernel does not say. */

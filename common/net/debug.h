@@ -28,7 +28,10 @@ struct debug_page {
 /* False: answered 400. */
 bool debug_read_page(struct http_conn_request *req, struct debug_page *out) MUST_USE;
 
-/* Answers 200 with the object, which no cache may keep. */
+/* Before a handler makes its answer, which no cache may keep. True: answered as another
+ * request for the same path and query was, see http_reply_shared(). False: debug_reply() does. */
+bool debug_shared(struct http_conn_request *req) MUST_USE;
+/* Answers 200 with the object. */
 void debug_reply(struct http_conn_request *req, struct json_object *object);
 
 /* Sets version, now, memory and server, the places and memory of the server's clients. */

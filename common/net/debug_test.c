@@ -11,7 +11,7 @@ static void show_page(void *arg, struct http_conn_request *req)
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
 
     (void)arg;
-    if (!debug_admits(req) || !debug_read_page(req, &page))
+    if (!debug_admits(req) || !debug_read_page(req, &page) || debug_shared(req))
         return;
     json_set_int(out, "limit", page.limit);
     json_set_str(out, "after", page.after);
@@ -23,6 +23,8 @@ static void show_process(void *arg, struct http_conn_request *req)
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
 
     (void)arg;
+    if (debug_shared(req))
+        return;
     debug_process(looked_at, out);
     debug_reply(req, out);
 }

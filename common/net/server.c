@@ -32,16 +32,49 @@ static void generator_stop(h2o_generator_t *generator, h2o_req_t *req)
     (void)req;
 }
 
+/* Whoever is to answer may have done so, or does it later; the client is watched meanwhile. */
+static void settle(struct http_conn_request *r)
+{
+    if (r->state == REQUEST_PENDING || r->state == REQUEST_STREAMING)
+        server_request_watch(r);
+    server_request_free_spent(r); /* of many requests in one turn of the loop */
+}
+
+static void answer(struct http_conn_request *r)
+{
+    struct http_server *server = r->server;
+    uint64_t start = uv_hrtime();
+
+    server_route(r);
+    settle(r);
+    server->turn_ns += uv_hrtime() - start;
+}
+
+void server_answer_queued(struct http_server *server)
+{
+    struct http_conn_request *r;
+
+    server_turns_begin(server);
+    while ((r = server_turns_next(server)))
+        answer(r);
+    if (TAILQ_EMPTY(&server->queue))
+        server_share_forget(server); /* nobody is left who came before it was made */
+}
+
 static int on_request(h2o_handler_t *handler, h2o_req_t *req)
 {
     struct http_server *server = ((struct route_handler *)handler)->server;
     struct http_conn_request *r = server_request_new(server, req);
 
     r->generator.stop = generator_stop;
-    server_route(r);
-    if (r->state == REQUEST_PENDING || r->state == REQUEST_STREAMING)
-        server_request_watch(r);
-    server_request_free_spent(r); /* of many requests in one turn of the loop */
+    if (server_route_at_once(r)) {
+        settle(r);
+    } else if (server_turns_allow(server)) {
+        answer(r);
+    } else {
+        server_turns_enter(r);
+        settle(r);
+    }
     return 0;
 }
 
@@ -232,6 +265,7 @@ enum err http_server_new(struct loop *loop, const struct http_server_options *op
     server->metrics = server_metrics_get(options->name);
     init_h2o(server);
     server_places_start(server);
+    server_turns_start(server);
     loop_on_drain(loop, on_drain, server);
     *out = server;
     return ERR_OK;
@@ -326,6 +360,7 @@ void http_server_free(struct http_server *server)
     server_linger_end_all(server);
     end_requests(server);
     server_places_stop(server);
+    server_turns_stop(server);
     for (int i = 0; i < FREE_ROUNDS && server->conn_count > 0; i++) {
         if (i >= PATIENT_ROUNDS)
             cut_all(server);
@@ -336,6 +371,7 @@ void http_server_free(struct http_server *server)
                   LOG_INT("connections", server->conn_count));
         return;
     }
+    server_share_forget(server);
     h2o_context_dispose(&server->ctx);
     h2o_config_dispose(&server->conf);
     SSL_CTX_free(server->accept.ssl_ctx);

@@ -1,8 +1,8 @@
 /*
  * What the files of the HTTP server share. server.c owns the listener, the connections and h2o;
- * server_places.c who gives way when connections or memory run short; server_admission.c whose body
- * is read; server_request.c what was asked; server_route.c who answers; server_reply.c and
- * server_stream.c the answer.
+ * server_places.c who gives way when connections or memory run short; server_turns.c who waits for
+ * the loop's next turn; server_admission.c whose body is read; server_request.c what was asked;
+ * server_route.c who answers; server_reply.c, server_share.c and server_stream.c the answer.
  *
  * A request's memory belongs to h2o's request pool: when h2o ends the request, for whatever reason,
  * the pool calls server_request_dispose(). Until then the struct is there, so that a late reply
@@ -66,6 +66,8 @@ struct http_conn_request {
     h2o_generator_t generator; /* first, h2o hands it back */
     TAILQ_ENTRY(http_conn_request) link;
     TAILQ_ENTRY(http_conn_request) spent; /* while is_spent */
+    TAILQ_ENTRY(http_conn_request) turn;  /* while is_queued */
+    uint64_t number;                      /* of the server's requests, by their coming */
     h2o_req_t *req;
     struct http_server *server;
     struct server_conn *conn;
@@ -83,6 +85,7 @@ struct http_conn_request {
     int status;
     enum request_state state;
     bool is_spent;  /* answered, its arena goes when the handler has returned */
+    bool is_queued; /* for a turn of the loop that has time for it */
     bool ambiguous; /* another parser could read it differently */
     /* streams: flying is being written, waiting comes next */
     struct buf waiting;
@@ -97,6 +100,17 @@ struct http_conn_request {
 
 struct server_metrics;
 struct server_linger;
+
+/* A text that answers several requests; see http_reply_share(). */
+struct server_shared {
+    char *key;  /* NULL: none */
+    char *type; /* of the content */
+    char *text; /* h2o counts who holds it */
+    size_t len;
+    uint64_t last; /* number of the last request that had come when it was made */
+};
+
+enum { SERVER_SHARED = 4 };
 
 struct http_server {
     h2o_globalconf_t conf;
@@ -113,10 +127,17 @@ struct http_server {
     struct server_conns bares;
     TAILQ_HEAD(server_requests, http_conn_request) requests;
     struct server_requests spent;
+    struct server_requests queue; /* the oldest first */
     TAILQ_HEAD(, server_linger) lingers;
+    struct server_shared shared[SERVER_SHARED];
     uv_prepare_t *prepare;
-    struct timer *again; /* set: the loop must not wait for long, a client does */
-    struct timer *trim;  /* set: much was held, what is free goes back then */
+    uv_idle_t *idle;      /* runs while requests are queued, so that the loop does not wait */
+    uint64_t turn_ns;     /* that requests have taken of this turn */
+    int free_turns;       /* that queued requests leave to those who come */
+    uint64_t last_number; /* of a request */
+    unsigned next_shared; /* is given up for the next text */
+    struct timer *again;  /* set: the loop must not wait for long, a client does */
+    struct timer *trim;   /* set: much was held, what is free goes back then */
     uint64_t turns;
     int64_t cut_told_ms;
     size_t max_body;
@@ -139,6 +160,8 @@ enum err server_listen(struct loop *loop, const struct http_server_options *opti
 
 /* server.c: takes the next client, if there is a place. */
 void server_accept_next(struct http_server *server);
+/* Before the loop waits: answers those that are queued, as long as there is time. */
+void server_answer_queued(struct http_server *server);
 
 /* server_places.c */
 void server_places_start(struct http_server *server);
@@ -197,14 +220,34 @@ void server_request_set_state(struct http_conn_request *r, enum request_state st
 /* server_ambiguous.c: before anything of it was moved. */
 bool server_request_is_ambiguous(h2o_req_t *req);
 
+/* server_turns.c */
+void server_turns_start(struct http_server *server);
+void server_turns_stop(struct http_server *server); /* before the last turns of the loop */
+/* Whether a request that has come may be answered now. */
+bool server_turns_allow(const struct http_server *server);
+void server_turns_enter(struct http_conn_request *r); /* the queue */
+void server_turns_leave(struct http_conn_request *r); /* if it is there */
+void server_turns_begin(struct http_server *server);  /* a turn of the loop */
+/* The next that is queued and may be answered now, which leaves; or NULL. */
+struct http_conn_request *server_turns_next(struct http_server *server);
+
 /* server_route.c */
-void server_route(struct http_conn_request *r);
+/* True: the request was refused, or asked how the daemon is; it takes no time that counts. */
+bool server_route_at_once(struct http_conn_request *r);
+void server_route(struct http_conn_request *r); /* any other */
 
 /* server_reply.c */
 void server_reply_begin(struct http_conn_request *r, int status, const char *content_type);
 bool server_is_head(const struct http_conn_request *r);
 /* Gives h2o's own error replies (413, 400) our form. */
 void server_error_filter_register(struct http_server *server, h2o_pathconf_t *pathconf);
+
+/* server_share.c: a text by its key; NULL when there is none that was made after request r had
+ * come. Both are borrowed until the next call. */
+const struct server_shared *server_share_find(const struct http_conn_request *r, const char *key);
+const struct server_shared *server_share_put(struct http_conn_request *r, const char *key,
+                                             const char *type, const void *text, size_t len);
+void server_share_forget(struct http_server *server);
 
 /* server_stream.c */
 void server_stream_fini(struct http_conn_request *r);

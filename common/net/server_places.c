@@ -257,6 +257,7 @@ static void on_prepare(uv_prepare_t *prepare)
     server->turns++;
     if (server->accept_waiting)
         server_accept_next(server);
+    server_answer_queued(server);
 }
 
 void server_places_start(struct http_server *server)

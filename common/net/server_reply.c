@@ -70,27 +70,59 @@ void server_reply_begin(struct http_conn_request *r, int status, const char *con
         req->http1_is_persistent = 0;
 }
 
+/* The body stays until h2o has sent it or ended the request. */
+static void reply_with(struct http_conn_request *r, int status, const char *content_type,
+                       h2o_iovec_t body)
+{
+    bool bodiless = status == 204 || status == 304;
+
+    server_reply_begin(r, status, content_type);
+    server_request_unwatch(r);
+    server_request_set_state(r, REQUEST_REPLIED);
+    server_metrics_count(r);
+    r->reply_len = body.len;
+    server_request_spend(r);
+    (void)server_places_count(r->conn);
+    if (!bodiless)
+        r->req->res.content_length = body.len;
+    h2o_start_response(r->req, &r->generator);
+    bool send_body = body.len > 0 && !bodiless && !server_is_head(r);
+    h2o_send(r->req, &body, send_body ? 1 : 0, H2O_SEND_STATE_FINAL);
+}
+
 void http_reply(struct http_conn_request *req, int status, const char *content_type,
                 const void *body, size_t len)
 {
     if (req->state == REQUEST_OVER)
         return;
     assert(req->state == REQUEST_PENDING && "a request is answered once");
-    bool bodiless = status == 204 || status == 304;
-    h2o_iovec_t piece = h2o_strdup(&req->req->pool, body ? body : "", len);
+    reply_with(req, status, content_type, h2o_strdup(&req->req->pool, body ? body : "", len));
+}
 
-    server_reply_begin(req, status, content_type);
-    server_request_unwatch(req);
-    server_request_set_state(req, REQUEST_REPLIED);
-    server_metrics_count(req);
-    req->reply_len = len;
-    server_request_spend(req);
-    (void)server_places_count(req->conn);
-    if (!bodiless)
-        req->req->res.content_length = len;
-    h2o_start_response(req->req, &req->generator);
-    bool send_body = len > 0 && !bodiless && !server_is_head(req);
-    h2o_send(req->req, &piece, send_body ? 1 : 0, H2O_SEND_STATE_FINAL);
+/* What one client does not take stays for it, whoever else has done with it. */
+static void reply_shared(struct http_conn_request *r, const struct server_shared *shared)
+{
+    h2o_mem_link_shared(&r->req->pool, shared->text);
+    reply_with(r, 200, shared->type, h2o_iovec_init(shared->text, shared->len));
+}
+
+bool http_reply_shared(struct http_conn_request *req, const char *key)
+{
+    const struct server_shared *shared = server_share_find(req, key);
+
+    if (!shared || req->state != REQUEST_PENDING)
+        return false;
+    reply_shared(req, shared);
+    return true;
+}
+
+void http_reply_share(struct http_conn_request *req, const char *key, const char *content_type,
+                      const void *body, size_t len)
+{
+    if (req->state == REQUEST_OVER)
+        return;
+    assert(req->state == REQUEST_PENDING && "a request is answered once");
+    reply_shared(req, server_share_put(req, key, content_type, body, len));
 }
 
 void http_reply_text(struct http_conn_request *req, int status, const char *text)

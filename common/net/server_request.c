@@ -83,6 +83,7 @@ void server_request_set_state(struct http_conn_request *r, enum request_state st
 {
     assert(r->state < state);
     r->state = state;
+    server_turns_leave(r);
     if (state == REQUEST_REPLIED && r->conn->state == CONN_BUSY)
         server_places_move(r->conn, CONN_SENDING);
 }
@@ -142,6 +143,8 @@ struct http_conn_request *server_request_new(struct http_server *server, h2o_req
         .server = server,
         .conn = sock->on_close.data,
         .arena = arena_new(),
+        .number = ++server->last_number,
+        .route = "unmatched",
         .started_ms = clock_monotonic_ms(),
         .state = REQUEST_PENDING,
         .ambiguous = server_request_is_ambiguous(req),

@@ -26,21 +26,25 @@ static void reply_ready(struct http_conn_request *r)
 
 static void reply_metrics(struct http_conn_request *r)
 {
+    static const char key[] = "/metrics";
     struct buf text;
 
+    if (http_reply_shared(r, key))
+        return;
     buf_init(&text, MAX_METRICS);
     expo_write(&text);
-    http_reply(r, 200, EXPO_CONTENT_TYPE, text.data, text.len);
+    http_reply_share(r, key, EXPO_CONTENT_TYPE, text.data, text.len);
     buf_fini(&text);
 }
 
 static const struct builtin {
     const char *path;
     void (*fn)(struct http_conn_request *r);
+    bool at_once;
 } builtins[] = {
-    {"/healthz", reply_health},
-    {"/readyz", reply_ready},
-    {"/metrics", reply_metrics},
+    {.path = "/healthz", .fn = reply_health, .at_once = true},
+    {.path = "/readyz", .fn = reply_ready, .at_once = true},
+    {.path = "/metrics", .fn = reply_metrics},
 };
 
 /* Escapes must be whole, and must not hide a NUL: texts here are NUL-terminated. */
@@ -71,23 +75,24 @@ static bool method_matches(const char *wanted, const struct http_conn_request *r
     return server_is_head(r) && strcmp(wanted, "GET") == 0;
 }
 
-static bool try_builtin(struct http_conn_request *r)
+static const struct builtin *find_builtin(const struct http_conn_request *r)
 {
-    if (r->server->options.no_builtin)
-        return false;
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
-        if (strcmp(builtins[i].path, r->path) != 0)
-            continue;
-        r->route = builtins[i].path;
-        if (method_matches("GET", r)) {
-            builtins[i].fn(r);
-        } else {
-            http_reply_header(r, "Allow", "GET, HEAD");
-            http_reply_error(r, 405, "this path takes GET");
-        }
-        return true;
+        if (!r->server->options.no_builtin && strcmp(builtins[i].path, r->path) == 0)
+            return &builtins[i];
     }
-    return false;
+    return NULL;
+}
+
+static void reply_builtin(struct http_conn_request *r, const struct builtin *builtin)
+{
+    r->route = builtin->path;
+    if (method_matches("GET", r)) {
+        builtin->fn(r);
+    } else {
+        http_reply_header(r, "Allow", "GET, HEAD");
+        http_reply_error(r, 405, "this path takes GET");
+    }
 }
 
 static void reply_wrong_method(struct http_conn_request *r, const char *allowed)
@@ -112,27 +117,39 @@ static bool is_turned_away(struct http_conn_request *r)
     return true;
 }
 
-void server_route(struct http_conn_request *r)
+bool server_route_at_once(struct http_conn_request *r)
 {
-    const char *allowed = NULL;
-
-    r->route = "unmatched";
     if (r->conn->is_unknown) {
         server_reply_unknown(r);
-        return;
+        return true;
     }
     if (r->ambiguous) {
         r->req->http1_is_persistent = 0;
         server_linger_after(r->req); /* more of it may come */
         http_reply_error(r, 400, "two lengths, two hosts, or a length with chunks are refused");
-        return;
+        return true;
     }
     if (*r->path != '/' || !is_well_escaped(r->path) || !is_well_escaped(r->query)) {
         http_reply_error(r, 400, "the path must start with / and its escapes must be whole");
+        return true;
+    }
+    const struct builtin *builtin = find_builtin(r);
+    if (!builtin)
+        return is_turned_away(r);
+    if (builtin->at_once)
+        reply_builtin(r, builtin);
+    return builtin->at_once;
+}
+
+void server_route(struct http_conn_request *r)
+{
+    const struct builtin *builtin = find_builtin(r);
+    const char *allowed = NULL;
+
+    if (builtin) {
+        reply_builtin(r, builtin);
         return;
     }
-    if (try_builtin(r) || is_turned_away(r))
-        return;
     if (r->server->options.admits && !r->server->options.admits(r->server->options.arg, r))
         return;
     for (const struct http_route *route = r->server->options.routes; route && route->path;

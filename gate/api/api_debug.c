@@ -49,7 +49,7 @@ void api_debug_process(void *arg, struct http_conn_request *req)
     const struct gate_api *api = arg;
     struct identity identity;
 
-    if (!identity_admit(api->identities, req, ROLE_CHECK, &identity))
+    if (!identity_admit(api->identities, req, ROLE_CHECK, &identity) || debug_shared(req))
         return;
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
     debug_process(api->server, out);

@@ -1,5 +1,5 @@
-# Connections that say nothing, little by little, or half of what they announce: a probe is answered all the same, memory and
-# descriptors are bounded, and whoever asks properly is served while it goes on.
+# Connections that say nothing, little by little, or half of what they announce, and some that ask much and take no answer: a
+# probe is answered all the same, memory and descriptors are bounded, and whoever asks properly is served while it goes on.
 
 # Beside the one that is attacked another daemon is asked, which nobody attacks: a processor that has other work, the crowd's
 # own too, makes both slow.
@@ -13,7 +13,7 @@ rm -f "$DAEMON_LOG"
 # Of a connection that is answered before all of it was read there are two descriptors until the loop turns (1024 places).
 MOST_FILES=2200
 
-# run_crowd KIND PATH: ten thousand connections of a kind; sets slowest, control_slowest, served, most_files. The crowd's own
+# run_crowd KIND PATH: $crowd_size connections of a kind; sets slowest, control_slowest, served, most_files. The crowd's own
 # words: $work/crowd
 run_crowd() {
     local crowd watcher control_watcher now
@@ -22,7 +22,7 @@ run_crowd() {
     watcher=$!
     watch_health "$control_url" "$work/control" &
     control_watcher=$!
-    "$build/flagger-crowd" "${DAEMON_URL#http://}" "$1" 10000 3 >"$work/crowd" &
+    "$build/flagger-crowd" "${DAEMON_URL#http://}" "$1" "$crowd_size" 3 >"$work/crowd" &
     crowd=$!
     served=0
     most_files=0
@@ -49,9 +49,10 @@ try_crowd() {
         is_awake || run_crowd "$2" "$3"
     done
     is_awake && [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$most_files" -lt "$MOST_FILES" ] && good=ok
-    report "$1, 10000 connections: $2" "slowest /healthz $slowest ms (of one that is left alone: $control_slowest), $served served, at most $(($(peak) / 1024)) MiB, $most_files files; $(cat "$work/crowd")" "$good"
+    report "$1, $crowd_size connections: $2" "slowest /healthz $slowest ms (of one that is left alone: $control_slowest), $served served, at most $(($(peak) / 1024)) MiB, $most_files files; $(cat "$work/crowd")" "$good"
 }
 
+crowd_size=10000
 for kind in $(crowd_kinds); do
     daemon_start "$LOADTESTER" "${user[@]}"
     try_crowd 'load tester' "$kind" /tasks
@@ -66,3 +67,50 @@ for kind in silent half-header; do
     try_crowd controller "$kind" /metrics
     daemon_stop
 done
+
+# Each asks eleven times and reads nothing. Lists are long to make: of hundreds of tasks, or of metrics with many paths.
+crowd_size=1000
+fill_tasks() {
+    many_messages 300 300 "true # # $(printf '%0200d' 0)" >"$work/curl"
+    sed -i '$d' "$work/curl"
+    curl -s --parallel --parallel-max 8 -K "$work/curl" >/dev/null 2>&1 || true
+    [ "$(curl -s "$DAEMON_URL/tasks" | jq length)" -gt 200 ]
+}
+daemon_start "$LOADTESTER" "${user[@]}" --max-per-canary 1000 --max-queued 1000
+fill_tasks
+try_crowd 'load tester' deaf-tasks /tasks
+try_crowd 'load tester' deaf-metrics /metrics
+daemon_stop
+daemon_start "$GATE" --database 'host=/nonexistent'
+try_crowd gate deaf-metrics /metrics
+daemon_stop
+daemon_start "$CONTROLLER" --kubeconfig "$work/kubeconfig"
+try_crowd controller deaf-metrics /metrics
+try_crowd controller deaf-debug /debug/process
+daemon_stop
+
+# Messages of a MiB that are long to read, 32 at a time.
+try_large() {
+    local good=/nothing slowest control_slowest watcher control_watcher
+    for _ in 1 2 3; do
+        rm -f "$work/stop"
+        watch_health &
+        watcher=$!
+        watch_health "$control_url" "$work/control" &
+        control_watcher=$!
+        send_many "$work/body" / 96 >"$work/codes"
+        touch "$work/stop"
+        wait "$watcher" "$control_watcher"
+        slowest=$(cat "$work/slowest")
+        control_slowest=$(cat "$work/control")
+        [ "$slowest" -ge $((MOST_MS + control_slowest)) ] || { good=ok && break; }
+    done
+    [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$(wc -l <"$work/codes")" = 96 ] || good=/nothing
+    report "load tester, 96 times a MiB of $1" "slowest /healthz $slowest ms (of one that is left alone: $control_slowest), at most $(($(peak) / 1024)) MiB" "$good"
+}
+daemon_start "$LOADTESTER" "${user[@]}"
+while IFS= read -r piece; do
+    tree_body "$piece" >"$work/body"
+    try_large "$piece"
+done < <(tree_pieces)
+daemon_stop

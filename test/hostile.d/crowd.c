@@ -1,5 +1,6 @@
 /*
- * A crowd of clients that never ask a whole question: flagger-crowd ADDRESS:PORT KIND COUNT SECONDS
+ * A crowd of clients that never ask a whole question, or never take the answer: flagger-crowd
+ * ADDRESS:PORT KIND COUNT SECONDS
  *
  * It keeps COUNT connections and says on each what KIND begins with; slow ones go on with a byte at
  * a time. Who is thrown out comes again, a few of them every millisecond. Prints how many
@@ -18,13 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 100000, FLYING = 256, AGAIN_PER_MS = 2, CHUNK = 4096, SLOW_MS = 200 };
+enum { MOST = 100000, FLYING = 256, AGAIN_PER_MS = 2, CHUNK = 4096, SLOW_MS = 200, SMALL = 4096 };
 
 static const struct kind {
     const char *name;
     const char *begin;
     size_t more; /* bytes behind it */
+    int again;   /* so many times more instead */
     bool slow;
+    bool deaf; /* reads nothing */
 } kinds[] = {
     {.name = "silent", .begin = ""},
     {.name = "slow", .begin = "GET /tasks HTTP/1.1\r\nHost: x\r\nX: ", .slow = true},
@@ -40,6 +43,18 @@ static const struct kind {
      .more = 59999},
     {.name = "too-long",
      .begin = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\nabc"},
+    {.name = "deaf-tasks",
+     .begin = "GET /tasks HTTP/1.1\r\nHost: x\r\n\r\n",
+     .again = 10,
+     .deaf = true},
+    {.name = "deaf-metrics",
+     .begin = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+     .again = 10,
+     .deaf = true},
+    {.name = "deaf-debug",
+     .begin = "GET /debug/process HTTP/1.1\r\nHost: x\r\n\r\n",
+     .again = 10,
+     .deaf = true},
 };
 
 struct client {
@@ -67,6 +82,8 @@ static void come(struct client *client)
 
     if (fd < 0)
         return;
+    if (kind->deaf)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){SMALL}, sizeof(int));
     *client = (struct client){.fd = fd, .flying = true};
     (void)connect(fd, (struct sockaddr *)&address, sizeof(address));
     epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
@@ -82,18 +99,35 @@ static void go(struct client *client)
     client->fd = -1;
 }
 
+static size_t all_of_it(void)
+{
+    size_t begin = strlen(kind->begin);
+
+    return kind->again ? begin * (size_t)(kind->again + 1) : begin + kind->more;
+}
+
+/* What comes next; returns how much of it stands in one piece. */
+static size_t next_piece(const struct client *client, const char **at)
+{
+    static char filler[CHUNK];
+    size_t begin = strlen(kind->begin);
+    size_t from = kind->again ? client->sent % begin : client->sent;
+
+    memset(filler, 'a', sizeof(filler));
+    *at = from < begin ? kind->begin + from : filler;
+    return from < begin ? begin - from : CHUNK;
+}
+
 /* False: the connection is over. */
 static bool say(struct client *client, bool slow)
 {
-    static char filler[CHUNK];
-    size_t begin = strlen(kind->begin), all = begin + (slow ? MOST : kind->more);
+    size_t begin = strlen(kind->begin), all = slow ? begin + MOST : all_of_it();
 
-    memset(filler, 'a', sizeof(filler));
     while (client->sent < all) {
-        const char *at = client->sent < begin ? kind->begin + client->sent : filler;
-        size_t len = client->sent < begin ? begin - client->sent : all - client->sent;
-        if (len > CHUNK)
-            len = CHUNK;
+        const char *at;
+        size_t len = next_piece(client, &at);
+        if (len > all - client->sent)
+            len = all - client->sent;
         if (slow && client->sent >= begin)
             len = 1;
         ssize_t n = send(client->fd, at, len, MSG_NOSIGNAL);
@@ -110,7 +144,7 @@ static void on_event(struct client *client, unsigned events)
 {
     char answer[CHUNK];
 
-    if (events & (EPOLLERR | EPOLLHUP)) {
+    if (events & (EPOLLERR | EPOLLHUP) || (kind->deaf && events & EPOLLRDHUP)) {
         go(client);
         return;
     }
@@ -118,7 +152,7 @@ static void on_event(struct client *client, unsigned events)
         client->flying = false;
         flying--;
     }
-    if (events & EPOLLIN) {
+    if (events & EPOLLIN && !kind->deaf) {
         ssize_t n = recv(client->fd, answer, sizeof(answer), 0);
         if (n == 0 || (n < 0 && errno != EAGAIN)) {
             go(client);
@@ -129,8 +163,11 @@ static void on_event(struct client *client, unsigned events)
         go(client);
         return;
     }
-    if (client->sent >= strlen(kind->begin) + kind->more) {
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
+    /* Who reads nothing hears only of the end. */
+    if (client->sent >= all_of_it() || kind->deaf) {
+        uint32_t left = client->sent < all_of_it() ? EPOLLOUT : 0;
+        struct epoll_event event = {.events = kind->deaf ? EPOLLRDHUP | left : EPOLLIN,
+                                    .data.ptr = client};
         epoll_ctl(poller, EPOLL_CTL_MOD, client->fd, &event);
     }
 }
