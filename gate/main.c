@@ -8,6 +8,7 @@
 #include "base/option.h"
 #include "base/process.h"
 #include "gate/api/api.h"
+#include "gate/api/routes.h"
 #include "gate/db/db_source.h"
 #include "gate/db/schema.h"
 #include "gate/links/links.h"
@@ -228,8 +229,8 @@ static int serve(struct gate_api *api, struct loop *loop, struct db_source *sour
     struct http_server_options options = {.address = opt.address,
                                           .port = (int)opt.port,
                                           .routes = gate_routes,
-                                          .admits = api_admits,
-                                          .knows = api_knows,
+                                          .admits = routes_admit,
+                                          .knows = routes_know,
                                           .arg = api,
                                           .ready = is_ready,
                                           .max_body = 64 * 1024,

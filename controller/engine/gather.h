@@ -35,15 +35,4 @@ struct gather_ask {
 void gather_each(const struct gather *gather, void (*fn)(void *arg, const struct gather_ask *ask),
                  void *arg);
 
-/* Reads one object outside of a tick (the Canary itself). done as above; *tree is borrowed and
- * valid inside. */
-struct read_one;
-typedef void (*read_done_fn)(void *arg, enum err err, struct json_object *tree,
-                             const struct errinfo *info);
-/* name NULL: a list of all. */
-struct read_one *read_one_start(struct engine_context *context,
-                                const struct kube_resource *resource, const char *namespace_,
-                                const char *name, read_done_fn done, void *arg);
-void read_one_cancel(struct read_one *read);
-
 #endif

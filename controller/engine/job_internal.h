@@ -1,4 +1,14 @@
-/* What a job is, shared by job.c, which runs it, and job_look.c, which only looks. */
+/*
+ * What a job is, shared by
+ *
+ *   job.c          when it runs: timers, what wakes it, its states and its end
+ *   job_run.c      the run
+ *   job_canary.c   what the run learns of its Canary before the rules are asked
+ *   job_failure.c  what goes wrong in a run
+ *   job_look.c     how it stands, for those who look only
+ *
+ * job_run.c uses the others, and none of them uses it.
+ */
 #ifndef ENGINE_JOB_INTERNAL_H
 #define ENGINE_JOB_INTERNAL_H
 
@@ -55,5 +65,29 @@ struct job {
 };
 
 extern const char *const job_state_names[JOB_STATES];
+void job_set_state(struct job *job, enum job_state state);
+/* Ends the run; wakes again after `ms`, or not by itself when ms is negative. */
+void job_end(struct job *job, int64_t ms);
+
+/* The run cannot go on, and ends; the release holds as it stands, and everything is derived anew on
+ * the next try. */
+void job_fail(struct job *job, enum err err, const struct errinfo *info);
+/* A plan was carried out: the failures before it are over. */
+void job_recover(struct job *job);
+
+/* The object takes too much memory: its outline says whom to tell. */
+void job_take_outline(struct job *job, struct json_object *outline);
+/*
+ * A spec that cannot be read is told once: the condition Accepted=False remembers the sentence. It
+ * is touched no further until it changes. True: a plan was made that does so; false: all is done.
+ */
+bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info);
+/* A step is due, and not only a repair. */
+bool job_is_due(struct job *job);
+/* How this Canary stands to others of the same target or Services, whose gauges would have the same
+ * labels. */
+void job_judge(struct job *job, struct json_object *tree);
+/* Once a spec: a Secret goes to whoever answers where nobody verifies who that is. */
+void job_warn_of_secrets(struct job *job);
 
 #endif

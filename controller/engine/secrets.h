@@ -6,7 +6,7 @@
 #ifndef ENGINE_SECRETS_H
 #define ENGINE_SECRETS_H
 
-#include "engine/gather.h"
+#include "engine/read_one.h"
 
 enum { SECRETS_MAX = 64 };
 

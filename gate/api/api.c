@@ -1,121 +1,21 @@
 #include "gate/api/api.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "gate/api/request.h"
-#include "gate/page/page.h"
 
 static struct expo_metric changes = {.name = "flagger_gate_changes_total",
                                      .help = "Changes of gates that were asked for, by outcome",
                                      .type = EXPO_COUNTER,
                                      .labels = {"gate", "change", "outcome"}};
 
-const struct http_route gate_routes[] = {
-    {"POST", "/gate/check", api_gate_check},
-    {"POST", "/gate/open", api_gate_open},
-    {"POST", "/gate/close", api_gate_close},
-    {NULL, "/gate/approve", api_gate_approve},
-    {NULL, "/gate/halt", api_gate_halt},
-    {"POST", "/rollback/check", api_rollback_check},
-    {"POST", "/rollback/open", api_rollback_open},
-    {"POST", "/rollback/close", api_rollback_close},
-    {"GET", "/v1/whoami", api_whoami},
-    {"GET", "/v1/gates", api_gates_list},
-    {NULL, "/v1/gates/*", api_gates_one},
-    {"GET", "/v1/history", api_history},
-    {"GET", "/v1/events", api_events},
-    {"GET", "/v1/freezes", api_freezes_list},
-    {"POST", "/v1/freezes", api_freezes_add},
-    {"DELETE", "/v1/freezes/*", api_freezes_end},
-    {"POST", "/v1/links", api_links_make},
-    {"GET", "/links/*", api_links_show},
-    {"POST", "/links/*", api_links_use},
-    {"GET", "/debug/process", api_debug_process},
-    /* for people */
-    {"GET", "/", page_serve},
-    {"GET", "/page/*", page_serve},
-    {NULL, NULL, NULL},
-};
-
-static struct expo_metric foreign = {
-    .name = "flagger_gate_foreign_hosts_total",
-    .help = "Requests that were refused because their Host header is not a name of this gate",
-    .type = EXPO_COUNTER};
-
-/*
- * A controller asks by whatever name the Canary's spec has, such as flagger-gate.flagger, and must
- * not find every gate closed for it. No browser is such a one: with a POST it sends an Origin.
- */
-static bool is_hook(struct http_conn_request *req)
-{
-    const char *path = http_req_path(req);
-
-    return strcmp(http_req_method(req), "POST") == 0 && !http_req_header(req, "origin") &&
-           (strcmp(path, "/gate/check") == 0 || strcmp(path, "/rollback/check") == 0);
-}
-
-/* A link brings its right along; the rest is bounded by what its body may hold. */
-bool api_knows(void *arg, struct http_conn_request *req)
-{
-    const struct gate_api *api = arg;
-    return strncmp(http_req_path(req), "/links/", strlen("/links/")) == 0 ||
-           identity_knows(api->identities, req, is_hook(req));
-}
-
-bool api_admits(void *arg, struct http_conn_request *req)
-{
-    const struct gate_api *api = arg;
-    const char *host = http_req_header(req, "host");
-    if (hosts_own(api->hosts, host) || is_hook(req))
-        return true;
-    expo_add(&foreign, 1);
-    http_reply_error(req, 421,
-                     arena_printf(http_req_arena(req),
-                                  "this gate does not answer to the name %.100s: --public-url and "
-                                  "--hosts say which names are its own",
-                                  host));
-    return false;
-}
-
-void api_whoami(void *arg, struct http_conn_request *req)
-{
-    struct gate_api *api = arg;
-    identity_whoami(api->identities, req);
-}
-
-void api_events(void *arg, struct http_conn_request *req)
-{
-    struct gate_api *api = arg;
-    struct identity identity;
-    struct errinfo info = {0};
-    const char *last = http_req_header(req, "Last-Event-ID"), *after = NULL;
-    if (!identity_admit(api->identities, req, ROLE_CHECK, &identity))
-        return;
-    bool resumes = last && *last;
-    const char *field = resumes ? "Last-Event-ID" : "after";
-    if (!resumes)
-        last = http_req_param(req, "after");
-    enum err err =
-        request_number(http_req_arena(req), field, last, NULL, INT64_MAX - 1, &after, &info);
-    if (err != ERR_OK)
-        api_reply_error(req, err, &info);
-    else
-        feed_serve(api->feed, req, &identity, after ? strtoll(after, NULL, 10) : -1);
-}
-
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info)
 {
     int status = info->status >= 400 ? info->status : err == ERR_INVALID ? 400 : 503;
     http_reply_error(req, status, info->text);
 }
-
-/* --- requests that wait
- * --------------------------------------------------------------------------------
- */
 
 static void on_gone(void *arg)
 {

@@ -1,12 +1,15 @@
 /*
- * The gate's HTTP routes (proto/openapi/gate.yaml). The argument of every handler is a struct
- * gate_api.
+ * The handlers of the gate's HTTP routes (proto/openapi/gate.yaml), and what they share. The
+ * argument of every handler is a struct gate_api.
  *
- *   api.c          the table of routes, and what handlers share
+ *   routes.c       the table of routes, and which requests get to them
+ *   api.c          what handlers share
  *   api_webhook.c  /gate/ and /rollback/: what Canaries and curl know from Flagger
- *   api_gates.c    /v1/gates
+ *   api_gates.c    /v1/gates and /v1/history
  *   api_freezes.c  /v1/freezes
  *   api_links.c    /v1/links and /links/: signed links that do one change, once
+ *   api_events.c   /v1/events and /v1/whoami
+ *   api_debug.c    /debug/process
  */
 #ifndef GATE_API_H
 #define GATE_API_H
@@ -29,12 +32,6 @@ struct gate_api {
     struct http_server *server; /* that serves it */
     bool tls;
 };
-
-extern const struct http_route gate_routes[];
-/* For http_server_options: 421 when the Host header names another host than this gate. */
-bool api_admits(void *arg, struct http_conn_request *req);
-/* For http_server_options: whether it brings credentials that are known, or needs none. */
-bool api_knows(void *arg, struct http_conn_request *req);
 
 /* {"error": ...} with the status of an errinfo: info->status, or 400 for ERR_INVALID, 503 else. */
 void api_reply_error(struct http_conn_request *req, enum err err, const struct errinfo *info);

@@ -1,0 +1,285 @@
+/* One run of a job: reads the Canary, decides, fetches what is missing, carries out the plan. */
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "decide/decide.h"
+#include "engine/gather.h"
+#include "engine/gauges.h"
+#include "engine/job_internal.h"
+#include "engine/perform.h"
+#include "engine/plans.h"
+#include "engine/read_one.h"
+#include "kube/backoff.h"
+
+/* A run that asks more often than this has rules that never have enough; ended, logged, tried again
+ * later. */
+enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 8 };
+/* The first conflict is answered at once; who meets another waits, and longer each time: the status
+ * of a workload that grows changes many times a second. */
+enum { CONFLICT_PAUSE_MS = 25 };
+static void decide_round(struct job *job);
+static void read_canary(struct job *job);
+
+static void read_again(void *arg)
+{
+    struct job *job = arg;
+    job->pause = NULL;
+    deps_forget_trees(job->deps);
+    read_canary(job);
+}
+
+/* Somebody else was first: observe and decide again at once. */
+static void run_again(struct job *job, const struct errinfo *info)
+{
+    if (++job->conflicts > MAX_CONFLICTS) {
+        job_fail(job, ERR_CONFLICT, info);
+        return;
+    }
+    log_info("conflict", job->label, info->text, LOG_INT("attempt", job->conflicts));
+    job_set_state(job, JOB_READING);
+    if (job->conflicts == 1) {
+        read_again(job);
+        return;
+    }
+    int64_t wait = (int64_t)CONFLICT_PAUSE_MS << (job->conflicts - 2);
+    job->pause = timer_start(job->owner->context->loop, wait + backoff_random(wait / 2 + 1), 0,
+                             read_again, job);
+}
+
+/* --- the end of a plan */
+
+static enum phase phase_after(const struct job *job)
+{
+    enum phase phase = job->canary.status.phase;
+    for (const struct effect *effect = job->tick->plan->first; effect; effect = effect->next) {
+        const char *text = effect->kind == EFFECT_STATUS
+                               ? json_str_at(effect->body, "status", "phase", NULL)
+                               : NULL;
+        if (text)
+            phase = phase_parse(text);
+    }
+    return phase;
+}
+
+static void plan_done(struct job *job)
+{
+    const struct plan *plan = job->tick->plan;
+    int64_t now = clock_monotonic_ms();
+    int64_t interval = tick_interval_ms(job->tick);
+    job_recover(job);
+    wake_ran(&job->wake, plan, phase_after(job), job->began, interval);
+    if (plan->stepped)
+        gauges_tick_seconds(&job->canary, (double)(now - job->began) / 1000);
+    if (wake_is_restless(&job->wake))
+        log_warn("canary_restless", job->label,
+                 "something undoes what the rules write; trying again after the interval",
+                 LOG_INT("times", job->wake.again_now));
+    job_end(job, wake_after(&job->wake, plan, job->began, now, interval));
+}
+
+static void on_performed(void *arg, enum err err, const struct errinfo *info)
+{
+    struct job *job = arg;
+    job->perform = NULL;
+    if (err == ERR_OK)
+        plan_done(job);
+    else if (err == ERR_CONFLICT || err == ERR_NOT_FOUND) /* changed, or gone, since it was read */
+        run_again(job, info);
+    else
+        job_fail(job, err, info);
+}
+
+static void refused(struct job *job)
+{
+    struct errinfo info = {0};
+    job_fail(job, err_set(&info, ERR_CANCELLED, "this replica is not the leader"), &info);
+}
+
+/* Also of a plan that fails: it is what was meant. */
+static void keep_plan(struct job *job)
+{
+    const char *outline = plan_outline(job->tick, PLANS_TEXT);
+    if (outline)
+        plans_keep(job->owner->context->plans, job->namespace_, job->name, outline,
+                   clock_wall_ms());
+}
+
+static void perform_plan(struct job *job)
+{
+    keep_plan(job);
+    job_set_state(job, JOB_PERFORMING);
+    switch (perform_start(job->owner->context, job->deps, job->tick, on_performed, job,
+                          &job->perform)) {
+    case PERFORM_PENDING:
+        return;
+    case PERFORM_DONE:
+        plan_done(job);
+        return;
+    case PERFORM_REFUSED:
+        refused(job);
+        return;
+    }
+}
+
+/* --- decide, and fetch what is missing */
+
+static void gathered(struct job *job, enum err err, const struct errinfo *info)
+{
+    if (err == ERR_OK)
+        decide_round(job);
+    else
+        job_fail(job, err, info);
+}
+
+static void on_gathered(void *arg, enum err err, const struct errinfo *info)
+{
+    struct job *job = arg;
+    job->gather = NULL;
+    if (job->state != JOB_ASKING) {
+        gathered(job, err, info);
+        return;
+    }
+    job->asked = err;
+    job->asked_info = *info;
+    job_set_state(job, JOB_ANSWERED);
+    job->owner->wants(job->owner->arg, job, true);
+}
+
+/* Its plan is worth nothing, and nobody else is concerned. */
+static void rule_broke(struct job *job)
+{
+    struct errinfo info = {0};
+    log_error("rule_broke", job->label, job->tick->broken,
+              LOG_STR("phase", phase_name(job->canary.status.phase)));
+    job_fail(job, err_set(&info, ERR_INVALID, "a rule broke: %s", job->tick->broken), &info);
+}
+
+static void decide_round(struct job *job)
+{
+    struct engine_context *context = job->owner->context;
+    for (;;) {
+        tick_reset(job->tick);
+        enum verdict verdict = decide(job->tick);
+        if (job->tick->broken) {
+            rule_broke(job);
+            return;
+        }
+        if (verdict != VERDICT_NEED_FACTS) {
+            perform_plan(job);
+            return;
+        }
+        if (++job->rounds > MAX_ROUNDS) {
+            struct errinfo info = {0};
+            job_fail(job,
+                     err_set(&info, ERR_RETRY, "the rules asked %d times and still miss facts",
+                             MAX_ROUNDS),
+                     &info);
+            return;
+        }
+        /* Webhooks act: whoever leads now calls them. */
+        if (!context->may_write(context->may_write_arg)) {
+            refused(job);
+            return;
+        }
+        job->gather = gather_start(context, job->deps, job->tick, on_gathered, job);
+        if (job->gather && gather_asks(job->gather)) {
+            job_set_state(job, JOB_ASKING);
+            job->owner->waits(job->owner->arg, job);
+        }
+        if (job->gather)
+            return;
+    }
+}
+
+/* --- the Canary itself */
+
+static void start_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
+{
+    if (!job_take_mistake(job, tree, info)) {
+        job_end(job, -1);
+        return;
+    }
+    job_set_state(job, JOB_GATHERING);
+    perform_plan(job);
+}
+
+static void start_tick(struct job *job, struct json_object *tree)
+{
+    struct errinfo info = {0};
+    int64_t generation = job->tick ? job->canary.generation : -1;
+    const char *mistake;
+    enum err err = accept_view(job->arena, tree, &job->canary, &mistake, &info);
+    if (err != ERR_OK) {
+        start_mistake(job, tree, &info);
+        return;
+    }
+    job_judge(job, tree);
+    job_warn_of_secrets(job);
+    job_set_state(job, JOB_GATHERING);
+    if (job->tick && generation == job->canary.generation) {
+        /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */
+        facts_forget_objects(job->tick);
+        tick_see(job->tick, &job->canary);
+    } else {
+        bool due = job_is_due(job);
+        struct engine_context *context = job->owner->context;
+        int64_t now = clock_wall_ms();
+        clock_steps_see(&context->steps, now, clock_monotonic_ms());
+        job->tick = tick_new(job->arena, &job->canary, context->settings, now, due);
+        job->tick->stepped_at_ms = context->steps.at_ms;
+    }
+    job->tick->mistake = mistake;
+    job->tick->rival = job->rivalry.rival;
+    job->tick->barred = job->rivalry.barred;
+    job->tick->heir = job->rivalry.heir;
+    decide_round(job);
+}
+
+static void on_canary(void *arg, enum err err, struct json_object *tree, const struct errinfo *info)
+{
+    struct job *job = arg;
+    job->read = NULL;
+    if (err != ERR_OK) {
+        if (tree)
+            job_take_outline(job, tree);
+        job_fail(job, err, info);
+        return;
+    }
+    deps_read(job->deps, &tick_canaries, job->namespace_, job->name, tree);
+    if (!tree) {
+        job_end(job, -1); /* deleted; the watch will say so and end the job */
+        return;
+    }
+    start_tick(job, json_own(job->arena, json_object_get(tree)));
+}
+
+static void read_canary(struct job *job)
+{
+    struct json_object *tree = NULL;
+    struct engine_context *context = job->owner->context;
+    if (deps_known(job->deps, context->watches, &tick_canaries, job->namespace_, job->name,
+                   &tree) &&
+        tree) {
+        start_tick(job, json_own(job->arena, json_object_get(tree)));
+        return;
+    }
+    job->read = read_one_start(context, &tick_canaries, job->namespace_, job->name, on_canary, job);
+}
+
+void job_run(struct job *job)
+{
+    if (job->state == JOB_ANSWERED) {
+        job_set_state(job, JOB_GATHERING);
+        gathered(job, job->asked, &job->asked_info);
+        return;
+    }
+    job->arena = arena_new();
+    job->began = clock_monotonic_ms();
+    job->runs++;
+    job->rounds = 0;
+    job->conflicts = 0;
+    job->woken = false;
+    deps_begin(job->deps);
+    job_set_state(job, JOB_READING);
+    read_canary(job);
+}
