@@ -1,8 +1,9 @@
 /*
  * The insides of a connection, shared by
  *
- *   db_connection.c  the socket, the pipeline, connecting and losing
- *   db_prepare.c     what makes a new connection ready: session, tables, statements
+ *   db_connection.c  connecting, and the owner's side; uses the others
+ *   db_prepare.c     what makes a new connection ready: session, tables, statements; uses the wire
+ *   db_wire.c        the socket, the pipeline, and losing them
  */
 #ifndef GATE_DB_CONNECTION_INTERNAL_H
 #define GATE_DB_CONNECTION_INTERNAL_H
@@ -20,8 +21,10 @@ struct db_connection {
     struct db_connection_options options;
     enum db_state state;
     enum step step;
-    char *dsn;               /* while CONNECTING */
-    struct resolve *resolve; /* the first part of CONNECTING */
+    uv_poll_cb on_poll;         /* something came on the socket; data is NULL once it is given up */
+    void (*connect)(void *arg); /* begins to connect; arg is the connection */
+    char *dsn;                  /* while CONNECTING */
+    struct resolve *resolve;    /* the first part of CONNECTING */
     PGconn *conn;
     PGresult *last;  /* of the script that runs */
     uv_poll_t *poll; /* on the heap: it outlives the connection until its close callback */
@@ -40,15 +43,21 @@ struct db_connection {
 };
 
 void connection_set_state(struct db_connection *c, enum db_state state);
+/* Forgets all but the queries that wait: DOWN, and nothing of it is on the loop any more. */
+void connection_drop(struct db_connection *c);
 /* Closes it, tells the owner and all that wait, and begins the back-off. */
 void connection_lose(struct db_connection *c, const char *why);
 /* The same in the next turn of the loop: for those that are called from outside, who must not see
  * their callbacks called meanwhile. */
 void connection_lose_soon(struct db_connection *c, const char *why);
+/* Waits for the socket. libpq may change it at every step of connecting: it is looked at anew. */
+void connection_poll(struct db_connection *c, int events);
 /* Sends what it can, and waits for the socket. */
 void connection_flush(struct db_connection *c);
 /* Reads what has come; false: the connection is broken. */
 bool connection_consume(struct db_connection *c);
+/* Answers those whose results have come. A callback may close the connection: conn is NULL then. */
+void connection_read_answers(struct db_connection *c);
 
 /* Keeps who waits for what was sent (ok: it could be), which leaves at the end of this turn of the
  * loop. False, and lost soon: it could not. */
