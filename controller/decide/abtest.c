@@ -3,14 +3,12 @@
  * the canary from the first iteration on, all others to the primary; after n iterations comes the
  * promotion. status.iterations counts those done.
  */
-#include "decide/release.h"
+#include "decide/rules.h"
 
 enum verdict abtest_advance(struct release *r)
 {
     int done = r->canary->status.iterations > 0 ? r->canary->status.iterations : 0;
 
-    if (r->strategy != STRATEGY_AB_TESTING)
-        return VERDICT_GO;
     /* Flagger waits for the very number, for ever when it was lowered meanwhile. */
     if (done >= r->iterations) {
         enum verdict gate = gates_confirm_promotion(r);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "tick/edit.h"
 
 #define REFUSED "Accepted" /* the condition, False */
@@ -219,8 +219,6 @@ enum verdict accept_deadline(struct release *r)
 {
     int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
 
-    if (!r->refused || !release_is_analysing(r))
-        return VERDICT_GO;
     if (!status_since(r, REFUSED, REASON, &since)) {
         status_untell(r, REFUSED);
         status_tell(r, REFUSED, REASON, r->refused);
@@ -240,8 +238,6 @@ enum verdict accept_deadline(struct release *r)
 /* Only another edit lets anything begin. */
 enum verdict accept_nothing_new(struct release *r)
 {
-    if (!r->refused || !release_is_idle(r))
-        return VERDICT_GO;
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;
 }

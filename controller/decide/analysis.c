@@ -1,6 +1,6 @@
 /* Steps 28 and 29: the checks before a step. A check that fails is told where it fails; here it is
  * counted. */
-#include "decide/release.h"
+#include "decide/rules.h"
 
 static enum verdict fail(struct release *r)
 {

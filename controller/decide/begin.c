@@ -1,18 +1,12 @@
 /* Steps 17 and 19 of an idle canary, or one that waits at its first gate: a new revision is there.
  */
-#include "decide/release.h"
-
-static bool is_beginning(const struct release *r)
-{
-    return release_is_idle(r) || r->phase == PHASE_Waiting;
-}
+#include "decide/rules.h"
 
 /* Flagger does not hear the rollback hook here. What is turned down is not offered again. */
 enum verdict begin_waiting(struct release *r)
 {
-    if (r->phase != PHASE_Waiting)
-        return VERDICT_GO;
     enum verdict verdict = gates_rollback(r);
+
     if (verdict == VERDICT_STOP)
         return rollback_run(r, true);
     return verdict == VERDICT_GO && r->refused ? VERDICT_STOP : verdict;
@@ -28,7 +22,7 @@ enum verdict begin_primary(struct release *r)
 {
     const char *why;
 
-    if (!is_beginning(r) || r->canary->skip_analysis || release_goes_forward(r))
+    if (r->canary->skip_analysis || release_goes_forward(r))
         return VERDICT_GO;
     bool ready = release_ready(r, SIDE_PRIMARY, &why) == READY;
     enum verdict verdict = capacity_start(r, ready);
@@ -46,12 +40,12 @@ enum verdict begin_primary(struct release *r)
  * first. */
 enum verdict begin_configs(struct release *r)
 {
-    if (is_beginning(r) && drain_is_under_way(r) && detect_configs_changed(r)) {
+    if (drain_is_under_way(r) && detect_configs_changed(r)) {
         if (release_is_idle(r) && status_has(r, CONDITION_FREE))
             release_again(r, AGAIN_NEVER); /* the Service that keeps them wakes it */
         return VERDICT_STOP;
     }
-    if (!is_beginning(r) || !r->info.missing)
+    if (!r->info.missing)
         return VERDICT_GO;
     if (release_is_idle(r))
         release_again(r, AGAIN_NEVER); /* the config wakes it when it comes */
@@ -87,9 +81,8 @@ static void tell_strategy(struct release *r)
 
 enum verdict begin_release(struct release *r)
 {
-    if (!is_beginning(r))
-        return VERDICT_GO;
     enum verdict verdict = release_settled(r);
+
     /* the gate has let it begin when it waits for the primary */
     if (verdict == VERDICT_GO && !capacity_waits_to_begin(r))
         verdict = gates_confirm_rollout(r);

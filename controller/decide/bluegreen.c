@@ -3,7 +3,7 @@
  * gets a copy with `mirror`, then one with all traffic on the canary where the router can do that,
  * then the promotion. status.iterations counts the checks done.
  */
-#include "decide/release.h"
+#include "decide/rules.h"
 
 static enum verdict iterate(struct release *r, int done)
 {
@@ -40,8 +40,6 @@ enum verdict bluegreen_advance(struct release *r)
 {
     int done = r->canary->status.iterations;
 
-    if (r->strategy != STRATEGY_BLUE_GREEN)
-        return VERDICT_GO;
     if (done < r->iterations)
         return iterate(r, done);
     enum verdict verdict = gates_confirm_promotion(r);

@@ -3,7 +3,7 @@
  * weight 0 that sends the canary a copy of the primary's requests. Nothing but the route says that
  * it was made, so that it cannot be told and not done, nor done twice.
  */
-#include "decide/release.h"
+#include "decide/rules.h"
 
 int canary_next_weight(const struct release *r, int weight)
 {
@@ -28,9 +28,6 @@ enum verdict canary_advance(struct release *r)
     int weight = r->weights.canary;
     enum verdict verdict = VERDICT_GO;
 
-    if (r->strategy != STRATEGY_CANARY)
-        return tick_broken(r->tick, "a release by %s would step by weights",
-                           strategy_name(r->strategy));
     /* also while it waits for the promotion, when the maximum was raised meanwhile; from the mirror
      * step to the first weight it is the same increase that was asked for before */
     if ((r->phase != PHASE_WaitingPromotion || weight < r->canary->analysis.max_weight) &&

@@ -19,7 +19,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "tick/edit.h"
 
 enum {

@@ -1,7 +1,4 @@
-/*
- * The rules of a release (decide/RULES.md §3): facts in, plan out. Pure; read decide.c
- * from the top.
- */
+/* What a tick decides, by the rules of a release (rules.c): facts in, plan out. Pure. */
 #ifndef DECIDE_DECIDE_H
 #define DECIDE_DECIDE_H
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "target/common_configs.h"
 
 enum verdict detect_routes(struct release *r)
@@ -203,10 +203,8 @@ static enum verdict find_change(struct release *r, bool *changed)
 enum verdict detect_idle(struct release *r)
 {
     bool changed;
-
-    if (!release_is_idle(r))
-        return VERDICT_GO;
     enum verdict verdict = find_change(r, &changed);
+
     if (verdict != VERDICT_GO)
         return verdict;
     if (!changed)
@@ -380,7 +378,7 @@ static enum verdict restart(struct release *r, enum carried carried)
  * the end of that. Except where the promotion was meant and the primary has nothing of it yet, or
  * only a part of what is gone now; and where the primary was deleted and is the old one again.
  */
-static enum verdict find_other_while_promoting(struct release *r)
+enum verdict detect_while_promoting(struct release *r)
 {
     bool changed = !is_applied_hash(r) || detect_configs_changed(r), restored = false;
     enum carried carried = CARRIED_ALL;
@@ -402,12 +400,8 @@ static enum verdict find_other_while_promoting(struct release *r)
 enum verdict detect_other_revision(struct release *r)
 {
     bool restored;
-
-    if (release_is_promoting(r))
-        return find_other_while_promoting(r);
-    if (r->phase != PHASE_Waiting && !release_is_analysing(r))
-        return VERDICT_GO;
     enum verdict verdict = find_restored(r, &restored);
+
     if (verdict != VERDICT_GO)
         return verdict;
     if (restored)

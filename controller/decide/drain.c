@@ -4,7 +4,7 @@
  * (Flagger scales down with the same stroke.) The condition Drained=False is the memory of it. A
  * new revision that comes meanwhile begins at once, on the pods that are there.
  */
-#include "decide/release.h"
+#include "decide/rules.h"
 
 static const char back[] = "TrafficBack"; /* its reason when somebody gave it traffic meanwhile */
 
@@ -93,20 +93,28 @@ static enum verdict begin_anew(struct release *r)
 
 enum verdict drain_idle(struct release *r)
 {
-    bool waits = release_is_idle(r) || r->phase == PHASE_Waiting;
     bool drains = status_has(r, CONDITION_DRAINED);
-    struct pause pause = pause_of(r);
 
     /* Kept for a Service of others, it may be at zero by hand, or have pods again. */
-    if (!drains && !(waits && status_has(r, CONDITION_FREE)))
+    if (!drains && !status_has(r, CONDITION_FREE))
         return VERDICT_GO;
     if (r->weights.canary > 0)
         return drains ? begin_anew(r) : VERDICT_GO;
-    if (!waits) /* who began the pause ends it */
-        return has_pods(r) ? pause_note(r, &pause) : VERDICT_GO;
     enum verdict verdict = drain_target(r);
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
     release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
+}
+
+/* Who began the pause ends it. */
+enum verdict drain_running(struct release *r)
+{
+    struct pause pause = pause_of(r);
+
+    if (!status_has(r, CONDITION_DRAINED))
+        return VERDICT_GO;
+    if (r->weights.canary > 0)
+        return begin_anew(r);
+    return has_pods(r) ? pause_note(r, &pause) : VERDICT_GO;
 }

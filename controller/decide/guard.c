@@ -1,5 +1,5 @@
 /* Steps 17, 21, 23, 26 of a running release: what ends it early, or makes it wait. */
-#include "decide/release.h"
+#include "decide/rules.h"
 
 static enum readiness look_at(struct release *r, enum side side, const char **why)
 {
@@ -44,7 +44,7 @@ enum verdict guard_primary(struct release *r)
  */
 enum verdict guard_rollback_hooks(struct release *r)
 {
-    if (!release_is_analysing(r) || r->canary->skip_analysis)
+    if (r->canary->skip_analysis)
         return VERDICT_GO;
     enum verdict verdict = gates_rollback(r);
     return verdict == VERDICT_STOP ? rollback_run(r, false) : verdict;
@@ -54,8 +54,7 @@ enum verdict guard_threshold(struct release *r)
 {
     int failed = r->canary->status.failed_checks;
 
-    if (!release_is_analysing(r) || r->canary->skip_analysis ||
-        failed < r->canary->analysis.threshold)
+    if (r->canary->skip_analysis || failed < r->canary->analysis.threshold)
         return VERDICT_GO;
     release_warn(r, "Rolling back %s failed checks threshold reached %d", release_canary(r),
                  failed);
@@ -95,8 +94,6 @@ static enum verdict leave_zero(struct release *r)
  */
 enum verdict guard_canary(struct release *r)
 {
-    if (!release_is_analysing(r))
-        return VERDICT_GO;
     return r->info.at_zero ? leave_zero(r) : guard_ready(r, SIDE_CANARY);
 }
 
@@ -117,7 +114,7 @@ static bool is_next_step(const struct release *r, int told)
  * way back. */
 enum verdict guard_configs(struct release *r)
 {
-    if (!release_is_analysing(r) || !r->info.missing)
+    if (!r->info.missing)
         return VERDICT_GO;
     return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }

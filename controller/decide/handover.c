@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "target/common_configs.h"
 #include "tick/applied.h"
 #include "tick/edit.h"
@@ -289,7 +289,7 @@ enum verdict handover_take_back(struct release *r)
 /* In a tick of its own: what is taken over is then ours to repair. */
 enum verdict handover_adopt(struct release *r)
 {
-    if (!release_is_initialising(r) || r->target->own_services)
+    if (r->target->own_services)
         return VERDICT_GO;
     enum verdict verdict = edit_all(r, take);
     bool took = false;

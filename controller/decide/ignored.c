@@ -3,7 +3,7 @@
  * silently, is not refused for them: the condition Ignored and one Warning event name them, anew
  * only when they are others.
  */
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "router/common_services.h"
 
 #define IGNORED "Ignored"

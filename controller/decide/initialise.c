@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "router/common_services.h"
 #include "target/common_configs.h"
 #include "target/common_primary.h"
@@ -16,8 +16,6 @@
 
 enum verdict initialise_begin(struct release *r)
 {
-    if (r->phase != PHASE_NONE)
-        return VERDICT_GO;
     status_phase(r, PHASE_Initializing);
     return r->canary->skip_analysis ? VERDICT_GO : metrics_probe(r);
 }
@@ -34,7 +32,7 @@ static enum verdict leave_lost_target(struct release *r)
         verdict = release_route(r, 0);
         status_weight(r, 0);
     }
-    if (verdict == VERDICT_GO)
+    if (verdict == VERDICT_GO && r->refused && release_is_analysing(r))
         verdict = accept_deadline(r);
     return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_STOP;
 }
@@ -274,8 +272,6 @@ enum verdict initialise_wait(struct release *r)
 {
     const char *why;
 
-    if (!release_is_initialising(r))
-        return VERDICT_GO;
     if (release_has_writes(r))
         return initialise_settle(r);
     /* Also with skipAnalysis, and also when waiting is pointless: until a person helps, the target
@@ -346,9 +342,8 @@ enum verdict initialise_ports(struct release *r)
 /* The traffic is on the primary: the target may go, after a pause. */
 enum verdict initialise_finish(struct release *r)
 {
-    if (!release_is_initialising(r))
-        return VERDICT_GO;
     enum verdict verdict = release_settled(r);
+
     if (verdict == VERDICT_GO)
         verdict = detect_routes(r);
     if (verdict != VERDICT_GO)

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/rules.h"
 
 static bool same_text(struct json_object *ref, const char *key, const char *text)
 {

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "target/common_primary.h"
 
 /* Kind and name that the accepted spec gave at `key`; name NULL: none. */
@@ -302,8 +302,6 @@ enum verdict move_target(struct release *r)
 {
     struct canary_ref before = accepted_ref(r, "targetRef");
 
-    if (release_is_initialising(r))
-        return VERDICT_GO;
     if (!before.name)
         return move_from_unknown(r);
     if (!is_other(&before, &r->canary->target))

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "tick/edit.h"
 
 static const char being_written[] = "Promoting"; /* the reason of the condition */
@@ -120,7 +120,7 @@ enum verdict promote_carried(struct release *r, enum carried *out)
 }
 
 /* The primary has lost what was promoted: it gets it again. */
-static enum verdict promote_again(struct release *r)
+enum verdict promote_again(struct release *r)
 {
     enum carried carried = CARRIED_ALL;
     enum verdict verdict =
@@ -153,13 +153,8 @@ void promote_give_up(struct release *r)
 enum verdict promote_resume(struct release *r)
 {
     enum verdict verdict = VERDICT_GO;
-    bool carried;
+    bool carried = r->target->is_promoted(r->tick, &r->info);
 
-    if (release_is_promoting(r))
-        return promote_again(r);
-    if (!release_is_analysing(r))
-        return VERDICT_GO;
-    carried = r->target->is_promoted(r->tick, &r->info);
     if (!carried && takeover_is_flaggers(r))
         verdict = r->target->compare(r->tick, &r->info, &carried);
     if (verdict != VERDICT_GO || !carried)
@@ -205,7 +200,7 @@ static enum verdict succeed(struct release *r)
  */
 enum verdict promote_skip(struct release *r)
 {
-    return r->canary->skip_analysis && release_is_analysing(r) ? promote_begin(r) : VERDICT_GO;
+    return r->canary->skip_analysis ? promote_begin(r) : VERDICT_GO;
 }
 
 static enum verdict finalise(struct release *r)
@@ -237,8 +232,6 @@ enum verdict promote_shift(struct release *r)
     int step = may_keep_a_share(r) ? r->canary->analysis.step_weight_promotion : 0;
     int left = r->weights.canary;
 
-    if (r->phase != PHASE_Promoting)
-        return VERDICT_GO;
     if (!r->router->weighted || left == 0) {
         /* with nothing to wait for, this ends a wait whose route was made and then not told of */
         enum verdict waited = capacity_wait(r, CAPACITY_PROMOTION);
@@ -269,5 +262,5 @@ enum verdict promote_shift(struct release *r)
 
 enum verdict promote_finish(struct release *r)
 {
-    return r->phase == PHASE_Finalising ? succeed(r) : VERDICT_GO;
+    return succeed(r);
 }

@@ -115,24 +115,29 @@ const char *release_target(struct release *r)
     return arena_printf(r->tick->arena, "%s.%s", r->canary->target.name, r->canary->namespace_);
 }
 
+static bool is_in(const struct release *r, unsigned phases)
+{
+    return (phases & 1u << r->phase) != 0;
+}
+
 bool release_is_initialising(const struct release *r)
 {
-    return r->phase == PHASE_NONE || r->phase == PHASE_Initializing;
+    return is_in(r, INITIALISING);
 }
 
 bool release_is_idle(const struct release *r)
 {
-    return r->phase == PHASE_Initialized || r->phase == PHASE_Succeeded || r->phase == PHASE_Failed;
+    return is_in(r, IDLE);
 }
 
 bool release_is_analysing(const struct release *r)
 {
-    return r->phase == PHASE_Progressing || r->phase == PHASE_WaitingPromotion;
+    return is_in(r, ANALYSING);
 }
 
 bool release_is_promoting(const struct release *r)
 {
-    return r->phase == PHASE_Promoting || r->phase == PHASE_Finalising;
+    return is_in(r, PROMOTING);
 }
 
 bool release_canary_serves_all(const struct release *r)

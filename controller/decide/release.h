@@ -10,6 +10,7 @@
 #define DECIDE_RELEASE_H
 
 #include "decide/decide.h"
+#include "decide/phases.h"
 #include "router/router.h"
 #include "scaler/scaler.h"
 #include "target/target.h"
@@ -161,68 +162,8 @@ void status_untell(struct release *r, const char *type);
  * other rule. */
 void status_write(struct release *r);
 
-/* --- the rules, in the order of decide.c
- * ----------------------------------------------------------------- */
-enum verdict revert_canary(struct release *r);
-enum verdict accept_spec(struct release *r);
-enum verdict revert_finalizer(struct release *r);
-enum verdict handover_adopt(struct release *r);
-enum verdict accept_suspend(struct release *r);
-enum verdict move_target(struct release *r);
-enum verdict accept_deadline(struct release *r);
-enum verdict accept_nothing_new(struct release *r);
-
-enum verdict initialise_begin(struct release *r);
-enum verdict initialise_target(struct release *r);
-enum verdict initialise_services(struct release *r);
-enum verdict initialise_primary(struct release *r);
 /* The autoscalerRef of the accepted spec that is still to be left; NULL: none. */
 struct json_object *leave_waits(const struct release *r);
-enum verdict leave_scaler(struct release *r);
-enum verdict initialise_scaler(struct release *r);
-enum verdict initialise_wait(struct release *r);
-enum verdict initialise_copies(struct release *r);
-enum verdict initialise_apex(struct release *r);
-enum verdict initialise_routes(struct release *r);
-enum verdict initialise_settle(struct release *r);
-enum verdict ignored_tell(struct release *r);
-enum verdict initialise_ports(struct release *r);
-enum verdict initialise_finish(struct release *r);
-
-enum verdict detect_routes(struct release *r);
-enum verdict takeover_hashes(struct release *r);
-enum verdict capacity_resume(struct release *r);
-enum verdict takeover_names(struct release *r);
-enum verdict drain_idle(struct release *r);
-enum verdict detect_idle(struct release *r);
-enum verdict detect_other_revision(struct release *r);
-enum verdict detect_due(struct release *r);
-
-enum verdict begin_waiting(struct release *r);
-enum verdict begin_primary(struct release *r);
-enum verdict begin_configs(struct release *r);
-enum verdict begin_release(struct release *r);
-
-enum verdict guard_primary(struct release *r);
-enum verdict guard_rollback_hooks(struct release *r);
-enum verdict guard_threshold(struct release *r);
-enum verdict guard_canary(struct release *r);
-enum verdict guard_configs(struct release *r);
-enum verdict guard_routes(struct release *r);
-enum verdict guard_mirror(struct release *r);
-enum verdict guard_weights(struct release *r);
-
-enum verdict promote_copy(struct release *r);
-enum verdict promote_resume(struct release *r);
-enum verdict promote_skip(struct release *r);
-enum verdict promote_shift(struct release *r);
-enum verdict promote_finish(struct release *r);
-
-enum verdict analysis_start(struct release *r);
-enum verdict analysis_check(struct release *r);
-enum verdict canary_advance(struct release *r);
-enum verdict bluegreen_advance(struct release *r);
-enum verdict abtest_advance(struct release *r);
 
 /* --- what several rules use
  * ------------------------------------------------------------------------------ */

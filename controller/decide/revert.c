@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "decide/release.h"
+#include "decide/rules.h"
 #include "router/common_services.h"
 #include "tick/edit.h"
 

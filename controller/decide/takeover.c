@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "decide/release.h"
+#include "decide/rules.h"
 
 bool takeover_is_flaggers(const struct release *r)
 {
@@ -93,8 +93,6 @@ enum verdict takeover_hashes(struct release *r)
 {
     bool same;
 
-    if (r->phase != PHASE_Failed && !release_is_analysing(r) && !release_is_promoting(r))
-        return VERDICT_GO;
     if (!has_other_hash(r))
         return VERDICT_GO;
     enum verdict verdict = r->target->compare(r->tick, &r->info, &same);
