@@ -7,7 +7,7 @@
 #include "base/duration.h"
 #include "cluster/meta.h"
 #include "cluster/routefilter.h"
-#include "cluster/routeregex.h"
+#include "object/pattern.h"
 
 /* One route being read. */
 struct reading {
@@ -128,6 +128,16 @@ static enum err read_timeouts(struct reading *r, struct json_object *rule, struc
 
 /* ---- matches ---- */
 
+/* One that the proxy refuses would keep its whole configuration, and every other route, from being
+ * loaded. */
+static bool is_regex(const char *text)
+{
+    struct pattern *pattern = NULL;
+    enum err err = pattern_compile(text, PATTERN_BYTES, &pattern, NULL);
+    pattern_free(pattern);
+    return err == ERR_OK;
+}
+
 static enum err read_fields(struct reading *r, struct json_object *list, const char *path,
                             struct route_field **out, size_t *count, struct errinfo *ei)
 {
@@ -143,7 +153,7 @@ static enum err read_fields(struct reading *r, struct json_object *list, const c
         if (field->test == ROUTE_PREFIX || !routefilter_name_ok(field->name) ||
             !routefilter_text_ok(field->value))
             return bad(ei, path, "expected name, value and type Exact or RegularExpression");
-        if (field->test == ROUTE_REGEX && !routeregex_ok(field->value))
+        if (field->test == ROUTE_REGEX && !is_regex(field->value))
             return bad(ei, path, "value: expected a regular expression as RE2 knows it");
     }
     return ERR_OK;
@@ -172,7 +182,7 @@ static enum err read_match(struct reading *r, struct json_object *match, const c
         return err;
     if (!routefilter_text_ok(out->path) || (out->path_test != ROUTE_REGEX && out->path[0] != '/'))
         return bad(ei, path, "path.value: expected an absolute path");
-    if (out->path_test == ROUTE_REGEX && !routeregex_ok(out->path))
+    if (out->path_test == ROUTE_REGEX && !is_regex(out->path))
         return bad(ei, path, "path.value: expected a regular expression as RE2 knows it");
     if (out->method && !routefilter_name_ok(out->method))
         return bad(ei, path, "method: expected an HTTP method");

@@ -170,7 +170,8 @@ static enum err compile_values(struct compiler *c, struct json_object *obj, stru
     if (get(obj, "pattern", &value)) {
         enum err err = want(c, value, "pattern", json_type_string);
         if (!err)
-            err = pattern_compile(json_object_get_string(value), &schema->pattern, c->ei);
+            err = pattern_compile(json_object_get_string(value), PATTERN_CHARACTERS,
+                                  &schema->pattern, c->ei);
         if (err)
             return err;
         arena_defer(c->arena, free_pattern, schema->pattern);
