@@ -15,6 +15,11 @@ struct json_object *table_text(const struct table_row *row, const char *text)
     return text ? json_own(row->arena, json_object_new_string(text)) : NULL;
 }
 
+struct json_object *table_or_none(const struct table_row *row, const char *text)
+{
+    return table_text(row, text && text[0] ? text : "<none>");
+}
+
 struct json_object *table_int(const struct table_row *row, int64_t number)
 {
     return json_own(row->arena, json_object_new_int64(number));
@@ -72,11 +77,6 @@ const char *table_since(const struct table_row *row, const char *time)
     return table_age(row->now_ms - ms, arena_alloc(row->arena, TABLE_AGE));
 }
 
-struct json_object *table_cell_name(const struct table_row *row)
-{
-    return json_at(row->obj, "metadata", "name", NULL);
-}
-
 struct json_object *table_cell_age(const struct table_row *row)
 {
     return table_text(
@@ -123,10 +123,26 @@ static struct json_object *typed_cell(const struct table_row *row, const char *t
     return table_text(row, cut(row, json_text(row->arena, value)));
 }
 
+static struct json_object *field_cell(const struct table_row *row,
+                                      const struct table_column *column)
+{
+    struct json_object *value = row->obj;
+    for (const char *const *key = column->field; *key && value; key++)
+        value = json_at(value, *key, NULL);
+    if (column->number)
+        return value ? value : table_int(row, column->absent_number);
+    if (!column->absent)
+        return value;
+    const char *text = value ? json_object_get_string(value) : "";
+    return table_text(row, text[0] ? text : column->absent);
+}
+
 static struct json_object *cell_of(const struct table_row *row, const struct table_column *column)
 {
     if (column->cell)
         return column->cell(row);
+    if (column->field[0])
+        return field_cell(row, column);
     struct jsonpath_result found = jsonpath_find(column->path, row->arena, row->obj);
     return found.count > 0 ? typed_cell(row, column->type, found.values[0]) : NULL;
 }

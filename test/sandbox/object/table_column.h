@@ -6,6 +6,8 @@
 #include "object/jsonpath.h"
 #include "object/table.h"
 
+enum { TABLE_FIELD_DEPTH = 4 };
+
 /* One row while it is made. */
 struct table_row {
     struct arena *arena;
@@ -19,10 +21,16 @@ struct table_column {
     const char *format;
     const char *description;
     int priority; /* above 0: only with -o wide */
-    /* Built-in columns compute their cell (owned by the arena or borrowed; NULL is null); others
-     * have a path. */
-    struct json_object *(*cell)(const struct table_row *row);
+    /* Where the cell comes from. A CRD's column has a path. A built-in one computes it (owned by
+     * the arena or borrowed; NULL is null), or names a field by its keys, and what stands for one
+     * that is not there: for a text also when it is empty. A field with neither is shown as it is.
+     */
     struct jsonpath *path;
+    struct json_object *(*cell)(const struct table_row *row);
+    const char *field[TABLE_FIELD_DEPTH + 1];
+    const char *absent;
+    bool number;
+    int64_t absent_number;
 };
 
 struct table {
@@ -46,10 +54,9 @@ struct table_kind {
 extern const struct table_kind table_workloads[]; /* table_workload.c */
 extern const struct table_kind table_others[];    /* table_other.c */
 
-/* Cells and parts of cells that several kinds share. */
 #define TABLE_NAME                                                                                 \
     {                                                                                              \
-        .name = "Name", .type = "string", .format = "name", .cell = table_cell_name,               \
+        .name = "Name", .type = "string", .format = "name", .field = {"metadata", "name"},         \
         .description = "Name of the object, unique in its namespace"                               \
     }
 #define TABLE_AGE_COLUMN                                                                           \
@@ -57,9 +64,33 @@ extern const struct table_kind table_others[];    /* table_other.c */
         .name = "Age", .type = "string", .cell = table_cell_age,                                   \
         .description = "Time since the object was created"                                         \
     }
-struct json_object *table_cell_name(const struct table_row *row);
+/* wide: 1 for a column that only -o wide shows. The keys of the field come last. */
+#define TABLE_CELL(name_, wide, cell_)                                                             \
+    {                                                                                              \
+        .name = (name_), .type = "string", .priority = (wide), .cell = (cell_)                     \
+    }
+#define TABLE_TEXT(name_, wide, absent_, ...)                                                      \
+    {                                                                                              \
+        .name = (name_), .type = "string", .priority = (wide), .absent = (absent_), .field = {     \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define TABLE_NUMBER(name_, type_, absent_, ...)                                                   \
+    {                                                                                              \
+        .name = (name_), .type = (type_), .number = true, .absent_number = (absent_), .field = {   \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define TABLE_AS_IT_IS(name_, type_, ...)                                                          \
+    {                                                                                              \
+        .name = (name_), .type = (type_), .field = { __VA_ARGS__ }                                 \
+    }
+
+/* Cells and parts of cells that several kinds share. */
 struct json_object *table_cell_age(const struct table_row *row);
 struct json_object *table_text(const struct table_row *row, const char *text); /* NULL: null */
+/* "<none>" for NULL and "". */
+struct json_object *table_or_none(const struct table_row *row, const char *text);
 struct json_object *table_int(const struct table_row *row, int64_t number);
 /* The age of an RFC 3339 time; "<unknown>" when it is missing, "<invalid>" when it is none. */
 const char *table_since(const struct table_row *row, const char *time);

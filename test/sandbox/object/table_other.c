@@ -7,16 +7,6 @@
 
 enum { SHOWN_MAX = 3 }; /* of long lists: "a,b,c + 2 more..." */
 
-static const char *str(struct json_object *obj, const char *outer, const char *inner)
-{
-    return json_str_at(obj, outer, inner, NULL);
-}
-
-static struct json_object *or_none(const struct table_row *row, const char *text)
-{
-    return table_text(row, text && text[0] ? text : "<none>");
-}
-
 static const char *with_more(const struct table_row *row, const char *text, size_t count)
 {
     if (count <= SHOWN_MAX)
@@ -25,16 +15,6 @@ static const char *with_more(const struct table_row *row, const char *text, size
 }
 
 /* ---- services, endpoints, ingresses ---- */
-
-static struct json_object *service_type(const struct table_row *row)
-{
-    return table_text(row, str(row->obj, "spec", "type") ?: "ClusterIP");
-}
-
-static struct json_object *service_ip(const struct table_row *row)
-{
-    return or_none(row, str(row->obj, "spec", "clusterIP"));
-}
 
 static const char *ingress_points(const struct table_row *row)
 {
@@ -50,15 +30,15 @@ static const char *ingress_points(const struct table_row *row)
 
 static struct json_object *service_external(const struct table_row *row)
 {
-    const char *type = str(row->obj, "spec", "type") ?: "ClusterIP";
+    const char *type = json_str_at(row->obj, "spec", "type", NULL) ?: "ClusterIP";
     struct json_object *ips = json_at(row->obj, "spec", "externalIPs", NULL);
     bool balanced = strcmp(type, "LoadBalancer") == 0;
     const char *text = balanced ? ingress_points(row) : "";
     if (strcmp(type, "ExternalName") == 0)
-        return or_none(row, str(row->obj, "spec", "externalName"));
+        return table_or_none(row, json_str_at(row->obj, "spec", "externalName", NULL));
     for (size_t i = 0; i < json_len(ips); i++)
         text = table_join(row, text, ",", json_object_get_string(json_elem(ips, i)));
-    return balanced && !text[0] ? table_text(row, "<pending>") : or_none(row, text);
+    return balanced && !text[0] ? table_text(row, "<pending>") : table_or_none(row, text);
 }
 
 static struct json_object *service_ports(const struct table_row *row)
@@ -74,7 +54,7 @@ static struct json_object *service_ports(const struct table_row *row)
                           node ? arena_printf(row->arena, "%lld:%lld/%s", number, node, protocol)
                                : arena_printf(row->arena, "%lld/%s", number, protocol));
     }
-    return or_none(row, text);
+    return table_or_none(row, text);
 }
 
 static struct json_object *service_selector(const struct table_row *row)
@@ -82,17 +62,17 @@ static struct json_object *service_selector(const struct table_row *row)
     const struct selector *selector;
     if (selector_from_map(row->arena, json_at(row->obj, "spec", "selector", NULL), &selector, NULL))
         return table_text(row, "<invalid>");
-    return or_none(row, selector_text(row->arena, selector));
+    return table_or_none(row, selector_text(row->arena, selector));
 }
 
 static const struct table_column service_columns[] = {
     TABLE_NAME,
-    {.name = "Type", .type = "string", .cell = service_type},
-    {.name = "Cluster-IP", .type = "string", .cell = service_ip},
-    {.name = "External-IP", .type = "string", .cell = service_external},
-    {.name = "Port(s)", .type = "string", .cell = service_ports},
+    TABLE_TEXT("Type", 0, "ClusterIP", "spec", "type"),
+    TABLE_TEXT("Cluster-IP", 0, "<none>", "spec", "clusterIP"),
+    TABLE_CELL("External-IP", 0, service_external),
+    TABLE_CELL("Port(s)", 0, service_ports),
     TABLE_AGE_COLUMN,
-    {.name = "Selector", .type = "string", .priority = 1, .cell = service_selector},
+    TABLE_CELL("Selector", 1, service_selector),
 };
 
 /* Adds the addresses of one subset of Endpoints for one port (or NULL) to *text. */
@@ -123,12 +103,12 @@ static struct json_object *endpoints_text(const struct table_row *row)
         for (size_t k = 0; k < json_len(ports); k++)
             add_addresses(row, addresses, json_elem(ports, k), &text, &count);
     }
-    return or_none(row, with_more(row, text, count));
+    return table_or_none(row, with_more(row, text, count));
 }
 
 static const struct table_column endpoints_columns[] = {
     TABLE_NAME,
-    {.name = "Endpoints", .type = "string", .cell = endpoints_text},
+    TABLE_CELL("Endpoints", 0, endpoints_text),
     TABLE_AGE_COLUMN,
 };
 
@@ -165,19 +145,19 @@ static struct json_object *slice_endpoints(const struct table_row *row)
 
 static const struct table_column slice_columns[] = {
     TABLE_NAME,
-    {.name = "AddressType", .type = "string", .cell = slice_type},
-    {.name = "Ports", .type = "string", .cell = slice_ports},
-    {.name = "Endpoints", .type = "string", .cell = slice_endpoints},
+    TABLE_CELL("AddressType", 0, slice_type),
+    TABLE_CELL("Ports", 0, slice_ports),
+    TABLE_CELL("Endpoints", 0, slice_endpoints),
     TABLE_AGE_COLUMN,
 };
 
 static struct json_object *ingress_class(const struct table_row *row)
 {
-    const char *name = str(row->obj, "spec", "ingressClassName");
+    const char *name = json_str_at(row->obj, "spec", "ingressClassName", NULL);
     if (!name)
         name =
             json_str_at(row->obj, "metadata", "annotations", "kubernetes.io/ingress.class", NULL);
-    return or_none(row, name);
+    return table_or_none(row, name);
 }
 
 static struct json_object *ingress_hosts(const struct table_row *row)
@@ -205,10 +185,10 @@ static struct json_object *ingress_ports(const struct table_row *row)
 
 static const struct table_column ingress_columns[] = {
     TABLE_NAME,
-    {.name = "Class", .type = "string", .cell = ingress_class},
-    {.name = "Hosts", .type = "string", .cell = ingress_hosts},
-    {.name = "Address", .type = "string", .cell = ingress_address},
-    {.name = "Ports", .type = "string", .cell = ingress_ports},
+    TABLE_CELL("Class", 0, ingress_class),
+    TABLE_CELL("Hosts", 0, ingress_hosts),
+    TABLE_CELL("Address", 0, ingress_address),
+    TABLE_CELL("Ports", 0, ingress_ports),
     TABLE_AGE_COLUMN,
 };
 
@@ -226,65 +206,45 @@ static struct json_object *data_count(const struct table_row *row)
     return table_int(row, count);
 }
 
-static struct json_object *secret_type(const struct table_row *row)
-{
-    return table_text(row, json_str_at(row->obj, "type", NULL) ?: "Opaque");
-}
-
 static struct json_object *account_secrets(const struct table_row *row)
 {
     return table_int(row, (int64_t)json_len(json_at(row->obj, "secrets", NULL)));
 }
 
-static struct json_object *namespace_status(const struct table_row *row)
-{
-    return table_text(row, str(row->obj, "status", "phase") ?: "Active");
-}
-
-static struct json_object *lease_holder(const struct table_row *row)
-{
-    return table_text(row, str(row->obj, "spec", "holderIdentity") ?: "");
-}
-
-static struct json_object *crd_created(const struct table_row *row)
-{
-    return json_at(row->obj, "metadata", "creationTimestamp", NULL);
-}
-
 static const struct table_column configmap_columns[] = {
     TABLE_NAME,
-    {.name = "Data", .type = "string", .cell = data_count},
+    TABLE_CELL("Data", 0, data_count),
     TABLE_AGE_COLUMN,
 };
 
 static const struct table_column secret_columns[] = {
     TABLE_NAME,
-    {.name = "Type", .type = "string", .cell = secret_type},
-    {.name = "Data", .type = "string", .cell = data_count},
+    TABLE_TEXT("Type", 0, "Opaque", "type"),
+    TABLE_CELL("Data", 0, data_count),
     TABLE_AGE_COLUMN,
 };
 
 static const struct table_column account_columns[] = {
     TABLE_NAME,
-    {.name = "Secrets", .type = "string", .cell = account_secrets},
+    TABLE_CELL("Secrets", 0, account_secrets),
     TABLE_AGE_COLUMN,
 };
 
 static const struct table_column namespace_columns[] = {
     TABLE_NAME,
-    {.name = "Status", .type = "string", .cell = namespace_status},
+    TABLE_TEXT("Status", 0, "Active", "status", "phase"),
     TABLE_AGE_COLUMN,
 };
 
 static const struct table_column lease_columns[] = {
     TABLE_NAME,
-    {.name = "Holder", .type = "string", .cell = lease_holder},
+    TABLE_TEXT("Holder", 0, "", "spec", "holderIdentity"),
     TABLE_AGE_COLUMN,
 };
 
 static const struct table_column crd_columns[] = {
     TABLE_NAME,
-    {.name = "Created At", .type = "date", .cell = crd_created},
+    TABLE_AS_IT_IS("Created At", "date", "metadata", "creationTimestamp"),
 };
 
 /* ---- events ---- */
@@ -297,7 +257,7 @@ static const char *event_first(const struct table_row *row)
 
 static struct json_object *event_last_seen(const struct table_row *row)
 {
-    const char *last = str(row->obj, "series", "lastObservedTime");
+    const char *last = json_str_at(row->obj, "series", "lastObservedTime", NULL);
     if (!last)
         last = json_str_at(row->obj, "lastTimestamp", NULL);
     return table_text(row, table_since(row, last ? last : event_first(row)));
@@ -308,34 +268,20 @@ static struct json_object *event_first_seen(const struct table_row *row)
     return table_text(row, table_since(row, event_first(row)));
 }
 
-static struct json_object *event_type(const struct table_row *row)
-{
-    return json_at(row->obj, "type", NULL);
-}
-
-static struct json_object *event_reason(const struct table_row *row)
-{
-    return json_at(row->obj, "reason", NULL);
-}
-
 static struct json_object *event_object(const struct table_row *row)
 {
-    const char *name = str(row->obj, "involvedObject", "name");
-    char *kind = arena_strdup(row->arena, str(row->obj, "involvedObject", "kind") ?: "");
+    const char *name = json_str_at(row->obj, "involvedObject", "name", NULL);
+    char *kind =
+        arena_strdup(row->arena, json_str_at(row->obj, "involvedObject", "kind", NULL) ?: "");
     for (char *p = kind; *p; p++)
         *p = (char)tolower((unsigned char)*p);
     return table_text(row, name ? arena_printf(row->arena, "%s/%s", kind, name) : kind);
 }
 
-static struct json_object *event_subobject(const struct table_row *row)
-{
-    return table_text(row, str(row->obj, "involvedObject", "fieldPath") ?: "");
-}
-
 static struct json_object *event_source(const struct table_row *row)
 {
-    const char *component = str(row->obj, "source", "component");
-    const char *host = str(row->obj, "source", "host");
+    const char *component = json_str_at(row->obj, "source", "component", NULL);
+    const char *host = json_str_at(row->obj, "source", "host", NULL);
     const char *instance = json_str_at(row->obj, "reportingInstance", NULL);
     if (!component || !component[0]) {
         component = json_str_at(row->obj, "reportingComponent", NULL) ?: "";
@@ -360,16 +306,20 @@ static struct json_object *event_count(const struct table_row *row)
 }
 
 static const struct table_column event_columns[] = {
-    {.name = "Last Seen", .type = "string", .cell = event_last_seen},
-    {.name = "Type", .type = "string", .cell = event_type},
-    {.name = "Reason", .type = "string", .cell = event_reason},
-    {.name = "Object", .type = "string", .cell = event_object},
-    {.name = "Subobject", .type = "string", .priority = 1, .cell = event_subobject},
-    {.name = "Source", .type = "string", .priority = 1, .cell = event_source},
-    {.name = "Message", .type = "string", .cell = event_message},
-    {.name = "First Seen", .type = "string", .priority = 1, .cell = event_first_seen},
-    {.name = "Count", .type = "string", .priority = 1, .cell = event_count},
-    {.name = "Name", .type = "string", .format = "name", .priority = 1, .cell = table_cell_name},
+    TABLE_CELL("Last Seen", 0, event_last_seen),
+    TABLE_AS_IT_IS("Type", "string", "type"),
+    TABLE_AS_IT_IS("Reason", "string", "reason"),
+    TABLE_CELL("Object", 0, event_object),
+    TABLE_TEXT("Subobject", 1, "", "involvedObject", "fieldPath"),
+    TABLE_CELL("Source", 1, event_source),
+    TABLE_CELL("Message", 0, event_message),
+    TABLE_CELL("First Seen", 1, event_first_seen),
+    TABLE_CELL("Count", 1, event_count),
+    {.name = "Name",
+     .type = "string",
+     .format = "name",
+     .priority = 1,
+     .field = {"metadata", "name"}},
 };
 
 /* ---- autoscalers ---- */
@@ -428,32 +378,16 @@ static struct json_object *hpa_targets(const struct table_row *row)
                           hpa_metric(row, json_elem(metrics, i), json_elem(current, i)));
     if (count > 2)
         text = arena_printf(row->arena, "%s + %zu more...", text, count - 2);
-    return or_none(row, text);
-}
-
-static struct json_object *hpa_min(const struct table_row *row)
-{
-    struct json_object *min = json_at(row->obj, "spec", "minReplicas", NULL);
-    return min ? table_text(row, json_object_get_string(min)) : table_text(row, "<unset>");
-}
-
-static struct json_object *hpa_max(const struct table_row *row)
-{
-    return table_int(row, json_int_at(row->obj, 0, "spec", "maxReplicas", NULL));
-}
-
-static struct json_object *hpa_replicas(const struct table_row *row)
-{
-    return table_int(row, json_int_at(row->obj, 0, "status", "currentReplicas", NULL));
+    return table_or_none(row, text);
 }
 
 static const struct table_column hpa_columns[] = {
     TABLE_NAME,
-    {.name = "Reference", .type = "string", .cell = hpa_reference},
-    {.name = "Targets", .type = "string", .cell = hpa_targets},
-    {.name = "MinPods", .type = "string", .cell = hpa_min},
-    {.name = "MaxPods", .type = "string", .cell = hpa_max},
-    {.name = "Replicas", .type = "string", .cell = hpa_replicas},
+    TABLE_CELL("Reference", 0, hpa_reference),
+    TABLE_CELL("Targets", 0, hpa_targets),
+    TABLE_TEXT("MinPods", 0, "<unset>", "spec", "minReplicas"),
+    TABLE_NUMBER("MaxPods", "string", 0, "spec", "maxReplicas"),
+    TABLE_NUMBER("Replicas", "string", 0, "status", "currentReplicas"),
     TABLE_AGE_COLUMN,
 };
 
@@ -480,20 +414,14 @@ static struct json_object *node_roles(const struct table_row *row)
     struct json_object *labels = json_at(row->obj, "metadata", "labels", NULL);
     const char *text = "";
     if (!json_object_is_type(labels, json_type_object))
-        return or_none(row, NULL);
+        return table_or_none(row, NULL);
     json_object_object_foreach(labels, key, value)
     {
         (void)value;
         if (strncmp(key, prefix, strlen(prefix)) == 0)
             text = table_join(row, text, ",", arena_strdup(row->arena, key + strlen(prefix)));
     }
-    return or_none(row, text);
-}
-
-static struct json_object *node_version(const struct table_row *row)
-{
-    return table_text(row,
-                      json_str_at(row->obj, "status", "nodeInfo", "kubeletVersion", NULL) ?: "");
+    return table_or_none(row, text);
 }
 
 static struct json_object *node_ip(const struct table_row *row)
@@ -502,18 +430,18 @@ static struct json_object *node_ip(const struct table_row *row)
     for (size_t i = 0; i < json_len(addresses); i++) {
         const char *type = json_str_at(json_elem(addresses, i), "type", NULL);
         if (type && strcmp(type, "InternalIP") == 0)
-            return or_none(row, json_str_at(json_elem(addresses, i), "address", NULL));
+            return table_or_none(row, json_str_at(json_elem(addresses, i), "address", NULL));
     }
-    return or_none(row, NULL);
+    return table_or_none(row, NULL);
 }
 
 static const struct table_column node_columns[] = {
     TABLE_NAME,
-    {.name = "Status", .type = "string", .cell = node_status},
-    {.name = "Roles", .type = "string", .cell = node_roles},
+    TABLE_CELL("Status", 0, node_status),
+    TABLE_CELL("Roles", 0, node_roles),
     TABLE_AGE_COLUMN,
-    {.name = "Version", .type = "string", .cell = node_version},
-    {.name = "Internal-IP", .type = "string", .priority = 1, .cell = node_ip},
+    TABLE_TEXT("Version", 0, "", "status", "nodeInfo", "kubeletVersion"),
+    TABLE_CELL("Internal-IP", 1, node_ip),
 };
 
 const struct table_kind table_others[] = {

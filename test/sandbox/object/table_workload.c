@@ -5,16 +5,6 @@
 #include "object/selector.h"
 #include "object/table_column.h"
 
-static const char *str(struct json_object *obj, const char *outer, const char *inner)
-{
-    return json_str_at(obj, outer, inner, NULL);
-}
-
-static struct json_object *or_none(const struct table_row *row, const char *text)
-{
-    return table_text(row, text && text[0] ? text : "<none>");
-}
-
 /* ---- pods ---- */
 
 static bool is_true(struct json_object *conditions, const char *type)
@@ -58,7 +48,7 @@ static const char *init_reason(const struct table_row *row)
     for (size_t i = 0; i < json_len(statuses); i++) {
         struct json_object *state = json_at(json_elem(statuses, i), "state", NULL);
         struct json_object *terminated = json_at(state, "terminated", NULL);
-        const char *waiting = str(state, "waiting", "reason");
+        const char *waiting = json_str_at(state, "waiting", "reason", NULL);
         if (terminated && json_int_at(terminated, 0, "exitCode", NULL) == 0)
             continue;
         if (terminated)
@@ -78,7 +68,7 @@ static const char *container_reason(const struct table_row *row, const char *rea
     for (size_t i = json_len(statuses); i-- > 0;) {
         struct json_object *status = json_elem(statuses, i);
         struct json_object *state = json_at(status, "state", NULL);
-        const char *waiting = str(state, "waiting", "reason");
+        const char *waiting = json_str_at(state, "waiting", "reason", NULL);
         if (waiting && waiting[0])
             reason = waiting;
         else if (json_at(state, "terminated", NULL))
@@ -94,11 +84,11 @@ static const char *container_reason(const struct table_row *row, const char *rea
 
 static struct json_object *pod_status(const struct table_row *row)
 {
-    const char *phase = str(row->obj, "status", "phase");
-    const char *given = str(row->obj, "status", "reason");
+    const char *phase = json_str_at(row->obj, "status", "phase", NULL);
+    const char *given = json_str_at(row->obj, "status", "reason", NULL);
     const char *reason = given && given[0] ? given : phase ? phase : "Unknown";
     const char *init = init_reason(row);
-    if (str(row->obj, "metadata", "deletionTimestamp"))
+    if (json_str_at(row->obj, "metadata", "deletionTimestamp", NULL))
         return table_text(row, given && strcmp(given, "NodeLost") == 0 ? "Unknown" : "Terminating");
     return table_text(row, init ? init : container_reason(row, reason));
 }
@@ -122,21 +112,6 @@ static struct json_object *pod_restarts(const struct table_row *row)
     return table_text(row, arena_printf(row->arena, "%lld", (long long)count));
 }
 
-static struct json_object *pod_ip(const struct table_row *row)
-{
-    return or_none(row, str(row->obj, "status", "podIP"));
-}
-
-static struct json_object *pod_node(const struct table_row *row)
-{
-    return or_none(row, str(row->obj, "spec", "nodeName"));
-}
-
-static struct json_object *pod_nominated(const struct table_row *row)
-{
-    return or_none(row, str(row->obj, "status", "nominatedNodeName"));
-}
-
 static struct json_object *pod_gates(const struct table_row *row)
 {
     struct json_object *gates = json_at(row->obj, "spec", "readinessGates", NULL);
@@ -146,20 +121,20 @@ static struct json_object *pod_gates(const struct table_row *row)
         passed += type && is_true(json_at(row->obj, "status", "conditions", NULL), type);
     }
     if (json_len(gates) == 0)
-        return or_none(row, NULL);
+        return table_or_none(row, NULL);
     return table_text(row, arena_printf(row->arena, "%zu/%zu", passed, json_len(gates)));
 }
 
 static const struct table_column pod_columns[] = {
     TABLE_NAME,
-    {.name = "Ready", .type = "string", .cell = pod_ready},
-    {.name = "Status", .type = "string", .cell = pod_status},
-    {.name = "Restarts", .type = "string", .cell = pod_restarts},
+    TABLE_CELL("Ready", 0, pod_ready),
+    TABLE_CELL("Status", 0, pod_status),
+    TABLE_CELL("Restarts", 0, pod_restarts),
     TABLE_AGE_COLUMN,
-    {.name = "IP", .type = "string", .priority = 1, .cell = pod_ip},
-    {.name = "Node", .type = "string", .priority = 1, .cell = pod_node},
-    {.name = "Nominated Node", .type = "string", .priority = 1, .cell = pod_nominated},
-    {.name = "Readiness Gates", .type = "string", .priority = 1, .cell = pod_gates},
+    TABLE_TEXT("IP", 1, "<none>", "status", "podIP"),
+    TABLE_TEXT("Node", 1, "<none>", "spec", "nodeName"),
+    TABLE_TEXT("Nominated Node", 1, "<none>", "status", "nominatedNodeName"),
+    TABLE_CELL("Readiness Gates", 1, pod_gates),
 };
 
 /* ---- what makes pods ---- */
@@ -190,37 +165,7 @@ static struct json_object *cell_selector(const struct table_row *row)
     struct json_object *obj = json_at(row->obj, "spec", "selector", NULL);
     if (selector_from_object(row->arena, obj, &selector, NULL))
         return table_text(row, "<invalid>");
-    return or_none(row, selector_text(row->arena, selector));
-}
-
-static struct json_object *status_int(const struct table_row *row, const char *field)
-{
-    return table_int(row, json_int_at(row->obj, 0, "status", field, NULL));
-}
-
-static struct json_object *cell_spec_replicas(const struct table_row *row)
-{
-    return table_int(row, json_int_at(row->obj, 1, "spec", "replicas", NULL));
-}
-
-static struct json_object *cell_replicas(const struct table_row *row)
-{
-    return status_int(row, "replicas");
-}
-
-static struct json_object *cell_ready_replicas(const struct table_row *row)
-{
-    return status_int(row, "readyReplicas");
-}
-
-static struct json_object *cell_updated(const struct table_row *row)
-{
-    return status_int(row, "updatedReplicas");
-}
-
-static struct json_object *cell_available(const struct table_row *row)
-{
-    return status_int(row, "availableReplicas");
+    return table_or_none(row, selector_text(row->arena, selector));
 }
 
 static struct json_object *cell_ready_of(const struct table_row *row)
@@ -231,73 +176,45 @@ static struct json_object *cell_ready_of(const struct table_row *row)
                           (long long)json_int_at(row->obj, 1, "spec", "replicas", NULL)));
 }
 
-static struct json_object *daemon_desired(const struct table_row *row)
-{
-    return status_int(row, "desiredNumberScheduled");
-}
-
-static struct json_object *daemon_current(const struct table_row *row)
-{
-    return status_int(row, "currentNumberScheduled");
-}
-
-static struct json_object *daemon_ready(const struct table_row *row)
-{
-    return status_int(row, "numberReady");
-}
-
-static struct json_object *daemon_updated(const struct table_row *row)
-{
-    return status_int(row, "updatedNumberScheduled");
-}
-
-static struct json_object *daemon_available(const struct table_row *row)
-{
-    return status_int(row, "numberAvailable");
-}
-
 static struct json_object *daemon_nodes(const struct table_row *row)
 {
     const struct selector *selector;
     struct json_object *map = json_at(row->obj, "spec", "template", "spec", "nodeSelector", NULL);
     if (selector_from_map(row->arena, map, &selector, NULL))
         return table_text(row, "<invalid>");
-    return or_none(row, selector_text(row->arena, selector));
+    return table_or_none(row, selector_text(row->arena, selector));
 }
 
 #define WIDE                                                                                       \
-    {.name = "Containers", .type = "string", .priority = 1, .cell = cell_containers},              \
-        {.name = "Images", .type = "string", .priority = 1, .cell = cell_images},                  \
-    {                                                                                              \
-        .name = "Selector", .type = "string", .priority = 1, .cell = cell_selector                 \
-    }
+    TABLE_CELL("Containers", 1, cell_containers), TABLE_CELL("Images", 1, cell_images),            \
+        TABLE_CELL("Selector", 1, cell_selector)
 
 static const struct table_column deployment_columns[] = {
     TABLE_NAME,
-    {.name = "Ready", .type = "string", .cell = cell_ready_of},
-    {.name = "Up-to-date", .type = "string", .cell = cell_updated},
-    {.name = "Available", .type = "string", .cell = cell_available},
+    TABLE_CELL("Ready", 0, cell_ready_of),
+    TABLE_NUMBER("Up-to-date", "string", 0, "status", "updatedReplicas"),
+    TABLE_NUMBER("Available", "string", 0, "status", "availableReplicas"),
     TABLE_AGE_COLUMN,
     WIDE,
 };
 
 static const struct table_column replicaset_columns[] = {
     TABLE_NAME,
-    {.name = "Desired", .type = "integer", .cell = cell_spec_replicas},
-    {.name = "Current", .type = "integer", .cell = cell_replicas},
-    {.name = "Ready", .type = "integer", .cell = cell_ready_replicas},
+    TABLE_NUMBER("Desired", "integer", 1, "spec", "replicas"),
+    TABLE_NUMBER("Current", "integer", 0, "status", "replicas"),
+    TABLE_NUMBER("Ready", "integer", 0, "status", "readyReplicas"),
     TABLE_AGE_COLUMN,
     WIDE,
 };
 
 static const struct table_column daemonset_columns[] = {
     TABLE_NAME,
-    {.name = "Desired", .type = "integer", .cell = daemon_desired},
-    {.name = "Current", .type = "integer", .cell = daemon_current},
-    {.name = "Ready", .type = "integer", .cell = daemon_ready},
-    {.name = "Up-to-date", .type = "integer", .cell = daemon_updated},
-    {.name = "Available", .type = "integer", .cell = daemon_available},
-    {.name = "Node Selector", .type = "string", .cell = daemon_nodes},
+    TABLE_NUMBER("Desired", "integer", 0, "status", "desiredNumberScheduled"),
+    TABLE_NUMBER("Current", "integer", 0, "status", "currentNumberScheduled"),
+    TABLE_NUMBER("Ready", "integer", 0, "status", "numberReady"),
+    TABLE_NUMBER("Up-to-date", "integer", 0, "status", "updatedNumberScheduled"),
+    TABLE_NUMBER("Available", "integer", 0, "status", "numberAvailable"),
+    TABLE_CELL("Node Selector", 0, daemon_nodes),
     TABLE_AGE_COLUMN,
     WIDE,
 };
