@@ -34,11 +34,9 @@ struct apipath {
 static bool is_open_path(const char *path)
 {
     static const char *const open[] = {"/healthz", "/livez", "/readyz", "/version"};
-    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
-        if (strcmp(path, open[i]) == 0) {
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+        if (strcmp(path, open[i]) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -58,21 +56,18 @@ static bool authorize(struct restreq *req)
 {
     static const char scheme[] = "Bearer ";
     const char *header = http_req_header(req->http, "authorization");
-    if (is_open_path(req->path.full)) {
+    if (is_open_path(req->path.full))
         return true;
-    }
     bool bearer = header && strncmp(header, scheme, sizeof(scheme) - 1) == 0;
     const char *given = bearer ? header + sizeof(scheme) - 1 : "";
-    if (is_token(given, req->api->token)) {
+    if (is_token(given, req->api->token))
         return true;
-    }
     if (!is_token(given, req->api->readonly_token)) {
         restreply_error(req, 401, "Unauthorized", "Unauthorized");
         return false;
     }
-    if (is_read(req) || (req->path.plural && req->kind && req->kind->flags & OBJKIND_REVIEW)) {
+    if (is_read(req) || (req->path.plural && req->kind && req->kind->flags & OBJKIND_REVIEW))
         return true;
-    }
     restreply_error(req, 403, "Forbidden",
                     "%s is forbidden: User \"readonly\" cannot %s resource \"%s\" in API group "
                     "\"%s\"%s%s%s",
@@ -100,34 +95,27 @@ static enum restverb verb_of(struct restreq *req)
         bool list = req->path.resource && !one;
         return watch ? REST_WATCH : list ? REST_LIST : REST_GET;
     }
-    if (strcmp(method, "POST") == 0) {
+    if (strcmp(method, "POST") == 0)
         return REST_CREATE;
-    }
-    if (strcmp(method, "PUT") == 0) {
+    if (strcmp(method, "PUT") == 0)
         return REST_UPDATE;
-    }
-    if (strcmp(method, "PATCH") == 0) {
+    if (strcmp(method, "PATCH") == 0)
         return REST_PATCH;
-    }
-    if (strcmp(method, "DELETE") == 0) {
+    if (strcmp(method, "DELETE") == 0)
         return one ? REST_DELETE : REST_DELETE_COLLECTION;
-    }
     return REST_OTHER;
 }
 
 static void find_kind(struct restreq *req)
 {
-    if (!req->path.resource || req->path.excess) {
+    if (!req->path.resource || req->path.excess)
         return;
-    }
     req->kind = objstore_kind(req->store, req->path.group, req->path.plural);
     req->version = req->kind ? objkind_version(req->kind, req->path.version) : NULL;
-    if (req->version && !req->version->served) {
+    if (req->version && !req->version->served)
         req->version = NULL;
-    }
-    if (req->version) {
+    if (req->version)
         req->call.version = arena_strdup(req->arena, req->version->name);
-    }
 }
 
 /* ---- who answers ---- */
@@ -147,23 +135,22 @@ static void serve_sub(struct restreq *req)
 {
     const char *sub = req->path.sub;
     bool pod = strcmp(req->kind->kind, "Pod") == 0 && !*req->kind->group;
-    if (strcmp(sub, "scale") == 0 && req->version->scale.spec_replicas) {
+    if (strcmp(sub, "scale") == 0 && req->version->scale.spec_replicas)
         restscale(req);
-    } else if (pod && strcmp(sub, "log") == 0) {
+    else if (pod && strcmp(sub, "log") == 0)
         restpod_log(req);
-    } else if (pod && strcmp(sub, "eviction") == 0) {
+    else if (pod && strcmp(sub, "eviction") == 0)
         restpod_evict(req);
-    } else if (strcmp(sub, "status") != 0 || !(req->version->flags & OBJKIND_STATUS)) {
+    else if (strcmp(sub, "status") != 0 || !(req->version->flags & OBJKIND_STATUS))
         not_found(req);
-    } else if (req->verb == REST_GET) {
+    else if (req->verb == REST_GET)
         restread_get(req);
-    } else if (req->verb == REST_UPDATE) {
+    else if (req->verb == REST_UPDATE)
         restwrite_update(req);
-    } else if (req->verb == REST_PATCH) {
+    else if (req->verb == REST_PATCH)
         restpatch(req);
-    } else {
+    else
         not_allowed(req);
-    }
 }
 
 static void serve_resource(struct restreq *req)
@@ -177,19 +164,18 @@ static void serve_resource(struct restreq *req)
     };
     bool one = req->verb == REST_GET || req->verb == REST_UPDATE || req->verb == REST_PATCH ||
                req->verb == REST_DELETE;
-    if (!req->kind || !req->version || (req->path.ns && !objkind_namespaced(req->kind))) {
+    if (!req->kind || !req->version || (req->path.ns && !objkind_namespaced(req->kind)))
         not_found(req);
-    } else if (one && objkind_namespaced(req->kind) && !req->path.ns) {
+    else if (one && objkind_namespaced(req->kind) && !req->path.ns)
         not_found(req);
-    } else if ((req->kind->flags & OBJKIND_REVIEW) && req->verb != REST_CREATE) {
+    else if ((req->kind->flags & OBJKIND_REVIEW) && req->verb != REST_CREATE)
         not_allowed(req);
-    } else if (req->path.sub) {
+    else if (req->path.sub)
         serve_sub(req);
-    } else if (one && !req->path.name) {
+    else if (one && !req->path.name)
         not_allowed(req);
-    } else {
+    else
         verbs[req->verb](req);
-    }
 }
 
 static bool serve_path(struct restreq *req)
@@ -239,11 +225,9 @@ static const char *reason_of(int status)
         {500, "InternalError"}, {503, "ServiceUnavailable"},
         {504, "Timeout"},
     };
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-        if (reasons[i].status == status) {
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (reasons[i].status == status)
             return reasons[i].reason;
-        }
-    }
     return "";
 }
 
@@ -276,9 +260,8 @@ static bool find_fault(struct restreq *req, struct apifault *out)
 {
     struct api *api = req->api;
     const char *verb = restverb_name(req->verb);
-    if (strncmp(req->path.full, "/sandbox/", 9) == 0) {
+    if (strncmp(req->path.full, "/sandbox/", 9) == 0)
         return false;
-    }
     if (req->path.resource && api->on_request &&
         !api->on_request(api->on_request_arg, verb, req->http)) {
         *out = (struct apifault){.drop = true};
@@ -293,9 +276,8 @@ static bool is_faulty(struct restreq *req)
 {
     struct faulty *faulty = ARENA_NEW(req->arena, struct faulty);
     faulty->req = req;
-    if (!find_fault(req, &faulty->fault)) {
+    if (!find_fault(req, &faulty->fault))
         return false;
-    }
     http_req_on_gone(req->http, on_faulty_gone, faulty);
     req->delay = timer_start(req->api->loop, faulty->fault.delay_ms, 0, act_on_fault, faulty);
     return true;
@@ -322,15 +304,13 @@ static void on_request(void *arg, struct http_conn_request *http)
     req->verb = verb_of(req);
     find_kind(req);
     const char *resource = req->kind ? objkind_resource(arena, req->kind) : "";
-    if (req->kind && req->path.sub) {
+    if (req->kind && req->path.sub)
         resource = arena_printf(arena, "%s/%s", resource, req->path.sub);
-    }
     req->sequence =
         apistats_begin(api->stats, http_req_header(http, "user-agent"), restverb_name(req->verb),
                        resource, req->path.full, clock_wall_ms());
-    if (authorize(req) && !is_faulty(req)) {
+    if (authorize(req) && !is_faulty(req))
         serve(req);
-    }
 }
 
 /* ---- start and end ---- */
@@ -363,13 +343,11 @@ static char *random_token(void)
 {
     enum { BYTES = 24 };
     unsigned char bytes[BYTES];
-    if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
+    if (RAND_bytes(bytes, sizeof(bytes)) != 1)
         abort(); /* without randomness there is nothing safe to go on with */
-    }
     char *token = heap_alloc(BYTES * 2 + 1);
-    for (size_t i = 0; i < BYTES; i++) {
+    for (size_t i = 0; i < BYTES; i++)
         (void)snprintf(token + i * 2, 3, "%02x", bytes[i]);
-    }
     return token;
 }
 
@@ -379,9 +357,8 @@ static enum err write_kubeconfig(struct api *api, struct arena *arena,
 {
     const char *name = options->context ? options->context : "sandbox";
     const char *host = options->address ? options->address : "127.0.0.1";
-    if (strcmp(host, "0.0.0.0") == 0) {
+    if (strcmp(host, "0.0.0.0") == 0)
         host = "127.0.0.1";
-    }
     const char *text = arena_printf(
         arena,
         "apiVersion: v1\nkind: Config\ncurrent-context: %s\n"
@@ -421,16 +398,13 @@ enum err api_new(struct loop *loop, struct objstore *store, const struct api_opt
     enum err err = ERR_OK;
     if (options->https_port >= 0) {
         err = apitls_make(arena, options->directory, &tls, ei);
-        if (err == ERR_OK) {
+        if (err == ERR_OK)
             err = listen_on(api, options, options->https_port, &tls, &api->https, ei);
-        }
     }
-    if (err == ERR_OK && options->http_port >= 0) {
+    if (err == ERR_OK && options->http_port >= 0)
         err = listen_on(api, options, options->http_port, NULL, &api->http, ei);
-    }
-    if (err == ERR_OK) {
+    if (err == ERR_OK)
         err = write_kubeconfig(api, arena, options, &tls, ei);
-    }
     arena_free(arena);
     if (err != ERR_OK) {
         api_free(api);
@@ -443,9 +417,8 @@ enum err api_new(struct loop *loop, struct objstore *store, const struct api_opt
 
 void api_free(struct api *api)
 {
-    if (!api) {
+    if (!api)
         return;
-    }
     restwatch_cut_all(api);
     http_server_free(api->http);
     http_server_free(api->https);

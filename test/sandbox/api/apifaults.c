@@ -70,9 +70,8 @@ static enum err read_rule(struct json_reader *r, struct json_object *obj, struct
             },
     };
     if (r->err == ERR_OK && rule->fault.delay_ms == 0 && !rule->fault.drop &&
-        rule->fault.status == 0) {
+        rule->fault.status == 0)
         json_reader_fail(r, obj, NULL, "a fault needs a status, a delay or drop");
-    }
     return r->err;
 }
 
@@ -82,13 +81,11 @@ enum err apifaults_add(struct apifaults *faults, struct arena *arena, struct jso
     struct json_reader r = {.arena = arena};
     struct json_object *list = json_read_array(&r, body, "faults", JSON_OPTIONAL);
     size_t count = list ? json_len(list) : 1;
-    if (faults->count + count > APIFAULTS_MAX) {
+    if (faults->count + count > APIFAULTS_MAX)
         return err_set(ei, ERR_INVALID, "there can be at most %d faults", APIFAULTS_MAX);
-    }
     struct rule **at = &faults->rules;
-    while (*at) {
+    while (*at)
         at = &(*at)->next;
-    }
     for (size_t i = 0; i < count && r.err == ERR_OK; i++) {
         struct rule *rule = heap_alloc(sizeof(*rule));
         struct json_object *obj = list ? json_read_elem(&r, list, i) : body;
@@ -127,9 +124,8 @@ struct json_object *apifaults_list(const struct apifaults *faults, struct arena 
 static bool matches(const struct rule *rule, const char *method, const char *verb, const char *path,
                     const char *agent)
 {
-    if (rule->verb && strcasecmp(rule->verb, method) != 0 && strcasecmp(rule->verb, verb) != 0) {
+    if (rule->verb && strcasecmp(rule->verb, method) != 0 && strcasecmp(rule->verb, verb) != 0)
         return false;
-    }
     return (!rule->path || strstr(path, rule->path)) &&
            (!rule->agent || (agent && strstr(agent, rule->agent)));
 }
@@ -139,9 +135,8 @@ bool apifaults_take(struct apifaults *faults, const char *method, const char *ve
 {
     for (struct rule **at = &faults->rules; *at; at = &(*at)->next) {
         struct rule *rule = *at;
-        if (!matches(rule, method, verb, path, agent)) {
+        if (!matches(rule, method, verb, path, agent))
             continue;
-        }
         if (rule->after > 0) {
             rule->after--;
             continue;

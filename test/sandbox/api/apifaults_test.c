@@ -5,9 +5,8 @@ static void add(struct apifaults *faults, const char *body)
 {
     struct arena *arena = arena_new();
     struct errinfo ei;
-    if (apifaults_add(faults, arena, try_json(arena, body), &ei) != ERR_OK) {
+    if (apifaults_add(faults, arena, try_json(arena, body), &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    }
     arena_free(arena);
 }
 

@@ -15,9 +15,8 @@ static void add_faults(struct restreq *req)
 {
     struct json_object *body;
     struct errinfo ei;
-    if (!restbody_read(req, &body)) {
+    if (!restbody_read(req, &body))
         return;
-    }
     if (apifaults_add(req->api->faults, req->arena, body, &ei) != ERR_OK) {
         restreply_error(req, 400, "BadRequest", "%s", ei.text);
         return;
@@ -28,13 +27,11 @@ static void add_faults(struct restreq *req)
 static void compact(struct restreq *req)
 {
     struct json_object *body;
-    if (!restbody_read(req, &body)) {
+    if (!restbody_read(req, &body))
         return;
-    }
     objstore_compact(req->store);
-    if (json_bool_at(body, false, "expire", NULL)) {
+    if (json_bool_at(body, false, "expire", NULL))
         restwatch_expire_all(req->api);
-    }
     restreply_tree(req, 200, json_own(req->arena, json_object_new_object()));
 }
 

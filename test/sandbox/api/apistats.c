@@ -55,13 +55,11 @@ static void clear_asked(struct asked *it)
 
 void apistats_free(struct apistats *stats)
 {
-    if (!stats) {
+    if (!stats)
         return;
-    }
     apistats_reset(stats);
-    for (size_t i = 0; i < APISTATS_RING; i++) {
+    for (size_t i = 0; i < APISTATS_RING; i++)
         clear_asked(&stats->ring[i]);
-    }
     free(stats->rows);
     free(stats);
 }
@@ -96,9 +94,8 @@ uint64_t apistats_begin(struct apistats *stats, const char *agent, const char *v
                         const char *resource, const char *path, int64_t now_ms)
 {
     agent = agent ? agent : "";
-    if (strncmp(path, "/sandbox/", 9) != 0) {
+    if (strncmp(path, "/sandbox/", 9) != 0)
         count(stats, agent, verb, resource);
-    }
     struct asked *it = &stats->ring[++stats->last % APISTATS_RING];
     clear_asked(it);
     *it = (struct asked){
@@ -115,9 +112,8 @@ uint64_t apistats_begin(struct apistats *stats, const char *agent, const char *v
 void apistats_finish(struct apistats *stats, uint64_t sequence, int status)
 {
     struct asked *it = &stats->ring[sequence % APISTATS_RING];
-    if (it->sequence == sequence) {
+    if (it->sequence == sequence)
         it->status = status;
-    }
 }
 
 static bool is_quiet(const struct row *row)

@@ -54,9 +54,8 @@ static bool issue(struct issued *it, const char *name, const struct issued *issu
 {
     it->key = EVP_EC_gen("P-256");
     it->cert = X509_new();
-    if (!it->key || !it->cert) {
+    if (!it->key || !it->cert)
         return false;
-    }
     X509 *cert = it->cert;
     const struct issued *by = issuer ? issuer : it;
     bool ok = X509_set_version(cert, X509_VERSION_3) == 1 && set_serial(cert) &&
@@ -86,9 +85,8 @@ static enum err write_pem(struct arena *arena, BIO *bio, const char *path, unsig
 {
     char *data;
     long len = BIO_get_mem_data(bio, &data);
-    if (text) {
+    if (text)
         *text = arena_strndup(arena, data, (size_t)len);
-    }
     enum err err = file_write(path, data, (size_t)len, mode, ei);
     BIO_free(bio);
     return err;
@@ -130,12 +128,10 @@ enum err apitls_make(struct arena *arena, const char *directory, struct apitls *
         goto out;
     }
     err = write_cert(arena, ca.cert, out->ca_file, &out->ca_pem, ei);
-    if (err == ERR_OK) {
+    if (err == ERR_OK)
         err = write_cert(arena, server.cert, out->cert_file, NULL, ei);
-    }
-    if (err == ERR_OK) {
+    if (err == ERR_OK)
         err = write_key(arena, server.key, out->key_file, ei);
-    }
 out:
     free_issued(&ca);
     free_issued(&server);

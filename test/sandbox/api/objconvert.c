@@ -8,9 +8,8 @@
 static void rename_field(struct json_object *obj, const char *from, const char *to)
 {
     struct json_object *value = json_at(obj, from, NULL);
-    if (value) {
+    if (value)
         json_set(obj, to, value);
-    }
     json_object_object_del(obj, from);
 }
 
@@ -28,12 +27,10 @@ static const char *const event_fields[][2] = {
 void objconvert_event(struct json_object *obj, const char *from, const char *to)
 {
     bool to_core = strcmp(to, "v1") == 0;
-    if (strcmp(from, to) == 0) {
+    if (strcmp(from, to) == 0)
         return;
-    }
-    for (size_t i = 0; i < sizeof(event_fields) / sizeof(event_fields[0]); i++) {
+    for (size_t i = 0; i < sizeof(event_fields) / sizeof(event_fields[0]); i++)
         rename_field(obj, event_fields[i][to_core ? 1 : 0], event_fields[i][to_core ? 0 : 1]);
-    }
 }
 
 /* Kubernetes keeps the metrics that v1 cannot express in this annotation. */
@@ -47,9 +44,8 @@ static void hpa_from_v1(struct json_object *obj)
     struct json_object *metrics = NULL;
     const char *kept = json_str_at(obj, "metadata", "annotations", HPA_METRICS, NULL);
     if (!kept || json_parse(arena, kept, strlen(kept), JSON_MAX_BYTES, &metrics, NULL) != ERR_OK ||
-        !json_object_is_type(metrics, json_type_array)) {
+        !json_object_is_type(metrics, json_type_array))
         metrics = json_own(arena, json_object_new_array());
-    }
     if (percent) {
         struct json_object *metric = json_object_new_object();
         json_set_str(metric, "type", "Resource");
@@ -59,19 +55,15 @@ static void hpa_from_v1(struct json_object *obj)
         json_set(json_sub(resource, "target"), "averageUtilization", percent);
         json_object_array_add(metrics, metric);
     }
-    if (spec && json_len(metrics) > 0) {
+    if (spec && json_len(metrics) > 0)
         json_set(spec, "metrics", metrics);
-    }
-    if (spec) {
+    if (spec)
         json_object_object_del(spec, "targetCPUUtilizationPercentage");
-    }
-    if (kept) {
+    if (kept)
         json_object_object_del(json_at(obj, "metadata", "annotations", NULL), HPA_METRICS);
-    }
     struct json_object *status = json_at(obj, "status", NULL);
-    if (status) {
+    if (status)
         json_object_object_del(status, "currentCPUUtilizationPercentage");
-    }
     arena_free(arena);
 }
 
@@ -109,9 +101,8 @@ static void hpa_to_v1(struct json_object *obj)
     for (size_t i = 0; i < json_len(current); i++) {
         struct json_object *percent =
             json_at(json_elem(current, i), "resource", "current", "averageUtilization", NULL);
-        if (percent) {
+        if (percent)
             json_set(json_at(obj, "status", NULL), "currentCPUUtilizationPercentage", percent);
-        }
     }
     if (json_at(obj, "status", NULL)) {
         json_object_object_del(json_at(obj, "status", NULL), "currentMetrics");
@@ -124,9 +115,8 @@ void objconvert_hpa(struct json_object *obj, const char *from, const char *to)
 {
     bool from_v1 = strcmp(from, "autoscaling/v1") == 0;
     bool to_v1 = strcmp(to, "autoscaling/v1") == 0;
-    if (from_v1 && !to_v1) {
+    if (from_v1 && !to_v1)
         hpa_from_v1(obj);
-    } else if (to_v1 && !from_v1) {
+    else if (to_v1 && !from_v1)
         hpa_to_v1(obj);
-    }
 }

@@ -13,11 +13,9 @@
 
 static struct objcustom *find_custom(struct objstore *store, const char *group, const char *plural)
 {
-    for (struct objcustom *custom = store->customs; custom; custom = custom->next) {
-        if (strcmp(custom->kind.group, group) == 0 && strcmp(custom->kind.plural, plural) == 0) {
+    for (struct objcustom *custom = store->customs; custom; custom = custom->next)
+        if (strcmp(custom->kind.group, group) == 0 && strcmp(custom->kind.plural, plural) == 0)
             return custom;
-        }
-    }
     return NULL;
 }
 
@@ -28,9 +26,8 @@ static const char *taken_name(struct objstore *store, struct json_object *crd)
     const char *plural = json_str_at(crd, "spec", "names", "plural", NULL);
     const char *kind = json_str_at(crd, "spec", "names", "kind", NULL);
     const struct objkind *same_plural = objstore_kind(store, group, plural);
-    if (same_plural && !same_plural->custom) {
+    if (same_plural && !same_plural->custom)
         return plural;
-    }
     const struct objkind *same_kind = objstore_kind_named(store, group, kind);
     return same_kind && strcmp(same_kind->plural, plural) != 0 ? kind : NULL;
 }
@@ -71,22 +68,18 @@ static void add_stored_version(struct json_object *status, const char *version)
         list = json_object_new_array();
         json_object_object_add(status, "storedVersions", list);
     }
-    for (size_t i = 0; i < json_len(list); i++) {
-        if (strcmp(json_object_get_string(json_elem(list, i)) ?: "", version) == 0) {
+    for (size_t i = 0; i < json_len(list); i++)
+        if (strcmp(json_object_get_string(json_elem(list, i)) ?: "", version) == 0)
             return;
-        }
-    }
     json_object_array_add(list, json_object_new_string(version));
 }
 
 static const char *storage_version(struct json_object *crd)
 {
     struct json_object *versions = json_at(crd, "spec", "versions", NULL);
-    for (size_t i = 0; i < json_len(versions); i++) {
-        if (json_bool_at(json_elem(versions, i), false, "storage", NULL)) {
+    for (size_t i = 0; i < json_len(versions); i++)
+        if (json_bool_at(json_elem(versions, i), false, "storage", NULL))
             return json_str_at(json_elem(versions, i), "name", NULL);
-        }
-    }
     return NULL;
 }
 
@@ -124,11 +117,9 @@ static const char *const *text_list(struct arena *arena, struct json_object *lis
 {
     const char **out = arena_array(arena, json_len(list) + 1, sizeof(*out));
     size_t count = 0;
-    for (size_t i = 0; i < json_len(list); i++) {
-        if (json_object_is_type(json_elem(list, i), json_type_string)) {
+    for (size_t i = 0; i < json_len(list); i++)
+        if (json_object_is_type(json_elem(list, i), json_type_string))
             out[count++] = arena_strdup(arena, json_object_get_string(json_elem(list, i)));
-        }
-    }
     return out;
 }
 
@@ -173,17 +164,14 @@ static struct objversion read_version(struct arena *arena, const char *crd_name,
 static int stability(const char *version, long *major, long *minor)
 {
     *major = *minor = 0;
-    if (version[0] != 'v') {
+    if (version[0] != 'v')
         return 0;
-    }
     char *rest;
     *major = strtol(version + 1, &rest, 10);
-    if (rest == version + 1) {
+    if (rest == version + 1)
         return 0;
-    }
-    if (*rest == '\0') {
+    if (*rest == '\0')
         return 3;
-    }
     int level = strncmp(rest, "beta", 4) == 0 ? 2 : strncmp(rest, "alpha", 5) == 0 ? 1 : 0;
     *minor = strtol(rest + (level == 2 ? 4 : level == 1 ? 5 : 0), NULL, 10);
     return level;
@@ -196,15 +184,12 @@ static int by_priority(const void *a, const void *b)
     const char *name_b = ((const struct objversion *)b)->name;
     int level_a = stability(name_a, &major_a, &minor_a);
     int level_b = stability(name_b, &major_b, &minor_b);
-    if (level_a != level_b) {
+    if (level_a != level_b)
         return level_b - level_a;
-    }
-    if (major_a != major_b) {
+    if (major_a != major_b)
         return major_b > major_a ? 1 : -1;
-    }
-    if (minor_a != minor_b) {
+    if (minor_a != minor_b)
         return minor_b > minor_a ? 1 : -1;
-    }
     return strcmp(name_a, name_b);
 }
 
@@ -243,9 +228,8 @@ static bool is_established(struct json_object *crd)
     for (size_t i = 0; i < json_len(list); i++) {
         const char *type = json_str_at(json_elem(list, i), "type", NULL);
         const char *value = json_str_at(json_elem(list, i), "status", NULL);
-        if (type && value && strcmp(type, "Established") == 0) {
+        if (type && value && strcmp(type, "Established") == 0)
             return strcmp(value, "True") == 0;
-        }
     }
     return false;
 }
@@ -257,23 +241,20 @@ void objcrd_changed(struct objstore *store, struct json_object *before, struct j
     const char *plural = json_str_at(either, "spec", "names", "plural", NULL);
     struct objcustom *custom = find_custom(store, group, plural);
     if (!after || !is_established(after)) {
-        if (custom) {
+        if (custom)
             custom->kind.served = false;
-        }
         return;
     }
     if (custom && before && custom->kind.served &&
-        json_same(json_at(before, "spec", NULL), json_at(after, "spec", NULL))) {
+        json_same(json_at(before, "spec", NULL), json_at(after, "spec", NULL)))
         return;
-    }
     struct objset *set = objset_of(store, group, plural);
     if (!custom) {
         custom = heap_alloc(sizeof(*custom));
         *custom = (struct objcustom){.next = NULL};
         struct objcustom **at = &store->customs;
-        while (*at) {
+        while (*at)
             at = &(*at)->next;
-        }
         *at = custom;
     }
     arena_free(custom->retired);

@@ -8,11 +8,9 @@ static const struct objkind *crds(struct trystore *t)
 static const char *condition(struct json_object *crd, const char *type)
 {
     struct json_object *list = json_at(crd, "status", "conditions", NULL);
-    for (size_t i = 0; i < json_len(list); i++) {
-        if (strcmp(json_str_at(json_elem(list, i), "type", NULL), type) == 0) {
+    for (size_t i = 0; i < json_len(list); i++)
+        if (strcmp(json_str_at(json_elem(list, i), "type", NULL), type) == 0)
             return json_str_at(json_elem(list, i), "status", NULL);
-        }
-    }
     return "";
 }
 
@@ -64,12 +62,10 @@ static void test_schema(void **state)
                                try_json(t.arena, cases[i].obj), &obj);
         assert_int_equal(call.fail.code, cases[i].code);
         assert_int_equal(json_len(call.warnings), cases[i].warnings);
-        if (cases[i].message) {
+        if (cases[i].message)
             assert_string_equal(call.fail.message, cases[i].message);
-        }
-        if (obj) {
+        if (obj)
             try_same(t.arena, json_at(obj, "spec", NULL), "{\"size\":1,\"color\":\"red\"}");
-        }
         try_close(&t);
     }
 }

@@ -15,16 +15,14 @@ static bool has(struct json_object *obj, const char *key)
 
 static void fill_str(struct json_object *obj, const char *key, const char *value)
 {
-    if (!has(obj, key)) {
+    if (!has(obj, key))
         json_set_str(obj, key, value);
-    }
 }
 
 static void fill_int(struct json_object *obj, const char *key, int64_t value)
 {
-    if (!has(obj, key)) {
+    if (!has(obj, key))
         json_set_int(obj, key, value);
-    }
 }
 
 /* The object under key if there is one: defaults of a part are set only where the part is. */
@@ -37,18 +35,16 @@ static struct json_object *part(struct json_object *obj, const char *key)
 /* Kubernetes keeps quantities in canonical form ("1000m" is stored as "1"). */
 static void canonical_quantities(struct json_object *list)
 {
-    if (!list) {
+    if (!list)
         return;
-    }
     struct arena *arena = arena_new();
     struct json_object *fixed = json_own(arena, json_object_new_object());
     json_object_object_foreach(list, name, value)
     {
         struct quantity quantity;
         char text[QUANTITY_TEXT];
-        if (quantity_parse(json_object_get_string(value), &quantity, NULL) == ERR_OK) {
+        if (quantity_parse(json_object_get_string(value), &quantity, NULL) == ERR_OK)
             json_set_str(fixed, name, quantity_format(&quantity, text));
-        }
     }
     json_object_object_foreach(fixed, fixed_name, fixed_value)
     {
@@ -63,15 +59,13 @@ static void resources(struct json_object *holder)
     struct json_object *limits = part(res, "limits");
     canonical_quantities(limits);
     canonical_quantities(part(res, "requests"));
-    if (!limits) {
+    if (!limits)
         return;
-    }
     struct json_object *requests = json_sub(res, "requests");
     json_object_object_foreach(limits, name, value)
     {
-        if (!has(requests, name)) {
+        if (!has(requests, name))
             json_set(requests, name, value);
-        }
     }
 }
 
@@ -87,13 +81,11 @@ static void http_get(struct json_object *action)
 static void probe(struct json_object *container, const char *name)
 {
     struct json_object *it = part(container, name);
-    if (!it) {
+    if (!it)
         return;
-    }
     http_get(it);
-    if (part(it, "grpc")) {
+    if (part(it, "grpc"))
         fill_str(part(it, "grpc"), "service", "");
-    }
     fill_int(it, "timeoutSeconds", 1);
     fill_int(it, "periodSeconds", 10);
     fill_int(it, "successThreshold", 1);
@@ -105,9 +97,8 @@ static const char *pull_policy(const char *image)
 {
     const char *slash = image ? strrchr(image, '/') : NULL;
     const char *base = slash ? slash + 1 : image;
-    if (!base || strchr(base, '@')) {
+    if (!base || strchr(base, '@'))
         return "IfNotPresent";
-    }
     const char *tag = strchr(base, ':');
     return !tag || strcmp(tag, ":latest") == 0 ? "Always" : "IfNotPresent";
 }
@@ -117,9 +108,8 @@ static void container_env(struct json_object *container)
     struct json_object *env = json_at(container, "env", NULL);
     for (size_t i = 0; i < json_len(env); i++) {
         struct json_object *ref = json_at(json_elem(env, i), "valueFrom", "fieldRef", NULL);
-        if (json_object_is_type(ref, json_type_object)) {
+        if (json_object_is_type(ref, json_type_object))
             fill_str(ref, "apiVersion", "v1");
-        }
     }
 }
 
@@ -132,13 +122,11 @@ static void container(struct json_object *it, bool host_network)
     struct json_object *ports = json_at(it, "ports", NULL);
     for (size_t i = 0; i < json_len(ports); i++) {
         struct json_object *port = json_elem(ports, i);
-        if (!json_object_is_type(port, json_type_object)) {
+        if (!json_object_is_type(port, json_type_object))
             continue;
-        }
         fill_str(port, "protocol", "TCP");
-        if (host_network) {
+        if (host_network)
             fill_int(port, "hostPort", json_int_at(port, 0, "containerPort", NULL));
-        }
     }
     container_env(it);
     probe(it, "livenessProbe");
@@ -151,11 +139,9 @@ static void container(struct json_object *it, bool host_network)
 static void containers(struct json_object *spec, const char *key)
 {
     struct json_object *list = json_at(spec, key, NULL);
-    for (size_t i = 0; i < json_len(list); i++) {
-        if (json_object_is_type(json_elem(list, i), json_type_object)) {
+    for (size_t i = 0; i < json_len(list); i++)
+        if (json_object_is_type(json_elem(list, i), json_type_object))
             container(json_elem(list, i), json_bool_at(spec, false, "hostNetwork", NULL));
-        }
-    }
 }
 
 static void volumes(struct json_object *spec)
@@ -165,26 +151,20 @@ static void volumes(struct json_object *spec)
     struct json_object *list = json_at(spec, "volumes", NULL);
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *volume = json_elem(list, i);
-        if (!json_object_is_type(volume, json_type_object)) {
+        if (!json_object_is_type(volume, json_type_object))
             continue;
-        }
-        for (size_t k = 0; k < sizeof(with_mode) / sizeof(with_mode[0]); k++) {
-            if (part(volume, with_mode[k])) {
+        for (size_t k = 0; k < sizeof(with_mode) / sizeof(with_mode[0]); k++)
+            if (part(volume, with_mode[k]))
                 fill_int(part(volume, with_mode[k]), "defaultMode", MODE_0644);
-            }
-        }
-        if (part(volume, "hostPath")) {
+        if (part(volume, "hostPath"))
             fill_str(part(volume, "hostPath"), "type", "");
-        }
-        if (json_object_object_length(volume) == 1 && has(volume, "name")) {
+        if (json_object_object_length(volume) == 1 && has(volume, "name"))
             json_sub(volume, "emptyDir");
-        }
         struct json_object *sources = json_at(volume, "projected", "sources", NULL);
         for (size_t k = 0; k < json_len(sources); k++) {
             struct json_object *token = part(json_elem(sources, k), "serviceAccountToken");
-            if (token) {
+            if (token)
                 fill_int(token, "expirationSeconds", 3600);
-            }
         }
     }
 }
@@ -249,9 +229,8 @@ void objdefaults_pod(struct json_object *obj, struct json_object *old)
     pod_spec(spec);
     fill_str(spec, "serviceAccountName", "default");
     fill_str(spec, "serviceAccount", "default");
-    if (!has(spec, "enableServiceLinks")) {
+    if (!has(spec, "enableServiceLinks"))
         json_set_bool(spec, "enableServiceLinks", true);
-    }
     fill_int(spec, "priority", 0);
     fill_str(spec, "preemptionPolicy", "PreemptLowerPriority");
     struct json_object *status = json_sub(obj, "status");
@@ -266,9 +245,8 @@ static void keep_allocated(struct json_object *spec, struct json_object *old)
                                             "ipFamilyPolicy"};
     for (size_t i = 0; i < sizeof(allocated) / sizeof(allocated[0]); i++) {
         struct json_object *value = json_at(old, "spec", allocated[i], NULL);
-        if (value && !has(spec, allocated[i])) {
+        if (value && !has(spec, allocated[i]))
             json_set(spec, allocated[i], value);
-        }
     }
 }
 
@@ -285,16 +263,14 @@ void objdefaults_service(struct json_object *obj, struct json_object *old)
     struct json_object *ports = json_at(spec, "ports", NULL);
     for (size_t i = 0; i < json_len(ports); i++) {
         struct json_object *port = json_elem(ports, i);
-        if (!json_object_is_type(port, json_type_object)) {
+        if (!json_object_is_type(port, json_type_object))
             continue;
-        }
         fill_str(port, "protocol", "TCP");
         struct json_object *target = json_at(port, "targetPort", NULL);
         bool empty = json_object_is_type(target, json_type_string) &&
                      *json_object_get_string(target) == '\0';
-        if (!target || empty) {
+        if (!target || empty)
             json_set_int(port, "targetPort", json_int_at(port, 0, "port", NULL));
-        }
     }
     json_sub(json_sub(obj, "status"), "loadBalancer");
 }
@@ -395,9 +371,8 @@ void objdefaults_crd(struct json_object *obj, struct json_object *old)
         struct arena *arena = arena_new();
         fill_str(names, "listKind", arena_printf(arena, "%sList", kind));
         char *singular = arena_strdup(arena, kind);
-        for (char *c = singular; *c; c++) {
+        for (char *c = singular; *c; c++)
             *c = (char)tolower((unsigned char)*c);
-        }
         fill_str(names, "singular", singular);
         arena_free(arena);
     }

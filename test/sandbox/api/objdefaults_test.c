@@ -70,14 +70,12 @@ static void test_fields(void **state)
         struct arena *arena = arena_new();
         struct json_object *obj = try_json(arena, cases[i].obj);
         cases[i].fn(obj, NULL);
-        for (size_t k = 0; k < 5 && cases[i].at[k] && obj; k++) {
+        for (size_t k = 0; k < 5 && cases[i].at[k] && obj; k++)
             obj = json_at(obj, cases[i].at[k], NULL);
-        }
-        if (*cases[i].wanted) {
+        if (*cases[i].wanted)
             try_same(arena, obj, cases[i].wanted);
-        } else {
+        else
             assert_null(obj);
-        }
         arena_free(arena);
     }
 }

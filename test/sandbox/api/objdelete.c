@@ -47,11 +47,9 @@ static enum err check(struct objcall *call, const struct objkind *kind, struct j
 static enum err admit(struct objstore *store, struct objcall *call, const struct objkind *kind,
                       struct json_object *old)
 {
-    for (struct objadmit *it = store->admits; it; it = it->next) {
-        if (!it->kind || it->kind == kind) {
+    for (struct objadmit *it = store->admits; it; it = it->next)
+        if (!it->kind || it->kind == kind)
             it->fn(it->arg, &call->fail, kind, OBJOP_DELETE, call->dry_run, NULL, old);
-        }
-    }
     return call->fail.code ? objfail_err(call->fail.code) : ERR_OK;
 }
 
@@ -65,16 +63,13 @@ static bool is_container(const struct objkind *kind)
 static int64_t grace_of(struct objset *set, struct json_object *obj,
                         const struct objdelete *options)
 {
-    if (!set->graceful || options->grace_seconds == 0) {
+    if (!set->graceful || options->grace_seconds == 0)
         return 0;
-    }
-    if (options->grace_seconds > 0) {
+    if (options->grace_seconds > 0)
         return options->grace_seconds;
-    }
     /* A pod that runs nowhere has nothing to end. */
-    if (!json_str_at(obj, "spec", "nodeName", NULL)) {
+    if (!json_str_at(obj, "spec", "nodeName", NULL))
         return 0;
-    }
     return json_int_at(obj, 30, "spec", "terminationGracePeriodSeconds", NULL);
 }
 
@@ -89,21 +84,18 @@ static struct json_object *mark(struct arena *arena, const struct objkind *kind,
         json_set_str(metadata, "deletionTimestamp",
                      clock_rfc3339(clock_wall_ms() + grace * 1000, when));
         json_set_int(metadata, "deletionGracePeriodSeconds", grace);
-        if (kind->flags & OBJKIND_GENERATION) {
+        if (kind->flags & OBJKIND_GENERATION)
             json_set_int(metadata, "generation", json_int_at(metadata, 0, "generation", NULL) + 1);
-        }
     } else if (grace < json_int_at(metadata, 0, "deletionGracePeriodSeconds", NULL)) {
         json_set_int(metadata, "deletionGracePeriodSeconds", grace);
     }
     objmeta_remove_finalizer(copy, "orphan");
-    if (options->propagation == OBJ_FOREGROUND) {
+    if (options->propagation == OBJ_FOREGROUND)
         objmeta_add_finalizer(copy, "foregroundDeletion");
-    } else {
+    else
         objmeta_remove_finalizer(copy, "foregroundDeletion");
-    }
-    if (strcmp(kind->kind, "Namespace") == 0 && !*kind->group) {
+    if (strcmp(kind->kind, "Namespace") == 0 && !*kind->group)
         json_set_str(json_sub(copy, "status"), "phase", "Terminating");
-    }
     return copy;
 }
 
@@ -115,9 +107,8 @@ void objdelete_now(struct objstore *store, const struct objkind *kind, struct js
     const char *key = objset_key(arena, ns, json_str_at(metadata, "name", NULL));
     objset_remove(store, objset_of_kind(store, kind), key);
     objgc_soon(store);
-    if (strcmp(kind->kind, "CustomResourceDefinition") == 0) {
+    if (strcmp(kind->kind, "CustomResourceDefinition") == 0)
         objcrd_changed(store, obj, NULL);
-    }
     arena_free(arena);
 }
 
@@ -130,17 +121,15 @@ enum err objstore_delete(struct objstore *store, struct objcall *call, const str
     struct json_object *obj;
     enum err err = find(store, call, kind, ns, name, &obj);
     if (err != ERR_OK || (err = check(call, kind, obj, options)) != ERR_OK ||
-        (err = admit(store, call, kind, obj)) != ERR_OK) {
+        (err = admit(store, call, kind, obj)) != ERR_OK)
         return err;
-    }
     struct objset *set = objset_of_kind(store, kind);
     int64_t grace = grace_of(set, obj, options);
     struct json_object *marked = mark(call->arena, kind, obj, options, grace);
     bool waits = grace > 0 || objmeta_has_finalizer(marked, NULL) || is_container(kind);
     if (!call->dry_run) {
-        if (options->propagation == OBJ_ORPHAN) {
+        if (options->propagation == OBJ_ORPHAN)
             objgc_orphan(store, json_str_at(obj, "metadata", "uid", NULL));
-        }
         if (!waits) {
             objdelete_now(store, kind, obj);
         } else if (!json_same(marked, obj)) {
@@ -149,11 +138,9 @@ enum err objstore_delete(struct objstore *store, struct objcall *call, const str
         }
     }
     const char *version = call->version ? call->version : kind->storage;
-    if (out) {
+    if (out)
         *out = objstore_as_version(call->arena, kind, waits ? marked : obj, version);
-    }
-    if (gone) {
+    if (gone)
         *gone = !waits;
-    }
     return ERR_OK;
 }

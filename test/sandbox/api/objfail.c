@@ -24,9 +24,8 @@ enum err objfail_err(int code)
 
 enum err objfail_set(struct objfail *fail, int code, const char *reason, const char *fmt, ...)
 {
-    if (fail->code != 0) {
+    if (fail->code != 0)
         return objfail_err(fail->code);
-    }
     va_list args;
     va_start(args, fmt);
     fail->message = arena_vprintf(fail->arena, fmt, args);
@@ -50,12 +49,10 @@ void objfail_cause(struct objfail *fail, enum cause_reason reason, const char *f
 enum err objfail_invalid(struct objfail *fail, const char *group, const char *kind,
                          const char *name)
 {
-    if (fail->code != 0) {
+    if (fail->code != 0)
         return objfail_err(fail->code);
-    }
-    if (fail->causes.count == 0) {
+    if (fail->causes.count == 0)
         return ERR_OK;
-    }
     fail->group = group;
     fail->kind = kind;
     fail->name = name;
@@ -65,9 +62,8 @@ enum err objfail_invalid(struct objfail *fail, const char *group, const char *ki
 
 enum err objfail_info(const struct objfail *fail, struct errinfo *ei)
 {
-    if (fail->code == 0) {
+    if (fail->code == 0)
         return ERR_OK;
-    }
     enum err err = err_set(ei, objfail_err(fail->code), "%s", fail->message);
     if (ei) {
         ei->status = fail->code;
@@ -91,12 +87,10 @@ struct json_object *objfail_status(const struct objfail *fail)
         json_set_str(details, "group", fail->group && *fail->group ? fail->group : NULL);
         json_set_str(details, "kind", fail->kind);
         json_set_str(details, "uid", fail->uid);
-        if (fail->causes.count > 0) {
+        if (fail->causes.count > 0)
             json_set(details, "causes", cause_json(&fail->causes));
-        }
-        if (fail->retry_after_s > 0) {
+        if (fail->retry_after_s > 0)
             json_set_int(details, "retryAfterSeconds", fail->retry_after_s);
-        }
     }
     json_set_int(status, "code", fail->code);
     return status;

@@ -50,9 +50,8 @@ static void test_codes(void **state)
     } cases[] = {{400, ERR_INVALID},  {401, ERR_DENIED},  {403, ERR_DENIED},  {404, ERR_NOT_FOUND},
                  {409, ERR_CONFLICT}, {410, ERR_INVALID}, {422, ERR_INVALID}, {429, ERR_RETRY},
                  {500, ERR_RETRY},    {504, ERR_RETRY}};
-    for (size_t i = 0; i < TRY_COUNT(cases); i++) {
+    for (size_t i = 0; i < TRY_COUNT(cases); i++)
         assert_int_equal(objfail_err(cases[i].code), cases[i].err);
-    }
 }
 
 int main(void)

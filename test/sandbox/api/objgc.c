@@ -39,12 +39,10 @@ static void look_around(struct round *r)
     for (struct objset *set = r->store->sets; set; set = set->next) {
         for (size_t i = 0; set->kind && i < set->count; i++) {
             struct json_object *metadata = json_at(set->records[i]->obj, "metadata", NULL);
-            if (json_len(json_at(metadata, "ownerReferences", NULL)) > 0) {
+            if (json_len(json_at(metadata, "ownerReferences", NULL)) > 0)
                 note(r, &r->owned, set->kind, set->records[i]->obj);
-            }
-            if (json_at(metadata, "deletionTimestamp", NULL)) {
+            if (json_at(metadata, "deletionTimestamp", NULL))
                 note(r, &r->dying, set->kind, set->records[i]->obj);
-            }
         }
     }
 }
@@ -68,9 +66,8 @@ static void delete_it(struct round *r, const struct found *found, enum objpropag
     enum err err =
         objstore_delete(r->store, &call, found->kind, json_str_at(metadata, "namespace", NULL),
                         json_str_at(metadata, "name", NULL), &options, NULL, NULL);
-    if (err != ERR_OK && err != ERR_NOT_FOUND && err != ERR_CONFLICT) {
+    if (err != ERR_OK && err != ERR_NOT_FOUND && err != ERR_CONFLICT)
         log_warn("gc_delete", NULL, call.fail.message, LOG_STR("kind", found->kind->kind));
-    }
 }
 
 /* Without the references to owners that are gone; NULL when none of its owners is left. */
@@ -80,9 +77,8 @@ static struct json_object *living_owners(struct round *r, struct json_object *ob
     struct json_object *living = json_own(r->arena, json_object_new_array());
     for (size_t i = 0; i < json_len(owners); i++) {
         const char *uid = json_str_at(json_elem(owners, i), "uid", NULL);
-        if (uid && objstore_by_uid(r->store, uid)) {
+        if (uid && objstore_by_uid(r->store, uid))
             json_object_array_add(living, json_object_get(json_elem(owners, i)));
-        }
     }
     return json_len(living) > 0 ? living : NULL;
 }
@@ -96,9 +92,8 @@ static void collect_dependents(struct round *r)
 {
     for (struct found *it = r->owned; it; it = it->next) {
         struct json_object *obj = current(r, it);
-        if (!obj) {
+        if (!obj)
             continue;
-        }
         struct json_object *owners = json_at(obj, "metadata", "ownerReferences", NULL);
         struct json_object *living = living_owners(r, obj);
         if (!living && !json_at(obj, "metadata", "deletionTimestamp", NULL)) {
@@ -131,9 +126,8 @@ static bool delete_dependents(struct round *r, const char *uid)
     for (struct found *it = r->owned; it; it = it->next) {
         struct json_object *obj = current(r, it);
         bool blocks = false;
-        if (!obj || !is_owned_by(obj, uid, &blocks)) {
+        if (!obj || !is_owned_by(obj, uid, &blocks))
             continue;
-        }
         if (!json_at(obj, "metadata", "deletionTimestamp", NULL)) {
             delete_it(r, it, OBJ_FOREGROUND);
             obj = current(r, it);
@@ -150,11 +144,10 @@ static void finish(struct round *r, const struct found *found, struct json_objec
     struct json_object *copy = json_copy(r->arena, obj);
     objmeta_remove_finalizer(copy, finalizer);
     bool graceful = json_int_at(copy, 0, "metadata", "deletionGracePeriodSeconds", NULL) > 0;
-    if (objmeta_has_finalizer(copy, NULL) || graceful) {
+    if (objmeta_has_finalizer(copy, NULL) || graceful)
         store_changed(r, found->kind, copy);
-    } else {
+    else
         objdelete_now(r->store, found->kind, obj);
-    }
 }
 
 static bool empty_set(struct round *r, struct objset *set, const char *ns)
@@ -162,14 +155,11 @@ static bool empty_set(struct round *r, struct objset *set, const char *ns)
     size_t begin, end;
     objset_range(set, ns, &begin, &end);
     struct found *content = NULL;
-    for (size_t i = begin; set->kind && i < end; i++) {
-        if (!json_at(set->records[i]->obj, "metadata", "deletionTimestamp", NULL)) {
+    for (size_t i = begin; set->kind && i < end; i++)
+        if (!json_at(set->records[i]->obj, "metadata", "deletionTimestamp", NULL))
             note(r, &content, set->kind, set->records[i]->obj);
-        }
-    }
-    for (struct found *it = content; it; it = it->next) {
+    for (struct found *it = content; it; it = it->next)
         delete_it(r, it, OBJ_BACKGROUND);
-    }
     objset_range(set, ns, &begin, &end);
     return begin == end;
 }
@@ -178,37 +168,31 @@ static void end_namespace(struct round *r, const struct found *found, struct jso
 {
     const char *name = json_str_at(found->obj, "metadata", "name", NULL);
     bool empty = true;
-    for (struct objset *set = r->store->sets; set; set = set->next) {
-        if (set->kind && objkind_namespaced(set->kind)) {
+    for (struct objset *set = r->store->sets; set; set = set->next)
+        if (set->kind && objkind_namespaced(set->kind))
             empty = empty_set(r, set, name) && empty;
-        }
-    }
-    if (empty && !objmeta_has_finalizer(obj, NULL)) {
+    if (empty && !objmeta_has_finalizer(obj, NULL))
         objdelete_now(r->store, found->kind, obj);
-    }
 }
 
 static void end_crd(struct round *r, const struct found *found, struct json_object *obj)
 {
     struct objset *set = objset_of(r->store, json_str_at(found->obj, "spec", "group", NULL),
                                    json_str_at(found->obj, "spec", "names", "plural", NULL));
-    if (!set->kind || !set->kind->custom || empty_set(r, set, NULL)) {
+    if (!set->kind || !set->kind->custom || empty_set(r, set, NULL))
         finish(r, found, obj, CRD_FINALIZER);
-    }
 }
 
 static void finish_deletions(struct round *r)
 {
     for (struct found *it = r->dying; it; it = it->next) {
         struct json_object *obj = current(r, it);
-        if (!obj) {
+        if (!obj)
             continue;
-        }
         json_own(r->arena, json_object_get(obj));
         if (objmeta_has_finalizer(obj, "foregroundDeletion")) {
-            if (delete_dependents(r, uid_of(it->obj))) {
+            if (delete_dependents(r, uid_of(it->obj)))
                 finish(r, it, obj, "foregroundDeletion");
-            }
         } else if (strcmp(it->kind->kind, "Namespace") == 0 && !it->kind->custom) {
             end_namespace(r, it, obj);
         } else if (strcmp(it->kind->kind, "CustomResourceDefinition") == 0) {
@@ -230,9 +214,8 @@ static void run_round(void *arg)
 
 void objgc_soon(struct objstore *store)
 {
-    if (!store->gc_timer) {
+    if (!store->gc_timer)
         store->gc_timer = timer_start(store->loop, 0, 0, run_round, store);
-    }
 }
 
 void objgc_orphan(struct objstore *store, const char *uid)
@@ -241,20 +224,17 @@ void objgc_orphan(struct objstore *store, const char *uid)
     look_around(&r);
     for (struct found *it = r.owned; it; it = it->next) {
         bool blocks;
-        if (!is_owned_by(it->obj, uid, &blocks)) {
+        if (!is_owned_by(it->obj, uid, &blocks))
             continue;
-        }
         struct json_object *copy = json_copy(r.arena, it->obj);
         struct json_object *owners = json_at(copy, "metadata", "ownerReferences", NULL);
         for (size_t i = json_len(owners); i > 0; i--) {
             const char *own = json_str_at(json_elem(owners, i - 1), "uid", NULL);
-            if (own && strcmp(own, uid) == 0) {
+            if (own && strcmp(own, uid) == 0)
                 json_object_array_del_idx(owners, i - 1, 1);
-            }
         }
-        if (json_len(owners) == 0) {
+        if (json_len(owners) == 0)
             json_object_object_del(json_at(copy, "metadata", NULL), "ownerReferences");
-        }
         store_changed(&r, it->kind, copy);
     }
     arena_free(r.arena);

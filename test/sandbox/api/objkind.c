@@ -97,11 +97,9 @@ const struct objkind *objkind_builtin(void)
 
 const struct objversion *objkind_version(const struct objkind *kind, const char *version)
 {
-    for (const struct objversion *v = kind->versions; v->name; v++) {
-        if (strcmp(v->name, version) == 0) {
+    for (const struct objversion *v = kind->versions; v->name; v++)
+        if (strcmp(v->name, version) == 0)
             return v;
-        }
-    }
     return NULL;
 }
 

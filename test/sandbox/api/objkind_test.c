@@ -39,9 +39,8 @@ static void test_names(void **state)
     assert_string_equal(objkind_resource(arena, kind), "namespaces");
     assert_string_equal(objkind_api_version(arena, kind, "v1"), "v1");
     assert_null(objkind_version(kind, "v2"));
-    while (strcmp(kind->plural, "deployments") != 0) {
+    while (strcmp(kind->plural, "deployments") != 0)
         kind++;
-    }
     assert_string_equal(objkind_resource(arena, kind), "deployments.apps");
     assert_string_equal(objkind_api_version(arena, kind, "v1"), "apps/v1");
     arena_free(arena);

@@ -74,9 +74,8 @@ void objlog_free(struct objlog *log)
         log->watches = watch->next;
         free(watch);
     }
-    while (log->count > 0) {
+    while (log->count > 0)
         drop_first(log);
-    }
     free(log->entries);
     free(log);
 }
@@ -85,9 +84,8 @@ static void grow(struct objlog *log)
 {
     size_t cap = log->cap ? log->cap * 2 : 64;
     struct logged *entries = heap_array(cap, sizeof(*entries));
-    for (size_t i = 0; i < log->count; i++) {
+    for (size_t i = 0; i < log->count; i++)
         entries[i] = log->entries[(log->first + i) % log->cap];
-    }
     free(log->entries);
     log->entries = entries;
     log->first = 0;
@@ -98,17 +96,15 @@ static void hand_out(void *arg);
 
 static void wake(struct objlog *log)
 {
-    if (!log->timer && !log->handing_out) {
+    if (!log->timer && !log->handing_out)
         log->timer = timer_start(log->store->loop, 0, 0, hand_out, log);
-    }
 }
 
 void objlog_add(struct objlog *log, enum objevent_type type, struct objset *set,
                 struct json_object *object, struct json_object *before, uint64_t version)
 {
-    if (log->count == log->cap) {
+    if (log->count == log->cap)
         grow(log);
-    }
     log->entries[(log->first + log->count) % log->cap] = (struct logged){
         .type = type,
         .version = version,
@@ -125,9 +121,8 @@ static void tell_state_of(struct objwatch *watch, struct objset *set, struct are
 {
     size_t count = set->count;
     struct json_object **items = arena_array(arena, count, sizeof(struct json_object *));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         items[i] = json_own(arena, json_object_get(set->records[i]->obj));
-    }
     for (size_t i = 0; i < count && !watch->stopped; i++) {
         struct objevent event = {.type = OBJ_ADDED, .kind = set->kind, .object = items[i]};
         const char *version = json_str_at(items[i], "metadata", "resourceVersion", NULL);
@@ -143,13 +138,11 @@ static void tell_state(struct objwatch *watch)
     watch->cursor = log->begin + log->count;
     uint64_t version = log->store->version;
     struct arena *arena = arena_new();
-    if (watch->set) {
+    if (watch->set)
         tell_state_of(watch, watch->set, arena);
-    } else {
-        for (struct objset *set = log->store->sets; set && !watch->stopped; set = set->next) {
+    else
+        for (struct objset *set = log->store->sets; set && !watch->stopped; set = set->next)
             tell_state_of(watch, set, arena);
-        }
-    }
     arena_free(arena);
     if (!watch->stopped) {
         watch->fn(watch->arg, &(struct objevent){.type = OBJ_SYNCED,
@@ -163,9 +156,8 @@ static void tell_changes(struct objwatch *watch, uint64_t end)
     while (!watch->stopped && watch->cursor < end) {
         /* A copy: fn may change the store, which may move the ring. */
         struct logged it = *entry(watch->log, watch->cursor++);
-        if (watch->set && watch->set != it.set) {
+        if (watch->set && watch->set != it.set)
             continue;
-        }
         watch->fn(watch->arg, &(struct objevent){.type = it.type,
                                                  .resource_version = it.version,
                                                  .kind = it.kind,
@@ -195,27 +187,23 @@ static void hand_out(void *arg)
     log->timer = NULL;
     log->handing_out = true;
     uint64_t end = log->begin + log->count;
-    for (struct objwatch *watch = log->watches; watch; watch = watch->next) {
-        if (watch->initial && !watch->stopped) {
+    for (struct objwatch *watch = log->watches; watch; watch = watch->next)
+        if (watch->initial && !watch->stopped)
             tell_state(watch);
-        } else {
+        else
             tell_changes(watch, end);
-        }
-    }
     log->handing_out = false;
     free_stopped(log);
     uint64_t needed = log->begin + log->count;
     bool behind = false;
-    for (struct objwatch *watch = log->watches; watch; watch = watch->next) {
+    for (struct objwatch *watch = log->watches; watch; watch = watch->next)
         behind = behind || watch->initial || watch->cursor < needed;
-    }
     if (behind) {
         wake(log);
         return;
     }
-    while (log->count > log->keep) {
+    while (log->count > log->keep)
         drop_first(log);
-    }
 }
 
 static struct objwatch *add_watch(struct objstore *store, const char *group, const char *plural,
@@ -248,14 +236,12 @@ struct objwatch *objstore_watch_from(struct objstore *store, const char *group, 
                                      uint64_t version, objwatch_fn fn, void *arg)
 {
     struct objlog *log = store->log;
-    if (version != 0 && version < log->oldest) {
+    if (version != 0 && version < log->oldest)
         return NULL;
-    }
     struct objwatch *watch = add_watch(store, group, plural, fn, arg);
     if (version != 0) {
-        while (watch->cursor > log->begin && entry(log, watch->cursor - 1)->version > version) {
+        while (watch->cursor > log->begin && entry(log, watch->cursor - 1)->version > version)
             watch->cursor--;
-        }
         wake(log);
     }
     return watch;
@@ -272,9 +258,8 @@ void objwatch_stop(struct objwatch *watch)
 uint64_t objwatch_version(const struct objwatch *watch)
 {
     struct objlog *log = watch->log;
-    if (watch->initial) {
+    if (watch->initial)
         return 0;
-    }
     return watch->cursor == log->begin + log->count ? log->store->version
                                                     : entry(log, watch->cursor)->version - 1;
 }
@@ -294,8 +279,7 @@ void objstore_compact(struct objstore *store)
 {
     struct objlog *log = store->log;
     bool behind = log->handing_out || log->timer;
-    while (!behind && log->count > 0) {
+    while (!behind && log->count > 0)
         drop_first(log);
-    }
     log->oldest = store->version;
 }

@@ -16,9 +16,8 @@ static void on_event(void *arg, const struct objevent *event)
     struct seen *seen = arg;
     buf_printf(&seen->text, "%s%s ", names[event->type],
                event->object ? json_str_at(event->object, "metadata", "name", NULL) : "");
-    if (++seen->count == seen->stop_after) {
+    if (++seen->count == seen->stop_after)
         objwatch_stop(seen->watch);
-    }
 }
 
 static struct seen watch(struct trystore *t)
@@ -97,9 +96,8 @@ static void test_ring_forgets(void **state)
     struct seen seen = watch(&t);
     seen.watch = objstore_watch(t.store, "", "configmaps", on_event, &seen);
     uint64_t version = objstore_version(t.store);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200; i++)
         create(&t, arena_printf(t.arena, "m%d", i));
-    }
     try_settle(&t);
     assert_int_equal(seen.count, 201); /* a watcher misses nothing, however small the ring */
     assert_null(objstore_watch_from(t.store, "", "configmaps", version, on_event, &seen));
@@ -115,9 +113,8 @@ static void test_stop_inside(void **state)
     struct trystore t = try_open();
     struct seen seen = watch(&t);
     seen.stop_after = 2;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         create(&t, arena_printf(t.arena, "m%d", i));
-    }
     seen.watch = objstore_watch(t.store, "", "configmaps", on_event, &seen);
     try_settle(&t);
     assert_int_equal(seen.count, 2);

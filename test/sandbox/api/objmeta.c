@@ -6,9 +6,8 @@
 
 static void random_bytes(unsigned char *out, size_t len)
 {
-    if (uv_random(NULL, NULL, out, len, 0, NULL) != 0) {
+    if (uv_random(NULL, NULL, out, len, 0, NULL) != 0)
         memset(out, 0x5a, len);
-    }
 }
 
 char *objmeta_uid(char text[37])
@@ -31,9 +30,8 @@ char *objmeta_generate_name(struct arena *arena, const char *base)
     unsigned char bytes[SUFFIX];
     char suffix[SUFFIX + 1] = "";
     random_bytes(bytes, sizeof(bytes));
-    for (size_t i = 0; i < SUFFIX; i++) {
+    for (size_t i = 0; i < SUFFIX; i++)
         suffix[i] = letters[bytes[i] % (sizeof(letters) - 1)];
-    }
     return arena_printf(arena, "%.*s%s", BASE_MAX, base, suffix);
 }
 
@@ -42,18 +40,16 @@ bool objmeta_has_finalizer(struct json_object *obj, const char *name)
     struct json_object *list = json_at(obj, "metadata", "finalizers", NULL);
     for (size_t i = 0; i < json_len(list); i++) {
         const char *text = json_object_get_string(json_elem(list, i));
-        if (!name || (text && strcmp(text, name) == 0)) {
+        if (!name || (text && strcmp(text, name) == 0))
             return true;
-        }
     }
     return false;
 }
 
 void objmeta_add_finalizer(struct json_object *obj, const char *name)
 {
-    if (objmeta_has_finalizer(obj, name)) {
+    if (objmeta_has_finalizer(obj, name))
         return;
-    }
     struct json_object *metadata = json_sub(obj, "metadata");
     struct json_object *list = json_at(metadata, "finalizers", NULL);
     if (!json_object_is_type(list, json_type_array)) {
@@ -68,13 +64,11 @@ void objmeta_remove_finalizer(struct json_object *obj, const char *name)
     struct json_object *list = json_at(obj, "metadata", "finalizers", NULL);
     for (size_t i = json_len(list); i > 0; i--) {
         const char *text = json_object_get_string(json_elem(list, i - 1));
-        if (text && strcmp(text, name) == 0) {
+        if (text && strcmp(text, name) == 0)
             json_object_array_del_idx(list, i - 1, 1);
-        }
     }
-    if (list && json_len(list) == 0) {
+    if (list && json_len(list) == 0)
         json_object_object_del(json_at(obj, "metadata", NULL), "finalizers");
-    }
 }
 
 void objmeta_describe(struct objfail *fail, const struct objkind *kind, const char *name)

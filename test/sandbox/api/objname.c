@@ -15,14 +15,11 @@ static bool is_lower_alnum(char c)
 /* [a-z0-9]([-a-z0-9]*[a-z0-9])? of exactly len bytes */
 static bool is_label(const char *text, size_t len)
 {
-    if (len == 0 || !is_lower_alnum(text[0]) || !is_lower_alnum(text[len - 1])) {
+    if (len == 0 || !is_lower_alnum(text[0]) || !is_lower_alnum(text[len - 1]))
         return false;
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (!is_lower_alnum(text[i]) && text[i] != '-') {
+    for (size_t i = 0; i < len; i++)
+        if (!is_lower_alnum(text[i]) && text[i] != '-')
             return false;
-        }
-    }
     return true;
 }
 
@@ -30,12 +27,10 @@ static bool is_subdomain(const char *text)
 {
     while (true) {
         size_t len = strcspn(text, ".");
-        if (!is_label(text, len)) {
+        if (!is_label(text, len))
             return false;
-        }
-        if (text[len] == '\0') {
+        if (text[len] == '\0')
             return true;
-        }
         text += len + 1;
     }
 }
@@ -94,31 +89,25 @@ void objname_check(struct objfail *fail, const char *field, const char *text,
 static bool is_word(const char *text, size_t len)
 {
     if (len == 0 || len > LABEL_MAX || !isalnum((unsigned char)text[0]) ||
-        !isalnum((unsigned char)text[len - 1])) {
+        !isalnum((unsigned char)text[len - 1]))
         return false;
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (!isalnum((unsigned char)text[i]) && !strchr("-_.", text[i])) {
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)text[i]) && !strchr("-_.", text[i]))
             return false;
-        }
-    }
     return true;
 }
 
 bool objname_is_qualified(const char *text)
 {
     const char *slash = strchr(text, '/');
-    if (!slash) {
+    if (!slash)
         return is_word(text, strlen(text));
-    }
     size_t len = (size_t)(slash - text);
-    if (len == 0 || len > SUBDOMAIN_MAX) {
+    if (len == 0 || len > SUBDOMAIN_MAX)
         return false;
-    }
     char prefix[SUBDOMAIN_MAX + 1] = "";
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < len; i++)
         prefix[i] = (char)tolower((unsigned char)text[i]);
-    }
     return is_subdomain(prefix) && is_word(slash + 1, strlen(slash + 1));
 }
 
@@ -140,9 +129,8 @@ static void check_strings(struct objfail *fail, const char *field, struct json_o
         objfail_cause(fail, CAUSE_TYPE_INVALID, field, "Invalid value: must be a map of strings");
         return;
     }
-    if (!map) {
+    if (!map)
         return;
-    }
     json_object_object_foreach(map, key, value)
     {
         if (!objname_is_qualified(key)) {

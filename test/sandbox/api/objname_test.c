@@ -50,9 +50,8 @@ static void test_qualified(void **state)
                  {"a/b/c", false}, {"_x", false},
                  {"x_", false},    {A63 "a", false},
                  {"a b", false},   {"foregroundDeletion", true}};
-    for (size_t i = 0; i < TRY_COUNT(cases); i++) {
+    for (size_t i = 0; i < TRY_COUNT(cases); i++)
         assert_int_equal(objname_is_qualified(cases[i].text), cases[i].ok);
-    }
     assert_true(objname_is_label_value(""));
     assert_true(objname_is_label_value("1.2.3"));
     assert_false(objname_is_label_value("a/b"));

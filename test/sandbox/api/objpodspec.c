@@ -23,9 +23,8 @@ static bool has_volume(struct json_object *spec, const char *name)
     struct json_object *volumes = json_at(spec, "volumes", NULL);
     for (size_t i = 0; i < json_len(volumes); i++) {
         const char *own = json_str_at(json_elem(volumes, i), "name", NULL);
-        if (own && strcmp(own, name) == 0) {
+        if (own && strcmp(own, name) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -38,14 +37,12 @@ static void check_mounts(struct objfail *fail, struct json_object *spec,
         const char *name = json_str_at(json_elem(mounts, i), "name", NULL);
         const char *path = json_str_at(json_elem(mounts, i), "mountPath", NULL);
         const char *field = PATH("%s.volumeMounts[%zu]", at, i);
-        if (!name || !*name) {
+        if (!name || !*name)
             objfail_cause(fail, CAUSE_REQUIRED, PATH("%s.name", field), "Required value");
-        } else if (!has_volume(spec, name)) {
+        else if (!has_volume(spec, name))
             objfail_cause(fail, CAUSE_NOT_FOUND, PATH("%s.name", field), "Not found: \"%s\"", name);
-        }
-        if (!path || !*path) {
+        if (!path || !*path)
             objfail_cause(fail, CAUSE_REQUIRED, PATH("%s.mountPath", field), "Required value");
-        }
     }
 }
 
@@ -55,9 +52,8 @@ static void check_env(struct objfail *fail, struct json_object *container, const
     for (size_t i = 0; i < json_len(env); i++) {
         const char *name = json_str_at(json_elem(env, i), "name", NULL);
         struct json_object *value = json_at(json_elem(env, i), "value", NULL);
-        if (!name || !*name) {
+        if (!name || !*name)
             objfail_cause(fail, CAUSE_REQUIRED, PATH("%s.env[%zu].name", at, i), "Required value");
-        }
         if (value && !json_object_is_type(value, json_type_string)) {
             objfail_cause(fail, CAUSE_TYPE_INVALID, PATH("%s.env[%zu].value", at, i),
                           "Invalid value: %s: must be a string", json_text(fail->arena, value));
@@ -79,9 +75,8 @@ static void check_container(struct objfail *fail, struct json_object *spec,
                           name);
         }
     }
-    if (!image || !*image) {
+    if (!image || !*image)
         objfail_cause(fail, CAUSE_REQUIRED, PATH("%s.image", at), "Required value");
-    }
     struct json_object *ports = json_at(container, "ports", NULL);
     for (size_t i = 0; i < json_len(ports); i++) {
         objpodspec_check_port(fail, json_at(json_elem(ports, i), "containerPort", NULL),
@@ -97,13 +92,11 @@ void objpodspec_check(struct objfail *fail, struct json_object *spec, const char
     static const char *const keys[] = {"initContainers", "containers"};
     for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
         struct json_object *list = json_at(spec, keys[k], NULL);
-        for (size_t i = 0; i < json_len(list); i++) {
+        for (size_t i = 0; i < json_len(list); i++)
             check_container(fail, spec, list, i, PATH("%s.%s[%zu]", field, keys[k], i));
-        }
     }
-    if (json_len(json_at(spec, "containers", NULL)) == 0) {
+    if (json_len(json_at(spec, "containers", NULL)) == 0)
         objfail_cause(fail, CAUSE_REQUIRED, PATH("%s.containers", field), "Required value");
-    }
     const char *restart = json_str_at(spec, "restartPolicy", NULL);
     if (template_ && restart && strcmp(restart, "Always") != 0) {
         objfail_cause(fail, CAUSE_NOT_SUPPORTED, PATH("%s.restartPolicy", field),
@@ -116,9 +109,8 @@ static struct json_object *fixed_part(struct arena *arena, struct json_object *s
 {
     static const char *const keys[] = {"initContainers", "containers"};
     struct json_object *copy = json_copy(arena, spec);
-    if (!json_object_is_type(copy, json_type_object)) {
+    if (!json_object_is_type(copy, json_type_object))
         return copy;
-    }
     json_object_object_del(copy, "activeDeadlineSeconds");
     json_object_object_del(copy, "tolerations");
     for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {

@@ -38,11 +38,10 @@ static void test_check(void **state)
         struct arena *arena = arena_new();
         struct objfail fail = {.arena = arena};
         objpodspec_check(&fail, try_json(arena, cases[i].spec), "spec", cases[i].template_);
-        if (cases[i].wanted) {
+        if (cases[i].wanted)
             assert_string_equal(cause_text(&fail.causes), cases[i].wanted);
-        } else {
+        else
             assert_int_equal(fail.causes.count, 0);
-        }
         arena_free(arena);
     }
 }

@@ -9,11 +9,9 @@
 struct objset *objset_of(struct objstore *store, const char *group, const char *plural)
 {
     struct objset **at = &store->sets;
-    for (; *at; at = &(*at)->next) {
-        if (strcmp((*at)->group, group) == 0 && strcmp((*at)->plural, plural) == 0) {
+    for (; *at; at = &(*at)->next)
+        if (strcmp((*at)->group, group) == 0 && strcmp((*at)->plural, plural) == 0)
             return *at;
-        }
-    }
     struct objset *set = heap_alloc(sizeof(*set));
     *set = (struct objset){.group = heap_strdup(group), .plural = heap_strdup(plural)};
     *at = set;
@@ -36,11 +34,10 @@ size_t objset_find(const struct objset *set, const char *key, bool *found)
             *found = true;
             return middle;
         }
-        if (order < 0) {
+        if (order < 0)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
@@ -56,9 +53,8 @@ void objset_range(const struct objset *set, const char *ns, size_t *begin, size_
 {
     *begin = 0;
     *end = set->count;
-    if (!ns || !*ns) {
+    if (!ns || !*ns)
         return;
-    }
     /* Keys of a namespace lie between "ns/" and "ns0": '0' is the byte after '/'. */
     bool found;
     struct arena *arena = arena_new();
@@ -129,9 +125,8 @@ void objset_remove(struct objstore *store, struct objset *set, const char *key)
     /* Watchers get the last state with the version of its deletion; the tree itself stays as it is.
      */
     struct json_object *last = NULL;
-    if (json_object_deep_copy(record->obj, &last, NULL) != 0) {
+    if (json_object_deep_copy(record->obj, &last, NULL) != 0)
         abort();
-    }
     set_version(last, ++store->version);
     lh_table_delete(store->uids, json_str_at(last, "metadata", "uid", NULL));
     objlog_add(store->log, OBJ_DELETED, set, last, record->obj, store->version);

@@ -7,9 +7,8 @@
 
 static void add_set(struct json_object *list, struct objset *set)
 {
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; i < set->count; i++)
         json_object_array_add(list, json_object_get(set->records[i]->obj));
-    }
 }
 
 static bool is_crds(const struct objset *set)
@@ -25,11 +24,9 @@ enum err objstore_save(struct objstore *store, const char *path, struct errinfo 
     json_set_int(file, "resourceVersion", (int64_t)store->version);
     json_set(file, "objects", list);
     for (int crds = 1; crds >= 0; crds--) {
-        for (struct objset *set = store->sets; set; set = set->next) {
-            if (is_crds(set) == (crds == 1)) {
+        for (struct objset *set = store->sets; set; set = set->next)
+            if (is_crds(set) == (crds == 1))
                 add_set(list, set);
-            }
-        }
     }
     const char *text = json_text(arena, file);
     enum err err = file_write(path, text, strlen(text), 0600, ei);
@@ -65,9 +62,8 @@ static enum err load_object(struct objstore *store, struct arena *arena, struct 
         store->version = next > 0 ? next - 1 : store->version;
     }
     objset_commit(store, objset_of_kind(store, kind), obj);
-    if (strcmp(name, "CustomResourceDefinition") == 0) {
+    if (strcmp(name, "CustomResourceDefinition") == 0)
         objcrd_changed(store, NULL, obj);
-    }
     return ERR_OK;
 }
 
@@ -84,9 +80,8 @@ enum err objstore_load(struct objstore *store, const char *path, struct errinfo 
         goto out;
     }
     struct json_object *list = json_at(file, "objects", NULL);
-    for (size_t i = 0; err == ERR_OK && i < json_len(list); i++) {
+    for (size_t i = 0; err == ERR_OK && i < json_len(list); i++)
         err = load_object(store, arena, json_copy(arena, json_elem(list, i)), ei);
-    }
     if (err != ERR_OK) {
         err = err_wrap(ei, err, "snapshot %s", path);
         goto out;

@@ -19,9 +19,8 @@ static void test_round_trip(void **state)
         try_create(&a, try_kind(&a, "try.io", "toys"), "default",
                    "{\"metadata\":{\"name\":\"bear\"},\"spec\":{\"size\":1}}");
     assert_int_equal(objstore_save(a.store, path, &ei), ERR_OK);
-    if (objstore_load(b.store, path, &ei) != ERR_OK) {
+    if (objstore_load(b.store, path, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    }
     struct json_object *found =
         objstore_get(b.store, try_kind(&b, "try.io", "toys"), "default", "bear");
     assert_true(json_same(found, toy));

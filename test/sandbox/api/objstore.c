@@ -18,9 +18,8 @@ static void make_namespace(struct objstore *store, const char *name)
     struct json_object *obj = json_own(call.arena, json_object_new_object());
     json_set_str(json_sub(obj, "metadata"), "name", name);
     if (objstore_create(store, &call, objstore_kind(store, "", "namespaces"), NULL, obj, NULL) !=
-        ERR_OK) {
+        ERR_OK)
         abort(); /* two constant names in an empty store */
-    }
     arena_free(call.arena);
 }
 
@@ -29,15 +28,13 @@ struct objstore *objstore_new(struct loop *loop, size_t log_events)
     struct objstore *store = heap_alloc(sizeof(*store));
     *store = (struct objstore){.loop = loop};
     store->uids = lh_kchar_table_new(UID_BUCKETS, free_uid);
-    if (!store->uids) {
+    if (!store->uids)
         abort();
-    }
     store->log = objlog_new(store, log_events ? log_events : LOG_EVENTS);
     for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++) {
         struct objset *set = objset_of_kind(store, kind);
-        if (!set->kind) {
+        if (!set->kind)
             set->kind = kind;
-        }
     }
     make_namespace(store, "default");
     make_namespace(store, "kube-system");
@@ -46,9 +43,8 @@ struct objstore *objstore_new(struct loop *loop, size_t log_events)
 
 void objstore_free(struct objstore *store)
 {
-    if (!store) {
+    if (!store)
         return;
-    }
     objgc_free(store);
     objlog_free(store->log);
     lh_table_free(store->uids);
@@ -76,9 +72,8 @@ static void match_kind(void *arg, const struct objkind *kind)
     struct kind_query *query = arg;
     if (!query->found && strcmp(kind->group, query->group) == 0 &&
         (!query->plural || strcmp(kind->plural, query->plural) == 0) &&
-        (!query->kind || strcmp(kind->kind, query->kind) == 0)) {
+        (!query->kind || strcmp(kind->kind, query->kind) == 0))
         query->found = kind;
-    }
 }
 
 const struct objkind *objstore_kind(struct objstore *store, const char *group, const char *plural)
@@ -99,14 +94,11 @@ const struct objkind *objstore_kind_named(struct objstore *store, const char *gr
 void objstore_kinds(struct objstore *store, void (*fn)(void *arg, const struct objkind *kind),
                     void *arg)
 {
-    for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++) {
+    for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++)
         fn(arg, kind);
-    }
-    for (struct objcustom *custom = store->customs; custom; custom = custom->next) {
-        if (custom->kind.served) {
+    for (struct objcustom *custom = store->customs; custom; custom = custom->next)
+        if (custom->kind.served)
             fn(arg, &custom->kind);
-        }
-    }
 }
 
 struct json_object *objstore_get(struct objstore *store, const struct objkind *kind, const char *ns,
@@ -132,9 +124,8 @@ size_t objstore_list(struct objstore *store, struct arena *arena, const struct o
     size_t begin, end;
     objset_range(set, ns, &begin, &end);
     *items = arena_array(arena, end - begin, sizeof(struct json_object *));
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin; i < end; i++)
         (*items)[i - begin] = json_own(arena, json_object_get(set->records[i]->obj));
-    }
     return end - begin;
 }
 
@@ -156,9 +147,8 @@ void objstore_on_admit(struct objstore *store, const struct objkind *kind, objad
     struct objadmit *admit = heap_alloc(sizeof(*admit));
     *admit = (struct objadmit){.kind = kind, .fn = fn, .arg = arg};
     struct objadmit **at = &store->admits;
-    while (*at) {
+    while (*at)
         at = &(*at)->next;
-    }
     *at = admit;
 }
 
@@ -167,13 +157,11 @@ struct json_object *objstore_as_version(struct arena *arena, const struct objkin
 {
     const char *wanted = objkind_api_version(arena, kind, version);
     const char *from = json_str_at(obj, "apiVersion", NULL);
-    if (from && strcmp(from, wanted) == 0) {
+    if (from && strcmp(from, wanted) == 0)
         return obj;
-    }
     struct json_object *copy = json_copy(arena, obj);
-    if (kind->convert && from) {
+    if (kind->convert && from)
         kind->convert(copy, from, wanted);
-    }
     json_set_str(copy, "apiVersion", wanted);
     return copy;
 }

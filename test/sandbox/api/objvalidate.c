@@ -19,9 +19,8 @@ static void require(struct objfail *fail, struct json_object *obj, const char *k
                     const char *field)
 {
     const char *value = json_str_at(obj, key, NULL);
-    if (!value || !*value) {
+    if (!value || !*value)
         objfail_cause(fail, CAUSE_REQUIRED, field, "Required value");
-    }
 }
 
 static void immutable(struct objfail *fail, struct json_object *value, struct json_object *before,
@@ -73,11 +72,10 @@ static void service_port(struct objfail *fail, struct json_object *ports, size_t
     struct json_object *port = json_elem(ports, i);
     const char *at = PATH("spec.ports[%zu]", i);
     const char *name = json_str_at(port, "name", NULL);
-    if (json_len(ports) > 1 && (!name || !*name)) {
+    if (json_len(ports) > 1 && (!name || !*name))
         objfail_cause(fail, CAUSE_REQUIRED, PATH("%s.name", at), "Required value");
-    } else if (name && *name) {
+    else if (name && *name)
         objname_check(fail, PATH("%s.name", at), name, OBJNAME_LABEL);
-    }
     for (size_t k = 0; name && k < i; k++) {
         if (is_str(json_str_at(json_elem(ports, k), "name", NULL), name)) {
             objfail_cause(fail, CAUSE_DUPLICATE, PATH("%s.name", at), "Duplicate value: \"%s\"",
@@ -86,9 +84,8 @@ static void service_port(struct objfail *fail, struct json_object *ports, size_t
     }
     objpodspec_check_port(fail, json_at(port, "port", NULL), PATH("%s.port", at));
     struct json_object *target = json_at(port, "targetPort", NULL);
-    if (json_object_is_type(target, json_type_int)) {
+    if (json_object_is_type(target, json_type_int))
         objpodspec_check_port(fail, target, PATH("%s.targetPort", at));
-    }
     const char *protocol = json_str_at(port, "protocol", NULL);
     if (!is_str(protocol, "TCP") && !is_str(protocol, "UDP") && !is_str(protocol, "SCTP")) {
         objfail_cause(fail, CAUSE_NOT_SUPPORTED, PATH("%s.protocol", at),
@@ -113,26 +110,22 @@ void objvalidate_service(struct objfail *fail, struct json_object *obj, struct j
                       "\"ExternalName\", \"LoadBalancer\", \"NodePort\"",
                       type ? type : "");
     }
-    if (external) {
+    if (external)
         require(fail, spec, "externalName", "spec.externalName");
-    } else if (json_len(ports) == 0 && !is_str(ip, "None")) {
+    else if (json_len(ports) == 0 && !is_str(ip, "None"))
         objfail_cause(fail, CAUSE_REQUIRED, "spec.ports", "Required value");
-    }
-    for (size_t i = 0; i < json_len(ports); i++) {
+    for (size_t i = 0; i < json_len(ports); i++)
         service_port(fail, ports, i);
-    }
     struct json_object *old_ip = json_at(old, "spec", "clusterIP", NULL);
-    if (old_ip && !external) {
+    if (old_ip && !external)
         immutable(fail, json_at(spec, "clusterIP", NULL), old_ip, "spec.clusterIP");
-    }
 }
 
 static void data_map(struct objfail *fail, struct json_object *obj, const char *key)
 {
     struct json_object *map = json_at(obj, key, NULL);
-    if (!map) {
+    if (!map)
         return;
-    }
     if (!json_object_is_type(map, json_type_object)) {
         objfail_cause(fail, CAUSE_TYPE_INVALID, key, "Invalid value: must be a map of strings");
         return;
@@ -158,9 +151,8 @@ static void data_map(struct objfail *fail, struct json_object *obj, const char *
 static void frozen_data(struct objfail *fail, struct json_object *obj, struct json_object *old)
 {
     static const char *const keys[] = {"data", "binaryData"};
-    if (!json_bool_at(old, false, "immutable", NULL)) {
+    if (!json_bool_at(old, false, "immutable", NULL))
         return;
-    }
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (!json_same(json_at(obj, keys[i], NULL), json_at(old, keys[i], NULL))) {
             objfail_cause(fail, CAUSE_FORBIDDEN, keys[i],
@@ -180,9 +172,8 @@ void objvalidate_secret(struct objfail *fail, struct json_object *obj, struct js
 {
     data_map(fail, obj, "data");
     frozen_data(fail, obj, old);
-    if (old) {
+    if (old)
         immutable(fail, json_at(obj, "type", NULL), json_at(old, "type", NULL), "type");
-    }
 }
 
 void objvalidate_event(struct objfail *fail, struct json_object *obj, struct json_object *old)
@@ -235,9 +226,8 @@ static void workload_selector(struct objfail *fail, struct json_object *spec,
                       "Invalid value: %s: `selector` does not match template `labels`",
                       labels ? json_text(fail->arena, labels) : "null");
     }
-    if (old) {
+    if (old)
         immutable(fail, selector, json_at(old, "spec", "selector", NULL), "spec.selector");
-    }
 }
 
 static void rolling_update(struct objfail *fail, struct json_object *spec)
@@ -307,9 +297,8 @@ void objvalidate_ingress(struct objfail *fail, struct json_object *obj, struct j
             const char *at = PATH("spec.rules[%zu].http.paths[%zu]", i, k);
             require(fail, json_elem(paths, k), "pathType", PATH("%s.pathType", at));
             struct json_object *service = json_at(json_elem(paths, k), "backend", "service", NULL);
-            if (service) {
+            if (service)
                 require(fail, service, "name", PATH("%s.backend.service.name", at));
-            }
         }
     }
 }

@@ -36,9 +36,8 @@ static bool has_shape(struct json_object *obj)
     static const char *const parts[] = {"metadata", "spec", "status"};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         struct json_object *part = json_at(obj, parts[i], NULL);
-        if (part && !json_object_is_type(part, json_type_object)) {
+        if (part && !json_object_is_type(part, json_type_object))
             return false;
-        }
     }
     return json_object_is_type(obj, json_type_object);
 }
@@ -76,22 +75,19 @@ static enum err take_in(struct write *w, const char *ns, struct json_object *sen
     fail->arena = arena_of(w);
     const char *wanted = w->call->version ? w->call->version : w->kind->storage;
     w->version = objkind_version(w->kind, wanted);
-    if (!w->version) {
+    if (!w->version)
         return objfail_set(fail, 404, "NotFound", "%s has no version %s", w->kind->kind, wanted);
-    }
     enum err err = check_type(w, sent);
-    if (err != ERR_OK) {
+    if (err != ERR_OK)
         return err;
-    }
     /* apiVersion and kind come first for the reader of kubectl get -o yaml. */
     w->obj = json_own(arena_of(w), json_object_new_object());
     json_set_str(w->obj, "apiVersion", objkind_api_version(arena_of(w), w->kind, w->version->name));
     json_set_str(w->obj, "kind", w->kind->kind);
     json_object_object_foreach(json_copy(arena_of(w), sent), key, value)
     {
-        if (strcmp(key, "apiVersion") != 0 && strcmp(key, "kind") != 0) {
+        if (strcmp(key, "apiVersion") != 0 && strcmp(key, "kind") != 0)
             json_set(w->obj, key, value);
-        }
     }
     struct json_object *metadata = json_sub(w->obj, "metadata");
     objtidy(w->obj, !w->kind->custom);
@@ -117,9 +113,8 @@ static enum err take_in(struct write *w, const char *ns, struct json_object *sen
 
 static void warn(struct write *w, const char *text)
 {
-    if (!w->call->warnings) {
+    if (!w->call->warnings)
         w->call->warnings = json_own(arena_of(w), json_object_new_array());
-    }
     json_object_array_add(w->call->warnings, json_object_new_string(text));
 }
 
@@ -133,9 +128,8 @@ static enum err report_unknown(struct write *w, const struct schema_paths *unkno
                                "error: %s",
                                w->kind->kind, w->version->name, w->kind->kind, text);
         }
-        if (!w->call->quiet) {
+        if (!w->call->quiet)
             warn(w, text);
-        }
     }
     return ERR_OK;
 }
@@ -147,9 +141,8 @@ static enum err prune_and_default(struct write *w)
         schema_prune(w->version->schema, arena_of(w), w->obj, &unknown);
         schema_default(w->version->schema, w->obj);
         enum err err = report_unknown(w, &unknown);
-        if (err != ERR_OK) {
+        if (err != ERR_OK)
             return err;
-        }
     }
     const char *storage = objkind_api_version(arena_of(w), w->kind, w->kind->storage);
     const char *stored_group = w->kind->storage_group ? w->kind->storage_group : w->kind->group;
@@ -158,22 +151,19 @@ static enum err prune_and_default(struct write *w)
                                 : w->kind->storage;
     }
     const char *sent = json_str_at(w->obj, "apiVersion", NULL);
-    if (w->kind->convert && strcmp(sent, storage) != 0) {
+    if (w->kind->convert && strcmp(sent, storage) != 0)
         w->kind->convert(w->obj, sent, storage);
-    }
     json_set_str(w->obj, "apiVersion", storage);
-    if (w->kind->defaults) {
+    if (w->kind->defaults)
         w->kind->defaults(w->obj, w->old);
-    }
     return ERR_OK;
 }
 
 static enum err check_namespace(struct write *w)
 {
     struct objfail *fail = &w->call->fail;
-    if (!w->ns) {
+    if (!w->ns)
         return ERR_OK;
-    }
     struct json_object *ns =
         objstore_get(w->store, objstore_kind(w->store, "", "namespaces"), NULL, w->ns);
     if (!ns) {
@@ -193,11 +183,9 @@ static enum err check_namespace(struct write *w)
 
 static enum err admit(struct write *w)
 {
-    for (struct objadmit *it = w->store->admits; it; it = it->next) {
-        if (!it->kind || it->kind == w->kind) {
+    for (struct objadmit *it = w->store->admits; it; it = it->next)
+        if (!it->kind || it->kind == w->kind)
             it->fn(it->arg, &w->call->fail, w->kind, w->op, w->call->dry_run, w->obj, w->old);
-        }
-    }
     return w->call->fail.code ? objfail_err(w->call->fail.code) : ERR_OK;
 }
 
@@ -224,13 +212,11 @@ static enum err validate(struct write *w)
     if (w->version->schema) {
         struct causes causes = {.arena = arena_of(w)};
         (void)schema_validate(w->version->schema, w->obj, &causes);
-        for (struct cause *cause = causes.first; cause; cause = cause->next) {
+        for (struct cause *cause = causes.first; cause; cause = cause->next)
             objfail_cause(fail, cause->reason, cause->field, "%s", cause->message);
-        }
     }
-    if (w->kind->validate) {
+    if (w->kind->validate)
         w->kind->validate(fail, w->obj, w->old);
-    }
     return objfail_invalid(fail, w->kind->group, w->kind->kind, w->name);
 }
 
@@ -247,24 +233,21 @@ static void prune_for_storage(struct write *w)
 /* A tree that shares all other parts with obj; NULL for NULL. */
 static struct json_object *without_status(struct arena *arena, struct json_object *obj)
 {
-    if (!obj) {
+    if (!obj)
         return NULL;
-    }
     struct json_object *out = json_own(arena, json_object_new_object());
     json_object_object_foreach(obj, key, value)
     {
-        if (strcmp(key, "status") != 0) {
+        if (strcmp(key, "status") != 0)
             json_set(out, key, value);
-        }
     }
     return out;
 }
 
 static void track(struct write *w, enum objsub sub)
 {
-    if (w->call->tracked) {
+    if (w->call->tracked)
         return;
-    }
     struct apply_request request = {
         .typing =
             w->kind->custom ? typing_custom(w->version->schema) : typing_builtin(w->kind->kind),
@@ -302,23 +285,19 @@ static void commit(struct write *w)
     struct objset *set = objset_of_kind(w->store, w->kind);
     struct json_object *old = json_own(arena_of(w), json_object_get(w->old));
     objset_commit(w->store, set, w->obj);
-    if (w->kind->kind[0] == 'C' && strcmp(w->kind->kind, "CustomResourceDefinition") == 0) {
+    if (w->kind->kind[0] == 'C' && strcmp(w->kind->kind, "CustomResourceDefinition") == 0)
         objcrd_changed(w->store, old, w->obj);
-    }
-    if (!old && strcmp(w->kind->plural, "namespaces") == 0 && !*w->kind->group) {
+    if (!old && strcmp(w->kind->plural, "namespaces") == 0 && !*w->kind->group)
         make_service_account(w->store, w->name);
-    }
     if (json_len(json_at(w->obj, "metadata", "ownerReferences", NULL)) > 0 ||
-        objmeta_has_finalizer(w->obj, "foregroundDeletion")) {
+        objmeta_has_finalizer(w->obj, "foregroundDeletion"))
         objgc_soon(w->store);
-    }
 }
 
 static void give_out(struct write *w, struct json_object **out)
 {
-    if (out) {
+    if (out)
         *out = objstore_as_version(arena_of(w), w->kind, w->obj, w->version->name);
-    }
 }
 
 /* ---- create ---- */
@@ -329,15 +308,13 @@ static void new_metadata(struct write *w)
                                          "deletionTimestamp", "deletionGracePeriodSeconds",
                                          "selfLink",          "generation"};
     struct json_object *metadata = json_at(w->obj, "metadata", NULL);
-    for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++) {
+    for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
         json_object_object_del(metadata, system[i]);
-    }
     char uid[37], now[CLOCK_TEXT];
     json_set_str(metadata, "uid", objmeta_uid(uid));
     json_set_str(metadata, "creationTimestamp", clock_rfc3339(clock_wall_ms(), now));
-    if (w->kind->flags & OBJKIND_GENERATION) {
+    if (w->kind->flags & OBJKIND_GENERATION)
         json_set_int(metadata, "generation", 1);
-    }
 }
 
 static enum err choose_name(struct write *w)
@@ -350,13 +327,11 @@ static enum err choose_name(struct write *w)
     bool generate = (!w->name || !*w->name) && base && *base;
     for (int i = 0; generate && i < ATTEMPTS; i++) {
         w->name = objmeta_generate_name(arena_of(w), base);
-        if (!objstore_get(w->store, w->kind, w->ns, w->name)) {
+        if (!objstore_get(w->store, w->kind, w->ns, w->name))
             break;
-        }
     }
-    if (generate) {
+    if (generate)
         json_set_str(metadata, "name", w->name);
-    }
     if (w->name && *w->name && objstore_get(w->store, w->kind, w->ns, w->name)) {
         objmeta_describe(fail, w->kind, w->name);
         return objfail_set(fail, 409, "AlreadyExists", "%s \"%s\" already exists",
@@ -370,34 +345,29 @@ enum err objstore_create(struct objstore *store, struct objcall *call, const str
 {
     struct write w = {.store = store, .call = call, .kind = kind, .op = OBJOP_CREATE};
     enum err err = take_in(&w, ns, obj);
-    if (err != ERR_OK) {
+    if (err != ERR_OK)
         return err;
-    }
     const char *version = json_str_at(w.obj, "metadata", "resourceVersion", NULL);
     if (version && *version && strcmp(version, "0") != 0) {
         return objfail_set(&call->fail, 400, "BadRequest",
                            "resourceVersion should not be set on objects to be created");
     }
-    if (w.version->flags & OBJKIND_STATUS) {
+    if (w.version->flags & OBJKIND_STATUS)
         json_object_object_del(w.obj, "status");
-    }
     if ((err = choose_name(&w)) != ERR_OK || (err = check_namespace(&w)) != ERR_OK ||
-        (err = prune_and_default(&w)) != ERR_OK) {
+        (err = prune_and_default(&w)) != ERR_OK)
         return err;
-    }
     new_metadata(&w);
-    if ((err = admit(&w)) != ERR_OK || (err = validate(&w)) != ERR_OK) {
+    if ((err = admit(&w)) != ERR_OK || (err = validate(&w)) != ERR_OK)
         return err;
-    }
     prune_for_storage(&w);
     if (strcmp(kind->kind, "CustomResourceDefinition") == 0) {
         objmeta_add_finalizer(w.obj, "customresourcecleanup.apiextensions.k8s.io");
         objcrd_status(store, w.obj);
     }
     track(&w, OBJSUB_NONE);
-    if (!call->dry_run) {
+    if (!call->dry_run)
         commit(&w);
-    }
     give_out(&w, out);
     return ERR_OK;
 }
@@ -450,11 +420,10 @@ static void keep_metadata(struct write *w)
     json_object_object_del(metadata, "selfLink");
     for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++) {
         struct json_object *value = json_at(before, system[i], NULL);
-        if (value) {
+        if (value)
             json_set(metadata, system[i], value);
-        } else {
+        else
             json_object_object_del(metadata, system[i]);
-        }
     }
 }
 
@@ -467,18 +436,16 @@ static void split_status(struct write *w, enum objsub sub)
         struct json_object *managed = json_at(w->obj, "metadata", "managedFields", NULL);
         to = json_copy(arena_of(w),
                        objstore_as_version(arena_of(w), w->kind, w->old, w->version->name));
-        if (managed) {
+        if (managed)
             json_set(json_at(to, "metadata", NULL), "managedFields", managed);
-        }
     } else if (!(w->version->flags & OBJKIND_STATUS)) {
         return;
     }
     struct json_object *status = json_at(from, "status", NULL);
-    if (status) {
+    if (status)
         json_set(to, "status", status);
-    } else {
+    else
         json_object_object_del(to, "status");
-    }
     w->obj = to;
 }
 
@@ -488,18 +455,16 @@ static bool spec_changed(struct json_object *a, struct json_object *b)
     json_object_object_foreach(a, key, value)
     {
         if (strcmp(key, "metadata") != 0 && strcmp(key, "status") != 0 &&
-            strcmp(key, "apiVersion") != 0 && !json_same(value, json_object_object_get(b, key))) {
+            strcmp(key, "apiVersion") != 0 && !json_same(value, json_object_object_get(b, key)))
             return true;
-        }
     }
     return false;
 }
 
 static void count_generation(struct write *w)
 {
-    if (!(w->kind->flags & OBJKIND_GENERATION)) {
+    if (!(w->kind->flags & OBJKIND_GENERATION))
         return;
-    }
     bool changed = spec_changed(w->obj, w->old) || spec_changed(w->old, w->obj);
     if (!(w->version->flags & OBJKIND_STATUS)) {
         changed =
@@ -518,9 +483,8 @@ static void count_generation(struct write *w)
 static void check_finalizers(struct write *w)
 {
     struct json_object *list = json_at(w->obj, "metadata", "finalizers", NULL);
-    if (!json_str_at(w->old, "metadata", "deletionTimestamp", NULL)) {
+    if (!json_str_at(w->old, "metadata", "deletionTimestamp", NULL))
         return;
-    }
     for (size_t i = 0; i < json_len(list); i++) {
         const char *text = json_object_get_string(json_elem(list, i));
         if (text && !objmeta_has_finalizer(w->old, text)) {
@@ -543,14 +507,12 @@ static bool may_go(struct write *w)
 
 static enum err store_update(struct write *w)
 {
-    if (w->call->dry_run || json_same(w->obj, w->old)) {
+    if (w->call->dry_run || json_same(w->obj, w->old))
         return ERR_OK;
-    }
     bool gone = may_go(w);
     commit(w);
-    if (!gone) {
+    if (!gone)
         return ERR_OK;
-    }
     struct objcall call = {.arena = arena_of(w), .manager = w->call->manager};
     return objstore_delete(w->store, &call, w->kind, w->ns, w->name, NULL, NULL, NULL);
 }
@@ -578,34 +540,28 @@ enum err objstore_update(struct objstore *store, struct objcall *call, const str
     w.op = sub == OBJSUB_STATUS ? OBJOP_STATUS : OBJOP_UPDATE;
     enum err err = take_in(&w, ns, obj);
     if (err != ERR_OK || (err = find_old(&w)) != ERR_OK ||
-        (err = check_preconditions(&w, sub)) != ERR_OK) {
+        (err = check_preconditions(&w, sub)) != ERR_OK)
         return err;
-    }
     if (sub == OBJSUB_STATUS && !(w.version->flags & OBJKIND_STATUS)) {
         return objfail_set(&call->fail, 404, "NotFound", "%s has no subresource status",
                            objkind_resource(call->arena, kind));
     }
     split_status(&w, sub);
     keep_metadata(&w);
-    if ((err = prune_and_default(&w)) != ERR_OK || (err = admit(&w)) != ERR_OK) {
+    if ((err = prune_and_default(&w)) != ERR_OK || (err = admit(&w)) != ERR_OK)
         return err;
-    }
     check_finalizers(&w);
-    if ((err = validate(&w)) != ERR_OK) {
+    if ((err = validate(&w)) != ERR_OK)
         return err;
-    }
     prune_for_storage(&w);
-    if (strcmp(kind->kind, "CustomResourceDefinition") == 0 && sub == OBJSUB_NONE) {
+    if (strcmp(kind->kind, "CustomResourceDefinition") == 0 && sub == OBJSUB_NONE)
         objcrd_status(store, w.obj);
-    }
     count_generation(&w);
     track(&w, sub);
-    if ((err = store_update(&w)) != ERR_OK) {
+    if ((err = store_update(&w)) != ERR_OK)
         return err;
-    }
-    if (json_same(w.obj, w.old)) {
+    if (json_same(w.obj, w.old))
         w.obj = w.old;
-    }
     give_out(&w, out);
     return ERR_OK;
 }

@@ -47,9 +47,8 @@ static void test_create_refused(void **state)
             assert_string_equal(call.fail.reason, cases[i].reason);
             assert_int_equal(objstore_version(t.store), before);
         }
-        if (cases[i].message) {
+        if (cases[i].message)
             assert_string_equal(call.fail.message, cases[i].message);
-        }
         try_close(&t);
     }
 }

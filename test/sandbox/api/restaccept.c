@@ -7,18 +7,16 @@ static char *trim(char *text)
 {
     text += strspn(text, " \t");
     size_t len = strlen(text);
-    while (len > 0 && strchr(" \t", text[len - 1])) {
+    while (len > 0 && strchr(" \t", text[len - 1]))
         text[--len] = '\0';
-    }
     return text;
 }
 
 static bool set_as(struct restaccept *accept, const char *as, const char *group,
                    const char *version)
 {
-    if (!as) {
+    if (!as)
         return true;
-    }
     bool meta = !group || strcmp(group, "meta.k8s.io") == 0;
     bool known = !version || strcmp(version, "v1") == 0 || strcmp(version, "v1beta1") == 0;
     accept->version = version ? version : "v1";
@@ -46,34 +44,30 @@ static bool read_range(struct restaccept *accept, char *range)
     *accept = (struct restaccept){.acceptable = true};
     accept->yaml = strcasecmp(type, "application/yaml") == 0;
     if (!accept->yaml && strcasecmp(type, "application/json") != 0 && strcmp(type, "*/*") != 0 &&
-        strcasecmp(type, "application/*") != 0) {
+        strcasecmp(type, "application/*") != 0)
         return false;
-    }
     const char *as = NULL, *group = NULL, *version = NULL;
     while (range) {
         const char *item = trim(strsep(&range, ";"));
-        if (strncmp(item, "as=", 3) == 0) {
+        if (strncmp(item, "as=", 3) == 0)
             as = item + 3;
-        } else if (strncmp(item, "g=", 2) == 0) {
+        else if (strncmp(item, "g=", 2) == 0)
             group = item + 2;
-        } else if (strncmp(item, "v=", 2) == 0) {
+        else if (strncmp(item, "v=", 2) == 0)
             version = item + 2;
-        }
     }
     return set_as(accept, as, group, version);
 }
 
 struct restaccept restaccept_parse(struct arena *arena, const char *header)
 {
-    if (!header || !*header) {
+    if (!header || !*header)
         return (struct restaccept){.acceptable = true};
-    }
     char *rest = arena_strdup(arena, header);
     while (rest) {
         struct restaccept accept;
-        if (read_range(&accept, strsep(&rest, ","))) {
+        if (read_range(&accept, strsep(&rest, ",")))
             return accept;
-        }
     }
     return (struct restaccept){.acceptable = false};
 }

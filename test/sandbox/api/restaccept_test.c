@@ -34,12 +34,10 @@ static void test_parse(void **state)
         struct restaccept found = restaccept_parse(arena, cases[i].header);
         assert_int_equal(found.acceptable, cases[i].wanted.acceptable);
         assert_int_equal(found.yaml, cases[i].wanted.yaml);
-        if (found.acceptable) {
+        if (found.acceptable)
             assert_int_equal(found.as, cases[i].wanted.as);
-        }
-        if (cases[i].wanted.version) {
+        if (cases[i].wanted.version)
             assert_string_equal(found.version, cases[i].wanted.version);
-        }
         arena_free(arena);
     }
 }

@@ -18,9 +18,8 @@ static bool read_yaml(struct restreq *req, const char *text, size_t len, struct 
     struct json_object *docs;
     struct errinfo ei;
     enum err err = yaml_parse(req->arena, "request body", text, len, BODY_MAX, &docs, &ei);
-    if (err == ERR_OK && json_len(docs) != 1) {
+    if (err == ERR_OK && json_len(docs) != 1)
         err = err_set(&ei, ERR_INVALID, "expected one YAML document, found %zu", json_len(docs));
-    }
     if (err != ERR_OK) {
         restreply_error(req, 400, "BadRequest", "%s", ei.text);
         return false;
@@ -45,16 +44,13 @@ bool restbody_read(struct restreq *req, struct json_object **out)
     const char *text = http_req_body(req->http, &len);
     const char *type = http_req_header(req->http, "content-type");
     *out = NULL;
-    if (len == 0) {
+    if (len == 0)
         return true;
-    }
     if (type &&
-        (has_type(type, "application/yaml") || has_type(type, "application/apply-patch+yaml"))) {
+        (has_type(type, "application/yaml") || has_type(type, "application/apply-patch+yaml")))
         return read_yaml(req, text, len, out);
-    }
-    if (type && strstr(type, "protobuf")) {
+    if (type && strstr(type, "protobuf"))
         return read_proto(req, text, len, out);
-    }
     struct errinfo ei;
     if (json_parse(req->arena, text, len, BODY_MAX, out, &ei) != ERR_OK) {
         restreply_error(req, 400, "BadRequest", "the request body is no JSON: %s", ei.text);
@@ -67,9 +63,8 @@ bool restbody_read(struct restreq *req, struct json_object **out)
 static const char *manager_of(struct restreq *req)
 {
     const char *manager = http_req_param(req->http, "fieldManager");
-    if (manager && *manager) {
+    if (manager && *manager)
         return manager;
-    }
     const char *agent = http_req_header(req->http, "user-agent");
     size_t len = agent ? strcspn(agent, "/ ") : 0;
     return len > 0 ? arena_strndup(req->arena, agent, len < 128 ? len : 128) : "unknown";

@@ -15,9 +15,8 @@ static bool read_propagation(struct restreq *req, const char *text, struct objde
             return true;
         }
     }
-    if (!text || !*text) {
+    if (!text || !*text)
         return true;
-    }
     restreply_error(req, 422, "Invalid",
                     "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported "
                     "value: \"%s\": supported values: \"Background\", \"Foreground\", \"Orphan\"",
@@ -30,19 +29,16 @@ static bool read_options(struct restreq *req, struct objdelete *options)
 {
     struct json_object *body;
     *options = (struct objdelete){.grace_seconds = -1};
-    if (!restbody_options(req) || !restbody_read(req, &body)) {
+    if (!restbody_options(req) || !restbody_read(req, &body))
         return false;
-    }
     const char *propagation = json_str_at(body, "propagationPolicy", NULL);
     const char *grace = http_req_param(req->http, "gracePeriodSeconds");
     if (!read_propagation(
             req, propagation ? propagation : http_req_param(req->http, "propagationPolicy"),
-            options)) {
+            options))
         return false;
-    }
-    if (json_bool_at(body, false, "orphanDependents", NULL)) {
+    if (json_bool_at(body, false, "orphanDependents", NULL))
         options->propagation = OBJ_ORPHAN;
-    }
     options->grace_seconds = json_int_at(body, grace && *grace ? strtoll(grace, NULL, 10) : -1,
                                          "gracePeriodSeconds", NULL);
     options->uid = json_str_at(body, "preconditions", "uid", NULL);
@@ -73,9 +69,8 @@ void restdelete_one(struct restreq *req)
     struct objdelete options;
     struct json_object *obj;
     bool gone;
-    if (!read_options(req, &options)) {
+    if (!read_options(req, &options))
         return;
-    }
     if (objstore_delete(req->store, &req->call, req->kind, req->path.ns, req->path.name, &options,
                         &obj, &gone) != ERR_OK) {
         restreply_fail(req);
@@ -89,16 +84,14 @@ void restdelete_collection(struct restreq *req)
 {
     struct objdelete options;
     struct restselect select;
-    if (!read_options(req, &options) || !restselect_read(req, req->arena, &select)) {
+    if (!read_options(req, &options) || !restselect_read(req, req->arena, &select))
         return;
-    }
     struct json_object **items;
     size_t count = objstore_list(req->store, req->arena, req->kind, select.ns, &items);
     struct json_object *deleted = json_own(req->arena, json_object_new_array());
     for (size_t i = 0; i < count; i++) {
-        if (!restselect_match(&select, items[i])) {
+        if (!restselect_match(&select, items[i]))
             continue;
-        }
         struct objcall call = req->call;
         struct json_object *obj;
         enum err err = objstore_delete(
@@ -109,9 +102,8 @@ void restdelete_collection(struct restreq *req)
             restreply_fail(req);
             return;
         }
-        if (err == ERR_OK) {
+        if (err == ERR_OK)
             json_object_array_add(deleted, json_object_get(obj));
-        }
     }
     struct json_object *metadata = json_own(req->arena, json_object_new_object());
     json_set_str(

@@ -22,11 +22,9 @@ static struct json_object *group_version(struct arena *arena, const struct objki
 
 static bool has_version(struct json_object *list, const char *version)
 {
-    for (size_t i = 0; i < json_len(list); i++) {
-        if (strcmp(json_str_at(json_elem(list, i), "version", NULL), version) == 0) {
+    for (size_t i = 0; i < json_len(list); i++)
+        if (strcmp(json_str_at(json_elem(list, i), "version", NULL), version) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -36,9 +34,8 @@ static void add_to_groups(void *arg, const struct objkind *kind)
     struct listing *listing = arg;
     struct arena *arena = listing->req->arena;
     struct json_object *group = NULL;
-    if (!*kind->group || (listing->group && strcmp(listing->group, kind->group) != 0)) {
+    if (!*kind->group || (listing->group && strcmp(listing->group, kind->group) != 0))
         return;
-    }
     for (size_t i = 0; i < json_len(listing->out) && !group; i++) {
         struct json_object *it = json_elem(listing->out, i);
         group = strcmp(json_str_at(it, "name", NULL), kind->group) == 0 ? it : NULL;
@@ -50,14 +47,11 @@ static void add_to_groups(void *arg, const struct objkind *kind)
         json_set(group, "versions", json_own(arena, json_object_new_array()));
     }
     struct json_object *versions = json_at(group, "versions", NULL);
-    for (const struct objversion *v = kind->versions; v->name; v++) {
-        if (v->served && !has_version(versions, v->name)) {
+    for (const struct objversion *v = kind->versions; v->name; v++)
+        if (v->served && !has_version(versions, v->name))
             json_object_array_add(versions, json_object_get(group_version(arena, kind, v->name)));
-        }
-    }
-    if (json_len(versions) > 0) {
+    if (json_len(versions) > 0)
         json_set(group, "preferredVersion", json_elem(versions, 0));
-    }
 }
 
 static void groups(struct restreq *req)
@@ -111,9 +105,8 @@ static void core_versions(struct restreq *req)
 static struct json_object *texts(struct arena *arena, const char *const *list)
 {
     struct json_object *out = json_own(arena, json_object_new_array());
-    for (; *list; list++) {
+    for (; *list; list++)
         json_object_array_add(out, json_object_new_string(*list));
-    }
     return out;
 }
 
@@ -143,9 +136,8 @@ static void add_resource(void *arg, const struct objkind *kind)
     struct listing *listing = arg;
     struct arena *arena = listing->req->arena;
     const struct objversion *version = objkind_version(kind, listing->version);
-    if (strcmp(kind->group, listing->group) != 0 || !version || !version->served) {
+    if (strcmp(kind->group, listing->group) != 0 || !version || !version->served)
         return;
-    }
     listing->found = true;
     struct json_object *item = json_object_new_object();
     json_object_array_add(listing->out, item);
@@ -154,18 +146,14 @@ static void add_resource(void *arg, const struct objkind *kind)
     json_set_bool(item, "namespaced", objkind_namespaced(kind));
     json_set_str(item, "kind", kind->kind);
     json_set(item, "verbs", texts(arena, kind->flags & OBJKIND_REVIEW ? review : all));
-    if (kind->short_names[0]) {
+    if (kind->short_names[0])
         json_set(item, "shortNames", texts(arena, kind->short_names));
-    }
-    if (kind->categories[0]) {
+    if (kind->categories[0])
         json_set(item, "categories", texts(arena, kind->categories));
-    }
-    if (version->flags & OBJKIND_STATUS) {
+    if (version->flags & OBJKIND_STATUS)
         add_sub(listing, kind, "status", on_sub, NULL, NULL, kind->kind);
-    }
-    if (version->scale.spec_replicas) {
+    if (version->scale.spec_replicas)
         add_sub(listing, kind, "scale", on_sub, "autoscaling", "v1", "Scale");
-    }
     if (strcmp(kind->kind, "Pod") == 0 && !*kind->group) {
         add_sub(listing, kind, "log", only_get, NULL, NULL, "Pod");
         add_sub(listing, kind, "eviction", review, "policy", "v1", "Eviction");
@@ -206,9 +194,8 @@ static void version(struct restreq *req)
         {"platform", "linux/amd64"},
     };
     struct json_object *out = json_own(req->arena, json_object_new_object());
-    for (size_t i = 0; i < sizeof(info) / sizeof(info[0]); i++) {
+    for (size_t i = 0; i < sizeof(info) / sizeof(info[0]); i++)
         json_set_str(out, info[i][0], info[i][1]);
-    }
     restreply_tree(req, 200, out);
 }
 

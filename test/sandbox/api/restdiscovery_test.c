@@ -2,11 +2,9 @@
 
 static struct json_object *find(struct json_object *list, const char *name)
 {
-    for (size_t i = 0; i < json_len(list); i++) {
-        if (strcmp(json_str_at(json_elem(list, i), "name", NULL), name) == 0) {
+    for (size_t i = 0; i < json_len(list); i++)
+        if (strcmp(json_str_at(json_elem(list, i), "name", NULL), name) == 0)
             return json_elem(list, i);
-        }
-    }
     return NULL;
 }
 

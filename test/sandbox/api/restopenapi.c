@@ -109,14 +109,11 @@ struct writing {
 static void add_versions(void *arg, const struct objkind *kind)
 {
     struct writing *writing = arg;
-    if (kind->flags & OBJKIND_REVIEW) {
+    if (kind->flags & OBJKIND_REVIEW)
         return; /* only created, never patched */
-    }
-    for (const struct objversion *v = kind->versions; v->name; v++) {
-        if (v->served) {
+    for (const struct objversion *v = kind->versions; v->name; v++)
+        if (v->served)
             add_path(writing->req, &writing->paths, kind, v->name);
-        }
-    }
 }
 
 void restopenapi(struct restreq *req)

@@ -24,9 +24,8 @@ static enum patch_type type_of(const char *header)
     };
     for (size_t i = 0; header && i < sizeof(types) / sizeof(types[0]); i++) {
         size_t len = strlen(types[i].name);
-        if (strncasecmp(header, types[i].name, len) == 0 && strchr(" ;", header[len])) {
+        if (strncasecmp(header, types[i].name, len) == 0 && strchr(" ;", header[len]))
             return types[i].type;
-        }
     }
     return PATCH_UNKNOWN;
 }
@@ -55,21 +54,18 @@ static bool apply_patch(struct restreq *req, enum patch_type type, struct json_o
 {
     struct errinfo ei = {.status = 400};
     enum err err = ERR_OK;
-    if (type == PATCH_JSON) {
+    if (type == PATCH_JSON)
         err = patch_json(req->arena, base, patch, out, &ei);
-    } else if (!json_object_is_type(patch, json_type_object)) {
+    else if (!json_object_is_type(patch, json_type_object))
         err = err_set(&ei, ERR_INVALID, "the patch must be an object");
-    } else if (type == PATCH_MERGE) {
+    else if (type == PATCH_MERGE)
         *out = json_merge(req->arena, base, patch);
-    } else {
+    else
         err = patch_strategic(req->arena, typing_of(req), base, patch, out, &ei);
-    }
-    if (err == ERR_OK && !json_object_is_type(*out, json_type_object)) {
+    if (err == ERR_OK && !json_object_is_type(*out, json_type_object))
         err = err_set(&ei, ERR_INVALID, "the patch leaves no object");
-    }
-    if (err != ERR_OK) {
+    if (err != ERR_OK)
         reply_bad_patch(req, &ei);
-    }
     return err == ERR_OK;
 }
 
@@ -85,9 +81,8 @@ static bool check_uid(struct restreq *req, struct json_object *old, struct json_
 {
     const char *before = json_str_at(old, "metadata", "uid", NULL);
     const char *uid = json_str_at(patched, "metadata", "uid", NULL);
-    if (req->path.sub || !uid || strcmp(uid, before) == 0) {
+    if (req->path.sub || !uid || strcmp(uid, before) == 0)
         return true;
-    }
     req->call.fail.arena = req->arena;
     objfail_cause(&req->call.fail, CAUSE_INVALID, "metadata.uid",
                   "Invalid value: \"%s\": field is immutable", uid);
@@ -106,9 +101,8 @@ static void patch_existing(struct restreq *req, enum patch_type type, struct jso
     bool scale = req->path.sub && strcmp(req->path.sub, "scale") == 0;
     struct json_object *base = objstore_as_version(req->arena, req->kind, old, req->version->name);
     struct json_object *patched = NULL, *stored;
-    if (!apply_patch(req, type, scale ? restscale_of(req, base) : base, patch, &patched)) {
+    if (!apply_patch(req, type, scale ? restscale_of(req, base) : base, patch, &patched))
         return;
-    }
     if (scale) {
         restscale_store(req, base, patched);
         return;
@@ -120,9 +114,8 @@ static void patch_existing(struct restreq *req, enum patch_type type, struct jso
                         name ? name : "", req->path.name);
         return;
     }
-    if (!check_uid(req, old, patched)) {
+    if (!check_uid(req, old, patched))
         return;
-    }
     enum objsub sub = req->path.sub ? OBJSUB_STATUS : OBJSUB_NONE;
     if (objstore_update(req->store, &req->call, req->kind, req->path.ns, sub, patched, &stored) !=
         ERR_OK) {
@@ -173,9 +166,8 @@ static void reply_apply_failed(struct restreq *req, enum err err, const struct c
 
 static void server_side_apply(struct restreq *req, struct json_object *applied)
 {
-    if (!check_applied(req, applied)) {
+    if (!check_applied(req, applied))
         return;
-    }
     const char *force = http_req_param(req->http, "force");
     struct apply_request request = {
         .typing = typing_of(req),
@@ -228,12 +220,10 @@ void restpatch(struct restreq *req)
         return;
     }
     struct json_object *patch;
-    if (!restbody_options(req) || !restbody_read(req, &patch)) {
+    if (!restbody_options(req) || !restbody_read(req, &patch))
         return;
-    }
-    if (type == PATCH_APPLY) {
+    if (type == PATCH_APPLY)
         server_side_apply(req, patch);
-    } else {
+    else
         patch_existing(req, type, patch);
-    }
 }

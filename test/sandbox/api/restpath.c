@@ -7,9 +7,8 @@ enum { PARTS_MAX = 12 };
 
 static int hex(char c)
 {
-    if (c >= '0' && c <= '9') {
+    if (c >= '0' && c <= '9')
         return c - '0';
-    }
     c = (char)tolower((unsigned char)c);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -36,12 +35,10 @@ static size_t split(struct arena *arena, const char *path, const char *parts[PAR
     while (*path) {
         path += strspn(path, "/");
         size_t len = strcspn(path, "/");
-        if (len == 0) {
+        if (len == 0)
             break;
-        }
-        if (count < PARTS_MAX) {
+        if (count < PARTS_MAX)
             parts[count] = decode(arena, path, len);
-        }
         count++;
         path += len;
     }
@@ -89,8 +86,7 @@ struct restpath restpath_parse(struct arena *arena, const char *full)
         return path;
     }
     path.version = at < count ? parts[at++] : NULL;
-    if (at < count) {
+    if (at < count)
         read_resource(&path, parts + at, count - at);
-    }
     return path;
 }

@@ -24,12 +24,10 @@ static bool is_true(const char *text)
 static const char *tail(const char *text, size_t len, int64_t lines)
 {
     const char *at = text + len;
-    if (lines < 0) {
+    if (lines < 0)
         return text;
-    }
-    if (at > text && at[-1] == '\n' && lines > 0) {
+    if (at > text && at[-1] == '\n' && lines > 0)
         at--;
-    }
     while (at > text && (lines > 1 || at[-1] != '\n')) {
         lines -= at[-1] == '\n' ? 1 : 0;
         at--;
@@ -75,9 +73,8 @@ static void start_following(const struct follow *start, const char *text, size_t
     follow->timer = timer_start(req->api->loop, POLL_MS, POLL_MS, on_poll, follow);
     restreply_done(req, 200);
     http_stream_start(req->http, 200, "text/plain", FOLLOW_QUEUE);
-    if (len > 0) {
+    if (len > 0)
         (void)!http_stream_send(req->http, text, len);
-    }
 }
 
 static bool check_container(struct restreq *req, struct json_object *pod, const char *container)
@@ -85,13 +82,11 @@ static bool check_container(struct restreq *req, struct json_object *pod, const 
     struct json_object *list = json_at(pod, "spec", "containers", NULL);
     for (size_t i = 0; container && i < json_len(list); i++) {
         const char *name = json_str_at(json_elem(list, i), "name", NULL);
-        if (name && strcmp(name, container) == 0) {
+        if (name && strcmp(name, container) == 0)
             return true;
-        }
     }
-    if (!container && json_len(list) == 1) {
+    if (!container && json_len(list) == 1)
         return true;
-    }
     if (container) {
         restreply_error(req, 400, "BadRequest", "container %s is not valid for pod %s", container,
                         req->path.name);
@@ -116,9 +111,8 @@ void restpod_log(struct restreq *req)
         restreply_error(req, 404, "NotFound", "pods \"%s\" not found", req->path.name);
         return;
     }
-    if (!check_container(req, pod, container)) {
+    if (!check_container(req, pod, container))
         return;
-    }
     struct buf log;
     buf_init(&log, LOG_MAX);
     struct follow follow = {.req = req, .container = container};
@@ -143,9 +137,8 @@ void restpod_evict(struct restreq *req)
         restreply_error(req, 405, "MethodNotAllowed", "an eviction can only be created");
         return;
     }
-    if (!restbody_options(req)) {
+    if (!restbody_options(req))
         return;
-    }
     if (objstore_delete(req->store, &req->call, req->kind, req->path.ns, req->path.name, &options,
                         NULL, NULL) != ERR_OK) {
         restreply_fail(req);

@@ -31,9 +31,8 @@ static bool read_varint(struct reader *r, uint64_t *out)
     for (unsigned shift = 0; shift < 64 && r->at < r->end; shift += 7) {
         unsigned char byte = *r->at++;
         *out |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) {
+        if (!(byte & 0x80))
             return true;
-        }
     }
     return false;
 }
@@ -42,14 +41,12 @@ static enum err read_field(struct reader *r, struct field *out)
 {
     uint64_t key, len;
     *out = (struct field){0};
-    if (!read_varint(r, &key)) {
+    if (!read_varint(r, &key))
         return err_set(r->ei, ERR_INVALID, "the protobuf body ends within a field");
-    }
     out->number = key >> 3;
     out->wire = (unsigned)(key & 7);
-    if (out->wire == WIRE_VARINT && read_varint(r, &out->value)) {
+    if (out->wire == WIRE_VARINT && read_varint(r, &out->value))
         return ERR_OK;
-    }
     if (out->wire == WIRE_BYTES && read_varint(r, &len) && len <= (uint64_t)(r->end - r->at)) {
         out->bytes = r->at;
         out->len = (size_t)len;
@@ -71,9 +68,8 @@ static enum err read_message(struct reader r, const struct proto_message *type, 
 
 static enum err read_text(struct reader *r, const struct field *field, struct json_object **out)
 {
-    if (!utf8_valid((const char *)field->bytes, field->len)) {
+    if (!utf8_valid((const char *)field->bytes, field->len))
         return err_set(r->ei, ERR_INVALID, "a string in the protobuf body is no UTF-8");
-    }
     *out = json_object_new_string_len((const char *)field->bytes, (int)field->len);
     return ERR_OK;
 }
@@ -85,9 +81,8 @@ static enum err read_time(struct reader r, struct json_object **out)
     int64_t seconds = 0;
     while (r.at < r.end) {
         enum err err = read_field(&r, &field);
-        if (err != ERR_OK) {
+        if (err != ERR_OK)
             return err;
-        }
         seconds = field.number == 1 ? (int64_t)field.value : seconds;
     }
     char text[CLOCK_TEXT];
@@ -105,16 +100,14 @@ static enum err read_int_or_string(struct reader r, struct json_object **out)
     struct field string = {.bytes = r.at};
     while (r.at < r.end) {
         enum err err = read_field(&r, &field);
-        if (err != ERR_OK) {
+        if (err != ERR_OK)
             return err;
-        }
         text = field.number == 1 ? field.value == 1 : text;
         number = field.number == 2 ? (int64_t)field.value : number;
         string = field.number == 3 ? field : string;
     }
-    if (text) {
+    if (text)
         return read_text(&r, &string, out);
-    }
     *out = json_object_new_int64(number);
     return ERR_OK;
 }
@@ -125,9 +118,8 @@ static enum err read_quantity(struct reader r, struct json_object **out)
     struct field field = {0};
     while (r.at < r.end) {
         enum err err = read_field(&r, &field);
-        if (err != ERR_OK) {
+        if (err != ERR_OK)
             return err;
-        }
     }
     return read_text(&r, &field, out);
 }
@@ -136,9 +128,8 @@ static enum err read_value(struct reader *r, const struct proto_field *type,
                            const struct field *field, int depth, struct json_object **out)
 {
     bool varint = type->type == PROTO_INT || type->type == PROTO_BOOL;
-    if (varint != (field->wire == WIRE_VARINT)) {
+    if (varint != (field->wire == WIRE_VARINT))
         return err_set(r->ei, ERR_INVALID, "the protobuf field %s has another type", type->name);
-    }
     switch (type->type) {
     case PROTO_INT:
         *out = json_object_new_int64((int64_t)field->value);
@@ -184,14 +175,12 @@ static enum err read_entry(struct reader r, const struct proto_field *type, int 
         }
     }
     struct json_object *name = NULL;
-    if (err == ERR_OK) {
+    if (err == ERR_OK)
         err = read_text(&r, &key, &name);
-    }
     if (err == ERR_OK) {
         json_set(map, json_object_get_string(name), value ? value : name);
-        if (!value) {
+        if (!value)
             json_set_str(map, json_object_get_string(name), "");
-        }
     }
     json_object_put(name);
     json_object_put(value);
@@ -201,12 +190,10 @@ static enum err read_entry(struct reader r, const struct proto_field *type, int 
 /* Go writes every plain field, also an empty one; only a pointer tells absent from zero. */
 static bool is_empty(const struct proto_field *type, struct json_object *value)
 {
-    if (!value) {
+    if (!value)
         return true;
-    }
-    if (type->pointer) {
+    if (type->pointer)
         return false;
-    }
     switch (json_object_get_type(value)) {
     case json_type_string:
         return json_object_get_string_len(value) == 0;
@@ -224,9 +211,8 @@ static bool is_empty(const struct proto_field *type, struct json_object *value)
 static enum err add_field(struct reader *r, const struct proto_field *type,
                           const struct field *field, int depth, struct json_object *out)
 {
-    if (type->type == PROTO_SKIP) {
+    if (type->type == PROTO_SKIP)
         return ERR_OK;
-    }
     if (type->shape == PROTO_MAP) {
         return field->wire == WIRE_BYTES
                    ? read_entry(inside(r, field), type, depth, json_sub(out, type->name))
@@ -247,9 +233,8 @@ static enum err add_field(struct reader *r, const struct proto_field *type,
         json_object_array_add(list, value);
         return ERR_OK;
     }
-    if (!is_empty(type, value)) {
+    if (!is_empty(type, value))
         json_set(out, type->name, value);
-    }
     json_object_put(value);
     return ERR_OK;
 }
@@ -257,28 +242,24 @@ static enum err add_field(struct reader *r, const struct proto_field *type,
 static enum err read_message(struct reader r, const struct proto_message *type, int depth,
                              struct json_object *out)
 {
-    if (depth > DEPTH_MAX) {
+    if (depth > DEPTH_MAX)
         return err_set(r.ei, ERR_INVALID, "the protobuf body is deeper than %d", DEPTH_MAX);
-    }
     while (r.at < r.end) {
         struct field field;
         enum err err = read_field(&r, &field);
-        if (err != ERR_OK) {
+        if (err != ERR_OK)
             return err;
-        }
         const struct proto_field *known = type->fields;
-        while (known->name && known->number != field.number) {
+        while (known->name && known->number != field.number)
             known++;
-        }
         if (!known->name) {
             return err_set(r.ei, ERR_INVALID,
                            "field %llu of %s is not known in protobuf here: send JSON",
                            (unsigned long long)field.number, type->name);
         }
         err = add_field(&r, known, &field, depth, out);
-        if (err != ERR_OK) {
+        if (err != ERR_OK)
             return err;
-        }
     }
     return ERR_OK;
 }
@@ -287,9 +268,8 @@ enum err restproto_read(struct arena *arena, const void *data, size_t len, struc
                         struct errinfo *ei)
 {
     static const unsigned char magic[] = {'k', '8', 's', 0};
-    if (len < sizeof(magic) || memcmp(data, magic, sizeof(magic)) != 0) {
+    if (len < sizeof(magic) || memcmp(data, magic, sizeof(magic)) != 0)
         return err_set(ei, ERR_INVALID, "the protobuf body does not begin with its magic number");
-    }
     struct reader r = {.arena = arena, .ei = ei};
     r.at = (const unsigned char *)data + sizeof(magic);
     r.end = (const unsigned char *)data + len;
@@ -298,12 +278,10 @@ enum err restproto_read(struct arena *arena, const void *data, size_t len, struc
     while (r.at < r.end) {
         struct field field;
         enum err err = read_field(&r, &field);
-        if (err == ERR_OK && field.number == 1 && field.wire == WIRE_BYTES) {
+        if (err == ERR_OK && field.number == 1 && field.wire == WIRE_BYTES)
             err = read_message(inside(&r, &field), &proto_type_meta, 0, head);
-        }
-        if (err != ERR_OK) {
+        if (err != ERR_OK)
             return err;
-        }
         raw = field.number == 2 && field.wire == WIRE_BYTES ? field : raw;
     }
     const char *kind = json_str_at(head, "kind", NULL);

@@ -18,9 +18,8 @@ static void test_namespace(void **state)
     struct arena *arena = arena_new();
     struct json_object *obj;
     struct errinfo ei;
-    if (restproto_read(arena, BYTES(NAMESPACE), &obj, &ei) != ERR_OK) {
+    if (restproto_read(arena, BYTES(NAMESPACE), &obj, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    }
     try_same(arena, obj,
              "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"ab\","
              "\"labels\":{\"app\":\"web\"}}}");
@@ -42,9 +41,8 @@ static void test_service(void **state)
     static const char good[] = "k8s\0\x0a\x0d\x0a\x02v1\x12\x07Service\x12\x20\x12\x1e"
                                "\x0a\x0f\x12\x03TCP\x18\x50\x22\x06\x08\x01\x1a\x02hp"
                                "\x0a\x0b\x18\x51\x22\x07\x08\x00\x10\x90\x3f\x1a\x00";
-    if (restproto_read(arena, good, sizeof(good) - 1, &obj, &ei) != ERR_OK) {
+    if (restproto_read(arena, good, sizeof(good) - 1, &obj, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    }
     try_same(arena, json_at(obj, "spec", NULL),
              "{\"ports\":[{\"protocol\":\"TCP\",\"port\":80,\"targetPort\":\"hp\"},{\"port\":81,"
              "\"targetPort\":8080}]}");

@@ -220,10 +220,8 @@ const struct proto_message *proto_message_of(const char *kind)
         &eviction,
         &delete_options,
     };
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i]->name, kind) == 0) {
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(kinds[i]->name, kind) == 0)
             return kinds[i];
-        }
-    }
     return NULL;
 }

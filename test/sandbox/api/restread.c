@@ -47,9 +47,8 @@ static const char *make_token(struct arena *arena, uint64_t version, const char 
 static bool read_token(struct arena *arena, const char *token, struct page *page)
 {
     size_t len = strlen(token);
-    if (len % 2 != 0 || strspn(token, "0123456789abcdef") != len) {
+    if (len % 2 != 0 || strspn(token, "0123456789abcdef") != len)
         return false;
-    }
     char *text = arena_alloc(arena, len / 2 + 1);
     for (size_t i = 0; i < len; i += 2) {
         char pair[3] = {token[i], token[i + 1], '\0'};
@@ -78,12 +77,10 @@ static bool read_page(struct restreq *req, struct page *page)
         }
         page->limit = (size_t)value;
     }
-    if (!restselect_read(req, req->arena, &page->select)) {
+    if (!restselect_read(req, req->arena, &page->select))
         return false;
-    }
-    if (!token || !*token) {
+    if (!token || !*token)
         return true;
-    }
     if (!read_token(req->arena, token, page)) {
         restreply_error(req, 400, "BadRequest", "continue key is not valid: %s", token);
         return false;
@@ -102,9 +99,8 @@ static bool check_version(struct restreq *req)
 {
     const char *text = http_req_param(req->http, "resourceVersion");
     const char *match = http_req_param(req->http, "resourceVersionMatch");
-    if (!text || !*text) {
+    if (!text || !*text)
         return true;
-    }
     char *end;
     uint64_t wanted = strtoull(text, &end, 10);
     uint64_t now = objstore_version(req->store);
@@ -141,9 +137,8 @@ static void fill_page(struct restreq *req, struct page *page)
     }
     for (size_t i = begin; i < end; i++) {
         struct json_object *obj = set->records[i]->obj;
-        if (!restselect_match(&page->select, obj)) {
+        if (!restselect_match(&page->select, obj))
             continue;
-        }
         if (page->limit > 0 && json_len(page->items) == page->limit) {
             page->next = page->next ? page->next : set->records[i]->key;
             page->remaining++;
@@ -157,9 +152,8 @@ static void fill_page(struct restreq *req, struct page *page)
 void restread_list(struct restreq *req)
 {
     struct page page = {0};
-    if (!read_page(req, &page) || !check_version(req)) {
+    if (!read_page(req, &page) || !check_version(req))
         return;
-    }
     fill_page(req, &page);
     struct json_object *metadata = json_own(req->arena, json_object_new_object());
     json_set_str(metadata, "resourceVersion", arena_printf(req->arena, "%" PRIu64, page.version));

@@ -32,12 +32,10 @@ static const char *quoted(struct arena *arena, const char *text)
     char *to = out;
     *to++ = '"';
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\') {
+        if (*text == '"' || *text == '\\')
             *to++ = '\\';
-        }
-        if ((unsigned char)*text >= ' ') {
+        if ((unsigned char)*text >= ' ')
             *to++ = *text;
-        }
     }
     *to++ = '"';
     *to = '\0';
@@ -147,15 +145,13 @@ void restreply_object(struct restreq *req, int code, struct json_object *obj)
 /* The items of a list of a built-in kind do not say their kind. */
 static struct json_object *list_item(struct restreq *req, struct json_object *item)
 {
-    if (req->kind->custom) {
+    if (req->kind->custom)
         return item;
-    }
     struct json_object *out = json_own(req->arena, json_object_new_object());
     json_object_object_foreach(item, key, value)
     {
-        if (strcmp(key, "apiVersion") != 0 && strcmp(key, "kind") != 0) {
+        if (strcmp(key, "apiVersion") != 0 && strcmp(key, "kind") != 0)
             json_set(out, key, value);
-        }
     }
     return out;
 }

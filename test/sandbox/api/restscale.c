@@ -17,9 +17,8 @@ static const char *first_key(struct arena *arena, const char **path)
 
 static struct json_object *follow(struct arena *arena, struct json_object *obj, const char *path)
 {
-    while (path && *path && obj) {
+    while (path && *path && obj)
         obj = json_at(obj, first_key(arena, &path), NULL);
-    }
     return path ? obj : NULL;
 }
 
@@ -39,12 +38,10 @@ static const char *selector_of(struct restreq *req, struct json_object *obj)
 {
     struct json_object *value = follow(req->arena, obj, req->version->scale.selector);
     const struct selector *selector = NULL;
-    if (json_object_is_type(value, json_type_string)) {
+    if (json_object_is_type(value, json_type_string))
         return json_object_get_string(value);
-    }
-    if (!value || selector_from_object(req->arena, value, &selector, NULL) != ERR_OK) {
+    if (!value || selector_from_object(req->arena, value, &selector, NULL) != ERR_OK)
         return NULL;
-    }
     return selector_text(req->arena, selector);
 }
 
@@ -56,9 +53,8 @@ struct json_object *restscale_of(struct restreq *req, struct json_object *obj)
     json_set_str(scale, "kind", "Scale");
     json_set_str(scale, "apiVersion", "autoscaling/v1");
     struct json_object *metadata = json_sub(scale, "metadata");
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         json_set_str(metadata, kept[i], json_str_at(obj, "metadata", kept[i], NULL));
-    }
     const struct objscale *paths = &req->version->scale;
     struct json_object *wanted = follow(req->arena, obj, paths->spec_replicas);
     struct json_object *current = follow(req->arena, obj, paths->status_replicas);
@@ -125,9 +121,8 @@ void restscale(struct restreq *req)
         restreply_tree(req, 200, restscale_of(req, obj));
         return;
     case REST_UPDATE:
-        if (restbody_options(req) && restbody_read(req, &scale)) {
+        if (restbody_options(req) && restbody_read(req, &scale))
             restscale_store(req, obj, scale);
-        }
         return;
     case REST_PATCH:
         restpatch(req);

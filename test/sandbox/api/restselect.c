@@ -29,9 +29,8 @@ bool restselect_match(const struct restselect *select, struct json_object *obj)
 {
     if (select->ns) {
         const char *ns = json_str_at(obj, "metadata", "namespace", NULL);
-        if (!ns || strcmp(ns, select->ns) != 0) {
+        if (!ns || strcmp(ns, select->ns) != 0)
             return false;
-        }
     }
     return selector_match_labels(select->labels, json_at(obj, "metadata", "labels", NULL)) &&
            selector_match_fields(select->fields, obj);

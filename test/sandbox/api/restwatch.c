@@ -36,9 +36,8 @@ static void end_watch(struct restwatch *w)
     timer_stop(w->timeout);
     timer_stop(w->bookmark);
     *w->link = w->next;
-    if (w->next) {
+    if (w->next)
         w->next->link = w->link;
-    }
 }
 
 /* The client has gone or was cut off: the request is no longer ours. */
@@ -78,12 +77,10 @@ static const char *event_type(const struct restwatch *w, const struct objevent *
 {
     bool now = restselect_match(&w->select, event->object);
     bool before = event->before && restselect_match(&w->select, event->before);
-    if (event->type == OBJ_DELETED) {
+    if (event->type == OBJ_DELETED)
         return before ? "DELETED" : NULL;
-    }
-    if (event->type == OBJ_ADDED) {
+    if (event->type == OBJ_ADDED)
         return now ? "ADDED" : NULL;
-    }
     return now && before ? "MODIFIED" : now ? "ADDED" : before ? "DELETED" : NULL;
 }
 
@@ -106,9 +103,8 @@ static void send_bookmark(struct restwatch *w, bool initial_end)
         json_set(object, "columnDefinitions", NULL);
         json_set(object, "rows", json_own(arena, json_object_new_array()));
     }
-    if (initial_end) {
+    if (initial_end)
         json_set_str(json_sub(metadata, "annotations"), "k8s.io/initial-events-end", "true");
-    }
     send_event(w, arena, "BOOKMARK", object);
     arena_free(arena);
 }
@@ -126,13 +122,11 @@ static struct json_object *as_it_left(struct arena *arena, const struct objevent
 static void send_change(struct restwatch *w, const struct objevent *event)
 {
     const char *type = event_type(w, event);
-    if (!type) {
+    if (!type)
         return;
-    }
     w->req->version = version_of(w);
-    if (!w->req->version) {
+    if (!w->req->version)
         return; /* the CRD goes: its objects' deletion was told before */
-    }
     struct arena *arena = arena_new();
     struct json_object *object = event->object;
     if (event->type != OBJ_DELETED && strcmp(type, "DELETED") == 0)
@@ -144,14 +138,12 @@ static void send_change(struct restwatch *w, const struct objevent *event)
 static void on_event(void *arg, const struct objevent *event)
 {
     struct restwatch *w = arg;
-    if (event->resource_version > w->seen) {
+    if (event->resource_version > w->seen)
         w->seen = event->resource_version;
-    }
-    if (event->type != OBJ_SYNCED) {
+    if (event->type != OBJ_SYNCED)
         send_change(w, event);
-    } else if (w->initial_end) {
+    else if (w->initial_end)
         send_bookmark(w, true);
-    }
 }
 
 static void on_bookmark(void *arg)
@@ -159,9 +151,8 @@ static void on_bookmark(void *arg)
     struct restwatch *w = arg;
     uint64_t told = objwatch_version(w->watch);
     w->seen = told > w->seen ? told : w->seen;
-    if (w->seen > 0) {
+    if (w->seen > 0)
         send_bookmark(w, false);
-    }
 }
 
 static void on_timeout(void *arg)
@@ -222,9 +213,8 @@ void restwatch_start(struct restreq *req)
     struct restwatch *w = ARENA_NEW(req->arena, struct restwatch);
     *w = (struct restwatch){.req = req, .first = true};
     w->version_name = arena_strdup(req->arena, req->version->name);
-    if (!restselect_read(req, req->arena, &w->select)) {
+    if (!restselect_read(req, req->arena, &w->select))
         return;
-    }
     if (req->path.name) {
         restreply_error(req, 405, "MethodNotAllowed", "watch a collection with a fieldSelector");
         return;
@@ -237,24 +227,21 @@ void restwatch_start(struct restreq *req)
     w->seen = from && *from ? strtoull(from, NULL, 10) : 0;
     w->next = req->api->watches;
     w->link = &req->api->watches;
-    if (w->next) {
+    if (w->next)
         w->next->link = &w->next;
-    }
     req->api->watches = w;
     http_req_on_gone(req->http, gone, w);
     w->timeout = timer_start(req->api->loop, timeout_of(req) * 1000, 0, on_timeout, w);
-    if (is_true(http_req_param(req->http, "allowWatchBookmarks"))) {
+    if (is_true(http_req_param(req->http, "allowWatchBookmarks")))
         w->bookmark = timer_start(req->api->loop, BOOKMARK_MS, BOOKMARK_MS, on_bookmark, w);
-    }
     restreply_done(req, 200);
     http_stream_start(req->http, 200, "application/json", QUEUE_MAX);
 }
 
 void restwatch_cut_all(struct api *api)
 {
-    while (api->watches) {
+    while (api->watches)
         finish(api->watches);
-    }
 }
 
 void restwatch_expire_all(struct api *api)
@@ -268,17 +255,15 @@ void restwatch_expire_all(struct api *api)
                            objstore_oldest_version(api->store));
         send_event(w, arena, "ERROR", objfail_status(&fail));
         arena_free(arena);
-        if (api->watches == w) {
+        if (api->watches == w)
             finish(w);
-        }
     }
 }
 
 size_t restwatch_count(const struct api *api)
 {
     size_t count = 0;
-    for (const struct restwatch *w = api->watches; w; w = w->next) {
+    for (const struct restwatch *w = api->watches; w; w = w->next)
         count++;
-    }
     return count;
 }

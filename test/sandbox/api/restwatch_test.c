@@ -88,9 +88,8 @@ static void expect(struct stream *s, const char *text)
 
 static void stop(struct stream *s)
 {
-    if (s->call) {
+    if (s->call)
         http_cancel(s->call);
-    }
     tryapi_turn(s->a, &s->over);
     buf_fini(&s->line);
     buf_fini(&s->seen);
@@ -223,9 +222,8 @@ static void test_client_goes(void **state)
     expect(&s, "ADDED:a ");
     stop(&s);
     int64_t end = clock_monotonic_ms() + 10000;
-    while (!no_watches(&a)) {
+    while (!no_watches(&a))
         assert_true(clock_monotonic_ms() < end);
-    }
     make(&a, "b");
     tryapi_close(&a);
 }

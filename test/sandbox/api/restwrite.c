@@ -6,9 +6,8 @@
 /* The body must be an object; for an update of the name that the path says. */
 static bool read_object(struct restreq *req, struct json_object **obj)
 {
-    if (!restbody_options(req) || !restbody_read(req, obj)) {
+    if (!restbody_options(req) || !restbody_read(req, obj))
         return false;
-    }
     if (!json_object_is_type(*obj, json_type_object)) {
         restreply_error(req, 400, "BadRequest", "the request body must be one object");
         return false;
@@ -20,9 +19,8 @@ static bool read_object(struct restreq *req, struct json_object **obj)
                         req->path.name);
         return false;
     }
-    if (req->path.name) {
+    if (req->path.name)
         json_set_str(json_sub(*obj, "metadata"), "name", req->path.name);
-    }
     return true;
 }
 
@@ -44,9 +42,8 @@ void restwrite_create(struct restreq *req)
                         "the server does not allow this method on the requested resource");
         return;
     }
-    if (!read_object(req, &obj)) {
+    if (!read_object(req, &obj))
         return;
-    }
     if (req->kind->flags & OBJKIND_REVIEW) {
         answer_review(req, obj);
         return;
@@ -62,9 +59,8 @@ void restwrite_update(struct restreq *req)
 {
     struct json_object *obj, *stored;
     enum objsub sub = req->path.sub ? OBJSUB_STATUS : OBJSUB_NONE;
-    if (!read_object(req, &obj)) {
+    if (!read_object(req, &obj))
         return;
-    }
     const char *version = json_str_at(obj, "metadata", "resourceVersion", NULL);
     bool exists = objstore_get(req->store, req->kind, req->path.ns, req->path.name) != NULL;
     if (exists && req->kind->custom && (!version || !*version)) {

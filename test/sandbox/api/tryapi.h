@@ -35,9 +35,8 @@ static inline struct tryapi tryapi_open(void)
     struct errinfo ei = {0};
     assert_non_null(mkdtemp(a.directory));
     struct api_options options = {.https_port = -1, .token = "secret", .directory = a.directory};
-    if (api_new(a.t.loop, a.t.store, &options, &a.api, &ei) != ERR_OK) {
+    if (api_new(a.t.loop, a.t.store, &options, &a.api, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    }
     a.client = http_client_new(a.t.loop, &(struct http_client_options){.user_agent = "try/1"});
     return a;
 }
@@ -45,9 +44,8 @@ static inline struct tryapi tryapi_open(void)
 static inline void tryapi_close(struct tryapi *a)
 {
     const char *files[] = {"kubeconfig", "token", "ca.crt", "tls.crt", "tls.key"};
-    for (size_t i = 0; i < TRY_COUNT(files); i++) {
+    for (size_t i = 0; i < TRY_COUNT(files); i++)
         unlink(arena_printf(a->t.arena, "%s/%s", a->directory, files[i]));
-    }
     rmdir(a->directory);
     http_client_free(a->client);
     loop_drain(a->t.loop);
@@ -68,9 +66,8 @@ static inline void tryapi_done(void *arg, const struct http_result *result)
     answer->done = true;
     answer->err = result->err;
     answer->status = result->status;
-    if (result->err != ERR_OK) {
+    if (result->err != ERR_OK)
         return;
-    }
     answer->text = arena_strndup(wait->arena, result->body, result->body_len);
     answer->warning = arena_strdup(wait->arena, http_result_header(result, "warning"));
     answer->retry_after = arena_strdup(wait->arena, http_result_header(result, "retry-after"));
@@ -83,9 +80,8 @@ static inline void tryapi_done(void *arg, const struct http_result *result)
 static inline void tryapi_turn(struct tryapi *a, const bool *done)
 {
     int64_t end = clock_monotonic_ms() + 10000;
-    while (!*done && clock_monotonic_ms() < end) {
+    while (!*done && clock_monotonic_ms() < end)
         uv_run(loop_uv(a->t.loop), UV_RUN_NOWAIT);
-    }
     assert_true(*done);
 }
 

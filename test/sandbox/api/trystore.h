@@ -46,9 +46,8 @@ static inline struct json_object *try_create(struct trystore *t, const struct ob
 {
     struct objcall call = try_call(t);
     struct json_object *out = NULL;
-    if (objstore_create(t->store, &call, kind, ns, try_json(t->arena, text), &out) != ERR_OK) {
+    if (objstore_create(t->store, &call, kind, ns, try_json(t->arena, text), &out) != ERR_OK)
         fail_msg("%s: %s", text, call.fail.message);
-    }
     return out;
 }
 
@@ -60,9 +59,8 @@ static inline struct json_object *try_merge(struct trystore *t, const struct obj
     struct objcall call = try_call(t);
     struct json_object *out = NULL;
     if (objstore_merge(t->store, &call, kind, ns, name, sub, try_json(t->arena, patch), &out) !=
-        ERR_OK) {
+        ERR_OK)
         fail_msg("%s: %s", patch, call.fail.message);
-    }
     return out;
 }
 
@@ -71,9 +69,8 @@ static inline void try_delete(struct trystore *t, const struct objkind *kind, co
 {
     struct objcall call = try_call(t);
     struct objdelete options = {.propagation = how};
-    if (objstore_delete(t->store, &call, kind, ns, name, &options, NULL, NULL) != ERR_OK) {
+    if (objstore_delete(t->store, &call, kind, ns, name, &options, NULL, NULL) != ERR_OK)
         fail_msg("delete %s: %s", name, call.fail.message);
-    }
 }
 
 /* Turns the loop until everything that was posted is done. */

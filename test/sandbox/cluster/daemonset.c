@@ -80,11 +80,10 @@ static void place(struct run *run)
         struct json_object *pod = pod_on(run, node);
         bool fits = daemonset_node_fits(selector, node);
         run->desired += fits;
-        if (!fits && pod) {
+        if (!fits && pod)
             context_delete(run->cluster, run->arena, KIND_POD, meta_ns(run->obj), meta_name(pod));
-        } else if (fits && !pod) {
+        else if (fits && !pod)
             podset_create(run->cluster, run->arena, run->obj, "DaemonSet", node, HASH, run->hash);
-        }
     }
 }
 

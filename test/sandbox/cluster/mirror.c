@@ -12,10 +12,9 @@ static const char *last_resort(const struct route_rule *rule)
 
     if (filters->host || filters->full_path || filters->prefix_path)
         return NULL;
-    for (size_t i = 0; i < rule->backend_count; i++) {
+    for (size_t i = 0; i < rule->backend_count; i++)
         if (rule->backends[i].weight > 0 && rule->backends[i].address)
             return rule->backends[i].address;
-    }
     return NULL;
 }
 

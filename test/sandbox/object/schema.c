@@ -104,12 +104,11 @@ enum schema_format schema_format_named(const char *name)
 /* text against a mask: 'd' a digit, 'x' a hexadecimal digit, anything else itself. */
 static bool fits_mask(const char *text, const char *mask)
 {
-    for (; *text && *mask; text++, mask++) {
+    for (; *text && *mask; text++, mask++)
         if (*mask == 'd'   ? !isdigit((unsigned char)*text)
             : *mask == 'x' ? !isxdigit((unsigned char)*text)
                            : *text != *mask)
             return false;
-    }
     return *text == *mask;
 }
 
