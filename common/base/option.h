@@ -4,10 +4,10 @@
  *
  *     static struct options { int64_t port; const char *database; bool verbose; } opt;
  *     static const struct option_row rows[] = {
- *         {.name = "port", .type = OPTION_INT, .at = &opt.port, .value = "8080", .min = 0, .max =
- * 65535, .arg = "PORT", .help = "port to listen on; 0 takes a free one"},
- *         {.name = "database", .type = OPTION_STRING, .at = &opt.database, .env = "DATABASE_URL",
- *          .arg = "DSN", .help = "PostgreSQL connection string or URL", .secret = true},
+ *         OPTION(INT, "port", &opt.port, .value = "8080", .max = 65535, .arg = "PORT",
+ *                .help = "port to listen on; 0 takes a free one"),
+ *         OPTION(STRING, "database", &opt.database, .env = "DATABASE_URL", .arg = "DSN",
+ *                .help = "PostgreSQL connection string or URL", .secret = true),
  *         {0}};
  *
  * Flags are -name value, --name value, --name=value; a bool may stand alone, or be --name=false
@@ -48,6 +48,12 @@ struct option_row {
     bool secret;   /* its value is never printed */
     bool env_wins; /* the environment beats the flag, as Flagger's does */
 };
+
+/* A row; further members stand behind with their names. */
+#define OPTION(type_, name_, at_, ...)                                                             \
+    {                                                                                              \
+        .type = OPTION_##type_, .name = (name_), .at = (at_), __VA_ARGS__                          \
+    }
 
 struct option_program {
     const char *name;     /* "flagger-gate" */

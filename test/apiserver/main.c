@@ -16,25 +16,13 @@ static struct {
 } opt;
 
 static const struct option_row rows[] = {
-    {.name = "kubeconfig",
-     .type = OPTION_STRING,
-     .at = &opt.kubeconfig,
-     .arg = "PATH",
-     .help = "of the API server"},
-    {.name = "record",
-     .type = OPTION_STRING,
-     .at = &opt.record,
-     .arg = "FOLDER",
-     .help = "write the history of the cluster to files there"},
-    {.name = "port",
-     .type = OPTION_INT,
-     .at = &opt.port,
-     .value = "0",
-     .min = 0,
-     .max = 65535,
-     .arg = "PORT",
-     .help = "of the metric server and the webhooks; 0 takes a free one"},
-    {0}};
+    OPTION(STRING, "kubeconfig", &opt.kubeconfig, .arg = "PATH", .help = "of the API server"),
+    OPTION(STRING, "record", &opt.record, .arg = "FOLDER",
+           .help = "write the history of the cluster to files there"),
+    OPTION(INT, "port", &opt.port, .value = "0", .min = 0, .max = 65535, .arg = "PORT",
+           .help = "of the metric server and the webhooks; 0 takes a free one"),
+    {0},
+};
 
 static const struct option_program program = {
     .name = "flagger-testnode",

@@ -59,170 +59,165 @@ struct parity {
     const char *rows[2]; /* of COMPATIBILITY.md, one for each deviation; NULL-ended */
 };
 
+/* A row; what all rows have stands first. */
+#define PARITY(name_, ...)                                                                         \
+    {                                                                                              \
+        .name = (name_), __VA_ARGS__                                                               \
+    }
+
 static const struct parity cases[] = {
-    {.name = "initialisation",
-     .expected = " event Normal Initializing: all the metrics providers are available!\n"
-                 " event Normal Initialized: Initialization done! podinfo.test\n"
-                 " alert info+: New Deployment detected, initialization completed.\n"},
-    {.name = "canary",
-     .canary = "{'spec':{'analysis':{'maxWeight':40}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START WEIGHT(20) WEIGHT(40) COPYING PROMOTED},
-    {.name = "canary, rolled back",
-     .canary = "{'spec':{'analysis':{'maxWeight':40}}}",
-     .image = "podinfo:2",
-     .metrics = "{'metrics[0]':80}",
-     .expected = NEW_REVISION START WEIGHT(20) HALT HALT FAILED},
-    {.name = "canary that is promoted in steps",
-     .canary = "{'spec':{'analysis':{'maxWeight':40,'stepWeightPromotion':50}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START WEIGHT(20) WEIGHT(40) COPYING
-     " event Normal Promoting: Advance podinfo.test primary weight 100\n"
-     " event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
-     " alert info: Canary analysis completed successfully, promotion finished.\n"},
-    {.name = "stepWeights",
-     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[1,10,80]}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START WEIGHT(1) WEIGHT(10) WEIGHT(80) COPYING PROMOTED},
-    {.name = "maximum that is no multiple of the step",
-     .canary = "{'spec':{'analysis':{'stepWeight':30,'maxWeight':50}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START WEIGHT(30) "-event Normal Progressing: Advance podinfo.test "
-                                               "canary weight 60\n"
-                                               "+event Normal Progressing: Advance podinfo.test "
-                                               "canary weight 50\n" COPYING PROMOTED,
-     .rows = {"The last step is shortened."}},
-    {.name = "another revision during the analysis",
-     .canary = "{'spec':{'analysis':{'maxWeight':40}}}",
-     .image = "podinfo:2",
-     .later = "podinfo:3",
-     .expected = NEW_REVISION START WEIGHT(
-         20) " event Normal Progressing: New revision detected! Restarting analysis for "
-             "podinfo.test\n" START WEIGHT(20) WEIGHT(40) COPYING PROMOTED},
-    {.name = "all hooks, all of which agree",
-     .canary = "{'spec':{'analysis':{'maxWeight':20,'webhooks':["
-               "{'name':'may-start','type':'confirm-rollout','url':'http://x'},"
-               "{'name':'smoke','type':'pre-rollout','url':'http://x'},"
-               "{'name':'load','type':'rollout','url':'http://x'},"
-               "{'name':'more','type':'confirm-traffic-increase','url':'http://x'},"
-               "{'name':'may-end','type':'confirm-promotion','url':'http://x'},"
-               "{'name':'bye','type':'post-rollout','url':'http://x'}]}}}",
-     .image = "podinfo:2",
-     .expected =
-         " event Normal Initialized: Confirm-rollout check may-start passed\n" NEW_REVISION START
-         " event Normal Progressing: Pre-rollout check smoke passed\n"
-         " event Normal Progressing: Confirm-traffic-increase check more passed\n" WEIGHT(20)
-     /* step 31 asks the traffic gate before it looks whether the maximum is reached */
-     " event Normal Progressing: Confirm-traffic-increase check more passed\n"
-     " event Normal Progressing: Confirm-promotion check may-end passed\n" COPYING PROMOTED},
-    {.name = "rollback hook",
-     .canary = "{'spec':{'analysis':{'maxWeight':40,'webhooks':[{'name':'back','type':'rollback',"
+    PARITY("initialisation",
+           .expected = " event Normal Initializing: all the metrics providers are available!\n"
+                       " event Normal Initialized: Initialization done! podinfo.test\n"
+                       " alert info+: New Deployment detected, initialization completed.\n"),
+    PARITY("canary", .canary = "{'spec':{'analysis':{'maxWeight':40}}}", .image = "podinfo:2",
+           .expected = NEW_REVISION START WEIGHT(20) WEIGHT(40) COPYING PROMOTED),
+    PARITY("canary, rolled back", .canary = "{'spec':{'analysis':{'maxWeight':40}}}",
+           .image = "podinfo:2", .metrics = "{'metrics[0]':80}",
+           .expected = NEW_REVISION START WEIGHT(20) HALT HALT FAILED),
+    PARITY("canary that is promoted in steps",
+           .canary = "{'spec':{'analysis':{'maxWeight':40,'stepWeightPromotion':50}}}",
+           .image = "podinfo:2",
+           .expected = NEW_REVISION START WEIGHT(20) WEIGHT(40) COPYING
+           " event Normal Promoting: Advance podinfo.test primary weight 100\n"
+           " event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
+           " alert info: Canary analysis completed successfully, promotion finished.\n"),
+    PARITY("stepWeights",
+           .canary =
+               "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[1,10,80]}}}",
+           .image = "podinfo:2",
+           .expected = NEW_REVISION START WEIGHT(1) WEIGHT(10) WEIGHT(80) COPYING PROMOTED),
+    PARITY("maximum that is no multiple of the step",
+           .canary = "{'spec':{'analysis':{'stepWeight':30,'maxWeight':50}}}", .image = "podinfo:2",
+           .expected =
+               NEW_REVISION START WEIGHT(30) "-event Normal Progressing: Advance podinfo.test "
+                                             "canary weight 60\n"
+                                             "+event Normal Progressing: Advance podinfo.test "
+                                             "canary weight 50\n" COPYING PROMOTED,
+           .rows = {"The last step is shortened."}),
+    PARITY("another revision during the analysis",
+           .canary = "{'spec':{'analysis':{'maxWeight':40}}}", .image = "podinfo:2",
+           .later = "podinfo:3",
+           .expected = NEW_REVISION START WEIGHT(
+               20) " event Normal Progressing: New revision detected! Restarting analysis for "
+                   "podinfo.test\n" START WEIGHT(20) WEIGHT(40) COPYING PROMOTED),
+    PARITY(
+        "all hooks, all of which agree",
+        .canary = "{'spec':{'analysis':{'maxWeight':20,'webhooks':["
+                  "{'name':'may-start','type':'confirm-rollout','url':'http://x'},"
+                  "{'name':'smoke','type':'pre-rollout','url':'http://x'},"
+                  "{'name':'load','type':'rollout','url':'http://x'},"
+                  "{'name':'more','type':'confirm-traffic-increase','url':'http://x'},"
+                  "{'name':'may-end','type':'confirm-promotion','url':'http://x'},"
+                  "{'name':'bye','type':'post-rollout','url':'http://x'}]}}}",
+        .image = "podinfo:2",
+        .expected =
+            " event Normal Initialized: Confirm-rollout check may-start passed\n" NEW_REVISION START
+            " event Normal Progressing: Pre-rollout check smoke passed\n"
+            " event Normal Progressing: Confirm-traffic-increase check more passed\n" WEIGHT(20)
+        /* step 31 asks the traffic gate before it looks whether the maximum is reached */
+        " event Normal Progressing: Confirm-traffic-increase check more passed\n"
+        " event Normal Progressing: Confirm-promotion check may-end passed\n" COPYING PROMOTED),
+    PARITY("rollback hook",
+           .canary =
+               "{'spec':{'analysis':{'maxWeight':40,'webhooks':[{'name':'back','type':'rollback',"
                "'url':'http://x'}]}}}",
-     .image = "podinfo:2",
-     .back = "back",
-     .expected = NEW_REVISION
-     " event Normal Progressing: Rollback hook back not signaling a rollback\n" START WEIGHT(
-         20) " event Warning Progressing: Rollback check back passed\n"
-             " event Warning Progressing: Rolling back podinfo.test manual webhook invoked\n"
-             " alert warn: Rolling back manual webhook invoked\n"
-             " event Warning Failed: Canary failed! Scaling down podinfo.test\n"},
-    {.name = "blue/green",
-     .canary = "{'spec':{" ITERATIONS "}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START ITERATION(1) ITERATION(
-         2) " event Normal Progressing: Routing all traffic to canary\n" COPYING PROMOTED},
-    {.name = "blue/green, rolled back",
-     .canary = "{'spec':{" ITERATIONS "}}}",
-     .image = "podinfo:2",
-     .metrics = "{'metrics[0]':80}",
-     .expected = NEW_REVISION START ITERATION(1) HALT HALT FAILED},
-    {.name = "blue/green of the kubernetes provider",
-     .canary = "{'spec':{'provider':'kubernetes'," ITERATIONS "}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START ITERATION(1) ITERATION(2) COPYING
-     " event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
-     " alert info: Canary analysis completed successfully, promotion finished.\n"},
-    {.name = "kubernetes provider without iterations",
-     .canary = "{'spec':{'provider':'kubernetes'}}",
-     .image = "podinfo:2",
-     .expected =
-         " event Normal Progressing: New revision detected! Scaling up podinfo.test\n" WARNINGS(
-             "+") " alert info+: New revision detected, progressing canary analysis.\n" START
-             OF_TEN(1) OF_TEN(2) OF_TEN(3) OF_TEN(4) OF_TEN(5) OF_TEN(6) OF_TEN(7) OF_TEN(8)
-                 OF_TEN(9) OF_TEN(10) WARNINGS("-") WARNINGS("-") COPYING
-     " event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
-     " alert info: Canary analysis completed successfully, promotion finished.\n",
-     .rows = {"With the kubernetes provider, warns of missing iterations at every check."}},
-    {.name = "gate that is closed at first",
-     .canary = "{'spec':{'analysis':{'maxWeight':20,'webhooks':["
-               "{'name':'gate','type':'confirm-rollout','url':'http://x'}]}}}",
-     .image = "podinfo:2",
-     .closed = "gate",
-     .expected =
-         "-event Warning Initialized: Halt podinfo.test advancement waiting for approval gate\n"
-         "+event Warning Waiting: Halt podinfo.test advancement waiting for approval gate\n"
-         " alert warn: Canary is waiting for approval.\n"
-         " event Normal Waiting: Confirm-rollout check gate passed\n" NEW_REVISION START WEIGHT(20)
-             COPYING PROMOTED,
-     .rows = {"An event about a closed gate carries the phase before it"}},
-    {.name = "gate of the promotion that is closed at first",
-     .canary = "{'spec':{'analysis':{'maxWeight':20,'webhooks':["
-               "{'name':'gate','type':'confirm-promotion','url':'http://x'}]}}}",
-     .image = "podinfo:2",
-     .closed = "gate",
-     .expected = NEW_REVISION START WEIGHT(
-         20) "-event Warning Progressing: Halt podinfo.test advancement waiting for promotion "
-             "approval gate\n"
-             "+event Warning WaitingPromotion: Halt podinfo.test advancement waiting for promotion "
-             "approval gate\n"
-             " alert warn: Canary promotion is waiting for approval.\n"
-             " event Normal WaitingPromotion: Confirm-promotion check gate passed\n"
-             " event Normal WaitingPromotion: Copying podinfo.test template spec to "
-             "podinfo-primary.test\n" PROMOTED,
-     .rows = {"An event about a closed gate carries the phase before it"}},
-    {.name = "promotion that fails",
-     .canary = "{'spec':{'analysis':{'maxWeight':20}}}",
-     .image = "podinfo:2-canary-only",
-     .expected = NEW_REVISION START WEIGHT(20) COPYING
-     "-event Warning Promoting: " STUCK "\n"
-     " event Warning Promoting: Promotion of podinfo.test failed, primary not ready: " STUCK "\n"
-     " alert error: Promotion failed, primary not ready: " STUCK "\n",
-     .rows = {"Tells twice in one tick that a promotion failed"}},
-    {.name = "A/B test",
-     .canary = "{'spec':{" ITERATIONS ",'match':[{'headers':{'x-canary':{'exact':'insider'}}}]}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START ITERATION(1) ITERATION(2) COPYING PROMOTED},
-    {.name = "A/B test, rolled back",
-     .canary = "{'spec':{" ITERATIONS ",'match':[{'headers':{'x-canary':{'exact':'insider'}}}]}}}",
-     .image = "podinfo:2",
-     .metrics = "{'metrics[0]':80}",
-     .expected = NEW_REVISION START ITERATION(1) HALT HALT FAILED},
-    {.name = "canary with mirroring",
-     .canary = "{'spec':{'analysis':{'maxWeight':40,'mirror':true}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START WEIGHT(0) WEIGHT(20) WEIGHT(40) COPYING PROMOTED},
-    {.name = "canary with mirroring, rolled back",
-     .canary = "{'spec':{'analysis':{'maxWeight':40,'mirror':true}}}",
-     .image = "podinfo:2",
-     .metrics = "{'metrics[0]':80}",
-     .expected = NEW_REVISION START WEIGHT(0) HALT HALT FAILED},
-    {.name = "blue/green with mirroring",
-     .canary = "{'spec':{" ITERATIONS ",'mirror':true}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START ITERATION(1)
-         ITERATION(2) " event Normal Progressing: Stop traffic mirroring and route all traffic to "
-                      "canary\n" COPYING PROMOTED},
-    {.name = "canary with session affinity",
-     .canary = "{'spec':{'analysis':{'maxWeight':40,'sessionAffinity':{'cookieName':'c'}}}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION START WEIGHT(20) WEIGHT(40) COPYING PROMOTED},
-    {.name = "skipped analysis",
-     .canary = "{'spec':{'skipAnalysis':true}}",
-     .image = "podinfo:2",
-     .expected = NEW_REVISION COPYING
-     " event Normal Succeeded: Promotion completed! Canary analysis was skipped for "
-     "podinfo.test\n"
-     " alert info: Canary analysis was skipped, promotion finished.\n"},
+           .image = "podinfo:2", .back = "back",
+           .expected = NEW_REVISION
+           " event Normal Progressing: Rollback hook back not signaling a rollback\n" START WEIGHT(
+               20) " event Warning Progressing: Rollback check back passed\n"
+                   " event Warning Progressing: Rolling back podinfo.test manual webhook invoked\n"
+                   " alert warn: Rolling back manual webhook invoked\n"
+                   " event Warning Failed: Canary failed! Scaling down podinfo.test\n"),
+    PARITY("blue/green", .canary = "{'spec':{" ITERATIONS "}}}", .image = "podinfo:2",
+           .expected = NEW_REVISION START ITERATION(1) ITERATION(
+               2) " event Normal Progressing: Routing all traffic to canary\n" COPYING PROMOTED),
+    PARITY("blue/green, rolled back", .canary = "{'spec':{" ITERATIONS "}}}", .image = "podinfo:2",
+           .metrics = "{'metrics[0]':80}",
+           .expected = NEW_REVISION START ITERATION(1) HALT HALT FAILED),
+    PARITY("blue/green of the kubernetes provider",
+           .canary = "{'spec':{'provider':'kubernetes'," ITERATIONS "}}}", .image = "podinfo:2",
+           .expected = NEW_REVISION START ITERATION(1) ITERATION(2) COPYING
+           " event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
+           " alert info: Canary analysis completed successfully, promotion finished.\n"),
+    PARITY(
+        "kubernetes provider without iterations", .canary = "{'spec':{'provider':'kubernetes'}}",
+        .image = "podinfo:2",
+        .expected =
+            " event Normal Progressing: New revision detected! Scaling up podinfo.test\n" WARNINGS(
+                "+") " alert info+: New revision detected, progressing canary analysis.\n" START
+                OF_TEN(1) OF_TEN(2) OF_TEN(3) OF_TEN(4) OF_TEN(5) OF_TEN(6) OF_TEN(7) OF_TEN(8)
+                    OF_TEN(9) OF_TEN(10) WARNINGS("-") WARNINGS("-") COPYING
+        " event Normal Succeeded: Promotion completed! Scaling down podinfo.test\n"
+        " alert info: Canary analysis completed successfully, promotion finished.\n",
+        .rows = {"With the kubernetes provider, warns of missing iterations at every check."}),
+    PARITY(
+        "gate that is closed at first",
+        .canary = "{'spec':{'analysis':{'maxWeight':20,'webhooks':["
+                  "{'name':'gate','type':'confirm-rollout','url':'http://x'}]}}}",
+        .image = "podinfo:2", .closed = "gate",
+        .expected =
+            "-event Warning Initialized: Halt podinfo.test advancement waiting for approval gate\n"
+            "+event Warning Waiting: Halt podinfo.test advancement waiting for approval gate\n"
+            " alert warn: Canary is waiting for approval.\n"
+            " event Normal Waiting: Confirm-rollout check gate passed\n" NEW_REVISION START WEIGHT(
+                20) COPYING PROMOTED,
+        .rows = {"An event about a closed gate carries the phase before it"}),
+    PARITY(
+        "gate of the promotion that is closed at first",
+        .canary = "{'spec':{'analysis':{'maxWeight':20,'webhooks':["
+                  "{'name':'gate','type':'confirm-promotion','url':'http://x'}]}}}",
+        .image = "podinfo:2", .closed = "gate",
+        .expected = NEW_REVISION START WEIGHT(
+            20) "-event Warning Progressing: Halt podinfo.test advancement waiting for promotion "
+                "approval gate\n"
+                "+event Warning WaitingPromotion: Halt podinfo.test advancement waiting for "
+                "promotion "
+                "approval gate\n"
+                " alert warn: Canary promotion is waiting for approval.\n"
+                " event Normal WaitingPromotion: Confirm-promotion check gate passed\n"
+                " event Normal WaitingPromotion: Copying podinfo.test template spec to "
+                "podinfo-primary.test\n" PROMOTED,
+        .rows = {"An event about a closed gate carries the phase before it"}),
+    PARITY("promotion that fails", .canary = "{'spec':{'analysis':{'maxWeight':20}}}",
+           .image = "podinfo:2-canary-only",
+           .expected = NEW_REVISION START WEIGHT(20) COPYING
+           "-event Warning Promoting: " STUCK "\n"
+           " event Warning Promoting: Promotion of podinfo.test failed, primary not ready: " STUCK
+           "\n"
+           " alert error: Promotion failed, primary not ready: " STUCK "\n",
+           .rows = {"Tells twice in one tick that a promotion failed"}),
+    PARITY("A/B test",
+           .canary =
+               "{'spec':{" ITERATIONS ",'match':[{'headers':{'x-canary':{'exact':'insider'}}}]}}}",
+           .image = "podinfo:2",
+           .expected = NEW_REVISION START ITERATION(1) ITERATION(2) COPYING PROMOTED),
+    PARITY("A/B test, rolled back",
+           .canary =
+               "{'spec':{" ITERATIONS ",'match':[{'headers':{'x-canary':{'exact':'insider'}}}]}}}",
+           .image = "podinfo:2", .metrics = "{'metrics[0]':80}",
+           .expected = NEW_REVISION START ITERATION(1) HALT HALT FAILED),
+    PARITY("canary with mirroring",
+           .canary = "{'spec':{'analysis':{'maxWeight':40,'mirror':true}}}", .image = "podinfo:2",
+           .expected = NEW_REVISION START WEIGHT(0) WEIGHT(20) WEIGHT(40) COPYING PROMOTED),
+    PARITY("canary with mirroring, rolled back",
+           .canary = "{'spec':{'analysis':{'maxWeight':40,'mirror':true}}}", .image = "podinfo:2",
+           .metrics = "{'metrics[0]':80}",
+           .expected = NEW_REVISION START WEIGHT(0) HALT HALT FAILED),
+    PARITY("blue/green with mirroring", .canary = "{'spec':{" ITERATIONS ",'mirror':true}}}",
+           .image = "podinfo:2",
+           .expected = NEW_REVISION START ITERATION(1) ITERATION(
+               2) " event Normal Progressing: Stop traffic mirroring and route all traffic to "
+                  "canary\n" COPYING PROMOTED),
+    PARITY("canary with session affinity",
+           .canary = "{'spec':{'analysis':{'maxWeight':40,'sessionAffinity':{'cookieName':'c'}}}}",
+           .image = "podinfo:2",
+           .expected = NEW_REVISION START WEIGHT(20) WEIGHT(40) COPYING PROMOTED),
+    PARITY("skipped analysis", .canary = "{'spec':{'skipAnalysis':true}}", .image = "podinfo:2",
+           .expected = NEW_REVISION COPYING
+           " event Normal Succeeded: Promotion completed! Canary analysis was skipped for "
+           "podinfo.test\n"
+           " alert info: Canary analysis was skipped, promotion finished.\n"),
 };
 
 /* What a tick told, a line each. */

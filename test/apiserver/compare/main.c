@@ -12,31 +12,14 @@ static struct {
 } opt;
 
 static const struct option_row rows[] = {
-    {.name = "sandbox",
-     .type = OPTION_STRING,
-     .at = &opt.sandbox,
-     .arg = "PATH",
-     .help = "kubeconfig of flagger-sandbox"},
-    {.name = "real",
-     .type = OPTION_STRING,
-     .at = &opt.real,
-     .arg = "PATH",
-     .help = "kubeconfig of the real API server"},
-    {.name = "requests",
-     .type = OPTION_STRING,
-     .at = &opt.requests,
-     .arg = "FILE",
-     .help = "YAML: what is sent to both"},
-    {.name = "allowed",
-     .type = OPTION_STRING,
-     .at = &opt.allowed,
-     .arg = "FILE",
-     .help = "YAML: the differences that are meant to be, each with its reason"},
-    {.name = "verbose",
-     .type = OPTION_BOOL,
-     .at = &opt.verbose,
-     .help = "also print the differences that are explained"},
-    {0}};
+    OPTION(STRING, "sandbox", &opt.sandbox, .arg = "PATH", .help = "kubeconfig of flagger-sandbox"),
+    OPTION(STRING, "real", &opt.real, .arg = "PATH", .help = "kubeconfig of the real API server"),
+    OPTION(STRING, "requests", &opt.requests, .arg = "FILE", .help = "YAML: what is sent to both"),
+    OPTION(STRING, "allowed", &opt.allowed, .arg = "FILE",
+           .help = "YAML: the differences that are meant to be, each with its reason"),
+    OPTION(BOOL, "verbose", &opt.verbose, .help = "also print the differences that are explained"),
+    {0},
+};
 
 static const struct option_program program = {
     .name = "flagger-testcompare",
