@@ -1,11 +1,8 @@
 #include "apiserver/difference.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct {
     const char *one, *other, *found; /* paths, each followed by a space */
@@ -60,8 +57,4 @@ static void only_what_means_something_differs(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_what_means_something_differs)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(only_what_means_something_differs))

@@ -1,11 +1,8 @@
 #include "apiserver/history.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LINE(revision, kind, gone, time, object)                                                   \
     "{\"revision\":" #revision ",\"kind\":\"" kind "\",\"gone\":" #gone ",\"time\":" #time         \
@@ -104,8 +101,4 @@ static void every_rule_is_found_broken_and_kept(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_rule_is_found_broken_and_kept)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(every_rule_is_found_broken_and_kept))

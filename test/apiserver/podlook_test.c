@@ -1,10 +1,7 @@
 #include "apiserver/podlook.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct {
     const char *pod;
@@ -75,12 +72,6 @@ static void the_affinity_of_a_daemonset_s_pod_names_its_node(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_is_ready_as_its_image_probe_and_annotation_say),
-        cmocka_unit_test(its_status_is_read),
-        cmocka_unit_test(the_affinity_of_a_daemonset_s_pod_names_its_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(a_pod_is_ready_as_its_image_probe_and_annotation_say),
+          cmocka_unit_test(its_status_is_read),
+          cmocka_unit_test(the_affinity_of_a_daemonset_s_pod_names_its_node))

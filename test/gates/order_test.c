@@ -1,11 +1,7 @@
 #include "gates/order.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Operations are BEGIN END OUTCOME GATE ACTION HOOK REVISION PERSON CHANGED OPEN SEQ ID. */
 struct row {
@@ -177,12 +173,5 @@ static void a_violation_is_told(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_and_bad_histories_are_told_apart),
-        cmocka_unit_test(much_at_once_is_followed),
-        cmocka_unit_test(a_violation_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(good_and_bad_histories_are_told_apart),
+          cmocka_unit_test(much_at_once_is_followed), cmocka_unit_test(a_violation_is_told))

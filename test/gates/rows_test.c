@@ -1,10 +1,5 @@
 #include "gates/rows.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test/unit.h"
 
 #include "gates/order.h"
 
@@ -89,8 +84,4 @@ static void rows_and_operations_are_compared(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_and_operations_are_compared)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(rows_and_operations_are_compared))

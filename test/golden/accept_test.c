@@ -1,11 +1,7 @@
 /* What is refused, suspended or left alone: nothing is touched, and it is told once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 static void test_suspend(void **state)
@@ -218,16 +214,8 @@ static void test_unreadable_spec(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_suspend),
-        cmocka_unit_test(test_deleting),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_no_step_is_needed),
-        cmocka_unit_test(test_a_refusal_is_taken_back),
-        cmocka_unit_test(test_a_refusal_in_the_middle_guards),
-        cmocka_unit_test(test_unreadable_spec),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_suspend), cmocka_unit_test(test_deleting),
+          cmocka_unit_test(test_refusals), cmocka_unit_test(test_no_step_is_needed),
+          cmocka_unit_test(test_a_refusal_is_taken_back),
+          cmocka_unit_test(test_a_refusal_in_the_middle_guards),
+          cmocka_unit_test(test_unreadable_spec))

@@ -2,13 +2,9 @@
  * Session affinity, whole releases as people see it: the events of every tick, and below them the
  * rules of the route where they have changed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define AB                                                                                         \
@@ -323,18 +319,9 @@ static void test_affinity_found_in_the_route(void **state)
 /* After a failed promotion the canary serves everything: a mirror would take it all away. */
 /* Nothing is under way: the canary has no pods that could take a copy. */
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_affinity),
-        cmocka_unit_test(test_affinity_rolled_back),
-        cmocka_unit_test(test_affinity_tick_by_tick),
-        cmocka_unit_test(test_affinity_up_to_100),
-        cmocka_unit_test(test_affinity_every_attribute),
-        cmocka_unit_test(test_affinity_of_an_ab_test),
-        cmocka_unit_test(test_affinity_repaired),
-        cmocka_unit_test(test_affinity_switched_off),
-        cmocka_unit_test(test_affinity_found_in_the_route),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_affinity), cmocka_unit_test(test_affinity_rolled_back),
+          cmocka_unit_test(test_affinity_tick_by_tick), cmocka_unit_test(test_affinity_up_to_100),
+          cmocka_unit_test(test_affinity_every_attribute),
+          cmocka_unit_test(test_affinity_of_an_ab_test), cmocka_unit_test(test_affinity_repaired),
+          cmocka_unit_test(test_affinity_switched_off),
+          cmocka_unit_test(test_affinity_found_in_the_route))

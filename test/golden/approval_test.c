@@ -1,12 +1,8 @@
 /* Which revision a hook is about: an approval names exactly one, and holds wherever its release
  * asks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define HOOKS                                                                                      \
@@ -215,15 +211,8 @@ static void test_what_waits_for_the_primary_is_what_was_let_through(void **state
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_approval_of_the_start_holds_to_the_end),
-        cmocka_unit_test(test_another_revision_is_asked_about_anew),
-        cmocka_unit_test(test_the_status_of_a_revision_that_failed_is_not_asked_about),
-        cmocka_unit_test(test_the_condition_names_what_is_asked_about),
-        cmocka_unit_test(test_what_waits_for_the_primary_is_what_was_let_through),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_an_approval_of_the_start_holds_to_the_end),
+          cmocka_unit_test(test_another_revision_is_asked_about_anew),
+          cmocka_unit_test(test_the_status_of_a_revision_that_failed_is_not_asked_about),
+          cmocka_unit_test(test_the_condition_names_what_is_asked_about),
+          cmocka_unit_test(test_what_waits_for_the_primary_is_what_was_let_through))

@@ -1,11 +1,7 @@
 /* Services of others that lead to the target: it keeps its pods for them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define TARGET "deployments/podinfo"
@@ -302,20 +298,12 @@ static void test_the_primary_outlives_its_canary(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_target_stays),
-        cmocka_unit_test(test_the_target_goes),
-        cmocka_unit_test(test_the_primary_outlives_its_canary),
-        cmocka_unit_test(test_the_service_goes),
-        cmocka_unit_test(test_releases_go_on),
-        cmocka_unit_test(test_configs_change_meanwhile),
-        cmocka_unit_test(test_configs_change_at_rest),
-        cmocka_unit_test(test_the_target_was_at_zero),
-        cmocka_unit_test(test_a_person_stops_the_target),
-        cmocka_unit_test(test_a_service_that_comes_later),
-        cmocka_unit_test(test_with_an_autoscaler),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_the_target_stays), cmocka_unit_test(test_the_target_goes),
+          cmocka_unit_test(test_the_primary_outlives_its_canary),
+          cmocka_unit_test(test_the_service_goes), cmocka_unit_test(test_releases_go_on),
+          cmocka_unit_test(test_configs_change_meanwhile),
+          cmocka_unit_test(test_configs_change_at_rest),
+          cmocka_unit_test(test_the_target_was_at_zero),
+          cmocka_unit_test(test_a_person_stops_the_target),
+          cmocka_unit_test(test_a_service_that_comes_later),
+          cmocka_unit_test(test_with_an_autoscaler))

@@ -3,13 +3,9 @@
  * there. Every such release must end in the same cluster as the one that was not disturbed, and
  * keep the safety rules on the way (world.c checks them after each write).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 struct story {
@@ -364,8 +360,4 @@ static void test_every_crash_ends_the_same(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_crash_ends_the_same)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_every_crash_ends_the_same))

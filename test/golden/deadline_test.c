@@ -1,11 +1,7 @@
 /* How long a gate may stay closed, and what happens then. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 enum { MINUTE = 60 * 1000 };
@@ -346,25 +342,17 @@ static void test_two_hooks_of_one_gate(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deadline_while_the_primary_is_not_ready),
-        cmocka_unit_test(test_start_is_turned_down),
-        cmocka_unit_test(test_start_goes_on),
-        cmocka_unit_test(test_a_gate_that_opens_is_asked_once_more_at_the_deadline),
-        cmocka_unit_test(test_traffic_goes_on_step_by_step),
-        cmocka_unit_test(test_traffic_is_rolled_back),
-        cmocka_unit_test(test_failed_checks_do_not_stop_the_clock),
-        cmocka_unit_test(test_promotion_is_rolled_back),
-        cmocka_unit_test(test_promotion_goes_on),
-        cmocka_unit_test(test_blue_green_goes_on_at_once),
-        cmocka_unit_test(test_a_newer_revision_has_its_own_time),
-        cmocka_unit_test(test_nothing_runs_out_while_suspended),
-        cmocka_unit_test(test_a_clock_that_was_ahead),
-        cmocka_unit_test(test_a_clock_that_was_behind),
-        cmocka_unit_test(test_a_deadline_that_is_added_later),
-        cmocka_unit_test(test_two_hooks_of_one_gate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_deadline_while_the_primary_is_not_ready),
+          cmocka_unit_test(test_start_is_turned_down), cmocka_unit_test(test_start_goes_on),
+          cmocka_unit_test(test_a_gate_that_opens_is_asked_once_more_at_the_deadline),
+          cmocka_unit_test(test_traffic_goes_on_step_by_step),
+          cmocka_unit_test(test_traffic_is_rolled_back),
+          cmocka_unit_test(test_failed_checks_do_not_stop_the_clock),
+          cmocka_unit_test(test_promotion_is_rolled_back), cmocka_unit_test(test_promotion_goes_on),
+          cmocka_unit_test(test_blue_green_goes_on_at_once),
+          cmocka_unit_test(test_a_newer_revision_has_its_own_time),
+          cmocka_unit_test(test_nothing_runs_out_while_suspended),
+          cmocka_unit_test(test_a_clock_that_was_ahead),
+          cmocka_unit_test(test_a_clock_that_was_behind),
+          cmocka_unit_test(test_a_deadline_that_is_added_later),
+          cmocka_unit_test(test_two_hooks_of_one_gate))

@@ -3,14 +3,10 @@
  * before each single write of the reversion. The world checks after each write that whoever gets
  * traffic answers; at the end the app must serve by itself and nothing refer to what has gone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "deletion.h"
+#include "test/unit.h"
 
 static void note_phase(struct json_object *phases, struct world *w)
 {
@@ -74,8 +70,4 @@ static void test_deleted_after_each_write(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_deleted_after_each_write)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_deleted_after_each_write))

@@ -1,10 +1,7 @@
 #include "deletion.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define KUBERNETES "{'spec':{'provider':'kubernetes'}}"
 

@@ -1,11 +1,7 @@
 /* Which changes are a new revision, and what becomes of the one before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 static void add_config(struct world *w)
@@ -400,24 +396,17 @@ static void test_config_that_changes_back_while_its_pods_stop(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_restart_on_another_revision),
-        cmocka_unit_test(test_restored_spec_cancels),
-        cmocka_unit_test(test_restored_spec_while_waiting_cancels),
-        cmocka_unit_test(test_manual_rollback_after_a_failure_starts_nothing),
-        cmocka_unit_test(test_revision_after_a_failure_is_not_swallowed),
-        cmocka_unit_test(test_revision_pushed_during_the_promotion),
-        cmocka_unit_test(test_config_changed),
-        cmocka_unit_test(test_config_tracking_is_off),
-        cmocka_unit_test(test_config_changed_during_the_analysis),
-        cmocka_unit_test(test_mandatory_config_is_missing),
-        cmocka_unit_test(test_adopted_from_flagger),
-        cmocka_unit_test(test_another_hash_of_what_the_primary_runs_is_adopted),
-        cmocka_unit_test(test_another_hash_is_not_adopted_when_something_differs),
-        cmocka_unit_test(test_a_new_canary_adopts_a_primary_that_runs_the_same),
-        cmocka_unit_test(test_config_that_changes_back_while_its_pods_stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_restart_on_another_revision),
+          cmocka_unit_test(test_restored_spec_cancels),
+          cmocka_unit_test(test_restored_spec_while_waiting_cancels),
+          cmocka_unit_test(test_manual_rollback_after_a_failure_starts_nothing),
+          cmocka_unit_test(test_revision_after_a_failure_is_not_swallowed),
+          cmocka_unit_test(test_revision_pushed_during_the_promotion),
+          cmocka_unit_test(test_config_changed), cmocka_unit_test(test_config_tracking_is_off),
+          cmocka_unit_test(test_config_changed_during_the_analysis),
+          cmocka_unit_test(test_mandatory_config_is_missing),
+          cmocka_unit_test(test_adopted_from_flagger),
+          cmocka_unit_test(test_another_hash_of_what_the_primary_runs_is_adopted),
+          cmocka_unit_test(test_another_hash_is_not_adopted_when_something_differs),
+          cmocka_unit_test(test_a_new_canary_adopts_a_primary_that_runs_the_same),
+          cmocka_unit_test(test_config_that_changes_back_while_its_pods_stop))

@@ -1,12 +1,8 @@
 /* A person edits the Canary, suspends it, or puts the old spec back, in any phase: each ends well.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define GATES                                                                                      \
@@ -261,16 +257,9 @@ static void test_a_provider_that_is_changed(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_old_spec_is_put_back),
-        cmocka_unit_test(test_suspended_in_each_phase),
-        cmocka_unit_test(test_suspended_while_initialising),
-        cmocka_unit_test(test_edits_in_the_middle),
-        cmocka_unit_test(test_edits_that_are_refused),
-        cmocka_unit_test(test_a_service_that_is_renamed),
-        cmocka_unit_test(test_a_provider_that_is_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_the_old_spec_is_put_back),
+          cmocka_unit_test(test_suspended_in_each_phase),
+          cmocka_unit_test(test_suspended_while_initialising),
+          cmocka_unit_test(test_edits_in_the_middle), cmocka_unit_test(test_edits_that_are_refused),
+          cmocka_unit_test(test_a_service_that_is_renamed),
+          cmocka_unit_test(test_a_provider_that_is_changed))

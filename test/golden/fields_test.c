@@ -2,13 +2,9 @@
  * What the spec no longer says goes, and what others wrote stays (tick/applied.h): the cases. The
  * search over every field is walk_test.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 static struct world *initialised(const char *patch)
@@ -473,25 +469,14 @@ static void test_leaving_waits(void **state)
     world_free(world);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_revoked_cors),
-        cmocka_unit_test(test_mirror_namespace),
-        cmocka_unit_test(test_flaggers_route),
-        cmocka_unit_test(test_apex_metadata),
-        cmocka_unit_test(test_what_is_ignored_is_told_once),
-        cmocka_unit_test(test_a_match_of_nothing_that_is_known),
-        cmocka_unit_test(test_exact_origins),
-        cmocka_unit_test(test_headless_services),
-        cmocka_unit_test(test_copies_lose_what_their_source_lost),
-        cmocka_unit_test(test_a_primary_keeps_what_it_was_made_with),
-        cmocka_unit_test(test_scaledobject_is_left),
-        cmocka_unit_test(test_leaving_is_cut_off),
-        cmocka_unit_test(test_a_name_that_comes_and_goes),
-        cmocka_unit_test(test_another_autoscaler),
-        cmocka_unit_test(test_what_others_own_is_not_left),
-        cmocka_unit_test(test_leaving_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_revoked_cors), cmocka_unit_test(test_mirror_namespace),
+          cmocka_unit_test(test_flaggers_route), cmocka_unit_test(test_apex_metadata),
+          cmocka_unit_test(test_what_is_ignored_is_told_once),
+          cmocka_unit_test(test_a_match_of_nothing_that_is_known),
+          cmocka_unit_test(test_exact_origins), cmocka_unit_test(test_headless_services),
+          cmocka_unit_test(test_copies_lose_what_their_source_lost),
+          cmocka_unit_test(test_a_primary_keeps_what_it_was_made_with),
+          cmocka_unit_test(test_scaledobject_is_left), cmocka_unit_test(test_leaving_is_cut_off),
+          cmocka_unit_test(test_a_name_that_comes_and_goes),
+          cmocka_unit_test(test_another_autoscaler),
+          cmocka_unit_test(test_what_others_own_is_not_left), cmocka_unit_test(test_leaving_waits))

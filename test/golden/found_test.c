@@ -1,11 +1,7 @@
 /* What test/model has found: short ways into states that nobody had thought of. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 static struct world *analysing(const char *image)
@@ -182,15 +178,9 @@ static void test_way_back_that_is_cut_off_is_finished(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cancelled_revision_that_comes_back_is_not_failed),
-        cmocka_unit_test(test_promotion_that_was_cut_off_is_known_afterwards),
-        cmocka_unit_test(test_config_that_comes_back_fails_nothing),
-        cmocka_unit_test(test_failed_promotion_waits_while_neither_side_is_ready),
-        cmocka_unit_test(test_canary_that_breaks_after_a_failed_promotion_hands_over),
-        cmocka_unit_test(test_way_back_that_is_cut_off_is_finished),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_cancelled_revision_that_comes_back_is_not_failed),
+          cmocka_unit_test(test_promotion_that_was_cut_off_is_known_afterwards),
+          cmocka_unit_test(test_config_that_comes_back_fails_nothing),
+          cmocka_unit_test(test_failed_promotion_waits_while_neither_side_is_ready),
+          cmocka_unit_test(test_canary_that_breaks_after_a_failed_promotion_hands_over),
+          cmocka_unit_test(test_way_back_that_is_cut_off_is_finished))

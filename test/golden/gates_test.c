@@ -1,11 +1,7 @@
 /* Webhooks: what each type does to a release when it refuses, and when it agrees. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define ALL_GATES                                                                                  \
@@ -392,21 +388,11 @@ static void test_traffic_gate_is_asked_while_waiting_for_the_promotion(void **st
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_confirm_rollout),
-        cmocka_unit_test(test_muted_alert),
-        cmocka_unit_test(test_rollback_while_waiting),
-        cmocka_unit_test(test_pre_rollout_fails),
-        cmocka_unit_test(test_rollout_hook_fails),
-        cmocka_unit_test(test_traffic_gate_is_told_once),
-        cmocka_unit_test(test_promotion_gate),
-        cmocka_unit_test(test_threshold_is_heard_while_waiting_for_the_promotion),
-        cmocka_unit_test(test_rollback_hook),
-        cmocka_unit_test(test_post_rollout_after_success),
-        cmocka_unit_test(test_promotion_gate_of_blue_green),
-        cmocka_unit_test(test_traffic_gate_is_asked_while_waiting_for_the_promotion),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_confirm_rollout), cmocka_unit_test(test_muted_alert),
+          cmocka_unit_test(test_rollback_while_waiting), cmocka_unit_test(test_pre_rollout_fails),
+          cmocka_unit_test(test_rollout_hook_fails),
+          cmocka_unit_test(test_traffic_gate_is_told_once), cmocka_unit_test(test_promotion_gate),
+          cmocka_unit_test(test_threshold_is_heard_while_waiting_for_the_promotion),
+          cmocka_unit_test(test_rollback_hook), cmocka_unit_test(test_post_rollout_after_success),
+          cmocka_unit_test(test_promotion_gate_of_blue_green),
+          cmocka_unit_test(test_traffic_gate_is_asked_while_waiting_for_the_promotion))

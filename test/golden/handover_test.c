@@ -3,14 +3,10 @@
  * deleted it goes on with what is there. The world checks after each write that whoever gets
  * traffic answers.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "deletion.h"
+#include "test/unit.h"
 
 #define RIVAL "spec.targetRef.name: Deployment/podinfo is looked after by Canary older.test"
 
@@ -453,22 +449,16 @@ static void test_an_edit_towards_another_one_is_refused(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_handed_over_at_any_time),
-        cmocka_unit_test(test_at_rest_only_owners_change),
-        cmocka_unit_test(test_in_mid_release_the_traffic_goes_home_first),
-        cmocka_unit_test(test_late_it_goes_home_as_well),
-        cmocka_unit_test(test_what_a_dead_canary_owns_is_taken_over),
-        cmocka_unit_test(test_the_other_one_is_deleted_at_once),
-        cmocka_unit_test(test_the_other_one_goes_first),
-        cmocka_unit_test(test_the_other_one_comes_late),
-        cmocka_unit_test(test_the_gateway_takes_its_time),
-        cmocka_unit_test(test_without_a_primary_the_target_serves),
-        cmocka_unit_test(test_who_comes_later_touches_nothing),
-        cmocka_unit_test(test_a_running_one_that_is_barred_stops),
-        cmocka_unit_test(test_an_edit_towards_another_one_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_handed_over_at_any_time),
+          cmocka_unit_test(test_at_rest_only_owners_change),
+          cmocka_unit_test(test_in_mid_release_the_traffic_goes_home_first),
+          cmocka_unit_test(test_late_it_goes_home_as_well),
+          cmocka_unit_test(test_what_a_dead_canary_owns_is_taken_over),
+          cmocka_unit_test(test_the_other_one_is_deleted_at_once),
+          cmocka_unit_test(test_the_other_one_goes_first),
+          cmocka_unit_test(test_the_other_one_comes_late),
+          cmocka_unit_test(test_the_gateway_takes_its_time),
+          cmocka_unit_test(test_without_a_primary_the_target_serves),
+          cmocka_unit_test(test_who_comes_later_touches_nothing),
+          cmocka_unit_test(test_a_running_one_that_is_barred_stops),
+          cmocka_unit_test(test_an_edit_towards_another_one_is_refused))

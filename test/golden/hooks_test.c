@@ -1,11 +1,7 @@
 /* Where a release waits, the rollback hook and the threshold are heard; what each hook is sent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define HOOKS                                                                                      \
@@ -298,22 +294,15 @@ static void test_what_each_hook_is_sent(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rollback_hook_while_waiting_with_skip_analysis),
-        cmocka_unit_test(test_rollback_hook_while_the_canary_is_not_ready),
-        cmocka_unit_test(test_rollback_hook_while_the_primary_is_not_ready),
-        cmocka_unit_test(test_rollback_hook_at_a_closed_traffic_gate),
-        cmocka_unit_test(test_rollback_hook_while_waiting_for_the_promotion),
-        cmocka_unit_test(test_rollback_hook_is_not_asked_while_promoting),
-        cmocka_unit_test(test_threshold_at_a_closed_traffic_gate),
-        cmocka_unit_test(test_threshold_while_the_primary_is_not_ready),
-        cmocka_unit_test(test_rollback_for_a_broken_primary_is_alerted),
-        cmocka_unit_test(test_hooks_that_cannot_be_asked),
-        cmocka_unit_test(test_post_rollout_after_a_cancelled_release),
-        cmocka_unit_test(test_muted_gates),
-        cmocka_unit_test(test_what_each_hook_is_sent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_rollback_hook_while_waiting_with_skip_analysis),
+          cmocka_unit_test(test_rollback_hook_while_the_canary_is_not_ready),
+          cmocka_unit_test(test_rollback_hook_while_the_primary_is_not_ready),
+          cmocka_unit_test(test_rollback_hook_at_a_closed_traffic_gate),
+          cmocka_unit_test(test_rollback_hook_while_waiting_for_the_promotion),
+          cmocka_unit_test(test_rollback_hook_is_not_asked_while_promoting),
+          cmocka_unit_test(test_threshold_at_a_closed_traffic_gate),
+          cmocka_unit_test(test_threshold_while_the_primary_is_not_ready),
+          cmocka_unit_test(test_rollback_for_a_broken_primary_is_alerted),
+          cmocka_unit_test(test_hooks_that_cannot_be_asked),
+          cmocka_unit_test(test_post_rollout_after_a_cancelled_release),
+          cmocka_unit_test(test_muted_gates), cmocka_unit_test(test_what_each_hook_is_sent))

@@ -1,11 +1,7 @@
 /* What each metric says when it halts a release (metric/METRICS.md). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 /* podinfo:2 with 20 % of the traffic, judged by one metric. */
@@ -376,18 +372,9 @@ static void test_probe_says_what_is_not_there(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halts),
-        cmocka_unit_test(test_every_question_is_asked),
-        cmocka_unit_test(test_every_answer_is_judged),
-        cmocka_unit_test(test_an_outage_holds),
-        cmocka_unit_test(test_an_outage_that_does_not_end),
-        cmocka_unit_test(test_a_bad_metric_is_heard_during_an_outage),
-        cmocka_unit_test(test_no_data),
-        cmocka_unit_test(test_a_mistake_is_not_held),
-        cmocka_unit_test(test_probe_says_what_is_not_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_halts), cmocka_unit_test(test_every_question_is_asked),
+          cmocka_unit_test(test_every_answer_is_judged), cmocka_unit_test(test_an_outage_holds),
+          cmocka_unit_test(test_an_outage_that_does_not_end),
+          cmocka_unit_test(test_a_bad_metric_is_heard_during_an_outage),
+          cmocka_unit_test(test_no_data), cmocka_unit_test(test_a_mistake_is_not_held),
+          cmocka_unit_test(test_probe_says_what_is_not_there))

@@ -4,14 +4,10 @@
  * serving, no Service selects pods that do not answer (world.c looks at that after each write), and
  * the release ends.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "deletion.h"
+#include "test/unit.h"
 #include "world.h"
 
 #define HPA(name)                                                                                  \
@@ -662,23 +658,17 @@ static void test_a_target_of_another_way(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_edit_in_every_phase),
-        cmocka_unit_test(test_every_edit_where_nothing_is_remembered),
-        cmocka_unit_test(test_another_target_step_by_step),
-        cmocka_unit_test(test_another_target_in_the_middle),
-        cmocka_unit_test(test_another_target_that_is_not_remembered),
-        cmocka_unit_test(test_another_target_that_is_not_remembered_in_the_middle),
-        cmocka_unit_test(test_deleted_where_nothing_is_remembered),
-        cmocka_unit_test(test_a_target_with_another_selector),
-        cmocka_unit_test(test_another_target_where_nobody_is_left),
-        cmocka_unit_test(test_deleted_with_another_port),
-        cmocka_unit_test(test_another_port_step_by_step),
-        cmocka_unit_test(test_deleted_in_the_middle_of_a_move),
-        cmocka_unit_test(test_deleted_right_after_a_move),
-        cmocka_unit_test(test_a_target_of_another_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_every_edit_in_every_phase),
+          cmocka_unit_test(test_every_edit_where_nothing_is_remembered),
+          cmocka_unit_test(test_another_target_step_by_step),
+          cmocka_unit_test(test_another_target_in_the_middle),
+          cmocka_unit_test(test_another_target_that_is_not_remembered),
+          cmocka_unit_test(test_another_target_that_is_not_remembered_in_the_middle),
+          cmocka_unit_test(test_deleted_where_nothing_is_remembered),
+          cmocka_unit_test(test_a_target_with_another_selector),
+          cmocka_unit_test(test_another_target_where_nobody_is_left),
+          cmocka_unit_test(test_deleted_with_another_port),
+          cmocka_unit_test(test_another_port_step_by_step),
+          cmocka_unit_test(test_deleted_in_the_middle_of_a_move),
+          cmocka_unit_test(test_deleted_right_after_a_move),
+          cmocka_unit_test(test_a_target_of_another_way))

@@ -1,11 +1,7 @@
 /* Who serves has pods: nobody is sent to a workload that is at zero, or of which no pod answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define PRIMARY   "deployments/podinfo-primary"
@@ -230,18 +226,12 @@ static void test_initialising_with_a_primary_at_zero(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rollback_to_a_primary_at_zero),
-        cmocka_unit_test(test_primary_that_is_scaled_to_zero_comes_up_again),
-        cmocka_unit_test(test_rollback_waits_for_the_first_pod),
-        cmocka_unit_test(test_rollback_to_nobody),
-        cmocka_unit_test(test_new_revision_beside_a_primary_at_zero),
-        cmocka_unit_test(test_autoscaler_that_keeps_the_primary_at_zero),
-        cmocka_unit_test(test_flaggers_crd_drops_what_was_asked_for),
-        cmocka_unit_test(test_skipped_analysis_beside_a_primary_at_zero),
-        cmocka_unit_test(test_initialising_with_a_primary_at_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_rollback_to_a_primary_at_zero),
+          cmocka_unit_test(test_primary_that_is_scaled_to_zero_comes_up_again),
+          cmocka_unit_test(test_rollback_waits_for_the_first_pod),
+          cmocka_unit_test(test_rollback_to_nobody),
+          cmocka_unit_test(test_new_revision_beside_a_primary_at_zero),
+          cmocka_unit_test(test_autoscaler_that_keeps_the_primary_at_zero),
+          cmocka_unit_test(test_flaggers_crd_drops_what_was_asked_for),
+          cmocka_unit_test(test_skipped_analysis_beside_a_primary_at_zero),
+          cmocka_unit_test(test_initialising_with_a_primary_at_zero))

@@ -1,12 +1,8 @@
 /* What a release needs is missing or broken: every way back stays open, no step forward is made, it
  * is told once, and what is ready serves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define MISSING "configmap settings.test get query error: not found"
@@ -397,22 +393,16 @@ static void test_primary_that_comes_back_slowly(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_config_that_goes_missing_holds_the_step),
-        cmocka_unit_test(test_config_that_goes_missing_lets_back),
-        cmocka_unit_test(test_revision_whose_config_is_missing_waits_for_it),
-        cmocka_unit_test(test_neither_is_ready_and_the_canary_recovers),
-        cmocka_unit_test(test_neither_is_ready_and_the_primary_recovers),
-        cmocka_unit_test(test_neither_is_ready_and_the_next_revision_rolls_forward),
-        cmocka_unit_test(test_neither_is_ready_and_the_next_revision_fails),
-        cmocka_unit_test(test_push_during_a_promotion_that_fails),
-        cmocka_unit_test(test_restored_spec_during_a_promotion_that_fails),
-        cmocka_unit_test(test_skip_waits_for_the_primary),
-        cmocka_unit_test(test_primary_that_is_lost_during_the_analysis),
-        cmocka_unit_test(test_primary_that_is_lost_behind_a_step),
-        cmocka_unit_test(test_primary_that_comes_back_slowly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_config_that_goes_missing_holds_the_step),
+          cmocka_unit_test(test_config_that_goes_missing_lets_back),
+          cmocka_unit_test(test_revision_whose_config_is_missing_waits_for_it),
+          cmocka_unit_test(test_neither_is_ready_and_the_canary_recovers),
+          cmocka_unit_test(test_neither_is_ready_and_the_primary_recovers),
+          cmocka_unit_test(test_neither_is_ready_and_the_next_revision_rolls_forward),
+          cmocka_unit_test(test_neither_is_ready_and_the_next_revision_fails),
+          cmocka_unit_test(test_push_during_a_promotion_that_fails),
+          cmocka_unit_test(test_restored_spec_during_a_promotion_that_fails),
+          cmocka_unit_test(test_skip_waits_for_the_primary),
+          cmocka_unit_test(test_primary_that_is_lost_during_the_analysis),
+          cmocka_unit_test(test_primary_that_is_lost_behind_a_step),
+          cmocka_unit_test(test_primary_that_comes_back_slowly))

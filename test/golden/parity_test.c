@@ -7,14 +7,10 @@
  * and the test looks whether that row is there. A "+" behind an alert's severity says that it
  * carries the metadata fields.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "test/unit.h"
 #include "world.h"
 
 enum { TICKS_MAX = 40, INTERVAL_MS = 60000, TABLE_MAX = 1024 * 1024 };

@@ -1,13 +1,9 @@
 /* Between moving traffic and scaling down there is a pause; world.c checks its length in every
  * case. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define TARGET "deployments/podinfo"
@@ -492,26 +488,15 @@ static void test_suspended_meanwhile(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_creation),
-        cmocka_unit_test(test_rollback),
-        cmocka_unit_test(test_what_is_told),
-        cmocka_unit_test(test_gateway_that_lags),
-        cmocka_unit_test(test_what_is_told_of_a_gateway),
-        cmocka_unit_test(test_gateway_that_takes_it_back),
-        cmocka_unit_test(test_gateway_that_begins_to_speak),
-        cmocka_unit_test(test_finalising_behind_a_gateway),
-        cmocka_unit_test(test_new_revision_meanwhile),
-        cmocka_unit_test(test_mended_revision_meanwhile),
-        cmocka_unit_test(test_new_configs_meanwhile),
-        cmocka_unit_test(test_scaler_is_paused_after_it),
-        cmocka_unit_test(test_clock_that_is_set_forward),
-        cmocka_unit_test(test_restart_while_finalising),
-        cmocka_unit_test(test_routed_while_finalising),
-        cmocka_unit_test(test_another_target_meanwhile),
-        cmocka_unit_test(test_suspended_meanwhile),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(
+    cmocka_unit_test(test_creation), cmocka_unit_test(test_rollback),
+    cmocka_unit_test(test_what_is_told), cmocka_unit_test(test_gateway_that_lags),
+    cmocka_unit_test(test_what_is_told_of_a_gateway),
+    cmocka_unit_test(test_gateway_that_takes_it_back),
+    cmocka_unit_test(test_gateway_that_begins_to_speak),
+    cmocka_unit_test(test_finalising_behind_a_gateway),
+    cmocka_unit_test(test_new_revision_meanwhile), cmocka_unit_test(test_mended_revision_meanwhile),
+    cmocka_unit_test(test_new_configs_meanwhile), cmocka_unit_test(test_scaler_is_paused_after_it),
+    cmocka_unit_test(test_clock_that_is_set_forward),
+    cmocka_unit_test(test_restart_while_finalising), cmocka_unit_test(test_routed_while_finalising),
+    cmocka_unit_test(test_another_target_meanwhile), cmocka_unit_test(test_suspended_meanwhile))

@@ -3,14 +3,10 @@
  * end the primary and the copies of its configs are of one revision, or a condition says that they
  * are not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define PRIMARY "deployments/podinfo-primary"
@@ -280,20 +276,13 @@ static void test_primary_that_is_deleted_and_is_the_old_one(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_checks_that_fail_after_it),
-        cmocka_unit_test(test_another_revision_after_it),
-        cmocka_unit_test(test_another_config_after_it),
-        cmocka_unit_test(test_the_old_revision_after_it),
-        cmocka_unit_test(test_the_old_template_after_it),
-        cmocka_unit_test(test_skipped_analysis),
-        cmocka_unit_test(test_half_of_it_stays_and_is_told),
-        cmocka_unit_test(test_half_of_it_is_still_known),
-        cmocka_unit_test(test_config_that_goes_missing),
-        cmocka_unit_test(test_primary_that_is_deleted_meanwhile),
-        cmocka_unit_test(test_primary_that_is_deleted_and_is_the_old_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_checks_that_fail_after_it),
+          cmocka_unit_test(test_another_revision_after_it),
+          cmocka_unit_test(test_another_config_after_it),
+          cmocka_unit_test(test_the_old_revision_after_it),
+          cmocka_unit_test(test_the_old_template_after_it), cmocka_unit_test(test_skipped_analysis),
+          cmocka_unit_test(test_half_of_it_stays_and_is_told),
+          cmocka_unit_test(test_half_of_it_is_still_known),
+          cmocka_unit_test(test_config_that_goes_missing),
+          cmocka_unit_test(test_primary_that_is_deleted_meanwhile),
+          cmocka_unit_test(test_primary_that_is_deleted_and_is_the_old_one))

@@ -5,15 +5,11 @@
  * rest with the last revision released, or refused, and with the traffic where the status says; one
  * that is deleted must leave the app serving.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "deletion.h"
+#include "test/unit.h"
 
 enum { SEEDS = 84, DELETED = 24, STEPS = 60, TOLD = 8000 };
 
@@ -304,9 +300,4 @@ static int tell_what_happened(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_random_events, tell_what_happened)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test_teardown(test_random_events, tell_what_happened))

@@ -2,13 +2,9 @@
  * A spec that is refused while a release runs, or while nothing does: what was accepted before it
  * goes on guarding, and nothing new begins.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define HOOK "{'name':'back','type':'rollback','url':'http://x'}"
@@ -348,22 +344,11 @@ static void test_release_without_target_ends_by_its_deadline(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_release_without_target_ends_by_its_deadline),
-        cmocka_unit_test(test_failing_checks_roll_back),
-        cmocka_unit_test(test_rollback_hook_is_heard),
-        cmocka_unit_test(test_guards_and_repairs),
-        cmocka_unit_test(test_deadline_of_the_refusal),
-        cmocka_unit_test(test_a_good_spec_goes_on),
-        cmocka_unit_test(test_a_promotion_ends),
-        cmocka_unit_test(test_another_revision_loses_the_traffic),
-        cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_waiting),
-        cmocka_unit_test(test_without_the_field),
-        cmocka_unit_test(test_suspended),
-        cmocka_unit_test(test_what_is_remembered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_release_without_target_ends_by_its_deadline),
+          cmocka_unit_test(test_failing_checks_roll_back),
+          cmocka_unit_test(test_rollback_hook_is_heard), cmocka_unit_test(test_guards_and_repairs),
+          cmocka_unit_test(test_deadline_of_the_refusal),
+          cmocka_unit_test(test_a_good_spec_goes_on), cmocka_unit_test(test_a_promotion_ends),
+          cmocka_unit_test(test_another_revision_loses_the_traffic), cmocka_unit_test(test_idle),
+          cmocka_unit_test(test_waiting), cmocka_unit_test(test_without_the_field),
+          cmocka_unit_test(test_suspended), cmocka_unit_test(test_what_is_remembered))

@@ -1,12 +1,8 @@
 /* A release tick by tick, as its plans read: from an empty namespace to the promotion, and back
  * when it fails. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 static void test_initialise(void **state)
@@ -482,25 +478,16 @@ static void test_blue_green_on_the_gateway(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_initialise),
-        cmocka_unit_test(test_initialise_waits_for_the_primary),
-        cmocka_unit_test(test_initialise_with_a_primary_that_never_gets_ready_touches_nothing),
-        cmocka_unit_test(test_initialise_follows_the_target_while_its_primary_never_answered),
-        cmocka_unit_test(test_initialise_keeps_a_primary_that_has_served),
-        cmocka_unit_test(test_initialise_adopts_an_apex_service),
-        cmocka_unit_test(test_initialise_when_the_target_changed_meanwhile),
-        cmocka_unit_test(test_promote),
-        cmocka_unit_test(test_promote_in_steps),
-        cmocka_unit_test(test_step_weights),
-        cmocka_unit_test(test_failed_checks_roll_back),
-        cmocka_unit_test(test_canary_that_never_gets_ready),
-        cmocka_unit_test(test_skip_analysis),
-        cmocka_unit_test(test_kubernetes_provider),
-        cmocka_unit_test(test_kubernetes_provider_has_ten_iterations),
-        cmocka_unit_test(test_blue_green_on_the_gateway),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_initialise),
+          cmocka_unit_test(test_initialise_waits_for_the_primary),
+          cmocka_unit_test(test_initialise_with_a_primary_that_never_gets_ready_touches_nothing),
+          cmocka_unit_test(test_initialise_follows_the_target_while_its_primary_never_answered),
+          cmocka_unit_test(test_initialise_keeps_a_primary_that_has_served),
+          cmocka_unit_test(test_initialise_adopts_an_apex_service),
+          cmocka_unit_test(test_initialise_when_the_target_changed_meanwhile),
+          cmocka_unit_test(test_promote), cmocka_unit_test(test_promote_in_steps),
+          cmocka_unit_test(test_step_weights), cmocka_unit_test(test_failed_checks_roll_back),
+          cmocka_unit_test(test_canary_that_never_gets_ready), cmocka_unit_test(test_skip_analysis),
+          cmocka_unit_test(test_kubernetes_provider),
+          cmocka_unit_test(test_kubernetes_provider_has_ten_iterations),
+          cmocka_unit_test(test_blue_green_on_the_gateway))

@@ -1,13 +1,9 @@
 /* What others changed, or a crash left behind: it is put right, and nothing is lost or done twice.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define ROUTE(primary, canary)                                                                     \
@@ -625,33 +621,27 @@ static void test_copy_of_a_config_is_deleted(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copy_of_a_config_is_deleted),
-        cmocka_unit_test(test_weight_ahead_of_the_status_is_taken_over),
-        cmocka_unit_test(test_weight_that_somebody_moved_goes_back),
-        cmocka_unit_test(test_weights_stay_when_the_route_is_repaired),
-        cmocka_unit_test(test_services_are_repaired),
-        cmocka_unit_test(test_weights_of_an_idle_canary),
-        cmocka_unit_test(test_route_that_is_not_accepted_holds),
-        cmocka_unit_test(test_promoting_with_nothing_left_to_shift),
-        cmocka_unit_test(test_failed_promotion_and_the_way_forward),
-        cmocka_unit_test(test_failed_promotion_then_failed_checks_keeps_the_canary),
-        cmocka_unit_test(test_primary_fails_during_the_analysis),
-        cmocka_unit_test(test_primary_not_ready_keeps_a_new_revision_for_later),
-        cmocka_unit_test(test_rollback_although_the_route_is_not_accepted),
-        cmocka_unit_test(test_target_that_is_deleted_loses_its_traffic),
-        cmocka_unit_test(test_primary_that_is_deleted),
-        cmocka_unit_test(test_restored_spec_after_a_failed_promotion_is_released),
-        cmocka_unit_test(test_scaler_that_is_deleted_does_not_stop_a_rollback),
-        cmocka_unit_test(test_not_due_nothing_steps),
-        cmocka_unit_test(test_traffic_left_with_a_failed_canary_goes_back),
-        cmocka_unit_test(test_route_that_is_made_again_spares_a_broken_primary),
-        cmocka_unit_test(test_route_that_is_deleted_in_the_middle_gets_its_weight_back),
-        cmocka_unit_test(test_provider_that_changes_in_the_middle_holds),
-        cmocka_unit_test(test_route_that_is_deleted_while_the_canary_serves_everything),
-        cmocka_unit_test(test_primary_that_is_deleted_is_not_made_with_failed_configs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_copy_of_a_config_is_deleted),
+          cmocka_unit_test(test_weight_ahead_of_the_status_is_taken_over),
+          cmocka_unit_test(test_weight_that_somebody_moved_goes_back),
+          cmocka_unit_test(test_weights_stay_when_the_route_is_repaired),
+          cmocka_unit_test(test_services_are_repaired),
+          cmocka_unit_test(test_weights_of_an_idle_canary),
+          cmocka_unit_test(test_route_that_is_not_accepted_holds),
+          cmocka_unit_test(test_promoting_with_nothing_left_to_shift),
+          cmocka_unit_test(test_failed_promotion_and_the_way_forward),
+          cmocka_unit_test(test_failed_promotion_then_failed_checks_keeps_the_canary),
+          cmocka_unit_test(test_primary_fails_during_the_analysis),
+          cmocka_unit_test(test_primary_not_ready_keeps_a_new_revision_for_later),
+          cmocka_unit_test(test_rollback_although_the_route_is_not_accepted),
+          cmocka_unit_test(test_target_that_is_deleted_loses_its_traffic),
+          cmocka_unit_test(test_primary_that_is_deleted),
+          cmocka_unit_test(test_restored_spec_after_a_failed_promotion_is_released),
+          cmocka_unit_test(test_scaler_that_is_deleted_does_not_stop_a_rollback),
+          cmocka_unit_test(test_not_due_nothing_steps),
+          cmocka_unit_test(test_traffic_left_with_a_failed_canary_goes_back),
+          cmocka_unit_test(test_route_that_is_made_again_spares_a_broken_primary),
+          cmocka_unit_test(test_route_that_is_deleted_in_the_middle_gets_its_weight_back),
+          cmocka_unit_test(test_provider_that_changes_in_the_middle_holds),
+          cmocka_unit_test(test_route_that_is_deleted_while_the_canary_serves_everything),
+          cmocka_unit_test(test_primary_that_is_deleted_is_not_made_with_failed_configs))

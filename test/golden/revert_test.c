@@ -2,14 +2,10 @@
  * What the rules do with a Canary that is deleted: its finalizer, one deletion plan by plan, and
  * whatever may stand in its way. (Deletions in each phase are in delete_test.c.)
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "deletion.h"
+#include "test/unit.h"
 
 #define NO_FINALIZER "{'metadata':{'finalizers':null}}"
 #define KUBERNETES   "{'spec':{'provider':'kubernetes'}}"
@@ -567,33 +563,20 @@ static void test_a_spec_that_cannot_be_read(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finalizer_comes_first),
-        cmocka_unit_test(test_finalizer_of_a_canary_taken_over),
-        cmocka_unit_test(test_no_finalizer_for_what_is_refused),
-        cmocka_unit_test(test_step_by_step),
-        cmocka_unit_test(test_undone_while_it_settles),
-        cmocka_unit_test(test_the_mesh_takes_its_time),
-        cmocka_unit_test(test_late_but_not_hasty),
-        cmocka_unit_test(test_suspended),
-        cmocka_unit_test(test_made_again_and_deleted_again),
-        cmocka_unit_test(test_half_of_the_target_is_not_enough),
-        cmocka_unit_test(test_never_begun),
-        cmocka_unit_test(test_explicit_false),
-        cmocka_unit_test(test_the_primary_serves_until_the_target_is_ready),
-        cmocka_unit_test(test_a_target_that_never_gets_ready),
-        cmocka_unit_test(test_both_sides_are_down),
-        cmocka_unit_test(test_the_target_is_gone),
-        cmocka_unit_test(test_everything_else_is_gone),
-        cmocka_unit_test(test_replicas),
-        cmocka_unit_test(test_somebody_undoes_it),
-        cmocka_unit_test(test_somebody_holds_it_at_zero),
-        cmocka_unit_test(test_the_mesh_is_gone),
-        cmocka_unit_test(test_the_selector_that_kubectl_applied),
-        cmocka_unit_test(test_a_spec_that_cannot_be_followed),
-        cmocka_unit_test(test_a_spec_that_cannot_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_finalizer_comes_first),
+          cmocka_unit_test(test_finalizer_of_a_canary_taken_over),
+          cmocka_unit_test(test_no_finalizer_for_what_is_refused),
+          cmocka_unit_test(test_step_by_step), cmocka_unit_test(test_undone_while_it_settles),
+          cmocka_unit_test(test_the_mesh_takes_its_time), cmocka_unit_test(test_late_but_not_hasty),
+          cmocka_unit_test(test_suspended), cmocka_unit_test(test_made_again_and_deleted_again),
+          cmocka_unit_test(test_half_of_the_target_is_not_enough),
+          cmocka_unit_test(test_never_begun), cmocka_unit_test(test_explicit_false),
+          cmocka_unit_test(test_the_primary_serves_until_the_target_is_ready),
+          cmocka_unit_test(test_a_target_that_never_gets_ready),
+          cmocka_unit_test(test_both_sides_are_down), cmocka_unit_test(test_the_target_is_gone),
+          cmocka_unit_test(test_everything_else_is_gone), cmocka_unit_test(test_replicas),
+          cmocka_unit_test(test_somebody_undoes_it),
+          cmocka_unit_test(test_somebody_holds_it_at_zero), cmocka_unit_test(test_the_mesh_is_gone),
+          cmocka_unit_test(test_the_selector_that_kubectl_applied),
+          cmocka_unit_test(test_a_spec_that_cannot_be_followed),
+          cmocka_unit_test(test_a_spec_that_cannot_be_read))

@@ -3,16 +3,12 @@
  * every state of a release, against the schema of the API where it is at hand. Nothing is pruned,
  * nothing is refused, and what the server gives back with its defaults needs no further edit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/yaml.h"
 #include "object/schema.h"
 #include "router/router.h"
+#include "test/unit.h"
 
 enum { MAX_BYTES = 4 * 1024 * 1024 };
 
@@ -229,11 +225,4 @@ static void test_v1beta1(void **state)
     check_version("v1beta1");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_v1),
-        cmocka_unit_test(test_v1beta1),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_v1), cmocka_unit_test(test_v1beta1))

@@ -3,16 +3,11 @@
  * (decide/RULES.md §3), the strategies (§4), the ends of a release (§6, §7, §8.1), the
  * gates (§8.2) and the deletion (§9). Every case that is named here must be there.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "test/unit.h"
 
 static const struct row {
     const char *row, *says;
@@ -138,8 +133,4 @@ static void test_every_row_has_its_case(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_row_has_its_case)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_every_row_has_its_case))

@@ -1,14 +1,9 @@
 /* Autoscalers of a release: the primary's copy follows its source, and KEDA is paused in time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/yaml.h"
 #include "object/schema.h"
+#include "test/unit.h"
 #include "world.h"
 
 #define REF(version, kind)                                                                         \
@@ -573,29 +568,22 @@ static void test_the_copy_fits_the_schema(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hpa_is_copied),
-        cmocka_unit_test(test_edit_reaches_the_primary_of_an_idle_canary),
-        cmocka_unit_test(test_edit_reaches_the_primary_in_mid_analysis),
-        cmocka_unit_test(test_keda_is_paused_when_the_traffic_is_gone),
-        cmocka_unit_test(test_keda_release),
-        cmocka_unit_test(test_keda_rollback),
-        cmocka_unit_test(test_keda_is_paused_again_while_idle),
-        cmocka_unit_test(test_a_paused_primary_is_resumed),
-        cmocka_unit_test(test_keda_scales_the_canary_to_zero),
-        cmocka_unit_test(test_rollback_waits_for_the_primary),
-        cmocka_unit_test(test_rollback_does_not_wait_for_ever),
-        cmocka_unit_test(test_the_deadline_is_a_bound_as_well),
-        cmocka_unit_test(test_no_waiting_where_the_canary_does_not_answer),
-        cmocka_unit_test(test_a_small_share_goes_back_at_once),
-        cmocka_unit_test(test_another_revision_waits_as_well),
-        cmocka_unit_test(test_promotion_waits_for_the_primary),
-        cmocka_unit_test(test_promotion_to_a_primary_that_breaks_meanwhile),
-        cmocka_unit_test(test_the_maximum_is_enough),
-        cmocka_unit_test(test_the_next_rollback_asks_for_no_more),
-        cmocka_unit_test(test_the_copy_fits_the_schema),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_hpa_is_copied),
+          cmocka_unit_test(test_edit_reaches_the_primary_of_an_idle_canary),
+          cmocka_unit_test(test_edit_reaches_the_primary_in_mid_analysis),
+          cmocka_unit_test(test_keda_is_paused_when_the_traffic_is_gone),
+          cmocka_unit_test(test_keda_release), cmocka_unit_test(test_keda_rollback),
+          cmocka_unit_test(test_keda_is_paused_again_while_idle),
+          cmocka_unit_test(test_a_paused_primary_is_resumed),
+          cmocka_unit_test(test_keda_scales_the_canary_to_zero),
+          cmocka_unit_test(test_rollback_waits_for_the_primary),
+          cmocka_unit_test(test_rollback_does_not_wait_for_ever),
+          cmocka_unit_test(test_the_deadline_is_a_bound_as_well),
+          cmocka_unit_test(test_no_waiting_where_the_canary_does_not_answer),
+          cmocka_unit_test(test_a_small_share_goes_back_at_once),
+          cmocka_unit_test(test_another_revision_waits_as_well),
+          cmocka_unit_test(test_promotion_waits_for_the_primary),
+          cmocka_unit_test(test_promotion_to_a_primary_that_breaks_meanwhile),
+          cmocka_unit_test(test_the_maximum_is_enough),
+          cmocka_unit_test(test_the_next_rollback_asks_for_no_more),
+          cmocka_unit_test(test_the_copy_fits_the_schema))

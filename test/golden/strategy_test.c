@@ -2,13 +2,9 @@
  * The strategies, one whole release each, as people see it: the events of every tick, and below
  * them the rules of the route where they have changed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 #define AB                                                                                         \
@@ -440,26 +436,17 @@ static void test_mirror_that_is_left_over(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ab),
-        cmocka_unit_test(test_ab_that_fails),
-        cmocka_unit_test(test_ab_tick_by_tick),
-        cmocka_unit_test(test_ab_with_fewer_iterations_meanwhile),
-        cmocka_unit_test(test_ab_waits_for_the_promotion),
-        cmocka_unit_test(test_ab_that_the_primary_does_not_take),
-        cmocka_unit_test(test_ab_edited_into_another_strategy),
-        cmocka_unit_test(test_ab_on_services),
-        cmocka_unit_test(test_matched_requests_step_by_step),
-        cmocka_unit_test(test_mirror_then_canary),
-        cmocka_unit_test(test_mirror_behind_a_gate),
-        cmocka_unit_test(test_mirror_then_blue_green),
-        cmocka_unit_test(test_mirror_weight_that_is_dropped),
-        cmocka_unit_test(test_mirror_that_shows_the_faults),
-        cmocka_unit_test(test_ab_taken_over),
-        cmocka_unit_test(test_mirror_beside_a_broken_primary),
-        cmocka_unit_test(test_mirror_that_is_left_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_ab), cmocka_unit_test(test_ab_that_fails),
+          cmocka_unit_test(test_ab_tick_by_tick),
+          cmocka_unit_test(test_ab_with_fewer_iterations_meanwhile),
+          cmocka_unit_test(test_ab_waits_for_the_promotion),
+          cmocka_unit_test(test_ab_that_the_primary_does_not_take),
+          cmocka_unit_test(test_ab_edited_into_another_strategy),
+          cmocka_unit_test(test_ab_on_services),
+          cmocka_unit_test(test_matched_requests_step_by_step),
+          cmocka_unit_test(test_mirror_then_canary), cmocka_unit_test(test_mirror_behind_a_gate),
+          cmocka_unit_test(test_mirror_then_blue_green),
+          cmocka_unit_test(test_mirror_weight_that_is_dropped),
+          cmocka_unit_test(test_mirror_that_shows_the_faults), cmocka_unit_test(test_ab_taken_over),
+          cmocka_unit_test(test_mirror_beside_a_broken_primary),
+          cmocka_unit_test(test_mirror_that_is_left_over))

@@ -4,14 +4,10 @@
  * libraries were others, and with the decimal numbers of old ones. Switching starts no release,
  * swallows none, and a release that runs goes on where it stood. (Terminating: revert_test.c.)
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "proto/spechash.h"
+#include "test/unit.h"
 #include "world.h"
 
 #define UUID "5c1b39a8-7d2e-4f61-9a44-0d6f1c2e8b73"
@@ -480,21 +476,15 @@ static void test_our_own_status_needs_no_times(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_switching_starts_and_swallows_nothing),
-        cmocka_unit_test(test_an_idle_cluster_is_not_touched),
-        cmocka_unit_test(test_an_analysis_goes_on_at_its_weight),
-        cmocka_unit_test(test_a_push_in_between_is_released),
-        cmocka_unit_test(test_another_config_in_between_is_released),
-        cmocka_unit_test(test_a_restored_spec_in_between),
-        cmocka_unit_test(test_how_old_the_template_is),
-        cmocka_unit_test(test_a_restarted_primary_is_no_revision),
-        cmocka_unit_test(test_what_the_primary_runs_is_no_revision),
-        cmocka_unit_test(test_a_promotion_that_flagger_left_half_done),
-        cmocka_unit_test(test_our_hashes_need_no_times),
-        cmocka_unit_test(test_our_own_status_needs_no_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_switching_starts_and_swallows_nothing),
+          cmocka_unit_test(test_an_idle_cluster_is_not_touched),
+          cmocka_unit_test(test_an_analysis_goes_on_at_its_weight),
+          cmocka_unit_test(test_a_push_in_between_is_released),
+          cmocka_unit_test(test_another_config_in_between_is_released),
+          cmocka_unit_test(test_a_restored_spec_in_between),
+          cmocka_unit_test(test_how_old_the_template_is),
+          cmocka_unit_test(test_a_restarted_primary_is_no_revision),
+          cmocka_unit_test(test_what_the_primary_runs_is_no_revision),
+          cmocka_unit_test(test_a_promotion_that_flagger_left_half_done),
+          cmocka_unit_test(test_our_hashes_need_no_times),
+          cmocka_unit_test(test_our_own_status_needs_no_times))

@@ -1,12 +1,9 @@
 /* What is special about each kind of target. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <regex.h>
 
+#include "test/unit.h"
 #include "world.h"
 
 #define KIND(kind) "'targetRef':{'kind':'" kind "'}"
@@ -321,20 +318,14 @@ static void test_deletion(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_node_that_joins_ends_no_release),
-        cmocka_unit_test(test_the_deadline_counts_from_the_wait),
-        cmocka_unit_test(test_whose_pods_are_measured),
-        cmocka_unit_test(test_users_of_a_service_get_nothing_unanalysed),
-        cmocka_unit_test(test_only_what_the_primary_carries_is_promoted),
-        cmocka_unit_test(test_an_idle_service_is_not_written),
-        cmocka_unit_test(test_the_target_stays_its_owners),
-        cmocka_unit_test(test_knative_waits_for_the_first_revision),
-        cmocka_unit_test(test_knative_steps_when_it_is_ready),
-        cmocka_unit_test(test_knative_metrics_are_of_the_revision),
-        cmocka_unit_test(test_deletion),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_a_node_that_joins_ends_no_release),
+          cmocka_unit_test(test_the_deadline_counts_from_the_wait),
+          cmocka_unit_test(test_whose_pods_are_measured),
+          cmocka_unit_test(test_users_of_a_service_get_nothing_unanalysed),
+          cmocka_unit_test(test_only_what_the_primary_carries_is_promoted),
+          cmocka_unit_test(test_an_idle_service_is_not_written),
+          cmocka_unit_test(test_the_target_stays_its_owners),
+          cmocka_unit_test(test_knative_waits_for_the_first_revision),
+          cmocka_unit_test(test_knative_steps_when_it_is_ready),
+          cmocka_unit_test(test_knative_metrics_are_of_the_revision),
+          cmocka_unit_test(test_deletion))

@@ -1,12 +1,8 @@
 /* Nobody ticks but the engine's rule: what must be woken is woken, and what may rest costs nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "world.h"
 
 static const char stuck[] =
@@ -144,15 +140,8 @@ static void test_a_status_that_somebody_else_writes_is_looked_at(void **state)
     world_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_fix_that_comes_during_a_promotion_that_fails),
-        cmocka_unit_test(test_a_canary_that_serves_all_dies_and_the_primary_recovers),
-        cmocka_unit_test(test_pods_of_a_canary_at_rest_wake_nobody),
-        cmocka_unit_test(test_a_config_that_is_waited_for_wakes_it),
-        cmocka_unit_test(test_a_status_that_somebody_else_writes_is_looked_at),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_a_fix_that_comes_during_a_promotion_that_fails),
+          cmocka_unit_test(test_a_canary_that_serves_all_dies_and_the_primary_recovers),
+          cmocka_unit_test(test_pods_of_a_canary_at_rest_wake_nobody),
+          cmocka_unit_test(test_a_config_that_is_waited_for_wakes_it),
+          cmocka_unit_test(test_a_status_that_somebody_else_writes_is_looked_at))

@@ -4,15 +4,11 @@
  * for byte what it was before, and what others have added to each of its maps is still there. A
  * field that has no effect must be known to have none (walk.yaml).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/yaml.h"
+#include "test/unit.h"
 #include "tick/applied.h"
 #include "tick/edit.h"
 #include "world.h"
@@ -421,13 +417,5 @@ static void test_autoscaler(void **state)
     walk_over((struct walk){.objects = objects, .all_have_effect = true, .copied = true}, 1, 5);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gateway_api),
-        cmocka_unit_test(test_gateway_api_in_mid_release),
-        cmocka_unit_test(test_plain_services),
-        cmocka_unit_test(test_autoscaler),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_gateway_api), cmocka_unit_test(test_gateway_api_in_mid_release),
+          cmocka_unit_test(test_plain_services), cmocka_unit_test(test_autoscaler))

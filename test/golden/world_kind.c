@@ -1,10 +1,7 @@
 #include "world_kind.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define META                                                                                       \
     "'metadata':{'name':'podinfo','namespace':'test','uid':'d-1','generation':1,'labels':{'app':'" \

@@ -1,11 +1,8 @@
 #include "world_routes.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "world_kind.h"
 

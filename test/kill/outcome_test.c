@@ -1,11 +1,7 @@
 #include "kill/outcome.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct json_object *parse(struct arena *arena, const char *text)
 {
@@ -70,11 +66,4 @@ static void test_difference(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_difference),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_text), cmocka_unit_test(test_difference))

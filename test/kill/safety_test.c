@@ -1,11 +1,7 @@
 #include "kill/safety.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cluster/crds.h"
 #include "kill/scenario.h"
@@ -104,12 +100,6 @@ static void test_weights_that_do_not_add_up(void **state)
     assert_string_equal(safety_breach(f->arena, f->store), "the weights added up to 90");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_traffic_to_the_ready, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_traffic_to_nobody, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_weights_that_do_not_add_up, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test_setup_teardown(test_traffic_to_the_ready, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(test_traffic_to_nobody, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(test_weights_that_do_not_add_up, set_up, tear_down))

@@ -1,16 +1,12 @@
 /* The client outside, against a server that answers as three versions would. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "net/server.h"
 #include "story/traffic.h"
+#include "test/unit.h"
 
 enum { RATE = 200, RUN_MS = 500, LOOK_MS = 10 };
 
@@ -116,13 +112,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_tells_versions_failures_and_errors_apart, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(nobody_there_is_a_failure_with_its_reason, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test_setup_teardown(it_tells_versions_failures_and_errors_apart, set_up,
+                                          tear_down),
+          cmocka_unit_test_setup_teardown(nobody_there_is_a_failure_with_its_reason, set_up,
+                                          tear_down))

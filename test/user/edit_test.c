@@ -1,12 +1,7 @@
+#include "test/unit.h"
 #include "user/edit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "user/pick.h"
 
@@ -92,14 +87,8 @@ static void test_what_is_left_out_is_never_chosen(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_line_is_read_as_it_is_written),
-        cmocka_unit_test(test_a_line_that_makes_no_sense_is_refused),
-        cmocka_unit_test(test_every_edit_makes_its_requests),
-        cmocka_unit_test(test_the_same_seed_gives_the_same_edits),
-        cmocka_unit_test(test_what_is_left_out_is_never_chosen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_a_line_is_read_as_it_is_written),
+          cmocka_unit_test(test_a_line_that_makes_no_sense_is_refused),
+          cmocka_unit_test(test_every_edit_makes_its_requests),
+          cmocka_unit_test(test_the_same_seed_gives_the_same_edits),
+          cmocka_unit_test(test_what_is_left_out_is_never_chosen))

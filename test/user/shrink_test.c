@@ -1,11 +1,5 @@
+#include "test/unit.h"
 #include "user/shrink.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 struct need {
     int ms[3]; /* all of these lines are needed */
@@ -54,11 +48,5 @@ static void test_it_asks_no_more_often_than_told(void **state)
     assert_true(left < 64 && left >= 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_needed_is_left),
-        cmocka_unit_test(test_it_asks_no_more_often_than_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_what_is_needed_is_left),
+          cmocka_unit_test(test_it_asks_no_more_often_than_told))

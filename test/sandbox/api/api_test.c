@@ -238,12 +238,6 @@ static void test_on_request(void **state)
     tryapi_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_on_request),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_faults),       cmocka_unit_test(test_stats_and_requests),
-        cmocka_unit_test(test_further_path), cmocka_unit_test(test_no_directory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_on_request), cmocka_unit_test(test_refused),
+          cmocka_unit_test(test_faults), cmocka_unit_test(test_stats_and_requests),
+          cmocka_unit_test(test_further_path), cmocka_unit_test(test_no_directory))

@@ -77,9 +77,5 @@ static void test_list_and_clear(void **state)
     apifaults_free(faults);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_take), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_list_and_clear)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_take), cmocka_unit_test(test_refused),
+          cmocka_unit_test(test_list_and_clear))

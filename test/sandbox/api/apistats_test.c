@@ -67,9 +67,5 @@ static void test_bounded(void **state)
     apistats_free(stats);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_ring),
-                                       cmocka_unit_test(test_bounded)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_counts), cmocka_unit_test(test_ring),
+          cmocka_unit_test(test_bounded))

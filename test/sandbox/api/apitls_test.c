@@ -60,9 +60,4 @@ static void test_no_directory(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain),
-                                       cmocka_unit_test(test_no_directory)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_chain), cmocka_unit_test(test_no_directory))

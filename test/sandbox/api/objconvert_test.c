@@ -63,10 +63,5 @@ static void test_event(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hpa),
-                                       cmocka_unit_test(test_hpa_status),
-                                       cmocka_unit_test(test_event)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_hpa), cmocka_unit_test(test_hpa_status),
+          cmocka_unit_test(test_event))

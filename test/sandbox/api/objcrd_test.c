@@ -181,16 +181,7 @@ static void test_updated(void **state)
     try_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_established),
-        cmocka_unit_test(test_schema),
-        cmocka_unit_test(test_other_version),
-        cmocka_unit_test(test_status_and_generation),
-        cmocka_unit_test(test_deleted_with_its_objects),
-        cmocka_unit_test(test_names_conflict),
-        cmocka_unit_test(test_updated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_established), cmocka_unit_test(test_schema),
+          cmocka_unit_test(test_other_version), cmocka_unit_test(test_status_and_generation),
+          cmocka_unit_test(test_deleted_with_its_objects), cmocka_unit_test(test_names_conflict),
+          cmocka_unit_test(test_updated))

@@ -170,14 +170,6 @@ static void test_service_keeps_its_address(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_pull_policy),
-        cmocka_unit_test(test_container),
-        cmocka_unit_test(test_odd_shapes),
-        cmocka_unit_test(test_service_keeps_its_address),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_fields), cmocka_unit_test(test_pull_policy),
+          cmocka_unit_test(test_container), cmocka_unit_test(test_odd_shapes),
+          cmocka_unit_test(test_service_keeps_its_address))

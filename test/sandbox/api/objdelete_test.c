@@ -94,10 +94,5 @@ static void test_dry_run(void **state)
     try_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_preconditions), cmocka_unit_test(test_graceful),
-        cmocka_unit_test(test_finalizers), cmocka_unit_test(test_dry_run)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_preconditions), cmocka_unit_test(test_graceful),
+          cmocka_unit_test(test_finalizers), cmocka_unit_test(test_dry_run))

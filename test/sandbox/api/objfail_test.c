@@ -54,12 +54,5 @@ static void test_codes(void **state)
         assert_int_equal(objfail_err(cases[i].code), cases[i].err);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_failure_stays),
-        cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_codes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_first_failure_stays), cmocka_unit_test(test_causes),
+          cmocka_unit_test(test_codes))

@@ -125,12 +125,6 @@ static void test_namespace(void **state)
     try_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_background), cmocka_unit_test(test_owner_was_never_there),
-        cmocka_unit_test(test_orphan),     cmocka_unit_test(test_foreground),
-        cmocka_unit_test(test_namespace),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_background), cmocka_unit_test(test_owner_was_never_there),
+          cmocka_unit_test(test_orphan), cmocka_unit_test(test_foreground),
+          cmocka_unit_test(test_namespace))

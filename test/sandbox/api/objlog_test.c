@@ -163,12 +163,6 @@ static void test_kind_that_comes_later(void **state)
     try_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state_then_changes), cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_ring_forgets),       cmocka_unit_test(test_stop_inside),
-        cmocka_unit_test(test_start_inside),       cmocka_unit_test(test_kind_that_comes_later),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_state_then_changes), cmocka_unit_test(test_resume),
+          cmocka_unit_test(test_ring_forgets), cmocka_unit_test(test_stop_inside),
+          cmocka_unit_test(test_start_inside), cmocka_unit_test(test_kind_that_comes_later))

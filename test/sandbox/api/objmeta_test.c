@@ -44,10 +44,5 @@ static void test_finalizers(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_uid),
-                                       cmocka_unit_test(test_generated_name),
-                                       cmocka_unit_test(test_finalizers)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_uid), cmocka_unit_test(test_generated_name),
+          cmocka_unit_test(test_finalizers))

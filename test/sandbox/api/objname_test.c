@@ -97,10 +97,5 @@ static void test_metadata(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms),
-                                       cmocka_unit_test(test_qualified),
-                                       cmocka_unit_test(test_metadata)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_forms), cmocka_unit_test(test_qualified),
+          cmocka_unit_test(test_metadata))

@@ -71,9 +71,4 @@ static void test_may_become(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_check),
-                                       cmocka_unit_test(test_may_become)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_check), cmocka_unit_test(test_may_become))

@@ -132,15 +132,6 @@ static void test_admission(void **state)
     try_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_list_in_order),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_events_share_their_storage),
-        cmocka_unit_test(test_admission),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_kinds), cmocka_unit_test(test_list_in_order),
+          cmocka_unit_test(test_find), cmocka_unit_test(test_versions),
+          cmocka_unit_test(test_events_share_their_storage), cmocka_unit_test(test_admission))

@@ -151,9 +151,4 @@ static void test_odd_shapes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_causes),
-                                       cmocka_unit_test(test_odd_shapes)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_causes), cmocka_unit_test(test_odd_shapes))

@@ -212,13 +212,7 @@ static void test_stored_trees_do_not_change(void **state)
     try_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create_refused), cmocka_unit_test(test_system_fields),
-        cmocka_unit_test(test_generation),     cmocka_unit_test(test_preconditions),
-        cmocka_unit_test(test_generate_name),  cmocka_unit_test(test_dry_run),
-        cmocka_unit_test(test_nothing_said),   cmocka_unit_test(test_stored_trees_do_not_change),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_create_refused), cmocka_unit_test(test_system_fields),
+          cmocka_unit_test(test_generation), cmocka_unit_test(test_preconditions),
+          cmocka_unit_test(test_generate_name), cmocka_unit_test(test_dry_run),
+          cmocka_unit_test(test_nothing_said), cmocka_unit_test(test_stored_trees_do_not_change))

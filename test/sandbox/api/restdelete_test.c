@@ -60,10 +60,5 @@ static void test_propagation_from_query(void **state)
     tryapi_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one),
-                                       cmocka_unit_test(test_collection),
-                                       cmocka_unit_test(test_propagation_from_query)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_one), cmocka_unit_test(test_collection),
+          cmocka_unit_test(test_propagation_from_query))

@@ -61,10 +61,5 @@ static void test_others(void **state)
     tryapi_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups),
-                                       cmocka_unit_test(test_resources),
-                                       cmocka_unit_test(test_others)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_groups), cmocka_unit_test(test_resources),
+          cmocka_unit_test(test_others))

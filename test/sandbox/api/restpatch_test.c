@@ -156,15 +156,6 @@ static void test_scale_to_zero_is_left_out(void **state)
     tryapi_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_strategic_only_for_built_in_kinds),
-        cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_another_uid),
-        cmocka_unit_test(test_scale_to_zero_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_types), cmocka_unit_test(test_strategic_only_for_built_in_kinds),
+          cmocka_unit_test(test_apply), cmocka_unit_test(test_scale),
+          cmocka_unit_test(test_another_uid), cmocka_unit_test(test_scale_to_zero_is_left_out))

@@ -85,9 +85,4 @@ static void test_evict(void **state)
     tryapi_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_log), cmocka_unit_test(test_follow),
-                                       cmocka_unit_test(test_evict)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_log), cmocka_unit_test(test_follow), cmocka_unit_test(test_evict))

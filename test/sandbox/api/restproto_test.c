@@ -94,10 +94,5 @@ static void test_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_namespace),
-                                       cmocka_unit_test(test_service), cmocka_unit_test(test_cut),
-                                       cmocka_unit_test(test_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_namespace), cmocka_unit_test(test_service),
+          cmocka_unit_test(test_cut), cmocka_unit_test(test_refused))

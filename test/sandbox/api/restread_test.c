@@ -137,10 +137,6 @@ static void test_what_lists_leave_out(void **state)
     tryapi_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_get), cmocka_unit_test(test_pages), cmocka_unit_test(test_selectors),
-        cmocka_unit_test(test_list_shapes), cmocka_unit_test(test_what_lists_leave_out)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_get), cmocka_unit_test(test_pages),
+          cmocka_unit_test(test_selectors), cmocka_unit_test(test_list_shapes),
+          cmocka_unit_test(test_what_lists_leave_out))

@@ -260,17 +260,7 @@ static void test_open_at_the_end(void **state)
     tryapi_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state_and_changes),
-        cmocka_unit_test(test_selected),
-        cmocka_unit_test(test_initial_events_end),
-        cmocka_unit_test(test_expired),
-        cmocka_unit_test(test_cut_and_timeout),
-        cmocka_unit_test(test_client_goes),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_open_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_state_and_changes), cmocka_unit_test(test_selected),
+          cmocka_unit_test(test_initial_events_end), cmocka_unit_test(test_expired),
+          cmocka_unit_test(test_cut_and_timeout), cmocka_unit_test(test_client_goes),
+          cmocka_unit_test(test_table), cmocka_unit_test(test_open_at_the_end))

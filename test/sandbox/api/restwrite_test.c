@@ -121,15 +121,6 @@ static void test_review(void **state)
     tryapi_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create_and_update),
-        cmocka_unit_test(test_yaml),
-        cmocka_unit_test(test_manager),
-        cmocka_unit_test(test_custom_kind),
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_review),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_create_and_update), cmocka_unit_test(test_yaml),
+          cmocka_unit_test(test_manager), cmocka_unit_test(test_custom_kind),
+          cmocka_unit_test(test_status), cmocka_unit_test(test_review))

@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 
 #include "app/behaviour.h"
+#include "test/unit.h"
 
 static void tags(void **state)
 {
@@ -86,13 +82,5 @@ static void even_errors(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tags),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(other_images),
-        cmocka_unit_test(even_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(tags), cmocka_unit_test(refused), cmocka_unit_test(other_images),
+          cmocka_unit_test(even_errors))

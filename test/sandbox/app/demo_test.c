@@ -1,15 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "app/demo.h"
 #include "base/expo.h"
 #include "net/client.h"
+#include "test/unit.h"
 
 struct world {
     struct loop *loop;
@@ -124,9 +120,5 @@ static void readiness(void **state)
     end(&w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages), cmocka_unit_test(errors_and_latency), cmocka_unit_test(readiness)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(pages), cmocka_unit_test(errors_and_latency),
+          cmocka_unit_test(readiness))

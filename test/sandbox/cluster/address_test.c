@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <unistd.h>
 
 #include "cluster/address.h"
+#include "test/unit.h"
 
 static void taking(void **state)
 {
@@ -47,8 +43,4 @@ static void slots(void **state)
     close(fd[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(taking), cmocka_unit_test(slots)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(taking), cmocka_unit_test(slots))

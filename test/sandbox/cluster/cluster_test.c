@@ -1,17 +1,13 @@
 /* The controllers together, on a real object store and loop, with simulated pods: rollouts from
  * begin to end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cluster/cluster.h"
 #include "cluster/crds.h"
 #include "cluster/meta.h"
+#include "test/unit.h"
 
 enum { LIMIT_MS = 15 * 1000 };
 
@@ -332,16 +328,10 @@ static void service_address(void **state)
     assert_int_equal(cluster_register(w->cluster, "nonsense", &ei), ERR_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rolling_update, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(recreate, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(deadline, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(crash, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(scaling, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(daemonset, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(service_address, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test_setup_teardown(rolling_update, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(recreate, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(deadline, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(crash, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(scaling, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(daemonset, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(service_address, set_up, tear_down))

@@ -1,9 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include <stdio.h>
@@ -13,6 +8,7 @@
 
 #include "base/file.h"
 #include "cluster/crds.h"
+#include "test/unit.h"
 
 static const struct objkind *kind(struct objstore *store, const char *plural)
 {
@@ -72,8 +68,4 @@ static void files(void **state)
     loop_free(loop);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(embedded), cmocka_unit_test(files)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(embedded), cmocka_unit_test(files))

@@ -1,9 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include <stdio.h>
@@ -11,6 +6,7 @@
 #include <unistd.h>
 
 #include "cluster/ctl.h"
+#include "test/unit.h"
 
 /* A server on a Unix socket that reads one command and gives one answer, or none. */
 struct world {
@@ -128,9 +124,4 @@ static void silent_absent_forgotten(void **state)
     assert_int_equal(w.done, 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(answered),
-                                       cmocka_unit_test(silent_absent_forgotten)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(answered), cmocka_unit_test(silent_absent_forgotten))

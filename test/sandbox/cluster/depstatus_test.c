@@ -1,13 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/depstatus.h"
 #include "cluster/meta.h"
+#include "test/unit.h"
 
 #define T0 1700000000000
 
@@ -147,8 +143,4 @@ static void times(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(story), cmocka_unit_test(times)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(story), cmocka_unit_test(times))

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/endpoints.h"
+#include "test/unit.h"
 
 #define READY "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]"
 
@@ -96,9 +92,4 @@ static void objects(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(targets), cmocka_unit_test(given),
-                                       cmocka_unit_test(objects)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(targets), cmocka_unit_test(given), cmocka_unit_test(objects))

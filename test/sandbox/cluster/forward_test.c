@@ -1,15 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cluster/forward.h"
 #include "net/client.h"
 #include "net/server.h"
+#include "test/unit.h"
 
 enum { REQUESTS = 40, LIMIT_MS = 10 * 1000 };
 
@@ -157,13 +153,7 @@ static void port_in_use(void **state)
     forward_free(second);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(shares_evenly, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(passes_over_dead_targets, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(refuses_without_targets, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(port_in_use, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test_setup_teardown(shares_evenly, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(passes_over_dead_targets, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(refuses_without_targets, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(port_in_use, set_up, tear_down))

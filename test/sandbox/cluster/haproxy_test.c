@@ -1,9 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include <errno.h>
@@ -14,6 +9,7 @@
 #include "base/file.h"
 #include "cluster/haproxy.h"
 #include "cluster/mirror.h"
+#include "test/unit.h"
 
 #define DATA "test/sandbox/cluster/testdata/"
 
@@ -178,10 +174,5 @@ static void structure(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts),
-                                       cmocka_unit_test(accepted_by_haproxy),
-                                       cmocka_unit_test(weights), cmocka_unit_test(structure)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(texts), cmocka_unit_test(accepted_by_haproxy), cmocka_unit_test(weights),
+          cmocka_unit_test(structure))

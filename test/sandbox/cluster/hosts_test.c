@@ -1,9 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +6,7 @@
 #include <unistd.h>
 
 #include "cluster/hosts.h"
+#include "test/unit.h"
 
 static void lines(void **state)
 {
@@ -55,8 +51,4 @@ static void in_place(void **state)
     unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(in_place)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(lines), cmocka_unit_test(in_place))

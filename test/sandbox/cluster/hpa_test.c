@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 
 #include "cluster/hpa.h"
+#include "test/unit.h"
 
 static void wanted(void **state)
 {
@@ -16,8 +12,4 @@ static void wanted(void **state)
         assert_int_equal(hpa_wanted(cases[i][0], cases[i][1], cases[i][2]), cases[i][3]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wanted)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(wanted))

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/meta.h"
+#include "test/unit.h"
 
 static struct json_object *parse(struct arena *arena, const char *text)
 {
@@ -66,9 +62,4 @@ static void hashes(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(conditions),
-                                       cmocka_unit_test(hashes)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(reads), cmocka_unit_test(conditions), cmocka_unit_test(hashes))

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/mirror.h"
+#include "test/unit.h"
 
 /* The whole text is held against testdata/nginx.conf by haproxy_test.c. */
 static void shares(void **state)
@@ -80,8 +76,4 @@ static void last_resort(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares), cmocka_unit_test(last_resort)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(shares), cmocka_unit_test(last_resort))

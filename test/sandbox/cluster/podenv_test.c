@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/podenv.h"
+#include "test/unit.h"
 
 static struct json_object *lookup(void *arg, struct arena *arena, bool secret, const char *name)
 {
@@ -116,9 +112,4 @@ static void args(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(missing),
-                                       cmocka_unit_test(args)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(values), cmocka_unit_test(missing), cmocka_unit_test(args))

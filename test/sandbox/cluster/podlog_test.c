@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/podlog.h"
+#include "test/unit.h"
 
 static void offsets(void **state)
 {
@@ -57,8 +53,4 @@ static void overflow(void **state)
     podlog_fini(&before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(offsets), cmocka_unit_test(overflow)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(offsets), cmocka_unit_test(overflow))

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/podspec.h"
+#include "test/unit.h"
 
 static void reads(void **state)
 {
@@ -88,9 +84,4 @@ static void refused(void **state)
     json_object_put(pod);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(sleeps),
-                                       cmocka_unit_test(refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(reads), cmocka_unit_test(sleeps), cmocka_unit_test(refused))

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/prometheus.h"
+#include "test/unit.h"
 
 #define READY                                                                                      \
     "\"status\":{\"podIP\":\"127.64.0.1\",\"conditions\":[{\"type\":\"Ready\",\"status\":"         \
@@ -67,8 +63,4 @@ static void config(void **state)
     buf_fini(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(targets), cmocka_unit_test(config)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(targets), cmocka_unit_test(config))

@@ -1,12 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cluster/rollout.h"
+#include "test/unit.h"
 
 static void limits(void **state)
 {
@@ -124,11 +119,5 @@ static void share(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits),      cmocka_unit_test(single_steps), cmocka_unit_test(promises),
-        cmocka_unit_test(never_ready), cmocka_unit_test(share),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(limits), cmocka_unit_test(single_steps), cmocka_unit_test(promises),
+          cmocka_unit_test(never_ready), cmocka_unit_test(share))

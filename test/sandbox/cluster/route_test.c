@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/route.h"
+#include "test/unit.h"
 
 static const char *resolve(void *arg, struct arena *arena, const char *ns, const char *name)
 {
@@ -179,9 +175,4 @@ static void parts(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(precedence), cmocka_unit_test(refused),
-                                       cmocka_unit_test(parts)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(precedence), cmocka_unit_test(refused), cmocka_unit_test(parts))

@@ -1,13 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "cluster/meta.h"
 #include "cluster/routestatus.h"
+#include "test/unit.h"
 
 static struct json_object *parse(struct arena *arena, const char *text)
 {
@@ -63,8 +59,4 @@ static void gateways(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(routes), cmocka_unit_test(gateways)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(routes), cmocka_unit_test(gateways))

@@ -314,16 +314,7 @@ static void test_bad_requests(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ownership),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_before_first_apply),
-        cmocka_unit_test(test_updates),
-        cmocka_unit_test(test_repeated_apply_changes_nothing),
-        cmocka_unit_test(test_custom),
-        cmocka_unit_test(test_bad_requests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_ownership), cmocka_unit_test(test_lists),
+          cmocka_unit_test(test_before_first_apply), cmocka_unit_test(test_updates),
+          cmocka_unit_test(test_repeated_apply_changes_nothing), cmocka_unit_test(test_custom),
+          cmocka_unit_test(test_bad_requests))

@@ -2,19 +2,16 @@
  * Our custom resource definitions, compiled and enforced as an API server does: what they accept,
  * and how they name what they refuse.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <dirent.h>
 
 #include "base/json.h"
 #include "base/yaml.h"
 #include "object/schema.h"
+#include "test/unit.h"
 
 static const char manifests[] = "../shared/manifests";
 
@@ -344,15 +341,7 @@ static void test_published_manifests(void **state)
     assert_int_equal(refused, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_mistakes_in_the_spec),
-        cmocka_unit_test(test_mistakes_in_the_analysis),
-        cmocka_unit_test(test_mistakes_in_the_others),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_published_manifests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_accepted), cmocka_unit_test(test_mistakes_in_the_spec),
+          cmocka_unit_test(test_mistakes_in_the_analysis),
+          cmocka_unit_test(test_mistakes_in_the_others), cmocka_unit_test(test_defaults),
+          cmocka_unit_test(test_published_manifests))

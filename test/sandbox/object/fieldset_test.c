@@ -149,13 +149,5 @@ static void test_paths_and_index(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_algebra),
-        cmocka_unit_test(test_of),
-        cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_paths_and_index),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_algebra), cmocka_unit_test(test_of), cmocka_unit_test(test_compare),
+          cmocka_unit_test(test_paths_and_index))

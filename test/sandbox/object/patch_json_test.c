@@ -147,12 +147,5 @@ static void test_bombs(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_bombs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_operations), cmocka_unit_test(test_errors),
+          cmocka_unit_test(test_bombs))

@@ -184,13 +184,5 @@ static void test_routes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matches),
-        cmocka_unit_test(test_nul),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_routes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_matches), cmocka_unit_test(test_nul), cmocka_unit_test(test_errors),
+          cmocka_unit_test(test_routes))

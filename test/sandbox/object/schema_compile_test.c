@@ -85,12 +85,5 @@ static void test_rules_are_known(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_rules_are_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_errors), cmocka_unit_test(test_depth),
+          cmocka_unit_test(test_rules_are_known))

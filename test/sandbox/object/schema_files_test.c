@@ -135,11 +135,4 @@ static void test_manifests(void **state)
     assert_int_equal(refused, 1); /* the one AlertProvider that the schema refuses upstream too */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_peers),
-        cmocka_unit_test(test_manifests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_peers), cmocka_unit_test(test_manifests))

@@ -111,12 +111,5 @@ static void test_defaults(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prune),
-        cmocka_unit_test(test_prune_many),
-        cmocka_unit_test(test_defaults),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_prune), cmocka_unit_test(test_prune_many),
+          cmocka_unit_test(test_defaults))

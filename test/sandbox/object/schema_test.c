@@ -73,12 +73,5 @@ static void test_places(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_places),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_formats), cmocka_unit_test(test_lists),
+          cmocka_unit_test(test_places))

@@ -143,11 +143,4 @@ static void test_reasons(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_validate),
-        cmocka_unit_test(test_reasons),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_validate), cmocka_unit_test(test_reasons))

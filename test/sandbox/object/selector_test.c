@@ -184,13 +184,5 @@ static void test_fields(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_label_errors),
-        cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_fields),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_labels), cmocka_unit_test(test_label_errors),
+          cmocka_unit_test(test_objects), cmocka_unit_test(test_fields))

@@ -94,12 +94,5 @@ static void test_events_and_autoscalers(void **state)
     try_tables(cases, TRY_COUNT(cases));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_network),
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_events_and_autoscalers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_network), cmocka_unit_test(test_plain),
+          cmocka_unit_test(test_events_and_autoscalers))

@@ -150,13 +150,5 @@ static void test_bad_columns(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_age),
-        cmocka_unit_test(test_custom),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_bad_columns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_age), cmocka_unit_test(test_custom), cmocka_unit_test(test_table),
+          cmocka_unit_test(test_bad_columns))

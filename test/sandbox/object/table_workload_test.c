@@ -80,11 +80,4 @@ static void test_controllers(void **state)
     try_tables(cases, TRY_COUNT(cases));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pods),
-        cmocka_unit_test(test_controllers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_pods), cmocka_unit_test(test_controllers))

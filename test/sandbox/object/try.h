@@ -3,15 +3,10 @@
 #ifndef OBJECT_TRY_H
 #define OBJECT_TRY_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "test/unit.h"
 
 #define TRY_COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -112,12 +112,5 @@ static void test_custom(void **state)
     arena_free(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_builtin),
-        cmocka_unit_test(test_maps_and_sets),
-        cmocka_unit_test(test_custom),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(cmocka_unit_test(test_builtin), cmocka_unit_test(test_maps_and_sets),
+          cmocka_unit_test(test_custom))
