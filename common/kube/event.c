@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/table.h"
 #include "kube/backoff.h"
 #include "kube/rate_limit.h"
-#include "kube/table.h"
 
 enum {
     MAX_NOTES = 10000,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "kube/table.h"
+#include "base/table.h"
 
 struct store {
     struct store_spec spec; /* its watch part is not used after store_new() */

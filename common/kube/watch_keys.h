@@ -3,7 +3,7 @@
 #ifndef KUBE_WATCH_KEYS_H
 #define KUBE_WATCH_KEYS_H
 
-#include "kube/table.h"
+#include "base/table.h"
 
 struct watch_key {
     const char *namespace_; /* "" for cluster-scoped objects; all three point behind the struct */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/table.h"
 #include "engine/hook_call.h"
-#include "kube/table.h"
 
 enum lane_kind { LANE_EVENTS, LANE_HOOKS, LANE_KINDS };
 static const char *const lane_names[] = {[LANE_EVENTS] = "event", [LANE_HOOKS] = "hook"};

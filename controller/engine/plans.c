@@ -5,7 +5,7 @@
 #include <sys/queue.h>
 
 #include "base/arena.h"
-#include "kube/table.h"
+#include "base/table.h"
 
 struct kept {
     TAILQ_ENTRY(kept) link;

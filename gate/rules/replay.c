@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kube/table.h"
+#include "base/table.h"
 
 /* What of an entry tells its things apart, and what else the table must say. */
 struct kind {

@@ -1,4 +1,4 @@
-#include "kube/table.h"
+#include "base/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

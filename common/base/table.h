@@ -3,8 +3,8 @@
  * belong to the caller, who tells where their pair is; it must not change while the item is in the
  * table. A NULL text counts as "".
  */
-#ifndef KUBE_TABLE_H
-#define KUBE_TABLE_H
+#ifndef BASE_TABLE_H
+#define BASE_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

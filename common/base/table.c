@@ -1,6 +1,6 @@
 /* Open addressing with linear probing; a removal closes the gap by moving later items of the run
  * up. */
-#include "kube/table.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
