@@ -1,8 +1,7 @@
-/* Kubernetes resource quantities ("500m", "1.5Gi", "2e3") and int-or-percent values ("25%", 1). */
+/* Kubernetes resource quantities: "500m", "1.5Gi", "2e3". */
 #ifndef BASE_QUANTITY_H
 #define BASE_QUANTITY_H
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,12 +36,5 @@ enum err quantity_whole(const char *text, int64_t *out, struct errinfo *ei) MUST
 int quantity_compare(const struct quantity *a, const struct quantity *b);
 /* The canonical text, as the API server prints it. Returns text. */
 char *quantity_format(const struct quantity *q, char text[QUANTITY_TEXT]);
-
-/*
- * intstr.GetScaledValueFromIntOrPercent: an int as it is, "N%" of total rounded up or down. obj
- * NULL gives missing. ERR_INVALID for anything else.
- */
-enum err intstr_scaled(struct json_object *obj, int total, bool round_up, int missing, int *out,
-                       struct errinfo *ei) MUST_USE;
 
 #endif

@@ -19,7 +19,5 @@ enum err yaml_parse(struct arena *arena, const char *name, const char *text, siz
 /* Reads a whole file of at most max bytes first. ERR_NOT_FOUND, ERR_DENIED or ERR_INVALID. */
 enum err yaml_parse_file(struct arena *arena, const char *path, size_t max,
                          struct json_object **out_docs, struct errinfo *ei) MUST_USE;
-/* The text of a JSON tree as block-style YAML, owned by the arena. */
-const char *yaml_text(struct arena *arena, struct json_object *obj);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/yaml.h"
 #include "fuzz.h"
+#include "object/yaml_text.h"
 
 enum { MAX = 64 * 1024 };
 

@@ -4,8 +4,8 @@
 #include "api/apistats.h"
 #include "api/rest.h"
 #include "base/clock.h"
-#include "base/yaml.h"
 #include "object/table.h"
+#include "object/yaml_text.h"
 
 const char *restverb_name(enum restverb verb)
 {

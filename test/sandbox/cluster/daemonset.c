@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "base/quantity.h"
 #include "cluster/meta.h"
 #include "cluster/podset.h"
+#include "object/intstr.h"
 
 #define HASH "controller-revision-hash"
 

@@ -1,6 +1,6 @@
 #include "cluster/rollout.h"
 
-#include "base/quantity.h"
+#include "object/intstr.h"
 
 enum err rollout_limits(struct json_object *max_surge, struct json_object *max_unavailable,
                         int desired, int *surge, int *unavailable, struct errinfo *ei)
