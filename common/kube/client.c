@@ -8,6 +8,7 @@
 #include "base/expo.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "kube/backoff.h"
 #include "kube/client_priv.h"
 #include "kube/credentials.h"
@@ -87,21 +88,20 @@ struct kube_call {
     struct errinfo info;
 };
 
+enum { ON_ITS_WAY = 1u << CALL_UNREADY | 1u << CALL_SENT | 1u << CALL_ENDING };
+static const struct machine_state states[] = {
+    [CALL_NEW] = {.name = "new", .next = ON_ITS_WAY | 1u << CALL_LIMITED},
+    [CALL_LIMITED] = {.name = "limited", .next = ON_ITS_WAY},
+    [CALL_UNREADY] = {.name = "unready", .next = ON_ITS_WAY},
+    [CALL_SENT] = {.name = "sent", .next = ON_ITS_WAY | 1u << CALL_BACKOFF},
+    [CALL_BACKOFF] = {.name = "backoff", .next = ON_ITS_WAY},
+    [CALL_ENDING] = {.name = "ending"},
+};
+static const struct machine machine = {MACHINE_STATES(states), .event = "kube_call"};
+
 static void call_set_state(struct kube_call *call, enum call_state state)
 {
-    static const char *const names[] = {"new", "limited", "unready", "sent", "backoff", "ending"};
-    static const unsigned next[] = {
-        [CALL_NEW] = 1u << CALL_LIMITED | 1u << CALL_UNREADY | 1u << CALL_SENT | 1u << CALL_ENDING,
-        [CALL_LIMITED] = 1u << CALL_UNREADY | 1u << CALL_SENT | 1u << CALL_ENDING,
-        [CALL_UNREADY] = 1u << CALL_UNREADY | 1u << CALL_SENT | 1u << CALL_ENDING,
-        [CALL_SENT] = 1u << CALL_UNREADY | 1u << CALL_SENT | 1u << CALL_BACKOFF | 1u << CALL_ENDING,
-        [CALL_BACKOFF] = 1u << CALL_UNREADY | 1u << CALL_SENT | 1u << CALL_ENDING,
-        [CALL_ENDING] = 0,
-    };
-
-    assert(next[call->state] & 1u << state);
-    log_debug("kube_call", NULL, call->wire.label, LOG_STR("from", names[call->state]),
-              LOG_STR("to", names[state]));
+    machine_step(&machine, call->state, state, NULL, call->wire.label);
     call->state = state;
 }
 

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "kube/backoff.h"
 
 enum lease_state { LEASE_NEW, LEASE_FOLLOWING, LEASE_LEADING, LEASE_RELEASING, LEASE_ENDED };
@@ -63,21 +64,21 @@ static int64_t now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+static const struct machine_state states[] = {
+    [LEASE_NEW] = {.name = "new", .next = 1u << LEASE_FOLLOWING},
+    [LEASE_FOLLOWING] = {.name = "following", .next = 1u << LEASE_LEADING | 1u << LEASE_RELEASING},
+    [LEASE_LEADING] = {.name = "leading", .next = 1u << LEASE_FOLLOWING | 1u << LEASE_RELEASING},
+    [LEASE_RELEASING] = {.name = "releasing", .next = 1u << LEASE_ENDED},
+    [LEASE_ENDED] = {.name = "ended"},
+};
+static const struct machine machine = {MACHINE_STATES(states), .event = "leader_election",
+                                       .level = LOG_INFO};
+
 static void lease_set_state(struct lease *l, enum lease_state state)
 {
-    static const char *const names[] = {"new", "following", "leading", "releasing", "ended"};
-    static const unsigned next[] = {
-        [LEASE_NEW] = 1u << LEASE_FOLLOWING,
-        [LEASE_FOLLOWING] = 1u << LEASE_LEADING | 1u << LEASE_RELEASING,
-        [LEASE_LEADING] = 1u << LEASE_FOLLOWING | 1u << LEASE_RELEASING,
-        [LEASE_RELEASING] = 1u << LEASE_ENDED,
-        [LEASE_ENDED] = 0,
-    };
-
-    assert(next[l->state] & 1u << state);
-    log_info("leader_election", NULL, "candidate changed state", LOG_STR("lease", l->name),
-             LOG_STR("identity", l->identity), LOG_STR("holder", l->holder),
-             LOG_STR("from", names[l->state]), LOG_STR("to", names[state]));
+    machine_step(&machine, l->state, state, NULL, "candidate changed state",
+                 LOG_STR("lease", l->name), LOG_STR("identity", l->identity),
+                 LOG_STR("holder", l->holder));
     l->state = state;
 }
 

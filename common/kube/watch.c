@@ -10,13 +10,13 @@
  */
 #include "kube/watch.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "kube/backoff.h"
 #include "kube/client_priv.h"
 #include "kube/watch_keys.h"
@@ -71,21 +71,21 @@ struct watch {
 static void send_list(struct watch *w);
 static void send_stream(struct watch *w);
 
-static const char *const state_names[] = {"new", "queued", "listing", "streaming", "waiting"};
+static const struct machine_state states[] = {
+    [STATE_NEW] = {.name = "new", .next = 1u << STATE_QUEUED},
+    [STATE_QUEUED] = {.name = "queued", .next = 1u << STATE_LISTING},
+    [STATE_LISTING] = {.name = "listing",
+                       .next = 1u << STATE_QUEUED | 1u << STATE_STREAMING | 1u << STATE_WAITING},
+    [STATE_STREAMING] = {.name = "streaming",
+                         .next = 1u << STATE_STREAMING | 1u << STATE_QUEUED | 1u << STATE_WAITING},
+    [STATE_WAITING] = {.name = "waiting", .next = 1u << STATE_QUEUED | 1u << STATE_STREAMING},
+};
+static const struct machine machine = {MACHINE_STATES(states), .event = "kube_watch"};
 
 static void watch_set_state(struct watch *w, enum watch_state state)
 {
-    static const unsigned next[] = {
-        [STATE_NEW] = 1u << STATE_QUEUED,
-        [STATE_QUEUED] = 1u << STATE_LISTING,
-        [STATE_LISTING] = 1u << STATE_QUEUED | 1u << STATE_STREAMING | 1u << STATE_WAITING,
-        [STATE_STREAMING] = 1u << STATE_STREAMING | 1u << STATE_QUEUED | 1u << STATE_WAITING,
-        [STATE_WAITING] = 1u << STATE_QUEUED | 1u << STATE_STREAMING,
-    };
-
-    assert(next[w->state] & 1u << state);
-    log_debug("kube_watch", NULL, "watch changed state", LOG_STR("resource", w->resource.plural),
-              LOG_STR("from", state_names[w->state]), LOG_STR("to", state_names[state]));
+    machine_step(&machine, w->state, state, NULL, "watch changed state",
+                 LOG_STR("resource", w->resource.plural));
     w->state = state;
 }
 
@@ -666,7 +666,7 @@ const char *watch_trouble(const struct watch *w)
 void watch_look(const struct watch *w, struct watch_look *out)
 {
     *out = (struct watch_look){
-        .state = state_names[w->state],
+        .state = machine_name(&machine, w->state),
         .resource_version = w->resource_version,
         .trouble = watch_trouble(w),
         .heard_ms = w->heard_ms,

@@ -1,6 +1,5 @@
 #include "engine/job_internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,20 +15,21 @@
  * who fights over a route, must not keep the controller busy. */
 enum { BURST_RUNS = 50, BURST_MS = 10000 };
 
+static const struct machine_state states[] = {
+    [JOB_IDLE] = {.name = "idle", .next = 1u << JOB_QUEUED},
+    [JOB_QUEUED] = {.name = "queued", .next = 1u << JOB_READING},
+    [JOB_READING] = {.name = "reading", .next = 1u << JOB_GATHERING | 1u << JOB_IDLE},
+    [JOB_GATHERING] = {.name = "gathering",
+                       .next = 1u << JOB_ASKING | 1u << JOB_PERFORMING | 1u << JOB_IDLE},
+    [JOB_ASKING] = {.name = "asking", .next = 1u << JOB_ANSWERED},
+    [JOB_ANSWERED] = {.name = "answered", .next = 1u << JOB_GATHERING},
+    [JOB_PERFORMING] = {.name = "performing", .next = 1u << JOB_READING | 1u << JOB_IDLE},
+};
+const struct machine job_machine = {MACHINE_STATES(states), .event = "job_state"};
+
 void job_set_state(struct job *job, enum job_state state)
 {
-    static const unsigned allowed[JOB_STATES] = {
-        [JOB_IDLE] = 1u << JOB_QUEUED,
-        [JOB_QUEUED] = 1u << JOB_READING,
-        [JOB_READING] = 1u << JOB_GATHERING | 1u << JOB_IDLE,
-        [JOB_GATHERING] = 1u << JOB_ASKING | 1u << JOB_PERFORMING | 1u << JOB_IDLE,
-        [JOB_ASKING] = 1u << JOB_ANSWERED,
-        [JOB_ANSWERED] = 1u << JOB_GATHERING,
-        [JOB_PERFORMING] = 1u << JOB_READING | 1u << JOB_IDLE,
-    };
-    assert(allowed[job->state] & 1u << state);
-    log_debug("job_state", job->label, "the job goes on",
-              LOG_STR("from", job_state_names[job->state]), LOG_STR("to", job_state_names[state]));
+    machine_step(&job_machine, job->state, state, job->label, "the job goes on");
     job->state = state;
     job->since = clock_monotonic_ms();
 }

@@ -12,6 +12,7 @@
 #ifndef ENGINE_JOB_INTERNAL_H
 #define ENGINE_JOB_INTERNAL_H
 
+#include "base/machine.h"
 #include "engine/claims.h"
 #include "engine/job.h"
 #include "tick/wake.h"
@@ -23,8 +24,7 @@ enum job_state {
     JOB_GATHERING,
     JOB_ASKING,   /* waits for webhooks and metrics, which may take long: the owner has its place */
     JOB_ANSWERED, /* queued once more, with the answers */
-    JOB_PERFORMING,
-    JOB_STATES
+    JOB_PERFORMING
 };
 
 struct job {
@@ -64,7 +64,7 @@ struct job {
     struct perform *perform;
 };
 
-extern const char *const job_state_names[JOB_STATES];
+extern const struct machine job_machine;
 void job_set_state(struct job *job, enum job_state state);
 /* Ends the run; wakes again after `ms`, or not by itself when ms is negative. */
 void job_end(struct job *job, int64_t ms);

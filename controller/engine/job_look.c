@@ -1,22 +1,12 @@
 #include "engine/job_internal.h"
 
-const char *const job_state_names[JOB_STATES] = {
-    [JOB_IDLE] = "idle",
-    [JOB_QUEUED] = "queued",
-    [JOB_READING] = "reading",
-    [JOB_GATHERING] = "gathering",
-    [JOB_ASKING] = "asking",
-    [JOB_ANSWERED] = "answered",
-    [JOB_PERFORMING] = "performing",
-};
-
 void job_look(const struct job *job, struct job_look *out)
 {
     *out = (struct job_look){
         .namespace_ = job->namespace_,
         .name = job->name,
         .label = job->label,
-        .state = job_state_names[job->state],
+        .state = machine_name(&job_machine, job->state),
         .idle = job->state == JOB_IDLE,
         .since_ms = job->since,
         .phase = job->tick ? job->canary.status.phase : job->wake.phase,

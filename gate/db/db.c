@@ -250,7 +250,7 @@ static void count(struct db *db)
         n[lane_index(db, slot)][db_connection_state(db->slots[slot])]++;
     for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++)
         for (int state = 0; state < DB_STATES; state++)
-            expo_set(&connections, n[i][state], lanes[i], db_state_names[state]);
+            expo_set(&connections, n[i][state], lanes[i], machine_name(&db_machine, state));
     for (int slot = 0; slot < db->n_slots; slot++)
         all = all && db_connection_takes(db->slots[slot]);
     if (all)

@@ -13,12 +13,13 @@
 
 #include <stdint.h>
 
+#include "base/machine.h"
 #include "gate/db/db.h"
 
 struct db_connection;
 
 enum db_state { DB_DOWN, DB_CONNECTING, DB_PREPARING, DB_READY, DB_STATES };
-extern const char *const db_state_names[DB_STATES];
+extern const struct machine db_machine;
 
 /* What happens to it, told to its owner from the loop or from inside a call; the owner must not
  * free the connection there. */

@@ -1,7 +1,6 @@
 /*
  * The wire of a connection: its state, its socket, the pipeline on it, and the loss of it.
  */
-#include <assert.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +14,18 @@
 
 enum { MAX_WAIT_MS = 2000 };
 
-const char *const db_state_names[DB_STATES] = {"down", "connecting", "preparing", "ready"};
+static const struct machine_state states[DB_STATES] = {
+    [DB_DOWN] = {.name = "down", .next = 1u << DB_CONNECTING},
+    [DB_CONNECTING] = {.name = "connecting", .next = 1u << DB_PREPARING | 1u << DB_DOWN},
+    [DB_PREPARING] = {.name = "preparing", .next = 1u << DB_READY | 1u << DB_DOWN},
+    [DB_READY] = {.name = "ready", .next = 1u << DB_DOWN},
+};
+const struct machine db_machine = {MACHINE_STATES(states), .event = "database_state"};
 
 void connection_set_state(struct db_connection *c, enum db_state state)
 {
-    static const unsigned allowed[] = {
-        [DB_DOWN] = 1u << DB_CONNECTING | 1u << DB_DOWN,
-        [DB_CONNECTING] = 1u << DB_PREPARING | 1u << DB_DOWN,
-        [DB_PREPARING] = 1u << DB_READY | 1u << DB_DOWN,
-        [DB_READY] = 1u << DB_DOWN,
-    };
-    assert(allowed[c->state] & 1u << state);
-    if (c->state != state)
-        log_debug("database_state", NULL, "a connection goes on",
-                  LOG_STR("from", db_state_names[c->state]), LOG_STR("to", db_state_names[state]));
+    if (c->state != DB_DOWN || state != DB_DOWN) /* what is down may be dropped once more */
+        machine_step(&db_machine, c->state, state, NULL, "a connection goes on");
     c->state = state;
     c->since_ms = clock_monotonic_ms();
     c->options.events->changed(c->options.arg);
