@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/process.h"
 
 enum { PIECE = 16 * 1024, STACK = 256 * 1024 };
 
@@ -66,8 +67,8 @@ void log_queue_add(const char *line, size_t len)
         queue.dropped++;
     else
         put(line, len);
-    pthread_cond_signal(&queue.added);
     pthread_mutex_unlock(&queue.lock);
+    pthread_cond_signal(&queue.added); /* not before: it would wake only to wait for the lock */
 }
 
 /* An error that waiting does not mend loses the piece: there is nobody to tell. */
@@ -92,6 +93,7 @@ static void *run(void *arg)
     static char piece[PIECE];
 
     (void)arg;
+    process_wait_turn(true);
     pthread_mutex_lock(&queue.lock);
     for (;;) {
         while (queue.len == 0 && queue.told == queue.dropped && !queue.ending)

@@ -1,6 +1,8 @@
+#define _GNU_SOURCE /* SCHED_BATCH */
 #include "base/process.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -21,4 +23,13 @@ long process_raise_files(void)
 void process_hide(void)
 {
     (void)prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* Another policy was chosen by whoever started us. */
+void process_wait_turn(bool waits)
+{
+    int from = waits ? SCHED_OTHER : SCHED_BATCH, to = waits ? SCHED_BATCH : SCHED_OTHER;
+
+    if (sched_getscheduler(0) == from)
+        (void)sched_setscheduler(0, to, &(struct sched_param){0});
 }

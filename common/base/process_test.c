@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* SCHED_BATCH */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -5,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -32,11 +34,28 @@ static void test_hide(void **state)
     assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
 }
 
+static void test_turns(void **state)
+{
+    const struct sched_param none = {0};
+
+    (void)state;
+    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+    process_wait_turn(true);
+    assert_int_equal(sched_getscheduler(0), SCHED_BATCH);
+    process_wait_turn(false);
+    assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+    /* what somebody else has chosen stays */
+    assert_int_equal(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+    process_wait_turn(true);
+    assert_int_equal(sched_getscheduler(0), SCHED_IDLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_hide),
+        cmocka_unit_test(test_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ enum {
 /*
  * Three things end in any order: the supervisor, what it says, and the output. done follows when
  * the output has ended and the supervisor has said how the command ended, or is gone; the memory
- * goes when the supervisor has, and libuv has closed the last handle.
+ * goes when the supervisor has, or is somebody else's, and libuv has closed the last handle.
  */
 struct child {
     struct child_live live;
@@ -330,6 +330,9 @@ static void on_message(struct child *child, const struct supervisor_msg *msg)
     case SUPERVISOR_LEFT:
         log_error("child_left", NULL, "processes of a command could not be killed",
                   LOG_STR("command", child->name), LOG_INT("processes", msg->value));
+        break;
+    case SUPERVISOR_STAYS:
+        child->live.supervisor = 0; /* it does not end, so nobody waits for it */
         break;
     case SUPERVISOR_SIGNAL:
     case SUPERVISOR_LOOK:

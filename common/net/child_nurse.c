@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "net/child_supervisor.h"
 
 enum { N_READY = 4, LIFELINE = CHILD_SOCKET + 1, NO_FORK_MS = 50 };
@@ -26,9 +27,11 @@ void parcel_init(struct parcel *parcel)
                                   .msg_controllen = sizeof(parcel->control)};
 }
 
-/* In a supervisor that is ready: takes one command, or ends with us. */
+/* In a supervisor that is ready: takes one command after the other while it has its place, or ends
+ * with us. */
 static _Noreturn void serve(int lifeline)
 {
+    const struct supervisor_place place = {.lifeline = LIFELINE, .socket = CHILD_SOCKET};
     struct parcel parcel;
     int fds[PARCEL_FDS];
 
@@ -37,15 +40,18 @@ static _Noreturn void serve(int lifeline)
         dup3(lifeline, LIFELINE, O_CLOEXEC);
     closefrom(LIFELINE + 1);
     int signals = child_supervisor_ready();
-    parcel_init(&parcel);
-    if (signals < 0 || recvmsg(CHILD_SOCKET, &parcel.msg, MSG_CMSG_CLOEXEC) <= 0)
+    if (signals < 0)
         _exit(0);
-    const struct cmsghdr *header = CMSG_FIRSTHDR(&parcel.msg);
-    if (!header || header->cmsg_len != CMSG_LEN(PARCEL_FDS * sizeof(int)))
-        _exit(1);
-    memcpy(fds, CMSG_DATA(header), sizeof(fds));
-    close(CHILD_SOCKET);
-    child_supervise(signals, fds[0], fds[1], fds[2], LIFELINE);
+    do {
+        parcel_init(&parcel);
+        if (recvmsg(CHILD_SOCKET, &parcel.msg, MSG_CMSG_CLOEXEC) <= 0)
+            _exit(0);
+        const struct cmsghdr *header = CMSG_FIRSTHDR(&parcel.msg);
+        if (!header || header->cmsg_len != CMSG_LEN(PARCEL_FDS * sizeof(int)))
+            _exit(1);
+        memcpy(fds, CMSG_DATA(header), sizeof(fds));
+    } while (child_supervise(signals, fds[0], fds[1], fds[2], &place));
+    _exit(0);
 }
 
 static bool deserted(void)
@@ -60,7 +66,7 @@ static pid_t fork_brother(void)
     return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
-/* Returns the lifeline of a new supervisor: its end comes when that has started its command, or has
+/* Returns the lifeline of a new supervisor: its end comes when that has given up its place, or has
  * died. -1: there is none now. */
 static int make_one(void)
 {
@@ -133,5 +139,6 @@ bool child_nurse(void)
     take_no_signal();
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    process_wait_turn(true); /* after the command that took a supervisor */
     nurse();
 }

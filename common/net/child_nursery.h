@@ -2,8 +2,10 @@
  * Supervisors that are made before they are needed. To execute and to end this program costs
  * several times what most commands do; so a small one that is embedded (net/child_image.h) is
  * executed once, the nursery, which forks. It keeps some supervisors ready, which wait at a common
- * socket for the next command, and makes another one when one was taken. Being clones with the same
- * parent, supervisors are children of this process, not of the nursery.
+ * socket for the next command. One whose command ends soon comes back and is ready again; it holds
+ * nothing of that command any more. For one that is gone for longer, or when commands wait, the
+ * nursery makes another. Being clones with the same parent, supervisors are children of this
+ * process, not of the nursery.
  *
  * The nursery knows nothing: it is executed with an empty environment and reads no command. When
  * somebody kills it, the next command starts a new one. It ends with this process.

@@ -87,6 +87,8 @@ bool child_order_receive(int fd, struct child_order *out)
     if (!read_all(fd, (char *)&size, sizeof(size)) || size == 0 || size > ORDER_MAX)
         return false;
     char *at = heap_alloc(size), *end = at + size;
+    out->text = at;
+    out->text_len = size;
     if (!read_all(fd, at, size) || end[-1] != '\0')
         return false;
     const char *grace = take(&at, end), *cwd = take(&at, end), *limits = take(&at, end);
@@ -102,4 +104,12 @@ bool child_order_receive(int fd, struct child_order *out)
         if (!out->argv[i])
             return false;
     return n_words > 0;
+}
+
+void child_order_fini(struct child_order *order)
+{
+    free(order->argv);
+    free(order->env);
+    explicit_bzero(order->text, order->text_len);
+    free(order->text);
 }

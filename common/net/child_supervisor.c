@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "net/child.h"
 #include "net/child_limits.h"
 #include "net/child_nurse.h"
@@ -28,6 +29,7 @@ enum {
     IDLE_MS = 1000,     /* between two looks at processes; we are told when some were made */
     MUCH = 8,           /* memory counts as much from this part of the limit on */
     GIVE_UP_MS = 10000, /* of SIGKILL: what is left then cannot be killed */
+    LASTS_MS = 10,      /* of a command: its supervisor will not be back soon */
     ORPHAN_MS = 500,    /* grace when there is nobody left to wait for an orderly end */
     EXIT_USAGE = 2,
 };
@@ -49,6 +51,8 @@ struct supervisor {
     pid_t parent;
     int64_t phase_ends_ms;
     int signal_fd, socket;
+    const struct supervisor_place *place; /* NULL: given up */
+    int64_t place_ends_ms;
 };
 
 static void say(const struct supervisor *sv, enum supervisor_kind kind, int value)
@@ -88,10 +92,26 @@ static int signal_all(const struct supervisor *sv, int signum)
     return found;
 }
 
+static void give_up_place(struct supervisor *sv)
+{
+    if (!sv->place)
+        return;
+    close(sv->place->lifeline);
+    close(sv->place->socket);
+    sv->place = NULL;
+}
+
+static bool others_wait(const struct supervisor *sv)
+{
+    char byte;
+    return recv(sv->place->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 static void begin_ending(struct supervisor *sv)
 {
     if (sv->phase != PHASE_RUNNING)
         return;
+    give_up_place(sv);
     sv->phase = PHASE_ENDING;
     sv->phase_ends_ms = clock_monotonic_ms() + sv->order.grace_ms;
     signal_all(sv, SIGTERM);
@@ -145,7 +165,7 @@ static void take_signals(struct supervisor *sv)
     }
 }
 
-static int time_left(const struct supervisor *sv)
+static int time_left_for_phase(const struct supervisor *sv)
 {
     int64_t now = clock_monotonic_ms(), until = sv->phase_ends_ms;
 
@@ -160,8 +180,19 @@ static int time_left(const struct supervisor *sv)
     return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
+static int time_left(const struct supervisor *sv)
+{
+    int left = time_left_for_phase(sv);
+
+    if (!sv->place)
+        return left;
+    int64_t rest = sv->place_ends_ms - clock_monotonic_ms();
+    return rest <= 0 ? 0 : left >= 0 && left < rest ? left : (int)rest;
+}
+
 static void begin_killing(struct supervisor *sv)
 {
+    give_up_place(sv);
     sv->phase = PHASE_KILLING;
     sv->phase_ends_ms = clock_monotonic_ms() + GIVE_UP_MS;
 }
@@ -226,6 +257,8 @@ static int supervise(struct supervisor *sv)
             return 0;
         if (sv->ended)
             end_the_rest(sv);
+        if (sv->place && clock_monotonic_ms() >= sv->place_ends_ms)
+            give_up_place(sv);
         if (sv->phase != PHASE_KILLING && child_watch_needed(&sv->order.limits))
             watch(sv);
         if (sv->phase == PHASE_ENDING && getppid() != sv->parent)
@@ -299,6 +332,7 @@ static pid_t start_command(const struct supervisor *sv, int out, int err)
     pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork): we wait on purpose
     if (pid == 0) // NOLINTNEXTLINE(clang-analyzer-unix.Vfork): its own frame, and it never returns
         become_command(&sv->order, self, out, err, &failure);
+    environ = NULL;
     if (pid < 0) {
         say(sv, SUPERVISOR_FORK_FAILED, errno);
         _exit(1);
@@ -328,26 +362,45 @@ int child_supervisor_ready(void)
     int fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
     /* If we were orphaned before this line, the end of the socket tells us. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    process_wait_turn(false); /* the nursery does */
     return fd;
 }
 
-void child_supervise(int signal_fd, int socket, int out, int err, int started)
+/* One message after the other in one piece, so that the reader wakes once. */
+static void say_ended(const struct supervisor *sv)
 {
-    struct supervisor sv = {.socket = socket, .signal_fd = signal_fd, .parent = getppid()};
+    const struct supervisor_msg msgs[] = {{.kind = SUPERVISOR_STAYS},
+                                          {.kind = SUPERVISOR_ENDED, .value = sv->status}};
+    const struct supervisor_msg *from = sv->place ? msgs : msgs + 1;
+    ssize_t n = send(sv->socket, from, (size_t)(msgs + 2 - from) * sizeof(*from), MSG_NOSIGNAL);
+
+    (void)n;
+}
+
+bool child_supervise(int signal_fd, int socket, int out, int err,
+                     const struct supervisor_place *place)
+{
+    struct supervisor sv = {
+        .socket = socket, .signal_fd = signal_fd, .parent = getppid(), .place = place};
 
     say(&sv, SUPERVISOR_HERE, getpid());
     if (!child_order_receive(socket, &sv.order))
         _exit(1);
     child_watch_begin(&sv.watch);
     sv.command = start_command(&sv, out, err);
-    close(started);
     child_watch_started(&sv.watch, sv.command);
     say(&sv, SUPERVISOR_STARTED, sv.command);
+    sv.place_ends_ms = others_wait(&sv) ? 0 : clock_monotonic_ms() + LASTS_MS;
     int left = supervise(&sv);
     if (left > 0)
         say(&sv, SUPERVISOR_LEFT, left);
-    say(&sv, SUPERVISOR_ENDED, sv.status);
-    _exit(0);
+    say_ended(&sv);
+    if (!sv.place)
+        _exit(0);
+    close(socket);
+    child_watch_end(&sv.watch);
+    child_order_fini(&sv.order);
+    return true;
 }
 
 void child_main(int argc, char **argv)

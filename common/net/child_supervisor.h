@@ -7,12 +7,13 @@
  * of CHDIR_FAILED, EXEC_FAILED, FORK_FAILED, LIMITS_FAILED (value: errno) or STARTED (value:
  * process id of the command), after which follow at most one OVER_LIMIT (value: enum child_limit),
  * at most one EXITED (the command has ended, what it left behind has the grace period), at most one
- * LEFT (value: how many processes could not be killed) and one ENDED (value: the status
- * of waitpid).
+ * LEFT (value: how many processes could not be killed) or STAYS (the process does not end with the
+ * socket, but takes another command) and one ENDED (value: the status of waitpid).
  */
 #ifndef NET_CHILD_SUPERVISOR_H
 #define NET_CHILD_SUPERVISOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "net/child.h"
@@ -29,6 +30,7 @@ enum supervisor_kind {
     SUPERVISOR_OVER_LIMIT,
     SUPERVISOR_EXITED,
     SUPERVISOR_LEFT,
+    SUPERVISOR_STAYS,
     SUPERVISOR_ENDED,
 };
 
@@ -40,9 +42,18 @@ struct supervisor_msg {
 /* In a process that is to be a supervisor, before there is something to do: the descriptor of its
  * signals, -1 on failure. */
 int child_supervisor_ready(void);
-/* Runs the command of the order that comes over the socket, with these as its stdout and stderr,
- * and ends the process. started is closed once the command runs: the next supervisor is made then,
- * and not while this command waits for the processor. */
-_Noreturn void child_supervise(int signal_fd, int socket, int out, int err, int started);
+/* What makes a supervisor one of those that are ready. Closing both makes room for a new one. */
+struct supervisor_place {
+    int lifeline, socket;
+};
+/*
+ * Runs the command of the order that comes over the socket, with these as its stdout and stderr.
+ * The place is given up, once the command runs, for one that lasts or when others wait: the next
+ * supervisor is made then, and not while this command waits for the processor. Returns true when
+ * the place was kept, the command has ended by itself and nothing of it is left; else ends the
+ * process.
+ */
+bool child_supervise(int signal_fd, int socket, int out, int err,
+                     const struct supervisor_place *place);
 
 #endif

@@ -193,6 +193,11 @@ void child_watch_started(struct child_watch *watch, pid_t command)
     watch->processes = 0;
 }
 
+void child_watch_end(struct child_watch *watch)
+{
+    forget_files(watch);
+}
+
 /* How many processes and threads were made since the last full look; -1: nobody knows. */
 static int64_t made(const struct child_watch *watch)
 {

@@ -35,9 +35,10 @@ int64_t child_watch_number(void);
  */
 bool child_watch_possible(void);
 
-/* Before the command is started, and after it was. */
+/* Before the command is started, and after it was; the end closes what it has opened. */
 void child_watch_begin(struct child_watch *watch);
 void child_watch_started(struct child_watch *watch, pid_t command);
+void child_watch_end(struct child_watch *watch);
 /* What the descendants of `ancestor` use now is more than they may. */
 enum child_limit child_watch_look(struct child_watch *watch, const struct child_limits *limits,
                                   pid_t ancestor);
