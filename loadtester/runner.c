@@ -271,7 +271,13 @@ static enum runner_start join_same(struct task *same, bool join, runner_done_fn 
 
 static const char *canary_of(const struct runner_order *order)
 {
-    return arena_printf(order->arena, "%s.%s", order->message->name, order->message->namespace_);
+    size_t name = strlen(order->message->name), rest = strlen(order->message->namespace_);
+    char *canary = arena_alloc(order->arena, name + rest + 2);
+
+    memcpy(canary, order->message->name, name);
+    canary[name] = '.';
+    memcpy(canary + name + 1, order->message->namespace_, rest);
+    return canary;
 }
 
 /* For one that is not there yet. */

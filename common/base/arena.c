@@ -17,11 +17,11 @@
 #endif
 #ifdef ARENA_POISON
 #include <sanitizer/asan_interface.h>
-enum { GAP = 16 };
+enum { GAP = 16, SPARE_MAX = 0 };
 #else
 #define ASAN_POISON_MEMORY_REGION(at, size)   ((void)(at), (void)(size))
 #define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
-enum { GAP = 0 };
+enum { GAP = 0, SPARE_MAX = 16 };
 #endif
 
 enum { ALIGN = _Alignof(max_align_t), FIRST_BLOCK = 4096, LARGEST_STEP = 256 * 1024 };
@@ -44,7 +44,15 @@ struct arena {
     struct block *first;  /* the one that arena_reset() keeps */
     struct deferred *deferred;
     size_t handed_out;
+    struct arena *next_spare;
 };
+
+/* Ended arenas with their first block: a request takes some, and their size is one that malloc()
+ * has to search for. None under AddressSanitizer, which is to see who uses an ended one. */
+static _Thread_local struct {
+    struct arena *first;
+    int count;
+} spare;
 
 static _Noreturn void out_of_memory(size_t size)
 {
@@ -80,7 +88,14 @@ static void block_free(struct block *block)
 
 struct arena *arena_new(void)
 {
-    struct arena *arena = heap_alloc(sizeof(*arena));
+    struct arena *arena = spare.first;
+
+    if (arena) {
+        spare.first = arena->next_spare;
+        spare.count--;
+        return arena;
+    }
+    arena = heap_alloc(sizeof(*arena));
     arena->first = arena->blocks = block_new(FIRST_BLOCK);
     return arena;
 }
@@ -93,19 +108,6 @@ static void run_deferred(struct arena *arena)
         arena->deferred = first->next;
         first->fn(first->ptr);
     }
-}
-
-void arena_free(struct arena *arena)
-{
-    if (!arena)
-        return;
-    run_deferred(arena);
-    while (arena->blocks) {
-        struct block *block = arena->blocks;
-        arena->blocks = block->next;
-        block_free(block);
-    }
-    free(arena);
 }
 
 void arena_reset(struct arena *arena)
@@ -121,6 +123,21 @@ void arena_reset(struct arena *arena)
     *arena->first = (struct block){.size = arena->first->size};
     arena->handed_out = 0;
     ASAN_POISON_MEMORY_REGION(arena->first->data, arena->first->size);
+}
+
+void arena_free(struct arena *arena)
+{
+    if (!arena)
+        return;
+    arena_reset(arena);
+    if (spare.count < SPARE_MAX) {
+        arena->next_spare = spare.first;
+        spare.first = arena;
+        spare.count++;
+        return;
+    }
+    block_free(arena->first);
+    free(arena);
 }
 
 /* Makes room for a piece of size bytes; a large one gets a block of its own behind the current one.

@@ -46,6 +46,28 @@ static void large_pieces_leave_the_current_block(void **state)
     arena_free(arena);
 }
 
+/* An arena is often made of an ended one: nothing of that may show. */
+static void a_new_one_is_empty(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        struct arena *arenas[40];
+        for (int i = 0; i < 40; i++) {
+            arenas[i] = arena_new();
+            assert_int_equal(arena_used(arenas[i]), 0);
+            unsigned char *piece = arena_alloc(arenas[i], 4000);
+            for (int at = 0; at < 4000; at++)
+                assert_int_equal(piece[at], 0);
+            memset(piece, 0xff, 4000);
+            memset(arena_alloc(arenas[i], 10000), 0xff, 10000);
+            for (int other = 0; other < i; other++)
+                assert_ptr_not_equal(arenas[other], arenas[i]);
+        }
+        for (int i = 0; i < 40; i++)
+            arena_free(arenas[i]);
+    }
+}
+
 static void reset_starts_over(void **state)
 {
     (void)state;
@@ -177,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
         cmocka_unit_test(large_pieces_leave_the_current_block),
+        cmocka_unit_test(a_new_one_is_empty),
         cmocka_unit_test(reset_starts_over),
         cmocka_unit_test(deferred_calls_run_last_in_first_out),
         cmocka_unit_test(texts_are_copied),
