@@ -28,12 +28,14 @@ struct canary_load {
 struct runner {
     struct loop *loop;
     struct runner_options options;
-    struct task *tasks; /* newest first */
+    TAILQ_HEAD(tasks, task) tasks; /* newest first */
+    struct tasks live;             /* that wait and run: the oldest first */
+    struct tasks ended;            /* and those that are kept: who ended first is the first */
     struct canary_load *loads;
     struct verdicts *verdicts;
     size_t order_bytes; /* of the plans of tasks that wait and run */
     int n_running, n_queued, n_kept;
-    uint64_t last_id, n_ended;
+    uint64_t last_id;
     bool stopped;
 };
 
@@ -42,6 +44,9 @@ struct runner *runner_new(struct loop *loop, const struct runner_options *option
     struct runner *runner = heap_alloc(sizeof(*runner));
 
     *runner = (struct runner){.loop = loop, .options = *options, .verdicts = verdicts_new()};
+    TAILQ_INIT(&runner->tasks);
+    TAILQ_INIT(&runner->live);
+    TAILQ_INIT(&runner->ended);
     expo_register(&queued);
     expo_register(&refused);
     return runner;
@@ -51,14 +56,11 @@ struct runner *runner_new(struct loop *loop, const struct runner_options *option
  * short checks, and its end is news all the same. */
 static void forget_oldest(struct runner *runner)
 {
-    struct task **oldest = NULL;
+    struct task *task = TAILQ_FIRST(&runner->ended);
 
-    for (struct task **link = &runner->tasks; *link; link = &(*link)->next)
-        if (task_has_ended(*link) && (!oldest || (*link)->ended < (*oldest)->ended))
-            oldest = link;
-    assert(oldest);
-    struct task *task = *oldest;
-    *oldest = task->next;
+    assert(task);
+    TAILQ_REMOVE(&runner->ended, task, turn);
+    TAILQ_REMOVE(&runner->tasks, task, link);
     runner->n_kept--;
     task_free(task);
 }
@@ -118,14 +120,16 @@ static void run(struct runner *runner, struct task *task)
 /* The first that was asked for, of those whose Canary has a place. */
 static struct task *next_queued(struct runner *runner)
 {
-    struct task *next = NULL;
+    struct task *task;
 
     if (runner->n_running >= runner->options.max_running)
         return NULL;
-    for (struct task *task = runner->tasks; task; task = task->next)
+    TAILQ_FOREACH(task, &runner->live, turn)
+    {
         if (task->state == TASK_QUEUED && has_place(runner, task->load))
-            next = task;
-    return next;
+            return task;
+    }
+    return NULL;
 }
 
 static void fill_places(struct runner *runner)
@@ -165,7 +169,8 @@ static void on_end(void *arg, struct task *task)
     release_load(runner, task->load);
     task->load = NULL;
     runner->order_bytes -= task->order_bytes;
-    task->ended = ++runner->n_ended;
+    TAILQ_REMOVE(&runner->live, task, turn);
+    TAILQ_INSERT_TAIL(&runner->ended, task, turn);
     runner->n_kept++;
     judge(runner, task);
     task_forget_order(task);
@@ -177,18 +182,23 @@ static void on_end(void *arg, struct task *task)
 
 void runner_stop(struct runner *runner)
 {
+    struct task *task;
+
     runner->stopped = true;
-    for (struct task *task = runner->tasks; task; task = task->next)
+    TAILQ_FOREACH(task, &runner->tasks, link)
+    {
         task_stop(task);
+    }
 }
 
 void runner_free(struct runner *runner)
 {
     if (!runner)
         return;
-    while (runner->tasks) {
-        struct task *task = runner->tasks;
-        runner->tasks = task->next;
+    struct task *task;
+
+    while ((task = TAILQ_FIRST(&runner->tasks))) {
+        TAILQ_REMOVE(&runner->tasks, task, link);
         if (task->load)
             release_load(runner, task->load);
         task_free(task);
@@ -203,10 +213,14 @@ void runner_free(struct runner *runner)
 static struct task *find_same(struct runner *runner, const struct task_type *type,
                               const char *canary, const char *key)
 {
-    for (struct task *task = runner->tasks; task; task = task->next)
-        if (!task_has_ended(task) && task->type == type && strcmp(task->canary, canary) == 0 &&
+    struct task *task;
+
+    TAILQ_FOREACH(task, &runner->live, turn)
+    {
+        if (task->type == type && strcmp(task->canary, canary) == 0 &&
             strcmp(task->plan.key, key) == 0)
             return task;
+    }
     return NULL;
 }
 
@@ -237,8 +251,7 @@ static struct task *task_new(struct runner *runner, struct runner_order *order, 
     struct arena *arena = arena_new();
     struct task *task = ARENA_NEW(arena, struct task);
 
-    *task = (struct task){.next = runner->tasks,
-                          .arena = arena,
+    *task = (struct task){.arena = arena,
                           .order = order->arena,
                           .id = ++runner->last_id,
                           .type = order->type,
@@ -253,7 +266,8 @@ static struct task *task_new(struct runner *runner, struct runner_order *order, 
                           .runner = runner};
     task->plan.text = shown(order->arena, order->plan.text);
     runner->order_bytes += bytes;
-    runner->tasks = task;
+    TAILQ_INSERT_HEAD(&runner->tasks, task, link);
+    TAILQ_INSERT_TAIL(&runner->live, task, turn);
     return task;
 }
 
@@ -336,11 +350,14 @@ const char *runner_verdict(struct runner *runner, const struct runner_order *ord
 
 struct task *runner_find(struct runner *runner, uint64_t id)
 {
-    struct task *task = runner->tasks;
+    struct task *task;
 
-    while (task && task->id != id)
-        task = task->next;
-    return task;
+    TAILQ_FOREACH(task, &runner->tasks, link)
+    {
+        if (task->id == id)
+            return task;
+    }
+    return NULL;
 }
 
 static struct json_object *task_object(const struct task *task)
@@ -382,8 +399,12 @@ const char *runner_list(struct runner *runner, struct arena *arena)
 {
     struct json_object *list = json_own(arena, json_object_new_array());
 
-    for (const struct task *task = runner->tasks; task; task = task->next)
+    const struct task *task;
+
+    TAILQ_FOREACH(task, &runner->tasks, link)
+    {
         json_object_array_add(list, task_object(task));
+    }
     return json_text(arena, list);
 }
 

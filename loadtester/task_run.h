@@ -3,6 +3,8 @@
 #ifndef LOADTESTER_TASK_RUN_H
 #define LOADTESTER_TASK_RUN_H
 
+#include <sys/queue.h>
+
 #include "loadtester/output.h"
 #include "loadtester/runner.h"
 
@@ -18,9 +20,10 @@ struct task_waiter {
 struct canary_load;
 
 struct task {
-    struct task *next;
-    struct arena *arena; /* the task is in it, and what is kept of it */
-    struct arena *order; /* the plan; NULL once it has ended */
+    TAILQ_ENTRY(task) link;
+    TAILQ_ENTRY(task) turn; /* among those that wait and run, or those that have ended */
+    struct arena *arena;    /* the task is in it, and what is kept of it */
+    struct arena *order;    /* the plan; NULL once it has ended */
     uint64_t id;
     const struct task_type *type;
     const char *canary, *checksum;
@@ -38,7 +41,6 @@ struct task {
     struct task_waiter *waiters;
     int n_waiters;
     struct task_listener *listeners;
-    uint64_t ended; /* the how-manieth that ended */
     struct output output;
     const char *error; /* of task_result */
     int exit_status, signal;

@@ -14,12 +14,16 @@
 #include "base/clock.h"
 #include "base/process.h"
 
-enum { PIECE = 16 * 1024, STACK = 256 * 1024 };
+enum {
+    PIECE = 16 * 1024,
+    STACK = 256 * 1024,
+    GATHER_MS = 5 /* lines that come soon after one another wake the thread once */
+};
 
 /* A ring; all of it under the lock. */
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t added, written;
+    pthread_cond_t added, written, ended;
     char *data;
     size_t first, len;
     uint64_t dropped, told;
@@ -27,7 +31,8 @@ static struct {
     bool running, writing, ending;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER,
            .added = PTHREAD_COND_INITIALIZER,
-           .written = PTHREAD_COND_INITIALIZER};
+           .written = PTHREAD_COND_INITIALIZER,
+           .ended = PTHREAD_COND_INITIALIZER};
 
 static void put(const char *data, size_t len)
 {
@@ -88,6 +93,19 @@ static void write_all(int fd, const char *data, size_t len)
     }
 }
 
+/* Under the lock, which others may have meanwhile. Whoever adds a line finds nobody to wake. */
+static void gather(void)
+{
+    struct timespec end;
+
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += GATHER_MS * 1000000L;
+    end.tv_sec += end.tv_nsec / 1000000000L;
+    end.tv_nsec %= 1000000000L;
+    while (!queue.ending && pthread_cond_timedwait(&queue.ended, &queue.lock, &end) == 0)
+        ;
+}
+
 static void *run(void *arg)
 {
     static char piece[PIECE];
@@ -96,8 +114,11 @@ static void *run(void *arg)
     process_wait_turn(true);
     pthread_mutex_lock(&queue.lock);
     for (;;) {
+        bool idle = queue.len == 0 && queue.told == queue.dropped;
         while (queue.len == 0 && queue.told == queue.dropped && !queue.ending)
             pthread_cond_wait(&queue.added, &queue.lock);
+        if (idle)
+            gather();
         if (queue.len == 0 && queue.told < queue.dropped)
             tell_dropped();
         if (queue.len == 0)
@@ -156,6 +177,7 @@ bool log_queue_stop(void)
     pthread_mutex_lock(&queue.lock);
     queue.ending = true;
     pthread_cond_signal(&queue.added);
+    pthread_cond_signal(&queue.ended);
     while (queue.running && pthread_cond_timedwait(&queue.written, &queue.lock, &end) == 0)
         ;
     bool ended = !queue.running;

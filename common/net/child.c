@@ -26,7 +26,7 @@ enum {
     GRACE_MS = 5000,
     SWEEP_MS = 10, /* between two looks for orphans */
     SWEEP_END_MS = 5000,
-    WAKE_MS = 100,
+    WAKE_MS = 20,
     PATIENCE_MS = 12000, /* beyond the grace period; the supervisor itself gives up after ten s */
     MAX_OUTPUT = 64 * 1024,
     READ_SIZE = 64 * 1024,
