@@ -58,6 +58,7 @@ struct gateway {
     bool dirty;  /* something changed while another change was being applied */
     bool wanted; /* HAProxy was started once: it must run */
     bool keeps;  /* nginx goes on with more mirrors than are wanted */
+    int64_t keeps_until_ms;
     char *structure, *weights, *mirrors; /* what is live, as texts */
     char *next_structure, *next_weights, *next_mirrors;
 };
@@ -218,10 +219,9 @@ static void applied(struct gateway *gateway)
 {
     replace(&gateway->structure, &gateway->next_structure);
     replace(&gateway->weights, &gateway->next_weights);
+    replace(&gateway->mirrors, &gateway->next_mirrors);
     if (gateway->keeps)
         context_queue_after(gateway->cluster, gateway_sync, "", "", LAST_COPY_MS);
-    else
-        replace(&gateway->mirrors, &gateway->next_mirrors);
     gateway_set_state(gateway, GATEWAY_STEADY);
     write_statuses(gateway);
     forget_change(gateway);
@@ -433,12 +433,25 @@ static void load_nginx(struct gateway *gateway)
     poll_later(gateway);
 }
 
-/* Only some go: what HAProxy still sends to nginx must be listened for until it has forgotten it.
- */
-static bool has_fewer_mirrors(struct gateway *gateway)
+/* What HAProxy still sends to nginx must be listened for until it has forgotten it. */
+static void keep_mirrors(struct gateway *gateway, bool turned)
 {
-    return gateway->mirrors && strlen(gateway->next_mirrors) < strlen(gateway->mirrors) &&
-           mirrors_listen(gateway);
+    int64_t now = clock_monotonic_ms();
+    struct buf both;
+
+    gateway->keeps = false;
+    if (!gateway->mirrors || (!turned && now >= gateway->keeps_until_ms))
+        return;
+    buf_init(&both, HAPROXY_CONFIG_MAX);
+    gateway->keeps =
+        mirror_keep(gateway->mirrors, gateway->next_mirrors, gateway->arena, &both) > 0;
+    if (gateway->keeps) {
+        free(gateway->next_mirrors);
+        gateway->next_mirrors = buf_give(&both);
+        if (turned)
+            gateway->keeps_until_ms = now + LAST_COPY_MS;
+    }
+    buf_fini(&both);
 }
 
 void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *name)
@@ -456,10 +469,10 @@ void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *na
         return;
     gateway->arena = arena_new();
     make_wanted(gateway);
-    bool mirrors = gateway->next_mirrors[0] && !same(gateway->mirrors, gateway->next_mirrors);
     bool turned = !same(gateway->structure, gateway->next_structure);
-    gateway->keeps = turned && mirrors && has_fewer_mirrors(gateway);
-    if (mirrors && !gateway->keeps) {
+    keep_mirrors(gateway, turned);
+    bool mirrors = gateway->next_mirrors[0] && !same(gateway->mirrors, gateway->next_mirrors);
+    if (mirrors) {
         load_nginx(gateway);
     } else if (turned) {
         load_haproxy(gateway);

@@ -1,6 +1,11 @@
 #include "cluster/mirror.h"
 
+#include <string.h>
+
 #include "cluster/haproxy.h"
+
+#define MARK "# rule " /* begins what is written of one rule */
+#define TAIL "}\n"     /* ends the whole text */
 
 /*
  * Where a request goes when HAProxy has just forgotten the rule and listens for it no more:
@@ -31,6 +36,7 @@ static void put_upstream(const struct route_rule *rule, const char *directory, c
 static void put_rule(const struct route_rule *rule, const char *directory, const char *key,
                      struct buf *out)
 {
+    buf_printf(out, MARK "%s\n", key);
     for (size_t i = 0; i < rule->mirror_count; i++)
         if (rule->mirrors[i].percent < 100)
             buf_printf(out, "    split_clients $request_id $copy_%s_%zu { %.2f%% 1; * 0; }\n", key,
@@ -79,6 +85,40 @@ size_t mirror_config(const struct route_table *table, const char *directory, boo
         count++;
         put_rule(table->rules[i], directory, haproxy_rule_key(arena, table->rules[i]), out);
     }
-    buf_puts(out, "}\n");
+    buf_puts(out, TAIL);
     return count;
+}
+
+/* What is written of the rule at `at`: up to the next one, or to the tail. */
+static size_t rule_len(const char *at)
+{
+    const char *next = strstr(at + strlen(MARK), "\n" MARK);
+
+    return next ? (size_t)(next + 1 - at) : strlen(at) - strlen(TAIL);
+}
+
+static const char *first_rule(const char *config)
+{
+    const char *found = strstr(config, "\n" MARK);
+
+    return found ? found + 1 : NULL;
+}
+
+size_t mirror_keep(const char *live, const char *next, struct arena *arena, struct buf *out)
+{
+    const char *frame = *next ? next : live, *rule = first_rule(live);
+    size_t kept = 0;
+
+    buf_add(out, frame, *next ? strlen(next) - strlen(TAIL) : (size_t)(rule ? rule - live : 0));
+    while (rule && strncmp(rule, MARK, strlen(MARK)) == 0) {
+        size_t len = rule_len(rule);
+        const char *head = arena_printf(arena, "%.*s", (int)strcspn(rule, "\n") + 1, rule);
+        if (!strstr(next, head)) {
+            buf_add(out, rule, len);
+            kept++;
+        }
+        rule += len;
+    }
+    buf_puts(out, TAIL);
+    return kept;
 }

@@ -76,4 +76,55 @@ static void last_resort(void **state)
     }
 }
 
-UNIT_MAIN(cmocka_unit_test(shares), cmocka_unit_test(last_resort))
+static char *config_of(struct arena *arena, const char *const *ids)
+{
+    static const struct route_mirror mirror = {.percent = 50,
+                                               .backend = {.address = "127.96.0.9:80"}};
+    struct route_rule rules[3], *list[3];
+    struct route_table table = {.rules = list};
+    struct buf out;
+
+    for (; ids[table.rule_count]; table.rule_count++) {
+        rules[table.rule_count] = (struct route_rule){.id = ids[table.rule_count],
+                                                      .mirrors = (struct route_mirror *)&mirror,
+                                                      .mirror_count = 1};
+        list[table.rule_count] = &rules[table.rule_count];
+    }
+    buf_init(&out, 1 << 20);
+    if (mirror_config(&table, "/d", false, arena, &out) == 0)
+        out.data[0] = '\0';
+    char *text = arena_printf(arena, "%s", out.data);
+    buf_fini(&out);
+    return text;
+}
+
+/* One rule stops to copy while another begins: who still sends to it finds it. */
+static void kept(void **state)
+{
+    static const struct {
+        const char *live[3], *next[3], *both[4];
+        size_t kept;
+    } cases[] = {
+        {.live = {"a", "b"}, .next = {"a", "b"}, .both = {"a", "b"}, .kept = 0},
+        {.live = {"a", "b"}, .next = {"b"}, .both = {"b", "a"}, .kept = 1},
+        {.live = {"a"}, .next = {"b"}, .both = {"b", "a"}, .kept = 1},
+        {.live = {"a", "b"}, .next = {NULL}, .both = {"a", "b"}, .kept = 2},
+        {.live = {NULL}, .next = {"a"}, .both = {"a"}, .kept = 0},
+        {.live = {"a"}, .next = {"b", "a"}, .both = {"b", "a"}, .kept = 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena *arena = arena_new();
+        struct buf out;
+        buf_init(&out, 1 << 20);
+        assert_int_equal(mirror_keep(config_of(arena, cases[i].live),
+                                     config_of(arena, cases[i].next), arena, &out),
+                         cases[i].kept);
+        assert_string_equal(out.data, config_of(arena, cases[i].both));
+        buf_fini(&out);
+        arena_free(arena);
+    }
+}
+
+UNIT_MAIN(cmocka_unit_test(shares), cmocka_unit_test(last_resort), cmocka_unit_test(kept))
