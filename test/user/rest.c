@@ -31,8 +31,8 @@ bool rest_done(const struct rest *rest)
     return rest->done;
 }
 
-/* Somebody has to do something. A refused spec is no such case once there is a primary: its release
- * is rolled back. */
+/* Somebody has to do something. A refused spec is such a case while nothing is released by it: a
+ * release that runs is rolled back. */
 static bool stands(const struct rest *rest, const struct app *app)
 {
     struct json_object *canary = view_get(rest->options.view, &user_canaries, app->name);
@@ -52,7 +52,7 @@ static bool stands(const struct rest *rest, const struct app *app)
         refused |= strcmp(type, "Accepted") == 0;
     }
     if (refused)
-        return !phase || strcmp(phase, "Initializing") == 0;
+        return !phase || strcmp(phase, "Initializing") == 0 || strcmp(phase, "Waiting") == 0;
     return judge_says_why(rest->options.judge, app, rest->options.since_ms);
 }
 
