@@ -5,7 +5,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/ask/metrics.h"
+#include "decide/decide.h"
+#include "decide/move.h"
+#include "decide/release/former.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
+#include "decide/rollback.h"
 #include "decide/rules.h"
+#include "decide/view.h"
 #include "tick/edit.h"
 
 #define REFUSED "Accepted" /* the condition, False */

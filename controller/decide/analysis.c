@@ -1,5 +1,9 @@
 /* Steps 28 and 29: the checks before a step. A check that fails is told where it fails; here it is
  * counted. */
+#include "decide/ask/hooks.h"
+#include "decide/ask/metrics.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
 
 static enum verdict fail(struct release *r)
@@ -25,7 +29,7 @@ enum verdict analysis_start(struct release *r)
     if (r->canary->status.failed_checks == 0 && !status_has(r, CONDITION_APPROVED))
         release_say(r, "Starting canary analysis for %s", release_target(r));
     enum verdict verdict =
-        gates_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);
+        hooks_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);
     if (verdict != VERDICT_STOP)
         return verdict;
     release_warn(r, "Halt %s advancement pre-rollout check %s failed %s", release_canary(r),
@@ -40,7 +44,7 @@ enum verdict analysis_check(struct release *r)
 
     if (is_first_step(r))
         return VERDICT_GO;
-    enum verdict verdict = gates_ask(r, HOOK_ROLLOUT, PHASE_Progressing, NULL, &hook, &answer);
+    enum verdict verdict = hooks_ask(r, HOOK_ROLLOUT, PHASE_Progressing, NULL, &hook, &answer);
     if (verdict == VERDICT_STOP)
         release_warn(r, "Halt %s advancement external check %s failed %s", release_canary(r),
                      hook->name, answer->text);

@@ -1,5 +1,14 @@
 /* Steps 17 and 19 of an idle canary, or one that waits at its first gate: a new revision is there.
  */
+#include "decide/begin.h"
+
+#include "decide/capacity.h"
+#include "decide/drain.h"
+#include "decide/gates.h"
+#include "decide/release/release.h"
+#include "decide/release/revision.h"
+#include "decide/release/status.h"
+#include "decide/rollback.h"
 #include "decide/rules.h"
 
 /* Flagger does not hear the rollback hook here. What is turned down is not offered again. */
@@ -40,7 +49,7 @@ enum verdict begin_primary(struct release *r)
  * first. */
 enum verdict begin_configs(struct release *r)
 {
-    if (drain_is_under_way(r) && detect_configs_changed(r)) {
+    if (drain_is_under_way(r) && revision_configs_changed(r)) {
         if (release_is_idle(r) && status_has(r, CONDITION_FREE))
             release_again(r, AGAIN_NEVER); /* the Service that keeps them wakes it */
         return VERDICT_STOP;

@@ -15,9 +15,13 @@
  * where a Service of others selects them: the one of a Canary that was pointed elsewhere leads on
  * to the primary that it had, which another Canary may have taken over. Nobody looks after it then.
  */
+#include "decide/bystander.h"
+
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/handover.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "tick/edit.h"
 
 #define MAY_GO "flagger.app/endpoints-may-go"

@@ -3,25 +3,11 @@
  * weight 0 that sends the canary a copy of the primary's requests. Nothing but the route says that
  * it was made, so that it cannot be told and not done, nor done twice.
  */
+#include "decide/gates.h"
+#include "decide/promote.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
-
-int canary_next_weight(const struct release *r, int weight)
-{
-    const struct canary_analysis *analysis = &r->canary->analysis;
-    int max = analysis->max_weight;
-    int next = weight + analysis->step_weight;
-
-    if (analysis->step_weight == 0 && analysis->n_step_weights > 0) {
-        /* the next greater one, so that a list that was edited in the middle of a release still
-         * rises */
-        next = max;
-        for (int i = analysis->n_step_weights - 1; i >= 0; i--) {
-            if (analysis->step_weights[i] > weight)
-                next = analysis->step_weights[i];
-        }
-    }
-    return next < max ? next : max;
-}
 
 enum verdict canary_advance(struct release *r)
 {
@@ -40,7 +26,7 @@ enum verdict canary_advance(struct release *r)
         return verdict == VERDICT_GO ? promote_begin(r) : verdict;
     }
     bool mirrors = r->canary->analysis.mirror && weight == 0 && !r->weights.mirrored;
-    int next = mirrors ? 0 : canary_next_weight(r, weight);
+    int next = mirrors ? 0 : release_next_weight(r, weight);
     verdict = mirrors ? release_mirror(r) : release_route(r, next);
     if (verdict != VERDICT_GO)
         return verdict;

@@ -16,10 +16,14 @@
  * merely overruled would take the pods away again before the traffic comes. Where the CRD is still
  * Flagger's and drops that field, nothing is asked for, and it is waited only for the first pod.
  */
+#include "decide/capacity.h"
+
 #include <limits.h>
 #include <string.h>
 
-#include "decide/rules.h"
+#include "decide/ask/hooks.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "tick/edit.h"
 
 enum {
@@ -31,7 +35,7 @@ enum {
 };
 
 static const char condition[] = "PrimaryScaled";
-static const char scaled[] = "Scaled"; /* its reason when True; else one of release.h */
+static const char scaled[] = "Scaled"; /* its reason when True; else one of capacity.h */
 
 static bool waits_for(struct release *r, const char *reason)
 {
@@ -54,7 +58,7 @@ static const char *primary_text(struct release *r)
 /* Who waits to begin says which revision: its gate has let this one through, and no other. */
 static void tell_waiting(struct release *r, const char *reason, int replicas)
 {
-    const char *revision = strcmp(reason, CAPACITY_BEGIN) == 0 ? gates_revision(r) : NULL;
+    const char *revision = strcmp(reason, CAPACITY_BEGIN) == 0 ? hooks_revision(r) : NULL;
     struct json_object *capacity = edit_object(r->tick->arena);
 
     json_set_int(capacity, "replicas", replicas);
@@ -72,7 +76,7 @@ bool capacity_waits_to_begin(struct release *r)
 {
     const char *revision = r->canary->status.capacity_revision;
 
-    return waits_for(r, CAPACITY_BEGIN) && revision && strcmp(revision, gates_revision(r)) == 0;
+    return waits_for(r, CAPACITY_BEGIN) && revision && strcmp(revision, hooks_revision(r)) == 0;
 }
 
 /* What it was asked for; 0: nothing, or it is not known. */
@@ -276,15 +280,12 @@ enum verdict capacity_start(struct release *r, bool ready)
     return VERDICT_STOP;
 }
 
-/* --- the rule
- * ------------------------------------------------------------------------------------------------
- */
-
-/* Nobody waits any more, or the primary has had its time to settle: then the floor goes. */
-static void keep_or_forget(struct release *r)
+void capacity_settle(struct release *r)
 {
     int64_t left = left_of(r, capacity_waits(r, NULL) ? WAIT_MS + HOLD_MS : HOLD_MS);
 
+    if (!status_has(r, condition))
+        return;
     if (left > 0) {
         release_wake(r, left);
         return;
@@ -292,23 +293,4 @@ static void keep_or_forget(struct release *r)
     status_untell(r, condition);
     status_text(r, "capacity", NULL);
     release_again(r, AGAIN_NOW);
-}
-
-/*
- * A rollback that waits goes on, whatever the hooks and checks say now; so does the end of a
- * promotion, for which the primary was ready before it was asked for more. Other waits are decided
- * anew at each tick by the rules that began them.
- */
-enum verdict capacity_resume(struct release *r)
-{
-    bool begun = release_is_analysing(r) || r->phase == PHASE_Waiting;
-
-    if (!status_has(r, condition))
-        return VERDICT_GO;
-    if (begun && waits_for(r, CAPACITY_ROLLBACK))
-        return rollback_run(r, r->phase == PHASE_Waiting);
-    if (r->phase == PHASE_Promoting && waits_for(r, CAPACITY_PROMOTION) && capacity_answers(r))
-        return promote_shift(r);
-    keep_or_forget(r);
-    return VERDICT_GO;
 }

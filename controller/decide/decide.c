@@ -4,7 +4,8 @@
  */
 #include "decide/decide.h"
 
-#include "decide/release.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
 
 static bool is_asked(const struct rule *rule, const struct release *r)

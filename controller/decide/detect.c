@@ -2,65 +2,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decide/ask/hooks.h"
+#include "decide/begin.h"
+#include "decide/bystander.h"
+#include "decide/capacity.h"
+#include "decide/drain.h"
+#include "decide/promote.h"
+#include "decide/release/release.h"
+#include "decide/release/revision.h"
+#include "decide/release/status.h"
+#include "decide/rollback.h"
 #include "decide/rules.h"
 #include "target/common_configs.h"
 
 enum verdict detect_routes(struct release *r)
 {
-    return r->router->get(r->tick, &r->weights);
-}
-
-/* Flagger does not track binaryData: a status of its own says nothing about it. */
-static bool is_unknown_binary(const struct release *r, const char *key)
-{
-    size_t len = strlen(key), suffix = strlen(CONFIGS_BINARY);
-
-    return takeover_is_flaggers(r) && len > suffix &&
-           strcmp(key + len - suffix, CONFIGS_BINARY) == 0 &&
-           !json_at(r->canary->status.tracked_configs, key, NULL);
-}
-
-bool detect_configs_changed(const struct release *r)
-{
-    struct json_object *now = r->info.configs;
-    struct json_object *tracked = r->canary->status.tracked_configs;
-
-    /* Without one of them nothing can be said; nothing steps then. */
-    if (!now || r->info.missing)
-        return false;
-    json_object_object_foreach(now, key, value)
-    {
-        if (!is_unknown_binary(r, key) && !json_same(json_at(tracked, key, NULL), value))
-            return true;
-    }
-    if (!json_object_is_type(tracked, json_type_object))
-        return false;
-    json_object_object_foreach(tracked, old_key, old_value)
-    {
-        if (old_value && !json_at(now, old_key, NULL))
-            return true;
-    }
-    return false;
-}
-
-static bool is_promoted_hash(const struct release *r)
-{
-    return strcmp(r->info.hash, r->canary->status.last_promoted_spec) == 0;
-}
-
-static bool is_applied_hash(const struct release *r)
-{
-    return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0;
-}
-
-bool detect_changed(struct release *r)
-{
-    if (!*r->canary->status.last_applied_spec)
-        return true;
-    /* A person who puts the promoted spec back has rolled back by hand. */
-    if (!is_promoted_hash(r) && !is_applied_hash(r))
-        return true;
-    return detect_configs_changed(r);
+    return release_read_routes(r);
 }
 
 /* The end of a rollback that had to wait: the traffic has left the canary. */
@@ -192,10 +149,10 @@ static enum verdict check_restored(struct release *r, bool *changed)
 
 static enum verdict find_change(struct release *r, bool *changed)
 {
-    *changed = detect_changed(r);
+    *changed = revision_changed(r);
     if (*changed && r->phase != PHASE_Failed)
         return adopt(r, changed);
-    if (!*changed && r->phase == PHASE_Failed && !is_applied_hash(r))
+    if (!*changed && r->phase == PHASE_Failed && !revision_is_applied(r))
         return check_restored(r, changed);
     return VERDICT_GO;
 }
@@ -225,11 +182,11 @@ static enum verdict find_restored(struct release *r, bool *restored)
     bool waiting = r->phase == PHASE_Waiting;
 
     *restored = false;
-    if (waiting && !takeover_is_flaggers(r)) {
-        *restored = !detect_changed(r);
+    if (waiting && !revision_is_flaggers(r)) {
+        *restored = !revision_changed(r);
         return VERDICT_GO;
     }
-    if (!waiting && (is_applied_hash(r) || !is_promoted_hash(r)))
+    if (!waiting && (revision_is_applied(r) || !revision_is_promoted(r)))
         return VERDICT_GO;
     return r->target->compare(r->tick, &r->info, restored);
 }
@@ -238,7 +195,7 @@ static enum verdict find_restored(struct release *r, bool *restored)
  * not be taken for the end of its rollback. So the status names no revision first. */
 static enum verdict cancel(struct release *r)
 {
-    bool promoted = is_promoted_hash(r);
+    bool promoted = revision_is_promoted(r);
     bool begun = release_is_analysing(r) || release_is_promoting(r);
     enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
 
@@ -262,7 +219,7 @@ static enum verdict cancel(struct release *r)
     status_sync(r);
     /* What the pre-rollout hooks set up is taken down. */
     if (begun)
-        gates_post_rollout(r, r->phase);
+        hooks_post_rollout(r, r->phase);
     release_say(r, "Release of %s cancelled, its previous spec was restored", release_target(r));
     return VERDICT_STOP;
 }
@@ -275,7 +232,7 @@ static enum verdict cancel(struct release *r)
  */
 static bool must_stop_pods(struct release *r)
 {
-    bool same_pods = is_applied_hash(r) || !*r->canary->status.last_applied_spec;
+    bool same_pods = revision_is_applied(r) || !*r->canary->status.last_applied_spec;
 
     return same_pods && !release_stopped(r) && r->weights.canary == 0;
 }
@@ -380,11 +337,11 @@ static enum verdict restart(struct release *r, enum carried carried)
  */
 enum verdict detect_while_promoting(struct release *r)
 {
-    bool changed = !is_applied_hash(r) || detect_configs_changed(r), restored = false;
+    bool changed = !revision_is_applied(r) || revision_configs_changed(r), restored = false;
     enum carried carried = CARRIED_ALL;
     enum verdict verdict = VERDICT_GO;
 
-    if (!is_applied_hash(r) && is_promoted_hash(r))
+    if (!revision_is_applied(r) && revision_is_promoted(r))
         verdict = r->target->compare(r->tick, &r->info, &restored);
     if (verdict == VERDICT_GO && changed)
         verdict = promote_carried(r, &carried);
@@ -406,7 +363,7 @@ enum verdict detect_other_revision(struct release *r)
         return verdict;
     if (restored)
         return cancel(r);
-    if (release_is_analysing(r) && (!is_applied_hash(r) || detect_configs_changed(r)))
+    if (release_is_analysing(r) && (!revision_is_applied(r) || revision_configs_changed(r)))
         return restart(r, CARRIED_ALL);
     return VERDICT_GO;
 }

@@ -4,6 +4,12 @@
  * (Flagger scales down with the same stroke.) The condition Drained=False is the memory of it. A
  * new revision that comes meanwhile begins at once, on the pods that are there.
  */
+#include "decide/drain.h"
+
+#include "decide/bystander.h"
+#include "decide/release/pause.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
 
 static const char back[] = "TrafficBack"; /* its reason when somebody gave it traffic meanwhile */

@@ -1,52 +1,15 @@
-/* Webhooks that decide (decide/RULES.md §8.2, engine/WEBHOOKS.md): asked in list order, one that
- * refuses ends the list. */
+/* The gates of a release, which are webhooks (decide/RULES.md §8.2, engine/WEBHOOKS.md). */
+#include "decide/gates.h"
+
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "decide/release.h"
-#include "proto/spechash.h"
+#include "decide/ask/hooks.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
+#include "decide/rollback.h"
 #include "tick/edit.h"
-
-/*
- * What a hook is asked about. Before the start that is the revision which waits, under the checksum
- * that the status will have of it (status_sync()): so that an approval names what it approves, and
- * holds at the later gates. (Flagger sends the revision before it.)
- */
-const char *gates_revision(struct release *r)
-{
-    char checksum[SPECHASH_TEXT];
-
-    if (release_is_analysing(r) || release_is_promoting(r))
-        return canary_checksum(r->tick->arena, r->canary);
-    spechash_checksum(r->tick->arena, r->info.configs, r->info.hash, checksum);
-    return arena_strdup(r->tick->arena, checksum);
-}
-
-enum verdict gates_ask(struct release *r, enum hook_type type, enum phase phase,
-                       const char *passed_text, const struct canary_webhook **closed,
-                       const struct hook_answer **answer)
-{
-    const struct canary_analysis *analysis = &r->canary->analysis;
-
-    for (int i = 0; i < analysis->n_webhooks; i++) {
-        const struct canary_webhook *hook = &analysis->webhooks[i];
-        if (hook->type != type)
-            continue;
-        if (!need_hook(r->tick, i, phase, gates_revision(r), answer))
-            return VERDICT_NEED_FACTS;
-        if (!(*answer)->passed) {
-            *closed = hook;
-            return VERDICT_STOP;
-        }
-        if (passed_text)
-            release_say(r, "%s check %s passed", passed_text, hook->name);
-    }
-    return VERDICT_GO;
-}
-
-/* --- the three gates
- * ------------------------------------------------------------------------------------------- */
 
 /*
  * The condition Approved=False is the memory of a gate that waits: what was told, and since when.
@@ -100,7 +63,7 @@ static bool waits_for_another(struct release *r, const struct gate *gate)
     const char *revision = r->canary->status.gate_revision;
 
     return gate->type == HOOK_CONFIRM_ROLLOUT && revision &&
-           strcmp(revision, gates_revision(r)) != 0;
+           strcmp(revision, hooks_revision(r)) != 0;
 }
 
 static void tell_revision(struct release *r, const struct gate *gate)
@@ -109,7 +72,7 @@ static void tell_revision(struct release *r, const struct gate *gate)
 
     if (gate->type != HOOK_CONFIRM_ROLLOUT)
         return;
-    json_set_str(waits, "revision", gates_revision(r));
+    json_set_str(waits, "revision", hooks_revision(r));
     status_object(r, "gate", waits);
 }
 
@@ -117,7 +80,7 @@ static void tell_revision(struct release *r, const struct gate *gate)
 static const char *condition_text(struct release *r, const struct gate *gate, const char *text)
 {
     return gate->type == HOOK_CONFIRM_ROLLOUT
-               ? arena_printf(r->tick->arena, "%s (revision %s)", text, gates_revision(r))
+               ? arena_printf(r->tick->arena, "%s (revision %s)", text, hooks_revision(r))
                : text;
 }
 
@@ -179,7 +142,7 @@ static enum verdict ask_gate(struct release *r, const struct gate *gate, enum ph
         const struct canary_webhook *hook = &analysis->webhooks[i];
         if (hook->type != gate->type)
             continue;
-        if (!need_hook(r->tick, i, phase, gates_revision(r), &answer))
+        if (!need_hook(r->tick, i, phase, hooks_revision(r), &answer))
             return VERDICT_NEED_FACTS;
         if (answer->passed) {
             release_say(r, "%s check %s passed", gate->passed, hook->name);
@@ -293,7 +256,7 @@ enum verdict gates_rollback(struct release *r)
         const struct hook_answer *answer;
         if (hook->type != HOOK_ROLLBACK)
             continue;
-        if (!need_hook(r->tick, i, r->canary->status.phase, gates_revision(r), &answer))
+        if (!need_hook(r->tick, i, r->canary->status.phase, hooks_revision(r), &answer))
             return VERDICT_NEED_FACTS;
         if (answer->unasked) {
             release_warn(r, "Rollback hook %s could not be asked: %s", hook->name, answer->text);
@@ -309,14 +272,4 @@ enum verdict gates_rollback(struct release *r)
         return VERDICT_STOP;
     }
     return VERDICT_GO;
-}
-
-void gates_post_rollout(struct release *r, enum phase phase)
-{
-    const struct canary_analysis *analysis = &r->canary->analysis;
-
-    for (int i = 0; i < analysis->n_webhooks; i++) {
-        if (analysis->webhooks[i].type == HOOK_POST_ROLLOUT)
-            plan_hook(r->tick, i, phase);
-    }
 }

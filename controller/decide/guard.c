@@ -1,4 +1,11 @@
 /* Steps 17, 21, 23, 26 of a running release: what ends it early, or makes it wait. */
+#include "decide/guard.h"
+
+#include "decide/begin.h"
+#include "decide/gates.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
+#include "decide/rollback.h"
 #include "decide/rules.h"
 
 static enum readiness look_at(struct release *r, enum side side, const char **why)
@@ -102,7 +109,7 @@ enum verdict guard_canary(struct release *r)
 static bool is_next_step(const struct release *r, int told)
 {
     if (r->strategy == STRATEGY_CANARY)
-        return r->weights.canary == canary_next_weight(r, told);
+        return r->weights.canary == release_next_weight(r, told);
     /* an A/B test routes all that is matched at every iteration, and Flagger's status does not say
      * so */
     if (r->strategy == STRATEGY_AB_TESTING)

@@ -10,8 +10,14 @@
  * the other one takes what is marked and has its names when it begins, or when it is deleted before
  * that.
  */
+#include "decide/handover.h"
+
 #include <string.h>
 
+#include "decide/release/pause.h"
+#include "decide/release/release.h"
+#include "decide/release/serving.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
 #include "target/common_configs.h"
 #include "tick/applied.h"
@@ -191,7 +197,7 @@ static enum verdict wait(struct release *r, enum again again)
  * target, which the other one takes to zero. */
 static enum verdict lead_home(struct release *r)
 {
-    enum verdict verdict = initialise_apex(r);
+    enum verdict verdict = serving_apex(r);
 
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
@@ -207,7 +213,7 @@ static enum verdict bring_home(struct release *r, bool *stuck)
     enum verdict verdict = lead_home(r);
 
     if (verdict == VERDICT_GO && r->router->weighted)
-        verdict = detect_routes(r);
+        verdict = release_read_routes(r);
     if (verdict != VERDICT_GO)
         return verdict;
     if (r->weights.canary > 0 || r->weights.mirrored) {
@@ -237,7 +243,7 @@ static enum verdict is_whole(struct release *r, bool *whole)
              !r->router->check(r->tick->arena, r->canary);
     if (!*whole || release_serves(r, SIDE_PRIMARY))
         return VERDICT_GO;
-    enum verdict verdict = initialise_leads(r, &leads);
+    enum verdict verdict = serving_leads(r, &leads);
     if (verdict == VERDICT_GO)
         *whole = leads;
     return verdict;

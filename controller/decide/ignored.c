@@ -3,6 +3,8 @@
  * silently, is not refused for them: the condition Ignored and one Warning event name them, anew
  * only when they are others.
  */
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
 #include "router/common_services.h"
 

@@ -8,7 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decide/ask/metrics.h"
+#include "decide/bystander.h"
+#include "decide/capacity.h"
+#include "decide/drain.h"
+#include "decide/release/pause.h"
+#include "decide/release/release.h"
+#include "decide/release/revision.h"
+#include "decide/release/serving.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
+#include "decide/takeover.h"
 #include "router/common_services.h"
 #include "target/common_configs.h"
 #include "target/common_primary.h"
@@ -26,7 +36,7 @@ enum verdict initialise_begin(struct release *r)
  */
 static enum verdict leave_lost_target(struct release *r)
 {
-    enum verdict verdict = detect_routes(r);
+    enum verdict verdict = release_read_routes(r);
 
     if (verdict == VERDICT_GO && r->weights.canary > 0) {
         verdict = release_route(r, 0);
@@ -53,40 +63,9 @@ enum verdict initialise_target(struct release *r)
     return VERDICT_GO;
 }
 
-/*
- * A Service may be made to select these pods. At first the primary must be ready as a whole: it
- * takes everything over from others, who serve. Later it is the only one there is. Nobody is sent
- * to a target without a share.
- */
-static bool answers(void *arg, bool primary)
-{
-    struct release *r = arg;
-    const char *why;
-
-    if (!primary)
-        return r->canary->status.canary_weight == 0 || release_serves(r, SIDE_CANARY);
-    if (!r->info.primary)
-        return false;
-    return release_is_initialising(r) ? release_ready(r, SIDE_PRIMARY, &why) == READY
-                                      : release_serves(r, SIDE_PRIMARY);
-}
-
-static struct service_pods service_pods(struct release *r)
-{
-    return (struct service_pods){
-        .label = r->info.label,
-        .value = r->info.label_value,
-        .primary_label = primary_label(r->tick, &r->info),
-        .primary_value = primary_label_value(r->tick, &r->info),
-        .ports = r->info.ports,
-        .answers = answers,
-        .arg = r,
-    };
-}
-
 enum verdict initialise_services(struct release *r)
 {
-    struct service_pods pods = service_pods(r);
+    struct service_pods pods = serving_pods(r);
 
     if (r->target->own_services)
         return r->target->own_services(r->tick, &r->info);
@@ -106,10 +85,10 @@ static enum verdict may_become_primary(struct release *r, bool *may)
     *may = true;
     if (release_is_initialising(r))
         return VERDICT_GO;
-    if (promoted && !detect_changed(r) &&
+    if (promoted && !revision_changed(r) &&
         (r->phase == PHASE_Initialized || r->phase == PHASE_Succeeded))
         return VERDICT_GO;
-    if (release_is_promoting(r) && !detect_configs_changed(r) &&
+    if (release_is_promoting(r) && !revision_configs_changed(r) &&
         strcmp(r->info.hash, status->last_applied_spec) == 0)
         return VERDICT_GO;
     *may = false;
@@ -123,7 +102,7 @@ static enum verdict may_become_primary(struct release *r, bool *may)
 static enum verdict leave_lost_primary(struct release *r)
 {
     const char *why;
-    enum verdict verdict = detect_routes(r);
+    enum verdict verdict = release_read_routes(r);
 
     if (verdict == VERDICT_GO && r->weights.canary > 0 && !r->info.at_zero &&
         !release_canary_serves_all(r) && release_ready(r, SIDE_CANARY, &why) == READY)
@@ -163,19 +142,6 @@ static void tell_empty_primary(struct release *r)
         release_warn(r, "%s", text);
 }
 
-enum verdict initialise_leads(struct release *r, bool *leads)
-{
-    struct json_object *apex;
-
-    if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
-                     &apex))
-        return VERDICT_NEED_FACTS;
-    const char *value =
-        json_str_at(apex, "spec", "selector", primary_label(r->tick, &r->info), NULL);
-    *leads = value && strcmp(value, primary_label_value(r->tick, &r->info)) == 0;
-    return VERDICT_GO;
-}
-
 /*
  * The revision that a new primary was made from may never get ready. As long as nobody was ever
  * sent to it, it follows the target, so that a fix of the target is not waited for in vain.
@@ -190,7 +156,7 @@ static enum verdict follow_target(struct release *r)
         r->info.primary_at_zero || release_ready(r, SIDE_PRIMARY, &why) == READY ||
         !edit_is_owned(r->tick, r->info.primary) || r->target->is_promoted(r->tick, &r->info))
         return VERDICT_GO;
-    enum verdict verdict = initialise_leads(r, &leads);
+    enum verdict verdict = serving_leads(r, &leads);
     if (verdict != VERDICT_GO || leads)
         return verdict;
     return r->target->promote(r->tick, &r->info);
@@ -283,15 +249,13 @@ enum verdict initialise_wait(struct release *r)
 
 enum verdict initialise_apex(struct release *r)
 {
-    struct service_pods pods = service_pods(r);
-
-    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+    return serving_apex(r);
 }
 
 /* Routes that refer to a port follow when the Services that they lead to have it. */
 enum verdict initialise_routes(struct release *r)
 {
-    struct service_pods pods = service_pods(r);
+    struct service_pods pods = serving_pods(r);
     bool adds = false, keeps;
     enum verdict verdict =
         r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &keeps);
@@ -318,7 +282,7 @@ enum verdict initialise_ports(struct release *r)
         .text = "A port that the spec no longer says is served until it is known everywhere that "
                 "the routes have left it",
     };
-    struct service_pods pods = service_pods(r);
+    struct service_pods pods = serving_pods(r);
     bool adds, keeps = false;
     enum verdict verdict =
         r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &keeps);
@@ -345,7 +309,7 @@ enum verdict initialise_finish(struct release *r)
     enum verdict verdict = release_settled(r);
 
     if (verdict == VERDICT_GO)
-        verdict = detect_routes(r);
+        verdict = release_read_routes(r);
     if (verdict != VERDICT_GO)
         return verdict;
     if (r->weights.canary > 0) {

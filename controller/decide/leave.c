@@ -7,34 +7,13 @@
  */
 #include <string.h>
 
+#include "decide/release/release.h"
 #include "decide/rules.h"
-
-static bool same_text(struct json_object *ref, const char *key, const char *text)
-{
-    const char *found = json_str_at(ref, key, NULL);
-
-    return found && text && strcmp(found, text) == 0;
-}
-
-static bool is_accepted(const struct release *r)
-{
-    const struct canary_ref *now = &r->canary->autoscaler;
-    struct json_object *before = json_at(r->canary->status.accepted_spec, "autoscalerRef", NULL);
-
-    return same_text(before, "name", now->name) && same_text(before, "kind", now->kind);
-}
-
-struct json_object *leave_waits(const struct release *r)
-{
-    struct json_object *before = json_at(r->canary->status.accepted_spec, "autoscalerRef", NULL);
-
-    return r->scaler_left || !json_str_at(before, "name", NULL) || is_accepted(r) ? NULL : before;
-}
 
 static enum verdict note(struct release *r)
 {
     if (!r->scaler || !r->canary->status.accepted_spec || release_is_initialising(r) ||
-        leave_waits(r) || is_accepted(r))
+        release_scaler_to_leave(r) || release_scaler_is_accepted(r))
         return VERDICT_GO;
     release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
@@ -42,7 +21,7 @@ static enum verdict note(struct release *r)
 
 enum verdict leave_scaler(struct release *r)
 {
-    struct json_object *before = leave_waits(r);
+    struct json_object *before = release_scaler_to_leave(r);
     const char *kind = json_str_at(before, "kind", NULL);
     const struct scaler *scaler = kind ? scaler_find(kind) : NULL;
 

@@ -6,8 +6,13 @@
  * of a new Canary does. status.acceptedSpec says what was there before; where it is not known,
  * former.c finds another target, and nothing else that moves is noticed.
  */
+#include "decide/move.h"
+
 #include <string.h>
 
+#include "decide/release/former.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
 #include "target/common_primary.h"
 

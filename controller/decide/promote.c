@@ -8,9 +8,18 @@
  * writes on there is no way back. (Flagger writes the phase last: a release that is cut off before
  * may end in a rollback to a primary of the old revision with the configs of the new one.)
  */
+#include "decide/promote.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "decide/ask/hooks.h"
+#include "decide/capacity.h"
+#include "decide/drain.h"
+#include "decide/guard.h"
+#include "decide/release/release.h"
+#include "decide/release/revision.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
 #include "tick/edit.h"
 
@@ -43,7 +52,7 @@ static bool is_being_written(const struct release *r)
 static bool is_analysed(const struct release *r)
 {
     return strcmp(r->info.hash, r->canary->status.last_applied_spec) == 0 &&
-           !detect_configs_changed(r);
+           !revision_configs_changed(r);
 }
 
 /*
@@ -111,7 +120,7 @@ enum verdict promote_look(struct release *r, enum carried *out)
 enum verdict promote_carried(struct release *r, enum carried *out)
 {
     *out = CARRIED_ALL;
-    if (!release_is_promoting(r) || takeover_is_flaggers(r))
+    if (!release_is_promoting(r) || revision_is_flaggers(r))
         return VERDICT_GO;
     enum verdict verdict = promote_look(r, out);
     if (*out == CARRIED_PART && !is_being_written(r))
@@ -155,7 +164,7 @@ enum verdict promote_resume(struct release *r)
     enum verdict verdict = VERDICT_GO;
     bool carried = r->target->is_promoted(r->tick, &r->info);
 
-    if (!carried && takeover_is_flaggers(r))
+    if (!carried && revision_is_flaggers(r))
         verdict = r->target->compare(r->tick, &r->info, &carried);
     if (verdict != VERDICT_GO || !carried)
         return verdict;
@@ -178,7 +187,7 @@ static enum verdict succeed(struct release *r)
     status_text(r, "lastPromotedSpec", r->canary->status.last_applied_spec);
     status_forget_waits(r);
     plan_outcome(r->tick, true, skipped ? "skipped" : "completed");
-    gates_post_rollout(r, PHASE_Succeeded);
+    hooks_post_rollout(r, PHASE_Succeeded);
     if (skipped) {
         release_say(r, "Promotion completed! Canary analysis was skipped for %s",
                     release_target(r));

@@ -18,6 +18,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/bystander.h"
+#include "decide/decide.h"
+#include "decide/handover.h"
+#include "decide/release/pause.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
 #include "router/common_services.h"
 #include "tick/edit.h"

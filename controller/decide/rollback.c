@@ -3,7 +3,14 @@
  * first, then the status, and the scale-down after a pause (drain.c); a tick that is cut off in
  * between starts the same rollback again.
  */
-#include "decide/release.h"
+#include "decide/rollback.h"
+
+#include "decide/ask/hooks.h"
+#include "decide/capacity.h"
+#include "decide/drain.h"
+#include "decide/release/release.h"
+#include "decide/release/revision.h"
+#include "decide/release/status.h"
 
 /*
  * A primary that serves a part goes on serving, if only with some of its pods. One that serves
@@ -33,7 +40,7 @@ enum verdict rollback_to_primary(struct release *r, const char *reason)
 static void finish(struct release *r)
 {
     plan_outcome(r->tick, false, "completed");
-    gates_post_rollout(r, PHASE_Failed);
+    hooks_post_rollout(r, PHASE_Failed);
 }
 
 enum verdict rollback_run(struct release *r, bool consume)
@@ -67,7 +74,7 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
 {
     const char *canary_why;
     enum verdict verdict = VERDICT_GO;
-    bool analysed = !detect_changed(r);
+    bool analysed = !revision_changed(r);
     bool canary_ready = !r->info.at_zero && release_ready(r, SIDE_CANARY, &canary_why) == READY;
 
     /* Both have a share, and nobody to give it to: it waits for the one or the other, or for

@@ -10,8 +10,6 @@
  */
 #include "decide/rules.h"
 
-#include "decide/release.h"
-
 #define RULE(rule) .name = #rule, .ask = (rule)
 #define BY(name)   .strategies = 1u << STRATEGY_##name
 

@@ -5,7 +5,7 @@
 #ifndef DECIDE_RULES_H
 #define DECIDE_RULES_H
 
-#include "decide/release.h"
+#include "decide/release/release.h"
 
 /*
  * While the spec is refused, only those go on that guard, repair, take back, or end a promotion

@@ -13,21 +13,21 @@
  * Where none of them tells, the target counts as changed: a revision is analysed once too often
  * rather than swallowed. A status of our own is known by its serviceName, which Flagger drops.
  */
+#include "decide/takeover.h"
+
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/release/release.h"
+#include "decide/release/revision.h"
+#include "decide/release/status.h"
 #include "decide/rules.h"
-
-bool takeover_is_flaggers(const struct release *r)
-{
-    return !r->canary->status.service_name;
-}
 
 static bool has_other_hash(const struct release *r)
 {
     const struct canary_status *status = &r->canary->status;
 
-    return takeover_is_flaggers(r) && *status->last_applied_spec &&
+    return revision_is_flaggers(r) && *status->last_applied_spec &&
            strcmp(r->info.hash, status->last_applied_spec) != 0 &&
            strcmp(r->info.hash, status->last_promoted_spec) != 0;
 }
@@ -61,7 +61,7 @@ static bool is_older_than_status(struct release *r)
 /* From here on the status has hashes of ours; the next round goes on from them. */
 static enum verdict adopt(struct release *r, const char *promoted)
 {
-    if (detect_configs_changed(r))
+    if (revision_configs_changed(r))
         status_sync_hash(r);
     else
         status_sync(r);

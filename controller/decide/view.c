@@ -3,7 +3,10 @@
  * replaced by the one that was accepted before it, which status.acceptedSpec remembers: a release
  * that runs must go on being guarded whatever is written into the spec.
  */
-#include "decide/release.h"
+#include "decide/view.h"
+
+#include "decide/decide.h"
+#include "decide/release/release.h"
 #include "tick/edit.h"
 
 /* These say what is to be done with the Canary itself, and count at once. */

@@ -10,7 +10,7 @@
 
 /*
  * Session affinity, each "NAME=VALUE" without attributes, NULL: none. The rules make them
- * (decide/affinity.c); a router writes them into its routes, with the attributes that
+ * (decide/release/affinity.c); a router writes them into its routes, with the attributes that
  * spec.analysis.sessionAffinity gives, and reads them back.
  */
 struct cookies {

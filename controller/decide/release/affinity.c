@@ -8,12 +8,12 @@
  * from a generator that is seeded with the time; here they follow from the Canary, the revision and
  * the cookie before, so that a tick that is repeated after a crash makes the same one again.
  */
+#include "decide/release/affinity.h"
+
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "decide/release.h"
 
 enum { COOKIE_LETTERS = 10 };
 
@@ -79,24 +79,4 @@ struct cookies affinity_cookies(struct release *r, int canary)
             arena_printf(r->tick->arena, "%s\n%s", r->info.hash, previous ? previous : ""));
     /* Where the primary has no share, nobody is sent there by a cookie either: it may be broken. */
     return (struct cookies){.canary = current, .primary = canary < 100 ? primary_cookie(r) : NULL};
-}
-
-static void tell_cookie(struct release *r, const char *key, const char *cookie)
-{
-    if (cookie || json_at(r->canary->status.json, key, NULL))
-        status_text(r, key, cookie);
-}
-
-void affinity_status(struct release *r)
-{
-    const struct canary_affinity *affinity = &r->canary->analysis.affinity;
-    struct cookies cookies = affinity_cookies(r, r->weights.canary);
-
-    if (!r->router->session_affinity)
-        return;
-    tell_cookie(r, "sessionAffinityCookie", cookies.canary);
-    if (cookies.primary || !affinity->primary_cookie_name)
-        tell_cookie(r, "primarySessionAffinityCookie", cookies.primary);
-    if (cookies.previous || !affinity->cookie_name)
-        tell_cookie(r, "previousSessionAffinityCookie", cookies.previous);
 }

@@ -1,11 +1,13 @@
 /* A value against the bounds of its metric (metric/METRICS.md), and the sentence when it is
  * out of them. What the value means follows from who was asked, not from the metric's name. */
+#include "decide/ask/metrics_judge.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/duration.h"
-#include "decide/release.h"
+#include "decide/release/release.h"
 
 /* The shortest text that reads back as the same number, as Go prints it. */
 static const char *number_text(struct arena *arena, double value)

@@ -2,9 +2,12 @@
  * What it means for a step that a metric says nothing (onMetricError, noData): a failed check as in
  * Flagger, nothing, or that the step waits for it, with an end.
  */
+#include "decide/ask/unmeasured.h"
+
 #include "base/clock.h"
 #include "base/duration.h"
-#include "decide/release.h"
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 
 static const char held[] = "Held";
 

@@ -6,9 +6,11 @@
  * Services have been given other names as well, nothing leads to the old ones; that there is no
  * Service and no route of the new names tells at least that they are others.
  */
+#include "decide/release/former.h"
+
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/release/release.h"
 #include "tick/edit.h"
 
 #define PRIMARY_SUFFIX "-primary"

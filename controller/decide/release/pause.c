@@ -13,7 +13,10 @@
  * waited for, for another, with a transition time of its own, while the interval counts. A mesh
  * that takes back what it has said leads back to the first.
  */
-#include "decide/release.h"
+#include "decide/release/pause.h"
+
+#include "decide/release/release.h"
+#include "decide/release/status.h"
 
 static const char pending[] = "RoutesPending"; /* the reason while the mesh is waited for */
 

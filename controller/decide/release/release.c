@@ -1,4 +1,8 @@
-#include "decide/release.h"
+#include "decide/release/release.h"
+
+#include <string.h>
+
+#include "decide/release/affinity.h"
 
 enum { DEFAULT_ITERATIONS = 10 };
 
@@ -151,6 +155,53 @@ bool release_goes_forward(const struct release *r)
 
     return release_canary_serves_all(r) ||
            (!*status->last_promoted_spec && *status->last_applied_spec);
+}
+
+static bool same_text(struct json_object *ref, const char *key, const char *text)
+{
+    const char *found = json_str_at(ref, key, NULL);
+
+    return found && text && strcmp(found, text) == 0;
+}
+
+bool release_scaler_is_accepted(const struct release *r)
+{
+    const struct canary_ref *now = &r->canary->autoscaler;
+    struct json_object *before = json_at(r->canary->status.accepted_spec, "autoscalerRef", NULL);
+
+    return same_text(before, "name", now->name) && same_text(before, "kind", now->kind);
+}
+
+struct json_object *release_scaler_to_leave(const struct release *r)
+{
+    struct json_object *before = json_at(r->canary->status.accepted_spec, "autoscalerRef", NULL);
+
+    return r->scaler_left || !json_str_at(before, "name", NULL) || release_scaler_is_accepted(r)
+               ? NULL
+               : before;
+}
+
+int release_next_weight(const struct release *r, int weight)
+{
+    const struct canary_analysis *analysis = &r->canary->analysis;
+    int max = analysis->max_weight;
+    int next = weight + analysis->step_weight;
+
+    if (analysis->step_weight == 0 && analysis->n_step_weights > 0) {
+        /* the next greater one, so that a list that was edited in the middle of a release still
+         * rises */
+        next = max;
+        for (int i = analysis->n_step_weights - 1; i >= 0; i--) {
+            if (analysis->step_weights[i] > weight)
+                next = analysis->step_weights[i];
+        }
+    }
+    return next < max ? next : max;
+}
+
+enum verdict release_read_routes(struct release *r)
+{
+    return r->router->get(r->tick, &r->weights);
 }
 
 /* Plans what differs from what is routed, and remembers it. */

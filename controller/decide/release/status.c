@@ -3,10 +3,13 @@
  * plans one patch with those that differ from what the Canary has. canaryWeight is always what is
  * routed.
  */
+#include "decide/release/status.h"
+
 #include <string.h>
 
 #include "base/clock.h"
-#include "decide/release.h"
+#include "decide/release/affinity.h"
+#include "decide/release/release.h"
 #include "tick/edit.h"
 
 static struct json_object *fields(struct release *r)
@@ -101,6 +104,27 @@ void status_object(struct release *r, const char *key, struct json_object *value
     json_set(fields(r), key, value);
 }
 
+static void tell_cookie(struct release *r, const char *key, const char *cookie)
+{
+    if (cookie || json_at(r->canary->status.json, key, NULL))
+        status_text(r, key, cookie);
+}
+
+/* The cookies of what is routed. */
+static void put_cookies(struct release *r)
+{
+    const struct canary_affinity *affinity = &r->canary->analysis.affinity;
+    struct cookies cookies = affinity_cookies(r, r->weights.canary);
+
+    if (!r->router->session_affinity)
+        return;
+    tell_cookie(r, "sessionAffinityCookie", cookies.canary);
+    if (cookies.primary || !affinity->primary_cookie_name)
+        tell_cookie(r, "primarySessionAffinityCookie", cookies.primary);
+    if (cookies.previous || !affinity->cookie_name)
+        tell_cookie(r, "previousSessionAffinityCookie", cookies.previous);
+}
+
 void status_weight(struct release *r, int canary)
 {
     bool all = r->canary->analysis.match && release_canary_serves_all(r);
@@ -110,7 +134,7 @@ void status_weight(struct release *r, int canary)
         status_text(r, "canaryServes", all ? "everything" : NULL);
     if (canary > 0)
         status_untell(r, CONDITION_DRAINED);
-    affinity_status(r);
+    put_cookies(r);
     plan_weights(r->tick, 100 - canary, canary);
 }
 
@@ -253,8 +277,8 @@ static struct json_object *spec_to_note(struct release *r)
     if (r->refused || r->canary->deleting || release_is_initialising(r) || !spec)
         return NULL;
     spec = edit_overlay(r->tick->arena, NULL, spec); /* without nulls */
-    if (leave_waits(r))
-        json_set(spec, "autoscalerRef", leave_waits(r));
+    if (release_scaler_to_leave(r))
+        json_set(spec, "autoscalerRef", release_scaler_to_leave(r));
     return json_merge_diff(r->tick->arena, noted ? noted : edit_object(r->tick->arena), spec);
 }
 

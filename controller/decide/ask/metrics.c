@@ -4,11 +4,15 @@
  * must hold. The first that fails ends the list; it is told here. One that says nothing may hold
  * the step instead (onMetricError, noData): the others are asked all the same.
  */
+#include "decide/ask/metrics.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#include "decide/release.h"
+#include "decide/ask/metrics_judge.h"
+#include "decide/ask/unmeasured.h"
+#include "decide/release/release.h"
 #include "kube/secret_ca.h"
 #include "metric/backend.h"
 #include "metric/family.h"

@@ -1,0 +1,14 @@
+/* A target that has lost its traffic keeps its pods for a pause. */
+#ifndef DECIDE_DRAIN_H
+#define DECIDE_DRAIN_H
+
+#include "decide/release/release.h"
+
+/* The target has no traffic from now on. GO or NEED_FACTS. */
+enum verdict drain_begin(struct release *r);
+/* The target, which has no traffic, goes to zero: now where the pause is over, else it begins or
+ * goes on (GO as well). */
+enum verdict drain_target(struct release *r);
+bool drain_is_under_way(struct release *r); /* the Canary came with it */
+
+#endif

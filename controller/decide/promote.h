@@ -1,0 +1,18 @@
+/* The canary's revision becomes the primary's. */
+#ifndef DECIDE_PROMOTE_H
+#define DECIDE_PROMOTE_H
+
+#include "decide/release/release.h"
+
+/* Enters Promoting; what is then written is written until all of it is there (promote_copy()). */
+enum verdict promote_begin(struct release *r);
+/* A promotion was cut off, and the target is another one meanwhile: how far it has come. GO with
+ * CARRIED_ALL also where none was cut off. */
+enum verdict promote_carried(struct release *r, enum carried *out);
+/* The primary stays as a promotion that cannot be finished has left it: the next revision is the
+ * way out. */
+void promote_give_up(struct release *r);
+/* How much of the revision that the status speaks of is on the primary (which must exist). */
+enum verdict promote_look(struct release *r, enum carried *out);
+
+#endif

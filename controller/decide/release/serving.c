@@ -1,0 +1,59 @@
+/* How the Services of a release lead to its pods. */
+#include "decide/release/serving.h"
+
+#include <string.h>
+
+#include "decide/release/release.h"
+#include "router/common_services.h"
+#include "target/common_primary.h"
+
+/*
+ * A Service may be made to select these pods. At first the primary must be ready as a whole: it
+ * takes everything over from others, who serve. Later it is the only one there is. Nobody is sent
+ * to a target without a share.
+ */
+static bool answers(void *arg, bool primary)
+{
+    struct release *r = arg;
+    const char *why;
+
+    if (!primary)
+        return r->canary->status.canary_weight == 0 || release_serves(r, SIDE_CANARY);
+    if (!r->info.primary)
+        return false;
+    return release_is_initialising(r) ? release_ready(r, SIDE_PRIMARY, &why) == READY
+                                      : release_serves(r, SIDE_PRIMARY);
+}
+
+struct service_pods serving_pods(struct release *r)
+{
+    return (struct service_pods){
+        .label = r->info.label,
+        .value = r->info.label_value,
+        .primary_label = primary_label(r->tick, &r->info),
+        .primary_value = primary_label_value(r->tick, &r->info),
+        .ports = r->info.ports,
+        .answers = answers,
+        .arg = r,
+    };
+}
+
+enum verdict serving_apex(struct release *r)
+{
+    struct service_pods pods = serving_pods(r);
+
+    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+}
+
+enum verdict serving_leads(struct release *r, bool *leads)
+{
+    struct json_object *apex;
+
+    if (!need_object(r->tick, &kube_services, r->canary->namespace_, r->canary->service.name,
+                     &apex))
+        return VERDICT_NEED_FACTS;
+    const char *value =
+        json_str_at(apex, "spec", "selector", primary_label(r->tick, &r->info), NULL);
+    *leads = value && strcmp(value, primary_label_value(r->tick, &r->info)) == 0;
+    return VERDICT_GO;
+}

@@ -1,0 +1,15 @@
+/* How the Services of a release lead to its pods. */
+#ifndef DECIDE_SERVING_H
+#define DECIDE_SERVING_H
+
+#include "decide/release/release.h"
+#include "router/common_services.h"
+
+/* Whose pods they select, and at which ports. */
+struct service_pods serving_pods(struct release *r);
+/* The apex Service selects the primary; plans it where it does not. */
+enum verdict serving_apex(struct release *r);
+/* The apex Service selects the primary's pods; the target must have a selector label. */
+enum verdict serving_leads(struct release *r, bool *leads);
+
+#endif
