@@ -106,7 +106,7 @@ static void test_refused(void **state)
          .reason = "BadRequest"},
         {.method = "DELETE",
          .path = MAPS "/x",
-         .body = "{\"propagationPolicy\":\"Sideways\"}",
+         .body = "{'propagationPolicy':'Sideways'}",
          .status = 422,
          .reason = "Invalid"},
         {.method = "GET",
@@ -138,11 +138,9 @@ static void test_faults(void **state)
     (void)state;
     struct tryapi a = tryapi_open();
     ask_for(&a, 400, "POST", "/sandbox/faults", "{}");
-    ask_for(
-        &a, 200, "POST", "/sandbox/faults",
-        "{\"faults\":[{\"verb\":\"list\",\"path\":\"/configmaps\",\"status\":429,\"retryAfter\":7},"
-        "{\"path\":\"/configmaps\",\"drop\":true,\"count\":2},{\"path\":\"/"
-        "configmaps\",\"delay\":\"20ms\"}]}");
+    ask_for(&a, 200, "POST", "/sandbox/faults",
+            "{'faults':[{'verb':'list','path':'/configmaps','status':429,'retryAfter':7},{'path':'/"
+            "configmaps','drop':true,'count':2},{'path':'/configmaps','delay':'20ms'}]}");
     struct answer answer = ask(&a, "GET", MAPS, NULL);
     assert_int_equal(answer.status, 429);
     assert_string_equal(answer.retry_after, "7");
@@ -153,8 +151,8 @@ static void test_faults(void **state)
     int64_t before = clock_monotonic_ms();
     ask_for(&a, 200, "GET", MAPS, NULL);
     assert_true(clock_monotonic_ms() - before >= 20);
-    try_same(a.t.arena, ask_for(&a, 200, "GET", "/sandbox/faults", NULL), "{\"faults\":[]}");
-    ask_for(&a, 200, "POST", "/sandbox/faults", "{\"status\":500,\"count\":99}");
+    try_same(a.t.arena, ask_for(&a, 200, "GET", "/sandbox/faults", NULL), "{'faults':[]}");
+    ask_for(&a, 200, "POST", "/sandbox/faults", "{'status':500,'count':99}");
     ask_for(&a, 500, "GET", MAPS, NULL);
     ask_for(&a, 200, "DELETE", "/sandbox/faults", NULL);
     ask_for(&a, 200, "GET", MAPS, NULL);
@@ -168,10 +166,10 @@ static void test_stats_and_requests(void **state)
     a.agent = "flagger-controller/1.0";
     ask_for(&a, 200, "GET", MAPS, NULL);
     ask_for(&a, 404, "PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/x",
-            "{\"metadata\":{\"name\":\"x\"}}");
+            "{'metadata':{'name':'x'}}");
     struct json_object *stats = ask_for(&a, 200, "GET", "/sandbox/stats", NULL);
     try_same(a.t.arena, json_at(stats, "agents", NULL),
-             "{\"flagger-controller/1.0\":{\"requests\":2,\"busy\":1}}");
+             "{'flagger-controller/1.0':{'requests':2,'busy':1}}");
     struct json_object *list = ask_for(&a, 200, "GET", "/sandbox/requests?since=1", NULL);
     struct json_object *second = json_elem(json_at(list, "requests", NULL), 0);
     assert_string_equal(json_str_at(second, "verb", NULL), "update");
@@ -232,7 +230,7 @@ static void test_on_request(void **state)
     assert_int_equal(heard, 1);
     assert_int_equal(ask(&a, "GET", "/sandbox/stats", NULL).status, 200);
     assert_int_equal(heard, 1);
-    assert_int_not_equal(ask(&a, "POST", MAPS, "{\"metadata\":{\"name\":\"x\"}}").err, ERR_OK);
+    assert_int_not_equal(ask(&a, "POST", MAPS, "{'metadata':{'name':'x'}}").err, ERR_OK);
     assert_true(heard >= 2); /* a client may try a connection that was closed once more */
     assert_int_equal(ask(&a, "GET", MAPS "/x", NULL).status, 404);
     tryapi_close(&a);

@@ -15,9 +15,9 @@ static void test_take(void **state)
     (void)state;
     struct apifaults *faults = apifaults_new();
     struct apifault fault;
-    add(faults, "{\"faults\":[{\"verb\":\"patch\",\"path\":\"/"
-                "canaries\",\"count\":2,\"after\":1,\"status\":429,"
-                "\"retryAfter\":3},{\"agent\":\"kubectl\",\"delay\":\"200ms\",\"drop\":true}]}");
+    add(faults, "{'faults':[{'verb':'patch','path':'/"
+                "canaries','count':2,'after':1,'status':429,'retryAfter':3},{'agent':'kubectl','"
+                "delay':'200ms','drop':true}]}");
     assert_false(apifaults_take(faults, "PATCH", "patch", "/pods", NULL, &fault));
     assert_false(apifaults_take(faults, "GET", "get", "/canaries/x", "flagger", &fault));
     assert_false(
@@ -40,13 +40,13 @@ static void test_refused(void **state)
     (void)state;
     static const char *const bodies[] = {
         "{}",
-        "{\"faults\":[{}]}",
-        "{\"faults\":{}}",
-        "{\"status\":200}",
-        "{\"status\":500,\"count\":0}",
-        "{\"delay\":\"x\"}",
-        "{\"faults\":[1]}",
-        "{\"status\":\"500\"}",
+        "{'faults':[{}]}",
+        "{'faults':{}}",
+        "{'status':200}",
+        "{'status':500,'count':0}",
+        "{'delay':'x'}",
+        "{'faults':[1]}",
+        "{'status':'500'}",
     };
     for (size_t i = 0; i < TRY_COUNT(bodies); i++) {
         struct apifaults *faults = apifaults_new();
@@ -66,13 +66,12 @@ static void test_list_and_clear(void **state)
     (void)state;
     struct apifaults *faults = apifaults_new();
     struct arena *arena = arena_new();
-    add(faults, "{\"path\":\"/x\",\"status\":500,\"count\":7}");
+    add(faults, "{'path':'/x','status':500,'count':7}");
     try_same(arena, apifaults_list(faults, arena),
-             "{\"faults\":[{\"path\":\"/"
-             "x\",\"count\":7,\"after\":0,\"status\":500,\"retryAfter\":0,\"delay\":\"0ms\","
-             "\"drop\":false}]}");
+             "{'faults':[{'path':'/"
+             "x','count':7,'after':0,'status':500,'retryAfter':0,'delay':'0ms','drop':false}]}");
     apifaults_clear(faults);
-    try_same(arena, apifaults_list(faults, arena), "{\"faults\":[]}");
+    try_same(arena, apifaults_list(faults, arena), "{'faults':[]}");
     arena_free(arena);
     apifaults_free(faults);
 }

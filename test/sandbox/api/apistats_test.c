@@ -19,7 +19,7 @@ static void test_counts(void **state)
     assert_int_equal(json_int_at(counts, -1, "requests", NULL), 5);
     assert_int_equal(json_int_at(counts, -1, "busy", NULL), 3);
     try_same(arena, json_at(counts, "agents", NULL),
-             "{\"flagger/1\":{\"requests\":4,\"busy\":2},\"\":{\"requests\":1,\"busy\":1}}");
+             "{'flagger/1':{'requests':4,'busy':2},'':{'requests':1,'busy':1}}");
     assert_int_equal(json_len(json_at(counts, "counts", NULL)), 4);
     apistats_reset(stats);
     assert_int_equal(json_int_at(apistats_counts(stats, arena), -1, "requests", NULL), 0);

@@ -42,15 +42,15 @@ static void test_schema(void **state)
         const char *message;
         size_t warnings;
     } cases[] = {
-        {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":1}}", true, 0, NULL, 0},
-        {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":1,\"wheels\":4}}", false, 0, NULL, 1},
-        {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":1,\"wheels\":4}}", true, 400,
+        {"{'metadata':{'name':'a'},'spec':{'size':1}}", true, 0, NULL, 0},
+        {"{'metadata':{'name':'a'},'spec':{'size':1,'wheels':4}}", false, 0, NULL, 1},
+        {"{'metadata':{'name':'a'},'spec':{'size':1,'wheels':4}}", true, 400,
          "Toy in version \"v1\" cannot be handled as a Toy: strict decoding error: unknown field "
          "\"spec.wheels\"",
          0},
-        {"{\"metadata\":{\"name\":\"a\"},\"spec\":{}}", false, 422,
+        {"{'metadata':{'name':'a'},'spec':{}}", false, 422,
          "Toy.try.io \"a\" is invalid: spec.size: Required value", 0},
-        {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":-1}}", false, 422, NULL, 0},
+        {"{'metadata':{'name':'a'},'spec':{'size':-1}}", false, 422, NULL, 0},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct trystore t = try_open();
@@ -65,7 +65,7 @@ static void test_schema(void **state)
         if (cases[i].message)
             assert_string_equal(call.fail.message, cases[i].message);
         if (obj)
-            try_same(t.arena, json_at(obj, "spec", NULL), "{\"size\":1,\"color\":\"red\"}");
+            try_same(t.arena, json_at(obj, "spec", NULL), "{'size':1,'color':'red'}");
         try_close(&t);
     }
 }
@@ -82,8 +82,8 @@ static void test_other_version(void **state)
     assert_int_equal(
         objstore_create(
             t.store, &call, toys, "default",
-            try_json(t.arena, "{\"apiVersion\":\"try.io/v1alpha1\",\"metadata\":{\"name\":\"a\"},"
-                              "\"spec\":{\"size\":1,\"wheels\":4}}"),
+            try_json(t.arena, "{'apiVersion':'try.io/"
+                              "v1alpha1','metadata':{'name':'a'},'spec':{'size':1,'wheels':4}}"),
             &obj),
         ERR_OK);
     assert_string_equal(json_str_at(obj, "apiVersion", NULL), "try.io/v1alpha1");
@@ -99,15 +99,14 @@ static void test_status_and_generation(void **state)
     struct trystore t = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
-    try_create(&t, toys, "default",
-               "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":1},\"status\":{\"x\":1}}");
+    try_create(&t, toys, "default", "{'metadata':{'name':'a'},'spec':{'size':1},'status':{'x':1}}");
     struct json_object *obj = try_merge(&t, toys, "default", "a", OBJSUB_STATUS,
-                                        "{\"status\":{\"phase\":\"Ready\"},\"spec\":{\"size\":5}}");
-    try_same(t.arena, json_at(obj, "status", NULL), "{\"phase\":\"Ready\"}");
+                                        "{'status':{'phase':'Ready'},'spec':{'size':5}}");
+    try_same(t.arena, json_at(obj, "status", NULL), "{'phase':'Ready'}");
     assert_int_equal(json_int_at(obj, 0, "spec", "size", NULL), 1);
     assert_int_equal(json_int_at(obj, 0, "metadata", "generation", NULL), 1);
     obj = try_merge(&t, toys, "default", "a", OBJSUB_NONE,
-                    "{\"spec\":{\"size\":2},\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+                    "{'spec':{'size':2},'metadata':{'annotations':{'a':'b'}}}");
     assert_int_equal(json_int_at(obj, 0, "metadata", "generation", NULL), 2);
     try_close(&t);
 }
@@ -119,11 +118,11 @@ static void test_deleted_with_its_objects(void **state)
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
     try_create(&t, toys, "default",
-               "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]},\"spec\":{\"size\":1}}");
+               "{'metadata':{'name':'a','finalizers':['x/y']},'spec':{'size':1}}");
     try_delete(&t, crds(&t), NULL, "toys.try.io", OBJ_BACKGROUND);
     try_settle(&t);
     assert_non_null(objstore_get(t.store, crds(&t), NULL, "toys.try.io"));
-    try_merge(&t, toys, "default", "a", OBJSUB_NONE, "{\"metadata\":{\"finalizers\":null}}");
+    try_merge(&t, toys, "default", "a", OBJSUB_NONE, "{'metadata':{'finalizers':null}}");
     try_settle(&t);
     assert_null(objstore_get(t.store, crds(&t), NULL, "toys.try.io"));
     assert_null(objstore_kind(t.store, "try.io", "toys"));
@@ -171,10 +170,9 @@ static void test_updated(void **state)
         assert_int_equal(
             objstore_create(
                 t.store, &create, toys, "default",
-                try_json(t.arena, arena_printf(t.arena,
-                                               "{\"metadata\":{\"name\":\"a\"},\"spec\":"
-                                               "{\"size\":%d}}",
-                                               minimum - 1)),
+                try_json(t.arena,
+                         arena_printf(t.arena, "{'metadata':{'name':'a'},'spec':{'size':%d}}",
+                                      minimum - 1)),
                 NULL),
             ERR_INVALID);
     }

@@ -7,9 +7,9 @@ static enum err delete_with(struct trystore *t, struct objdelete options, bool *
                            gone);
 }
 
-static const char pod[] = "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n\","
-                          "\"terminationGracePeriodSeconds\":20,"
-                          "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}";
+static const char pod[] =
+    "{'metadata':{'name':'p'},'spec':{'nodeName':'n','terminationGracePeriodSeconds':20,'"
+    "containers':[{'name':'c','image':'i'}]}}";
 
 static void test_preconditions(void **state)
 {
@@ -47,13 +47,12 @@ static void test_graceful(void **state)
     uint64_t before = objstore_version(t.store);
     assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = -1}, &gone), ERR_OK);
     assert_int_equal(objstore_version(t.store), before); /* asking again changes nothing */
-    try_merge(&t, pods, "default", "p", OBJSUB_STATUS, "{\"status\":{\"phase\":\"Succeeded\"}}");
+    try_merge(&t, pods, "default", "p", OBJSUB_STATUS, "{'status':{'phase':'Succeeded'}}");
     assert_non_null(objstore_get(t.store, pods, "default", "p"));
     assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = 0}, &gone), ERR_OK);
     assert_true(gone);
     try_create(&t, pods, "default",
-               "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
-               "\"i\"}]}}");
+               "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i'}]}}");
     assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = -1}, &gone), ERR_OK);
     assert_true(gone); /* it runs nowhere */
     try_close(&t);
@@ -64,18 +63,16 @@ static void test_finalizers(void **state)
     (void)state;
     struct trystore t = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
-    try_create(&t, maps, "default",
-               "{\"metadata\":{\"name\":\"x\",\"finalizers\":[\"a/b\",\"c/d\"]}}");
+    try_create(&t, maps, "default", "{'metadata':{'name':'x','finalizers':['a/b','c/d']}}");
     try_delete(&t, maps, "default", "x", OBJ_BACKGROUND);
     struct objcall call = try_call(&t);
-    assert_int_equal(
-        objstore_merge(t.store, &call, maps, "default", "x", OBJSUB_NONE,
-                       try_json(t.arena, "{\"metadata\":{\"finalizers\":[\"a/b\",\"e/f\"]}}"),
-                       NULL),
-        ERR_INVALID);
-    try_merge(&t, maps, "default", "x", OBJSUB_NONE, "{\"metadata\":{\"finalizers\":[\"a/b\"]}}");
+    assert_int_equal(objstore_merge(t.store, &call, maps, "default", "x", OBJSUB_NONE,
+                                    try_json(t.arena, "{'metadata':{'finalizers':['a/b','e/f']}}"),
+                                    NULL),
+                     ERR_INVALID);
+    try_merge(&t, maps, "default", "x", OBJSUB_NONE, "{'metadata':{'finalizers':['a/b']}}");
     assert_non_null(objstore_get(t.store, maps, "default", "x"));
-    try_merge(&t, maps, "default", "x", OBJSUB_NONE, "{\"metadata\":{\"finalizers\":[]}}");
+    try_merge(&t, maps, "default", "x", OBJSUB_NONE, "{'metadata':{'finalizers':[]}}");
     assert_null(objstore_get(t.store, maps, "default", "x"));
     try_close(&t);
 }
@@ -85,7 +82,7 @@ static void test_dry_run(void **state)
     (void)state;
     struct trystore t = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
-    try_create(&t, maps, "default", "{\"metadata\":{\"name\":\"x\"}}");
+    try_create(&t, maps, "default", "{'metadata':{'name':'x'}}");
     struct objcall call = try_call(&t);
     call.dry_run = true;
     assert_int_equal(objstore_delete(t.store, &call, maps, "default", "x", NULL, NULL, NULL),

@@ -30,7 +30,7 @@ static struct seen watch(struct trystore *t)
 static void create(struct trystore *t, const char *name)
 {
     try_create(t, try_kind(t, "", "configmaps"), "default",
-               arena_printf(t->arena, "{\"metadata\":{\"name\":\"%s\"}}", name));
+               arena_printf(t->arena, "{'metadata':{'name':'%s'}}", name));
 }
 
 static void delete_map(struct trystore *t, const char *name)
@@ -51,8 +51,8 @@ static void test_state_then_changes(void **state)
     try_settle(&t);
     assert_string_equal(seen.text.data, "+a +b +c . ");
     try_merge(&t, try_kind(&t, "", "configmaps"), "default", "a", OBJSUB_NONE,
-              "{\"data\":{\"x\":\"y\"}}");
-    try_create(&t, try_kind(&t, "", "secrets"), "default", "{\"metadata\":{\"name\":\"s\"}}");
+              "{'data':{'x':'y'}}");
+    try_create(&t, try_kind(&t, "", "secrets"), "default", "{'metadata':{'name':'s'}}");
     delete_map(&t, "b");
     try_settle(&t);
     assert_string_equal(seen.text.data, "+a +b +c . ~a -b ");
@@ -156,7 +156,7 @@ static void test_kind_that_comes_later(void **state)
     try_create(&t, try_kind(&t, "apiextensions.k8s.io", "customresourcedefinitions"), NULL,
                try_crd);
     try_create(&t, try_kind(&t, "try.io", "toys"), "default",
-               "{\"metadata\":{\"name\":\"bear\"},\"spec\":{\"size\":1}}");
+               "{'metadata':{'name':'bear'},'spec':{'size':1}}");
     try_settle(&t);
     assert_string_equal(seen.text.data, ". +bear ");
     buf_fini(&seen.text);

@@ -28,18 +28,18 @@ static void test_finalizers(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    struct json_object *obj = try_json(arena, "{\"metadata\":{}}");
+    struct json_object *obj = try_json(arena, "{'metadata':{}}");
     assert_false(objmeta_has_finalizer(obj, NULL));
     objmeta_add_finalizer(obj, "a");
     objmeta_add_finalizer(obj, "b");
     objmeta_add_finalizer(obj, "a");
-    try_same(arena, obj, "{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}");
+    try_same(arena, obj, "{'metadata':{'finalizers':['a','b']}}");
     assert_true(objmeta_has_finalizer(obj, "b"));
     objmeta_remove_finalizer(obj, "a");
     objmeta_remove_finalizer(obj, "none");
-    try_same(arena, obj, "{\"metadata\":{\"finalizers\":[\"b\"]}}");
+    try_same(arena, obj, "{'metadata':{'finalizers':['b']}}");
     objmeta_remove_finalizer(obj, "b");
-    try_same(arena, obj, "{\"metadata\":{}}");
+    try_same(arena, obj, "{'metadata':{}}");
     objmeta_remove_finalizer(obj, "b");
     arena_free(arena);
 }

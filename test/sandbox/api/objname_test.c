@@ -65,20 +65,18 @@ static void test_metadata(void **state)
         const char *metadata, *field;
     } cases[] = {
         {"{}", NULL},
-        {"{\"labels\":{\"app\":\"x\"},\"annotations\":{\"a\":\"any thing\"}}", NULL},
-        {"{\"labels\":{\"a b\":\"x\"}}", "metadata.labels"},
-        {"{\"labels\":{\"a\":\"x y\"}}", "metadata.labels"},
-        {"{\"labels\":{\"a\":1}}", "metadata.labels"},
-        {"{\"labels\":[]}", "metadata.labels"},
-        {"{\"annotations\":{\"a b\":\"x\"}}", "metadata.annotations"},
-        {"{\"finalizers\":[\"a b\"]}", "metadata.finalizers"},
-        {"{\"finalizers\":[1]}", NULL},
-        {"{\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\"}]}",
+        {"{'labels':{'app':'x'},'annotations':{'a':'any thing'}}", NULL},
+        {"{'labels':{'a b':'x'}}", "metadata.labels"},
+        {"{'labels':{'a':'x y'}}", "metadata.labels"},
+        {"{'labels':{'a':1}}", "metadata.labels"},
+        {"{'labels':[]}", "metadata.labels"},
+        {"{'annotations':{'a b':'x'}}", "metadata.annotations"},
+        {"{'finalizers':['a b']}", "metadata.finalizers"},
+        {"{'finalizers':[1]}", NULL},
+        {"{'ownerReferences':[{'apiVersion':'v1','kind':'Pod','name':'x'}]}",
          "metadata.ownerReferences[0].uid"},
-        {"{\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"P\",\"name\":\"x\",\"uid\":\"1\","
-         "\"controller\":true},"
-         "{\"apiVersion\":\"v1\",\"kind\":\"P\",\"name\":\"y\",\"uid\":\"2\",\"controller\":true}]"
-         "}",
+        {"{'ownerReferences':[{'apiVersion':'v1','kind':'P','name':'x','uid':'1','controller':true}"
+         ",{'apiVersion':'v1','kind':'P','name':'y','uid':'2','controller':true}]}",
          "metadata.ownerReferences"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {

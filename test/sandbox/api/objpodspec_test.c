@@ -8,31 +8,26 @@ static void test_check(void **state)
         const char *spec, *wanted;
         bool template_;
     } cases[] = {
-        {"{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}", NULL, true},
+        {"{'containers':[{'name':'c','image':'i'}]}", NULL, true},
         {"{}", "spec.containers: Required value", true},
-        {"{\"containers\":[{\"image\":\"i\"}]}", "spec.containers[0].name: Required value", true},
-        {"{\"containers\":[{\"name\":\"c\"}]}", "spec.containers[0].image: Required value", true},
-        {"{\"containers\":[{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"c\",\"image\":\"i\"}]}",
+        {"{'containers':[{'image':'i'}]}", "spec.containers[0].name: Required value", true},
+        {"{'containers':[{'name':'c'}]}", "spec.containers[0].image: Required value", true},
+        {"{'containers':[{'name':'c','image':'i'},{'name':'c','image':'i'}]}",
          "spec.containers[1].name: Duplicate value: \"c\"", true},
-        {"{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"ports\":[{\"containerPort\":70000}]}]"
-         "}",
+        {"{'containers':[{'name':'c','image':'i','ports':[{'containerPort':70000}]}]}",
          "spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and "
          "65535, inclusive",
          true},
-        {"{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"volumeMounts\":[{\"name\":\"v\","
-         "\"mountPath\":\"/\"}]}]}",
+        {"{'containers':[{'name':'c','image':'i','volumeMounts':[{'name':'v','mountPath':'/'}]}]}",
          "spec.containers[0].volumeMounts[0].name: Not found: \"v\"", true},
-        {"{\"volumes\":[{\"name\":\"v\"}],\"containers\":[{\"name\":\"c\",\"image\":\"i\","
-         "\"volumeMounts\":"
-         "[{\"name\":\"v\",\"mountPath\":\"/\"}]}]}",
+        {"{'volumes':[{'name':'v'}],'containers':[{'name':'c','image':'i','volumeMounts':[{'name':'"
+         "v','mountPath':'/'}]}]}",
          NULL, true},
-        {"{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"env\":[{\"name\":\"A\",\"value\":1}]}]"
-         "}",
+        {"{'containers':[{'name':'c','image':'i','env':[{'name':'A','value':1}]}]}",
          "spec.containers[0].env[0].value: Invalid value: 1: must be a string", true},
-        {"{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}",
+        {"{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}",
          "spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\"", true},
-        {"{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}", NULL,
-         false},
+        {"{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}", NULL, false},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();
@@ -53,14 +48,12 @@ static void test_may_become(void **state)
         const char *before, *after;
         bool ok;
     } cases[] = {
-        {"{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}",
-         "{\"containers\":[{\"name\":\"c\",\"image\":\"j\"}]}", true},
-        {"{\"a\":1}",
-         "{\"a\":1,\"nodeName\":\"n\",\"tolerations\":[1],\"activeDeadlineSeconds\":3}", true},
-        {"{\"a\":1}", "{\"a\":2}", false},
-        {"{\"containers\":[{\"name\":\"c\"}]}",
-         "{\"containers\":[{\"name\":\"c\"},{\"name\":\"d\"}]}", false},
-        {"{\"containers\":[1]}", "[]", false},
+        {"{'containers':[{'name':'c','image':'i'}]}", "{'containers':[{'name':'c','image':'j'}]}",
+         true},
+        {"{'a':1}", "{'a':1,'nodeName':'n','tolerations':[1],'activeDeadlineSeconds':3}", true},
+        {"{'a':1}", "{'a':2}", false},
+        {"{'containers':[{'name':'c'}]}", "{'containers':[{'name':'c'},{'name':'d'}]}", false},
+        {"{'containers':[1]}", "[]", false},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();

@@ -15,9 +15,8 @@ static void test_round_trip(void **state)
     assert_int_equal(objstore_load(b.store, path, &ei), ERR_NOT_FOUND);
     try_create(&a, try_kind(&a, "apiextensions.k8s.io", "customresourcedefinitions"), NULL,
                try_crd);
-    struct json_object *toy =
-        try_create(&a, try_kind(&a, "try.io", "toys"), "default",
-                   "{\"metadata\":{\"name\":\"bear\"},\"spec\":{\"size\":1}}");
+    struct json_object *toy = try_create(&a, try_kind(&a, "try.io", "toys"), "default",
+                                         "{'metadata':{'name':'bear'},'spec':{'size':1}}");
     assert_int_equal(objstore_save(a.store, path, &ei), ERR_OK);
     if (objstore_load(b.store, path, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
@@ -37,8 +36,8 @@ static void test_round_trip(void **state)
 static void test_damaged(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "{", "{\"objects\":[{}]}",
-                                        "{\"objects\":[{\"apiVersion\":\"x/v1\",\"kind\":\"Y\"}]}"};
+    static const char *const texts[] = {"", "{", "{'objects':[{}]}",
+                                        "{'objects':[{'apiVersion':'x/v1','kind':'Y'}]}"};
     for (size_t i = 0; i < TRY_COUNT(texts); i++) {
         char path[] = "/tmp/objsnapshot-test-XXXXXX";
         int fd = mkstemp(path);

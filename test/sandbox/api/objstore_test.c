@@ -19,13 +19,13 @@ static void test_list_in_order(void **state)
     struct trystore t = try_open();
     const struct objkind *namespaces = try_kind(&t, "", "namespaces");
     const struct objkind *maps = try_kind(&t, "", "configmaps");
-    try_create(&t, namespaces, NULL, "{\"metadata\":{\"name\":\"b\"}}");
-    try_create(&t, namespaces, NULL, "{\"metadata\":{\"name\":\"a\"}}");
-    try_create(&t, namespaces, NULL, "{\"metadata\":{\"name\":\"a-b\"}}");
-    try_create(&t, maps, "b", "{\"metadata\":{\"name\":\"x\"}}");
-    try_create(&t, maps, "a", "{\"metadata\":{\"name\":\"x\"}}");
-    try_create(&t, maps, "a-b", "{\"metadata\":{\"name\":\"x\"}}");
-    try_create(&t, maps, "a", "{\"metadata\":{\"name\":\"w\"}}");
+    try_create(&t, namespaces, NULL, "{'metadata':{'name':'b'}}");
+    try_create(&t, namespaces, NULL, "{'metadata':{'name':'a'}}");
+    try_create(&t, namespaces, NULL, "{'metadata':{'name':'a-b'}}");
+    try_create(&t, maps, "b", "{'metadata':{'name':'x'}}");
+    try_create(&t, maps, "a", "{'metadata':{'name':'x'}}");
+    try_create(&t, maps, "a-b", "{'metadata':{'name':'x'}}");
+    try_create(&t, maps, "a", "{'metadata':{'name':'w'}}");
     struct json_object **items;
     assert_int_equal(objstore_list(t.store, t.arena, maps, NULL, &items), TRY_COUNT(order));
     for (size_t i = 0; i < TRY_COUNT(order); i++) {
@@ -46,7 +46,7 @@ static void test_find(void **state)
     (void)state;
     struct trystore t = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
-    struct json_object *obj = try_create(&t, maps, "default", "{\"metadata\":{\"name\":\"x\"}}");
+    struct json_object *obj = try_create(&t, maps, "default", "{'metadata':{'name':'x'}}");
     assert_ptr_equal(objstore_get(t.store, maps, "default", "x"), obj);
     assert_null(objstore_get(t.store, maps, "default", "y"));
     assert_ptr_equal(objstore_by_uid(t.store, json_str_at(obj, "metadata", "uid", NULL)), obj);
@@ -63,13 +63,12 @@ static void test_versions(void **state)
     call.version = "v1";
     struct json_object *out;
     assert_int_equal(
-        objstore_create(
-            t.store, &call, hpas, "default",
-            try_json(t.arena,
-                     "{\"apiVersion\":\"autoscaling/v1\",\"metadata\":{\"name\":\"h\"},\"spec\":"
-                     "{\"maxReplicas\":3,\"targetCPUUtilizationPercentage\":50,"
-                     "\"scaleTargetRef\":{\"kind\":\"Deployment\",\"name\":\"x\"}}}"),
-            &out),
+        objstore_create(t.store, &call, hpas, "default",
+                        try_json(t.arena, "{'apiVersion':'autoscaling/"
+                                          "v1','metadata':{'name':'h'},'spec':{'maxReplicas':3,'"
+                                          "targetCPUUtilizationPercentage':50,'scaleTargetRef':{'"
+                                          "kind':'Deployment','name':'x'}}}"),
+                        &out),
         ERR_OK);
     assert_string_equal(json_str_at(out, "apiVersion", NULL), "autoscaling/v1");
     assert_int_equal(json_int_at(out, 0, "spec", "targetCPUUtilizationPercentage", NULL), 50);
@@ -86,9 +85,9 @@ static void test_events_share_their_storage(void **state)
     struct trystore t = try_open();
     const struct objkind *core = try_kind(&t, "", "events"),
                          *new = try_kind(&t, "events.k8s.io", "events");
-    try_create(&t, new, "default",
-               "{\"metadata\":{\"name\":\"e\"},\"regarding\":{\"namespace\":\"default\",\"name\":"
-               "\"x\"},\"note\":\"n\"}");
+    try_create(
+        &t, new, "default",
+        "{'metadata':{'name':'e'},'regarding':{'namespace':'default','name':'x'},'note':'n'}");
     struct json_object *obj = objstore_get(t.store, core, "default", "e");
     assert_string_equal(json_str_at(obj, "apiVersion", NULL), "v1");
     assert_string_equal(json_str_at(obj, "message", NULL), "n");
@@ -121,9 +120,9 @@ static void test_admission(void **state)
     int calls = 0;
     const struct objkind *secrets = try_kind(&t, "", "secrets");
     objstore_on_admit(t.store, secrets, refuse_secret, &calls);
-    struct json_object *obj = try_create(&t, secrets, "default", "{\"metadata\":{\"name\":\"x\"}}");
+    struct json_object *obj = try_create(&t, secrets, "default", "{'metadata':{'name':'x'}}");
     assert_string_equal(json_str_at(obj, "type", NULL), "admitted");
-    try_create(&t, try_kind(&t, "", "configmaps"), "default", "{\"metadata\":{\"name\":\"x\"}}");
+    try_create(&t, try_kind(&t, "", "configmaps"), "default", "{'metadata':{'name':'x'}}");
     assert_int_equal(calls, 1);
     struct objcall call = try_call(&t);
     assert_int_equal(objstore_delete(t.store, &call, secrets, "default", "x", NULL, NULL, NULL),

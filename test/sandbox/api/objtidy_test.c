@@ -9,18 +9,17 @@ static void test_tidy(void **state)
         const char *obj, *wanted;
     } cases[] = {
         {true,
-         "{\"metadata\":{\"labels\":{},\"annotations\":null,\"finalizers\":[],\"name\":\"x\","
-         "\"managedFields\":[]}}",
-         "{\"metadata\":{\"name\":\"x\",\"managedFields\":[]}}"},
-        {true, "{\"spec\":{\"a\":null,\"b\":[{\"c\":null,\"d\":1},null],\"e\":{}}}",
-         "{\"spec\":{\"b\":[{\"d\":1},null],\"e\":{}}}"},
-        {true,
-         "{\"spec\":{\"template\":{\"metadata\":{\"creationTimestamp\":null,\"annotations\":{}}}}}",
-         "{\"spec\":{\"template\":{\"metadata\":{}}}}"},
-        {true, "{\"metadata\":7,\"spec\":{\"template\":{\"metadata\":[]}}}",
-         "{\"metadata\":7,\"spec\":{\"template\":{\"metadata\":[]}}}"},
-        {false, "{\"metadata\":{\"labels\":{}},\"spec\":{\"a\":null}}",
-         "{\"metadata\":{},\"spec\":{\"a\":null}}"},
+         "{'metadata':{'labels':{},'annotations':null,'finalizers':[],'name':'x','managedFields':[]"
+         "}}",
+         "{'metadata':{'name':'x','managedFields':[]}}"},
+        {true, "{'spec':{'a':null,'b':[{'c':null,'d':1},null],'e':{}}}",
+         "{'spec':{'b':[{'d':1},null],'e':{}}}"},
+        {true, "{'spec':{'template':{'metadata':{'creationTimestamp':null,'annotations':{}}}}}",
+         "{'spec':{'template':{'metadata':{}}}}"},
+        {true, "{'metadata':7,'spec':{'template':{'metadata':[]}}}",
+         "{'metadata':7,'spec':{'template':{'metadata':[]}}}"},
+        {false, "{'metadata':{'labels':{}},'spec':{'a':null}}",
+         "{'metadata':{},'spec':{'a':null}}"},
         {false, "{}", "{}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {

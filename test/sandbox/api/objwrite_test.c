@@ -9,33 +9,32 @@ static void test_create_refused(void **state)
         int code;
         const char *reason, *message;
     } cases[] = {
-        {"", "configmaps", "default", "{\"metadata\":{\"name\":\"x\"}}", 0, NULL, NULL},
-        {"", "configmaps", "default", "{\"metadata\":{\"name\":\"taken\"}}", 409, "AlreadyExists",
+        {"", "configmaps", "default", "{'metadata':{'name':'x'}}", 0, NULL, NULL},
+        {"", "configmaps", "default", "{'metadata':{'name':'taken'}}", 409, "AlreadyExists",
          "configmaps \"taken\" already exists"},
         {"apps", "deployments", "nowhere", try_deployment, 404, "NotFound",
          "namespaces \"nowhere\" not found"},
-        {"", "configmaps", "default", "{\"metadata\":{\"name\":\"x\",\"namespace\":\"other\"}}",
-         400, "BadRequest",
+        {"", "configmaps", "default", "{'metadata':{'name':'x','namespace':'other'}}", 400,
+         "BadRequest",
          "the namespace of the provided object does not match the namespace sent on the request"},
-        {"", "configmaps", NULL, "{\"metadata\":{\"name\":\"x\"}}", 400, "BadRequest", NULL},
-        {"", "configmaps", "default", "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"x\"}}", 400,
+        {"", "configmaps", NULL, "{'metadata':{'name':'x'}}", 400, "BadRequest", NULL},
+        {"", "configmaps", "default", "{'kind':'Pod','metadata':{'name':'x'}}", 400, "BadRequest",
+         NULL},
+        {"", "configmaps", "default", "{'apiVersion':'v2','metadata':{'name':'x'}}", 400,
          "BadRequest", NULL},
-        {"", "configmaps", "default", "{\"apiVersion\":\"v2\",\"metadata\":{\"name\":\"x\"}}", 400,
-         "BadRequest", NULL},
-        {"", "configmaps", "default", "{\"metadata\":[]}", 400, "BadRequest", NULL},
-        {"", "configmaps", "default", "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"7\"}}",
-         400, "BadRequest", "resourceVersion should not be set on objects to be created"},
+        {"", "configmaps", "default", "{'metadata':[]}", 400, "BadRequest", NULL},
+        {"", "configmaps", "default", "{'metadata':{'name':'x','resourceVersion':'7'}}", 400,
+         "BadRequest", "resourceVersion should not be set on objects to be created"},
         {"", "configmaps", "default", "{}", 422, "Invalid",
          "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is "
          "required"},
-        {"", "configmaps", "default", "{\"metadata\":{\"name\":\"A\"}}", 422, "Invalid", NULL},
-        {"apps", "deployments", "default", "{\"metadata\":{\"name\":\"x\"},\"spec\":{}}", 422,
-         "Invalid", NULL},
+        {"", "configmaps", "default", "{'metadata':{'name':'A'}}", 422, "Invalid", NULL},
+        {"apps", "deployments", "default", "{'metadata':{'name':'x'},'spec':{}}", 422, "Invalid",
+         NULL},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct trystore t = try_open();
-        try_create(&t, try_kind(&t, "", "configmaps"), "default",
-                   "{\"metadata\":{\"name\":\"taken\"}}");
+        try_create(&t, try_kind(&t, "", "configmaps"), "default", "{'metadata':{'name':'taken'}}");
         struct objcall call = try_call(&t);
         uint64_t before = objstore_version(t.store);
         enum err err =
@@ -83,17 +82,16 @@ static void test_generation(void **state)
         int generation;
         bool moved;
     } steps[] = {
-        {OBJSUB_NONE, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 1, true},
-        {OBJSUB_NONE, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}", 2,
+        {OBJSUB_NONE, "{'metadata':{'labels':{'a':'b'}}}", 1, true},
+        {OBJSUB_NONE, "{'metadata':{'annotations':{'a':'b'}}}", 2,
          true}, /* Deployments count these */
-        {OBJSUB_NONE, "{\"spec\":{\"replicas\":3}}", 3, true},
-        {OBJSUB_NONE, "{\"spec\":{\"replicas\":3}}", 3, false},
-        {OBJSUB_NONE, "{\"status\":{\"replicas\":3}}", 3,
-         false}, /* not through the main resource */
-        {OBJSUB_STATUS, "{\"status\":{\"replicas\":3}}", 3, true},
-        {OBJSUB_STATUS, "{\"status\":{\"replicas\":3},\"spec\":{\"replicas\":9}}", 3, false},
-        {OBJSUB_NONE, "{\"metadata\":{\"generation\":77,\"uid\":null,\"creationTimestamp\":null}}",
-         3, false},
+        {OBJSUB_NONE, "{'spec':{'replicas':3}}", 3, true},
+        {OBJSUB_NONE, "{'spec':{'replicas':3}}", 3, false},
+        {OBJSUB_NONE, "{'status':{'replicas':3}}", 3, false}, /* not through the main resource */
+        {OBJSUB_STATUS, "{'status':{'replicas':3}}", 3, true},
+        {OBJSUB_STATUS, "{'status':{'replicas':3},'spec':{'replicas':9}}", 3, false},
+        {OBJSUB_NONE, "{'metadata':{'generation':77,'uid':null,'creationTimestamp':null}}", 3,
+         false},
     };
     struct trystore t = try_open();
     const struct objkind *kind = try_kind(&t, "apps", "deployments");
@@ -118,15 +116,15 @@ static void test_preconditions(void **state)
         const char *patch;
         enum err err;
     } cases[] = {
-        {"{\"metadata\":{\"resourceVersion\":\"1\"},\"data\":{\"a\":\"c\"}}", ERR_CONFLICT},
-        {"{\"metadata\":{\"uid\":\"other\"},\"data\":{\"a\":\"c\"}}", ERR_CONFLICT},
-        {"{\"metadata\":{\"resourceVersion\":null},\"data\":{\"a\":\"c\"}}", ERR_OK},
-        {"{\"metadata\":{\"resourceVersion\":\"0\"},\"data\":{\"a\":\"d\"}}", ERR_OK},
-        {"{\"metadata\":{\"name\":\"y\"}}", ERR_NOT_FOUND},
+        {"{'metadata':{'resourceVersion':'1'},'data':{'a':'c'}}", ERR_CONFLICT},
+        {"{'metadata':{'uid':'other'},'data':{'a':'c'}}", ERR_CONFLICT},
+        {"{'metadata':{'resourceVersion':null},'data':{'a':'c'}}", ERR_OK},
+        {"{'metadata':{'resourceVersion':'0'},'data':{'a':'d'}}", ERR_OK},
+        {"{'metadata':{'name':'y'}}", ERR_NOT_FOUND},
     };
     struct trystore t = try_open();
     const struct objkind *kind = try_kind(&t, "", "configmaps");
-    try_create(&t, kind, "default", "{\"metadata\":{\"name\":\"x\"},\"data\":{\"a\":\"b\"}}");
+    try_create(&t, kind, "default", "{'metadata':{'name':'x'},'data':{'a':'b'}}");
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct objcall call = try_call(&t);
         assert_int_equal(objstore_merge(t.store, &call, kind, "default", "x", OBJSUB_NONE,
@@ -148,7 +146,7 @@ static void test_generate_name(void **state)
     const struct objkind *kind = try_kind(&t, "", "configmaps");
     for (int i = 0; i < 20; i++) {
         struct json_object *obj =
-            try_create(&t, kind, "default", "{\"metadata\":{\"generateName\":\"x-\"}}");
+            try_create(&t, kind, "default", "{'metadata':{'generateName':'x-'}}");
         const char *name = json_str_at(obj, "metadata", "name", NULL);
         assert_int_equal(strlen(name), 7);
         assert_int_equal(strncmp(name, "x-", 2), 0);
@@ -205,8 +203,8 @@ static void test_stored_trees_do_not_change(void **state)
     struct trystore t = try_open();
     const struct objkind *kind = try_kind(&t, "", "configmaps");
     struct json_object *first =
-        try_create(&t, kind, "default", "{\"metadata\":{\"name\":\"x\"},\"data\":{\"a\":\"1\"}}");
-    try_merge(&t, kind, "default", "x", OBJSUB_NONE, "{\"data\":{\"a\":\"2\"}}");
+        try_create(&t, kind, "default", "{'metadata':{'name':'x'},'data':{'a':'1'}}");
+    try_merge(&t, kind, "default", "x", OBJSUB_NONE, "{'data':{'a':'2'}}");
     try_delete(&t, kind, "default", "x", OBJ_BACKGROUND);
     assert_string_equal(json_str_at(first, "data", "a", NULL), "1");
     try_close(&t);

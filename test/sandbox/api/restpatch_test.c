@@ -23,23 +23,20 @@ static void test_types(void **state)
         int status;
         const char *at, *wanted; /* of spec */
     } cases[] = {
-        {JSON, "[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":4}]", 200, "replicas",
-         "4"},
-        {JSON, "[{\"op\":\"test\",\"path\":\"/spec/replicas\",\"value\":9}]", 422, NULL, NULL},
+        {JSON, "[{'op':'replace','path':'/spec/replicas','value':4}]", 200, "replicas", "4"},
+        {JSON, "[{'op':'test','path':'/spec/replicas','value':9}]", 422, NULL, NULL},
         {JSON, "{}", 400, NULL, NULL},
-        {JSON, "[{\"op\":\"replace\",\"path\":\"\",\"value\":7}]", 400, NULL, NULL},
-        {MERGE, "{\"spec\":{\"paused\":true}}", 200, "paused", "true"},
-        {MERGE, "{\"spec\":{\"paused\":null}}", 200, "replicas", "1"},
+        {JSON, "[{'op':'replace','path':'','value':7}]", 400, NULL, NULL},
+        {MERGE, "{'spec':{'paused':true}}", 200, "paused", "true"},
+        {MERGE, "{'spec':{'paused':null}}", 200, "replicas", "1"},
         {MERGE, "[]", 400, NULL, NULL},
-        {MERGE, "{\"metadata\":{\"name\":\"other\"}}", 400, NULL, NULL},
-        {MERGE, "{\"metadata\":{\"resourceVersion\":\"1\"}}", 409, NULL, NULL},
-        {MERGE, "{\"spec\":{\"replicas\":-1}}", 422, NULL, NULL},
-        {STRATEGIC,
-         "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i:2\"}]}}}"
-         "}",
+        {MERGE, "{'metadata':{'name':'other'}}", 400, NULL, NULL},
+        {MERGE, "{'metadata':{'resourceVersion':'1'}}", 409, NULL, NULL},
+        {MERGE, "{'spec':{'replicas':-1}}", 422, NULL, NULL},
+        {STRATEGIC, "{'spec':{'template':{'spec':{'containers':[{'name':'c','image':'i:2'}]}}}}",
          200, "replicas", "1"},
-        {STRATEGIC, "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"image\":\"i:2\"}]}}}}",
-         400, NULL, NULL},
+        {STRATEGIC, "{'spec':{'template':{'spec':{'containers':[{'image':'i:2'}]}}}}", 400, NULL,
+         NULL},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct tryapi a = tryapi_open();
@@ -59,7 +56,7 @@ static void test_strategic_only_for_built_in_kinds(void **state)
     struct tryapi a = tryapi_open();
     ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
     ask_for(&a, 201, "POST", "/apis/try.io/v1/namespaces/default/toys",
-            "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":1}}");
+            "{'metadata':{'name':'x'},'spec':{'size':1}}");
     assert_int_equal(patch(&a, STRATEGIC, "/apis/try.io/v1/namespaces/default/toys/x", "{}").status,
                      415);
     assert_int_equal(patch(&a, MERGE, "/apis/try.io/v1/namespaces/default/toys/x", "{}").status,
@@ -103,14 +100,12 @@ static void test_scale(void **state)
     struct json_object *scale = ask_for(&a, 200, "GET", WEB "/scale", NULL);
     assert_string_equal(json_str_at(scale, "kind", NULL), "Scale");
     assert_string_equal(json_str_at(scale, "status", "selector", NULL), "app=web");
-    struct answer answer = patch(&a, MERGE, WEB "/scale", "{\"spec\":{\"replicas\":5}}");
+    struct answer answer = patch(&a, MERGE, WEB "/scale", "{'spec':{'replicas':5}}");
     assert_int_equal(json_int_at(answer.body, 0, "spec", "replicas", NULL), 5);
-    ask_for(&a, 200, "PUT", WEB "/scale",
-            "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"replicas\":6}}");
-    ask_for(
-        &a, 409, "PUT", WEB "/scale",
-        "{\"metadata\":{\"name\":\"web\",\"resourceVersion\":\"1\"},\"spec\":{\"replicas\":7}}");
-    ask_for(&a, 422, "PUT", WEB "/scale", "{\"spec\":{\"replicas\":-1}}");
+    ask_for(&a, 200, "PUT", WEB "/scale", "{'metadata':{'name':'web'},'spec':{'replicas':6}}");
+    ask_for(&a, 409, "PUT", WEB "/scale",
+            "{'metadata':{'name':'web','resourceVersion':'1'},'spec':{'replicas':7}}");
+    ask_for(&a, 422, "PUT", WEB "/scale", "{'spec':{'replicas':-1}}");
     ask_for(&a, 405, "DELETE", WEB "/scale", NULL);
     ask_for(&a, 404, "GET", DEPLOYMENTS "/none/scale", NULL);
     struct json_object *obj = ask_for(&a, 200, "GET", WEB, NULL);
@@ -119,7 +114,7 @@ static void test_scale(void **state)
     tryapi_close(&a);
 }
 
-#define OTHER_UID "{\"metadata\":{\"uid\":\"11111111-2222-3333-4444-555555555555\"}}"
+#define OTHER_UID "{'metadata':{'uid':'11111111-2222-3333-4444-555555555555'}}"
 
 /* Where another uid is refused, how, and where a real API server does not look at it. */
 static void test_another_uid(void **state)
@@ -138,7 +133,7 @@ static void test_another_uid(void **state)
     ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
     ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
     ask_for(&a, 201, "POST", "/apis/try.io/v1/namespaces/default/toys",
-            "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":1}}");
+            "{'metadata':{'name':'x'},'spec':{'size':1}}");
     for (size_t i = 0; i < TRY_COUNT(cases); i++)
         assert_int_equal(patch(&a, MERGE, cases[i].path, OTHER_UID).status, cases[i].status);
     tryapi_close(&a);
@@ -149,7 +144,7 @@ static void test_scale_to_zero_is_left_out(void **state)
     (void)state;
     struct tryapi a = tryapi_open();
     ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
-    struct answer answer = patch(&a, MERGE, WEB "/scale", "{\"spec\":{\"replicas\":0}}");
+    struct answer answer = patch(&a, MERGE, WEB "/scale", "{'spec':{'replicas':0}}");
     assert_int_equal(answer.status, 200);
     assert_null(json_at(answer.body, "spec", "replicas", NULL));
     assert_non_null(json_at(answer.body, "status", NULL));

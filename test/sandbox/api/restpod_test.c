@@ -25,8 +25,7 @@ static bool on_log(void *arg, const char *ns, const char *pod, const char *conta
 static void make(struct tryapi *a)
 {
     ask_for(a, 201, "POST", PODS,
-            "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
-            "\"i\"}]}}");
+            "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i'}]}}");
 }
 
 static void test_log(void **state)
@@ -78,8 +77,7 @@ static void test_evict(void **state)
     struct tryapi a = tryapi_open();
     make(&a);
     ask_for(&a, 405, "GET", PODS "/p/eviction", NULL);
-    ask_for(&a, 201, "POST", PODS "/p/eviction",
-            "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\"}");
+    ask_for(&a, 201, "POST", PODS "/p/eviction", "{'apiVersion':'policy/v1','kind':'Eviction'}");
     ask_for(&a, 404, "GET", PODS "/p", NULL);
     ask_for(&a, 404, "POST", PODS "/p/eviction", "{}");
     tryapi_close(&a);

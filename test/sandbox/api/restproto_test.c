@@ -20,9 +20,9 @@ static void test_namespace(void **state)
     struct errinfo ei;
     if (restproto_read(arena, BYTES(NAMESPACE), &obj, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    try_same(arena, obj,
-             "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"ab\","
-             "\"labels\":{\"app\":\"web\"}}}");
+    try_same(
+        arena, obj,
+        "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'ab','labels':{'app':'web'}}}");
     arena_free(arena);
 }
 
@@ -43,9 +43,9 @@ static void test_service(void **state)
                                "\x0a\x0b\x18\x51\x22\x07\x08\x00\x10\x90\x3f\x1a\x00";
     if (restproto_read(arena, good, sizeof(good) - 1, &obj, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    try_same(arena, json_at(obj, "spec", NULL),
-             "{\"ports\":[{\"protocol\":\"TCP\",\"port\":80,\"targetPort\":\"hp\"},{\"port\":81,"
-             "\"targetPort\":8080}]}");
+    try_same(
+        arena, json_at(obj, "spec", NULL),
+        "{'ports':[{'protocol':'TCP','port':80,'targetPort':'hp'},{'port':81,'targetPort':8080}]}");
     arena_free(arena);
 }
 

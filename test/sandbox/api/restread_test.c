@@ -6,8 +6,7 @@ static void make(struct tryapi *a, int count)
 {
     for (int i = 0; i < count; i++) {
         ask_for(a, 201, "POST", MAPS,
-                arena_printf(a->t.arena,
-                             "{\"metadata\":{\"name\":\"m%02d\",\"labels\":{\"odd\":\"%d\"}}}", i,
+                arena_printf(a->t.arena, "{'metadata':{'name':'m%02d','labels':{'odd':'%d'}}}", i,
                              i % 2));
     }
 }
@@ -79,15 +78,14 @@ static void test_selectors(void **state)
     };
     struct tryapi a = tryapi_open();
     make(&a, 4);
-    ask_for(&a, 201, "POST", MAPS, "{\"metadata\":{\"name\":\"plain\"}}");
+    ask_for(&a, 201, "POST", MAPS, "{'metadata':{'name':'plain'}}");
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct json_object *list =
             ask_for(&a, 200, "GET", arena_printf(a.t.arena, MAPS "%s", cases[i].query), NULL);
         assert_int_equal(json_len(json_at(list, "items", NULL)), cases[i].count);
     }
-    ask_for(&a, 201, "POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"other\"}}");
-    ask_for(&a, 201, "POST", "/api/v1/namespaces/other/configmaps",
-            "{\"metadata\":{\"name\":\"m00\"}}");
+    ask_for(&a, 201, "POST", "/api/v1/namespaces", "{'metadata':{'name':'other'}}");
+    ask_for(&a, 201, "POST", "/api/v1/namespaces/other/configmaps", "{'metadata':{'name':'m00'}}");
     struct json_object *all = ask_for(&a, 200, "GET", "/api/v1/configmaps", NULL);
     assert_int_equal(json_len(json_at(all, "items", NULL)), 6);
     tryapi_close(&a);
@@ -130,7 +128,7 @@ static void test_what_lists_leave_out(void **state)
     assert_int_equal(json_int_at(list, -1, "metadata", "remainingItemCount", NULL), -1);
     ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
     ask_for(&a, 201, "POST", "/apis/try.io/v1/namespaces/default/toys",
-            "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":1}}");
+            "{'metadata':{'name':'x'},'spec':{'size':1}}");
     list = ask_for(&a, 200, "GET", "/apis/try.io/v1/namespaces/default/toys", NULL);
     assert_string_equal(json_str_at(json_elem(json_at(list, "items", NULL), 0), "kind", NULL),
                         "Toy");

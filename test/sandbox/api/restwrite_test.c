@@ -9,23 +9,22 @@ static void test_create_and_update(void **state)
     (void)state;
     struct tryapi a = tryapi_open();
     struct json_object *obj =
-        ask_for(&a, 201, "POST", MAPS, "{\"metadata\":{\"name\":\"x\"},\"data\":{\"a\":\"1\"}}");
+        ask_for(&a, 201, "POST", MAPS, "{'metadata':{'name':'x'},'data':{'a':'1'}}");
     const char *version = json_str_at(obj, "metadata", "resourceVersion", NULL);
-    ask_for(&a, 409, "POST", MAPS, "{\"metadata\":{\"name\":\"x\"}}");
-    obj = ask_for(&a, 200, "PUT", MAPS "/x",
-                  "{\"metadata\":{\"name\":\"x\"},\"data\":{\"a\":\"2\"}}");
+    ask_for(&a, 409, "POST", MAPS, "{'metadata':{'name':'x'}}");
+    obj = ask_for(&a, 200, "PUT", MAPS "/x", "{'metadata':{'name':'x'},'data':{'a':'2'}}");
     assert_string_equal(json_str_at(obj, "data", "a", NULL), "2");
-    const char *stale = arena_printf(
-        a.t.arena, "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"%s\"}}", version);
+    const char *stale =
+        arena_printf(a.t.arena, "{'metadata':{'name':'x','resourceVersion':'%s'}}", version);
     obj = ask_for(&a, 409, "PUT", MAPS "/x", stale);
     assert_string_equal(json_str_at(obj, "reason", NULL), "Conflict");
     assert_string_equal(json_str_at(obj, "message", NULL),
                         "Operation cannot be fulfilled on configmaps \"x\": the object has been "
                         "modified; please apply "
                         "your changes to the latest version and try again");
-    ask_for(&a, 400, "PUT", MAPS "/x", "{\"metadata\":{\"name\":\"y\"}}");
-    ask_for(&a, 404, "PUT", MAPS "/none", "{\"metadata\":{\"name\":\"none\"}}");
-    ask_for(&a, 201, "POST", MAPS "?dryRun=All", "{\"metadata\":{\"name\":\"dry\"}}");
+    ask_for(&a, 400, "PUT", MAPS "/x", "{'metadata':{'name':'y'}}");
+    ask_for(&a, 404, "PUT", MAPS "/none", "{'metadata':{'name':'none'}}");
+    ask_for(&a, 201, "POST", MAPS "?dryRun=All", "{'metadata':{'name':'dry'}}");
     ask_for(&a, 404, "GET", MAPS "/dry", NULL);
     tryapi_close(&a);
 }
@@ -57,7 +56,7 @@ static void test_manager(void **state)
         a.agent = cases[i].agent;
         struct json_object *obj =
             ask_for(&a, 201, "POST", arena_printf(a.t.arena, MAPS "%s", cases[i].query),
-                    "{\"metadata\":{\"name\":\"x\"},\"data\":{\"a\":\"1\"}}");
+                    "{'metadata':{'name':'x'},'data':{'a':'1'}}");
         struct json_object *entry = json_elem(json_at(obj, "metadata", "managedFields", NULL), 0);
         assert_string_equal(json_str_at(entry, "manager", NULL), cases[i].manager);
         assert_string_equal(json_str_at(entry, "operation", NULL), "Update");
@@ -72,16 +71,16 @@ static void test_custom_kind(void **state)
     ask_for(&a, 404, "GET", TOYS, NULL);
     ask_for(&a, 201, "POST", CRDS, try_crd);
     struct answer answer =
-        ask(&a, "POST", TOYS, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":1,\"wheels\":4}}");
+        ask(&a, "POST", TOYS, "{'metadata':{'name':'x'},'spec':{'size':1,'wheels':4}}");
     assert_int_equal(answer.status, 201);
     assert_string_equal(answer.warning, "299 - \"unknown field \\\"spec.wheels\\\"\"");
     answer = ask(&a, "POST", TOYS "?fieldValidation=Ignore",
-                 "{\"metadata\":{\"name\":\"y\"},\"spec\":{\"size\":1,\"w\":4}}");
+                 "{'metadata':{'name':'y'},'spec':{'size':1,'w':4}}");
     assert_null(answer.warning);
     ask_for(&a, 400, "POST", TOYS "?fieldValidation=Strict",
-            "{\"metadata\":{\"name\":\"z\"},\"spec\":{\"size\":1,\"w\":4}}");
+            "{'metadata':{'name':'z'},'spec':{'size':1,'w':4}}");
     struct json_object *obj =
-        ask_for(&a, 422, "PUT", TOYS "/x", "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":2}}");
+        ask_for(&a, 422, "PUT", TOYS "/x", "{'metadata':{'name':'x'},'spec':{'size':2}}");
     assert_non_null(
         strstr(json_str_at(obj, "message", NULL), "metadata.resourceVersion: Invalid value: 0x0"));
     answer = ask(&a, "GET", "/apis/try.io/v1alpha1/namespaces/default/toys/x", NULL);
@@ -96,11 +95,11 @@ static void test_status(void **state)
     struct tryapi a = tryapi_open();
     ask_for(&a, 201, "POST", CRDS, try_crd);
     struct json_object *obj =
-        ask_for(&a, 201, "POST", TOYS, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":1}}");
-    const char *body = arena_printf(a.t.arena,
-                                    "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"%s\"},"
-                                    "\"spec\":{\"size\":9},\"status\":{\"p\":1}}",
-                                    json_str_at(obj, "metadata", "resourceVersion", NULL));
+        ask_for(&a, 201, "POST", TOYS, "{'metadata':{'name':'x'},'spec':{'size':1}}");
+    const char *body = arena_printf(
+        a.t.arena,
+        "{'metadata':{'name':'x','resourceVersion':'%s'},'spec':{'size':9},'status':{'p':1}}",
+        json_str_at(obj, "metadata", "resourceVersion", NULL));
     obj = ask_for(&a, 200, "PUT", TOYS "/x/status", body);
     assert_int_equal(json_int_at(obj, 0, "spec", "size", NULL), 1);
     assert_int_equal(json_int_at(obj, 0, "status", "p", NULL), 1);
@@ -116,7 +115,7 @@ static void test_review(void **state)
     struct tryapi a = tryapi_open();
     struct json_object *obj =
         ask_for(&a, 201, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                "{\"spec\":{\"resourceAttributes\":{\"verb\":\"get\"}}}");
+                "{'spec':{'resourceAttributes':{'verb':'get'}}}");
     assert_true(json_bool_at(obj, false, "status", "allowed", NULL));
     tryapi_close(&a);
 }

@@ -89,6 +89,7 @@ static inline struct answer ask(struct tryapi *a, const char *method, const char
                                 const char *body)
 {
     struct tryapi_wait wait = {.arena = a->t.arena};
+    body = try_quoted(a->t.arena, body);
     const char *token = a->token ? a->token : "secret";
     struct http_header headers[] = {
         {"authorization", arena_printf(a->t.arena, "Bearer %s", token)},

@@ -82,27 +82,19 @@ static inline void try_settle(struct trystore *t)
 }
 
 static const char try_deployment[] =
-    "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"}},"
-    "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":"
-    "\"c\","
-    "\"image\":\"i:1\"}]}}}}";
+    "{'metadata':{'name':'web'},'spec':{'selector':{'matchLabels':{'app':'web'}},'template':{'"
+    "metadata':{'labels':{'app':'web'}},'spec':{'containers':[{'name':'c','image':'i:1'}]}}}}";
 
 /* A namespaced kind with two versions, status and scale; only "size" and "status" are known. */
 static const char try_crd[] =
-    "{\"metadata\":{\"name\":\"toys.try.io\"},\"spec\":{\"group\":\"try.io\",\"scope\":"
-    "\"Namespaced\",\"names\":"
-    "{\"plural\":\"toys\",\"kind\":\"Toy\",\"shortNames\":[\"ty\"],\"categories\":[\"all\"]},"
-    "\"versions\":["
-    "{\"name\":\"v1alpha1\",\"served\":true,\"storage\":false,\"deprecated\":true,\"schema\":{"
-    "\"openAPIV3Schema\":"
-    "{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}},"
-    "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"subresources\":{\"status\":{},\"scale\":"
-    "{\"specReplicasPath\":\".spec.size\",\"statusReplicasPath\":\".status.size\"}},\"schema\":{"
-    "\"openAPIV3Schema\":"
-    "{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\",\"required\":[\"size\"],"
-    "\"properties\":"
-    "{\"size\":{\"type\":\"integer\",\"minimum\":0},\"color\":{\"type\":\"string\",\"default\":"
-    "\"red\"}}},"
-    "\"status\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}}}]}}";
+    "{'metadata':{'name':'toys.try.io'},'spec':{'group':'try.io','scope':'Namespaced','names':{'"
+    "plural':'toys','kind':'Toy','shortNames':['ty'],'categories':['all']},'versions':[{'name':'"
+    "v1alpha1','served':true,'storage':false,'deprecated':true,'schema':{'openAPIV3Schema':{'type':"
+    "'object','x-kubernetes-preserve-unknown-fields':true}}},{'name':'v1','served':true,'storage':"
+    "true,'subresources':{'status':{},'scale':{'specReplicasPath':'.spec.size','statusReplicasPath'"
+    ":'.status.size'}},'schema':{'openAPIV3Schema':{'type':'object','properties':{'spec':{'type':'"
+    "object','required':['size'],'properties':{'size':{'type':'integer','minimum':0},'color':{'"
+    "type':'string','default':'red'}}},'status':{'type':'object','x-kubernetes-preserve-unknown-"
+    "fields':true}}}}}]}}";
 
 #endif

@@ -128,7 +128,7 @@ static void make_namespace(struct world *w)
     const struct objkind *kind = objstore_kind(w->store, "", "namespaces");
     struct objcall call = {.arena = w->arena, .fail = {.arena = w->arena}};
     struct json_object *obj =
-        json_own(w->arena, json_tokener_parse("{\"metadata\":{\"name\":\"test\"}}"));
+        json_own(w->arena, json_tokener_parse("{'metadata':{'name':'test'}}"));
     assert_int_equal(objstore_create(w->store, &call, kind, NULL, obj, NULL), ERR_OK);
 }
 
@@ -138,22 +138,20 @@ static void make_deployment(struct world *w, int replicas, const char *strategy,
     make_namespace(w);
     apply(w, "apps", "deployments",
           arena_printf(w->arena,
-                       "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"replicas\":%d,"
-                       "\"progressDeadlineSeconds\":1,\"strategy\":%s,"
-                       "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},\"template\":{"
-                       "\"metadata\":{\"labels\":{\"app\":\"web\"},"
-                       "\"annotations\":%s},\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":"
-                       "\"x:1\"}]}}}}",
+                       "{'metadata':{'name':'web'},'spec':{'replicas':%d,'progressDeadlineSeconds':"
+                       "1,'strategy':%s,'selector':{'matchLabels':{'app':'web'}},'template':{'"
+                       "metadata':{'labels':{'app':'web'},'annotations':%s},'spec':{'containers':[{"
+                       "'name':'app','image':'x:1'}]}}}}",
                        replicas, strategy, annotations));
 }
 
 static void set_image(struct world *w, const char *image)
 {
-    patch(w, "apps", "deployments", "web",
-          arena_printf(w->arena,
-                       "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\","
-                       "\"image\":\"%s\"}]}}}}",
-                       image));
+    patch(
+        w, "apps", "deployments", "web",
+        arena_printf(w->arena,
+                     "{'spec':{'template':{'spec':{'containers':[{'name':'app','image':'%s'}]}}}}",
+                     image));
 }
 
 /* ---- conditions ---- */
@@ -210,7 +208,7 @@ static bool no_pods(struct world *w)
 static void rolling_update(void **state)
 {
     struct world *w = *state;
-    make_deployment(w, 3, "{\"rollingUpdate\":{\"maxSurge\":1,\"maxUnavailable\":0}}", "{}");
+    make_deployment(w, 3, "{'rollingUpdate':{'maxSurge':1,'maxUnavailable':0}}", "{}");
     w->least_available = -1;
     wait_until(w, rolled_out);
     w->least_available = w->most_pods = 3;
@@ -231,7 +229,7 @@ static void rolling_update(void **state)
 static void recreate(void **state)
 {
     struct world *w = *state;
-    make_deployment(w, 2, "{\"type\":\"Recreate\"}", "{}");
+    make_deployment(w, 2, "{'type':'Recreate'}", "{}");
     w->least_available = -1;
     wait_until(w, rolled_out);
     w->least_available = w->most_pods = 2;
@@ -244,7 +242,7 @@ static void recreate(void **state)
 static void deadline(void **state)
 {
     struct world *w = *state;
-    make_deployment(w, 1, "{}", "{\"sandbox.flagger.app/never-ready\":\"true\"}");
+    make_deployment(w, 1, "{}", "{'sandbox.flagger.app/never-ready':'true'}");
     wait_until(w, timed_out);
     assert_int_equal(pods(w, true), 0);
 }
@@ -252,7 +250,7 @@ static void deadline(void **state)
 static void crash(void **state)
 {
     struct world *w = *state;
-    make_deployment(w, 1, "{}", "{\"sandbox.flagger.app/crash\":\"true\"}");
+    make_deployment(w, 1, "{}", "{'sandbox.flagger.app/crash':'true'}");
     wait_until(w, crashing);
 }
 
@@ -263,16 +261,15 @@ static void scaling(void **state)
     w->least_available = -1;
     wait_until(w, rolled_out);
     apply(w, "autoscaling", "horizontalpodautoscalers",
-          "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"minReplicas\":2,\"maxReplicas\":4,"
-          "\"scaleTargetRef\":{\"apiVersion\":\"apps/"
-          "v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}");
+          "{'metadata':{'name':'web'},'spec':{'minReplicas':2,'maxReplicas':4,'scaleTargetRef':{'"
+          "apiVersion':'apps/v1','kind':'Deployment','name':'web'}}}");
     wait_until(w, rolled_out);
     while (pods(w, true) != 2)
         wait_until(w, rolled_out);
     patch(w, "apps", "deployments", "web",
-          "{\"spec\":{\"replicas\":0}}"); /* as Flagger does with a target */
+          "{'spec':{'replicas':0}}"); /* as Flagger does with a target */
     wait_until(w, no_pods);
-    patch(w, "apps", "deployments", "web", "{\"spec\":{\"replicas\":9}}");
+    patch(w, "apps", "deployments", "web", "{'spec':{'replicas':9}}");
     while (pods(w, true) != 4)
         wait_until(w, rolled_out);
 }
@@ -293,17 +290,15 @@ static void daemonset(void **state)
     struct world *w = *state;
     make_namespace(w);
     apply(w, "apps", "daemonsets",
-          "{\"metadata\":{\"name\":\"agent\"},\"spec\":{\"selector\":{\"matchLabels\":{\"app\":"
-          "\"agent\"}},\"template\":{\"metadata\":{\"labels\":{\"app\":\"agent\"}},"
-          "\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"x:1\"}]}}}}");
+          "{'metadata':{'name':'agent'},'spec':{'selector':{'matchLabels':{'app':'agent'}},'"
+          "template':{'metadata':{'labels':{'app':'agent'}},'spec':{'containers':[{'name':'app','"
+          "image':'x:1'}]}}}}");
     wait_until(w, daemons_updated);
     patch(w, "apps", "daemonsets", "agent",
-          "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"x:2\"}]"
-          "}}}}");
+          "{'spec':{'template':{'spec':{'containers':[{'name':'app','image':'x:2'}]}}}}");
     wait_until(w, daemons_updated);
     patch(w, "apps", "daemonsets", "agent",
-          "{\"spec\":{\"template\":{\"spec\":{\"nodeSelector\":{\"flagger.app/"
-          "scale-to-zero\":\"true\"}}}}}");
+          "{'spec':{'template':{'spec':{'nodeSelector':{'flagger.app/scale-to-zero':'true'}}}}}");
     wait_until(w, no_pods);
 }
 
@@ -312,13 +307,12 @@ static void service_address(void **state)
     struct world *w = *state;
     make_namespace(w);
     apply(w, "", "services",
-          "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"ports\":[{\"port\":8080}],\"selector\":{"
-          "\"app\":\"web\"}}}");
+          "{'metadata':{'name':'web'},'spec':{'ports':[{'port':8080}],'selector':{'app':'web'}}}");
     const char *ip = json_str_at(get(w, "", "services", "web"), "spec", "clusterIP", NULL);
     assert_non_null(ip);
     assert_int_equal(strncmp(ip, "127.96.", 7), 0);
     char *before = heap_strdup(ip);
-    patch(w, "", "services", "web", "{\"spec\":{\"clusterIP\":null,\"ports\":[{\"port\":81}]}}");
+    patch(w, "", "services", "web", "{'spec':{'clusterIP':null,'ports':[{'port':81}]}}");
     assert_string_equal(json_str_at(get(w, "", "services", "web"), "spec", "clusterIP", NULL),
                         before);
     free(before);

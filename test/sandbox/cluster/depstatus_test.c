@@ -110,9 +110,10 @@ static void story(void **state)
          true},
     };
     struct arena *arena = arena_new();
-    struct json_object *dep =
-        json_own(arena, json_tokener_parse("{\"metadata\":{\"name\":\"web\",\"generation\":7},"
-                                           "\"spec\":{\"progressDeadlineSeconds\":60}}"));
+    struct json_object *dep = json_own(
+        arena,
+        json_tokener_parse(
+            "{'metadata':{'name':'web','generation':7},'spec':{'progressDeadlineSeconds':60}}"));
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
         check(arena, dep, &steps[i]);
     arena_free(arena);
@@ -122,8 +123,7 @@ static void times(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    struct json_object *dep =
-        json_own(arena, json_tokener_parse("{\"metadata\":{\"generation\":7}}"));
+    struct json_object *dep = json_own(arena, json_tokener_parse("{'metadata':{'generation':7}}"));
     struct depstatus_in in = {.deployment = dep,
                               .fresh_name = "web-1",
                               .desired = 1,

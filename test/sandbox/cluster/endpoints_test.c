@@ -4,7 +4,7 @@
 #include "cluster/endpoints.h"
 #include "test/unit.h"
 
-#define READY "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]"
+#define READY "'conditions':[{'type':'Ready','status':'True'}]"
 
 static struct json_object *parse(struct arena *arena, const char *text)
 {
@@ -16,13 +16,13 @@ static struct json_object *parse(struct arena *arena, const char *text)
 static size_t sample(struct arena *arena, struct json_object *pods[4])
 {
     static const char *const texts[] = {
-        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[{\"ports\":[{\"name\":\"http\","
-        "\"containerPort\":8080}]}]},\"status\":{\"podIP\":\"127.64.0.1\"," READY "}}",
-        "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"containers\":[{\"ports\":[{\"name\":\"http\","
-        "\"containerPort\":8081}]}]},\"status\":{\"podIP\":\"127.64.0.2\"}}",
-        "{\"metadata\":{\"name\":\"c\",\"deletionTimestamp\":\"x\"},\"status\":{\"podIP\":\"127.64."
-        "0.3\"," READY "}}",
-        "{\"metadata\":{\"name\":\"d\"},\"status\":{" READY "}}",
+        "{'metadata':{'name':'a'},'spec':{'containers':[{'ports':[{'name':'http','containerPort':"
+        "8080}]}]},'status':{'podIP':'127.64.0.1'," READY "}}",
+        "{'metadata':{'name':'b'},'spec':{'containers':[{'ports':[{'name':'http','containerPort':"
+        "8081}]}]},'status':{'podIP':'127.64.0.2'}}",
+        "{'metadata':{'name':'c','deletionTimestamp':'x'},'status':{'podIP':'127.64.0.3'," READY
+        "}}",
+        "{'metadata':{'name':'d'},'status':{" READY "}}",
     };
     for (size_t i = 0; i < 4; i++)
         pods[i] = parse(arena, texts[i]);
@@ -36,9 +36,8 @@ static void targets(void **state)
     struct json_object *pods[4];
     struct forward_target found[4];
     size_t count = sample(arena, pods);
-    struct json_object *service =
-        parse(arena, "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"ports\":[{\"port\":80,"
-                     "\"targetPort\":\"http\"},{\"port\":9898}]}}");
+    struct json_object *service = parse(arena, "{'metadata':{'name':'web'},'spec':{'ports':[{'port'"
+                                               ":80,'targetPort':'http'},{'port':9898}]}}");
     assert_int_equal(endpoints_targets(service, 0, pods, count, found), 1);
     assert_string_equal(found[0].address, "127.64.0.1");
     assert_int_equal(found[0].port, 8080);
@@ -55,11 +54,10 @@ static void given(void **state)
     (void)state;
     struct arena *arena = arena_new();
     struct forward_target found[2];
-    struct json_object *service =
-        parse(arena, "{\"spec\":{\"ports\":[{\"name\":\"http\",\"port\":80}]}}");
+    struct json_object *service = parse(arena, "{'spec':{'ports':[{'name':'http','port':80}]}}");
     struct json_object *eps =
-        parse(arena, "{\"subsets\":[{\"addresses\":[{\"ip\":\"127.0.0.1\"},{\"ip\":\"127.0.0.2\"},{"
-                     "\"ip\":\"127.0.0.3\"}],\"ports\":[{\"port\":4000}]}]}");
+        parse(arena, "{'subsets':[{'addresses':[{'ip':'127.0.0.1'},{'ip':'127.0.0.2'},{'ip':'127.0."
+                     "0.3'}],'ports':[{'port':4000}]}]}");
     assert_int_equal(endpoints_given(service, 0, eps, found, 2), 2);
     assert_int_equal(found[1].port, 4000);
     assert_string_equal(found[1].address, "127.0.0.2");
@@ -74,8 +72,8 @@ static void objects(void **state)
     struct json_object *pods[4];
     size_t count = sample(arena, pods);
     struct json_object *service =
-        parse(arena, "{\"metadata\":{\"name\":\"web\",\"namespace\":\"test\"},\"spec\":{\"ports\":["
-                     "{\"name\":\"http\",\"port\":80,\"targetPort\":\"http\"}]}}");
+        parse(arena, "{'metadata':{'name':'web','namespace':'test'},'spec':{'ports':[{'name':'http'"
+                     ",'port':80,'targetPort':'http'}]}}");
     struct json_object *subset =
         json_elem(json_at(endpoints_object(arena, service, pods, count), "subsets", NULL), 0);
     assert_int_equal(json_len(json_at(subset, "addresses", NULL)), 1);

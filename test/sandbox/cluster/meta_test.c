@@ -15,11 +15,11 @@ static void reads(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    struct json_object *obj =
-        parse(arena, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\",\"labels\":{"
-                     "\"l\":\"1\"},\"annotations\":{\"x/y\":\"2\"},"
-                     "\"creationTimestamp\":\"1970-01-01T00:01:00Z\",\"ownerReferences\":[{\"uid\":"
-                     "\"o1\"},{\"uid\":\"o2\",\"controller\":true}]}}");
+    struct json_object *obj = parse(
+        arena,
+        "{'metadata':{'name':'a','namespace':'n','uid':'u','labels':{'l':'1'},'annotations':{'x/"
+        "y':'2'},'creationTimestamp':'1970-01-01T00:01:00Z','ownerReferences':[{'uid':'o1'},{'uid':"
+        "'o2','controller':true}]}}");
     assert_string_equal(meta_name(obj), "a");
     assert_string_equal(meta_ns(obj), "n");
     assert_string_equal(meta_uid(obj), "u");
@@ -42,8 +42,8 @@ static void conditions(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    struct json_object *list = parse(
-        arena, "[{\"type\":\"A\",\"status\":\"True\"},{\"type\":\"B\",\"status\":\"False\"}]");
+    struct json_object *list =
+        parse(arena, "[{'type':'A','status':'True'},{'type':'B','status':'False'}]");
     assert_true(meta_condition_true(list, "A"));
     assert_false(meta_condition_true(list, "B"));
     assert_false(meta_condition_true(list, "C"));
@@ -55,9 +55,9 @@ static void hashes(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const char *one = meta_hash(arena, parse(arena, "{\"a\":1,\"b\":2}"));
-    assert_string_equal(one, meta_hash(arena, parse(arena, "{\"b\":2,\"a\":1}")));
-    assert_string_not_equal(one, meta_hash(arena, parse(arena, "{\"a\":1,\"b\":3}")));
+    const char *one = meta_hash(arena, parse(arena, "{'a':1,'b':2}"));
+    assert_string_equal(one, meta_hash(arena, parse(arena, "{'b':2,'a':1}")));
+    assert_string_not_equal(one, meta_hash(arena, parse(arena, "{'a':1,'b':3}")));
     assert_true(strspn(one, "bcdfghjklmnpqrstvwxz2456789") == strlen(one));
     arena_free(arena);
 }

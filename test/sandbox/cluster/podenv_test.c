@@ -8,10 +8,9 @@ static struct json_object *lookup(void *arg, struct arena *arena, bool secret, c
 {
     (void)arg;
     if (!secret && strcmp(name, "settings") == 0)
-        return json_own(arena,
-                        json_tokener_parse("{\"data\":{\"color\":\"blue\",\"SIZE\":\"9\"}}"));
+        return json_own(arena, json_tokener_parse("{'data':{'color':'blue','SIZE':'9'}}"));
     if (secret && strcmp(name, "keys") == 0)
-        return json_own(arena, json_tokener_parse("{\"data\":{\"token\":\"aGVsbG8=\"}}"));
+        return json_own(arena, json_tokener_parse("{'data':{'token':'aGVsbG8='}}"));
     return NULL;
 }
 
@@ -20,9 +19,8 @@ static enum err make(struct arena *arena, const char *container, const char *con
 {
     const struct podenv_in in = {
         .pod =
-            json_own(arena, json_tokener_parse(
-                                "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"test\","
-                                "\"labels\":{\"app\":\"web\"}},\"spec\":{\"nodeName\":\"n0\"}}")),
+            json_own(arena, json_tokener_parse("{'metadata':{'name':'web-1','namespace':'test','"
+                                               "labels':{'app':'web'}},'spec':{'nodeName':'n0'}}")),
         .container = json_own(arena, json_tokener_parse(container)),
         .address = "127.64.0.9",
         .lookup = lookup,
@@ -38,23 +36,20 @@ static void values(void **state)
         const char *container, *want;
     } cases[] = {
         {"{}", "HOSTNAME=web-1 "},
-        {"{\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"value\":\"$(A)$(X)$$(A)\"}]"
-         "}",
+        {"{'env':[{'name':'A','value':'1'},{'name':'B','value':'$(A)$(X)$$(A)'}]}",
          "HOSTNAME=web-1 A=1 B=1$(X)$(A) "},
-        {"{\"env\":[{\"name\":\"E\"}]}", "HOSTNAME=web-1 E= "},
-        {"{\"envFrom\":[{\"configMapRef\":{\"name\":\"settings\"}},{\"prefix\":\"K_\","
-         "\"secretRef\":{\"name\":\"keys\"}}]}",
+        {"{'env':[{'name':'E'}]}", "HOSTNAME=web-1 E= "},
+        {"{'envFrom':[{'configMapRef':{'name':'settings'}},{'prefix':'K_','secretRef':{'name':'"
+         "keys'}}]}",
          "HOSTNAME=web-1 color=blue SIZE=9 K_token=hello "},
-        {"{\"env\":[{\"name\":\"C\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"settings\","
-         "\"key\":\"color\"}}}]}",
+        {"{'env':[{'name':'C','valueFrom':{'configMapKeyRef':{'name':'settings','key':'color'}}}]}",
          "HOSTNAME=web-1 C=blue "},
-        {"{\"env\":[{\"name\":\"T\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"keys\",\"key\":"
-         "\"token\"}}}]}",
+        {"{'env':[{'name':'T','valueFrom':{'secretKeyRef':{'name':'keys','key':'token'}}}]}",
          "HOSTNAME=web-1 T=hello "},
-        {"{\"env\":[{\"name\":\"T\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"no\",\"key\":\"x\","
-         "\"optional\":true}}}]}",
+        {"{'env':[{'name':'T','valueFrom':{'secretKeyRef':{'name':'no','key':'x','optional':true}}}"
+         "]}",
          "HOSTNAME=web-1 "},
-        {"{\"envFrom\":[{\"secretRef\":{\"name\":\"no\",\"optional\":true}}]}", "HOSTNAME=web-1 "},
+        {"{'envFrom':[{'secretRef':{'name':'no','optional':true}}]}", "HOSTNAME=web-1 "},
         {"{\"env\":[{\"name\":\"P\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"status.podIP\"}}},"
          "{\"name\":\"L\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.labels['app']\"}}}]"
          "}",
@@ -79,12 +74,10 @@ static void missing(void **state)
     static const struct {
         const char *container, *says;
     } cases[] = {
-        {"{\"envFrom\":[{\"configMapRef\":{\"name\":\"no\"}}]}", "configmap \"no\" not found"},
-        {"{\"env\":[{\"name\":\"T\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"no\",\"key\":\"x\"}"
-         "}}]}",
+        {"{'envFrom':[{'configMapRef':{'name':'no'}}]}", "configmap \"no\" not found"},
+        {"{'env':[{'name':'T','valueFrom':{'secretKeyRef':{'name':'no','key':'x'}}}]}",
          "secret \"no\" not found"},
-        {"{\"env\":[{\"name\":\"T\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"settings\","
-         "\"key\":\"x\"}}}]}",
+        {"{'env':[{'name':'T','valueFrom':{'configMapKeyRef':{'name':'settings','key':'x'}}}]}",
          "couldn't find key x in configmap test/settings"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -103,7 +96,7 @@ static void args(void **state)
     struct arena *arena = arena_new();
     static const char *const env[] = {"A=1", "B=x=y", NULL};
     struct json_object *container =
-        json_own(arena, json_tokener_parse("{\"args\":[\"--a=$(A)\",\"$(B)\",\"$(C)\"]}"));
+        json_own(arena, json_tokener_parse("{'args':['--a=$(A)','$(B)','$(C)']}"));
     const char *const *list = podenv_args(arena, container, env);
     assert_string_equal(list[0], "--a=1");
     assert_string_equal(list[1], "x=y");

@@ -13,23 +13,22 @@ static void reads(void **state)
         int port, probe_port, app;
         int64_t period, ready_after;
     } cases[] = {
-        {"{\"spec\":{\"containers\":[{\"image\":\"nginx\"}]}}", NULL, PROBE_NONE, 9898, 9898, 0,
-         10000, 100},
-        {"{\"spec\":{\"containers\":[{\"image\":\"demo-app:1\"}]}}", NULL, PROBE_NONE, 9898, 9898,
-         1, 10000, 100},
-        {"{\"spec\":{\"containers\":[{\"image\":\"proxy\"},{\"image\":\"x/"
-         "demo-app:1\",\"ports\":[{\"name\":\"http\",\"containerPort\":8080}],"
-         "\"readinessProbe\":{\"httpGet\":{\"port\":\"http\",\"path\":\"/"
-         "ok\"},\"periodSeconds\":2}}]}}",
+        {"{'spec':{'containers':[{'image':'nginx'}]}}", NULL, PROBE_NONE, 9898, 9898, 0, 10000,
+         100},
+        {"{'spec':{'containers':[{'image':'demo-app:1'}]}}", NULL, PROBE_NONE, 9898, 9898, 1, 10000,
+         100},
+        {"{'spec':{'containers':[{'image':'proxy'},{'image':'x/"
+         "demo-app:1','ports':[{'name':'http','containerPort':8080}],'readinessProbe':{'httpGet':{'"
+         "port':'http','path':'/ok'},'periodSeconds':2}}]}}",
          "/ok", PROBE_HTTP, 8080, 8080, 1, 2000, 100},
-        {"{\"spec\":{\"containers\":[{\"image\":\"demo-app\",\"readinessProbe\":{\"tcpSocket\":{"
-         "\"port\":81}}}]}}",
+        {"{'spec':{'containers':[{'image':'demo-app','readinessProbe':{'tcpSocket':{'port':81}}}]}"
+         "}",
          "/readyz", PROBE_TCP, 9898, 81, 1, 10000, 100},
-        {"{\"spec\":{\"containers\":[{\"image\":\"demo-app\",\"readinessProbe\":{\"exec\":{"
-         "\"command\":[\"x\"]}}}]}}",
+        {"{'spec':{'containers':[{'image':'demo-app','readinessProbe':{'exec':{'command':['x']}}}]}"
+         "}",
          "/readyz", PROBE_HTTP, 9898, 9898, 1, 10000, 100},
-        {"{\"metadata\":{\"annotations\":{\"sandbox.flagger.app/"
-         "ready-after\":\"3s\"}},\"spec\":{\"containers\":[{\"image\":\"x\"}]}}",
+        {"{'metadata':{'annotations':{'sandbox.flagger.app/"
+         "ready-after':'3s'}},'spec':{'containers':[{'image':'x'}]}}",
          NULL, PROBE_NONE, 9898, 9898, 0, 10000, 3000},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -56,9 +55,9 @@ static void sleeps(void **state)
         const char *pod;
         int64_t leave_ms;
     } cases[] = {
-        {"{\"spec\":{\"containers\":[{\"image\":\"demo-app:1\"}]}}", 250},
-        {"{\"spec\":{\"containers\":[{\"image\":\"demo-app:1\",\"lifecycle\":{\"preStop\":{"
-         "\"sleep\":{\"seconds\":2}}}}]}}",
+        {"{'spec':{'containers':[{'image':'demo-app:1'}]}}", 250},
+        {"{'spec':{'containers':[{'image':'demo-app:1','lifecycle':{'preStop':{'sleep':{'seconds':"
+         "2}}}}]}}",
          2000},
     };
     (void)state;
@@ -76,7 +75,7 @@ static void refused(void **state)
 {
     (void)state;
     struct json_object *pod = json_tokener_parse(
-        "{\"metadata\":{\"annotations\":{\"sandbox.flagger.app/ready-after\":\"soon\"}}}");
+        "{'metadata':{'annotations':{'sandbox.flagger.app/ready-after':'soon'}}}");
     struct podspec spec;
     struct errinfo ei = {0};
     assert_int_equal(podspec_read(pod, &spec, &ei), ERR_INVALID);

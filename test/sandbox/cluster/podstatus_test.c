@@ -32,9 +32,10 @@ static void states(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct podstatus_in in = cases[i].in;
-        in.pod =
-            json_own(arena, json_tokener_parse("{\"spec\":{\"containers\":[{\"name\":\"app\","
-                                               "\"image\":\"demo-app:1\"},{\"name\":\"side\"}]}}"));
+        in.pod = json_own(
+            arena,
+            json_tokener_parse(
+                "{'spec':{'containers':[{'name':'app','image':'demo-app:1'},{'name':'side'}]}}"));
         in.container = "app";
         in.address = "127.64.0.3";
         struct json_object *s = podstatus_make(arena, &in);

@@ -4,11 +4,8 @@
 #include "cluster/prometheus.h"
 #include "test/unit.h"
 
-#define READY                                                                                      \
-    "\"status\":{\"podIP\":\"127.64.0.1\",\"conditions\":[{\"type\":\"Ready\",\"status\":"         \
-    "\"True\"}]}"
-#define APP                                                                                        \
-    "\"spec\":{\"containers\":[{\"image\":\"demo-app:1\",\"ports\":[{\"containerPort\":8080}]}]}"
+#define READY "'status':{'podIP':'127.64.0.1','conditions':[{'type':'Ready','status':'True'}]}"
+#define APP   "'spec':{'containers':[{'image':'demo-app:1','ports':[{'containerPort':8080}]}]}"
 
 static void targets(void **state)
 {
@@ -16,18 +13,17 @@ static void targets(void **state)
     static const struct {
         const char *pod, *target, *path;
     } cases[] = {
-        {"{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"test\",\"labels\":{\"app.kubernetes.io/"
-         "name\":\"web\"}}," APP "," READY "}",
+        {"{'metadata':{'name':'web-1','namespace':'test','labels':{'app.kubernetes.io/"
+         "name':'web'}}," APP "," READY "}",
          "127.64.0.1:8080", NULL},
-        {"{\"metadata\":{\"name\":\"web-1\",\"annotations\":{\"prometheus.io/"
-         "port\":\"9\",\"prometheus.io/path\":\"/m\"}}," APP "," READY "}",
+        {"{'metadata':{'name':'web-1','annotations':{'prometheus.io/port':'9','prometheus.io/"
+         "path':'/m'}}," APP "," READY "}",
          "127.64.0.1:9", "/m"},
-        {"{\"metadata\":{\"annotations\":{\"prometheus.io/scrape\":\"false\"}}," APP "," READY "}",
-         NULL, NULL},
-        {"{\"metadata\":{\"deletionTimestamp\":\"x\"}," APP "," READY "}", NULL, NULL},
-        {"{\"metadata\":{}," APP "}", NULL, NULL},
-        {"{\"metadata\":{},\"spec\":{\"containers\":[{\"image\":\"other\"}]}," READY "}", NULL,
+        {"{'metadata':{'annotations':{'prometheus.io/scrape':'false'}}," APP "," READY "}", NULL,
          NULL},
+        {"{'metadata':{'deletionTimestamp':'x'}," APP "," READY "}", NULL, NULL},
+        {"{'metadata':{}," APP "}", NULL, NULL},
+        {"{'metadata':{},'spec':{'containers':[{'image':'other'}]}," READY "}", NULL, NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();

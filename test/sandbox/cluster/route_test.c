@@ -22,15 +22,13 @@ static struct json_object *parse(struct arena *arena, const char *text)
 /* A route with the given rules; created orders them by age. */
 static struct json_object *route(struct arena *arena, const char *name, int age, const char *spec)
 {
-    return parse(
-        arena,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"test\",\"generation\":3,"
-                     "\"creationTimestamp\":\"2026-01-01T00:00:%02dZ\"},\"spec\":%s}",
-                     name, 30 - age, spec));
+    return parse(arena, arena_printf(arena,
+                                     "{'metadata':{'name':'%s','namespace':'test','generation':3,'"
+                                     "creationTimestamp':'2026-01-01T00:00:%02dZ'},'spec':%s}",
+                                     name, 30 - age, spec));
 }
 
-#define BACKEND "\"backendRefs\":[{\"name\":\"web\",\"port\":80}]"
+#define BACKEND "'backendRefs':[{'name':'web','port':80}]"
 
 static void precedence(void **state)
 {
@@ -38,21 +36,20 @@ static void precedence(void **state)
     struct arena *arena = arena_new();
     struct json_object *routes[] = {
         route(arena, "young", 1,
-              "{\"rules\":[{" BACKEND
-              "},{\"matches\":[{\"path\":{\"type\":\"Exact\",\"value\":\"/a\"}}]," BACKEND "}]}"),
+              "{'rules':[{" BACKEND "},{'matches':[{'path':{'type':'Exact','value':'/a'}}]," BACKEND
+              "}]}"),
         route(arena, "old", 2,
-              "{\"rules\":[{" BACKEND
-              "},{\"matches\":[{\"path\":{\"value\":\"/a/b\"}},{\"path\":{\"value\":\"/"
-              "a\"},\"method\":\"GET\"},{\"path\":{\"value\":\"/a\"}}]," BACKEND "}]}"),
+              "{'rules':[{" BACKEND "},{'matches':[{'path':{'value':'/a/b'}},{'path':{'value':'/"
+                                    "a'},'method':'GET'},{'path':{'value':'/a'}}]," BACKEND "}]}"),
         route(arena, "host", 0,
-              "{\"hostnames\":[\"*.Example.com\",\"www.example.com\"],\"rules\":[{" BACKEND "}]}"),
+              "{'hostnames':['*.Example.com','www.example.com'],'rules':[{" BACKEND "}]}"),
         route(arena, "headers", 0,
-              "{\"rules\":[{\"matches\":[{\"headers\":[{\"name\":\"x\",\"value\":\"1\"}]},{"
-              "\"headers\":[{\"name\":\"x\",\"value\":\"1\"},{\"name\":\"y\",\"value\":\"1\"}]},{"
-              "\"queryParams\":[{\"name\":\"q\",\"value\":\"1\"}]}]," BACKEND "}]}"),
+              "{'rules':[{'matches':[{'headers':[{'name':'x','value':'1'}]},{'headers':[{'name':'x'"
+              ",'value':'1'},{'name':'y','value':'1'}]},{'queryParams':[{'name':'q','value':'1'}]}]"
+              "," BACKEND "}]}"),
         route(arena, "regex", 0,
-              "{\"rules\":[{\"matches\":[{\"path\":{\"type\":\"RegularExpression\",\"value\":\"/"
-              "r.*\"}}]," BACKEND "}]}"),
+              "{'rules':[{'matches':[{'path':{'type':'RegularExpression','value':'/r.*'}}]," BACKEND
+              "}]}"),
     };
     static const struct {
         const char *rule, *host, *path;
@@ -94,39 +91,35 @@ static void refused(void **state)
     static const struct {
         const char *spec, *says;
     } cases[] = {
-        {"{\"rules\":[{\"backendRefs\":[{\"name\":\"web\"}]}]}",
-         "spec.rules[0].backendRefs[0]: port"},
-        {"{\"rules\":[{\"backendRefs\":[{\"name\":\"web\",\"port\":80,\"weight\":-1}]}]}",
-         "weight"},
-        {"{\"rules\":[{\"backendRefs\":[{\"kind\":\"Bucket\",\"name\":\"web\",\"port\":80}]}]}",
-         "only Services"},
-        {"{\"rules\":[{\"filters\":[{\"type\":\"ExtensionRef\"}]}]}",
+        {"{'rules':[{'backendRefs':[{'name':'web'}]}]}", "spec.rules[0].backendRefs[0]: port"},
+        {"{'rules':[{'backendRefs':[{'name':'web','port':80,'weight':-1}]}]}", "weight"},
+        {"{'rules':[{'backendRefs':[{'kind':'Bucket','name':'web','port':80}]}]}", "only Services"},
+        {"{'rules':[{'filters':[{'type':'ExtensionRef'}]}]}",
          "spec.rules[0].filters[0].type ExtensionRef"},
-        {"{\"rules\":[{\"filters\":[{\"type\":\"RequestHeaderModifier\",\"requestHeaderModifier\":{"
-         "\"set\":[{\"name\":\"a b\",\"value\":\"x\"}]}}]}]}",
+        {"{'rules':[{'filters':[{'type':'RequestHeaderModifier','requestHeaderModifier':{'set':[{'"
+         "name':'a b','value':'x'}]}}]}]}",
          "header name"},
         {"{\"rules\":[{\"filters\":[{\"type\":\"RequestHeaderModifier\",\"requestHeaderModifier\":{"
          "\"set\":[{\"name\":\"a\",\"value\":\"x\\ny\"}]}}]}]}",
          "header name"},
-        {"{\"rules\":[{\"matches\":[{\"path\":{\"value\":\"nope\"}}]}]}", "absolute path"},
+        {"{'rules':[{'matches':[{'path':{'value':'nope'}}]}]}", "absolute path"},
         {"{\"rules\":[{\"matches\":[{\"headers\":[{\"name\":\"x\",\"value\":\"\\n\"}]}]}]}",
          "spec.rules[0].matches[0].headers"},
-        {"{\"rules\":[{\"matches\":[{\"headers\":[{\"name\":\"x\",\"type\":\"RegularExpression\","
-         "\"value\":\"(\"}]}]}]}",
+        {"{'rules':[{'matches':[{'headers':[{'name':'x','type':'RegularExpression','value':'('}]}]}"
+         "]}",
          "regular expression"},
-        {"{\"rules\":[{\"matches\":[{\"path\":{\"type\":\"RegularExpression\",\"value\":\"*\"}}]}]"
-         "}",
+        {"{'rules':[{'matches':[{'path':{'type':'RegularExpression','value':'*'}}]}]}",
          "regular expression"},
-        {"{\"rules\":[{\"timeouts\":{\"request\":\"soon\"}}]}", "spec.rules[0].timeouts.request"},
-        {"{\"hostnames\":[\"a b\"],\"rules\":[{" BACKEND "}]}", "host names"},
-        {"{\"rules\":[{\"filters\":[{\"type\":\"RequestMirror\",\"requestMirror\":{\"percent\":101,"
-         "\"backendRef\":{\"name\":\"b\",\"port\":80}}}]}]}",
+        {"{'rules':[{'timeouts':{'request':'soon'}}]}", "spec.rules[0].timeouts.request"},
+        {"{'hostnames':['a b'],'rules':[{" BACKEND "}]}", "host names"},
+        {"{'rules':[{'filters':[{'type':'RequestMirror','requestMirror':{'percent':101,'backendRef'"
+         ":{'name':'b','port':80}}}]}]}",
          "percent"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct json_object *routes[] = {route(arena, "bad", 0, cases[i].spec),
-                                        route(arena, "good", 0, "{\"rules\":[{" BACKEND "}]}")};
+                                        route(arena, "good", 0, "{'rules':[{" BACKEND "}]}")};
         struct route_table table;
         route_table_make(arena, routes, 2, resolve, NULL, &table);
         assert_non_null(table.results[0].refused);
@@ -145,16 +138,14 @@ static void parts(void **state)
     struct arena *arena = arena_new();
     struct json_object *routes[] = {
         route(arena, "web", 0,
-              "{\"parentRefs\":[{\"name\":\"gateway\"}],\"rules\":[{\"timeouts\":{\"request\":"
-              "\"5s\",\"backendRequest\":\"2s\"},"
-              "\"filters\":[{\"type\":\"URLRewrite\",\"urlRewrite\":{\"hostname\":\"h\",\"path\":{"
-              "\"type\":\"ReplacePrefixMatch\",\"replacePrefixMatch\":\"/n\"}}},"
-              "{\"type\":\"RequestMirror\",\"requestMirror\":{\"fraction\":{\"numerator\":1,"
-              "\"denominator\":4},\"backendRef\":{\"name\":\"copy\",\"port\":81}}}],"
-              "\"backendRefs\":[{\"name\":\"web\",\"port\":80,\"weight\":0,\"filters\":[{\"type\":"
-              "\"ResponseHeaderModifier\",\"responseHeaderModifier\":{\"remove\":[\"a\"],\"add\":[{"
-              "\"name\":\"b\",\"value\":\"c\"}]}}]},"
-              "{\"name\":\"missing\",\"namespace\":\"other\",\"port\":80}]}]}")};
+              "{'parentRefs':[{'name':'gateway'}],'rules':[{'timeouts':{'request':'5s','"
+              "backendRequest':'2s'},'filters':[{'type':'URLRewrite','urlRewrite':{'hostname':'h','"
+              "path':{'type':'ReplacePrefixMatch','replacePrefixMatch':'/"
+              "n'}}},{'type':'RequestMirror','requestMirror':{'fraction':{'numerator':1,'"
+              "denominator':4},'backendRef':{'name':'copy','port':81}}}],'backendRefs':[{'name':'"
+              "web','port':80,'weight':0,'filters':[{'type':'ResponseHeaderModifier','"
+              "responseHeaderModifier':{'remove':['a'],'add':[{'name':'b','value':'c'}]}}]},{'name'"
+              ":'missing','namespace':'other','port':80}]}]}")};
     struct route_table table;
     route_table_make(arena, routes, 1, resolve, NULL, &table);
     assert_null(table.results[0].refused);

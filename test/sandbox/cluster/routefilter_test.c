@@ -54,27 +54,24 @@ static void filters(void **state)
     struct errinfo ei = {0};
     int mirrors = 0;
     /* Two modifiers add up; what is removed goes first, so that set and add stay. */
-    assert_int_equal(
-        read(arena,
-             "[{\"type\":\"RequestHeaderModifier\",\"requestHeaderModifier\":{\"add\":[{\"name\":"
-             "\"a\",\"value\":\"1\"}],\"remove\":[\"b\"]}},{\"type\":\"RequestHeaderModifier\","
-             "\"requestHeaderModifier\":{\"set\":[{\"name\":\"c\",\"value\":\"\"}]}}]",
-             true, &mirrors, &out, &ei),
-        ERR_OK);
+    assert_int_equal(read(arena,
+                          "[{'type':'RequestHeaderModifier','requestHeaderModifier':{'add':[{'name'"
+                          ":'a','value':'1'}],'remove':['b']}},{'type':'RequestHeaderModifier','"
+                          "requestHeaderModifier':{'set':[{'name':'c','value':''}]}}]",
+                          true, &mirrors, &out, &ei),
+                     ERR_OK);
     assert_int_equal(out.request_count, 3);
     assert_int_equal(out.request[0].op, ROUTE_REMOVE);
     assert_int_equal(out.request[1].op, ROUTE_ADD);
     assert_int_equal(out.request[2].op, ROUTE_SET);
-    assert_int_equal(read(arena, "[{\"type\":\"RequestMirror\"}]", true, &mirrors, &out, &ei),
-                     ERR_OK);
+    assert_int_equal(read(arena, "[{'type':'RequestMirror'}]", true, &mirrors, &out, &ei), ERR_OK);
     assert_int_equal(mirrors, 1);
-    assert_int_equal(read(arena, "[{\"type\":\"RequestMirror\"}]", false, &mirrors, &out, &ei),
+    assert_int_equal(read(arena, "[{'type':'RequestMirror'}]", false, &mirrors, &out, &ei),
                      ERR_INVALID);
     assert_non_null(strstr(ei.text, "on backends"));
     assert_int_equal(read(arena, "[{}]", true, &mirrors, &out, &ei), ERR_INVALID);
     assert_string_equal(ei.text, "f[0].type is missing");
-    assert_int_equal(read(arena,
-                          "[{\"type\":\"URLRewrite\",\"urlRewrite\":{\"hostname\":\"a b\"}}]", true,
+    assert_int_equal(read(arena, "[{'type':'URLRewrite','urlRewrite':{'hostname':'a b'}}]", true,
                           &mirrors, &out, &ei),
                      ERR_INVALID);
     arena_free(arena);

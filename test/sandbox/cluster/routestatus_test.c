@@ -25,7 +25,7 @@ static void routes(void **state)
     struct route_result result = {.ns = "test",
                                   .name = "web",
                                   .generation = 4,
-                                  .parents = parse(arena, "[{\"name\":\"a\"},{\"name\":\"b\"}]")};
+                                  .parents = parse(arena, "[{'name':'a'},{'name':'b'}]")};
     struct json_object *first = routestatus_route(arena, &result, NULL, "T1");
     assert_int_equal(json_len(json_at(first, "parents", NULL)), 2);
     assert_string_equal(json_str_at(condition(first, 1, "Accepted"), "status", NULL), "True");
@@ -51,7 +51,7 @@ static void gateways(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    struct json_object *gateway = parse(arena, "{\"metadata\":{\"generation\":2}}");
+    struct json_object *gateway = parse(arena, "{'metadata':{'generation':2}}");
     struct json_object *status = routestatus_gateway(arena, gateway, "127.96.0.1", "T1");
     assert_true(meta_condition_true(json_at(status, "conditions", NULL), "Programmed"));
     assert_string_equal(

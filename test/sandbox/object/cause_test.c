@@ -14,10 +14,10 @@ static void test_text(void **state)
                                              "spec.weight: Invalid value: 101: at most 100]");
     cause_add(&causes, CAUSE_FORBIDDEN, NULL, "no");
     try_same(arena, cause_json(&causes),
-             "[{\"reason\":\"FieldValueRequired\",\"message\":\"Required value\","
-             "\"field\":\"spec.targetRef\"},{\"reason\":\"FieldValueInvalid\","
-             "\"message\":\"Invalid value: 101: at most 100\",\"field\":\"spec.weight\"},"
-             "{\"reason\":\"FieldValueForbidden\",\"message\":\"no\"}]");
+             "[{'reason':'FieldValueRequired','message':'Required "
+             "value','field':'spec.targetRef'},{'reason':'FieldValueInvalid','message':'Invalid "
+             "value: 101: at most "
+             "100','field':'spec.weight'},{'reason':'FieldValueForbidden','message':'no'}]");
     arena_free(arena);
 }
 

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/yaml.h"
 #include "object/schema.h"
-#include "test/unit.h"
+#include "object/try.h"
 
 static const char manifests[] = "../shared/manifests";
 
@@ -31,15 +31,6 @@ static struct json_object *read_yaml(struct arena *arena, const char *path)
     if (yaml_parse_file(arena, path, 1024 * 1024, &docs, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
     return docs;
-}
-
-static struct json_object *parse(struct arena *arena, const char *text)
-{
-    struct json_object *out;
-    struct errinfo ei;
-    if (json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &out, &ei) != ERR_OK)
-        fail_msg("%s: %s", text, ei.text);
-    return out;
 }
 
 static struct schema *compile(struct arena *arena, const char *kind)
@@ -78,29 +69,28 @@ static const char *judge(struct arena *arena, const char *kind, struct json_obje
 }
 
 static const char canary[] =
-    "{\"apiVersion\":\"flagger.app/v1beta1\",\"kind\":\"Canary\",\"metadata\":{\"name\":\"a\"},"
-    "\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"a\"},"
-    "\"service\":{\"port\":80},"
-    "\"analysis\":{\"interval\":\"1m\",\"threshold\":5,\"stepWeight\":10}}}";
+    "{'apiVersion':'flagger.app/"
+    "v1beta1','kind':'Canary','metadata':{'name':'a'},'spec':{'targetRef':{'apiVersion':'apps/"
+    "v1','kind':'Deployment','name':'a'},'service':{'port':80},'analysis':{'interval':'1m','"
+    "threshold':5,'stepWeight':10}}}";
 static const char metric_template[] =
-    "{\"apiVersion\":\"flagger.app/"
-    "v1beta1\",\"kind\":\"MetricTemplate\",\"metadata\":{\"name\":\"a\"},"
-    "\"spec\":{\"provider\":{\"type\":\"prometheus\",\"address\":\"http://p\"},\"query\":\"up\"}}";
-static const char alert_provider[] =
-    "{\"apiVersion\":\"flagger.app/"
-    "v1beta1\",\"kind\":\"AlertProvider\",\"metadata\":{\"name\":\"a\"},"
-    "\"spec\":{\"type\":\"slack\",\"address\":\"https://hooks/x\"}}";
+    "{'apiVersion':'flagger.app/"
+    "v1beta1','kind':'MetricTemplate','metadata':{'name':'a'},'spec':{'provider':{'type':'"
+    "prometheus','address':'http://p'},'query':'up'}}";
+static const char alert_provider[] = "{'apiVersion':'flagger.app/"
+                                     "v1beta1','kind':'AlertProvider','metadata':{'name':'a'},'"
+                                     "spec':{'type':'slack','address':'https://hooks/x'}}";
 
 static const char *judge_patched(struct arena *arena, const char *base, const char *patch)
 {
-    struct json_object *obj = json_merge(arena, parse(arena, base), parse(arena, patch));
+    struct json_object *obj = json_merge(arena, try_json(arena, base), try_json(arena, patch));
     return judge(arena, json_str_at(obj, "kind", NULL), obj);
 }
 
-#define SPEC(fields)     "{\"spec\":{" fields "}}"
-#define ANALYSIS(fields) SPEC("\"analysis\":{" fields "}")
-#define HOOK(fields)     ANALYSIS("\"webhooks\":[{\"name\":\"a\",\"url\":\"http://x/\"," fields "}]")
-#define METRIC(fields)   ANALYSIS("\"metrics\":[{\"name\":\"a\"," fields "}]")
+#define SPEC(fields)     "{'spec':{" fields "}}"
+#define ANALYSIS(fields) SPEC("'analysis':{" fields "}")
+#define HOOK(fields)     ANALYSIS("'webhooks':[{'name':'a','url':'http://x/'," fields "}]")
+#define METRIC(fields)   ANALYSIS("'metrics':[{'name':'a'," fields "}]")
 
 static void test_accepted(void **state)
 {
@@ -111,32 +101,31 @@ static void test_accepted(void **state)
         {canary, "{}"},
         {metric_template, "{}"},
         {alert_provider, "{}"},
-        {canary, "{\"apiVersion\":\"flagger.app/v1alpha3\"}"},
-        {canary, ANALYSIS("\"stepWeight\":10.0,\"threshold\":0")},
-        {canary, ANALYSIS("\"interval\":\"1h30m\"")},
-        {canary, ANALYSIS("\"interval\":\"1.5m\"")},
-        {canary, ANALYSIS("\"stepWeight\":null,\"stepWeights\":[1,50,100]")},
-        {canary, ANALYSIS("\"stepWeight\":null,\"iterations\":0")},
-        {canary, ANALYSIS("\"maxWeight\":100,\"mirrorWeight\":0,\"stepWeightPromotion\":100")},
-        {canary, SPEC("\"analysis\":null,\"canaryAnalysis\":{}")},
-        {canary, SPEC("\"analysis\":null,\"canaryAnalysis\":{\"iterations\":3,\"stepWeight\":5}")},
-        {canary, SPEC("\"canaryAnalysis\":{\"threshold\":1}")},
-        {canary, SPEC("\"service\":null")},
-        {canary, SPEC("\"service\":{\"targetPort\":\"http\"}")},
-        {canary, SPEC("\"service\":{\"targetPort\":8080}")},
-        {canary, SPEC("\"provider\":\"smi:crossover\"")},
-        {canary, SPEC("\"provider\":\"envoy:service\"")},
-        {canary, SPEC("\"provider\":\"gloo:gloo-system\"")},
-        {canary, SPEC("\"provider\":\"smi:v1alpha2:istio\"")},
-        {canary, SPEC("\"provider\":\"supergloo:mesh.supergloo-system\"")},
-        {canary, HOOK("\"type\":\"\"")},
-        {canary, HOOK("\"type\":\"confirm-traffic-increase\",\"timeout\":\"90s\",\"retries\":3")},
-        {canary, METRIC("\"thresholdRange\":{\"min\":0.5,\"max\":1}")},
-        {canary,
-         "{\"status\":{\"phase\":\"\",\"iterations\":-1,\"canaryWeight\":0,"
-         "\"conditions\":[{\"type\":\"Promoted\",\"status\":\"True\",\"reason\":\"Succeeded\"}]}}"},
-        {alert_provider, SPEC("\"address\":null,\"secretRef\":{\"name\":\"s\"}")},
-        {metric_template, SPEC("\"provider\":{\"headers\":{\"X-Scope\":[\"a\",\"b\"]}}")},
+        {canary, "{'apiVersion':'flagger.app/v1alpha3'}"},
+        {canary, ANALYSIS("'stepWeight':10.0,'threshold':0")},
+        {canary, ANALYSIS("'interval':'1h30m'")},
+        {canary, ANALYSIS("'interval':'1.5m'")},
+        {canary, ANALYSIS("'stepWeight':null,'stepWeights':[1,50,100]")},
+        {canary, ANALYSIS("'stepWeight':null,'iterations':0")},
+        {canary, ANALYSIS("'maxWeight':100,'mirrorWeight':0,'stepWeightPromotion':100")},
+        {canary, SPEC("'analysis':null,'canaryAnalysis':{}")},
+        {canary, SPEC("'analysis':null,'canaryAnalysis':{'iterations':3,'stepWeight':5}")},
+        {canary, SPEC("'canaryAnalysis':{'threshold':1}")},
+        {canary, SPEC("'service':null")},
+        {canary, SPEC("'service':{'targetPort':'http'}")},
+        {canary, SPEC("'service':{'targetPort':8080}")},
+        {canary, SPEC("'provider':'smi:crossover'")},
+        {canary, SPEC("'provider':'envoy:service'")},
+        {canary, SPEC("'provider':'gloo:gloo-system'")},
+        {canary, SPEC("'provider':'smi:v1alpha2:istio'")},
+        {canary, SPEC("'provider':'supergloo:mesh.supergloo-system'")},
+        {canary, HOOK("'type':''")},
+        {canary, HOOK("'type':'confirm-traffic-increase','timeout':'90s','retries':3")},
+        {canary, METRIC("'thresholdRange':{'min':0.5,'max':1}")},
+        {canary, "{'status':{'phase':'','iterations':-1,'canaryWeight':0,'conditions':[{'type':'"
+                 "Promoted','status':'True','reason':'Succeeded'}]}}"},
+        {alert_provider, SPEC("'address':null,'secretRef':{'name':'s'}")},
+        {metric_template, SPEC("'provider':{'headers':{'X-Scope':['a','b']}}")},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct arena *arena = arena_new();
@@ -167,42 +156,40 @@ static void test_mistakes_in_the_spec(void **state)
 {
     (void)state;
     static const struct mistake cases[] = {
-        {SPEC("\"provider\":\"istioo\""), "spec.provider", "\"istio\""},
-        {SPEC("\"provider\":\"supergloo:mesh\""), "spec.provider", "anyOf"},
-        {SPEC("\"metricsServer\":1"), "spec.metricsServer", "string"},
-        {SPEC("\"progressDeadlineSeconds\":-1"), "spec.progressDeadlineSeconds",
+        {SPEC("'provider':'istioo'"), "spec.provider", "\"istio\""},
+        {SPEC("'provider':'supergloo:mesh'"), "spec.provider", "anyOf"},
+        {SPEC("'metricsServer':1"), "spec.metricsServer", "string"},
+        {SPEC("'progressDeadlineSeconds':-1"), "spec.progressDeadlineSeconds",
          "greater than or equal to 0"},
-        {SPEC("\"targetRef\":null"), "spec.targetRef", "Required value"},
-        {SPEC("\"targetRef\":{\"kind\":\"StatefulSet\"}"), "spec.targetRef.kind", "Deployment"},
-        {SPEC("\"targetRef\":{\"name\":null}"), "spec.targetRef.name", "Required value"},
-        {SPEC("\"targetRef\":{\"apiVersion\":null}"), "spec.targetRef.apiVersion",
-         "Required value"},
-        {SPEC("\"autoscalerRef\":{\"apiVersion\":\"v\",\"kind\":\"VPA\",\"name\":\"a\"}"),
+        {SPEC("'targetRef':null"), "spec.targetRef", "Required value"},
+        {SPEC("'targetRef':{'kind':'StatefulSet'}"), "spec.targetRef.kind", "Deployment"},
+        {SPEC("'targetRef':{'name':null}"), "spec.targetRef.name", "Required value"},
+        {SPEC("'targetRef':{'apiVersion':null}"), "spec.targetRef.apiVersion", "Required value"},
+        {SPEC("'autoscalerRef':{'apiVersion':'v','kind':'VPA','name':'a'}"),
          "spec.autoscalerRef.kind", "HorizontalPodAutoscaler"},
-        {SPEC("\"ingressRef\":{\"apiVersion\":\"v\",\"kind\":\"Route\",\"name\":\"a\"}"),
-         "spec.ingressRef.kind", "Ingress"},
-        {SPEC("\"routeRef\":{\"apiVersion\":\"v\",\"kind\":\"Route\",\"name\":\"a\"}"),
-         "spec.routeRef.kind", "ApisixRoute"},
-        {SPEC("\"upstreamRef\":{\"kind\":\"Upstream\",\"name\":\"a\"}"),
-         "spec.upstreamRef.apiVersion", "Required value"},
-        {SPEC("\"service\":{\"port\":null}"), "spec.service.port", "Required value"},
-        {SPEC("\"service\":{\"port\":70000}"), "spec.service.port", "less than or equal to 65535"},
-        {SPEC("\"service\":{\"port\":\"http\"}"), "spec.service.port", "integer"},
-        {SPEC("\"service\":{\"trafficDistribution\":\"Near\"}"), "spec.service.trafficDistribution",
-         "PreferClose"},
-        {SPEC("\"service\":{\"gatewayRefs\":[{}]}"), "spec.service.gatewayRefs[0].name",
+        {SPEC("'ingressRef':{'apiVersion':'v','kind':'Route','name':'a'}"), "spec.ingressRef.kind",
+         "Ingress"},
+        {SPEC("'routeRef':{'apiVersion':'v','kind':'Route','name':'a'}"), "spec.routeRef.kind",
+         "ApisixRoute"},
+        {SPEC("'upstreamRef':{'kind':'Upstream','name':'a'}"), "spec.upstreamRef.apiVersion",
          "Required value"},
-        {SPEC("\"service\":{\"mirror\":[{\"backendRef\":{}}]}"),
-         "spec.service.mirror[0].backendRef.name", "Required value"},
-        {SPEC("\"service\":{\"match\":[{\"uri\":{\"exact\":\"/\",\"prefix\":\"/\"}}]}"),
+        {SPEC("'service':{'port':null}"), "spec.service.port", "Required value"},
+        {SPEC("'service':{'port':70000}"), "spec.service.port", "less than or equal to 65535"},
+        {SPEC("'service':{'port':'http'}"), "spec.service.port", "integer"},
+        {SPEC("'service':{'trafficDistribution':'Near'}"), "spec.service.trafficDistribution",
+         "PreferClose"},
+        {SPEC("'service':{'gatewayRefs':[{}]}"), "spec.service.gatewayRefs[0].name",
+         "Required value"},
+        {SPEC("'service':{'mirror':[{'backendRef':{}}]}"), "spec.service.mirror[0].backendRef.name",
+         "Required value"},
+        {SPEC("'service':{'match':[{'uri':{'exact':'/','prefix':'/'}}]}"),
          "spec.service.match[0].uri", "at most 1"},
-        {SPEC("\"service\":{\"apex\":{\"labels\":{\"a\":1}}}"), "spec.service.apex.labels.a",
-         "string"},
-        {SPEC("\"skipAnalysis\":\"no\""), "spec.skipAnalysis", "boolean"},
-        {SPEC("\"suspend\":1"), "spec.suspend", "boolean"},
-        {SPEC("\"revertOnDeletion\":\"\""), "spec.revertOnDeletion", "boolean"},
-        {SPEC("\"analysis\":null"), "spec.analysis", "Required value"},
-        {SPEC("\"analysys\":{}"), "spec.analysys", "unknown field"},
+        {SPEC("'service':{'apex':{'labels':{'a':1}}}"), "spec.service.apex.labels.a", "string"},
+        {SPEC("'skipAnalysis':'no'"), "spec.skipAnalysis", "boolean"},
+        {SPEC("'suspend':1"), "spec.suspend", "boolean"},
+        {SPEC("'revertOnDeletion':''"), "spec.revertOnDeletion", "boolean"},
+        {SPEC("'analysis':null"), "spec.analysis", "Required value"},
+        {SPEC("'analysys':{}"), "spec.analysys", "unknown field"},
     };
     check_mistakes(canary, cases, sizeof cases / sizeof cases[0]);
 }
@@ -211,53 +198,49 @@ static void test_mistakes_in_the_analysis(void **state)
 {
     (void)state;
     static const struct mistake cases[] = {
-        {ANALYSIS("\"interval\":null"), "spec.analysis.interval", "Required value"},
-        {ANALYSIS("\"threshold\":null"), "spec.analysis.threshold", "Required value"},
-        {ANALYSIS("\"stepWeight\":null"), "spec.analysis", "oneOf"},
-        {ANALYSIS("\"iterations\":3"), "spec.analysis", "oneOf"},
-        {ANALYSIS("\"interval\":\"5mfoo\""), "spec.analysis.interval", "5mfoo"},
-        {ANALYSIS("\"interval\":\"10\""), "spec.analysis.interval", "ns|us|ms|s|m|h"},
-        {ANALYSIS("\"threshold\":-1"), "spec.analysis.threshold", "greater than or equal to 0"},
-        {ANALYSIS("\"stepWeight\":null,\"iterations\":-1"), "spec.analysis.iterations",
+        {ANALYSIS("'interval':null"), "spec.analysis.interval", "Required value"},
+        {ANALYSIS("'threshold':null"), "spec.analysis.threshold", "Required value"},
+        {ANALYSIS("'stepWeight':null"), "spec.analysis", "oneOf"},
+        {ANALYSIS("'iterations':3"), "spec.analysis", "oneOf"},
+        {ANALYSIS("'interval':'5mfoo'"), "spec.analysis.interval", "5mfoo"},
+        {ANALYSIS("'interval':'10'"), "spec.analysis.interval", "ns|us|ms|s|m|h"},
+        {ANALYSIS("'threshold':-1"), "spec.analysis.threshold", "greater than or equal to 0"},
+        {ANALYSIS("'stepWeight':null,'iterations':-1"), "spec.analysis.iterations",
          "greater than or equal to 0"},
-        {ANALYSIS("\"stepWeight\":101"), "spec.analysis.stepWeight", "less than or equal to 100"},
-        {ANALYSIS("\"stepWeight\":10.5"), "spec.analysis.stepWeight", "integer"},
-        {ANALYSIS("\"maxWeight\":150"), "spec.analysis.maxWeight", "less than or equal to 100"},
-        {ANALYSIS("\"mirrorWeight\":-1"), "spec.analysis.mirrorWeight",
-         "greater than or equal to 0"},
-        {ANALYSIS("\"stepWeightPromotion\":101"), "spec.analysis.stepWeightPromotion",
+        {ANALYSIS("'stepWeight':101"), "spec.analysis.stepWeight", "less than or equal to 100"},
+        {ANALYSIS("'stepWeight':10.5"), "spec.analysis.stepWeight", "integer"},
+        {ANALYSIS("'maxWeight':150"), "spec.analysis.maxWeight", "less than or equal to 100"},
+        {ANALYSIS("'mirrorWeight':-1"), "spec.analysis.mirrorWeight", "greater than or equal to 0"},
+        {ANALYSIS("'stepWeightPromotion':101"), "spec.analysis.stepWeightPromotion",
          "less than or equal to 100"},
-        {ANALYSIS("\"primaryReadyThreshold\":101"), "spec.analysis.primaryReadyThreshold",
+        {ANALYSIS("'primaryReadyThreshold':101"), "spec.analysis.primaryReadyThreshold",
          "less than or equal to 100"},
-        {ANALYSIS("\"canaryReadyThreshold\":-1"), "spec.analysis.canaryReadyThreshold",
+        {ANALYSIS("'canaryReadyThreshold':-1"), "spec.analysis.canaryReadyThreshold",
          "greater than or equal to 0"},
-        {ANALYSIS("\"stepWeight\":null,\"stepWeights\":[]"), "spec.analysis.stepWeights",
-         "at least 1"},
-        {ANALYSIS("\"stepWeight\":null,\"stepWeights\":[10,0]"), "spec.analysis.stepWeights[1]",
+        {ANALYSIS("'stepWeight':null,'stepWeights':[]"), "spec.analysis.stepWeights", "at least 1"},
+        {ANALYSIS("'stepWeight':null,'stepWeights':[10,0]"), "spec.analysis.stepWeights[1]",
          "greater than or equal to 1"},
-        {ANALYSIS("\"match\":[{\"headers\":{\"x\":{}}}]"), "spec.analysis.match[0].headers.x",
+        {ANALYSIS("'match':[{'headers':{'x':{}}}]"), "spec.analysis.match[0].headers.x",
          "at least 1"},
-        {ANALYSIS("\"sessionAffinity\":{}"), "spec.analysis.sessionAffinity.cookieName",
+        {ANALYSIS("'sessionAffinity':{}"), "spec.analysis.sessionAffinity.cookieName",
          "Required value"},
-        {ANALYSIS("\"sessionAffinity\":{\"cookieName\":\"a\",\"sameSite\":\"no\"}"),
+        {ANALYSIS("'sessionAffinity':{'cookieName':'a','sameSite':'no'}"),
          "spec.analysis.sessionAffinity.sameSite", "Strict"},
-        {ANALYSIS("\"metrics\":[{}]"), "spec.analysis.metrics[0].name", "Required value"},
-        {METRIC("\"interval\":\"1x\""), "spec.analysis.metrics[0].interval", "1x"},
-        {METRIC("\"threshold\":\"9\""), "spec.analysis.metrics[0].threshold", "number"},
-        {METRIC("\"templateRef\":{}"), "spec.analysis.metrics[0].templateRef.name",
-         "Required value"},
-        {METRIC("\"templateVariables\":{\"a\":1}"), "spec.analysis.metrics[0].templateVariables.a",
+        {ANALYSIS("'metrics':[{}]"), "spec.analysis.metrics[0].name", "Required value"},
+        {METRIC("'interval':'1x'"), "spec.analysis.metrics[0].interval", "1x"},
+        {METRIC("'threshold':'9'"), "spec.analysis.metrics[0].threshold", "number"},
+        {METRIC("'templateRef':{}"), "spec.analysis.metrics[0].templateRef.name", "Required value"},
+        {METRIC("'templateVariables':{'a':1}"), "spec.analysis.metrics[0].templateVariables.a",
          "string"},
-        {HOOK("\"type\":\"before\""), "spec.analysis.webhooks[0].type", "confirm-rollout"},
-        {ANALYSIS("\"webhooks\":[{\"name\":\"a\",\"url\":\"loadtester\"}]"),
-         "spec.analysis.webhooks[0].url", "loadtester"},
-        {HOOK("\"timeout\":\"5\""), "spec.analysis.webhooks[0].timeout", "ns|us|ms|s|m|h"},
-        {HOOK("\"retries\":-1"), "spec.analysis.webhooks[0].retries", "greater than or equal to 0"},
-        {HOOK("\"metadata\":{\"a\":true}"), "spec.analysis.webhooks[0].metadata.a", "string"},
-        {ANALYSIS("\"alerts\":[{\"name\":\"a\"}]"), "spec.analysis.alerts[0].providerRef",
+        {HOOK("'type':'before'"), "spec.analysis.webhooks[0].type", "confirm-rollout"},
+        {ANALYSIS("'webhooks':[{'name':'a','url':'loadtester'}]"), "spec.analysis.webhooks[0].url",
+         "loadtester"},
+        {HOOK("'timeout':'5'"), "spec.analysis.webhooks[0].timeout", "ns|us|ms|s|m|h"},
+        {HOOK("'retries':-1"), "spec.analysis.webhooks[0].retries", "greater than or equal to 0"},
+        {HOOK("'metadata':{'a':true}"), "spec.analysis.webhooks[0].metadata.a", "string"},
+        {ANALYSIS("'alerts':[{'name':'a'}]"), "spec.analysis.alerts[0].providerRef",
          "Required value"},
-        {ANALYSIS(
-             "\"alerts\":[{\"name\":\"a\",\"severity\":\"x\",\"providerRef\":{\"name\":\"p\"}}]"),
+        {ANALYSIS("'alerts':[{'name':'a','severity':'x','providerRef':{'name':'p'}}]"),
          "spec.analysis.alerts[0].severity", "warn"},
     };
     check_mistakes(canary, cases, sizeof cases / sizeof cases[0]);
@@ -267,17 +250,17 @@ static void test_mistakes_in_the_others(void **state)
 {
     (void)state;
     static const struct mistake templates[] = {
-        {SPEC("\"query\":null"), "spec.query", "Required value"},
-        {SPEC("\"provider\":null"), "spec.provider", "Required value"},
-        {SPEC("\"provider\":{\"type\":\"graphit\"}"), "spec.provider.type", "graphite"},
-        {SPEC("\"provider\":{\"headers\":{\"a\":\"b\"}}"), "spec.provider.headers.a", "array"},
-        {SPEC("\"provider\":{\"secretRef\":{}}"), "spec.provider.secretRef.name", "Required value"},
+        {SPEC("'query':null"), "spec.query", "Required value"},
+        {SPEC("'provider':null"), "spec.provider", "Required value"},
+        {SPEC("'provider':{'type':'graphit'}"), "spec.provider.type", "graphite"},
+        {SPEC("'provider':{'headers':{'a':'b'}}"), "spec.provider.headers.a", "array"},
+        {SPEC("'provider':{'secretRef':{}}"), "spec.provider.secretRef.name", "Required value"},
     };
     static const struct mistake providers[] = {
-        {SPEC("\"type\":\"irc\""), "spec.type", "slack"},
-        {SPEC("\"type\":null"), "spec.type", "Required value"},
-        {SPEC("\"address\":null"), "spec", "oneOf"},
-        {SPEC("\"secretRef\":{\"name\":\"a\"}"), "spec", "oneOf"},
+        {SPEC("'type':'irc'"), "spec.type", "slack"},
+        {SPEC("'type':null"), "spec.type", "Required value"},
+        {SPEC("'address':null"), "spec", "oneOf"},
+        {SPEC("'secretRef':{'name':'a'}"), "spec", "oneOf"},
     };
     check_mistakes(metric_template, templates, sizeof templates / sizeof templates[0]);
     check_mistakes(alert_provider, providers, sizeof providers / sizeof providers[0]);
@@ -288,9 +271,9 @@ static void test_defaults(void **state)
     (void)state;
     struct arena *arena = arena_new();
     struct json_object *obj =
-        json_merge(arena, parse(arena, canary),
-                   parse(arena, "{\"spec\":{\"service\":{\"gatewayRefs\":[{\"name\":\"g\"}]},"
-                                "\"analysis\":{\"sessionAffinity\":{\"cookieName\":\"c\"}}}}"));
+        json_merge(arena, try_json(arena, canary),
+                   try_json(arena, "{'spec':{'service':{'gatewayRefs':[{'name':'g'}]},'analysis':{'"
+                                   "sessionAffinity':{'cookieName':'c'}}}}"));
     assert_string_equal(judge(arena, "Canary", obj), "");
     struct json_object *ref = json_elem(json_at(obj, "spec", "service", "gatewayRefs", NULL), 0);
     assert_string_equal(json_str_at(ref, "group", NULL), "gateway.networking.k8s.io");

@@ -9,35 +9,32 @@ static void test_errors(void **state)
     } cases[] = {
         {"{}", "type: required, unless"},
         {"[]", "expected a schema object"},
-        {"{\"type\":\"string\"}", "type: must be object at the root"},
-        {"{\"type\":\"text\"}", "type: \"text\" is none of object"},
-        {"{\"type\":3}", "type: expected string, found int"},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"properties\":{}}}}",
-         "properties[a]: type: required"},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\"}}}",
-         "properties[a]: items: required"},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":"
-         "\"string\",\"pattern\":\"(\"}}}}",
+        {"{'type':'string'}", "type: must be object at the root"},
+        {"{'type':'text'}", "type: \"text\" is none of object"},
+        {"{'type':3}", "type: expected string, found int"},
+        {"{'type':'object','properties':{'a':{'properties':{}}}}", "properties[a]: type: required"},
+        {"{'type':'object','properties':{'a':{'type':'array'}}}", "properties[a]: items: required"},
+        {"{'type':'object','properties':{'a':{'type':'array','items':{'type':'string','pattern':'('"
+         "}}}}",
          "properties[a]: items: pattern \"(\""},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"minLength\":-1}}}",
+        {"{'type':'object','properties':{'a':{'type':'string','minLength':-1}}}",
          "minLength: expected a whole number"},
-        {"{\"type\":\"object\",\"minimum\":\"1\"}", "must be numbers"},
-        {"{\"type\":\"object\",\"required\":\"a\"}", "required: expected array, found string"},
-        {"{\"type\":\"object\",\"required\":[1]}", "required[0]: expected a string"},
-        {"{\"type\":\"object\",\"enum\":{}}", "enum: expected array"},
-        {"{\"type\":\"object\",\"nullable\":\"yes\"}", "nullable: expected boolean"},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/x\"}}}", "$ref"},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":"
-         "\"object\"},\"x-kubernetes-list-type\":\"map\"}}}",
+        {"{'type':'object','minimum':'1'}", "must be numbers"},
+        {"{'type':'object','required':'a'}", "required: expected array, found string"},
+        {"{'type':'object','required':[1]}", "required[0]: expected a string"},
+        {"{'type':'object','enum':{}}", "enum: expected array"},
+        {"{'type':'object','nullable':'yes'}", "nullable: expected boolean"},
+        {"{'type':'object','properties':{'a':{'$ref':'#/x'}}}", "$ref"},
+        {"{'type':'object','properties':{'a':{'type':'array','items':{'type':'object'},'x-"
+         "kubernetes-list-type':'map'}}}",
          "x-kubernetes-list-map-keys"},
-        {"{\"type\":\"object\",\"x-kubernetes-list-type\":\"bag\"}", "none of atomic, set, map"},
-        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},"
-         "\"additionalProperties\":{\"type\":\"string\"}}",
+        {"{'type':'object','x-kubernetes-list-type':'bag'}", "none of atomic, set, map"},
+        {"{'type':'object','properties':{'a':{'type':'string'}},'additionalProperties':{'type':'"
+         "string'}}",
          "not allowed together"},
-        {"{\"type\":\"object\",\"oneOf\":[{},{\"pattern\":\"[\"}]}", "oneOf[1]: pattern"},
-        {"{\"type\":\"object\",\"not\":{\"pattern\":\"[\"}}", "not: pattern"},
-        {"{\"type\":\"object\",\"additionalProperties\":{\"type\":\"x\"}}",
-         "additionalProperties: type"},
+        {"{'type':'object','oneOf':[{},{'pattern':'['}]}", "oneOf[1]: pattern"},
+        {"{'type':'object','not':{'pattern':'['}}", "not: pattern"},
+        {"{'type':'object','additionalProperties':{'type':'x'}}", "additionalProperties: type"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();
@@ -75,10 +72,10 @@ static void test_rules_are_known(void **state)
     struct arena *arena = arena_new();
     struct schema *schema = NULL;
     assert_int_equal(
-        schema_compile(try_json(arena, "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
-                                       "\"array\",\"items\":{\"type\":\"object\","
-                                       "\"x-kubernetes-validations\":[{\"rule\":\"true\"}]}}}}"),
-                       &schema, NULL),
+        schema_compile(
+            try_json(arena, "{'type':'object','properties':{'a':{'type':'array','items':{'type':'"
+                            "object','x-kubernetes-validations':[{'rule':'true'}]}}}}"),
+            &schema, NULL),
         ERR_OK);
     assert_true(schema_has_rules(schema));
     schema_free(schema);

@@ -1,7 +1,7 @@
 #include "object/schema.h"
 #include "object/try.h"
 
-#define PROPS(text) "{\"type\":\"object\",\"properties\":{" text "}}"
+#define PROPS(text) "{'type':'object','properties':{" text "}}"
 
 static void test_prune(void **state)
 {
@@ -9,27 +9,21 @@ static void test_prune(void **state)
     static const struct {
         const char *schema, *obj, *result, *paths;
     } cases[] = {
-        {PROPS("\"spec\":" PROPS("\"a\":{\"type\":\"string\"}")),
-         "{\"apiVersion\":\"v1\",\"kind\":\"K\",\"metadata\":{\"x\":1},\"spec\":{\"a\":\"\",\"b\":"
-         "1},"
-         "\"more\":{}}",
-         "{\"apiVersion\":\"v1\",\"kind\":\"K\",\"metadata\":{\"x\":1},\"spec\":{\"a\":\"\"}}",
-         "spec.b more"},
-        {PROPS("\"l\":{\"type\":\"array\",\"items\":" PROPS("\"a\":{\"type\":\"string\"}") "}"),
-         "{\"l\":[{\"a\":\"\",\"z\":1},3,{\"y\":null}]}", "{\"l\":[{\"a\":\"\"},3,{}]}",
-         "l[0].z l[2].y"},
-        {PROPS("\"m\":{\"type\":\"object\",\"additionalProperties\":" PROPS(
-             "\"a\":{\"type\":\"string\"}") "}"),
-         "{\"m\":{\"k\":{\"a\":\"\",\"b\":1}}}", "{\"m\":{\"k\":{\"a\":\"\"}}}", "m.k.b"},
-        {PROPS("\"p\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true,"
-               "\"properties\":{\"q\":{\"type\":\"object\"}}}"),
-         "{\"p\":{\"x\":{\"y\":1},\"q\":{\"z\":1}}}", "{\"p\":{\"x\":{\"y\":1},\"q\":{}}}",
-         "p.q.z"},
-        {PROPS("\"t\":{\"type\":\"object\",\"additionalProperties\":true}"),
-         "{\"t\":{\"x\":{\"y\":[{\"z\":1}]}}}", "{\"t\":{\"x\":{\"y\":[{\"z\":1}]}}}", ""},
-        {PROPS("\"e\":{\"type\":\"object\",\"x-kubernetes-embedded-resource\":true}"),
-         "{\"e\":{\"kind\":\"X\",\"apiVersion\":\"v1\",\"metadata\":{\"n\":1},\"spec\":{}}}",
-         "{\"e\":{\"kind\":\"X\",\"apiVersion\":\"v1\",\"metadata\":{\"n\":1}}}", "e.spec"},
+        {PROPS("'spec':" PROPS("'a':{'type':'string'}")),
+         "{'apiVersion':'v1','kind':'K','metadata':{'x':1},'spec':{'a':'','b':1},'more':{}}",
+         "{'apiVersion':'v1','kind':'K','metadata':{'x':1},'spec':{'a':''}}", "spec.b more"},
+        {PROPS("'l':{'type':'array','items':" PROPS("'a':{'type':'string'}") "}"),
+         "{'l':[{'a':'','z':1},3,{'y':null}]}", "{'l':[{'a':''},3,{}]}", "l[0].z l[2].y"},
+        {PROPS("'m':{'type':'object','additionalProperties':" PROPS("'a':{'type':'string'}") "}"),
+         "{'m':{'k':{'a':'','b':1}}}", "{'m':{'k':{'a':''}}}", "m.k.b"},
+        {PROPS("'p':{'type':'object','x-kubernetes-preserve-unknown-fields':true,'properties':{'q':"
+               "{'type':'object'}}}"),
+         "{'p':{'x':{'y':1},'q':{'z':1}}}", "{'p':{'x':{'y':1},'q':{}}}", "p.q.z"},
+        {PROPS("'t':{'type':'object','additionalProperties':true}"), "{'t':{'x':{'y':[{'z':1}]}}}",
+         "{'t':{'x':{'y':[{'z':1}]}}}", ""},
+        {PROPS("'e':{'type':'object','x-kubernetes-embedded-resource':true}"),
+         "{'e':{'kind':'X','apiVersion':'v1','metadata':{'n':1},'spec':{}}}",
+         "{'e':{'kind':'X','apiVersion':'v1','metadata':{'n':1}}}", "e.spec"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();
@@ -56,8 +50,7 @@ static void test_prune_many(void **state)
     struct arena *arena = arena_new();
     struct schema *schema = NULL;
     struct schema_paths unknown;
-    assert_int_equal(schema_compile(try_json(arena, "{\"type\":\"object\"}"), &schema, NULL),
-                     ERR_OK);
+    assert_int_equal(schema_compile(try_json(arena, "{'type':'object'}"), &schema, NULL), ERR_OK);
     struct json_object *obj = json_own(arena, json_object_new_object());
     for (int i = 0; i < 1000; i++)
         json_set_int(obj, arena_printf(arena, "k%d", i), i);
@@ -72,26 +65,19 @@ static void test_prune_many(void **state)
 static void test_defaults(void **state)
 {
     (void)state;
-    static const char open_api[] =
-        PROPS("\"spec\":{\"type\":\"object\",\"default\":{},\"properties\":{"
-              "\"foo\":{\"type\":\"string\",\"default\":\"d\"},"
-              "\"bar\":{\"type\":\"string\",\"nullable\":true,\"default\":\"e\"},"
-              "\"baz\":{\"type\":\"string\"},"
-              "\"list\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-              "\"p\":{\"type\":\"string\",\"default\":\"TCP\"}}}},"
-              "\"map\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"integer\","
-              "\"default\":7}}}}");
+    static const char open_api[] = PROPS(
+        "'spec':{'type':'object','default':{},'properties':{'foo':{'type':'string','default':'d'},'"
+        "bar':{'type':'string','nullable':true,'default':'e'},'baz':{'type':'string'},'list':{'"
+        "type':'array','items':{'type':'object','properties':{'p':{'type':'string','default':'TCP'}"
+        "}}},'map':{'type':'object','additionalProperties':{'type':'integer','default':7}}}}");
     static const struct {
         const char *obj, *result;
     } cases[] = {
-        {"{}", "{\"spec\":{\"foo\":\"d\",\"bar\":\"e\"}}"},
-        {"{\"spec\":{\"foo\":null,\"bar\":null,\"baz\":null}}",
-         "{\"spec\":{\"foo\":\"d\",\"bar\":null}}"},
-        {"{\"spec\":{\"foo\":\"x\",\"bar\":\"y\",\"list\":[{},{\"p\":\"UDP\"},3],"
-         "\"map\":{\"a\":null,\"b\":1}}}",
-         "{\"spec\":{\"foo\":\"x\",\"bar\":\"y\",\"list\":[{\"p\":\"TCP\"},{\"p\":\"UDP\"},3],"
-         "\"map\":{\"a\":7,\"b\":1}}}"},
-        {"{\"spec\":[]}", "{\"spec\":[]}"},
+        {"{}", "{'spec':{'foo':'d','bar':'e'}}"},
+        {"{'spec':{'foo':null,'bar':null,'baz':null}}", "{'spec':{'foo':'d','bar':null}}"},
+        {"{'spec':{'foo':'x','bar':'y','list':[{},{'p':'UDP'},3],'map':{'a':null,'b':1}}}",
+         "{'spec':{'foo':'x','bar':'y','list':[{'p':'TCP'},{'p':'UDP'},3],'map':{'a':7,'b':1}}}"},
+        {"{'spec':[]}", "{'spec':[]}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();

@@ -32,16 +32,12 @@ static void test_lists(void **state)
     struct arena *arena = arena_new();
     struct schema *schema = NULL;
     struct json_object *open_api = try_json(
-        arena,
-        "{\"type\":\"object\",\"properties\":{"
-        "\"ports\":{\"type\":\"array\",\"x-kubernetes-list-type\":\"map\","
-        "\"x-kubernetes-list-map-keys\":[\"port\",\"protocol\"],\"items\":{\"type\":\"object\","
-        "\"properties\":{\"port\":{\"type\":\"integer\"},"
-        "\"protocol\":{\"type\":\"string\",\"default\":\"TCP\"}}}},"
-        "\"tags\":{\"type\":\"array\",\"x-kubernetes-list-type\":\"set\","
-        "\"items\":{\"type\":\"string\"}},"
-        "\"ref\":{\"type\":\"object\",\"x-kubernetes-map-type\":\"atomic\"},"
-        "\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}}}");
+        arena, "{'type':'object','properties':{'ports':{'type':'array','x-kubernetes-list-type':'"
+               "map','x-kubernetes-list-map-keys':['port','protocol'],'items':{'type':'object','"
+               "properties':{'port':{'type':'integer'},'protocol':{'type':'string','default':'TCP'}"
+               "}}},'tags':{'type':'array','x-kubernetes-list-type':'set','items':{'type':'string'}"
+               "},'ref':{'type':'object','x-kubernetes-map-type':'atomic'},'labels':{'type':'"
+               "object','additionalProperties':{'type':'string'}}}}");
     assert_int_equal(schema_compile(open_api, &schema, NULL), ERR_OK);
     const struct schema *ports = schema_field(schema, "ports");
     assert_int_equal(schema_list_type(ports), SCHEMA_LIST_MAP);

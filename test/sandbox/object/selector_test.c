@@ -9,30 +9,30 @@ static void test_labels(void **state)
         bool match;
     } cases[] = {
         {NULL, NULL, true},
-        {"", "{\"a\":\"1\"}", true},
+        {"", "{'a':'1'}", true},
         {" ", NULL, true},
-        {"a=1", "{\"a\":\"1\"}", true},
-        {"a==1", "{\"a\":\"1\"}", true},
-        {"a = 1 , b=2", "{\"a\":\"1\",\"b\":\"2\"}", true},
-        {"a=1,b=2", "{\"a\":\"1\"}", false},
-        {"a=", "{\"a\":\"\"}", true},
-        {"a!=1", "{\"a\":\"2\"}", true},
+        {"a=1", "{'a':'1'}", true},
+        {"a==1", "{'a':'1'}", true},
+        {"a = 1 , b=2", "{'a':'1','b':'2'}", true},
+        {"a=1,b=2", "{'a':'1'}", false},
+        {"a=", "{'a':''}", true},
+        {"a!=1", "{'a':'2'}", true},
         {"a!=1", "{}", true},
-        {"a!=1", "{\"a\":\"1\"}", false},
-        {"a in (1,2)", "{\"a\":\"2\"}", true},
-        {"a in ( 1 , 2 ),b", "{\"a\":\"2\"}", false},
+        {"a!=1", "{'a':'1'}", false},
+        {"a in (1,2)", "{'a':'2'}", true},
+        {"a in ( 1 , 2 ),b", "{'a':'2'}", false},
         {"a in (1,2)", NULL, false},
-        {"a notin (1,2)", "{\"a\":\"3\"}", true},
-        {"a notin (1,2)", "{\"a\":\"1\"}", false},
-        {"a", "{\"a\":\"x\"}", true},
+        {"a notin (1,2)", "{'a':'3'}", true},
+        {"a notin (1,2)", "{'a':'1'}", false},
+        {"a", "{'a':'x'}", true},
         {"a", NULL, false},
         {"!a", NULL, true},
-        {"!a", "{\"a\":\"\"}", false},
-        {"a>5", "{\"a\":\"6\"}", true},
-        {"a<5", "{\"a\":\"6\"}", false},
-        {"a>5", "{\"a\":\"x\"}", false},
-        {"app.kubernetes.io/name=podinfo", "{\"app.kubernetes.io/name\":\"podinfo\"}", true},
-        {"in in (in)", "{\"in\":\"in\"}", true},
+        {"!a", "{'a':''}", false},
+        {"a>5", "{'a':'6'}", true},
+        {"a<5", "{'a':'6'}", false},
+        {"a>5", "{'a':'x'}", false},
+        {"app.kubernetes.io/name=podinfo", "{'app.kubernetes.io/name':'podinfo'}", true},
+        {"in in (in)", "{'in':'in'}", true},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();
@@ -93,16 +93,13 @@ static void test_objects(void **state)
     } cases[] = {
         {NULL, "{}", false, ""},
         {"{}", "{}", true, ""},
-        {"{\"matchLabels\":{\"b\":\"2\",\"a\":\"1\"}}", "{\"a\":\"1\",\"b\":\"2\"}", true,
-         "a=1,b=2"},
-        {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"y\",\"x\"]}]}",
-         "{\"a\":\"x\"}", true, "a in (x,y)"},
-        {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\",\"values\":[\"x\",\"z\"]}]}",
-         "{\"a\":\"x\"}", false, "a notin (x,z)"},
-        {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\"}]}", "{\"a\":\"x\"}", true,
-         "a"},
-        {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"DoesNotExist\"}]}", "{\"a\":\"x\"}",
-         false, "!a"},
+        {"{'matchLabels':{'b':'2','a':'1'}}", "{'a':'1','b':'2'}", true, "a=1,b=2"},
+        {"{'matchExpressions':[{'key':'a','operator':'In','values':['y','x']}]}", "{'a':'x'}", true,
+         "a in (x,y)"},
+        {"{'matchExpressions':[{'key':'a','operator':'NotIn','values':['x','z']}]}", "{'a':'x'}",
+         false, "a notin (x,z)"},
+        {"{'matchExpressions':[{'key':'a','operator':'Exists'}]}", "{'a':'x'}", true, "a"},
+        {"{'matchExpressions':[{'key':'a','operator':'DoesNotExist'}]}", "{'a':'x'}", false, "!a"},
     };
     struct arena *arena = arena_new();
     const struct selector *selector = NULL;
@@ -117,13 +114,13 @@ static void test_objects(void **state)
     }
     static const char *const bad[][2] = {
         {"[]", "expected a label selector object"},
-        {"{\"matchLabels\":[]}", "matchLabels: expected an object"},
-        {"{\"matchLabels\":{\"a\":1}}", "matchLabels[a]: expected a string"},
-        {"{\"matchLabels\":{\"a\":\"b c\"}}", "matchLabels: \"b c\" is no label value"},
-        {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Is\"}]}",
+        {"{'matchLabels':[]}", "matchLabels: expected an object"},
+        {"{'matchLabels':{'a':1}}", "matchLabels[a]: expected a string"},
+        {"{'matchLabels':{'a':'b c'}}", "matchLabels: \"b c\" is no label value"},
+        {"{'matchExpressions':[{'key':'a','operator':'Is'}]}",
          "matchExpressions[0]: expected a key and an operator"},
-        {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\"}]}", "values: required"},
-        {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\",\"values\":[\"b\"]}]}",
+        {"{'matchExpressions':[{'key':'a','operator':'In'}]}", "values: required"},
+        {"{'matchExpressions':[{'key':'a','operator':'Exists','values':['b']}]}",
          "values: not allowed"},
     };
     for (size_t i = 0; i < TRY_COUNT(bad); i++) {
@@ -132,20 +129,19 @@ static void test_objects(void **state)
         if (!strstr(ei.text, bad[i][1]))
             fail_msg("%s: \"%s\" instead of \"%s\"", bad[i][0], ei.text, bad[i][1]);
     }
-    assert_int_equal(selector_from_map(arena, try_json(arena, "{\"a\":\"1\"}"), &selector, &ei),
+    assert_int_equal(selector_from_map(arena, try_json(arena, "{'a':'1'}"), &selector, &ei),
                      ERR_OK);
-    assert_true(selector_match_labels(selector, try_json(arena, "{\"a\":\"1\",\"b\":\"\"}")));
+    assert_true(selector_match_labels(selector, try_json(arena, "{'a':'1','b':''}")));
     assert_int_equal(selector_from_map(arena, NULL, &selector, &ei), ERR_OK);
-    assert_false(selector_match_labels(selector, try_json(arena, "{\"a\":\"1\"}")));
+    assert_false(selector_match_labels(selector, try_json(arena, "{'a':'1'}")));
     arena_free(arena);
 }
 
 static void test_fields(void **state)
 {
     (void)state;
-    static const char pod[] =
-        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"spec\":{\"nodeName\":\"x,y\"},"
-        "\"status\":{\"phase\":\"Running\"}}";
+    static const char pod[] = "{'metadata':{'name':'p','namespace':'n'},'spec':{'nodeName':'x,y'},'"
+                              "status':{'phase':'Running'}}";
     static const struct {
         const char *kind, *selector, *obj;
         bool match;
@@ -158,9 +154,9 @@ static void test_fields(void **state)
         {"Pod", "status.podIP=", pod, true},
         {"Pod", "spec.nodeName=x\\,y", pod, true},
         {"Canary", "metadata.name=p,", pod, true},
-        {"Event", "source=flagger", "{\"source\":{\"component\":\"flagger\"}}", true},
-        {"Event", "involvedObject.kind=Canary", "{\"involvedObject\":{\"kind\":\"Canary\"}}", true},
-        {"ReplicaSet", "status.replicas=3", "{\"status\":{\"replicas\":3}}", true},
+        {"Event", "source=flagger", "{'source':{'component':'flagger'}}", true},
+        {"Event", "involvedObject.kind=Canary", "{'involvedObject':{'kind':'Canary'}}", true},
+        {"ReplicaSet", "status.replicas=3", "{'status':{'replicas':3}}", true},
     };
     struct arena *arena = arena_new();
     const struct selector *selector = NULL;

@@ -43,23 +43,23 @@ static void test_custom(void **state)
     static const struct {
         const char *type, *path, *obj, *cell;
     } cases[] = {
-        {"string", ".s", "{\"s\":\"x\"}", "\"x\""},
-        {"string", ".s", "{\"s\":3}", "\"3\""},
-        {"string", ".s", "{\"s\":[\"a\",\"b\"]}", "\"[\\\"a\\\",\\\"b\\\"]\""},
-        {"string", ".s", "{\"s\":null}", "null"},
+        {"string", ".s", "{'s':'x'}", "\"x\""},
+        {"string", ".s", "{'s':3}", "\"3\""},
+        {"string", ".s", "{'s':['a','b']}", "\"[\\\"a\\\",\\\"b\\\"]\""},
+        {"string", ".s", "{'s':null}", "null"},
         {"string", ".s", "{}", "null"},
         {"string", ".c[?(@.type==\"Ready\")].status",
-         "{\"c\":[{\"type\":\"A\"},{\"type\":\"Ready\",\"status\":\"True\"}]}", "\"True\""},
-        {"string", ".l[*]", "{\"l\":[\"a\",\"b\"]}", "\"a\""},
-        {"integer", ".s", "{\"s\":3}", "3"},
-        {"integer", ".s", "{\"s\":3.7}", "3"},
-        {"integer", ".s", "{\"s\":\"3\"}", "null"},
-        {"number", ".s", "{\"s\":3.5}", "3.5"},
-        {"boolean", ".s", "{\"s\":true}", "true"},
-        {"boolean", ".s", "{\"s\":\"true\"}", "null"},
-        {"date", ".s", "{\"s\":\"2026-01-01T00:00:00Z\"}", "\"5m\""},
-        {"date", ".s", "{\"s\":\"soon\"}", "\"<invalid>\""},
-        {"date", ".s", "{\"s\":\"\"}", "\"<unknown>\""},
+         "{'c':[{'type':'A'},{'type':'Ready','status':'True'}]}", "\"True\""},
+        {"string", ".l[*]", "{'l':['a','b']}", "\"a\""},
+        {"integer", ".s", "{'s':3}", "3"},
+        {"integer", ".s", "{'s':3.7}", "3"},
+        {"integer", ".s", "{'s':'3'}", "null"},
+        {"number", ".s", "{'s':3.5}", "3.5"},
+        {"boolean", ".s", "{'s':true}", "true"},
+        {"boolean", ".s", "{'s':'true'}", "null"},
+        {"date", ".s", "{'s':'2026-01-01T00:00:00Z'}", "\"5m\""},
+        {"date", ".s", "{'s':'soon'}", "\"<invalid>\""},
+        {"date", ".s", "{'s':''}", "\"<unknown>\""},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();
@@ -92,20 +92,20 @@ static void test_table(void **state)
     struct arena *arena = arena_new();
     struct table *table = NULL;
     struct table_request request = {.version = "v1beta1"};
-    struct json_object *items = try_json(
-        arena, "[{\"kind\":\"K\",\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"},\"spec\":{}}]");
-    struct json_object *list =
-        try_json(arena, "{\"resourceVersion\":\"7\",\"continue\":\"c\",\"name\":\"x\"}");
+    struct json_object *items =
+        try_json(arena, "[{'kind':'K','metadata':{'name':'a','namespace':'n'},'spec':{}}]");
+    struct json_object *list = try_json(arena, "{'resourceVersion':'7','continue':'c','name':'x'}");
     assert_int_equal(table_compile(NULL, &table, NULL), ERR_OK);
-    try_same(arena, table_render(arena, table, &request, items, list),
-             "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1beta1\",\"metadata\":{"
-             "\"resourceVersion\":\"7\",\"continue\":\"c\"},\"columnDefinitions\":[{\"name\":"
-             "\"Name\",\"type\":\"string\",\"format\":\"name\",\"description\":\"Name of the "
-             "object, unique in its namespace\",\"priority\":0},{\"name\":\"Age\",\"type\":"
-             "\"string\",\"format\":\"\",\"description\":\"Time since the object was created\","
-             "\"priority\":0}],\"rows\":[{\"cells\":[\"a\",\"<unknown>\"],\"object\":{\"kind\":"
-             "\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{\"name\":"
-             "\"a\",\"namespace\":\"n\"}}}]}");
+    try_same(
+        arena, table_render(arena, table, &request, items, list),
+        "{'kind':'Table','apiVersion':'meta.k8s.io/"
+        "v1beta1','metadata':{'resourceVersion':'7','continue':'c'},'columnDefinitions':[{'name':'"
+        "Name','type':'string','format':'name','description':'Name of the object, unique in its "
+        "namespace','priority':0},{'name':'Age','type':'string','format':'','description':'Time "
+        "since the object was "
+        "created','priority':0}],'rows':[{'cells':['a','<unknown>'],'object':{'kind':'"
+        "PartialObjectMetadata','apiVersion':'meta.k8s.io/"
+        "v1','metadata':{'name':'a','namespace':'n'}}}]}");
     request = (struct table_request){.include = TABLE_OBJECT, .no_definitions = true};
     struct json_object *out = table_render(arena, table, &request, items, NULL);
     assert_null(json_at(out, "columnDefinitions", NULL));
@@ -129,9 +129,9 @@ static void test_bad_columns(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"[{}]", "additionalPrinterColumns[0]: name, type and jsonPath are required"},
-        {"[{\"name\":\"a\",\"type\":\"text\",\"jsonPath\":\".a\"}]", "\"text\" is none of"},
-        {"[{\"name\":\"a\",\"type\":\"string\",\"jsonPath\":\".a\"},{\"name\":\"b\",\"type\":"
-         "\"string\",\"jsonPath\":\"b\"}]",
+        {"[{'name':'a','type':'text','jsonPath':'.a'}]", "\"text\" is none of"},
+        {"[{'name':'a','type':'string','jsonPath':'.a'},{'name':'b','type':'string','jsonPath':'b'}"
+         "]",
          "additionalPrinterColumns[1]: JSONPath \"b\""},
     };
     struct arena *arena = arena_new();

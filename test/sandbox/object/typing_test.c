@@ -91,12 +91,11 @@ static void test_custom(void **state)
     struct arena *arena = arena_new();
     struct schema *schema = NULL;
     struct json_object *open_api = try_json(
-        arena, "{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{"
-               "\"l\":{\"type\":\"array\",\"x-kubernetes-list-type\":\"map\","
-               "\"x-kubernetes-list-map-keys\":[\"k\"],\"items\":{\"type\":\"object\","
-               "\"properties\":{\"k\":{\"type\":\"string\",\"default\":\"d\"},"
-               "\"r\":{\"type\":\"object\",\"x-kubernetes-map-type\":\"atomic\"}}}},"
-               "\"containers\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}}}");
+        arena,
+        "{'type':'object','properties':{'spec':{'type':'object','properties':{'l':{'type':'array','"
+        "x-kubernetes-list-type':'map','x-kubernetes-list-map-keys':['k'],'items':{'type':'object',"
+        "'properties':{'k':{'type':'string','default':'d'},'r':{'type':'object','x-kubernetes-map-"
+        "type':'atomic'}}}},'containers':{'type':'array','items':{'type':'object'}}}}}}");
     assert_int_equal(schema_compile(open_api, &schema, NULL), ERR_OK);
     struct typing spec = typing_field(typing_custom(schema), "spec");
     struct typing list = typing_field(spec, "l");
