@@ -45,7 +45,6 @@ static struct json_object *read_plain(struct arena *arena, const char *text)
 
 static void only_what_means_something_differs(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         char found[100] = "";

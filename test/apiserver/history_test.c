@@ -83,7 +83,6 @@ static void note(void *arg, const char *rule, const char *sentence)
 
 static void every_rule_is_found_broken_and_kept(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct errinfo ei = {0};

@@ -21,7 +21,6 @@ static const struct {
 
 static void a_pod_is_ready_as_its_image_probe_and_annotation_say(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct json_object *pod = NULL;
@@ -41,7 +40,6 @@ static void a_pod_is_ready_as_its_image_probe_and_annotation_say(void **state)
 
 static void its_status_is_read(void **state)
 {
-    (void)state;
     static const char text[] = "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
                                "\"Ready\",\"status\":\"True\"}]}}";
     struct arena *arena = arena_new();
@@ -57,7 +55,6 @@ static void its_status_is_read(void **state)
 
 static void the_affinity_of_a_daemonset_s_pod_names_its_node(void **state)
 {
-    (void)state;
     static const char text[] =
         "{\"spec\":{\"affinity\":{\"nodeAffinity\":{"
         "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{"

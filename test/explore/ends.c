@@ -20,42 +20,36 @@ struct policy {
     {                                                                                              \
         PASS, PASS, PASS, PASS, PASS, FAIL, PASS                                                   \
     }
+/* A row; what all rows have stands first. */
+#define POLICY(what_, ...)                                                                         \
+    {                                                                                              \
+        .what = (what_), __VA_ARGS__                                                               \
+    }
+
 static const struct policy policies[] = {
-    {.what = "all is well", .answers = WELL},
-    {.what = "the metrics stay bad", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, FAIL}},
-    {.what = "the metrics stay away", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, NONE}},
-    {.what = "the metric server stays away",
-     .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, ERROR}},
-    {.what = "new revisions never get ready as canary",
-     .target = HEALTH_STUCK,
-     .only_new = true,
-     .answers = WELL},
-    {.what = "new revisions never get ready as primary",
-     .primary = HEALTH_STUCK,
-     .only_new = true,
-     .answers = WELL,
-     .may_wait = true},
-    {.what = "somebody asks for a rollback",
-     .answers = {PASS, PASS, PASS, PASS, PASS, PASS, PASS},
-     .hook = "rollback"},
-    {.what = "somebody asks for a rollback, and the gate of the start stays closed",
-     .answers = {FAIL, PASS, PASS, PASS, PASS, PASS, PASS},
-     .hook = "rollback"},
-    {.what = "the pre-rollout hook refuses",
-     .answers = {PASS, FAIL, PASS, PASS, PASS, FAIL, PASS},
-     .hook = "pre-rollout"},
-    {.what = "the gate of the promotion stays closed",
-     .answers = {PASS, PASS, PASS, PASS, FAIL, FAIL, PASS},
-     .hook = "confirm-promotion",
-     .may_wait = true},
-    {.what = "the gate for more traffic stays closed",
-     .answers = {PASS, PASS, PASS, FAIL, PASS, FAIL, PASS},
-     .hook = "confirm-traffic-increase",
-     .may_wait = true},
-    {.what = "the gate of the start stays closed",
-     .answers = {FAIL, PASS, PASS, PASS, PASS, FAIL, PASS},
-     .hook = "confirm-rollout",
-     .may_wait = true},
+    POLICY("all is well", .answers = WELL),
+    POLICY("the metrics stay bad", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, FAIL}),
+    POLICY("the metrics stay away", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, NONE}),
+    POLICY("the metric server stays away", .answers = {PASS, PASS, PASS, PASS, PASS, FAIL, ERROR}),
+    POLICY("new revisions never get ready as canary", .target = HEALTH_STUCK, .only_new = true,
+           .answers = WELL),
+    POLICY("new revisions never get ready as primary", .primary = HEALTH_STUCK, .only_new = true,
+           .answers = WELL, .may_wait = true),
+    POLICY("somebody asks for a rollback", .answers = {PASS, PASS, PASS, PASS, PASS, PASS, PASS},
+           .hook = "rollback"),
+    POLICY("somebody asks for a rollback, and the gate of the start stays closed",
+           .answers = {FAIL, PASS, PASS, PASS, PASS, PASS, PASS}, .hook = "rollback"),
+    POLICY("the pre-rollout hook refuses", .answers = {PASS, FAIL, PASS, PASS, PASS, FAIL, PASS},
+           .hook = "pre-rollout"),
+    POLICY("the gate of the promotion stays closed",
+           .answers = {PASS, PASS, PASS, PASS, FAIL, FAIL, PASS}, .hook = "confirm-promotion",
+           .may_wait = true),
+    POLICY("the gate for more traffic stays closed",
+           .answers = {PASS, PASS, PASS, FAIL, PASS, FAIL, PASS},
+           .hook = "confirm-traffic-increase", .may_wait = true),
+    POLICY("the gate of the start stays closed",
+           .answers = {FAIL, PASS, PASS, PASS, PASS, FAIL, PASS}, .hook = "confirm-rollout",
+           .may_wait = true),
 };
 enum { POLICIES = sizeof(policies) / sizeof(policies[0]), MAX_WAY = 60 };
 

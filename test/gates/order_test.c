@@ -112,7 +112,6 @@ static size_t violations(struct arena *arena, const char *text)
 
 static void good_and_bad_histories_are_told_apart(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct arena *arena = arena_new();
         size_t n = violations(arena, rows[i].history);
@@ -126,7 +125,6 @@ static void good_and_bad_histories_are_told_apart(void **state)
 static void much_at_once_is_followed(void **state)
 {
     enum { MANY = 60 };
-    (void)state;
     struct arena *arena = arena_new();
     const char *text = "";
     for (int i = 0; i < MANY; i++)
@@ -154,7 +152,6 @@ static void much_at_once_is_followed(void **state)
 /* The explanation is for a person: it names the answer and what bears on it. */
 static void a_violation_is_told(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct history history;
     struct errinfo ei;

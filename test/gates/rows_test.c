@@ -60,7 +60,6 @@ static const struct row rows[] = {
 
 static void rows_and_operations_are_compared(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct arena *arena = arena_new();
         struct history history;

@@ -6,7 +6,6 @@
 
 static void test_suspend(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'suspend':true}}");
 
     expect_tick(w, "status [Suspended=True]\n"
@@ -25,7 +24,6 @@ static void test_suspend(void **state)
 
 static void test_deleting(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'metadata':{'deletionTimestamp':'2023-11-14T22:13:20Z',"
                                 "'finalizers':['another']}}");
 
@@ -38,7 +36,6 @@ static void test_deleting(void **state)
 
 static void test_refusals(void **state)
 {
-    (void)state;
     static const struct {
         const char *patch, *sentence;
     } cases[] = {
@@ -153,7 +150,6 @@ static void test_no_step_is_needed(void **state)
         "{'spec':{'analysis':null,'canaryAnalysis':{'stepWeight':5,'iterations':3}}}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
         struct world *w = world_new(patches[i]);
         world_initialise(w);
@@ -166,7 +162,6 @@ static void test_no_step_is_needed(void **state)
 
 static void test_a_refusal_is_taken_back(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'provider':'linkerd'}}");
 
     world_tick(w);
@@ -182,7 +177,6 @@ static void test_a_refusal_is_taken_back(void **state)
 
 static void test_a_refusal_in_the_middle_guards(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -203,7 +197,6 @@ static void test_a_refusal_in_the_middle_guards(void **state)
 
 static void test_unreadable_spec(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
     struct json_object *patch = accept_refusal(w->arena, w->canary, "spec: bad", w->now_ms);
 

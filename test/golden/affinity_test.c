@@ -15,7 +15,6 @@
 
 static void test_affinity(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(STICKY);
 
     world_push(w, "podinfo:2");
@@ -80,7 +79,6 @@ static void test_affinity(void **state)
 
 static void test_affinity_rolled_back(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(STICKY ",'webhooks':[{'name':'load','url':'http://x'}]");
 
     w->closed = "load";
@@ -109,7 +107,6 @@ static void test_affinity_rolled_back(void **state)
 
 static void test_affinity_tick_by_tick(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(STICKY ",'maxWeight':20");
 
     world_push(w, "podinfo:2");
@@ -142,7 +139,6 @@ static void test_affinity_tick_by_tick(void **state)
 /* Where the primary has no share, nobody is held there. */
 static void test_affinity_up_to_100(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(STICKY ",'stepWeight':50,'maxWeight':100");
 
     world_push(w, "podinfo:2");
@@ -164,7 +160,6 @@ static void test_affinity_up_to_100(void **state)
 
 static void test_affinity_every_attribute(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(
         "'interval':'90s','sessionAffinity':{'cookieName':'a+b','maxAge':7,'domain':'x.test',"
         "'path':'/app','sameSite':'Strict','secure':true,'httpOnly':true,'partitioned':true,"
@@ -195,7 +190,6 @@ static void test_affinity_every_attribute(void **state)
 
 static void test_affinity_of_an_ab_test(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(AB "," STICKY);
 
     world_push(w, "podinfo:2");
@@ -224,7 +218,6 @@ static void test_affinity_of_an_ab_test(void **state)
 /* Others' changes are put right, and the cookies with them. */
 static void test_affinity_repaired(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(STICKY);
 
     world_push(w, "podinfo:2");
@@ -258,7 +251,6 @@ static void test_affinity_repaired(void **state)
 /* sessionAffinity that is taken out of the spec leaves nothing behind. */
 static void test_affinity_switched_off(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(STICKY);
 
     world_push(w, "podinfo:2");
@@ -282,7 +274,6 @@ static void test_affinity_switched_off(void **state)
 /* After a conflict Flagger's status has lost a cookie that its route goes on giving. */
 static void test_affinity_found_in_the_route(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(STICKY);
 
     world_push(w, "podinfo:2");

@@ -71,7 +71,6 @@ static void test_an_approval_of_the_start_holds_to_the_end(void **state)
          false, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = world_new(cases[i].canary);
         w->settings.config_tracking = !cases[i].untracked;
@@ -92,7 +91,6 @@ static void test_an_approval_of_the_start_holds_to_the_end(void **state)
 
 static void test_another_revision_is_asked_about_anew(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{" HOOKS "}}");
 
     add_config(w);
@@ -118,7 +116,6 @@ static void test_another_revision_is_asked_about_anew(void **state)
 /* Before the first analysis too, and after one that failed. */
 static void test_the_status_of_a_revision_that_failed_is_not_asked_about(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{" HOOKS "}}");
 
     world_initialise(w);
@@ -139,7 +136,6 @@ static void test_the_status_of_a_revision_that_failed_is_not_asked_about(void **
 /* Whoever looks at the Canary sees what there is to approve. */
 static void test_the_condition_names_what_is_asked_about(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'analysis':{'webhooks':[{'name':'start','type':"
                                 "'confirm-rollout','url':'http://x','deadline':'1h'}]}}}");
 
@@ -187,7 +183,6 @@ static struct world *left_with_the_canary(void)
 
 static void test_what_waits_for_the_primary_is_what_was_let_through(void **state)
 {
-    (void)state;
     struct world *w = left_with_the_canary();
 
     world_push(w, "podinfo:3");

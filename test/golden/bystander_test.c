@@ -43,7 +43,6 @@ static struct world *beside(const char *service)
 
 static void test_the_target_stays(void **state)
 {
-    (void)state;
     struct world *w = beside(SELECTS);
 
     assert_int_equal(replicas(w), 2);
@@ -71,7 +70,6 @@ static void test_the_target_goes(void **state)
         "'podinfo'}}}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++) {
         struct world *w = beside(services[i]);
         assert_int_equal(replicas(w), 0);
@@ -87,7 +85,6 @@ static void test_the_service_goes(void **state)
         NULL, "{'spec':{'selector':{'app':'podinfo-primary'}}}",
         "{'metadata':{'annotations':{'flagger.app/endpoints-may-go':'true'}}}"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
         struct world *w = beside(SELECTS);
         world_patch(w, "services/old", patches[i]);
@@ -102,7 +99,6 @@ static void test_the_service_goes(void **state)
 /* Releases go on beside it, whichever way they end, and the target has its pods after each. */
 static void test_releases_go_on(void **state)
 {
-    (void)state;
     for (int fails = 0; fails < 2; fails++) {
         struct world *w = beside(SELECTS);
         world_push(w, "podinfo:2");
@@ -123,7 +119,6 @@ static void test_releases_go_on(void **state)
  * the release ends. */
 static void test_configs_change_meanwhile(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_put(w, "services/old", SELECTS);
@@ -157,7 +152,6 @@ static void test_configs_change_meanwhile(void **state)
 /* At rest such a change waits for the Service, and costs nothing meanwhile. */
 static void test_configs_change_at_rest(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_put(w, "services/old", SELECTS);
@@ -181,7 +175,6 @@ static void test_configs_change_at_rest(void **state)
  * for the Service too, and does not take them away again; the Service goes, and they go. */
 static void test_the_target_was_at_zero(void **state)
 {
-    (void)state;
     for (int goes_early = 0; goes_early < 2; goes_early++) {
         struct world *w = world_new(NULL);
         world_put(w, "services/old", SELECTS);
@@ -211,7 +204,6 @@ static void test_the_target_was_at_zero(void **state)
 /* A person takes it to zero beside the Service, which is no reason to do it again. */
 static void test_a_person_stops_the_target(void **state)
 {
-    (void)state;
     struct world *w = beside(SELECTS);
 
     world_patch(w, TARGET, "{'spec':{'replicas':0}}");
@@ -230,7 +222,6 @@ static void test_a_person_stops_the_target(void **state)
  * the target down as always. */
 static void test_a_service_that_comes_later(void **state)
 {
-    (void)state;
     struct world *w = beside(NULL);
 
     world_put(w, "services/old", SELECTS);
@@ -244,7 +235,6 @@ static void test_a_service_that_comes_later(void **state)
 /* Nobody pauses its autoscaler either, which takes the pods. */
 static void test_with_an_autoscaler(void **state)
 {
-    (void)state;
     struct world *w =
         world_new("{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject',"
                   "'name':'podinfo'}}}");
@@ -279,7 +269,6 @@ static void test_the_primary_outlives_its_canary(void **state)
         {NULL, NULL, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = world_new(cases[i].canary);
         if (cases[i].service)

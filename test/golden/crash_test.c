@@ -338,7 +338,6 @@ static struct world *run_story(const struct story *story, int crash_at)
 
 static void test_every_crash_ends_the_same(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < sizeof(stories) / sizeof(stories[0]); s++) {
         const struct story *story = &stories[s];
         struct world *calm = run_story(story, -1);

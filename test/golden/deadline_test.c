@@ -45,7 +45,6 @@ static int count(const char *text, const char *part)
 /* Whoever waits for the primary waits no longer than the gate says. */
 static void test_deadline_while_the_primary_is_not_ready(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 0);
 
     world_tick(w);
@@ -63,7 +62,6 @@ static void test_deadline_while_the_primary_is_not_ready(void **state)
 
 static void test_start_is_turned_down(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 0);
 
     expect_tick(w, "status phase=Waiting gate={\"revision\":\"6ffb7d8f6\"} [Promoted=Unknown "
@@ -93,7 +91,6 @@ static void test_start_is_turned_down(void **state)
 
 static void test_start_goes_on(void **state)
 {
-    (void)state;
     struct world *w =
         at_gate(GATE("confirm-rollout", ",'deadline':'30m','onDeadline':'approve'"), 0);
 
@@ -113,7 +110,6 @@ static void test_start_goes_on(void **state)
 
 static void test_a_gate_that_opens_is_asked_once_more_at_the_deadline(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 1);
 
     w->closed = "";
@@ -125,7 +121,6 @@ static void test_a_gate_that_opens_is_asked_once_more_at_the_deadline(void **sta
 /* Each step has its own wait. */
 static void test_traffic_goes_on_step_by_step(void **state)
 {
-    (void)state;
     struct world *w =
         at_gate(GATE("confirm-traffic-increase", ",'deadline':'10m','onDeadline':'approve'"), 2);
 
@@ -142,7 +137,6 @@ static void test_traffic_goes_on_step_by_step(void **state)
 
 static void test_traffic_is_rolled_back(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-traffic-increase", ",'deadline':'10m'"), 2);
 
     w->closed = "";
@@ -170,7 +164,6 @@ static void test_traffic_is_rolled_back(void **state)
 /* A check that fails keeps the gate from being asked, and the clock goes on. */
 static void test_failed_checks_do_not_stop_the_clock(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-traffic-increase", ",'deadline':'10m'"), 2);
 
     w->closed = "";
@@ -188,7 +181,6 @@ static void test_failed_checks_do_not_stop_the_clock(void **state)
 
 static void test_promotion_is_rolled_back(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-promotion", ",'deadline':'1h'"), 5);
 
     assert_string_equal(world_phase(w), "WaitingPromotion");
@@ -203,7 +195,6 @@ static void test_promotion_is_rolled_back(void **state)
 
 static void test_promotion_goes_on(void **state)
 {
-    (void)state;
     struct world *w =
         at_gate(GATE("confirm-promotion", ",'deadline':'1h','onDeadline':'approve'"), 5);
 
@@ -218,7 +209,6 @@ static void test_promotion_goes_on(void **state)
 /* Blue/green asks twice; what the deadline has let pass does not wait a second time. */
 static void test_blue_green_goes_on_at_once(void **state)
 {
-    (void)state;
     struct world *w =
         at_gate("{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':1,"
                 "'webhooks':[{'name':'gate','type':'confirm-promotion','url':'http://x',"
@@ -237,7 +227,6 @@ static void test_blue_green_goes_on_at_once(void **state)
 /* Whoever pushes later has as much time as the one before. */
 static void test_a_newer_revision_has_its_own_time(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 1);
 
     after(w, 20);
@@ -253,7 +242,6 @@ static void test_a_newer_revision_has_its_own_time(void **state)
 
 static void test_nothing_runs_out_while_suspended(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 1);
 
     world_patch_canary(w, "{'spec':{'suspend':true}}");
@@ -270,7 +258,6 @@ static void test_nothing_runs_out_while_suspended(void **state)
 /* A wait that began in what is now the future begins anew; it never ends early. */
 static void test_a_clock_that_was_ahead(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 1);
 
     assert_non_null(strstr(after(w, -1000), "then rollback\n"));
@@ -284,7 +271,6 @@ static void test_a_clock_that_was_ahead(void **state)
 /* A clock that is set right in the middle of a wait has not waited for that: it begins anew. */
 static void test_a_clock_that_was_behind(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ",'deadline':'30m'"), 1);
 
     after(w, 10);
@@ -301,7 +287,6 @@ static void test_a_clock_that_was_behind(void **state)
 /* It counts from when it was told, not from a time when nobody knew of it. */
 static void test_a_deadline_that_is_added_later(void **state)
 {
-    (void)state;
     struct world *w = at_gate(GATE("confirm-rollout", ""), 1);
 
     after(w, 600);
@@ -321,7 +306,6 @@ static void test_a_deadline_that_is_added_later(void **state)
 /* Two hooks of one gate that take turns: each is told, the alert comes once, the clock is one. */
 static void test_two_hooks_of_one_gate(void **state)
 {
-    (void)state;
     struct world *w =
         at_gate("{'spec':{'analysis':{'webhooks':["
                 "{'name':'gate','type':'confirm-rollout','url':'http://x','deadline':'30m'},"

@@ -39,7 +39,6 @@ enum { EVERY = 2 * WORLD_EVERY };
 
 static void test_deleted_after_each_write(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *phases = json_own(arena, json_object_new_object());
     static const char *const wanted[] = {

@@ -17,7 +17,6 @@ static void add_config(struct world *w)
 
 static void test_restart_on_another_revision(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -40,7 +39,6 @@ static void test_restart_on_another_revision(void **state)
 
 static void test_restored_spec_cancels(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -67,7 +65,6 @@ static void test_restored_spec_cancels(void **state)
 
 static void test_restored_spec_while_waiting_cancels(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'analysis':{'webhooks':[{'name':'may-start','type':'"
                                 "confirm-rollout','url':'http://x'}]}}}");
 
@@ -86,7 +83,6 @@ static void test_restored_spec_while_waiting_cancels(void **state)
 
 static void test_manual_rollback_after_a_failure_starts_nothing(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -111,7 +107,6 @@ static void test_manual_rollback_after_a_failure_starts_nothing(void **state)
 
 static void test_revision_after_a_failure_is_not_swallowed(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -132,7 +127,6 @@ static void test_revision_after_a_failure_is_not_swallowed(void **state)
 
 static void test_revision_pushed_during_the_promotion(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -176,7 +170,6 @@ static const char *promoted_id(struct world *w)
 
 static void test_config_changed(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     add_config(w);
@@ -202,7 +195,6 @@ static void test_config_changed(void **state)
 
 static void test_config_tracking_is_off(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     w->settings.config_tracking = false;
@@ -220,7 +212,6 @@ static void test_config_tracking_is_off(void **state)
 
 static void test_config_changed_during_the_analysis(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     add_config(w);
@@ -267,7 +258,6 @@ static void test_config_changed_during_the_analysis(void **state)
 
 static void test_mandatory_config_is_missing(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     add_config(w);
@@ -283,7 +273,6 @@ static void test_mandatory_config_is_missing(void **state)
 
 static void test_adopted_from_flagger(void **state)
 {
-    (void)state;
     struct world *w = world_new(
         "{'status':{'phase':'Succeeded','canaryWeight':0,'failedChecks':0,'iterations':0,"
         "'lastAppliedSpec':'dccf7d545','lastPromotedSpec':'dccf7d545','trackedConfigs':{}}}");
@@ -321,7 +310,6 @@ static struct world *taken_over(const char *phase)
 
 static void test_another_hash_of_what_the_primary_runs_is_adopted(void **state)
 {
-    (void)state;
     struct world *w = taken_over("Succeeded");
 
     expect_tick(w, "status lastAppliedSpec=78cfc4f887 lastPromotedSpec=78cfc4f887\n"
@@ -349,7 +337,6 @@ static void test_another_hash_is_not_adopted_when_something_differs(void **state
          "{'spec':{'template':{'spec':{'terminationGracePeriodSeconds':5}}}}"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = taken_over(cases[i].phase);
         world_patch(w, cases[i].key, cases[i].patch);
@@ -364,7 +351,6 @@ static void test_another_hash_is_not_adopted_when_something_differs(void **state
 /* A Canary that is deleted and made again: the primary of the old one serves. */
 static void test_a_new_canary_adopts_a_primary_that_runs_the_same(void **state)
 {
-    (void)state;
     struct world *w = taken_over("Succeeded");
 
     world_patch_canary(w, "{'metadata':{'uid':'c-2'},'status':null}");
@@ -376,7 +362,6 @@ static void test_a_new_canary_adopts_a_primary_that_runs_the_same(void **state)
 
 static void test_config_that_changes_back_while_its_pods_stop(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     add_config(w);

@@ -65,7 +65,6 @@ static struct world *at_stage(const struct stage *stage)
  * the old spec back is a release of its own. */
 static void test_the_old_spec_is_put_back(void **state)
 {
-    (void)state;
     for (int i = 0; i < STAGES; i++) {
         const struct stage *stage = &stages[i];
         struct world *w = at_stage(stage);
@@ -88,7 +87,6 @@ static void test_the_old_spec_is_put_back(void **state)
 /* Suspended, nothing moves, whatever happens; afterwards the release goes on where it stood. */
 static void test_suspended_in_each_phase(void **state)
 {
-    (void)state;
     for (int i = 0; i < STAGES; i++) {
         const struct stage *stage = &stages[i];
         struct world *w = at_stage(stage);
@@ -118,7 +116,6 @@ static void test_suspended_in_each_phase(void **state)
 
 static void test_suspended_while_initialising(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_tick(w);
@@ -171,7 +168,6 @@ static const struct edit {
 
 static void test_edits_in_the_middle(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
         const struct edit *edit = &edits[i];
         struct world *w = world_new(edit->canary);
@@ -205,7 +201,6 @@ static void test_edits_that_are_refused(void **state)
          "canary by routes of the old name; put it back until the release is over"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = world_new(NULL);
         world_initialise(w);
@@ -227,7 +222,6 @@ static void test_edits_that_are_refused(void **state)
 /* Outside a release the new objects are made, and what stays is told once. */
 static void test_a_service_that_is_renamed(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -245,7 +239,6 @@ static void test_a_service_that_is_renamed(void **state)
 
 static void test_a_provider_that_is_changed(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);

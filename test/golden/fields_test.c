@@ -33,7 +33,6 @@ static void test_revoked_cors(void **state)
         initialised("{'spec':{'service':{'corsPolicy':{'allowOrigin':['https://a.test'],"
                     "'allowCredentials':true,'maxAge':'1h'}}}}");
 
-    (void)state;
     assert_filters(world, "[{'type':'CORS','cors':{'allowOrigins':['https://a.test'],"
                           "'allowCredentials':true,'maxAge':3600}}]");
     world_patch_canary(
@@ -49,7 +48,6 @@ static void test_mirror_namespace(void **state)
     struct world *world = initialised("{'spec':{'service':{'mirror':[{'backendRef':{'name':"
                                       "'shadow','namespace':'other','port':80}}]}}}");
 
-    (void)state;
     world_patch_canary(
         world, "{'spec':{'service':{'mirror':[{'backendRef':{'name':'shadow','port':80}}]}}}");
     world_run(world);
@@ -66,7 +64,6 @@ static void test_flaggers_route(void **state)
         "true,'maxAge':'1h'},'mirror':[{'backendRef':{'name':'shadow','namespace':'other','port':"
         "80}}]}}}");
 
-    (void)state;
     world_patch(world, "httproutes/podinfo",
                 "{'metadata':{'annotations':{'flagger.app/applied':null}}}");
     world_patch_canary(
@@ -86,7 +83,6 @@ static void test_apex_metadata(void **state)
     struct world *world = initialised("{'spec':{'service':{'apex':{'labels':{'team':'a'},"
                                       "'annotations':{'x/expose':'public'}}}}}");
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         assert_non_null(json_at(world_get(world, objects[i]), "metadata", "labels", "team", NULL));
         world_patch(world, objects[i],
@@ -137,7 +133,6 @@ static void test_what_is_ignored_is_told_once(void **state)
                                     "'authority':{'exact':'a'}}],'retries':{'attempts':3}}}}");
     const char *plan = "";
 
-    (void)state;
     while (!strstr(plan, "without effect")) {
         plan = world_tick(world);
         world_settle(world);
@@ -165,7 +160,6 @@ static void test_a_match_of_nothing_that_is_known(void **state)
         initialised("{'spec':{'service':{'match':[{'authority':{'exact':'a'}},{'uri':{'prefix':"
                     "'/only'}}]}}}");
 
-    (void)state;
     struct json_object *rules =
         json_at(world_get(world, "httproutes/podinfo"), "spec", "rules", NULL);
     assert_string_equal(
@@ -180,7 +174,6 @@ static void test_exact_origins(void **state)
         initialised("{'spec':{'service':{'corsPolicy':{'allowOrigin':['https://a.test'],"
                     "'allowOrigins':[{'exact':'https://b.test'},{'regex':'.*'}]}}}}");
 
-    (void)state;
     assert_filters(world, "[{'type':'CORS','cors':{'allowOrigins':['https://a.test',"
                           "'https://b.test'],'maxAge':5}}]");
     assert_non_null(strstr(ignored_of(world), "spec.service.corsPolicy.allowOrigins[1].regex:"));
@@ -191,7 +184,6 @@ static void test_headless_services(void **state)
 {
     struct world *world = initialised(NULL);
 
-    (void)state;
     world_patch(world, "services/podinfo", "{'spec':{'clusterIP':'10.0.0.1'}}");
     world_patch_canary(world, "{'spec':{'service':{'headless':true}}}");
     world_run(world);
@@ -252,7 +244,6 @@ static void test_copies_lose_what_their_source_lost(void **state)
 {
     static const char *const included[] = {"x/kept", "x/gone", "x/others", NULL};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
         const struct copy *copy = &copies[i];
         struct world *world = world_new(copy->patch);
@@ -290,7 +281,6 @@ static void test_a_primary_keeps_what_it_was_made_with(void **state)
 {
     struct world *world = world_new(NULL);
 
-    (void)state;
     world_patch(world, "deployments/podinfo",
                 "{'metadata':{'annotations':{'x/once':'1','x/gone':'1'}}}");
     world_initialise(world);
@@ -350,7 +340,6 @@ static void test_scaledobject_is_left(void **state)
     struct world *world = with_scalers(KEDA_REF);
     int64_t replicas = replicas_of_primary(world);
 
-    (void)state;
     assert_string_equal(pause_of(world), "0");
     assert_non_null(world_get(world, "scaledobjects/podinfo-primary"));
     world_patch_canary(world, "{'spec':{'autoscalerRef':null}}");
@@ -369,7 +358,6 @@ static void test_scaledobject_is_left(void **state)
 /* Cut off before each of its writes: the next tick does the rest. */
 static void test_leaving_is_cut_off(void **state)
 {
-    (void)state;
     for (int writes = 0; writes < 3; writes++) {
         struct world *world = with_scalers(KEDA_REF);
         world_patch_canary(world, "{'spec':{'autoscalerRef':null}}");
@@ -389,7 +377,6 @@ static void test_leaving_is_cut_off(void **state)
  * found. */
 static void test_a_name_that_comes_and_goes(void **state)
 {
-    (void)state;
     for (int writes = 0; writes < 4; writes++) {
         struct world *world = with_scalers(NULL);
         world_run(world);
@@ -410,7 +397,6 @@ static void test_another_autoscaler(void **state)
 {
     struct world *world = with_scalers(HPA_REF("podinfo"));
 
-    (void)state;
     world_patch_canary(world, HPA_REF("other"));
     world_run(world);
     assert_null(world_get(world, "horizontalpodautoscalers/podinfo-primary"));
@@ -426,7 +412,6 @@ static void test_what_others_own_is_not_left(void **state)
 {
     struct world *world = with_scalers(KEDA_REF);
 
-    (void)state;
     world_patch(world, "scaledobjects/podinfo-primary", "{'metadata':{'ownerReferences':null}}");
     world_patch(world, "scaledobjects/podinfo",
                 "{'metadata':{'annotations':{'autoscaling.keda.sh/paused-replicas':'3'}}}");
@@ -442,7 +427,6 @@ static void test_leaving_waits(void **state)
 {
     struct world *world = with_scalers(HPA_REF("podinfo"));
 
-    (void)state;
     world_patch_canary(world, "{'spec':{'suspend':true,'autoscalerRef':null}}");
     world_run(world);
     assert_non_null(world_get(world, "horizontalpodautoscalers/podinfo-primary"));

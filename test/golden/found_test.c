@@ -29,7 +29,6 @@ static void cut_off_after(struct world *w, int writes)
  */
 static void test_cancelled_revision_that_comes_back_is_not_failed(void **state)
 {
-    (void)state;
     struct world *w = analysing("podinfo:2");
 
     world_push(w, "podinfo:1");
@@ -49,7 +48,6 @@ static void test_cancelled_revision_that_comes_back_is_not_failed(void **state)
 /* The promotion has reached the primary when it is cut off, and then another revision comes. */
 static void test_promotion_that_was_cut_off_is_known_afterwards(void **state)
 {
-    (void)state;
     struct world *w = analysing("podinfo:2");
 
     while (strcmp(world_weights(w), "50/50") != 0) {
@@ -77,7 +75,6 @@ static void test_promotion_that_was_cut_off_is_known_afterwards(void **state)
  * back. */
 static void test_config_that_comes_back_fails_nothing(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_put(w, "configmaps/settings",
@@ -127,7 +124,6 @@ static struct world *promoting(void)
 
 static void test_failed_promotion_waits_while_neither_side_is_ready(void **state)
 {
-    (void)state;
     struct world *w = promoting();
 
     set_ready(w, "deployments/podinfo", false);
@@ -145,7 +141,6 @@ static void test_failed_promotion_waits_while_neither_side_is_ready(void **state
 
 static void test_canary_that_breaks_after_a_failed_promotion_hands_over(void **state)
 {
-    (void)state;
     struct world *w = promoting();
 
     world_tick(w);
@@ -164,7 +159,6 @@ static void test_canary_that_breaks_after_a_failed_promotion_hands_over(void **s
 
 static void test_way_back_that_is_cut_off_is_finished(void **state)
 {
-    (void)state;
     struct world *w = promoting();
 
     world_tick(w);

@@ -19,7 +19,6 @@
 
 static void test_confirm_rollout(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -53,7 +52,6 @@ static void test_confirm_rollout(void **state)
 
 static void test_muted_alert(void **state)
 {
-    (void)state;
     struct world *w = world_new(MUTED);
 
     world_initialise(w);
@@ -68,7 +66,6 @@ static void test_muted_alert(void **state)
 
 static void test_rollback_while_waiting(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -92,7 +89,6 @@ static void test_rollback_while_waiting(void **state)
 
 static void test_pre_rollout_fails(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -127,7 +123,6 @@ static void test_pre_rollout_fails(void **state)
 
 static void test_rollout_hook_fails(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -156,7 +151,6 @@ static void test_rollout_hook_fails(void **state)
 
 static void test_traffic_gate_is_told_once(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -189,7 +183,6 @@ static void test_traffic_gate_is_told_once(void **state)
 
 static void test_promotion_gate(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -241,7 +234,6 @@ static void test_promotion_gate(void **state)
 
 static void test_threshold_is_heard_while_waiting_for_the_promotion(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -272,7 +264,6 @@ static void test_threshold_is_heard_while_waiting_for_the_promotion(void **state
 
 static void test_rollback_hook(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -296,7 +287,6 @@ static void test_rollback_hook(void **state)
 
 static void test_post_rollout_after_success(void **state)
 {
-    (void)state;
     struct world *w = world_new(ALL_GATES);
 
     world_initialise(w);
@@ -318,7 +308,6 @@ static void test_post_rollout_after_success(void **state)
 
 static void test_promotion_gate_of_blue_green(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'provider':'kubernetes','analysis':{'stepWeight':null,'"
                                 "iterations':1,'webhooks':[{'name':"
                                 "'may-promote','type':'confirm-promotion','url':'http://x'}]}}}");
@@ -361,7 +350,6 @@ static void test_promotion_gate_of_blue_green(void **state)
 /* A maximum that is raised while the promotion waits: more traffic needs its own approval. */
 static void test_traffic_gate_is_asked_while_waiting_for_the_promotion(void **state)
 {
-    (void)state;
     struct world *w =
         world_new("{'spec':{'analysis':{'webhooks':[{'name':'promote','type':'confirm-promotion',"
                   "'url':'http://x'},{'name':'more','type':'confirm-traffic-increase','url':"

@@ -89,7 +89,6 @@ static void test_handed_over_at_any_time(void **state)
 {
     int handovers = 0, all, writes, ignored;
 
-    (void)state;
     for (size_t s = 0; s < deletion_n_stories; s++) {
         const struct story *story = &deletion_stories[s];
         if (story->image && strstr(story->image, "canary-only"))
@@ -108,7 +107,6 @@ static void test_handed_over_at_any_time(void **state)
 /* At rest nothing is scaled and nothing is routed, in either Canary's time. */
 static void test_at_rest_only_owners_change(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_put(w, "configmaps/settings",
@@ -172,7 +170,6 @@ static struct world *deleted_in_mid_release(void)
  * make the target serve. */
 static void test_late_it_goes_home_as_well(void **state)
 {
-    (void)state;
     struct world *w = deleted_in_mid_release();
 
     w->now_ms += 24 * 60 * 60000;
@@ -187,7 +184,6 @@ static void test_late_it_goes_home_as_well(void **state)
  * hands, and the new Canary analyses the revision from the start. */
 static void test_in_mid_release_the_traffic_goes_home_first(void **state)
 {
-    (void)state;
     struct world *w = deleted_in_mid_release();
 
     world_tick(w);
@@ -209,7 +205,6 @@ static void test_in_mid_release_the_traffic_goes_home_first(void **state)
  * before the collector has come. */
 static void test_what_a_dead_canary_owns_is_taken_over(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -240,7 +235,6 @@ static void test_the_other_one_is_deleted_at_once(void **state)
 {
     int ignored;
 
-    (void)state;
     for (size_t s = 0; s < deletion_n_stories; s++) {
         const struct story *story = &deletion_stories[s];
         if (story->image && strstr(story->image, "canary-only"))
@@ -268,7 +262,6 @@ static void test_the_other_one_goes_first(void **state)
 {
     static const char *const patches[] = {NULL, "{'spec':{'revertOnDeletion':false}}"};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (int write = 0; write < 7; write++) {
             struct world *w = world_new(patches[i]);
@@ -295,7 +288,6 @@ static void test_the_other_one_goes_first(void **state)
  * is handed over leads to the primary, for the other one takes the target to zero. */
 static void test_the_other_one_comes_late(void **state)
 {
-    (void)state;
     for (int ticks = 1; ticks < 6; ticks++) {
         struct world *w = world_new(NULL);
         world_initialise(w);
@@ -324,7 +316,6 @@ static void test_the_gateway_takes_its_time(void **state)
         "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},'conditions':[{"
         "'type':'Accepted','status':'True','observedGeneration':%d}]}]}}";
 
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -358,7 +349,6 @@ static void test_the_gateway_takes_its_time(void **state)
 /* With nobody to go on, it is undone as always. */
 static void test_without_a_primary_the_target_serves(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -375,7 +365,6 @@ static void test_without_a_primary_the_target_serves(void **state)
 
 static void test_who_comes_later_touches_nothing(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_patch_canary(w, "{'metadata':{'finalizers':null}}");
@@ -398,7 +387,6 @@ static void test_who_comes_later_touches_nothing(void **state)
 /* Both were at work before anybody looked. */
 static void test_a_running_one_that_is_barred_stops(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -426,7 +414,6 @@ static void test_a_running_one_that_is_barred_stops(void **state)
 /* An edit reaches for what another Canary has: the release goes on to be guarded. */
 static void test_an_edit_towards_another_one_is_refused(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);

@@ -50,7 +50,6 @@ static void expect_hook_heard(struct world *w)
 
 static void test_rollback_hook_while_waiting_with_skip_analysis(void **state)
 {
-    (void)state;
     struct world *w = world_new(HOOKS);
 
     world_patch_canary(w, "{'spec':{'skipAnalysis':true}}");
@@ -64,13 +63,11 @@ static void test_rollback_hook_while_waiting_with_skip_analysis(void **state)
 
 static void test_rollback_hook_while_the_canary_is_not_ready(void **state)
 {
-    (void)state;
     expect_hook_heard(begun("podinfo:2-slow", 0));
 }
 
 static void test_rollback_hook_while_the_primary_is_not_ready(void **state)
 {
-    (void)state;
     struct world *w = begun("podinfo:2", 20);
 
     world_patch(w, "deployments/podinfo-primary", "{'status':{'availableReplicas':1}}");
@@ -79,7 +76,6 @@ static void test_rollback_hook_while_the_primary_is_not_ready(void **state)
 
 static void test_rollback_hook_at_a_closed_traffic_gate(void **state)
 {
-    (void)state;
     struct world *w = begun("podinfo:2", 20);
 
     w->closed = "more";
@@ -90,7 +86,6 @@ static void test_rollback_hook_at_a_closed_traffic_gate(void **state)
 
 static void test_rollback_hook_while_waiting_for_the_promotion(void **state)
 {
-    (void)state;
     struct world *w = begun("podinfo:2", 20);
 
     w->closed = "may-promote";
@@ -103,7 +98,6 @@ static void test_rollback_hook_while_waiting_for_the_promotion(void **state)
 /* The primary has the new revision: there is none to go back to. */
 static void test_rollback_hook_is_not_asked_while_promoting(void **state)
 {
-    (void)state;
     struct world *w = begun("podinfo:2", 20);
 
     while (!world_is_in(w, "Promoting"))
@@ -119,7 +113,6 @@ static void test_rollback_hook_is_not_asked_while_promoting(void **state)
  */
 static void test_threshold_at_a_closed_traffic_gate(void **state)
 {
-    (void)state;
     struct world *w = begun("podinfo:2", 20);
 
     w->closed = "more";
@@ -145,7 +138,6 @@ static void test_threshold_at_a_closed_traffic_gate(void **state)
 
 static void test_threshold_while_the_primary_is_not_ready(void **state)
 {
-    (void)state;
     struct world *w = begun("podinfo:2", 20);
 
     w->closed = "load";
@@ -160,7 +152,6 @@ static void test_threshold_while_the_primary_is_not_ready(void **state)
 /* A primary that breaks for good in the middle of an analysis is not silent. */
 static void test_rollback_for_a_broken_primary_is_alerted(void **state)
 {
-    (void)state;
     struct world *w = begun("podinfo:2", 20);
 
     world_patch(w, "deployments/podinfo-primary",
@@ -176,7 +167,6 @@ static void test_rollback_for_a_broken_primary_is_alerted(void **state)
 /* A Secret of headersFrom is missing: a gate is closed and says why once, a check has failed. */
 static void test_hooks_that_cannot_be_asked(void **state)
 {
-    (void)state;
     struct world *w = world_new(HOOKS);
 
     world_initialise(w);
@@ -213,7 +203,6 @@ static void test_hooks_that_cannot_be_asked(void **state)
 /* muteAlert is for the alert alone, and at each of the gates. */
 static void test_muted_gates(void **state)
 {
-    (void)state;
     static const struct {
         const char *type;
         int ticks; /* until it is reached */
@@ -243,7 +232,6 @@ static void test_muted_gates(void **state)
 /* A release that is cancelled has an end as well. */
 static void test_post_rollout_after_a_cancelled_release(void **state)
 {
-    (void)state;
     struct world *w = begun("podinfo:2", 20);
     const char *plans = "";
 
@@ -270,7 +258,6 @@ static void test_post_rollout_after_a_cancelled_release(void **state)
 /* Each hook in its place, with the phase that it is sent. */
 static void test_what_each_hook_is_sent(void **state)
 {
-    (void)state;
     struct world *w = world_new(HOOKS);
     static const char *const asked[] = {
         "[\"may-start Initialized\"]",

@@ -40,7 +40,6 @@ static struct world *analysing(const char *metric)
 
 static void test_halts(void **state)
 {
-    (void)state;
     static const struct {
         const char *metrics; /* of the analysis */
         const char *answers;
@@ -143,7 +142,6 @@ static void test_halts(void **state)
 /* What each combination of a name, an inline query and a template asks, in the order of Flagger. */
 static void test_every_question_is_asked(void **state)
 {
-    (void)state;
     static const char rate[] = "metrics[0]: sum( rate( http_request_duration_seconds_count{";
     static const char time[] = "metrics[0]: histogram_quantile( 0.99, sum( rate( ";
     static const char query[] = "metrics[0].query: inline\n";
@@ -192,7 +190,6 @@ static void test_every_question_is_asked(void **state)
  * whatever the metric is called. */
 static void test_every_answer_is_judged(void **state)
 {
-    (void)state;
     static const struct {
         const char *metric, *answers;
         const char *event; /* NULL: the weight advances */
@@ -239,7 +236,6 @@ static const char *minutes_later(struct world *w, int minutes, const char *answe
 /* An outage of the metric server: told once, nothing counted, and over when it answers. */
 static void test_an_outage_holds(void **state)
 {
-    (void)state;
     struct world *w = analysing("{" RATE "}");
 
     world_patch_canary(w, HOLD_ERRORS);
@@ -268,7 +264,6 @@ static void test_an_outage_holds(void **state)
 /* A hold has an end: then the checks fail, and the threshold rolls back. */
 static void test_an_outage_that_does_not_end(void **state)
 {
-    (void)state;
     static const char down[] = "{'metrics[0]':'connection refused'}";
     struct world *w = analysing("{" RATE "}");
 
@@ -292,7 +287,6 @@ static void test_an_outage_that_does_not_end(void **state)
 /* A metric that is bad fails the step, whatever another one does not say; the hold goes on. */
 static void test_a_bad_metric_is_heard_during_an_outage(void **state)
 {
-    (void)state;
     struct world *w = analysing("{" RATE "},{" TIME "}");
 
     world_patch_canary(w, HOLD_ERRORS);
@@ -310,7 +304,6 @@ static void test_a_bad_metric_is_heard_during_an_outage(void **state)
 
 static void test_no_data(void **state)
 {
-    (void)state;
     static const struct {
         const char *policy; /* of the metric */
         const char *told;   /* NULL: the weight advances */
@@ -347,7 +340,6 @@ static void test_no_data(void **state)
 /* A query that cannot be made is a mistake, no outage. */
 static void test_a_mistake_is_not_held(void **state)
 {
-    (void)state;
     struct world *w = analysing("{'name':'errors','query':'{{ variables.none }}','threshold':1}");
 
     world_patch_canary(w, HOLD_ERRORS);
@@ -358,7 +350,6 @@ static void test_a_mistake_is_not_held(void **state)
 
 static void test_probe_says_what_is_not_there(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     w->metrics = world_json(w, "{'probe[1]':'connection refused'}");

@@ -257,7 +257,6 @@ static void try_edit(int e, int s, bool forgets)
 
 static void test_every_edit_in_every_phase(void **state)
 {
-    (void)state;
     for (int e = 0; e < EDITS; e++) {
         for (int s = e % WORLD_EVERY; s < STAGES; s += WORLD_EVERY)
             try_edit(e, s, false);
@@ -267,7 +266,6 @@ static void test_every_edit_in_every_phase(void **state)
 /* With less to go by it may end elsewhere; but who serves goes on serving, and it comes to rest. */
 static void test_every_edit_where_nothing_is_remembered(void **state)
 {
-    (void)state;
     for (int e = 0; e < EDITS; e++) {
         for (int s = e % (2 * WORLD_EVERY); s < STAGES; s += 2 * WORLD_EVERY)
             try_edit(e, s, true);
@@ -277,7 +275,6 @@ static void test_every_edit_where_nothing_is_remembered(void **state)
 /* The Services follow when the primary of the new target is ready, and not before. */
 static void test_another_target_step_by_step(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'service':{'name':'podinfo'}}}");
 
     world_initialise(w);
@@ -307,7 +304,6 @@ static void test_another_target_step_by_step(void **state)
 /* In mid-release it waits until that is over; the refusal ends it, if nothing else does. */
 static void test_another_target_in_the_middle(void **state)
 {
-    (void)state;
     struct world *w = at_stage(&stages[4], false);
 
     world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
@@ -351,7 +347,6 @@ static struct world *forgetful(const char *patch, bool in_the_middle)
 /* At rest it is followed, wherever that is cut off. */
 static void test_another_target_that_is_not_remembered(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (int crash = 0; crash < 20; crash++) {
             struct world *w = forgetful(names_of_the_service[i], false);
@@ -379,7 +374,6 @@ static void test_another_target_that_is_not_remembered(void **state)
 
 static void test_another_target_that_is_not_remembered_in_the_middle(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct world *w = forgetful(names_of_the_service[i], true);
         world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
@@ -411,7 +405,6 @@ static void test_another_target_that_is_not_remembered_in_the_middle(void **stat
  */
 static void test_deleted_where_nothing_is_remembered(void **state)
 {
-    (void)state;
     struct world *w = forgetful(names_of_the_service[0], false);
 
     world_patch_canary(w, "{'spec':{'targetRef':{'name':'other'}}}");
@@ -434,7 +427,6 @@ static void test_a_target_with_another_selector(void **state)
         "'labels':{'app':null,'name':'shop'}}}}}",
     };
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct world *w = world_new(NULL);
         world_initialise(w);
@@ -482,7 +474,6 @@ static int routed_port(struct world *w)
 /* Deleted with another port than the Services have: the route never leads where there is none. */
 static void test_deleted_with_another_port(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -505,7 +496,6 @@ static void test_deleted_with_another_port(void **state)
  * and the next target is followed at once. */
 static void test_another_target_where_nobody_is_left(void **state)
 {
-    (void)state;
     struct world *w = at_stage(&stages[4], false);
 
     world_patch(w, "deployments/podinfo", NULL);
@@ -532,7 +522,6 @@ static void test_another_port_step_by_step(void **state)
         "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},'conditions':[{"
         "'type':'Accepted','status':'True','observedGeneration':%d}]}]}}";
 
-    (void)state;
     for (int mid = 0; mid < 2; mid++) {
         struct world *w = mid ? at_stage(&stages[4], false) : world_new(NULL);
         if (!mid)
@@ -588,7 +577,6 @@ static void test_deleted_in_the_middle_of_a_move(void **state)
         {"podinfo:1", true, "other"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = world_new("{'spec':{'service':{'name':'podinfo'}}}");
         world_initialise(w);
@@ -619,7 +607,6 @@ static void test_deleted_right_after_a_move(void **state)
     static const char *const renamings[] = {"{'spec':{'service':{'name':'web'}}}",
                                             "{'spec':{'provider':'kubernetes'}}"};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct world *w = i % 2 ? at_stage(&stages[4], false) : world_new(NULL);
         if (i % 2 == 0)
@@ -644,7 +631,6 @@ static void test_deleted_right_after_a_move(void **state)
 /* A workload and a Service that is released have other Services. */
 static void test_a_target_of_another_way(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);

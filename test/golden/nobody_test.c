@@ -56,7 +56,6 @@ static void test_rollback_to_a_primary_at_zero(void **state)
 {
     static const char *const patches[] = {NO_SCALER, KEDA};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct world *w = analysing(patches[i]);
         w->metrics = world_json(w, "{'metrics[0]':1}");
@@ -72,7 +71,6 @@ static void test_rollback_to_a_primary_at_zero(void **state)
 
 static void test_primary_that_is_scaled_to_zero_comes_up_again(void **state)
 {
-    (void)state;
     struct world *w = analysing(NO_SCALER);
 
     to_zero(w);
@@ -88,7 +86,6 @@ static void test_primary_that_is_scaled_to_zero_comes_up_again(void **state)
 /* Its pods are gone in the very moment in which the rollback is due. */
 static void test_rollback_waits_for_the_first_pod(void **state)
 {
-    (void)state;
     struct world *w = analysing(NO_SCALER);
 
     w->metrics = world_json(w, "{'metrics[0]':1}");
@@ -111,7 +108,6 @@ static void test_rollback_waits_for_the_first_pod(void **state)
  * there. */
 static void test_rollback_to_nobody(void **state)
 {
-    (void)state;
     struct world *w = analysing(NO_SCALER);
 
     w->metrics = world_json(w, "{'metrics[0]':1}");
@@ -135,7 +131,6 @@ static void test_rollback_to_nobody(void **state)
  * person. */
 static void test_new_revision_beside_a_primary_at_zero(void **state)
 {
-    (void)state;
     struct world *w = idle(NO_SCALER);
 
     to_zero(w);
@@ -160,7 +155,6 @@ static void test_new_revision_beside_a_primary_at_zero(void **state)
 
 static void test_autoscaler_that_keeps_the_primary_at_zero(void **state)
 {
-    (void)state;
     struct world *w = idle(KEDA);
 
     to_zero(w);
@@ -183,7 +177,6 @@ static void test_autoscaler_that_keeps_the_primary_at_zero(void **state)
 /* Where the CRD of the cluster drops status.capacity, the first pod is waited for all the same. */
 static void test_flaggers_crd_drops_what_was_asked_for(void **state)
 {
-    (void)state;
     struct world *w = analysing(KEDA);
 
     w->metrics = world_json(w, "{'metrics[0]':1}");
@@ -199,7 +192,6 @@ static void test_flaggers_crd_drops_what_was_asked_for(void **state)
 
 static void test_skipped_analysis_beside_a_primary_at_zero(void **state)
 {
-    (void)state;
     struct world *w = idle("{'spec':{'skipAnalysis':true}}");
 
     to_zero(w);
@@ -214,7 +206,6 @@ static void test_skipped_analysis_beside_a_primary_at_zero(void **state)
 /* A Canary over a primary that somebody left at zero. */
 static void test_initialising_with_a_primary_at_zero(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     step(w);

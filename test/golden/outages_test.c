@@ -62,7 +62,6 @@ static struct world *without_config(void)
 
 static void test_config_that_goes_missing_holds_the_step(void **state)
 {
-    (void)state;
     struct world *w = without_config();
 
     expect_tick(w, "status [Promoted=Unknown Configured=False]\n"
@@ -100,7 +99,6 @@ static void test_config_that_goes_missing_lets_back(void **state)
          "Succeeded"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = without_config();
         if (cases[i].status)
@@ -122,7 +120,6 @@ static void test_config_that_goes_missing_lets_back(void **state)
 
 static void test_revision_whose_config_is_missing_waits_for_it(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -164,7 +161,6 @@ static struct world *neither_is_ready(void)
 
 static void test_neither_is_ready_and_the_canary_recovers(void **state)
 {
-    (void)state;
     struct world *w = neither_is_ready();
 
     world_settle(w);
@@ -176,7 +172,6 @@ static void test_neither_is_ready_and_the_canary_recovers(void **state)
 
 static void test_neither_is_ready_and_the_primary_recovers(void **state)
 {
-    (void)state;
     struct world *w = neither_is_ready();
 
     world_patch(w, "deployments/podinfo-primary",
@@ -190,7 +185,6 @@ static void test_neither_is_ready_and_the_primary_recovers(void **state)
 /* Nobody has analysed it: it keeps the share that the canary had, and gets no more before. */
 static void test_neither_is_ready_and_the_next_revision_rolls_forward(void **state)
 {
-    (void)state;
     struct world *w = neither_is_ready();
 
     world_push(w, "podinfo:3");
@@ -214,7 +208,6 @@ static void test_neither_is_ready_and_the_next_revision_rolls_forward(void **sta
  * answers. */
 static void test_neither_is_ready_and_the_next_revision_fails(void **state)
 {
-    (void)state;
     struct world *w = neither_is_ready();
 
     world_push(w, "podinfo:3");
@@ -231,7 +224,6 @@ static void test_neither_is_ready_and_the_next_revision_fails(void **state)
  * canary had, and gets no more before it was. */
 static void test_push_during_a_promotion_that_fails(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -252,7 +244,6 @@ static void test_push_during_a_promotion_that_fails(void **state)
 /* The promoted spec was put back meanwhile: that one may have everything. */
 static void test_restored_spec_during_a_promotion_that_fails(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -270,7 +261,6 @@ static void test_restored_spec_during_a_promotion_that_fails(void **state)
 
 static void test_skip_waits_for_the_primary(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'skipAnalysis':true}}");
 
     world_initialise(w);
@@ -308,7 +298,6 @@ static void test_primary_that_is_lost_during_the_analysis(void **state)
         const char *weights;
     } cases[] = {{0, true, "100/0"}, {20, true, "0/100"}, {20, false, "80/20"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = world_new(NULL);
         world_initialise(w);
@@ -349,7 +338,6 @@ static struct world *after_first_step(void)
 /* The same, while the status does not say yet what was routed last. */
 static void test_primary_that_is_lost_behind_a_step(void **state)
 {
-    (void)state;
     struct world *w = after_first_step();
 
     w->crash_at = w->effects + 1; /* the status of the next step */
@@ -368,7 +356,6 @@ static void test_primary_that_is_lost_behind_a_step(void **state)
 /* The canary took everything, which was not told yet; the primary is there again, and not ready. */
 static void test_primary_that_comes_back_slowly(void **state)
 {
-    (void)state;
     struct world *w = after_first_step();
 
     world_patch(w, "deployments/podinfo-primary", NULL);

@@ -301,8 +301,6 @@ static void test_deviations_stand_in_the_table(void **state)
     struct arena *arena = arena_new();
     struct errinfo ei;
     char *table;
-    (void)state;
-
     if (file_read(arena, "proto/COMPATIBILITY.md", TABLE_MAX, &table, NULL, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -86,20 +86,17 @@ static void expect_pause(struct world *w)
 
 static void test_creation(void **state)
 {
-    (void)state;
     expect_pause(just_initialised(NULL));
 }
 
 static void test_rollback(void **state)
 {
-    (void)state;
     expect_pause(rolled_back());
 }
 
 /* The service hears of the end of a rollback when its traffic has gone, not when its pods have. */
 static void test_what_is_told(void **state)
 {
-    (void)state;
     struct world *w = rolled_back();
 
     assert_non_null(strstr(w->told, "Canary failed! Scaling down podinfo.test"));
@@ -175,7 +172,6 @@ static void test_gateway_that_lags(void **state)
 {
     static const int64_t lags[] = {0, 1000, 54000, 61000, 600000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lags) / sizeof(lags[0]); i++)
         gateway_lags(lags[i]);
 }
@@ -183,7 +179,6 @@ static void test_gateway_that_lags(void **state)
 /* Only what lasts is worth an event. */
 static void test_what_is_told_of_a_gateway(void **state)
 {
-    (void)state;
     struct world *w = rolled_back_behind_a_gateway();
 
     turns(w);
@@ -199,7 +194,6 @@ static void test_what_is_told_of_a_gateway(void **state)
 /* What it takes back in the middle of the pause, it has to say again, and the pause is whole. */
 static void test_gateway_that_takes_it_back(void **state)
 {
-    (void)state;
     struct world *w = rolled_back_behind_a_gateway();
 
     gateway_says(w, "True", 0);
@@ -222,7 +216,6 @@ static void test_gateway_that_takes_it_back(void **state)
 /* It begins to say something only now: what it had taken over before, nobody knows. */
 static void test_gateway_that_begins_to_speak(void **state)
 {
-    (void)state;
     struct world *w = rolled_back();
 
     gateway_says(w, "True", 1);
@@ -267,14 +260,12 @@ static void test_finalising_behind_a_gateway(void **state)
 {
     static const int64_t lags[] = {1000, 54000, 61000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lags) / sizeof(lags[0]); i++)
         finalise_behind_a_gateway(lags[i]);
 }
 
 static void test_new_revision_meanwhile(void **state)
 {
-    (void)state;
     struct world *w = just_initialised(NULL);
 
     w->now_ms += 1000;
@@ -303,7 +294,6 @@ static void test_mended_revision_meanwhile(void **state)
         "'2023-11-14T12:00:00Z'}]}}";
     struct world *w = rolled_back();
 
-    (void)state;
     world_push(w, "podinfo:3");
     for (int minutes = 0; minutes <= 10; minutes++) {
         world_settle(w);
@@ -319,7 +309,6 @@ static void test_mended_revision_meanwhile(void **state)
 
 static void test_new_configs_meanwhile(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_put(w, "configmaps/settings",
@@ -348,7 +337,6 @@ static void test_new_configs_meanwhile(void **state)
 /* KEDA takes the pods of a target that is paused. */
 static void test_scaler_is_paused_after_it(void **state)
 {
-    (void)state;
     struct world *w = just_initialised(KEDA);
 
     assert_null(json_at(world_get(w, "scaledobjects/podinfo"), "metadata", "annotations",
@@ -364,7 +352,6 @@ static void test_scaler_is_paused_after_it(void **state)
 /* A clock that is set forward ends no pause early. */
 static void test_clock_that_is_set_forward(void **state)
 {
-    (void)state;
     struct world *w = rolled_back();
 
     w->now_ms += 24 * 60 * 60000;
@@ -376,7 +363,6 @@ static void test_clock_that_is_set_forward(void **state)
 /* The controller starts anew between the two steps of the end of a promotion. */
 static void test_restart_while_finalising(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -420,7 +406,6 @@ static void route_while_finalising(int cut)
 
 static void test_routed_while_finalising(void **state)
 {
-    (void)state;
     for (int cut = 0; cut < 4; cut++)
         route_while_finalising(cut);
 }
@@ -468,14 +453,12 @@ static void another_target_meanwhile(int writes)
 
 static void test_another_target_meanwhile(void **state)
 {
-    (void)state;
     for (int writes = 1; writes < 9; writes++)
         another_target_meanwhile(writes);
 }
 
 static void test_suspended_meanwhile(void **state)
 {
-    (void)state;
     struct world *w = rolled_back();
 
     world_patch_canary(w, "{'spec':{'suspend':true}}");

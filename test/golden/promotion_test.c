@@ -77,7 +77,6 @@ static void ends(struct world *w, const char *wanted, int cut)
 /* Failed checks and a rollback hook are of the past: the analysis is over. */
 static void test_checks_that_fail_after_it(void **state)
 {
-    (void)state;
     for (int cut = 0; cut < CUTS; cut++) {
         struct world *w = at_the_end(NULL);
         cut_off(w, cut);
@@ -89,7 +88,6 @@ static void test_checks_that_fail_after_it(void **state)
 
 static void test_another_revision_after_it(void **state)
 {
-    (void)state;
     for (int cut = 0; cut < CUTS; cut++) {
         struct world *w = at_the_end(NULL);
         cut_off(w, cut);
@@ -101,7 +99,6 @@ static void test_another_revision_after_it(void **state)
 
 static void test_another_config_after_it(void **state)
 {
-    (void)state;
     for (int cut = 0; cut < CUTS; cut++) {
         struct world *w = at_the_end(NULL);
         cut_off(w, cut);
@@ -112,7 +109,6 @@ static void test_another_config_after_it(void **state)
 
 static void test_the_old_revision_after_it(void **state)
 {
-    (void)state;
     for (int cut = 0; cut < CUTS; cut++) {
         struct world *w = at_the_end(NULL);
         cut_off(w, cut);
@@ -126,7 +122,6 @@ static void test_the_old_revision_after_it(void **state)
  * the configs are on the primary already. */
 static void test_the_old_template_after_it(void **state)
 {
-    (void)state;
     for (int cut = 0; cut < CUTS; cut++) {
         struct world *w = at_the_end(NULL);
         cut_off(w, cut);
@@ -141,7 +136,6 @@ static void test_the_old_template_after_it(void **state)
 
 static void test_skipped_analysis(void **state)
 {
-    (void)state;
     for (int cut = 0; cut < CUTS; cut++) {
         struct world *w = at_the_end(NULL);
         world_patch_canary(w, "{'spec':{'skipAnalysis':true}}");
@@ -155,7 +149,6 @@ static void test_skipped_analysis(void **state)
  * way out, and until it is there a condition says what the primary is. */
 static void test_half_of_it_stays_and_is_told(void **state)
 {
-    (void)state;
     struct world *w = at_the_end(NULL);
 
     cut_off(w, 2);
@@ -180,7 +173,6 @@ static void test_half_of_it_stays_and_is_told(void **state)
  * half. */
 static void test_half_of_it_is_still_known(void **state)
 {
-    (void)state;
     struct world *w = at_the_end(NULL);
 
     cut_off(w, 2);
@@ -200,7 +192,6 @@ static void test_half_of_it_is_still_known(void **state)
 /* A config that is gone keeps the promotion from its end, and nothing is promoted without it. */
 static void test_config_that_goes_missing(void **state)
 {
-    (void)state;
     struct world *w = at_the_end(NULL);
     struct json_object *config = world_get(w, "configmaps/settings");
     const char *kept = json_text_sorted(w->arena, config);
@@ -221,7 +212,6 @@ static void test_primary_that_is_deleted_meanwhile(void **state)
 {
     static const char *const phases[] = {"Promoting", "Finalising"};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct world *w = world_new(NULL);
         world_initialise(w);
@@ -251,7 +241,6 @@ static void test_primary_that_is_deleted_and_is_the_old_one(void **state)
     static const char *const phases[] = {"Promoting", "Finalising"};
     static const char *const next[] = {"podinfo:2", "podinfo:3"};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct world *w = world_new(NULL);
         world_initialise(w);

@@ -265,7 +265,6 @@ static void be_deleted(struct noise *n)
 
 static void test_random_events(void **state)
 {
-    (void)state;
     for (unsigned seed = 1; seed <= SEEDS + DELETED; seed += WORLD_EVERY) {
         static struct noise n; /* outlives a failure */
         n = (struct noise){.world = start(seed), .state = seed, .image = 1, .log = ""};
@@ -292,7 +291,6 @@ static void test_random_events(void **state)
 
 static int tell_what_happened(void **state)
 {
-    (void)state;
     if (running)
         fprintf(stderr, "%s\n",
                 strlen(running->log) > TOLD ? running->log + strlen(running->log) - TOLD

@@ -86,7 +86,6 @@ static int ticks_to_failure(struct world *w, int most)
 
 static void test_failing_checks_roll_back(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = at_40(NULL);
         world_patch_canary(w, bad[i]);
@@ -99,7 +98,6 @@ static void test_failing_checks_roll_back(void **state)
 
 static void test_rollback_hook_is_heard(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = at_40("{'spec':{'analysis':{'webhooks':[" HOOK "]}}}");
         world_patch_canary(w, bad[i]);
@@ -113,7 +111,6 @@ static void test_rollback_hook_is_heard(void **state)
 /* A canary that breaks is given up, and what others change is put right. */
 static void test_guards_and_repairs(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = at_40(NULL);
         world_patch_canary(w, bad[i]);
@@ -137,7 +134,6 @@ static void test_guards_and_repairs(void **state)
 /* No step forward is made, and it does not stand there for ever; it is told once. */
 static void test_deadline_of_the_refusal(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = at_40("{'spec':{'progressDeadlineSeconds':300}}");
         world_patch_canary(w, bad[i]);
@@ -158,7 +154,6 @@ static void test_deadline_of_the_refusal(void **state)
 /* As soon as it can be done again, the release goes on where it stood. */
 static void test_a_good_spec_goes_on(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = at_40(NULL);
         struct json_object *spec = json_at(w->canary, "spec", NULL);
@@ -177,7 +172,6 @@ static void test_a_good_spec_goes_on(void **state)
 /* The end of a promotion that has begun is no step forward. */
 static void test_a_promotion_ends(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = at_40(NULL);
         while (strcmp(world_phase(w), "Promoting") != 0)
@@ -195,7 +189,6 @@ static void test_a_promotion_ends(void **state)
 /* Another revision in the middle of it is not what was analysed: its traffic goes. */
 static void test_another_revision_loses_the_traffic(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = at_40(NULL);
         world_patch_canary(w, bad[i]);
@@ -215,7 +208,6 @@ static void test_another_revision_loses_the_traffic(void **state)
 /* Nothing is under way: what others change is put right, and nothing begins. */
 static void test_idle(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = world_new(NULL);
         world_initialise(w);
@@ -244,7 +236,6 @@ static void test_idle(void **state)
 /* A release that waits at its gate goes on waiting, and a person may still turn it down. */
 static void test_waiting(void **state)
 {
-    (void)state;
     for (int i = 0; i < BAD; i++) {
         struct world *w = world_new("{'spec':{'analysis':{'webhooks':[{'name':'start','type':"
                                     "'confirm-rollout','url':'http://x'}," HOOK "]}}}");
@@ -269,7 +260,6 @@ static void test_waiting(void **state)
  * it can, and nothing is written again and again. */
 static void test_without_the_field(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     w->flaggers_crd = true;
@@ -288,7 +278,6 @@ static void test_without_the_field(void **state)
 /* Suspended is suspended, also by a spec that is refused otherwise. */
 static void test_suspended(void **state)
 {
-    (void)state;
     struct world *w = at_40(NULL);
 
     world_patch_canary(w, ALERTS);
@@ -304,7 +293,6 @@ static void test_suspended(void **state)
 /* What is written is what is in the spec, and what is no longer in it goes. */
 static void test_what_is_remembered(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'service':{'apex':{'labels':{'a':'1','b':'2'}}}}}");
 
     world_initialise(w);
@@ -321,7 +309,6 @@ static void test_what_is_remembered(void **state)
 /* Somebody deletes the target of a release that a refused spec waits for: it ends all the same. */
 static void test_release_without_target_ends_by_its_deadline(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);

@@ -7,7 +7,6 @@
 
 static void test_initialise(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
     expect_tick(w, "create services test/podinfo-canary -> app=podinfo\n"
                    "create services test/podinfo-primary -> app=podinfo-primary\n"
@@ -30,7 +29,6 @@ static void test_initialise(void **state)
 
 static void test_initialise_waits_for_the_primary(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_push(w, "podinfo:1-slow");
@@ -49,7 +47,6 @@ static void test_initialise_waits_for_the_primary(void **state)
 
 static void test_initialise_with_a_primary_that_never_gets_ready_touches_nothing(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'skipAnalysis':true}}");
 
     world_push(w, "podinfo:1-stuck");
@@ -68,7 +65,6 @@ static void test_initialise_with_a_primary_that_never_gets_ready_touches_nothing
 /* The fix of the target is not waited for in vain: nobody was ever sent to the primary. */
 static void test_initialise_follows_the_target_while_its_primary_never_answered(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_push(w, "podinfo:1-stuck");
@@ -88,7 +84,6 @@ static void test_initialise_follows_the_target_while_its_primary_never_answered(
 /* One that the apex Service leads to has served: it stays what it is, whatever befalls its pods. */
 static void test_initialise_keeps_a_primary_that_has_served(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -105,7 +100,6 @@ static void test_initialise_keeps_a_primary_that_has_served(void **state)
 
 static void test_initialise_adopts_an_apex_service(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'provider':'kubernetes'}}");
 
     world_put(
@@ -130,7 +124,6 @@ static void test_initialise_adopts_an_apex_service(void **state)
 
 static void test_initialise_when_the_target_changed_meanwhile(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_tick(w);
@@ -154,7 +147,6 @@ static void test_initialise_when_the_target_changed_meanwhile(void **state)
 
 static void test_promote(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -214,7 +206,6 @@ static void test_promote(void **state)
 
 static void test_promote_in_steps(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'analysis':{'maxWeight':40,'stepWeightPromotion':30}}}");
 
     world_initialise(w);
@@ -250,7 +241,6 @@ static void test_promote_in_steps(void **state)
 
 static void test_step_weights(void **state)
 {
-    (void)state;
     struct world *w = world_new(
         "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[1,10,80]}}}");
     static const char *const weights[] = {"100/0", "99/1",  "90/10", "20/80",
@@ -269,7 +259,6 @@ static void test_step_weights(void **state)
 
 static void test_failed_checks_roll_back(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -305,7 +294,6 @@ static void test_failed_checks_roll_back(void **state)
 
 static void test_canary_that_never_gets_ready(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -337,7 +325,6 @@ static void test_canary_that_never_gets_ready(void **state)
 
 static void test_skip_analysis(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'skipAnalysis':true}}");
 
     world_initialise(w);
@@ -369,7 +356,6 @@ static void test_skip_analysis(void **state)
 
 static void test_kubernetes_provider(void **state)
 {
-    (void)state;
     struct world *w = world_new(
         "{'spec':{'provider':'kubernetes','analysis':{'stepWeight':null,'iterations':1}}}");
 
@@ -415,7 +401,6 @@ static void test_kubernetes_provider(void **state)
 
 static void test_kubernetes_provider_has_ten_iterations(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'provider':'kubernetes'}}");
 
     world_initialise(w);
@@ -440,7 +425,6 @@ static void test_kubernetes_provider_has_ten_iterations(void **state)
 
 static void test_blue_green_on_the_gateway(void **state)
 {
-    (void)state;
     struct world *w =
         world_new("{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':1}}}");
 

@@ -47,7 +47,6 @@ static void expect_plan_at(struct world *w, const char *text, const char *file, 
 
 static void test_weight_ahead_of_the_status_is_taken_over(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     world_patch(w, "httproutes/podinfo", ROUTE(60, 40));
@@ -68,7 +67,6 @@ static void test_weight_ahead_of_the_status_is_taken_over(void **state)
 
 static void test_weight_that_somebody_moved_goes_back(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     world_patch(w, "httproutes/podinfo", ROUTE(1, 99));
@@ -84,7 +82,6 @@ static void test_weight_that_somebody_moved_goes_back(void **state)
 
 static void test_weights_stay_when_the_route_is_repaired(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     world_patch(w, "httproutes/podinfo",
@@ -102,7 +99,6 @@ static void test_weights_stay_when_the_route_is_repaired(void **state)
 
 static void test_services_are_repaired(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -119,7 +115,6 @@ static void test_services_are_repaired(void **state)
 
 static void test_weights_of_an_idle_canary(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -135,7 +130,6 @@ static void test_weights_of_an_idle_canary(void **state)
 
 static void test_route_that_is_not_accepted_holds(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     world_patch(w, "httproutes/podinfo",
@@ -150,7 +144,6 @@ static void test_route_that_is_not_accepted_holds(void **state)
 
 static void test_promoting_with_nothing_left_to_shift(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'analysis':{'stepWeightPromotion':10}}}");
 
     world_initialise(w);
@@ -168,7 +161,6 @@ static void test_promoting_with_nothing_left_to_shift(void **state)
 
 static void test_failed_promotion_and_the_way_forward(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -221,7 +213,6 @@ static void test_failed_promotion_and_the_way_forward(void **state)
 
 static void test_failed_promotion_then_failed_checks_keeps_the_canary(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -259,7 +250,6 @@ static void test_failed_promotion_then_failed_checks_keeps_the_canary(void **sta
 
 static void test_primary_fails_during_the_analysis(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     stick_primary(w);
@@ -278,7 +268,6 @@ static void test_primary_fails_during_the_analysis(void **state)
 
 static void test_primary_not_ready_keeps_a_new_revision_for_later(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -299,7 +288,6 @@ static void test_primary_not_ready_keeps_a_new_revision_for_later(void **state)
 
 static void test_rollback_although_the_route_is_not_accepted(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     w->metrics = world_json(w, "{'metrics[0]':1}");
@@ -323,7 +311,6 @@ static void test_rollback_although_the_route_is_not_accepted(void **state)
 
 static void test_target_that_is_deleted_loses_its_traffic(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     world_patch(w, "deployments/podinfo", NULL);
@@ -339,7 +326,6 @@ static void test_target_that_is_deleted_loses_its_traffic(void **state)
 
 static void test_primary_that_is_deleted(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     /* made anew from the promoted spec, never from what is being analysed */
@@ -377,7 +363,6 @@ static void test_primary_that_is_deleted(void **state)
 
 static void test_restored_spec_after_a_failed_promotion_is_released(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -395,7 +380,6 @@ static void test_restored_spec_after_a_failed_promotion_is_released(void **state
 
 static void test_scaler_that_is_deleted_does_not_stop_a_rollback(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
                                 "'HorizontalPodAutoscaler','name':'podinfo'}}}");
 
@@ -426,7 +410,6 @@ static void test_scaler_that_is_deleted_does_not_stop_a_rollback(void **state)
 
 static void test_not_due_nothing_steps(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     w->due = false;
@@ -461,7 +444,6 @@ static struct world *left_with_the_canary(void)
 
 static void test_traffic_left_with_a_failed_canary_goes_back(void **state)
 {
-    (void)state;
     struct world *w = left_with_the_canary();
 
     expect_plan(w, "again never\n");
@@ -477,7 +459,6 @@ static void test_traffic_left_with_a_failed_canary_goes_back(void **state)
 
 static void test_route_that_is_made_again_spares_a_broken_primary(void **state)
 {
-    (void)state;
     struct world *w = left_with_the_canary();
 
     world_patch(w, "httproutes/podinfo", NULL);
@@ -493,7 +474,6 @@ static void test_route_that_is_made_again_spares_a_broken_primary(void **state)
 
 static void test_route_that_is_deleted_in_the_middle_gets_its_weight_back(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     world_patch(w, "httproutes/podinfo", NULL);
@@ -507,7 +487,6 @@ static void test_route_that_is_deleted_in_the_middle_gets_its_weight_back(void *
 
 static void test_provider_that_changes_in_the_middle_holds(void **state)
 {
-    (void)state;
     struct world *w = analysing();
 
     world_patch_canary(w, "{'spec':{'provider':'kubernetes'}}");
@@ -532,7 +511,6 @@ static void test_provider_that_changes_in_the_middle_holds(void **state)
  * revision is analysed there. */
 static void test_route_that_is_deleted_while_the_canary_serves_everything(void **state)
 {
-    (void)state;
     struct world *w = world_analysing("'stepWeight':null,'maxWeight':null,'iterations':3,'match':[{"
                                       "'headers':{'x':{'exact':'1'}}}]");
 
@@ -552,7 +530,6 @@ static void test_route_that_is_deleted_while_the_canary_serves_everything(void *
 
 static void test_primary_that_is_deleted_is_not_made_with_failed_configs(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_put(w, "configmaps/settings",
@@ -583,7 +560,6 @@ static void test_copy_of_a_config_is_deleted(void **state)
 {
     static const char copy[] = "configmaps/settings-primary";
 
-    (void)state;
     for (int changed = 0; changed < 2; changed++) {
         struct world *w = world_new(NULL);
         world_put(w, "configmaps/settings",

@@ -15,7 +15,6 @@
 
 static void test_finalizer_comes_first(void **state)
 {
-    (void)state;
     struct world *w = world_new(NO_FINALIZER);
 
     expect_tick(w, "patch canaries test/podinfo with finalizer\n"
@@ -30,7 +29,6 @@ static void test_finalizer_comes_first(void **state)
 
 static void test_finalizer_of_a_canary_taken_over(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -53,7 +51,6 @@ static void test_finalizer_of_a_canary_taken_over(void **state)
 
 static void test_no_finalizer_for_what_is_refused(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'metadata':{'finalizers':null},'spec':{'provider':'linkerd'}}");
 
     world_tick(w);
@@ -80,7 +77,6 @@ static void test_no_finalizer_for_what_is_refused(void **state)
 
 static void test_step_by_step(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -106,7 +102,6 @@ static void test_step_by_step(void **state)
 /* Whoever undoes it makes the time begin anew in which it becomes known everywhere. */
 static void test_undone_while_it_settles(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -129,7 +124,6 @@ static void test_the_mesh_takes_its_time(void **state)
         "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},"
         "'conditions':[{'type':'Accepted','status':'%s','observedGeneration':9}]}]}}";
 
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -152,7 +146,6 @@ static void test_the_mesh_takes_its_time(void **state)
 /* A target that took its time does not shorten what comes after it. */
 static void test_late_but_not_hasty(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -173,7 +166,6 @@ static void test_late_but_not_hasty(void **state)
 
 static void test_suspended(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -187,7 +179,6 @@ static void test_suspended(void **state)
 /* The Service and the route are somebody else's then. */
 static void test_made_again_and_deleted_again(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -210,7 +201,6 @@ static void test_made_again_and_deleted_again(void **state)
 /* Who serves everything is held to what is asked of a primary. */
 static void test_half_of_the_target_is_not_enough(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'analysis':{'canaryReadyThreshold':50}}}");
 
     world_initialise(w);
@@ -227,7 +217,6 @@ static void test_half_of_the_target_is_not_enough(void **state)
 
 static void test_never_begun(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_delete(w);
@@ -240,7 +229,6 @@ static void test_never_begun(void **state)
 
 static void test_explicit_false(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -260,7 +248,6 @@ static void test_explicit_false(void **state)
 
 static void test_the_primary_serves_until_the_target_is_ready(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'progressDeadlineSeconds':120}}");
 
     world_initialise(w);
@@ -294,7 +281,6 @@ static void test_the_primary_serves_until_the_target_is_ready(void **state)
 
 static void test_a_target_that_never_gets_ready(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -316,7 +302,6 @@ static void test_a_target_that_never_gets_ready(void **state)
 /* Nobody serves: there is nothing to wait for. */
 static void test_both_sides_are_down(void **state)
 {
-    (void)state;
     struct world *w = world_new(NULL);
 
     world_initialise(w);
@@ -332,7 +317,6 @@ static void test_both_sides_are_down(void **state)
 
 static void test_the_target_is_gone(void **state)
 {
-    (void)state;
     static const char *const patches[] = {
         NULL, "{'metadata':{'deletionTimestamp':'2023-11-14T22:13:20Z'}}"};
 
@@ -353,7 +337,6 @@ static void test_the_target_is_gone(void **state)
 /* --foreground: the collector takes what the Canary owns before anybody is asked. */
 static void test_everything_else_is_gone(void **state)
 {
-    (void)state;
     static const char *const gone[] = {"deployments/podinfo-primary", "services/podinfo",
                                        "services/podinfo-primary", "services/podinfo-canary",
                                        "httproutes/podinfo"};
@@ -377,7 +360,6 @@ static void test_everything_else_is_gone(void **state)
 
 static void test_replicas(void **state)
 {
-    (void)state;
     static const struct {
         const char *primary, *target;
         int64_t left;
@@ -403,7 +385,6 @@ static void test_replicas(void **state)
 /* Whoever takes the target's replicas away again and again does not hold the Canary for ever. */
 static void test_somebody_undoes_it(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'progressDeadlineSeconds':300}}");
 
     world_initialise(w);
@@ -421,7 +402,6 @@ static void test_somebody_undoes_it(void **state)
 /* ... but as long as nobody answers at the target, the primary does. */
 static void test_somebody_holds_it_at_zero(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'progressDeadlineSeconds':300}}");
 
     world_initialise(w);
@@ -442,7 +422,6 @@ static void test_somebody_holds_it_at_zero(void **state)
 /* A gateway that never takes the route over does not hold it for ever either. */
 static void test_the_mesh_is_gone(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'progressDeadlineSeconds':300}}");
 
     world_initialise(w);
@@ -464,7 +443,6 @@ static void test_the_mesh_is_gone(void **state)
 
 static void test_the_selector_that_kubectl_applied(void **state)
 {
-    (void)state;
     static const struct {
         const char *annotation, *selector;
     } cases[] = {
@@ -499,7 +477,6 @@ static void test_the_selector_that_kubectl_applied(void **state)
 
 static void test_a_spec_that_cannot_be_followed(void **state)
 {
-    (void)state;
     static const struct {
         const char *patch, *told;
         bool served; /* as far as the target and the apex Service go */
@@ -540,7 +517,6 @@ static void test_a_spec_that_cannot_be_followed(void **state)
 
 static void test_a_spec_that_cannot_be_read(void **state)
 {
-    (void)state;
     struct world *w = world_new("{'spec':{'targetRef':null},'metadata':{'deletionTimestamp':"
                                 "'2023-11-14T22:13:20Z'}}");
     struct canary canary;

@@ -215,13 +215,11 @@ static void check_version(const char *version)
 
 static void test_v1(void **state)
 {
-    (void)state;
     check_version("v1");
 }
 
 static void test_v1beta1(void **state)
 {
-    (void)state;
     check_version("v1beta1");
 }
 

@@ -125,7 +125,6 @@ static void check_row(struct arena *arena, const struct row *row)
 
 static void test_every_row_has_its_case(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
 
     for (int i = 0; i < ROWS; i++)

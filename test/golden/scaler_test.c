@@ -47,7 +47,6 @@ static struct world *analysing(struct world *w)
 
 static void test_hpa_is_copied(void **state)
 {
-    (void)state;
     struct world *w = with_hpa();
 
     world_initialise(w);
@@ -62,7 +61,6 @@ static void test_hpa_is_copied(void **state)
 /* Not only with the next promotion. */
 static void test_edit_reaches_the_primary_of_an_idle_canary(void **state)
 {
-    (void)state;
     struct world *w = with_hpa();
 
     world_initialise(w);
@@ -83,7 +81,6 @@ static void test_edit_reaches_the_primary_of_an_idle_canary(void **state)
 
 static void test_edit_reaches_the_primary_in_mid_analysis(void **state)
 {
-    (void)state;
     struct world *w = analysing(with_hpa());
 
     world_patch(w, "horizontalpodautoscalers/podinfo", "{'spec':{'maxReplicas':9}}");
@@ -105,7 +102,6 @@ static void test_edit_reaches_the_primary_in_mid_analysis(void **state)
 /* Pausing takes the pods: only when traffic has gone from the target. */
 static void test_keda_is_paused_when_the_traffic_is_gone(void **state)
 {
-    (void)state;
     struct world *w = with_keda();
 
     expect_tick(w, "create services test/podinfo-canary -> app=podinfo\n"
@@ -130,7 +126,6 @@ static void test_keda_is_paused_when_the_traffic_is_gone(void **state)
 
 static void test_keda_release(void **state)
 {
-    (void)state;
     struct world *w = with_keda();
 
     world_initialise(w);
@@ -168,7 +163,6 @@ static void test_keda_release(void **state)
 
 static void test_keda_rollback(void **state)
 {
-    (void)state;
     struct world *w = analysing(with_keda());
 
     w->metrics = world_json(w, "{'metrics[0]':1}");
@@ -185,7 +179,6 @@ static void test_keda_rollback(void **state)
 /* A person, or a ScaledObject that was made anew without the annotation. */
 static void test_keda_is_paused_again_while_idle(void **state)
 {
-    (void)state;
     struct world *w = with_keda();
 
     world_initialise(w);
@@ -204,7 +197,6 @@ static void test_keda_is_paused_again_while_idle(void **state)
 
 static void test_a_paused_primary_is_resumed(void **state)
 {
-    (void)state;
     struct world *w = with_keda();
 
     world_initialise(w);
@@ -220,7 +212,6 @@ static void test_a_paused_primary_is_resumed(void **state)
 /* KEDA may go down to zero where there is no load. Who is at zero gets nothing, and it ends. */
 static void test_keda_scales_the_canary_to_zero(void **state)
 {
-    (void)state;
     struct world *w = analysing(with_keda());
 
     world_patch(w, "scaledobjects/podinfo", "{'spec':{'minReplicaCount':0}}");
@@ -282,7 +273,6 @@ static struct world *half(const char *patch)
 
 static void test_rollback_waits_for_the_primary(void **state)
 {
-    (void)state;
     struct world *w = half(HOOK);
 
     /* The decision first: nobody needs to say it again. */
@@ -328,7 +318,6 @@ static void test_rollback_waits_for_the_primary(void **state)
 /* While it waits nothing else of the release happens, whatever wakes it. */
 static void test_rollback_does_not_wait_for_ever(void **state)
 {
-    (void)state;
     struct world *w = half(HOOK);
 
     w->open = "back";
@@ -355,7 +344,6 @@ static void test_rollback_does_not_wait_for_ever(void **state)
 
 static void test_the_deadline_is_a_bound_as_well(void **state)
 {
-    (void)state;
     struct world *w =
         half("{'spec':{'progressDeadlineSeconds':15,'analysis':{'webhooks':[{'name':'back','type':"
              "'rollback','url':'http://x'}]}}}");
@@ -385,7 +373,6 @@ static void test_no_waiting_where_the_canary_does_not_answer(void **state)
         "{'spec':{'replicas':0},'status':{'replicas':0,'updatedReplicas':0,"
         "'availableReplicas':0}}"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         struct world *w = half(HOOK);
         w->open = "back";
@@ -405,7 +392,6 @@ static void test_no_waiting_where_the_canary_does_not_answer(void **state)
 
 static void test_a_small_share_goes_back_at_once(void **state)
 {
-    (void)state;
     struct world *w = half("{'spec':{'analysis':{'webhooks':[{'name':'back','type':'rollback',"
                            "'url':'http://x'}]}}}");
 
@@ -427,7 +413,6 @@ static void test_a_small_share_goes_back_at_once(void **state)
 
 static void test_another_revision_waits_as_well(void **state)
 {
-    (void)state;
     struct world *w = half("{}");
 
     world_push(w, "podinfo:3");
@@ -445,7 +430,6 @@ static void test_another_revision_waits_as_well(void **state)
 
 static void test_promotion_waits_for_the_primary(void **state)
 {
-    (void)state;
     struct world *w = half("{}");
 
     w->due = true;
@@ -474,7 +458,6 @@ static void test_promotion_waits_for_the_primary(void **state)
 /* A primary that breaks while it grows is a promotion that failed. */
 static void test_promotion_to_a_primary_that_breaks_meanwhile(void **state)
 {
-    (void)state;
     struct world *w = half("{}");
 
     world_tick(w);
@@ -493,7 +476,6 @@ static void test_promotion_to_a_primary_that_breaks_meanwhile(void **state)
 /* No more than the autoscaler may have. */
 static void test_the_maximum_is_enough(void **state)
 {
-    (void)state;
     struct world *w = half(HOOK);
 
     world_patch_canary(w, "{'spec':{'autoscalerRef':{'primaryScalerReplicas':{'maxReplicas':5}}}}");
@@ -509,7 +491,6 @@ static void test_the_maximum_is_enough(void **state)
 /* The floor of one release does not grow with the next one. */
 static void test_the_next_rollback_asks_for_no_more(void **state)
 {
-    (void)state;
     struct world *w = half(HOOK);
 
     world_patch(w, "horizontalpodautoscalers/podinfo", "{'spec':{'maxReplicas':50}}");
@@ -535,7 +516,6 @@ static void test_the_next_rollback_asks_for_no_more(void **state)
 /* What is written is a ScaledObject by KEDA's own schema. */
 static void test_the_copy_fits_the_schema(void **state)
 {
-    (void)state;
     struct world *w = with_keda();
     struct json_object *docs = NULL;
     struct schema *schema = NULL;

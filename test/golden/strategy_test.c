@@ -19,7 +19,6 @@
 
 static void test_ab(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2");
@@ -43,7 +42,6 @@ static void test_ab(void **state)
 
 static void test_ab_that_fails(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(AB ",'webhooks':[{'name':'load','url':'http://x'}]");
 
     w->closed = "load";
@@ -69,7 +67,6 @@ static void test_ab_that_fails(void **state)
 
 static void test_ab_tick_by_tick(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2");
@@ -91,7 +88,6 @@ static void test_ab_tick_by_tick(void **state)
 /* Flagger waits for the very number of iterations, for ever. */
 static void test_ab_with_fewer_iterations_meanwhile(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2");
@@ -107,7 +103,6 @@ static void test_ab_with_fewer_iterations_meanwhile(void **state)
 
 static void test_ab_waits_for_the_promotion(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(
         AB ",'webhooks':[{'name':'gate','type':'confirm-promotion','url':'http://x'}]");
 
@@ -136,7 +131,6 @@ static void test_ab_waits_for_the_promotion(void **state)
 /* The rest of the users must not stay with a primary that is broken. */
 static void test_ab_that_the_primary_does_not_take(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2-canary-only");
@@ -174,7 +168,6 @@ static void test_ab_edited_into_another_strategy(void **state)
         "{'spec':{'analysis':{'match':null,'iterations':null,'stepWeight':30,'maxWeight':60}}}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
         struct world *w = world_analysing(AB);
         world_push(w, "podinfo:2");
@@ -197,7 +190,6 @@ static void test_ab_edited_into_another_strategy(void **state)
 
 static void test_ab_on_services(void **state)
 {
-    (void)state;
     struct world *w = world_new(
         "{'spec':{'provider':'kubernetes','analysis':{'match':[{'headers':{'x':{'exact':'1'}}}],"
         "'stepWeight':null,'maxWeight':null,'iterations':1,'metrics':[]}}}");
@@ -219,7 +211,6 @@ static void test_ab_on_services(void **state)
 
 static void test_matched_requests_step_by_step(void **state)
 {
-    (void)state;
     struct world *w = world_analysing("'match':[{'queryParams':{'beta':{'exact':'1'}}}]");
 
     world_push(w, "podinfo:2");
@@ -252,7 +243,6 @@ static void test_matched_requests_step_by_step(void **state)
 
 static void test_mirror_then_canary(void **state)
 {
-    (void)state;
     struct world *w = world_analysing("'mirror':true,'mirrorWeight':30");
 
     world_push(w, "podinfo:2");
@@ -280,7 +270,6 @@ static void test_mirror_then_canary(void **state)
 /* One gate for the step to the mirror and the step to the first weight. */
 static void test_mirror_behind_a_gate(void **state)
 {
-    (void)state;
     struct world *w = world_analysing("'mirror':true,'webhooks':[{'name':'more','type':"
                                       "'confirm-traffic-increase','url':'http://x'}]");
 
@@ -304,7 +293,6 @@ static void test_mirror_behind_a_gate(void **state)
 
 static void test_mirror_then_blue_green(void **state)
 {
-    (void)state;
     struct world *w = world_analysing("'mirror':true," GREEN);
 
     world_push(w, "podinfo:2");
@@ -329,7 +317,6 @@ static void test_mirror_then_blue_green(void **state)
 /* An API server of an older Gateway API drops the percent. */
 static void test_mirror_weight_that_is_dropped(void **state)
 {
-    (void)state;
     struct world *w = world_analysing("'mirrorWeight':30,'mirror':true," GREEN);
 
     w->drops_percent = true;
@@ -357,7 +344,6 @@ static void test_mirror_weight_that_is_dropped(void **state)
 
 static void test_mirror_that_shows_the_faults(void **state)
 {
-    (void)state;
     struct world *w =
         world_analysing("'mirror':true,'webhooks':[{'name':'load','url':'http://x'}]");
 
@@ -382,7 +368,6 @@ static void test_mirror_that_shows_the_faults(void **state)
 
 static void test_ab_taken_over(void **state)
 {
-    (void)state;
     struct world *w = world_analysing(AB);
 
     world_push(w, "podinfo:2");
@@ -398,7 +383,6 @@ static void test_ab_taken_over(void **state)
 
 static void test_mirror_beside_a_broken_primary(void **state)
 {
-    (void)state;
     struct world *w = world_analysing("'mirror':true," GREEN);
 
     world_push(w, "podinfo:2-canary-only");
@@ -422,7 +406,6 @@ static void test_mirror_beside_a_broken_primary(void **state)
 
 static void test_mirror_that_is_left_over(void **state)
 {
-    (void)state;
     struct world *w = world_analysing("'mirror':true");
     struct json_object *route = json_copy(w->arena, world_get(w, "httproutes/podinfo"));
     struct json_object *rule = json_elem(json_at(route, "spec", "rules", NULL), 0);

@@ -263,7 +263,6 @@ static void expect_left(struct world *w, const struct left *left, enum hashes ha
 
 static void test_switching_starts_and_swallows_nothing(void **state)
 {
-    (void)state;
     for (int i = 0; i < LEFTS * N_HASHES; i++) {
         const struct left *left = &lefts[i / N_HASHES];
         enum hashes hashes = (enum hashes)(i % N_HASHES);
@@ -277,7 +276,6 @@ static void test_switching_starts_and_swallows_nothing(void **state)
 /* Where the hashes are ours, an idle cluster is not even written to. */
 static void test_an_idle_cluster_is_not_touched(void **state)
 {
-    (void)state;
     for (int i = 0; i < LEFTS; i++) {
         if (!lefts[i].silent || strcmp(lefts[i].phase, "Waiting") == 0)
             continue;
@@ -290,7 +288,6 @@ static void test_an_idle_cluster_is_not_touched(void **state)
 /* An analysis goes on at its weight: the first steps after the switch. */
 static void test_an_analysis_goes_on_at_its_weight(void **state)
 {
-    (void)state;
     for (enum hashes hashes = SAME; hashes < N_HASHES; hashes++) {
         struct world *w = leave(&lefts[5], hashes);
         if (hashes != SAME) {
@@ -309,7 +306,6 @@ static void test_an_analysis_goes_on_at_its_weight(void **state)
 /* A revision that nobody has seen: pushed after Flagger's last tick, in whatever phase. */
 static void test_a_push_in_between_is_released(void **state)
 {
-    (void)state;
     for (int i = 0; i < LEFTS * N_HASHES; i++) {
         const struct left *left = &lefts[i / N_HASHES];
         enum hashes hashes = (enum hashes)(i % N_HASHES);
@@ -329,7 +325,6 @@ static void test_a_push_in_between_is_released(void **state)
 /* The same with the configs, whose hashes every version of Flagger takes alike. */
 static void test_another_config_in_between_is_released(void **state)
 {
-    (void)state;
     for (int i = 0; i < LEFTS * N_HASHES; i++) {
         const struct left *left = &lefts[i / N_HASHES];
         enum hashes hashes = (enum hashes)(i % N_HASHES);
@@ -354,7 +349,6 @@ static void test_another_config_in_between_is_released(void **state)
 /* The promoted spec is put back between the two: the release is over, whatever the hashes. */
 static void test_a_restored_spec_in_between(void **state)
 {
-    (void)state;
     for (int i = 0; i < LEFTS * N_HASHES; i++) {
         const struct left *left = &lefts[i / N_HASHES];
         enum hashes hashes = (enum hashes)(i % N_HASHES);
@@ -391,7 +385,6 @@ static void test_how_old_the_template_is(void **state)
         {"{'status':{'observedGeneration':0}}", "Progressing"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = leave(&lefts[13], OTHER);
         world_patch(w, "deployments/podinfo", cases[i].patch);
@@ -406,7 +399,6 @@ static void test_how_old_the_template_is(void **state)
 /* Somebody restarted the primary's pods: no other revision. */
 static void test_a_restarted_primary_is_no_revision(void **state)
 {
-    (void)state;
     struct world *w = leave(&lefts[12], OTHER);
 
     world_patch(w, "deployments/podinfo-primary",
@@ -424,7 +416,6 @@ static void test_what_the_primary_runs_is_no_revision(void **state)
 {
     static const int cases[] = {7, 9, 10, 11, 14};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = leave(&lefts[cases[i]], OTHER);
         apply_target(w, version(w, lefts[cases[i]].target), lefts[cases[i]].replicas, JUST_NOW);
@@ -438,7 +429,6 @@ static void test_what_the_primary_runs_is_no_revision(void **state)
 /* There is no way back for a primary that has the new revision: bad checks are no longer asked. */
 static void test_a_promotion_that_flagger_left_half_done(void **state)
 {
-    (void)state;
     for (enum hashes hashes = SAME; hashes < N_HASHES; hashes++) {
         struct world *w = leave(&lefts[7], hashes);
         w->metrics = world_json(w, "{'metrics[0]':1}");
@@ -452,7 +442,6 @@ static void test_a_promotion_that_flagger_left_half_done(void **state)
  * Deployment that goes back to an old ReplicaSet writes no time). */
 static void test_our_hashes_need_no_times(void **state)
 {
-    (void)state;
     for (int i = 5; i < LEFTS; i += 8) {
         struct world *w = leave(&lefts[i], SAME);
         apply_target(w, "podinfo:3", lefts[i].replicas, LONG_AGO);
@@ -467,7 +456,6 @@ static void test_our_hashes_need_no_times(void **state)
 /* Our own status is ours: a revision that was pushed before it was written is a revision. */
 static void test_our_own_status_needs_no_times(void **state)
 {
-    (void)state;
     struct world *w = leave(&lefts[13], OTHER);
 
     world_patch_canary(w, "{'status':{'serviceName':'podinfo'}}");

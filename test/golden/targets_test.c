@@ -53,7 +53,6 @@ static void test_a_node_that_joins_ends_no_release(void **state)
 {
     static const char *const sides[] = {"podinfo", "podinfo-primary"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct world *w = daemonset_at_the_gate();
         world_patch(w, world_key(w, sides[i]), node_joins);
@@ -77,7 +76,6 @@ static void test_the_deadline_counts_from_the_wait(void **state)
 {
     static const char *const sides[] = {"podinfo", "podinfo-primary"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct world *w = daemonset_at_the_gate();
         world_patch(w, world_key(w, sides[i]), node_joins);
@@ -110,7 +108,6 @@ static void test_whose_pods_are_measured(void **state)
     };
     static const char before[] = "kubernetes_pod_name=~\"";
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = world_new(cases[i].canary);
         regex_t regex;
@@ -175,7 +172,6 @@ static void expect_nothing_unanalysed(bool cut_off)
 
 static void test_users_of_a_service_get_nothing_unanalysed(void **state)
 {
-    (void)state;
     expect_nothing_unanalysed(false);
     expect_nothing_unanalysed(true);
 }
@@ -187,7 +183,6 @@ static void test_only_what_the_primary_carries_is_promoted(void **state)
     struct world *w = analysing(SERVICE);
     const char *promoted = json_str_at(w->canary, "status", "lastPromotedSpec", NULL);
 
-    (void)state;
     world_push(w, "podinfo:3");
     for (int i = 0; i < 3; i++)
         world_tick(w);
@@ -202,7 +197,6 @@ static void test_an_idle_service_is_not_written(void **state)
 {
     struct world *w = world_new(SERVICE);
 
-    (void)state;
     world_initialise(w);
     expect_tick(w, "again never\n");
     world_patch(w, "services/podinfo", "{'metadata':{'labels':{'seen':'1'}}}");
@@ -216,7 +210,6 @@ static void test_the_target_stays_its_owners(void **state)
 {
     struct world *w = world_new(SERVICE);
 
-    (void)state;
     world_initialise(w);
     assert_string_equal(json_text_sorted(w->arena, json_at(world_get(w, "services/podinfo"), "spec",
                                                            "selector", NULL)),
@@ -235,7 +228,6 @@ static void test_knative_waits_for_the_first_revision(void **state)
 {
     struct world *w = world_new(KNATIVE);
 
-    (void)state;
     w->analysed = "podinfo:2-slow podinfo:3"; /* the first revision need not be */
     world_push(w, "podinfo:2-slow");
     world_settle(w);
@@ -256,7 +248,6 @@ static void test_knative_steps_when_it_is_ready(void **state)
 {
     struct world *w = analysing(KNATIVE);
 
-    (void)state;
     world_patch(w, "services/podinfo", "{'status':{'observedGeneration':1}}");
     world_tick(w);
     assert_string_equal(world_weights(w), "80/20");
@@ -271,7 +262,6 @@ static void test_knative_metrics_are_of_the_revision(void **state)
 {
     struct world *w = analysing(KNATIVE);
 
-    (void)state;
     world_tick(w);
     assert_non_null(strstr(w->query, "envoy_cluster_name=~\"test/podinfo-00002\""));
     world_free(w);
@@ -291,7 +281,6 @@ static void test_deletion(void **state)
         KNATIVE,
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(canaries) / sizeof(canaries[0]); i++) {
         for (int running = 0; running < 2; running++) {
             struct world *w = running && i != 1 ? analysing(canaries[i]) : world_new(canaries[i]);

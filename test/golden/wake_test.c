@@ -41,7 +41,6 @@ static void test_a_fix_that_comes_during_a_promotion_that_fails(void **state)
 {
     static const char *const patches[] = {NULL, plain_services};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
         struct world *w = promoting(patches[i]);
         world_push(w, "podinfo:3");
@@ -61,7 +60,6 @@ static void test_a_canary_that_serves_all_dies_and_the_primary_recovers(void **s
 {
     struct world *w = promoting(NULL);
 
-    (void)state;
     w->safety_off = true; /* nobody is ready for a while */
     world_patch(w, "deployments/podinfo-primary", stuck);
     assert_non_null(strstr(world_turn(w), "status phase=Failed"));
@@ -80,7 +78,6 @@ static void test_pods_of_a_canary_at_rest_wake_nobody(void **state)
 {
     static const char *const patches[] = {NULL, plain_services};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
         struct world *w = world_new(patches[i]);
         world_initialise(w);
@@ -106,7 +103,6 @@ static void test_a_config_that_is_waited_for_wakes_it(void **state)
 {
     struct world *w = world_new(NULL);
 
-    (void)state;
     world_initialise(w);
     live(w, "");
     world_patch(w, "deployments/podinfo",
@@ -128,7 +124,6 @@ static void test_a_status_that_somebody_else_writes_is_looked_at(void **state)
 {
     struct world *w = world_new(NULL);
 
-    (void)state;
     world_initialise(w);
     world_push(w, "podinfo:2");
     live(w, "");

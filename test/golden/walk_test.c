@@ -385,14 +385,12 @@ static const char *const plain[] = {"services/podinfo", "services/podinfo-primar
 
 static void test_gateway_api(void **state)
 {
-    (void)state;
     walk_over((struct walk){.objects = routed, .all_have_effect = true}, 0, 100);
 }
 
 /* Several rules, cookies and weights. */
 static void test_gateway_api_in_mid_release(void **state)
 {
-    (void)state;
     walk_over((struct walk){.objects = routed,
                             .analysing = true,
                             .patch = "{'spec':{'analysis':{'sessionAffinity':{'cookieName':'a',"
@@ -402,7 +400,6 @@ static void test_gateway_api_in_mid_release(void **state)
 
 static void test_plain_services(void **state)
 {
-    (void)state;
     walk_over((struct walk){.objects = plain,
                             .patch = "{'spec':{'provider':'kubernetes','analysis':{'stepWeight':"
                                      "null,'maxWeight':null,'iterations':1}}}"},
@@ -413,7 +410,6 @@ static void test_autoscaler(void **state)
 {
     static const char *const objects[] = {"scaledobjects/podinfo-primary", NULL};
 
-    (void)state;
     walk_over((struct walk){.objects = objects, .all_have_effect = true, .copied = true}, 1, 5);
 }
 

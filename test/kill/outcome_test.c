@@ -45,7 +45,6 @@ static const char *cluster(struct arena *arena, const char *color)
 static void test_text(void **state)
 {
     struct arena *arena = arena_new();
-    (void)state;
     const char *blue = cluster(arena, "blue");
     assert_string_equal(blue,
                         "ConfigMap a {\"apiVersion\":\"v1\",\"data\":{\"color\":\"blue\"},\"kind\":"
@@ -59,7 +58,6 @@ static void test_text(void **state)
 static void test_difference(void **state)
 {
     struct arena *arena = arena_new();
-    (void)state;
     assert_string_equal(outcome_difference(arena, "a\nb\nc\n", "a\nx\nc\nd\n"), "- b\n+ x\n+ d\n");
     assert_string_equal(outcome_difference(arena, "a\n", "a\n"), "");
     assert_string_equal(outcome_difference(arena, "ab\n", "a\n"), "- ab\n+ a\n");

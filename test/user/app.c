@@ -11,45 +11,41 @@
  */
 #define STEPS "'interval':'1s','threshold':6,'stepWeight':15,'maxWeight':75,'metrics':[" RATE "]"
 
+/* A row; what all rows have stands first. */
+#define APP(name_, about_, canary_, ...)                                                           \
+    {                                                                                              \
+        .name = (name_), .about = (about_), .canary = (canary_), __VA_ARGS__                       \
+    }
+
 const struct app apps[] = {
-    {.name = "steps",
-     .about = "growing weights on the Gateway API, with hooks",
-     .gateway = true,
-     .canary = "{'spec':{'analysis':{" STEPS ",'webhooks':["
-               "{'name':'start','type':'confirm-rollout','url':'HOOKS/start'},"
-               "{'name':'check','type':'rollout','url':'HOOKS/check'},"
-               "{'name':'promote','type':'confirm-promotion','url':'HOOKS/promote'},"
-               "{'name':'back','type':'rollback','url':'HOOKS/back'}]}}}"},
-    {.name = "blue",
-     .about = "blue/green on plain Services",
-     .canary = "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null,'hosts':null},"
-               "'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE "]}}}"},
-    {.name = "ab",
-     .about = "an A/B test by header",
-     .gateway = true,
-     .insiders = true,
-     .canary = "{'spec':{'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE
-               "],'match':[{'headers':{'x-group':{'exact':'insider'}}}]}}}"},
-    {.name = "sticky",
-     .about = "session affinity",
-     .gateway = true,
-     .canary = "{'spec':{'analysis':{" STEPS ",'sessionAffinity':{'cookieName':'on-canary'}}}}"},
-    {.name = "mirror",
-     .about = "mirrored requests first",
-     .gateway = true,
-     .canary = "{'spec':{'analysis':{" STEPS ",'mirror':true}}}"},
-    {.name = "scaled",
-     .about = "growing weights with a HorizontalPodAutoscaler",
-     .gateway = true,
-     .scaler = true,
-     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2',"
-               "'kind':'HorizontalPodAutoscaler','name':'NAME'},'analysis':{" STEPS "}}}"},
-    {.name = "config",
-     .about = "growing weights with a ConfigMap and a Secret, and a promotion in steps",
-     .gateway = true,
-     .configs = true,
-     .canary = "{'spec':{'analysis':{" STEPS ",'stepWeightPromotion':50}}}"},
-    {0}};
+    APP("steps", "growing weights on the Gateway API, with hooks",
+        "{'spec':{'analysis':{" STEPS ",'webhooks':["
+        "{'name':'start','type':'confirm-rollout','url':'HOOKS/start'},"
+        "{'name':'check','type':'rollout','url':'HOOKS/check'},"
+        "{'name':'promote','type':'confirm-promotion','url':'HOOKS/promote'},"
+        "{'name':'back','type':'rollback','url':'HOOKS/back'}]}}}",
+        .gateway = true),
+    APP("blue", "blue/green on plain Services",
+        "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null,'hosts':null},"
+        "'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE "]}}}"),
+    APP("ab", "an A/B test by header",
+        "{'spec':{'analysis':{'interval':'1s','threshold':6,'iterations':5,'metrics':[" RATE
+        "],'match':[{'headers':{'x-group':{'exact':'insider'}}}]}}}",
+        .gateway = true, .insiders = true),
+    APP("sticky", "session affinity",
+        "{'spec':{'analysis':{" STEPS ",'sessionAffinity':{'cookieName':'on-canary'}}}}",
+        .gateway = true),
+    APP("mirror", "mirrored requests first", "{'spec':{'analysis':{" STEPS ",'mirror':true}}}",
+        .gateway = true),
+    APP("scaled", "growing weights with a HorizontalPodAutoscaler",
+        "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2',"
+        "'kind':'HorizontalPodAutoscaler','name':'NAME'},'analysis':{" STEPS "}}}",
+        .gateway = true, .scaler = true),
+    APP("config", "growing weights with a ConfigMap and a Secret, and a promotion in steps",
+        "{'spec':{'analysis':{" STEPS ",'stepWeightPromotion':50}}}", .gateway = true,
+        .configs = true),
+    {0},
+};
 
 const struct app *app_named(const char *name)
 {

@@ -10,7 +10,6 @@ static void test_a_line_is_read_as_it_is_written(void **state)
     static const char *const rows[] = {"steps mid+300 push v17", "controller now+0 kill",
                                        "config idle+20 config-delete"};
     struct arena *arena = arena_new();
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct line line;
         assert_int_equal(line_parse(arena, rows[i], &line, NULL), ERR_OK);
@@ -30,7 +29,6 @@ static void test_a_line_that_makes_no_sense_is_refused(void **state)
                                        "steps now+0 push",
                                        "steps now+0 suspend v1"};
     struct arena *arena = arena_new();
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct line line;
         assert_int_equal(line_parse(arena, rows[i], &line, NULL), ERR_INVALID);
@@ -42,7 +40,6 @@ static void test_a_line_that_makes_no_sense_is_refused(void **state)
 static void test_every_edit_makes_its_requests(void **state)
 {
     struct arena *arena = arena_new();
-    (void)state;
     for (const struct edit *edit = edits; edit->name; edit++) {
         struct act acts[ACTS_MAX];
         struct line line = {.app = app_named("config"), .edit = edit, .version = "v2"};
@@ -57,7 +54,6 @@ static void test_every_edit_makes_its_requests(void **state)
 static void test_the_same_seed_gives_the_same_edits(void **state)
 {
     struct arena *arena = arena_new();
-    (void)state;
     for (const struct app *app = apps; app->name; app++) {
         struct pick *one = pick_new(arena, app, 7, NULL), *same = pick_new(arena, app, 7, NULL);
         struct pick *other = pick_new(arena, app, 8, NULL);
@@ -77,7 +73,6 @@ static void test_what_is_left_out_is_never_chosen(void **state)
 {
     static const char *const without[] = {"push", "restore", NULL};
     struct arena *arena = arena_new();
-    (void)state;
     struct pick *pick = pick_new(arena, &apps[0], 7, without);
     for (int i = 0; i < 500; i++) {
         struct line line = pick_next(pick, arena);

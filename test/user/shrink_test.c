@@ -24,7 +24,6 @@ static void test_what_is_needed_is_left(void **state)
         int ms[3];
     } rows[] = {
         {3, {0, 1, 2}}, {4, {0, 1, 3}}, {50, {0, 25, 49}}, {64, {7, 8, 9}}, {33, {2, 17, 32}}};
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct line lines[64];
         struct need need = {.ms = {rows[i].ms[0], rows[i].ms[1], rows[i].ms[2]}};
@@ -40,7 +39,6 @@ static void test_it_asks_no_more_often_than_told(void **state)
 {
     struct line lines[64];
     struct need need = {.ms = {40, 50, 60}};
-    (void)state;
     for (int k = 0; k < 64; k++)
         lines[k] = (struct line){.ms = k};
     size_t left = shrink(lines, 64, 4, breaks, &need);

@@ -4,115 +4,62 @@
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
+/* A row; what all rows have stands first. */
+#define ASK(method_, path_, status_, ...)                                                          \
+    {                                                                                              \
+        .method = (method_), .path = (path_), .status = (status_), __VA_ARGS__                     \
+    }
+
 static void test_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *method, *path, *token, *accept, *type, *body;
         int status;
         const char *reason;
     } cases[] = {
-        {.method = "GET",
-         .path = "/api",
-         .token = "wrong",
-         .status = 401,
-         .reason = "Unauthorized"},
-        {.method = "GET", .path = "/version", .token = "wrong", .status = 200},
-        {.method = "GET", .path = "/healthz", .token = "", .status = 200},
-        {.method = "GET", .path = MAPS, .token = "secret-readonly", .status = 200},
-        {.method = "POST",
-         .path = MAPS,
-         .token = "secret-readonly",
-         .body = "{}",
-         .status = 403,
-         .reason = "Forbidden"},
-        {.method = "GET", .path = "/nowhere", .status = 404, .reason = "NotFound"},
-        {.method = "GET", .path = "/apis/none.io", .status = 404, .reason = "NotFound"},
-        {.method = "GET", .path = "/apis/apps/v9", .status = 404, .reason = "NotFound"},
-        {.method = "GET", .path = "/apis/apps/v9/deployments", .status = 404, .reason = "NotFound"},
-        {.method = "GET", .path = "/api/v1/things", .status = 404, .reason = "NotFound"},
-        {.method = "GET", .path = MAPS "/none", .status = 404, .reason = "NotFound"},
-        {.method = "GET", .path = MAPS "/none/status", .status = 404, .reason = "NotFound"},
-        {.method = "GET", .path = MAPS "/none/a/b", .status = 404, .reason = "NotFound"},
-        {.method = "GET", .path = "/api/v1/configmaps/none", .status = 404, .reason = "NotFound"},
-        {.method = "DELETE", .path = MAPS "/none", .status = 404, .reason = "NotFound"},
-        {.method = "POST",
-         .path = MAPS "/x",
-         .body = "{}",
-         .status = 405,
-         .reason = "MethodNotAllowed"},
-        {.method = "PUT", .path = MAPS, .body = "{}", .status = 405, .reason = "MethodNotAllowed"},
-        {.method = "POST", .path = MAPS, .body = "{", .status = 400, .reason = "BadRequest"},
-        {.method = "POST", .path = MAPS, .body = "[]", .status = 400, .reason = "BadRequest"},
-        {.method = "POST", .path = MAPS, .status = 400, .reason = "BadRequest"},
-        {.method = "POST",
-         .path = MAPS "?dryRun=Some",
-         .body = "{}",
-         .status = 400,
-         .reason = "BadRequest"},
-        {.method = "POST",
-         .path = MAPS "?fieldValidation=x",
-         .body = "{}",
-         .status = 400,
-         .reason = "BadRequest"},
-        {.method = "POST", .path = MAPS, .body = "{}", .status = 422, .reason = "Invalid"},
-        {.method = "POST",
-         .path = MAPS,
-         .body = "x",
-         .type = "application/vnd.kubernetes.protobuf",
-         .status = 415,
-         .reason = "UnsupportedMediaType"},
-        {.method = "PATCH",
-         .path = MAPS "/x",
-         .body = "{}",
-         .type = "text/plain",
-         .status = 415,
-         .reason = "UnsupportedMediaType"},
-        {.method = "PATCH",
-         .path = MAPS "/x",
-         .body = "{}",
-         .type = "application/merge-patch+json",
-         .status = 404,
-         .reason = "NotFound"},
-        {.method = "PATCH",
-         .path = MAPS "/x",
-         .body = "{}",
-         .type = "application/apply-patch+yaml",
-         .status = 422,
-         .reason = "Invalid"},
-        {.method = "GET",
-         .path = MAPS,
-         .accept = "text/html",
-         .status = 406,
-         .reason = "NotAcceptable"},
-        {.method = "GET", .path = MAPS "?labelSelector=a(", .status = 400, .reason = "BadRequest"},
-        {.method = "GET",
-         .path = MAPS "?fieldSelector=spec.x%3Dy",
-         .status = 400,
-         .reason = "BadRequest"},
-        {.method = "GET", .path = MAPS "?limit=x", .status = 400, .reason = "BadRequest"},
-        {.method = "GET", .path = MAPS "?continue=zz", .status = 400, .reason = "BadRequest"},
-        {.method = "GET",
-         .path = MAPS "?resourceVersion=999999",
-         .status = 504,
-         .reason = "Timeout"},
-        {.method = "GET",
-         .path = MAPS "?resourceVersion=1&resourceVersionMatch=Exact",
-         .status = 410,
-         .reason = "Expired"},
-        {.method = "GET",
-         .path = MAPS "?watch=true&resourceVersion=x",
-         .status = 400,
-         .reason = "BadRequest"},
-        {.method = "DELETE",
-         .path = MAPS "/x",
-         .body = "{'propagationPolicy':'Sideways'}",
-         .status = 422,
-         .reason = "Invalid"},
-        {.method = "GET",
-         .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-         .status = 405,
-         .reason = "MethodNotAllowed"},
+        ASK("GET", "/api", 401, .token = "wrong", .reason = "Unauthorized"),
+        ASK("GET", "/version", 200, .token = "wrong"),
+        ASK("GET", "/healthz", 200, .token = ""),
+        ASK("GET", MAPS, 200, .token = "secret-readonly"),
+        ASK("POST", MAPS, 403, .token = "secret-readonly", .body = "{}", .reason = "Forbidden"),
+        ASK("GET", "/nowhere", 404, .reason = "NotFound"),
+        ASK("GET", "/apis/none.io", 404, .reason = "NotFound"),
+        ASK("GET", "/apis/apps/v9", 404, .reason = "NotFound"),
+        ASK("GET", "/apis/apps/v9/deployments", 404, .reason = "NotFound"),
+        ASK("GET", "/api/v1/things", 404, .reason = "NotFound"),
+        ASK("GET", MAPS "/none", 404, .reason = "NotFound"),
+        ASK("GET", MAPS "/none/status", 404, .reason = "NotFound"),
+        ASK("GET", MAPS "/none/a/b", 404, .reason = "NotFound"),
+        ASK("GET", "/api/v1/configmaps/none", 404, .reason = "NotFound"),
+        ASK("DELETE", MAPS "/none", 404, .reason = "NotFound"),
+        ASK("POST", MAPS "/x", 405, .body = "{}", .reason = "MethodNotAllowed"),
+        ASK("PUT", MAPS, 405, .body = "{}", .reason = "MethodNotAllowed"),
+        ASK("POST", MAPS, 400, .body = "{", .reason = "BadRequest"),
+        ASK("POST", MAPS, 400, .body = "[]", .reason = "BadRequest"),
+        ASK("POST", MAPS, 400, .reason = "BadRequest"),
+        ASK("POST", MAPS "?dryRun=Some", 400, .body = "{}", .reason = "BadRequest"),
+        ASK("POST", MAPS "?fieldValidation=x", 400, .body = "{}", .reason = "BadRequest"),
+        ASK("POST", MAPS, 422, .body = "{}", .reason = "Invalid"),
+        ASK("POST", MAPS, 415, .body = "x", .type = "application/vnd.kubernetes.protobuf",
+            .reason = "UnsupportedMediaType"),
+        ASK("PATCH", MAPS "/x", 415, .body = "{}", .type = "text/plain",
+            .reason = "UnsupportedMediaType"),
+        ASK("PATCH", MAPS "/x", 404, .body = "{}", .type = "application/merge-patch+json",
+            .reason = "NotFound"),
+        ASK("PATCH", MAPS "/x", 422, .body = "{}", .type = "application/apply-patch+yaml",
+            .reason = "Invalid"),
+        ASK("GET", MAPS, 406, .accept = "text/html", .reason = "NotAcceptable"),
+        ASK("GET", MAPS "?labelSelector=a(", 400, .reason = "BadRequest"),
+        ASK("GET", MAPS "?fieldSelector=spec.x%3Dy", 400, .reason = "BadRequest"),
+        ASK("GET", MAPS "?limit=x", 400, .reason = "BadRequest"),
+        ASK("GET", MAPS "?continue=zz", 400, .reason = "BadRequest"),
+        ASK("GET", MAPS "?resourceVersion=999999", 504, .reason = "Timeout"),
+        ASK("GET", MAPS "?resourceVersion=1&resourceVersionMatch=Exact", 410, .reason = "Expired"),
+        ASK("GET", MAPS "?watch=true&resourceVersion=x", 400, .reason = "BadRequest"),
+        ASK("DELETE", MAPS "/x", 422, .body = "{'propagationPolicy':'Sideways'}",
+            .reason = "Invalid"),
+        ASK("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", 405,
+            .reason = "MethodNotAllowed"),
     };
     struct tryapi a = tryapi_open();
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
@@ -135,7 +82,6 @@ static void test_refused(void **state)
 
 static void test_faults(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     ask_for(&a, 400, "POST", "/sandbox/faults", "{}");
     ask_for(&a, 200, "POST", "/sandbox/faults",
@@ -161,7 +107,6 @@ static void test_faults(void **state)
 
 static void test_stats_and_requests(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     a.agent = "flagger-controller/1.0";
     ask_for(&a, 200, "GET", MAPS, NULL);
@@ -187,7 +132,6 @@ static void on_hello(void *arg, struct http_conn_request *req)
 
 static void test_further_path(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     static char hello[] = "hello";
     api_on_path(a.api, "GET", "/sandbox/hello", on_hello, hello);
@@ -200,7 +144,6 @@ static void test_further_path(void **state)
 
 static void test_no_directory(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct api *api = NULL;
     struct errinfo ei = {0};
@@ -224,7 +167,6 @@ static void test_on_request(void **state)
 {
     struct tryapi a = tryapi_open();
     int heard = 0;
-    (void)state;
     api_on_request(a.api, refuse_creates, &heard);
     assert_int_equal(ask(&a, "GET", MAPS, NULL).status, 200);
     assert_int_equal(heard, 1);

@@ -12,7 +12,6 @@ static void add(struct apifaults *faults, const char *body)
 
 static void test_take(void **state)
 {
-    (void)state;
     struct apifaults *faults = apifaults_new();
     struct apifault fault;
     add(faults, "{'faults':[{'verb':'patch','path':'/"
@@ -37,7 +36,6 @@ static void test_take(void **state)
 
 static void test_refused(void **state)
 {
-    (void)state;
     static const char *const bodies[] = {
         "{}",
         "{'faults':[{}]}",
@@ -63,7 +61,6 @@ static void test_refused(void **state)
 
 static void test_list_and_clear(void **state)
 {
-    (void)state;
     struct apifaults *faults = apifaults_new();
     struct arena *arena = arena_new();
     add(faults, "{'path':'/x','status':500,'count':7}");

@@ -6,7 +6,6 @@
 
 static void test_counts(void **state)
 {
-    (void)state;
     struct apistats *stats = apistats_new();
     struct arena *arena = arena_new();
     apistats_begin(stats, "flagger/1", "watch", "pods", "/api/v1/pods", 0);
@@ -29,7 +28,6 @@ static void test_counts(void **state)
 
 static void test_ring(void **state)
 {
-    (void)state;
     struct apistats *stats = apistats_new();
     struct arena *arena = arena_new();
     for (int i = 0; i < APISTATS_RING + 5; i++) {
@@ -52,7 +50,6 @@ static void test_ring(void **state)
  * right. */
 static void test_bounded(void **state)
 {
-    (void)state;
     struct apistats *stats = apistats_new();
     struct arena *arena = arena_new();
     for (int i = 0; i < APISTATS_ROWS_MAX + 50; i++) {

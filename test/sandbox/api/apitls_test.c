@@ -21,7 +21,6 @@ static X509 *load(const char *path)
 
 static void test_chain(void **state)
 {
-    (void)state;
     char directory[] = "/tmp/apitls-test-XXXXXX";
     assert_non_null(mkdtemp(directory));
     struct arena *arena = arena_new();
@@ -51,7 +50,6 @@ static void test_chain(void **state)
 
 static void test_no_directory(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct apitls tls;
     struct errinfo ei = {0};

@@ -6,7 +6,6 @@
 /* Each case converts there and back again. */
 static void test_hpa(void **state)
 {
-    (void)state;
     static const struct {
         const char *v2, *v1;
     } cases[] = {
@@ -34,7 +33,6 @@ static void test_hpa(void **state)
 
 static void test_hpa_status(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *obj = try_json(
         arena, "{\"metadata\":{},\"spec\":{},\"status\":{\"currentMetrics\":[{\"type\":"
@@ -47,7 +45,6 @@ static void test_hpa_status(void **state)
 
 static void test_event(void **state)
 {
-    (void)state;
     static const char core[] =
         "{\"involvedObject\":{\"name\":\"x\"},\"message\":\"m\",\"count\":2,\"reason\":\"R\"}";
     static const char new[] =

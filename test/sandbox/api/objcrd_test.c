@@ -16,7 +16,6 @@ static const char *condition(struct json_object *crd, const char *type)
 
 static void test_established(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct json_object *crd = try_create(&t, crds(&t), NULL, try_crd);
     assert_string_equal(condition(crd, "Established"), "True");
@@ -34,7 +33,6 @@ static void test_established(void **state)
 
 static void test_schema(void **state)
 {
-    (void)state;
     static const struct {
         const char *obj;
         bool strict;
@@ -72,7 +70,6 @@ static void test_schema(void **state)
 
 static void test_other_version(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
@@ -80,11 +77,11 @@ static void test_other_version(void **state)
     call.version = "v1alpha1";
     struct json_object *obj;
     assert_int_equal(
-        objstore_create(
-            t.store, &call, toys, "default",
-            try_json(t.arena, "{'apiVersion':'try.io/"
-                              "v1alpha1','metadata':{'name':'a'},'spec':{'size':1,'wheels':4}}"),
-            &obj),
+        objstore_create(t.store, &call, toys, "default",
+                        try_json(t.arena,
+                                 "{'apiVersion':'try.io/"
+                                 "v1alpha1','metadata':{'name':'a'},'spec':{'size':1,'wheels':4}}"),
+                        &obj),
         ERR_OK);
     assert_string_equal(json_str_at(obj, "apiVersion", NULL), "try.io/v1alpha1");
     struct json_object *stored = objstore_get(t.store, toys, "default", "a");
@@ -95,7 +92,6 @@ static void test_other_version(void **state)
 
 static void test_status_and_generation(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
@@ -113,7 +109,6 @@ static void test_status_and_generation(void **state)
 
 static void test_deleted_with_its_objects(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
@@ -135,7 +130,6 @@ static void test_deleted_with_its_objects(void **state)
 
 static void test_names_conflict(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct json_object *crd = try_json(t.arena, try_crd);
     json_set_str(json_at(crd, "metadata", NULL), "name", "ingresses.networking.k8s.io");
@@ -153,7 +147,6 @@ static void test_names_conflict(void **state)
 /* Applying a CRD again with another schema: the next write is checked by the new one. */
 static void test_updated(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");

@@ -6,7 +6,6 @@ typedef void (*defaults_fn)(struct json_object *obj, struct json_object *old);
 /* What is looked for in the defaulted object: a path and the JSON found there ("" : nothing). */
 static void test_fields(void **state)
 {
-    (void)state;
     static const struct {
         defaults_fn fn;
         const char *obj, *at[5], *wanted;
@@ -89,7 +88,6 @@ static struct json_object *defaulted_container(struct arena *arena, const char *
 
 static void test_pull_policy(void **state)
 {
-    (void)state;
     static const struct {
         const char *image, *policy;
     } cases[] = {
@@ -111,7 +109,6 @@ static void test_pull_policy(void **state)
 
 static void test_container(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *container = defaulted_container(
         arena, "{'name':'c','image':'i:1','resources':{'limits':{'cpu':'1000m'}},'readinessProbe':{"
@@ -131,7 +128,6 @@ static void test_container(void **state)
 /* Defaulting runs before validation: whatever shape was sent, it must survive it. */
 static void test_odd_shapes(void **state)
 {
-    (void)state;
     static const defaults_fn fns[] = {
         objdefaults_pod,        objdefaults_deployment, objdefaults_daemonset,
         objdefaults_replicaset, objdefaults_service,    objdefaults_secret,
@@ -154,7 +150,6 @@ static void test_odd_shapes(void **state)
 
 static void test_service_keeps_its_address(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *obj = try_json(arena, "{'spec':{}}");
     objdefaults_service(obj, try_json(arena, "{'spec':{'clusterIP':'127.1.0.1'}}"));

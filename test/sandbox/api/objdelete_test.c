@@ -13,7 +13,6 @@ static const char pod[] =
 
 static void test_preconditions(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     bool gone;
     assert_int_equal(delete_with(&t, (struct objdelete){0}, &gone), ERR_NOT_FOUND);
@@ -34,7 +33,6 @@ static void test_preconditions(void **state)
 
 static void test_graceful(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *pods = try_kind(&t, "", "pods");
     bool gone;
@@ -60,7 +58,6 @@ static void test_graceful(void **state)
 
 static void test_finalizers(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     try_create(&t, maps, "default", "{'metadata':{'name':'x','finalizers':['a/b','c/d']}}");
@@ -79,7 +76,6 @@ static void test_finalizers(void **state)
 
 static void test_dry_run(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     try_create(&t, maps, "default", "{'metadata':{'name':'x'}}");

@@ -3,7 +3,6 @@
 
 static void test_first_failure_stays(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct objfail fail = {.arena = arena};
     struct errinfo ei;
@@ -25,7 +24,6 @@ static void test_first_failure_stays(void **state)
 
 static void test_causes(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct objfail fail = {.arena = arena};
     assert_int_equal(objfail_invalid(&fail, "apps", "Deployment", "web"), ERR_OK);
@@ -43,7 +41,6 @@ static void test_causes(void **state)
 
 static void test_codes(void **state)
 {
-    (void)state;
     static const struct {
         int code;
         enum err err;

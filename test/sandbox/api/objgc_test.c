@@ -34,7 +34,6 @@ static bool there(struct trystore *t, const char *name)
 
 static void test_background(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct json_object *owner = map(&t, "owner", ""), *other = map(&t, "other", "");
     struct json_object *child = map(&t, "child", owned_by(&t, uid(owner), NULL));
@@ -56,7 +55,6 @@ static void test_background(void **state)
 
 static void test_owner_was_never_there(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     map(&t, "child", owned_by(&t, "00000000-0000-0000-0000-000000000000", NULL));
     try_settle(&t);
@@ -66,7 +64,6 @@ static void test_owner_was_never_there(void **state)
 
 static void test_orphan(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct json_object *owner = map(&t, "owner", "");
     map(&t, "child", owned_by(&t, uid(owner), NULL));
@@ -82,7 +79,6 @@ static void test_orphan(void **state)
 
 static void test_foreground(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     struct json_object *owner = map(&t, "owner", "");
@@ -104,7 +100,6 @@ static void test_foreground(void **state)
 
 static void test_namespace(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *namespaces = try_kind(&t, "", "namespaces"),
                          *maps = try_kind(&t, "", "configmaps");

@@ -7,7 +7,6 @@
 /* Every row is complete, so that no reader of the table has to look for NULL. */
 static void test_table(void **state)
 {
-    (void)state;
     size_t count = 0;
     for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++, count++) {
         assert_non_null(kind->group);
@@ -32,7 +31,6 @@ static void test_table(void **state)
 
 static void test_names(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     const struct objkind *kind = objkind_builtin();
     assert_string_equal(kind->plural, "namespaces");

@@ -40,7 +40,6 @@ static void delete_map(struct trystore *t, const char *name)
 
 static void test_state_then_changes(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct seen seen = watch(&t);
     create(&t, "b");
@@ -66,7 +65,6 @@ static void test_state_then_changes(void **state)
 
 static void test_resume(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct seen seen = watch(&t), now = watch(&t);
     create(&t, "a");
@@ -90,7 +88,6 @@ static void test_resume(void **state)
 
 static void test_ring_forgets(void **state)
 {
-    (void)state;
     struct loop *loop = loop_new(1000);
     struct trystore t = {.loop = loop, .arena = arena_new(), .store = objstore_new(loop, 4)};
     struct seen seen = watch(&t);
@@ -109,7 +106,6 @@ static void test_ring_forgets(void **state)
 
 static void test_stop_inside(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct seen seen = watch(&t);
     seen.stop_after = 2;
@@ -135,7 +131,6 @@ static void on_start_other(void *arg, const struct objevent *event)
 
 static void test_start_inside(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct seen seen = watch(&t);
     create(&t, "early");
@@ -148,7 +143,6 @@ static void test_start_inside(void **state)
 
 static void test_kind_that_comes_later(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     struct seen seen = watch(&t);
     seen.watch = objstore_watch(t.store, "try.io", "toys", on_event, &seen);

@@ -3,7 +3,6 @@
 
 static void test_uid(void **state)
 {
-    (void)state;
     char a[37], b[37];
     objmeta_uid(a);
     objmeta_uid(b);
@@ -15,7 +14,6 @@ static void test_uid(void **state)
 
 static void test_generated_name(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     const char *name = objmeta_generate_name(
         arena, "a-very-long-base-that-goes-on-and-on-until-it-is-longer-than-a-label-may-be-");
@@ -26,7 +24,6 @@ static void test_generated_name(void **state)
 
 static void test_finalizers(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *obj = try_json(arena, "{'metadata':{}}");
     assert_false(objmeta_has_finalizer(obj, NULL));

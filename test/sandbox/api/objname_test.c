@@ -5,7 +5,6 @@
 
 static void test_forms(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool subdomain, label, label_1035, segment;
@@ -41,7 +40,6 @@ static void test_forms(void **state)
 
 static void test_qualified(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool ok;
@@ -60,7 +58,6 @@ static void test_qualified(void **state)
 
 static void test_metadata(void **state)
 {
-    (void)state;
     static const struct {
         const char *metadata, *field;
     } cases[] = {

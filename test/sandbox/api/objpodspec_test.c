@@ -3,7 +3,6 @@
 
 static void test_check(void **state)
 {
-    (void)state;
     static const struct {
         const char *spec, *wanted;
         bool template_;
@@ -43,7 +42,6 @@ static void test_check(void **state)
 
 static void test_may_become(void **state)
 {
-    (void)state;
     static const struct {
         const char *before, *after;
         bool ok;

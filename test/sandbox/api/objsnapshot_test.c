@@ -6,7 +6,6 @@
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     char directory[] = "/tmp/objsnapshot-test-XXXXXX";
     assert_non_null(mkdtemp(directory));
     struct trystore a = try_open(), b = try_open();
@@ -35,7 +34,6 @@ static void test_round_trip(void **state)
 
 static void test_damaged(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"", "{", "{'objects':[{}]}",
                                         "{'objects':[{'apiVersion':'x/v1','kind':'Y'}]}"};
     for (size_t i = 0; i < TRY_COUNT(texts); i++) {

@@ -3,7 +3,6 @@
 
 static void test_kinds(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     assert_non_null(objstore_kind(t.store, "", "pods"));
     assert_non_null(objstore_kind_named(t.store, "apps", "Deployment"));
@@ -14,7 +13,6 @@ static void test_kinds(void **state)
 
 static void test_list_in_order(void **state)
 {
-    (void)state;
     static const char *const order[] = {"a-b/x", "a/w", "a/x", "b/x"};
     struct trystore t = try_open();
     const struct objkind *namespaces = try_kind(&t, "", "namespaces");
@@ -43,7 +41,6 @@ static void test_list_in_order(void **state)
 
 static void test_find(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     struct json_object *obj = try_create(&t, maps, "default", "{'metadata':{'name':'x'}}");
@@ -56,7 +53,6 @@ static void test_find(void **state)
 
 static void test_versions(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *hpas = try_kind(&t, "autoscaling", "horizontalpodautoscalers");
     struct objcall call = try_call(&t);
@@ -81,7 +77,6 @@ static void test_versions(void **state)
 
 static void test_events_share_their_storage(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *core = try_kind(&t, "", "events"),
                          *new = try_kind(&t, "events.k8s.io", "events");
@@ -115,7 +110,6 @@ static void refuse_secret(void *arg, struct objfail *fail, const struct objkind 
 
 static void test_admission(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     int calls = 0;
     const struct objkind *secrets = try_kind(&t, "", "secrets");

@@ -3,7 +3,6 @@
 
 static void test_tidy(void **state)
 {
-    (void)state;
     static const struct {
         bool typed;
         const char *obj, *wanted;

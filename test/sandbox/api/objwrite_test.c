@@ -3,7 +3,6 @@
 /* What creating an object answers: code 0 is accepted. */
 static void test_create_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *group, *plural, *ns, *obj;
         int code;
@@ -54,7 +53,6 @@ static void test_create_refused(void **state)
 
 static void test_system_fields(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *kind = try_kind(&t, "apps", "deployments");
     struct json_object *sent = try_json(t.arena, try_deployment), *obj;
@@ -75,7 +73,6 @@ static void test_system_fields(void **state)
 /* Patches one after the other: the generation and whether the version moved. */
 static void test_generation(void **state)
 {
-    (void)state;
     static const struct {
         enum objsub sub;
         const char *patch;
@@ -111,7 +108,6 @@ static void test_generation(void **state)
 
 static void test_preconditions(void **state)
 {
-    (void)state;
     static const struct {
         const char *patch;
         enum err err;
@@ -141,7 +137,6 @@ static void test_preconditions(void **state)
 
 static void test_generate_name(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *kind = try_kind(&t, "", "configmaps");
     for (int i = 0; i < 20; i++) {
@@ -157,7 +152,6 @@ static void test_generate_name(void **state)
 
 static void test_dry_run(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *kind = try_kind(&t, "apps", "deployments");
     uint64_t before = objstore_version(t.store);
@@ -177,7 +171,6 @@ static void test_dry_run(void **state)
  * change. */
 static void test_nothing_said(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *kind = try_kind(&t, "apps", "deployments");
     struct json_object *first = try_create(&t, kind, "default", try_deployment), *second;
@@ -199,7 +192,6 @@ static void test_nothing_said(void **state)
 
 static void test_stored_trees_do_not_change(void **state)
 {
-    (void)state;
     struct trystore t = try_open();
     const struct objkind *kind = try_kind(&t, "", "configmaps");
     struct json_object *first =

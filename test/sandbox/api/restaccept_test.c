@@ -3,7 +3,6 @@
 
 static void test_parse(void **state)
 {
-    (void)state;
     static const struct {
         const char *header;
         struct restaccept wanted;

@@ -10,7 +10,6 @@ static void make(struct tryapi *a, const char *name, const char *rest)
 
 static void test_one(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     make(&a, "x", "");
     ask_for(&a, 200, "DELETE", MAPS "/x?dryRun=All", NULL);
@@ -30,7 +29,6 @@ static void test_one(void **state)
 
 static void test_collection(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     make(&a, "x", ",'labels':{'a':'1'}");
     make(&a, "y", ",'labels':{'a':'1'}");
@@ -44,7 +42,6 @@ static void test_collection(void **state)
 
 static void test_propagation_from_query(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     make(&a, "o", "");
     struct json_object *owner = ask_for(&a, 200, "GET", MAPS "/o", NULL);

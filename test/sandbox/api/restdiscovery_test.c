@@ -10,7 +10,6 @@ static struct json_object *find(struct json_object *list, const char *name)
 
 static void test_groups(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct json_object *api = ask_for(&a, 200, "GET", "/api", NULL);
     try_same(a.t.arena, json_at(api, "versions", NULL), "[\"v1\"]");
@@ -29,7 +28,6 @@ static void test_groups(void **state)
 
 static void test_resources(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct json_object *list = json_at(ask_for(&a, 200, "GET", "/api/v1", NULL), "resources", NULL);
     assert_false(json_bool_at(find(list, "namespaces"), true, "namespaced", NULL));
@@ -52,7 +50,6 @@ static void test_resources(void **state)
 
 static void test_others(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     assert_string_equal(json_str_at(ask_for(&a, 200, "GET", "/version", NULL), "major", NULL), "1");
     assert_string_equal(ask(&a, "GET", "/readyz", NULL).text, "ok");

@@ -9,7 +9,6 @@ static const char deployment[] = "\x6a\x57\x0a\x1fx-kubernetes-group-version-kin
 
 static void test_document(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct answer answer = ask(&a, "GET", "/openapi/v2", NULL);
     assert_int_equal(answer.status, 200);

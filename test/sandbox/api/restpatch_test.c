@@ -17,7 +17,6 @@ static struct answer patch(struct tryapi *a, const char *type, const char *path,
 
 static void test_types(void **state)
 {
-    (void)state;
     static const struct {
         const char *type, *body;
         int status;
@@ -52,7 +51,6 @@ static void test_types(void **state)
 
 static void test_strategic_only_for_built_in_kinds(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
     ask_for(&a, 201, "POST", "/apis/try.io/v1/namespaces/default/toys",
@@ -72,7 +70,6 @@ static void test_strategic_only_for_built_in_kinds(void **state)
 
 static void test_apply(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     assert_int_equal(patch(&a, APPLY, WEB "?fieldManager=one", CONFIG("1")).status, 201);
     struct answer answer = patch(&a, APPLY, WEB "?fieldManager=one", CONFIG("2"));
@@ -94,7 +91,6 @@ static void test_apply(void **state)
 
 static void test_scale(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
     struct json_object *scale = ask_for(&a, 200, "GET", WEB "/scale", NULL);
@@ -119,7 +115,6 @@ static void test_scale(void **state)
 /* Where another uid is refused, how, and where a real API server does not look at it. */
 static void test_another_uid(void **state)
 {
-    (void)state;
     static const struct {
         const char *path;
         int status;
@@ -141,7 +136,6 @@ static void test_another_uid(void **state)
 
 static void test_scale_to_zero_is_left_out(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
     struct answer answer = patch(&a, MERGE, WEB "/scale", "{'spec':{'replicas':0}}");

@@ -13,7 +13,6 @@ static void same(const char *found, const char *wanted)
 
 static void test_parse(void **state)
 {
-    (void)state;
     static const struct {
         const char *path;
         struct restpath wanted;

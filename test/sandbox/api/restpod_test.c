@@ -30,7 +30,6 @@ static void make(struct tryapi *a)
 
 static void test_log(void **state)
 {
-    (void)state;
     static const struct {
         const char *query, *wanted;
     } cases[] = {
@@ -62,7 +61,6 @@ static void test_log(void **state)
 
 static void test_follow(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct log log = {.text = "one\n", .more = 2};
     make(&a);
@@ -73,7 +71,6 @@ static void test_follow(void **state)
 
 static void test_evict(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     make(&a);
     ask_for(&a, 405, "GET", PODS "/p/eviction", NULL);

@@ -14,7 +14,6 @@
 
 static void test_namespace(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *obj;
     struct errinfo ei;
@@ -28,7 +27,6 @@ static void test_namespace(void **state)
 
 static void test_service(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *obj;
     struct errinfo ei;
@@ -52,7 +50,6 @@ static void test_service(void **state)
 /* Every prefix of a body is refused or read, but never read past. */
 static void test_cut(void **state)
 {
-    (void)state;
     for (size_t len = 0; len < sizeof(NAMESPACE) - 1; len++) {
         struct arena *arena = arena_new();
         struct json_object *obj;
@@ -67,7 +64,6 @@ static void test_cut(void **state)
 
 static void test_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *data;
         size_t len;

@@ -13,7 +13,6 @@ static void make(struct tryapi *a, int count)
 
 static void test_get(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     make(&a, 1);
     struct json_object *obj = ask_for(&a, 200, "GET", MAPS "/m00", NULL);
@@ -35,7 +34,6 @@ static void test_get(void **state)
 
 static void test_pages(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     make(&a, 7);
     struct json_object *page = ask_for(&a, 200, "GET", MAPS "?limit=3", NULL);
@@ -63,7 +61,6 @@ static void test_pages(void **state)
 
 static void test_selectors(void **state)
 {
-    (void)state;
     static const struct {
         const char *query;
         size_t count;
@@ -93,7 +90,6 @@ static void test_selectors(void **state)
 
 static void test_list_shapes(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     make(&a, 2);
     struct json_object *list = ask_for(&a, 200, "GET", MAPS, NULL);
@@ -114,7 +110,6 @@ static void test_list_shapes(void **state)
  * selector. */
 static void test_what_lists_leave_out(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     make(&a, 3);
     struct json_object *list = ask_for(&a, 200, "GET", MAPS "?limit=2", NULL);

@@ -111,7 +111,6 @@ static void label(struct tryapi *a, const char *name, const char *value)
 
 static void test_state_and_changes(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct stream all, later;
     make(&a, "a");
@@ -132,7 +131,6 @@ static void test_state_and_changes(void **state)
 /* An object that enters or leaves what is selected is added or deleted for this client. */
 static void test_selected(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct stream s, named;
     make(&a, "a");
@@ -153,7 +151,6 @@ static void test_selected(void **state)
 
 static void test_initial_events_end(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct stream s;
     make(&a, "a");
@@ -167,7 +164,6 @@ static void test_initial_events_end(void **state)
 
 static void test_expired(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct stream s, open;
     start(&open, &a, "");
@@ -188,7 +184,6 @@ static void test_expired(void **state)
 
 static void test_cut_and_timeout(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct stream s, timed;
     make(&a, "a");
@@ -214,7 +209,6 @@ static bool no_watches(struct tryapi *a)
 
 static void test_client_goes(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct stream s;
     make(&a, "a");
@@ -230,7 +224,6 @@ static void test_client_goes(void **state)
 
 static void test_table(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct stream s;
     make(&a, "a");
@@ -247,7 +240,6 @@ static void test_table(void **state)
 /* The server ends with watches open: everything is given back. */
 static void test_open_at_the_end(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct stream s;
     make(&a, "a");

@@ -6,7 +6,6 @@
 
 static void test_create_and_update(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct json_object *obj =
         ask_for(&a, 201, "POST", MAPS, "{'metadata':{'name':'x'},'data':{'a':'1'}}");
@@ -31,7 +30,6 @@ static void test_create_and_update(void **state)
 
 static void test_yaml(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     a.type = "application/yaml";
     struct json_object *obj =
@@ -44,7 +42,6 @@ static void test_yaml(void **state)
 
 static void test_manager(void **state)
 {
-    (void)state;
     static const struct {
         const char *agent, *query, *manager;
     } cases[] = {
@@ -66,7 +63,6 @@ static void test_manager(void **state)
 
 static void test_custom_kind(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     ask_for(&a, 404, "GET", TOYS, NULL);
     ask_for(&a, 201, "POST", CRDS, try_crd);
@@ -91,7 +87,6 @@ static void test_custom_kind(void **state)
 
 static void test_status(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     ask_for(&a, 201, "POST", CRDS, try_crd);
     struct json_object *obj =
@@ -111,7 +106,6 @@ static void test_status(void **state)
 
 static void test_review(void **state)
 {
-    (void)state;
     struct tryapi a = tryapi_open();
     struct json_object *obj =
         ask_for(&a, 201, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",

@@ -5,7 +5,6 @@
 
 static void tags(void **state)
 {
-    (void)state;
     static const struct {
         const char *image, *version;
         int64_t errors, latency, crash;
@@ -39,7 +38,6 @@ static void tags(void **state)
 
 static void refused(void **state)
 {
-    (void)state;
     static const char *const cases[] = {"demo-app:1-errors101", "demo-app:1-errorsx",
                                         "demo-app:1-slow-1", "demo-app:1-slow5"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -61,7 +59,6 @@ static void refused(void **state)
 
 static void other_images(void **state)
 {
-    (void)state;
     assert_false(behaviour_is_demo(NULL));
     assert_false(behaviour_is_demo(""));
     assert_false(behaviour_is_demo("podinfo:1"));
@@ -72,7 +69,6 @@ static void other_images(void **state)
 
 static void even_errors(void **state)
 {
-    (void)state;
     for (int64_t percent = 0; percent <= 100; percent++) {
         int64_t acc = 0;
         int failed = 0;

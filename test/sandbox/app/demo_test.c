@@ -64,7 +64,6 @@ static void end(struct world *w)
 
 static void pages(void **state)
 {
-    (void)state;
     static struct world w;
     static const struct {
         const char *method, *path;
@@ -95,7 +94,6 @@ static void pages(void **state)
 
 static void errors_and_latency(void **state)
 {
-    (void)state;
     static struct world w;
     int failed = 0;
     begin(&w, &(struct demo_options){.behaviour = {.error_percent = 25, .latency_ms = 20}});
@@ -110,7 +108,6 @@ static void errors_and_latency(void **state)
 
 static void readiness(void **state)
 {
-    (void)state;
     static struct world w;
     begin(&w, &(struct demo_options){.ready_delay_ms = 100});
     assert_int_equal(ask(&w, "GET", "/readyz"), 503);

@@ -6,7 +6,6 @@
 
 static void taking(void **state)
 {
-    (void)state;
     static struct address_pool pool;
     char text[ADDRESS_TEXT];
     address_init(&pool, 64, 2);
@@ -33,7 +32,6 @@ static void taking(void **state)
 
 static void slots(void **state)
 {
-    (void)state;
     int slot[2], fd[2];
     struct errinfo ei;
     assert_int_equal(address_slot(&slot[0], &fd[0], &ei), ERR_OK);

@@ -17,7 +17,6 @@ static const struct objkind *kind(struct objstore *store, const char *plural)
 
 static void embedded(void **state)
 {
-    (void)state;
     struct errinfo ei = {0};
     struct loop *loop = loop_new(1000);
     struct objstore *store = objstore_new(loop, 0);
@@ -36,7 +35,6 @@ static void embedded(void **state)
 
 static void files(void **state)
 {
-    (void)state;
     static const char *const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: "
                                    "CustomResourceDefinition\nmetadata: {name: cars.test.io}\n"
                                    "spec:\n  group: test.io\n  scope: Namespaced\n  names: "

@@ -92,7 +92,6 @@ static void end(struct world *w)
 
 static void answered(void **state)
 {
-    (void)state;
     static struct world w;
     begin(&w, "name: x\n\n");
     ctl_send(w.loop, w.path, "show info", 5000, on_done, &w);
@@ -107,7 +106,6 @@ static void answered(void **state)
 
 static void silent_absent_forgotten(void **state)
 {
-    (void)state;
     static struct world w;
     begin(&w, NULL);
     ctl_send(w.loop, w.path, "show info", 50, on_done, &w);

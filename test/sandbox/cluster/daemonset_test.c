@@ -5,7 +5,6 @@
 
 static void fits(void **state)
 {
-    (void)state;
     static const struct {
         const char *selector;
         bool fits;

@@ -34,7 +34,6 @@ static void check(struct arena *arena, struct json_object *dep, const struct ste
 
 static void story(void **state)
 {
-    (void)state;
     static const struct step steps[] = {
         {"made",
          {.desired = 2, .spec_replicas = 2, .created = true, .now_ms = T0},
@@ -121,7 +120,6 @@ static void story(void **state)
 
 static void times(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *dep = json_own(arena, json_tokener_parse("{'metadata':{'generation':7}}"));
     struct depstatus_in in = {.deployment = dep,

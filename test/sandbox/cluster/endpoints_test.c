@@ -31,7 +31,6 @@ static size_t sample(struct arena *arena, struct json_object *pods[4])
 
 static void targets(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *pods[4];
     struct forward_target found[4];
@@ -51,7 +50,6 @@ static void targets(void **state)
 
 static void given(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct forward_target found[2];
     struct json_object *service = parse(arena, "{'spec':{'ports':[{'name':'http','port':80}]}}");
@@ -67,7 +65,6 @@ static void given(void **state)
 
 static void objects(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *pods[4];
     size_t count = sample(arena, pods);

@@ -53,7 +53,6 @@ static void golden(struct arena *arena, const char *file, const struct buf *got)
 
 static void texts(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct route_table table;
     struct buf out;
@@ -92,7 +91,6 @@ static int run(const char *const *argv)
 /* Whatever the routes say, the real program must take it. */
 static void accepted_by_haproxy(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     char path[] = "/tmp/haproxy-test-XXXXXX";
     int fd = mkstemp(path);
@@ -113,7 +111,6 @@ static void accepted_by_haproxy(void **state)
 
 static void weights(void **state)
 {
-    (void)state;
     static const struct {
         int given[3], want[3];
     } cases[] = {
@@ -135,7 +132,6 @@ static void weights(void **state)
 /* Only weights differ: the structure is the same, so no reload; anything else: it is not. */
 static void structure(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct route_table table;
     struct buf before, after, commands;

@@ -10,7 +10,6 @@
 
 static void lines(void **state)
 {
-    (void)state;
     struct buf text;
     buf_init(&text, HOSTS_MAX);
     hosts_add(&text, "127.96.0.1", "prod", "web");
@@ -23,7 +22,6 @@ static void lines(void **state)
 
 static void in_place(void **state)
 {
-    (void)state;
     char path[] = "/tmp/hosts-test-XXXXXX", got[256];
     struct stat before, after;
     struct errinfo ei;

@@ -5,7 +5,6 @@
 
 static void wanted(void **state)
 {
-    (void)state;
     static const int64_t cases[][4] = {{0, 2, 4, 0}, {1, 2, 4, 2}, {2, 2, 4, 2},
                                        {4, 2, 4, 4}, {9, 2, 4, 4}, {1, 1, 1, 1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

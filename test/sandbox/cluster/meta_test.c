@@ -13,7 +13,6 @@ static struct json_object *parse(struct arena *arena, const char *text)
 
 static void reads(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *obj = parse(
         arena,
@@ -40,7 +39,6 @@ static void reads(void **state)
 
 static void conditions(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *list =
         parse(arena, "[{'type':'A','status':'True'},{'type':'B','status':'False'}]");
@@ -53,7 +51,6 @@ static void conditions(void **state)
 
 static void hashes(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     const char *one = meta_hash(arena, parse(arena, "{'a':1,'b':2}"));
     assert_string_equal(one, meta_hash(arena, parse(arena, "{'b':2,'a':1}")));

@@ -7,7 +7,6 @@
 /* The whole text is held against testdata/nginx.conf by haproxy_test.c. */
 static void shares(void **state)
 {
-    (void)state;
     static const struct {
         double percent;
         const char *has, *has_not;
@@ -39,7 +38,6 @@ static void shares(void **state)
 /* A request that comes when the rule has just gone is answered by a backend of it all the same. */
 static void last_resort(void **state)
 {
-    (void)state;
     static const struct {
         struct route_filters filters;
         struct route_backend backends[2];

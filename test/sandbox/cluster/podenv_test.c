@@ -31,7 +31,6 @@ static enum err make(struct arena *arena, const char *container, const char *con
 
 static void values(void **state)
 {
-    (void)state;
     static const struct {
         const char *container, *want;
     } cases[] = {
@@ -70,7 +69,6 @@ static void values(void **state)
 
 static void missing(void **state)
 {
-    (void)state;
     static const struct {
         const char *container, *says;
     } cases[] = {
@@ -92,7 +90,6 @@ static void missing(void **state)
 
 static void args(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     static const char *const env[] = {"A=1", "B=x=y", NULL};
     struct json_object *container =

@@ -6,7 +6,6 @@
 
 static void offsets(void **state)
 {
-    (void)state;
     struct podlog log;
     struct buf out;
     podlog_init(&log);
@@ -26,7 +25,6 @@ static void offsets(void **state)
 
 static void overflow(void **state)
 {
-    (void)state;
     static char big[PODLOG_KEEP];
     struct podlog log, before;
     struct buf out;

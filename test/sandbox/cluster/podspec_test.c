@@ -6,7 +6,6 @@
 
 static void reads(void **state)
 {
-    (void)state;
     static const struct {
         const char *pod, *path;
         enum probe_kind probe;
@@ -60,7 +59,6 @@ static void sleeps(void **state)
          "2}}}}]}}",
          2000},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct json_object *pod = json_tokener_parse(cases[i].pod);
         struct podspec spec;
@@ -73,7 +71,6 @@ static void sleeps(void **state)
 
 static void refused(void **state)
 {
-    (void)state;
     struct json_object *pod = json_tokener_parse(
         "{'metadata':{'annotations':{'sandbox.flagger.app/ready-after':'soon'}}}");
     struct podspec spec;

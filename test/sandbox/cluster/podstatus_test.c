@@ -7,7 +7,6 @@
 
 static void states(void **state)
 {
-    (void)state;
     static const struct {
         struct podstatus_in in;
         const char *phase, *reason; /* reason NULL: running */

@@ -9,7 +9,6 @@
 
 static void targets(void **state)
 {
-    (void)state;
     static const struct {
         const char *pod, *target, *path;
     } cases[] = {
@@ -50,7 +49,6 @@ static void targets(void **state)
 
 static void config(void **state)
 {
-    (void)state;
     struct buf out;
     buf_init(&out, 1 << 16);
     prometheus_config(&out, "/d", 500);

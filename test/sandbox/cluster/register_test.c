@@ -6,7 +6,6 @@
 
 static void texts(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *name, *ns, *address;
         int port, to_port;

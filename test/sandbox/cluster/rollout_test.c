@@ -5,7 +5,6 @@
 
 static void limits(void **state)
 {
-    (void)state;
     static const struct {
         const char *surge, *unavailable;
         int desired, want_surge, want_unavailable;
@@ -38,7 +37,6 @@ static void limits(void **state)
 
 static void single_steps(void **state)
 {
-    (void)state;
     struct rollout_set old[] = {{3, 3}, {2, 1}};
     struct rollout r = {.desired = 4, .surge = 1, .unavailable = 1, .old = old, .old_count = 2};
     assert_false(rollout_grow(&r)); /* 5 of 5 */
@@ -53,7 +51,6 @@ static void single_steps(void **state)
 /* Pods come up and down in any order: the promises hold in every state, and it always ends. */
 static void promises(void **state)
 {
-    (void)state;
     for (int desired = 1; desired <= 6; desired++)
         for (int surge = 0; surge <= 3; surge++)
             for (int unavailable = surge ? 0 : 1; unavailable <= desired; unavailable++) {
@@ -81,7 +78,6 @@ static void promises(void **state)
 
 static void never_ready(void **state)
 {
-    (void)state;
     struct rollout_set old[] = {{4, 4}};
     struct rollout r = {.desired = 4, .surge = 1, .unavailable = 1, .old = old, .old_count = 1};
     for (int i = 0; i < 10; i++) {
@@ -95,7 +91,6 @@ static void never_ready(void **state)
 
 static void share(void **state)
 {
-    (void)state;
     static const struct {
         int desired, surge, before, fresh, old, want_fresh, want_old;
     } cases[] = {

@@ -32,7 +32,6 @@ static struct json_object *route(struct arena *arena, const char *name, int age,
 
 static void precedence(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *routes[] = {
         route(arena, "young", 1,
@@ -40,7 +39,7 @@ static void precedence(void **state)
               "}]}"),
         route(arena, "old", 2,
               "{'rules':[{" BACKEND "},{'matches':[{'path':{'value':'/a/b'}},{'path':{'value':'/"
-                                    "a'},'method':'GET'},{'path':{'value':'/a'}}]," BACKEND "}]}"),
+              "a'},'method':'GET'},{'path':{'value':'/a'}}]," BACKEND "}]}"),
         route(arena, "host", 0,
               "{'hostnames':['*.Example.com','www.example.com'],'rules':[{" BACKEND "}]}"),
         route(arena, "headers", 0,
@@ -87,7 +86,6 @@ static void precedence(void **state)
 
 static void refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *spec, *says;
     } cases[] = {
@@ -134,7 +132,6 @@ static void refused(void **state)
 
 static void parts(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *routes[] = {
         route(arena, "web", 0,

@@ -6,7 +6,6 @@
 
 static void names(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool ok;
@@ -48,7 +47,6 @@ static enum err read(struct arena *arena, const char *text, bool rule, int *mirr
 
 static void filters(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct route_filters out;
     struct errinfo ei = {0};

@@ -20,7 +20,6 @@ static struct json_object *condition(struct json_object *status, size_t parent, 
 
 static void routes(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct route_result result = {.ns = "test",
                                   .name = "web",
@@ -49,7 +48,6 @@ static void routes(void **state)
 
 static void gateways(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *gateway = parse(arena, "{'metadata':{'generation':2}}");
     struct json_object *status = routestatus_gateway(arena, gateway, "127.96.0.1", "T1");

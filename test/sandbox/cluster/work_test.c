@@ -33,7 +33,6 @@ static void other(void *arg, struct arena *arena, const char *ns, const char *na
 
 static void keys(void **state)
 {
-    (void)state;
     struct world w = {.loop = loop_new(1000), .again = 1};
     w.work = work_new(w.loop);
     work_add(w.work, note, &w, "test", "a");

@@ -3,7 +3,6 @@
 
 static void test_text(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct causes causes = {.arena = arena};
     assert_string_equal(cause_text(&causes), "");
@@ -23,7 +22,6 @@ static void test_text(void **state)
 
 static void test_limits(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct causes causes = {.arena = arena};
     for (int i = 0; i < CAUSE_MAX + 7; i++)

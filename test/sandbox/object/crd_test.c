@@ -94,7 +94,6 @@ static const char *judge_patched(struct arena *arena, const char *base, const ch
 
 static void test_accepted(void **state)
 {
-    (void)state;
     static const struct {
         const char *base, *patch;
     } cases[] = {
@@ -154,7 +153,6 @@ static void check_mistakes(const char *base, const struct mistake *cases, size_t
 
 static void test_mistakes_in_the_spec(void **state)
 {
-    (void)state;
     static const struct mistake cases[] = {
         {SPEC("'provider':'istioo'"), "spec.provider", "\"istio\""},
         {SPEC("'provider':'supergloo:mesh'"), "spec.provider", "anyOf"},
@@ -196,7 +194,6 @@ static void test_mistakes_in_the_spec(void **state)
 
 static void test_mistakes_in_the_analysis(void **state)
 {
-    (void)state;
     static const struct mistake cases[] = {
         {ANALYSIS("'interval':null"), "spec.analysis.interval", "Required value"},
         {ANALYSIS("'threshold':null"), "spec.analysis.threshold", "Required value"},
@@ -248,7 +245,6 @@ static void test_mistakes_in_the_analysis(void **state)
 
 static void test_mistakes_in_the_others(void **state)
 {
-    (void)state;
     static const struct mistake templates[] = {
         {SPEC("'query':null"), "spec.query", "Required value"},
         {SPEC("'provider':null"), "spec.provider", "Required value"},
@@ -268,7 +264,6 @@ static void test_mistakes_in_the_others(void **state)
 
 static void test_defaults(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *obj =
         json_merge(arena, try_json(arena, canary),
@@ -305,7 +300,6 @@ static void judge_file(const char *path, int *accepted, int *refused)
 
 static void test_published_manifests(void **state)
 {
-    (void)state;
     DIR *dir = opendir(manifests);
     if (dir == NULL)
         skip();

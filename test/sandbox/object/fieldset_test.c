@@ -16,22 +16,19 @@ static void same_set(struct arena *arena, struct json_object *found, const char 
 
 static void test_algebra(void **state)
 {
-    (void)state;
     static const struct {
         const char *a, *b, *join, *minus, *common;
     } cases[] = {
         {NULL, NULL, NULL, NULL, NULL},
-        {"{\"f:a\":{}}", NULL, "{\"f:a\":{}}", "{\"f:a\":{}}", NULL},
-        {NULL, "{\"f:a\":{}}", "{\"f:a\":{}}", NULL, NULL},
-        {"{\"f:a\":{}}", "{\"f:a\":{}}", "{\"f:a\":{}}", NULL, "{\"f:a\":{}}"},
-        {"{\"f:a\":{}}", "{\"f:b\":{}}", "{\"f:a\":{},\"f:b\":{}}", "{\"f:a\":{}}", NULL},
-        {"{\"f:a\":{}}", "{\"f:a\":{\"f:b\":{}}}", "{\"f:a\":{\".\":{},\"f:b\":{}}}",
-         "{\"f:a\":{}}", NULL},
-        {"{\"f:a\":{\".\":{},\"f:b\":{},\"f:c\":{}}}", "{\"f:a\":{\"f:b\":{}}}",
-         "{\"f:a\":{\".\":{},\"f:b\":{},\"f:c\":{}}}", "{\"f:a\":{\".\":{},\"f:c\":{}}}",
-         "{\"f:a\":{\"f:b\":{}}}"},
-        {"{\"f:a\":{\".\":{},\"f:b\":{}}}", "{\"f:a\":{\"f:b\":{}}}",
-         "{\"f:a\":{\".\":{},\"f:b\":{}}}", "{\"f:a\":{}}", "{\"f:a\":{\"f:b\":{}}}"},
+        {"{'f:a':{}}", NULL, "{'f:a':{}}", "{'f:a':{}}", NULL},
+        {NULL, "{'f:a':{}}", "{'f:a':{}}", NULL, NULL},
+        {"{'f:a':{}}", "{'f:a':{}}", "{'f:a':{}}", NULL, "{'f:a':{}}"},
+        {"{'f:a':{}}", "{'f:b':{}}", "{'f:a':{},'f:b':{}}", "{'f:a':{}}", NULL},
+        {"{'f:a':{}}", "{'f:a':{'f:b':{}}}", "{'f:a':{'.':{},'f:b':{}}}", "{'f:a':{}}", NULL},
+        {"{'f:a':{'.':{},'f:b':{},'f:c':{}}}", "{'f:a':{'f:b':{}}}",
+         "{'f:a':{'.':{},'f:b':{},'f:c':{}}}", "{'f:a':{'.':{},'f:c':{}}}", "{'f:a':{'f:b':{}}}"},
+        {"{'f:a':{'.':{},'f:b':{}}}", "{'f:a':{'f:b':{}}}", "{'f:a':{'.':{},'f:b':{}}}",
+         "{'f:a':{}}", "{'f:a':{'f:b':{}}}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();
@@ -45,27 +42,26 @@ static void test_algebra(void **state)
     }
 }
 
-#define POD(containers) "{\"spec\":{\"containers\":" containers "}}"
+#define POD(containers) "{'spec':{'containers':" containers "}}"
 
 static void test_of(void **state)
 {
-    (void)state;
     static const struct {
         const char *kind, *obj, *fields;
     } cases[] = {
         {"Pod",
-         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"labels\":"
-         "{\"x\":\"1\"},\"annotations\":{}}}",
-         "{\"f:metadata\":{\"f:labels\":{\"f:x\":{}},\"f:annotations\":{}}}"},
-        {"Pod", POD("[{\"name\":\"a\",\"args\":[\"x\"],\"ports\":[{\"containerPort\":80}]}]"),
+         "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'a','labels':{'x':'1'},'annotations':{"
+         "}}}",
+         "{'f:metadata':{'f:labels':{'f:x':{}},'f:annotations':{}}}"},
+        {"Pod", POD("[{'name':'a','args':['x'],'ports':[{'containerPort':80}]}]"),
          "{\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"a\\\"}\":{\".\":{},\"f:name\":{},"
          "\"f:args\":{},\"f:ports\":{\"k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}\":"
          "{\".\":{},\"f:containerPort\":{}}}}}}}"},
-        {"Pod", "{\"metadata\":{\"finalizers\":[\"x/y\"]}}",
+        {"Pod", "{'metadata':{'finalizers':['x/y']}}",
          "{\"f:metadata\":{\"f:finalizers\":{\"v:\\\"x/y\\\"\":{}}}}"},
-        {"Service", "{\"spec\":{\"selector\":{\"a\":\"1\"}}}", "{\"f:spec\":{\"f:selector\":{}}}"},
-        {"Pod", POD("[{\"name\":\"a\"},{\"name\":\"a\"}]"), "{\"f:spec\":{\"f:containers\":{}}}"},
-        {"Pod", POD("[{\"image\":\"a\"}]"), "{\"f:spec\":{\"f:containers\":{}}}"},
+        {"Service", "{'spec':{'selector':{'a':'1'}}}", "{'f:spec':{'f:selector':{}}}"},
+        {"Pod", POD("[{'name':'a'},{'name':'a'}]"), "{'f:spec':{'f:containers':{}}}"},
+        {"Pod", POD("[{'image':'a'}]"), "{'f:spec':{'f:containers':{}}}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();
@@ -78,24 +74,20 @@ static void test_of(void **state)
 
 static void test_compare(void **state)
 {
-    (void)state;
     static const struct {
         const char *before, *after, *changed, *removed;
     } cases[] = {
-        {"{\"a\":1}", "{\"a\":1.0}", NULL, NULL},
-        {"{\"a\":1,\"b\":2}", "{\"a\":2,\"c\":{\"d\":1}}", "{\"f:a\":{},\"f:c\":{\"f:d\":{}}}",
-         "{\"f:b\":{}}"},
-        {"{\"a\":{\"b\":1,\"c\":2}}", "{\"a\":3}", "{\"f:a\":{}}",
-         "{\"f:a\":{\"f:b\":{},\"f:c\":{}}}"},
-        {POD("[{\"name\":\"a\",\"image\":\"1\"},{\"name\":\"b\"}]"),
-         POD("[{\"name\":\"c\"},{\"name\":\"a\",\"image\":\"2\"}]"),
+        {"{'a':1}", "{'a':1.0}", NULL, NULL},
+        {"{'a':1,'b':2}", "{'a':2,'c':{'d':1}}", "{'f:a':{},'f:c':{'f:d':{}}}", "{'f:b':{}}"},
+        {"{'a':{'b':1,'c':2}}", "{'a':3}", "{'f:a':{}}", "{'f:a':{'f:b':{},'f:c':{}}}"},
+        {POD("[{'name':'a','image':'1'},{'name':'b'}]"),
+         POD("[{'name':'c'},{'name':'a','image':'2'}]"),
          "{\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"a\\\"}\":{\"f:image\":{}},"
          "\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:name\":{}}}}}",
          "{\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"b\\\"}\":{\".\":{},\"f:name\":{}}}}"
          "}"},
-        {"{\"l\":[1]}", "{\"l\":[1,2]}", "{\"f:l\":{}}", NULL},
-        {POD("[{\"name\":\"a\"},{\"name\":\"b\"}]"), POD("[{\"name\":\"b\"},{\"name\":\"a\"}]"),
-         NULL, NULL},
+        {"{'l':[1]}", "{'l':[1,2]}", "{'f:l':{}}", NULL},
+        {POD("[{'name':'a'},{'name':'b'}]"), POD("[{'name':'b'},{'name':'a'}]"), NULL, NULL},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct arena *arena = arena_new();
@@ -121,7 +113,6 @@ static void add_path(void *ctx, const char *path)
 
 static void test_paths_and_index(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct paths paths = {.arena = arena, .text = ""};
     fieldset_each(arena,
@@ -136,12 +127,12 @@ static void test_paths_and_index(void **state)
     struct typing spec = typing_field(typing_builtin("Pod"), "spec");
     struct typing containers = typing_field(spec, "containers");
     const char *why;
-    assert_non_null(fieldset_index(arena, containers, try_json(arena, "[{\"name\":\"a\"}]"), &why));
+    assert_non_null(fieldset_index(arena, containers, try_json(arena, "[{'name':'a'}]"), &why));
     assert_null(why);
     assert_null(fieldset_index(arena, containers, try_json(arena, "[{}]"), &why));
     assert_string_equal(why, "containers[0]: the item must have a value for its key: name");
-    assert_null(fieldset_index(arena, containers,
-                               try_json(arena, "[{\"name\":\"a\"},{\"name\":\"a\"}]"), &why));
+    assert_null(
+        fieldset_index(arena, containers, try_json(arena, "[{'name':'a'},{'name':'a'}]"), &why));
     assert_string_equal(why, "containers[1]: the key occurs twice: {\"name\":\"a\"}");
     assert_null(
         fieldset_index(arena, typing_field(spec, "tolerations"), try_json(arena, "[{}]"), &why));

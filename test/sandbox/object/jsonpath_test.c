@@ -7,7 +7,6 @@ static const char object[] = "{\"a\":{\"b\":1,\"b.c\":2,\"d\\\"e\":3},\"l\":[1,2
 
 static void test_find(void **state)
 {
-    (void)state;
     static const struct {
         const char *path, *found; /* values joined by spaces */
     } cases[] = {
@@ -70,7 +69,6 @@ static void test_find(void **state)
 
 static void test_errors(void **state)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", "it is empty"},
         {"a.b", "expected \".\" or \"[\""},
@@ -96,7 +94,6 @@ static void test_errors(void **state)
 
 static void test_limits(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct jsonpath *path = NULL;
     struct errinfo ei = {0};

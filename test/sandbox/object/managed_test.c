@@ -5,7 +5,6 @@
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     static const char text[] =
         "{'metadata':{'managedFields':[{'manager':'a','operation':'Apply','apiVersion':'v1','time':"
         "'2026-01-01T00:00:00Z','fieldsType':'FieldsV1','fieldsV1':{'f:x':{}}},{'manager':'b','"
@@ -38,7 +37,6 @@ static void test_round_trip(void **state)
 
 static void test_ancient(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct managed managed;
     managed_read(&managed, arena, NULL);

@@ -3,7 +3,6 @@
 
 static void test_operations(void **state)
 {
-    (void)state;
     /* Appendix A of RFC 6902, and more. */
     static const struct {
         const char *target, *patch, *result;
@@ -52,7 +51,6 @@ static void test_operations(void **state)
 
 static void test_errors(void **state)
 {
-    (void)state;
     static const struct {
         const char *patch;
         int status;
@@ -101,7 +99,6 @@ static void test_errors(void **state)
 
 static void test_bombs(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *doubling = json_own(arena, json_object_new_array());
     struct json_object *deepening = json_own(arena, json_object_new_array());

@@ -3,7 +3,6 @@
 
 static void test_matches(void **state)
 {
-    (void)state;
     static const struct {
         const char *pattern, *yes[4], *no[4];
     } cases[] = {
@@ -69,7 +68,6 @@ static void test_matches(void **state)
 /* A text is as long as it says. */
 static void test_nul(void **state)
 {
-    (void)state;
     struct pattern *pattern = NULL;
     assert_int_equal(pattern_compile("^a\\x00b$", PATTERN_CHARACTERS, &pattern, NULL), ERR_OK);
     assert_true(pattern_match(pattern, "a\0b", 3));
@@ -79,7 +77,6 @@ static void test_nul(void **state)
 
 static void test_errors(void **state)
 {
-    (void)state;
     static const struct {
         const char *pattern, *why;
     } cases[] = {
@@ -127,7 +124,6 @@ static void test_errors(void **state)
 /* What a route may say: whether PCRE2 without UTF-8, as HAProxy has it, and RE2 read it alike. */
 static void test_routes(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool ok;

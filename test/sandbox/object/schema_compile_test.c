@@ -3,7 +3,6 @@
 
 static void test_errors(void **state)
 {
-    (void)state;
     static const struct {
         const char *schema, *why;
     } cases[] = {
@@ -50,7 +49,6 @@ static void test_errors(void **state)
 
 static void test_depth(void **state)
 {
-    (void)state;
     struct json_object *inner = json_object_new_object();
     json_set_str(inner, "type", "object");
     for (int i = 0; i <= SCHEMA_MAX_DEPTH; i++) {
@@ -68,7 +66,6 @@ static void test_depth(void **state)
 
 static void test_rules_are_known(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct schema *schema = NULL;
     assert_int_equal(

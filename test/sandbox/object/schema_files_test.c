@@ -63,7 +63,6 @@ static void compile_file(struct arena *arena, const char *path)
 
 static void test_peers(void **state)
 {
-    (void)state;
     compiled = 0;
     each_file("../shared/crds", compile_file);
     assert_true(compiled > 30);
@@ -128,7 +127,6 @@ static void check_file(struct arena *arena, const char *path)
 
 static void test_manifests(void **state)
 {
-    (void)state;
     checked = refused = 0;
     each_file("../shared/manifests", check_file);
     assert_true(checked > 40);

@@ -5,7 +5,6 @@
 
 static void test_prune(void **state)
 {
-    (void)state;
     static const struct {
         const char *schema, *obj, *result, *paths;
     } cases[] = {
@@ -46,7 +45,6 @@ static void test_prune(void **state)
 
 static void test_prune_many(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct schema *schema = NULL;
     struct schema_paths unknown;
@@ -64,7 +62,6 @@ static void test_prune_many(void **state)
 
 static void test_defaults(void **state)
 {
-    (void)state;
     static const char open_api[] = PROPS(
         "'spec':{'type':'object','default':{},'properties':{'foo':{'type':'string','default':'d'},'"
         "bar':{'type':'string','nullable':true,'default':'e'},'baz':{'type':'string'},'list':{'"

@@ -3,7 +3,6 @@
 
 static void test_formats(void **state)
 {
-    (void)state;
     static const struct {
         const char *format, *yes, *no;
     } cases[] = {
@@ -28,7 +27,6 @@ static void test_formats(void **state)
 
 static void test_lists(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct schema *schema = NULL;
     struct json_object *open_api = try_json(
@@ -57,7 +55,6 @@ static void test_lists(void **state)
 
 static void test_places(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct schema_place root = {0};
     struct schema_place spec = {.up = &root, .key = "spec"};

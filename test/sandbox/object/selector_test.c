@@ -3,7 +3,6 @@
 
 static void test_labels(void **state)
 {
-    (void)state;
     static const struct {
         const char *selector, *labels;
         bool match;
@@ -48,7 +47,6 @@ static void test_labels(void **state)
 
 static void test_label_errors(void **state)
 {
-    (void)state;
     static const struct {
         const char *selector, *why;
     } cases[] = {
@@ -85,7 +83,6 @@ static void test_label_errors(void **state)
 
 static void test_objects(void **state)
 {
-    (void)state;
     static const struct {
         const char *selector, *labels;
         bool match;
@@ -139,7 +136,6 @@ static void test_objects(void **state)
 
 static void test_fields(void **state)
 {
-    (void)state;
     static const char pod[] = "{'metadata':{'name':'p','namespace':'n'},'spec':{'nodeName':'x,y'},'"
                               "status':{'phase':'Running'}}";
     static const struct {

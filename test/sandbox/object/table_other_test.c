@@ -4,7 +4,6 @@
 
 static void test_network(void **state)
 {
-    (void)state;
     static const struct try_table cases[] = {
         {"", "Service",
          "{" META ",'spec':{'clusterIP':'10.0.0.1','selector':{'b':'2','a':'1'},'ports':[{'port':"
@@ -37,7 +36,6 @@ static void test_network(void **state)
 
 static void test_plain(void **state)
 {
-    (void)state;
     static const struct try_table cases[] = {
         {"", "ConfigMap", "{" META ",'data':{'a':''},'binaryData':{'b':''}}", "\"n\",2,\"5m\""},
         {"", "Secret", "{" META ",'type':'t'}", "\"n\",\"t\",0,\"5m\""},
@@ -62,13 +60,12 @@ static void test_plain(void **state)
 
 static void test_events_and_autoscalers(void **state)
 {
-    (void)state;
     static const struct try_table cases[] = {
         {"", "Event",
          "{" META ",'type':'Normal','reason':'Synced','message':'New "
-                  "revision!\\n','involvedObject':{'kind':'Canary','name':'podinfo'},'source':{'"
-                  "component':'flagger'},'firstTimestamp':'2026-01-01T00:00:00Z','lastTimestamp':'"
-                  "2026-01-01T00:04:50Z','count':3}",
+         "revision!\\n','involvedObject':{'kind':'Canary','name':'podinfo'},'source':{'"
+         "component':'flagger'},'firstTimestamp':'2026-01-01T00:00:00Z','lastTimestamp':'"
+         "2026-01-01T00:04:50Z','count':3}",
          "\"10s\",\"Normal\",\"Synced\",\"canary/podinfo\",\"\",\"flagger\",\"New revision!\","
          "\"5m\",3,\"n\""},
         {"", "Event",

@@ -4,7 +4,6 @@
 
 static void test_age(void **state)
 {
-    (void)state;
     enum { S = 1000, M = 60 * S, H = 60 * M };
     static const int64_t D = 24LL * H;
     const struct {
@@ -39,7 +38,6 @@ static void test_age(void **state)
 
 static void test_custom(void **state)
 {
-    (void)state;
     static const struct {
         const char *type, *path, *obj, *cell;
     } cases[] = {
@@ -88,7 +86,6 @@ static void test_custom(void **state)
 
 static void test_table(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct table *table = NULL;
     struct table_request request = {.version = "v1beta1"};
@@ -126,7 +123,6 @@ static void test_table(void **state)
 
 static void test_bad_columns(void **state)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"[{}]", "additionalPrinterColumns[0]: name, type and jsonPath are required"},
         {"[{'name':'a','type':'text','jsonPath':'.a'}]", "\"text\" is none of"},

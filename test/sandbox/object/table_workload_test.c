@@ -7,16 +7,15 @@
 
 static void test_pods(void **state)
 {
-    (void)state;
     static const struct try_table cases[] = {
         {"", "Pod", "{}", "null,\"0/0\",\"Unknown\",\"0\",\"<unknown>\"" TAIL},
         {"", "Pod", POD("'phase':'Pending'"), "\"p\",\"0/2\",\"Pending\",\"0\",\"5m\"" TAIL},
         {"", "Pod",
          "{" META ",'spec':{'containers':[{}],'nodeName':'n','readinessGates':[{'conditionType':'g'"
-                  "},{'conditionType':'h'}]},'status':{'phase':'Running','podIP':'10.0.0.1','"
-                  "nominatedNodeName':'m','conditions':[{'type':'g','status':'True'}],'"
-                  "containerStatuses':[{'ready':true,'restartCount':2,'state':{'running':{}},'"
-                  "lastState':{'terminated':{'finishedAt':'2026-01-01T00:04:00Z'}}}]}}",
+         "},{'conditionType':'h'}]},'status':{'phase':'Running','podIP':'10.0.0.1','"
+         "nominatedNodeName':'m','conditions':[{'type':'g','status':'True'}],'"
+         "containerStatuses':[{'ready':true,'restartCount':2,'state':{'running':{}},'"
+         "lastState':{'terminated':{'finishedAt':'2026-01-01T00:04:00Z'}}}]}}",
          "\"p\",\"1/1\",\"Running\",\"2 (60s ago)\",\"5m\",\"10.0.0.1\",\"n\",\"m\",\"1/2\""},
         {"", "Pod",
          POD("'phase':'Running','containerStatuses':[{'restartCount':3,'state':{'waiting':{'reason'"
@@ -55,7 +54,6 @@ static void test_pods(void **state)
 
 static void test_controllers(void **state)
 {
-    (void)state;
     static const struct try_table cases[] = {
         {"apps", "Deployment",
          "{" META ",'spec':{'replicas':3," TEMPLATE

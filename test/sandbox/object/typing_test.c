@@ -11,7 +11,6 @@ static struct typing walk(struct typing at, const char *const *path)
 
 static void test_builtin(void **state)
 {
-    (void)state;
     static const struct {
         const char *kind, *path[8];
         enum schema_list list;
@@ -70,7 +69,6 @@ static void test_builtin(void **state)
 
 static void test_maps_and_sets(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct typing pod = typing_builtin("Deployment");
     struct typing spec = typing_field(pod, "spec");
@@ -87,7 +85,6 @@ static void test_maps_and_sets(void **state)
 
 static void test_custom(void **state)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct schema *schema = NULL;
     struct json_object *open_api = try_json(
