@@ -8,75 +8,31 @@
     {                                                                                              \
         __VA_ARGS__,                                                                               \
         {                                                                                          \
-            .name = NULL                                                                           \
+            0                                                                                      \
         }                                                                                          \
     }
 #define MESSAGE(id, text, ...)                                                                     \
     const struct proto_message id = {.name = text, .fields = FIELDS(__VA_ARGS__)}
-#define STR(n, name_)                                                                              \
+#define FIELD(type_, n, name_, ...)                                                                \
     {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_STRING                                           \
+        .type = PROTO_##type_, .number = (n), .name = (name_), __VA_ARGS__                         \
     }
-#define STRP(n, name_)                                                                             \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_STRING, .pointer = true                          \
-    }
-#define STRS(n, name_)                                                                             \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_STRING, .shape = PROTO_LIST                      \
-    }
-#define STRMAP(n, name_)                                                                           \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_STRING, .shape = PROTO_MAP                       \
-    }
-#define BYTESMAP(n, name_)                                                                         \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_BYTES, .shape = PROTO_MAP                        \
-    }
-#define QUANTMAP(n, name_)                                                                         \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_QUANTITY, .shape = PROTO_MAP                     \
-    }
-#define INT(n, name_)                                                                              \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_INT                                              \
-    }
-#define INTP(n, name_)                                                                             \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_INT, .pointer = true                             \
-    }
-#define BOOL(n, name_)                                                                             \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_BOOL                                             \
-    }
-#define BOOLP(n, name_)                                                                            \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_BOOL, .pointer = true                            \
-    }
-#define INTSTR(n, name_)                                                                           \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_INT_OR_STRING, .pointer = true                   \
-    }
-#define TIME(n, name_)                                                                             \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_TIME                                             \
-    }
-#define MSG(n, name_, m)                                                                           \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_MESSAGE, .message = &(m)                         \
-    }
-#define MSGP(n, name_, m)                                                                          \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_MESSAGE, .pointer = true, .message = &(m)        \
-    }
-#define MSGS(n, name_, m)                                                                          \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_MESSAGE, .shape = PROTO_LIST, .message = &(m)    \
-    }
-#define SKIP(n, name_)                                                                             \
-    {                                                                                              \
-        .number = n, .name = name_, .type = PROTO_SKIP                                             \
-    }
+#define STR(n, name)      FIELD(STRING, n, name)
+#define STRP(n, name)     FIELD(STRING, n, name, .pointer = true)
+#define STRS(n, name)     FIELD(STRING, n, name, .shape = PROTO_LIST)
+#define STRMAP(n, name)   FIELD(STRING, n, name, .shape = PROTO_MAP)
+#define BYTESMAP(n, name) FIELD(BYTES, n, name, .shape = PROTO_MAP)
+#define QUANTMAP(n, name) FIELD(QUANTITY, n, name, .shape = PROTO_MAP)
+#define INT(n, name)      FIELD(INT, n, name)
+#define INTP(n, name)     FIELD(INT, n, name, .pointer = true)
+#define BOOL(n, name)     FIELD(BOOL, n, name)
+#define BOOLP(n, name)    FIELD(BOOL, n, name, .pointer = true)
+#define INTSTR(n, name)   FIELD(INT_OR_STRING, n, name, .pointer = true)
+#define TIME(n, name)     FIELD(TIME, n, name)
+#define SKIP(n, name)     FIELD(SKIP, n, name)
+#define MSG(n, name, m)   FIELD(MESSAGE, n, name, .message = &(m))
+#define MSGP(n, name, m)  FIELD(MESSAGE, n, name, .message = &(m), .pointer = true)
+#define MSGS(n, name, m)  FIELD(MESSAGE, n, name, .message = &(m), .shape = PROTO_LIST)
 
 MESSAGE(proto_type_meta, "TypeMeta", STR(1, "apiVersion"), STR(2, "kind"));
 
