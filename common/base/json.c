@@ -146,15 +146,6 @@ int64_t json_int_at(struct json_object *obj, int64_t missing, ...)
     return json_to_int(found, &value) ? value : missing;
 }
 
-double json_num_at(struct json_object *obj, double missing, ...)
-{
-    va_list keys;
-    va_start(keys, missing);
-    struct json_object *found = walk(obj, keys);
-    va_end(keys);
-    return is_number(found) ? json_object_get_double(found) : missing;
-}
-
 bool json_bool_at(struct json_object *obj, bool missing, ...)
 {
     va_list keys;

@@ -79,7 +79,6 @@ struct json_object *json_at(struct json_object *obj, ...) __attribute__((sentine
 const char *json_str_at(struct json_object *obj, ...)
     __attribute__((sentinel)); /* NULL unless a string without NUL */
 int64_t json_int_at(struct json_object *obj, int64_t missing, ...) __attribute__((sentinel));
-double json_num_at(struct json_object *obj, double missing, ...) __attribute__((sentinel));
 bool json_bool_at(struct json_object *obj, bool missing, ...) __attribute__((sentinel));
 /* True for an integer that fits, written with a fraction (1.0) or not. obj may be NULL. */
 bool json_to_int(struct json_object *obj, int64_t *out);

@@ -163,12 +163,3 @@ void store_look(const struct store *store, struct watch_look *out)
 {
     watch_look(store->watch, out);
 }
-
-void store_each(const struct store *store, void (*fn)(void *arg, const struct digest *digest),
-                void *arg)
-{
-    const struct digest *digest = NULL;
-
-    for (size_t i = 0; (digest = table_next(&store->table, &i));)
-        fn(arg, digest);
-}

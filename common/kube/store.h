@@ -41,8 +41,5 @@ size_t store_count(const struct store *store);
 bool store_synced(const struct store *store);
 const char *store_trouble(const struct store *store);
 void store_look(const struct store *store, struct watch_look *out);
-/* Calls fn for each digest, in no order; fn must not change the store. */
-void store_each(const struct store *store, void (*fn)(void *arg, const struct digest *digest),
-                void *arg);
 
 #endif

@@ -70,15 +70,24 @@ static enum err read_ref(struct reading *r, struct json_object *ref, const char 
     return ERR_OK;
 }
 
+/* The number that stands there, or what counts where there is none. */
+static double number_of(struct json_object *found, double missing)
+{
+    bool is_number =
+        json_object_is_type(found, json_type_int) || json_object_is_type(found, json_type_double);
+
+    return is_number ? json_object_get_double(found) : missing;
+}
+
 static enum err add_mirror(void *arg, struct json_object *mirror, const char *path,
                            struct errinfo *ei)
 {
     struct reading *r = arg;
     struct route_mirror *out = &r->rule->mirrors[r->rule->mirror_count];
-    double numerator = json_num_at(mirror, 0, "fraction", "numerator", NULL);
-    double denominator = json_num_at(mirror, 100, "fraction", "denominator", NULL);
+    double numerator = number_of(json_at(mirror, "fraction", "numerator", NULL), 0);
+    double denominator = number_of(json_at(mirror, "fraction", "denominator", NULL), 100);
 
-    out->percent = json_num_at(mirror, 100, "percent", NULL);
+    out->percent = number_of(json_at(mirror, "percent", NULL), 100);
     if (json_at(mirror, "fraction", NULL) && denominator > 0)
         out->percent = 100 * numerator / denominator;
     if (!(out->percent >= 0 && out->percent <= 100))
