@@ -122,8 +122,7 @@ void capacity_raise(struct release *r)
     }
 }
 
-/* --- may and must it wait?
- * ------------------------------------------------------------------------------------ */
+/* --- may and must it wait? */
 
 static bool is_analysed(const struct release *r)
 {
@@ -178,9 +177,7 @@ static int needed(struct release *r)
     return all > 0 ? (int)all : 1;
 }
 
-/* --- waiting
- * --------------------------------------------------------------------------------------------------
- */
+/* --- waiting */
 
 static enum verdict start_waiting(struct release *r, const char *reason)
 {

@@ -243,9 +243,7 @@ enum verdict gates_confirm_promotion(struct release *r)
     return confirm(r, &promotion_gate, PHASE_Progressing);
 }
 
-/* --- the others
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the others */
 
 enum verdict gates_rollback(struct release *r)
 {

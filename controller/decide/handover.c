@@ -115,8 +115,7 @@ static void take_marked(struct tick *tick, const struct kube_resource *resource,
     take_if(tick, resource, live, false);
 }
 
-/* --- all that a Canary owns
- * --------------------------------------------------------------------------------- */
+/* --- all that a Canary owns */
 
 /* False: the object is not known yet. */
 static bool edit_one(struct release *r, const struct kube_resource *resource, const char *name,
@@ -183,9 +182,7 @@ static enum verdict edit_all(struct release *r, edit_fn edit)
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }
 
-/* --- who goes
- * -----------------------------------------------------------------------------------------------
- */
+/* --- who goes */
 
 static enum verdict wait(struct release *r, enum again again)
 {
@@ -289,8 +286,7 @@ enum verdict handover_take_back(struct release *r)
     return verdict == VERDICT_GO && release_has_writes(r) ? wait(r, AGAIN_NOW) : verdict;
 }
 
-/* --- who stays
- * ---------------------------------------------------------------------------------------------- */
+/* --- who stays */
 
 /* In a tick of its own: what is taken over is then ours to repair. */
 enum verdict handover_adopt(struct release *r)

@@ -57,8 +57,7 @@ static bool is_bound(const struct release *r)
            (r->canary->status.canary_weight > 0 && !release_is_initialising(r));
 }
 
-/* --- the names of routes and of the autoscaler
- * ---------------------------------------------------------------------- */
+/* --- the names of routes and of the autoscaler */
 
 /*
  * The routes of another provider, or of another name, are out of reach: going on would scale down
@@ -127,9 +126,7 @@ const char *move_refusal(struct release *r)
     return sentence || !is_bound(r) ? sentence : refuse_scaler_move(r);
 }
 
-/* --- the target
- * -------------------------------------------------------------------------------------------------
- */
+/* --- the target */
 
 /* Nobody could take over from it: it is not there, or routes in another way. */
 static const char *refuse_successor(struct release *r, const struct canary_ref *before,
@@ -152,8 +149,7 @@ static const char *refuse_successor(struct release *r, const struct canary_ref *
                         now->kind, now->name, r->canary->namespace_, before->kind, before->name);
 }
 
-/* --- the port of the pods
- * --------------------------------------------------------------------------------------- */
+/* --- the port of the pods */
 
 /* The container port of the pods behind a Service with this spec: a number or a name. */
 static struct json_object *pod_port(struct json_object *service)
@@ -279,9 +275,7 @@ enum verdict move_refusal_of_target(struct release *r, const char **sentence)
     return VERDICT_GO;
 }
 
-/* --- the rule
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- the rule */
 
 /* First the phase: the Services that are made then hide that it is another one. */
 static enum verdict move_from_unknown(struct release *r)

@@ -32,8 +32,7 @@
 
 enum { CLOCK_GRAIN_MS = 1000 }; /* of the times in a status */
 
-/* --- the finalizer
- * ---------------------------------------------------------------------------------------------- */
+/* --- the finalizer */
 
 static struct json_object *finalizers(struct json_object *canary)
 {
@@ -103,9 +102,7 @@ static enum verdict end(struct release *r)
     return verdict == VERDICT_GO ? let_canary_go(r) : verdict;
 }
 
-/* --- the target
- * -------------------------------------------------------------------------------------------------
- */
+/* --- the target */
 
 static enum verdict wait(struct release *r)
 {
@@ -187,9 +184,7 @@ static enum verdict wait_for_target(struct release *r)
     return wait(r);
 }
 
-/* --- the traffic
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the traffic */
 
 /* What an invalid spec asks of the mesh cannot be done; its routes are left as they are. */
 static const char *why_no_routes(struct release *r)
@@ -321,8 +316,7 @@ static enum verdict revert(struct release *r)
     return verdict;
 }
 
-/* --- a spec that cannot be read
- * --------------------------------------------------------------------------------- */
+/* --- a spec that cannot be read */
 
 bool revert_unread(struct tick *tick, struct json_object *object, const char *sentence)
 {
@@ -335,9 +329,7 @@ bool revert_unread(struct tick *tick, struct json_object *object, const char *se
     return true;
 }
 
-/* --- the rule
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- the rule */
 
 enum verdict revert_canary(struct release *r)
 {

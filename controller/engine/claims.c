@@ -37,8 +37,7 @@ struct claims {
     struct lh_table *keys; /* key -> struct entry, the first of its list, whose claim has the key */
 };
 
-/* --- what a Canary claims
- * ----------------------------------------------------------------------------------- */
+/* --- what a Canary claims */
 
 static struct claim *find_claim(struct claim_set *set, const char *key)
 {
@@ -147,8 +146,7 @@ bool claim_set_same(const struct claim_set *one, const struct claim_set *other)
     return same;
 }
 
-/* --- the claims of all
- * -------------------------------------------------------------------------------------- */
+/* --- the claims of all */
 
 struct claims *claims_new(void)
 {
@@ -238,8 +236,7 @@ void claims_neighbours(const struct claims *claims, const struct claim_set *set,
     }
 }
 
-/* --- who comes first
- * ---------------------------------------------------------------------------------------- */
+/* --- who comes first */
 
 static bool comes_first(const struct claim_set *a, bool a_holds, const struct claim_set *b,
                         bool b_holds)

@@ -56,8 +56,7 @@ static bool may_write(void *arg)
            (!engine->is_leader || engine->is_leader(engine->arg));
 }
 
-/* --- the queue
- * ---------------------------------------------------------------------------------------------- */
+/* --- the queue */
 
 static struct care *care_of(const struct engine *engine, const char *namespace_, const char *name)
 {
@@ -147,8 +146,7 @@ static void on_leaves(void *arg, struct job *job)
         pump_soon(engine);
 }
 
-/* --- which Canaries there are
- * ------------------------------------------------------------------------------- */
+/* --- which Canaries there are */
 
 static void take_care(struct engine *engine, const struct digest *digest)
 {
@@ -243,9 +241,7 @@ static void on_change(void *arg, const struct kube_resource *resource, const str
     engine->owner.changed = NULL;
 }
 
-/* --- life
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- life */
 
 static void end_stop(void *arg)
 {
@@ -361,9 +357,7 @@ bool engine_ready(const struct engine *engine)
     return watchset_synced(engine->context.watches, &tick_canaries);
 }
 
-/* --- looking
- * ------------------------------------------------------------------------------------------------
- */
+/* --- looking */
 
 void engine_look(const struct engine *engine, struct engine_look *out)
 {

@@ -4,8 +4,7 @@
  */
 #include "engine/fixture_test.h"
 
-/* --- rules of this test
- * ------------------------------------------------------------------------------------- */
+/* --- rules of this test */
 
 static enum verdict rule_write_status(struct fixture *f, struct tick *tick)
 {
@@ -54,9 +53,7 @@ static enum verdict rule_never_content(struct fixture *f, struct tick *tick)
     return VERDICT_NEED_FACTS;
 }
 
-/* --- cases
- * --------------------------------------------------------------------------------------------------
- */
+/* --- cases */
 
 static void a_canary_is_read_once_and_then_left_alone(void **state)
 {
@@ -545,8 +542,7 @@ static void rules_that_never_have_enough_are_stopped(void **state)
     assert_false(f->timed_out);
 }
 
-/* --- who is woken by what
- * ---------------------------------------------------------------------------------------- */
+/* --- who is woken by what */
 
 static enum verdict rest_on_a_thing(struct fixture *f, struct tick *tick, bool looks)
 {

@@ -120,8 +120,7 @@ enum verdict decide(struct tick *tick)
     return verdict;
 }
 
-/* --- the API server
- * ----------------------------------------------------------------------------------------- */
+/* --- the API server */
 
 static const char *named_canary_text(struct fixture *f, const char *name)
 {
@@ -421,9 +420,7 @@ static MAYBE_UNUSED void plan_a_status(struct fixture *f, struct tick *tick)
     plan_status(tick, patch);
 }
 
-/* --- set-up
- * -------------------------------------------------------------------------------------------------
- */
+/* --- set-up */
 
 static void on_watchdog(void *arg)
 {

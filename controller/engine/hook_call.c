@@ -181,9 +181,7 @@ static void send_once(void *arg)
     send_request(call);
 }
 
-/* --- headersFrom and caSecretRef
- * ---------------------------------------------------------------------------------------------
- */
+/* --- headersFrom and caSecretRef */
 
 /* The Secret to be read next; NULL when all have been. */
 static const char *next_secret(const struct hook_call *call)

@@ -254,8 +254,7 @@ static void a_cancelled_call_says_nothing(void **state)
     assert_in_range(f->asked, 1, 2);
 }
 
-/* --- the outbox
- * --------------------------------------------------------------------------------------------- */
+/* --- the outbox */
 
 static struct canary told(struct fixture *f, struct canary_webhook *webhook)
 {

@@ -55,8 +55,7 @@ static const char *copy(struct fixture *f, const char *text)
     return arena_strdup(f->arena, text ? text : "");
 }
 
-/* --- the API: a Secret "key" in namespace test
- * --------------------------------------------------------------- */
+/* --- the API: a Secret "key" in namespace test */
 
 static const char *secret_text(struct fixture *f, bool whole)
 {
@@ -113,8 +112,7 @@ static void get_secret(void *arg, struct http_conn_request *req)
     }
 }
 
-/* --- the service, and another host
- * ---------------------------------------------------------------------------- */
+/* --- the service, and another host */
 
 static void hook(void *arg, struct http_conn_request *req)
 {
@@ -156,9 +154,7 @@ static const struct http_route routes[] = {
 };
 static const struct http_route other_routes[] = {{NULL, "/*", other_host}, {NULL, NULL, NULL}};
 
-/* --- calls
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- calls */
 
 static void end(struct fixture *f)
 {
@@ -284,9 +280,7 @@ static void call(struct fixture *f, const char *path, const char *secret)
     assert_true(f->answered);
 }
 
-/* --- cases
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- cases */
 
 static void the_keys_are_sent_as_headers(void **state)
 {
@@ -390,8 +384,7 @@ static void without_headers_other_hosts_are_fine(void **state)
     assert_int_equal(f->others_asked, 1);
 }
 
-/* --- how often it is read
- * ----------------------------------------------------------------------------------------- */
+/* --- how often it is read */
 
 static void poll_seen(void *arg);
 
@@ -448,9 +441,7 @@ static void it_is_read_once_per_version(void **state)
     assert_string_equal(f->authorization, "Bearer token-8");
 }
 
-/* --- caSecretRef
- * ---------------------------------------------------------------------------------------------
- */
+/* --- caSecretRef */
 
 /* A webhook at the service with TLS, which believes what the Secret holds. */
 static void call_safe(struct fixture *f, const char *secret, const char *key)
@@ -557,8 +548,7 @@ static void a_ca_that_is_rotated_is_followed(void **state)
     assert_int_equal(f->asked, 1);
 }
 
-/* --- the end of a call
- * -------------------------------------------------------------------------------------------- */
+/* --- the end of a call */
 
 static void cancel_when_held(void *arg)
 {

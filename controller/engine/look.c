@@ -14,8 +14,7 @@
 
 enum { MAX_CONDITIONS = 32, MAX_ASKS = 256 };
 
-/* --- one Canary, in short
- * ---------------------------------------------------------------------------------------------- */
+/* --- one Canary, in short */
 
 static const char *waits_for(const struct job_look *look)
 {
@@ -52,9 +51,7 @@ static void set_brief(struct json_object *out, const struct job_look *look)
         json_set_int(out, "failures", look->failures);
 }
 
-/* --- one Canary, whole
- * -------------------------------------------------------------------------------------------------
- */
+/* --- one Canary, whole */
 
 struct asks {
     struct arena *arena;
@@ -181,9 +178,7 @@ struct json_object *look_canary(const struct engine *engine, struct arena *arena
     return out;
 }
 
-/* --- a page of Canaries
- * -----------------------------------------------------------------------------------------------
- */
+/* --- a page of Canaries */
 
 struct listing {
     const struct look_filter *filter;
@@ -234,9 +229,7 @@ struct json_object *look_canaries(const struct engine *engine, struct arena *are
     return out;
 }
 
-/* --- the whole process
- * -------------------------------------------------------------------------------------------------
- */
+/* --- the whole process */
 
 static void add_watch(void *arg, const struct kube_resource *resource, bool metadata,
                       const struct store *store)

@@ -92,9 +92,7 @@ void outbox_free(struct outbox *outbox)
     free(outbox);
 }
 
-/* --- sending
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- sending */
 
 static void tell_answer(struct lane *lane, const struct hook_answer *answer)
 {
@@ -128,9 +126,7 @@ static void send_first(struct lane *lane)
                                  &lane->first->webhook, lane->first->body, on_answer, lane);
 }
 
-/* --- what waits
- * -------------------------------------------------------------------------------------------------
- */
+/* --- what waits */
 
 static struct lane *lane_get(struct outbox *outbox, const char *canary, enum lane_kind kind)
 {
@@ -196,9 +192,7 @@ static void post(struct outbox *outbox, struct letter *letter, const struct cana
         send_first(lane);
 }
 
-/* --- events
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- events */
 
 static void post_event(struct outbox *outbox, const struct canary *canary,
                        const struct canary_webhook *webhook, struct json_object *facts,
@@ -248,8 +242,7 @@ void outbox_event(struct outbox *outbox, const struct canary *canary, enum phase
     arena_free(arena);
 }
 
-/* --- informing hooks
- * --------------------------------------------------------------------------------------------- */
+/* --- informing hooks */
 
 /* What an event needs of a Canary: its name, what its checksum is made of, its event receivers. */
 static const struct canary *copy_canary(struct arena *arena, const struct canary *canary)
@@ -294,9 +287,7 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
     post(outbox, letter, canary, LANE_HOOKS);
 }
 
-/* --- looking
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- looking */
 
 struct outbox_look outbox_look(const struct outbox *outbox)
 {

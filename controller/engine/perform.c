@@ -66,9 +66,7 @@ static const char *effect_name(enum effect_kind kind)
     return names[kind];
 }
 
-/* --- writes
- * -------------------------------------------------------------------------------------------------
- */
+/* --- writes */
 
 /* What must not be repeated as an error: it is already as the effect wanted it. */
 static bool already_so(const struct effect *effect, const struct kube_result *result)
@@ -159,8 +157,7 @@ static void write_effect(struct perform *perform)
     perform->call = kube_send(perform->context->kube, &request, on_written, perform);
 }
 
-/* --- informing hooks, which nobody waits for
- * ---------------------------------------------------------------------------------------- */
+/* --- informing hooks, which nobody waits for */
 
 static void tell_hook(struct engine_context *context, const struct canary *canary, enum phase phase,
                       const char *hook, const struct hook_answer *answer)
@@ -182,8 +179,7 @@ static void post_hook(struct perform *perform)
                 effect->phase, perform->hooks++ > 0, tell_hook);
 }
 
-/* --- the rest happens at once
- * ------------------------------------------------------------------------------- */
+/* --- the rest happens at once */
 
 static void tell_alert(struct perform *perform)
 {

@@ -41,8 +41,7 @@ struct json_object *httproute_frame(struct tick *tick);
 /* A reference to the Service, weight included. */
 struct json_object *httproute_backend(struct tick *tick, const char *name, int weight);
 
-/* --- between the files of this variant
- * ------------------------------------------------------------------------------ */
+/* --- between the files of this variant */
 
 #define HTTPROUTE_TAKE_BACK "Max-Age=-1"
 /* The share of the requests that is copied, 0: all. */

@@ -64,9 +64,7 @@ static enum verdict service_read(struct tick *tick, struct target_info *out)
     return VERDICT_GO;
 }
 
-/* --- a copy
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- a copy */
 
 /* What the cluster allocates: each Service has its own. (Flagger clears clusterIP alone, and no
  * node ports: the cluster refuses such a copy.) */
@@ -206,9 +204,7 @@ static enum verdict service_ensure_primary(struct tick *tick, const struct targe
     return VERDICT_GO;
 }
 
-/* --- a release
- * --------------------------------------------------------------------------------------------------
- */
+/* --- a release */
 
 /* Who stands behind a Service, and whether they are ready, is theirs to say who point it there. */
 static enum readiness service_ready(struct tick *tick, const struct target_info *info,

@@ -16,8 +16,7 @@ static bool is_empty(struct json_object *value)
 
 static struct json_object *shape_of(struct arena *arena, struct json_object *wanted);
 
-/* --- the shape of what is wanted
- * ------------------------------------------------------------------------------------ */
+/* --- the shape of what is wanted */
 
 /* By one where all have the same. */
 static struct json_object *list_shape(struct arena *arena, struct json_object *wanted)
@@ -50,9 +49,7 @@ static struct json_object *shape_of(struct arena *arena, struct json_object *wan
     return shape;
 }
 
-/* --- the annotation
- * -------------------------------------------------------------------------------------------------
- */
+/* --- the annotation */
 
 static void drop_when_empty(struct json_object *object, const char *key)
 {
@@ -124,9 +121,7 @@ void applied_disclaim(struct arena *arena, struct json_object *object, const cha
     note(arena, object, applied);
 }
 
-/* --- laying over
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- laying over */
 
 /* Every key of one shape is in the other. */
 static bool is_part(struct json_object *shape, struct json_object *of)

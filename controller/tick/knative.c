@@ -64,9 +64,7 @@ bool knative_is_observed(struct json_object *service)
            json_int_at(service, 0, "status", "observedGeneration", NULL);
 }
 
-/* --- writing
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- writing */
 
 static struct effect *planned(struct tick *tick, struct json_object *service)
 {

@@ -98,9 +98,7 @@ enum verdict tick_broken(struct tick *tick, const char *fmt, ...) PRINTF_LIKE(2,
 int64_t tick_canary_interval_ms(const struct canary *canary, const struct settings *settings);
 int64_t tick_interval_ms(const struct tick *tick);
 
-/* --- facts
- * --------------------------------------------------------------------------------------------------
- */
+/* --- facts */
 
 /* The live object, or *out NULL when it does not exist. */
 bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
@@ -149,8 +147,7 @@ struct hook_answer {
 bool need_hook(struct tick *tick, int webhook_index, enum phase phase, const char *checksum,
                const struct hook_answer **out);
 
-/* --- what the engine does with needs
- * ------------------------------------------------------------------------ */
+/* --- what the engine does with needs */
 
 enum need_kind { NEED_OBJECT, NEED_METRIC, NEED_HOOK };
 struct need {
@@ -175,9 +172,7 @@ bool fact_is_used(const struct tick *tick, const char *key);
  * twice. */
 void facts_forget_objects(struct tick *tick);
 
-/* --- the plan
- * -----------------------------------------------------------------------------------------------
- */
+/* --- the plan */
 
 enum effect_kind {
     EFFECT_CREATE, /* resource, namespace, body */

@@ -38,9 +38,7 @@ static bool is_name(const char *text)
     return true;
 }
 
-/* --- the rows
- * --------------------------------------------------------------------------------------------------
- */
+/* --- the rows */
 
 /* What stands there is not repeated: in a row with its words mixed up it may be the token. */
 static enum err check_row(const struct token_row *row, struct errinfo *ei)
@@ -106,9 +104,7 @@ void identities_free(struct identities *identities)
     free(identities);
 }
 
-/* --- who asks
- * --------------------------------------------------------------------------------------------------
- */
+/* --- who asks */
 
 /* The rows may be read anew while the request waits for the database. */
 static enum standing known_as(struct http_conn_request *req, const char *name,
@@ -193,9 +189,7 @@ static bool refuse_standing(const struct identities *identities, struct http_con
     return standing == STANDING_WRONG ? refuse_wrong(req) : refuse_nobody(identities, req);
 }
 
-/* --- where a request comes from
- * --------------------------------------------------------------------------------------------------
- */
+/* --- where a request comes from */
 
 /* Length of "host:port" without the port that the scheme stands for. */
 static size_t host_length(const char *host, const char *port)
@@ -249,9 +243,7 @@ static bool is_json(struct http_conn_request *req)
     return len == strlen("application/json") && strncasecmp(type, "application/json", len) == 0;
 }
 
-/* --- whether he may
- * --------------------------------------------------------------------------------------------------
- */
+/* --- whether he may */
 
 bool identity_admit(struct identities *identities, struct http_conn_request *req, enum role needed,
                     struct identity *out)

@@ -93,9 +93,7 @@ void api_history(void *arg, struct http_conn_request *req)
                   pending_new(req));
 }
 
-/* --- one gate
- * ----------------------------------------------------------------------------------------------
- */
+/* --- one gate */
 
 typedef void (*change_fn)(struct db *db, const struct gate_change *change, gates_json_fn done,
                           void *arg);

@@ -29,9 +29,7 @@ struct following {
     bool json;
 };
 
-/* --- making one
- * ----------------------------------------------------------------------------------------------
- */
+/* --- making one */
 
 /* What may stand in a Host header, so that it can stand in a URL. */
 static bool is_host(const char *host)
@@ -178,9 +176,7 @@ void api_links_make(void *arg, struct http_conn_request *req)
     make(arg, req, following_new(req));
 }
 
-/* --- following one
- * --------------------------------------------------------------------------------------------
- */
+/* --- following one */
 
 static bool wants_json(struct http_conn_request *req)
 {

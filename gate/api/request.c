@@ -77,9 +77,7 @@ enum err request_webhook(struct arena *arena, const char *body, size_t len, cons
     return err;
 }
 
-/* --- bodies of /v1
- * --------------------------------------------------------------------------------------
- */
+/* --- bodies of /v1 */
 
 struct body {
     struct json_reader r;

@@ -99,9 +99,7 @@ const struct db_statement *const gates_statements[] = {
     &check, &wait_, &through, &deadline, &open_,    &close_,  &policy_,
     &list,  &show,  &history, &freeze,   &unfreeze, &freezes, NULL};
 
-/* --- checks
- * -----------------------------------------------------------------------------------------------
- */
+/* --- checks */
 
 struct checking {
     struct db *db;
@@ -221,9 +219,7 @@ void gates_check(struct db *db, const struct gate_name *gate, const char *revisi
     ask(c);
 }
 
-/* --- everything else answers with JSON
- * ----------------------------------------------------------------------
- */
+/* --- everything else answers with JSON */
 
 struct asked {
     gates_json_fn done;

@@ -48,8 +48,7 @@ struct replay {
     struct arena *scratch;
 };
 
-/* --- texts
- * --------------------------------------------------------------------------------------------- */
+/* --- texts */
 
 static const char *or_empty(const char *text)
 {
@@ -128,8 +127,7 @@ static const char *describe(struct arena *arena, enum replay_thing thing, struct
     return name;
 }
 
-/* --- what is so
- * ------------------------------------------------------------------------------------------- */
+/* --- what is so */
 
 static void place_key(const void *item, const char **first, const char **second)
 {
@@ -251,8 +249,7 @@ static void take_all(struct replay *replay, struct place *place, enum replay_thi
     }
 }
 
-/* --- the entries
- * ------------------------------------------------------------------------------------------ */
+/* --- the entries */
 
 static const char *const of_gate[] = {NULL};
 static const char *const of_hook[] = {"hook", NULL};
@@ -314,8 +311,7 @@ bool replay_entry(struct replay *replay, int64_t seq, struct json_object *entry,
     return true;
 }
 
-/* --- the tables
- * ------------------------------------------------------------------------------------------- */
+/* --- the tables */
 
 static struct json_object *entry_of(struct arena *arena, const struct claim *claim)
 {

@@ -13,8 +13,7 @@
 #include "gate/rules/chain.h"
 #include "gate/rules/replay.h"
 
-/* --- options
- * ------------------------------------------------------------------------------------------- */
+/* --- options */
 
 static struct {
     const char *database, *database_file, *expect;
@@ -61,8 +60,7 @@ static const struct option_program program = {
     .rows = rows,
 };
 
-/* --- a run
- * ------------------------------------------------------------------------------------------- */
+/* --- a run */
 
 struct head {
     int64_t seq;
@@ -127,8 +125,7 @@ static int64_t number(const PGresult *row, int column)
     return strtoll(PQgetvalue(row, 0, column), NULL, 10);
 }
 
-/* --- the history
- * ------------------------------------------------------------------------------------------- */
+/* --- the history */
 
 static void on_head(struct verify *v, const PGresult *row)
 {
@@ -255,8 +252,7 @@ static enum err read_history(struct verify *v, struct errinfo *ei)
     return ERR_OK;
 }
 
-/* --- the gates
- * ------------------------------------------------------------------------------------------- */
+/* --- the gates */
 
 #define TIME(column) "to_char(" column " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
 
@@ -333,8 +329,7 @@ static enum err read_gates(struct verify *v, struct errinfo *ei)
     return err == ERR_OK ? each_row(v, mirror_sql, on_mirror, ei) : err;
 }
 
-/* --- the whole
- * ------------------------------------------------------------------------------------------- */
+/* --- the whole */
 
 static void tell(const struct verify *v)
 {

@@ -59,8 +59,7 @@ static const char *question_id(struct release *r, int index, enum metric_source 
     return arena_printf(r->tick->arena, "metrics[%d]%s", index, fields[source]);
 }
 
-/* --- built-in names and inline queries: Prometheus
- * --------------------------------------------------------------------- */
+/* --- built-in names and inline queries: Prometheus */
 
 /* In Flagger some observers do not say which step of theirs failed. */
 static const char *failure(struct release *r, enum metric_source source, const char *text)
@@ -154,8 +153,7 @@ static enum verdict check_prometheus(struct release *r, int index, enum metric_s
     return judge(r, metric, source, answer->value);
 }
 
-/* --- MetricTemplates
- * ------------------------------------------------------------------------------------- */
+/* --- MetricTemplates */
 
 static const char *template_namespace(const struct release *r, const struct canary_metric *metric)
 {
@@ -309,8 +307,7 @@ enum verdict metrics_check(struct release *r)
     return verdict;
 }
 
-/* --- before a release
- * ------------------------------------------------------------------------------------ */
+/* --- before a release */
 
 static enum verdict probe_one(struct release *r, int index, const char **why)
 {
