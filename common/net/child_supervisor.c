@@ -397,9 +397,9 @@ bool child_supervise(int signal_fd, int socket, int out, int err,
     say_ended(&sv);
     if (!sv.place)
         _exit(0);
-    close(socket);
     child_watch_end(&sv.watch);
     child_order_fini(&sv.order);
+    close(socket); /* says that all of that has gone */
     return true;
 }
 

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE /* pipe2, memmem */
 #include "net/child_supervisor.h"
 
 #include <setjmp.h>
@@ -8,10 +8,12 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -142,6 +144,68 @@ static void test_one_that_is_not_gone_for_long_stays(void **state)
     assert_true(again);
 }
 
+/* In what it can write to. */
+static bool remembers(pid_t pid, const char *text)
+{
+    static char memory[1024 * 1024];
+    char path[64], line[512], rights[8];
+    unsigned long begin, end;
+    bool found = false;
+
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(path, "re");
+    assert_true(fd >= 0 && maps);
+    while (fgets(line, sizeof(line), maps)) {
+        if (sscanf(line, "%lx-%lx %7s", &begin, &end, rights) != 3 || rights[1] != 'w' ||
+            end - begin > sizeof(memory))
+            continue;
+        ssize_t n = pread(fd, memory, end - begin, (off_t)begin);
+        found |= n > 0 && memmem(memory, (size_t)n, text, strlen(text));
+    }
+    fclose(maps);
+    close(fd);
+    return found;
+}
+
+static int count_files(pid_t pid)
+{
+    char path[64];
+    int count = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void test_one_that_stays_keeps_nothing(void **state)
+{
+    enum { ROUNDS = 8 };
+    static const char *const argv[] = {"true", "the-password-of-somebody", NULL};
+    int rounds = 0, files = 0;
+
+    (void)state;
+    for (int tries = 0; rounds < ROUNDS && tries < 1000; tries++) {
+        bool stays;
+        pid_t pid = supervise(argv, &stays);
+        if (!stays) {
+            assert_int_equal(waitpid(pid, NULL, 0), pid);
+            continue;
+        }
+        assert_false(remembers(pid, argv[1]));
+        int now = count_files(pid);
+        assert_true(rounds == 0 || now == files);
+        files = now;
+        rounds++;
+    }
+    assert_int_equal(rounds, ROUNDS);
+}
+
 static void test_others_end(void **state)
 {
     static const char *const commands[][4] = {
@@ -254,6 +318,7 @@ int main(int argc, char **argv)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_that_is_not_gone_for_long_stays),
+        cmocka_unit_test(test_one_that_stays_keeps_nothing),
         cmocka_unit_test(test_others_end),
         cmocka_unit_test(test_what_it_says),
         cmocka_unit_test(test_deserted_from_the_start),
