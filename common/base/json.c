@@ -16,12 +16,28 @@ struct json_object *json_own(struct arena *arena, struct json_object *obj)
     return obj;
 }
 
-struct json_object *json_copy(struct arena *arena, struct json_object *obj)
+/* What an owner has tied to an object with json_object_set_userdata() is not the copy's. */
+static int copy_one(json_object *src, json_object *parent, const char *key, size_t index,
+                    json_object **dst)
+{
+    enum { FAILED = -1, NO_USERDATA = 2 };
+    int copied = json_c_shallow_copy_default(src, parent, key, index, dst);
+
+    return copied != FAILED && json_object_is_type(src, json_type_object) ? NO_USERDATA : copied;
+}
+
+struct json_object *json_dup(struct json_object *obj)
 {
     struct json_object *copy = NULL;
-    if (obj && json_object_deep_copy(obj, &copy, NULL) != 0)
+
+    if (obj && json_object_deep_copy(obj, &copy, copy_one) != 0)
         abort(); /* out of memory is the only way to fail */
-    return json_own(arena, copy);
+    return copy;
+}
+
+struct json_object *json_copy(struct arena *arena, struct json_object *obj)
+{
+    return json_own(arena, json_dup(obj));
 }
 
 static bool same_number(struct json_object *a, struct json_object *b)

@@ -66,6 +66,8 @@ void json_quote(struct buf *out, const char *text, size_t len);
 /* Hands the caller's reference to the arena; returns obj, for `json_own(arena,
  * json_object_new_object())`. */
 struct json_object *json_own(struct arena *arena, struct json_object *obj);
+/* A deep copy, with the caller's reference; NULL gives NULL. */
+struct json_object *json_dup(struct json_object *obj);
 /* Deep copy owned by the arena; NULL gives NULL. */
 struct json_object *json_copy(struct arena *arena, struct json_object *obj);
 /* Deep equality; numbers by value, objects without order. */

@@ -1,20 +1,10 @@
 /* RFC 7386 merge patches. JSON null is NULL in a tree, so a key's presence is asked apart from its
  * value. */
-#include <stdlib.h>
-
 #include "base/json.h"
 
 static bool is_object(struct json_object *obj)
 {
     return json_object_is_type(obj, json_type_object);
-}
-
-static struct json_object *deep_copy(struct json_object *obj)
-{
-    struct json_object *copy = NULL;
-    if (obj && json_object_deep_copy(obj, &copy, NULL) != 0)
-        abort(); /* out of memory is the only way to fail */
-    return copy;
 }
 
 /* Changes target, which the caller owns, and gives the result. Nulls inside a patch never reach the
@@ -23,7 +13,7 @@ static struct json_object *merge_into(struct json_object *target, struct json_ob
 {
     if (!is_object(patch)) {
         json_object_put(target);
-        return deep_copy(patch);
+        return json_dup(patch);
     }
     if (!is_object(target)) {
         json_object_put(target);
@@ -50,7 +40,7 @@ static struct json_object *merge_into(struct json_object *target, struct json_ob
 struct json_object *json_merge(struct arena *arena, struct json_object *target,
                                struct json_object *patch)
 {
-    return json_own(arena, merge_into(deep_copy(target), patch));
+    return json_own(arena, merge_into(json_dup(target), patch));
 }
 
 /* A new reference, or NULL when there is nothing to change. from and to are objects. */
@@ -73,7 +63,7 @@ static struct json_object *diff(struct json_object *from, struct json_object *to
         if (is_object(old) && is_object(value))
             change = diff(old, value);
         else if (!json_same(old, value))
-            change = deep_copy(value);
+            change = json_dup(value);
         else
             continue;
         if (!change && value && is_object(old) && is_object(value))

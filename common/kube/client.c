@@ -74,9 +74,10 @@ struct kube_call {
     void *may_send_arg;
     bool apart; /* no_limit */
     bool only_tells;
-    bool raw;       /* the answer need not be JSON */
-    bool outline;   /* of the answer */
-    bool refreshed; /* one 401 has been answered with fresh credentials */
+    bool raw; /* the answer need not be JSON */
+    bool keeps;
+    enum reply_shape shape; /* of the answer */
+    bool refreshed;         /* one 401 has been answered with fresh credentials */
     bool cancelled;
     bool reported;
     int attempts;
@@ -139,7 +140,7 @@ static void call_report(struct kube_call *call, int status, struct json_object *
 {
     struct kube_result result = {
         .err = call->err,
-        .outline = call->outline,
+        .outline = call->shape != REPLY_WHOLE,
         .info = &call->info,
         .status = status,
         .body = body,
@@ -350,14 +351,33 @@ static struct json_object *read_body(struct kube_call *call, const struct http_r
                                      struct errinfo *ei)
 {
     struct json_object *body = NULL;
+    enum reply_use use = REPLY_PASSES;
 
-    call->outline = false;
+    call->shape = REPLY_WHOLE;
     if (!result->body || result->body_len == 0)
         return NULL;
-    if (reply_parse(call->arena, result->body, result->body_len, &body, &call->outline, ei) !=
+    if (call->keeps && result->status < 300)
+        use = is_read(call) ? REPLY_ASKS : REPLY_STAYS; /* a write is done, there is no way back */
+    if (reply_parse(call->arena, result->body, result->body_len, use, &body, &call->shape, ei) !=
         ERR_OK)
         return NULL;
     return body;
+}
+
+/* An outline of what was asked for whole is an error, but for a page of a watch. */
+static void judge_shape(struct kube_call *call)
+{
+    if (call->shape == REPLY_WHOLE || (call->verb == KUBE_LIST && !call->keeps))
+        return;
+    if (call->shape == REPLY_TOO_LARGE)
+        call->err = err_set(&call->info, ERR_INVALID,
+                            "%s: the object takes more than %d MiB of memory, and is not read",
+                            call->wire.label, REPLY_MAX_TREE / (1024 * 1024));
+    else
+        call->err = err_set(&call->info, ERR_RETRY,
+                            "%s: the object is large, and has to wait until others that are kept "
+                            "in memory leave room for it",
+                            call->wire.label);
 }
 
 /* Sets call->err and call->info from the reply, and returns its body. */
@@ -380,10 +400,8 @@ static struct json_object *call_judge(struct kube_call *call, const struct http_
     if (call->err == ERR_OK && bad.text[0] && !call->raw)
         call->err = err_set(&call->info, ERR_INVALID, "%s: the answer is not JSON: %s",
                             call->wire.label, bad.text);
-    if (call->err == ERR_OK && call->outline && call->verb != KUBE_LIST)
-        call->err = err_set(&call->info, ERR_INVALID,
-                            "%s: the object takes more than %d MiB of memory, and is not read",
-                            call->wire.label, REPLY_MAX_TREE / (1024 * 1024));
+    if (call->err == ERR_OK)
+        judge_shape(call);
     call->info.status = result->status;
     return body;
 }
@@ -493,6 +511,7 @@ static struct kube_call *call_new(struct kube_client *client, const struct kube_
         .may_send_arg = request->may_send_arg,
         .apart = request->no_limit,
         .only_tells = request->only_tells,
+        .keeps = request->keeps,
         .raw = request->raw_path != NULL,
         .backoff = {.min_ms = BACKOFF_MIN_MS, .max_ms = BACKOFF_MAX_MS},
     };

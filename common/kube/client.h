@@ -49,6 +49,9 @@ struct kube_request {
     bool metadata_only;       /* GET, LIST: PartialObjectMetadata */
     bool no_limit;            /* passes the client-side rate limit by (leases) */
     bool only_tells;          /* nothing depends on it (events): after all others */
+    /* The tree of the answer is kept beyond done: it counts to what all such take together. What
+     * is read for it and has no room among them is an outline, with ERR_RETRY. */
+    bool keeps;
     /* Asked whenever it is about to be sent, after all waiting; false: it is not, ERR_CANCELLED.
      * NULL: it is. Must hold until done. */
     bool (*may_send)(void *arg);
@@ -70,8 +73,8 @@ struct kube_result {
         *info; /* 'PATCH deployments test/podinfo: conflict: the object has been modified' */
     int status;
     struct json_object *body; /* NULL on errors without one; borrowed, valid inside done */
-    /* The body takes too much memory (reply.h) and is an outline: of a list with ERR_OK, of
-     * anything else with ERR_INVALID. */
+    /* The body takes too much memory (reply.h) and is an outline: of a list that is not kept with
+     * ERR_OK, of anything else with ERR_INVALID; with ERR_RETRY when it does so for now. */
     bool outline;
     struct arena *arena; /* of this call, freed after done */
 };

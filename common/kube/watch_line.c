@@ -42,10 +42,10 @@ enum err watch_line_parse(struct arena *arena, const char *line, size_t len, str
                           struct errinfo *ei)
 {
     struct json_object *event = NULL;
-    bool outline;
-    enum err err = reply_parse(arena, line, len, &event, &outline, ei);
+    enum reply_shape shape;
+    enum err err = reply_parse(arena, line, len, REPLY_PASSES, &event, &shape, ei);
 
-    *out = (struct line_event){.outline = outline};
+    *out = (struct line_event){.outline = shape != REPLY_WHOLE};
     if (err == ERR_OK)
         err = parse_type(json_str_at(event, "type", NULL), &out->type, ei);
     if (err != ERR_OK)

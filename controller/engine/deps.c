@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "kube/reply.h"
 #include "tick/wake.h"
 
 /* One object that one canary depends on. `version` is "" when the object did not exist. */
@@ -154,6 +155,13 @@ void deps_begin(struct deps *deps)
         dep->used = false;
 }
 
+/* It is read again when it is needed: what is kept for that only must leave room for those that
+ * run. */
+static bool is_worth_keeping(struct json_object *tree)
+{
+    return reply_size(tree) <= REPLY_SMALL_TREE && reply_kept() <= REPLY_MAX_KEPT / 2;
+}
+
 void deps_end(struct deps *deps, bool keep_trees)
 {
     struct dep **link = &deps->list;
@@ -164,7 +172,7 @@ void deps_end(struct deps *deps, bool keep_trees)
             dep_free(dep);
             continue;
         }
-        if (!keep_trees)
+        if (!keep_trees || !is_worth_keeping(dep->tree))
             drop_tree(dep);
         link = &dep->next;
     }

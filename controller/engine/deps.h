@@ -4,7 +4,8 @@
  * it asleep.
  *
  * While a release runs the trees are kept too, and serve as facts for as long as the watch says
- * that their version is the current one; an idle canary keeps only the versions.
+ * that their version is the current one; large ones are read anew, and all are while there are
+ * many. An idle canary keeps only the versions.
  */
 #ifndef ENGINE_DEPS_H
 #define ENGINE_DEPS_H

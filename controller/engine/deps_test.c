@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "engine/deps.h"
+#include "kube/reply.h"
 
 static const struct kube_resource things = {
     .group = "example.org", .version = "v1", .plural = "things", .kind = "Thing"};
@@ -257,6 +258,39 @@ static void what_is_not_in_a_list_is_news_for_who_has_seen_it(void **state)
     assert_int_equal(f->woken, 2);
 }
 
+/* A tree that was read from the API, with so many empty objects. */
+static struct json_object *large_thing(struct fixture *f, int empties)
+{
+    struct json_object *tree;
+    enum reply_shape shape;
+    struct buf text;
+    buf_init(&text, REPLY_MAX_TEXT);
+    buf_puts(&text, "{\"metadata\":{\"resourceVersion\":\"5\"},\"spec\":[{}");
+    for (int i = 1; i < empties; i++)
+        buf_puts(&text, ",{}");
+    buf_puts(&text, "]}");
+    assert_int_equal(reply_parse(f->arena, text.data, text.len, REPLY_ASKS, &tree, &shape, NULL),
+                     ERR_OK);
+    buf_fini(&text);
+    return tree;
+}
+
+static void a_large_tree_is_not_kept_between_ticks(void **state)
+{
+    struct fixture *f = *state;
+    struct json_object *tree = NULL;
+    for (int large = 0; large < 2; large++) {
+        deps_begin(f->deps);
+        deps_read(f->deps, &things, "ns", "a", large_thing(f, large ? 5000 : 5));
+        show("5");
+        assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
+        deps_end(f->deps, true);
+        arena_reset(f->arena);
+        assert_int_equal(deps_known(f->deps, NULL, &things, "ns", "a", &tree), !large);
+        assert_int_equal(reply_kept() > 0, !large);
+    }
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -272,6 +306,7 @@ int main(void)
         CASE(deletion_is_news),
         CASE(what_a_tick_did_not_use_is_no_dependency_any_more),
         CASE(an_idle_end_drops_trees_and_keeps_versions),
+        CASE(a_large_tree_is_not_kept_between_ticks),
         CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it),
         CASE(sharers_are_told_each_and_may_leave_in_any_order),
     };

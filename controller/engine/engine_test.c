@@ -283,7 +283,7 @@ static void what_is_too_large_is_told_and_the_others_go_on(void **state)
     run_engine(f, false);
     assert_false(f->timed_out);
     assert_int_equal(f->decided, 1);
-    assert_true(told(f, "GET canaries test/podinfo: the object takes more than 40 MiB of memory, "
+    assert_true(told(f, "GET canaries test/podinfo: the object takes more than 16 MiB of memory, "
                         "and is not read"));
     buf_fini(&junk);
 }

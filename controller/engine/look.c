@@ -10,6 +10,7 @@
 #include "engine/perform.h"
 #include "engine/plans.h"
 #include "engine/watchset.h"
+#include "kube/reply.h"
 #include "net/debug.h"
 
 enum { MAX_CONDITIONS = 32, MAX_ASKS = 256 };
@@ -313,7 +314,7 @@ static void set_kept(struct json_object *out, const struct engine *engine,
     set_kind(out, "canaries", look->canaries, look->canaries * each);
     set_kind(out, "watchedObjects", watched, watched * sizeof(struct seen));
     set_kind(out, "dependencies", look->deps, 0);
-    set_kind(out, "trees", look->trees, 0);
+    set_kind(out, "trees", look->trees, reply_kept());
     set_kind(out, "plans", plans_count(look->context->plans), plans_bytes(look->context->plans));
 }
 

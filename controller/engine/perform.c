@@ -130,6 +130,7 @@ static void write_effect(struct perform *perform)
                                    .namespace_ = effect->namespace_,
                                    .name = effect->name,
                                    .body = effect->body,
+                                   .keeps = true,
                                    .may_send = perform->context->may_write,
                                    .may_send_arg = perform->context->may_write_arg};
     switch (effect->kind) {

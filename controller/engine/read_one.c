@@ -32,7 +32,8 @@ struct read_one *read_one_start(struct engine_context *context,
     struct kube_request request = {.verb = name ? KUBE_GET : KUBE_LIST,
                                    .resource = resource,
                                    .namespace_ = resource->cluster_scoped ? NULL : namespace_,
-                                   .name = name};
+                                   .name = name,
+                                   .keeps = true};
     read->call = kube_send(context->kube, &request, on_object, read);
     return read;
 }

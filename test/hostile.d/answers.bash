@@ -59,6 +59,36 @@ try_objects() {
     kubectl -n test delete canary hog1 hog2 hog3 >/dev/null
 }
 
+# try_many_objects: two hundred Canaries, each about as large as one may be, half of them by what they list and half by a long text;
+# another one is released
+try_many_objects() {
+    local good=/nothing watcher most told=0 name
+    rm -f "$work/stop"
+    watch_health &
+    watcher=$!
+    mkdir "$work/many"
+    jq -cn '{apiVersion: "v1", kind: "List", items: [range(200) | "many\(.)" as $name | {apiVersion: "flagger.app/v1beta1", kind: "Canary",
+        metadata: {name: $name, namespace: "test"},
+        spec: {provider: "kubernetes", targetRef: {apiVersion: "apps/v1", kind: "Deployment", name: $name}, service: {port: 80},
+            analysis: {interval: "1s", threshold: 5, iterations: 2,
+                match: (if . % 2 == 0 then [range(18000) | {}] else [{headers: {x: {exact: ("x" * 1000000)}}}] end)}}}]}' |
+        jq -c '.items[]' | split -l 10 - "$work/many/"
+    for name in "$work"/many/*; do
+        kubectl create --validate=false -f "$name" >/dev/null 2>"$work/said" || cat "$work/said"
+    done
+    kubectl -n test set image deployment/podinfo podinfod=demo-app:1.9.1 >/dev/null
+    served() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -Eq 'Waiting|Progressing'; }
+    eventually 60 served || true
+    seen() { told=$(curl -s "$DEMO_CONTROLLER/debug/process" | jq '.memory.kept.canaries.count') && [ "$told" -gt 200 ]; }
+    eventually 30 seen || true
+    touch "$work/stop"
+    wait "$watcher"
+    most=$(awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$controller/status")
+    seen && served && [ "$most" -lt $((MOST_MEMORY / 1024)) ] && [ "$(cat "$work/slowest")" -lt 1000 ] && good=ok
+    report 'two hundred large Canaries' "$told under care, at most $most MiB, slowest /healthz $(cat "$work/slowest") ms, podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | jq -c .memory.kept.trees)" "$good"
+    kubectl -n test get canaries -o name | grep /many | xargs kubectl -n test delete --wait=false >/dev/null
+}
+
 if [ "$(id -u)" -ne 0 ] || ! command -v kubectl >/dev/null; then
     skip 'answers of a metric server' 'the stage needs root and kubectl'
 else
@@ -66,6 +96,7 @@ else
     on_finish=stop_stage
     set_stage
     try_objects
+    try_many_objects
     try_answer '{}' 4000000 2.0.0
     try_answer '{}' 262000 3.0.0
 fi
