@@ -99,10 +99,12 @@ cluster_begin() { # ASSETS
         --controllers '*,-serviceaccount-token-controller'
 }
 
-# By itself, since a case may start it again after a kill.
+# By itself, since a case may start it again after a kill. The address that it would tell pods is one that is nobody's
+# (RFC 5737): asked to find one it looks for a default route, which a machine without a network does not have.
 apiserver_begin() { # ASSETS
     "$1/kube-apiserver" --etcd-servers "http://127.0.0.1:$etcd" --cert-dir "$state/pki" \
-        --secure-port "$api" --bind-address 127.0.0.1 --service-cluster-ip-range 10.0.0.0/16 \
+        --secure-port "$api" --bind-address 127.0.0.1 --advertise-address 192.0.2.1 \
+        --service-cluster-ip-range 10.0.0.0/16 \
         --service-account-key-file "$state/service-accounts.key" --service-account-issuer https://kubernetes.default \
         --service-account-signing-key-file "$state/service-accounts.key" --token-auth-file "$state/tokens" \
         --authorization-mode RBAC --disable-admission-plugins ServiceAccount \
