@@ -18,10 +18,10 @@
 #include "cluster/crds.h"
 #include "net/child.h"
 
-enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000, SAVE_MS = 2000 };
+enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000 };
 
 static struct {
-    const char *address, *data, *token, *kubeconfig, *hosts, *snapshot, *crds, *registered, *app;
+    const char *address, *data, *token, *kubeconfig, *hosts, *crds, *registered, *app;
     const char *log_level;
     int64_t http, https, prometheus, scrape_ms, gateway_port, nodes;
     bool no_gateway;
@@ -74,9 +74,6 @@ static const struct option_row rows[] = {
            .help =
                "directory for certificates and files of the proxies; a temporary one if not given",
            .group = "State"),
-    OPTION(STRING, "snapshot", &opt.snapshot, .arg = "FILE",
-           .help = "keeps all objects in this file, and begins with what is in it",
-           .group = "State"),
     OPTION(STRING, "log-level", &opt.log_level, .value = "info", .arg = "LEVEL",
            .help = "debug, info, warn or error", .group = "State"),
     {0},
@@ -114,11 +111,10 @@ struct sandbox {
     struct objstore *store;
     struct api *api;
     struct cluster *cluster;
-    struct timer *ready_timer, *save_timer;
+    struct timer *ready_timer;
     const char *directory;
     bool temporary;
     int64_t started_ms;
-    uint64_t saved_version;
 };
 
 static enum err make_directory(struct sandbox *s, struct errinfo *ei)
@@ -190,32 +186,6 @@ static enum err add_registered(struct sandbox *s, const char *part, struct errin
     return cluster_register(s->cluster, part, ei);
 }
 
-/* ---- state on disk ---- */
-
-static void save(void *arg)
-{
-    struct sandbox *s = arg;
-    struct errinfo ei;
-    uint64_t version = objstore_version(s->store);
-    if (version == s->saved_version)
-        return;
-    if (objstore_save(s->store, opt.snapshot, &ei) != ERR_OK)
-        log_error("snapshot", NULL, ei.text);
-    else
-        s->saved_version = version;
-}
-
-static enum err load(struct sandbox *s, struct errinfo *ei)
-{
-    if (!opt.snapshot)
-        return ERR_OK;
-    enum err err = objstore_load(s->store, opt.snapshot, ei);
-    if (err != ERR_OK && err != ERR_NOT_FOUND)
-        return err;
-    s->save_timer = timer_start(s->loop, SAVE_MS, SAVE_MS, save, s);
-    return ERR_OK;
-}
-
 static enum err copy_kubeconfig(struct sandbox *s, struct errinfo *ei)
 {
     char *text;
@@ -265,10 +235,7 @@ static void on_drain(void *arg)
 {
     struct sandbox *s = arg;
     timer_stop(s->ready_timer);
-    timer_stop(s->save_timer);
-    s->ready_timer = s->save_timer = NULL;
-    if (opt.snapshot)
-        save(s);
+    s->ready_timer = NULL;
 }
 
 static enum err start(struct sandbox *s, struct errinfo *ei)
@@ -280,9 +247,7 @@ static enum err start(struct sandbox *s, struct errinfo *ei)
     if (err != ERR_OK)
         return err;
     s->store = objstore_new(s->loop, 0);
-    err = load(s, ei);
-    if (err == ERR_OK)
-        err = crds_install(s->store, ei);
+    err = crds_install(s->store, ei);
     if (err == ERR_OK)
         err = each_part(s, opt.crds, add_crds, ei);
     if (err != ERR_OK)

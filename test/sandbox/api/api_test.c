@@ -61,7 +61,7 @@ static void test_refused(void **state)
         ASK("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", 405,
             .reason = "MethodNotAllowed"),
     };
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         a.token = cases[i].token;
         a.accept = cases[i].accept;
@@ -77,12 +77,11 @@ static void test_refused(void **state)
             assert_int_equal(json_int_at(answer.body, 0, "code", NULL), cases[i].status);
         }
     }
-    tryapi_close(&a);
 }
 
 static void test_faults(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     ask_for(&a, 400, "POST", "/sandbox/faults", "{}");
     ask_for(&a, 200, "POST", "/sandbox/faults",
             "{'faults':[{'verb':'list','path':'/configmaps','status':429,'retryAfter':7},{'path':'/"
@@ -102,12 +101,11 @@ static void test_faults(void **state)
     ask_for(&a, 500, "GET", MAPS, NULL);
     ask_for(&a, 200, "DELETE", "/sandbox/faults", NULL);
     ask_for(&a, 200, "GET", MAPS, NULL);
-    tryapi_close(&a);
 }
 
 static void test_stats_and_requests(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     a.agent = "flagger-controller/1.0";
     ask_for(&a, 200, "GET", MAPS, NULL);
     ask_for(&a, 404, "PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/x",
@@ -122,7 +120,6 @@ static void test_stats_and_requests(void **state)
     assert_int_equal(json_int_at(second, 0, "status", NULL), 404);
     stats = ask_for(&a, 200, "DELETE", "/sandbox/stats", NULL);
     assert_int_equal(json_int_at(stats, -1, "requests", NULL), 0);
-    tryapi_close(&a);
 }
 
 static void on_hello(void *arg, struct http_conn_request *req)
@@ -132,19 +129,18 @@ static void on_hello(void *arg, struct http_conn_request *req)
 
 static void test_further_path(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     static char hello[] = "hello";
     api_on_path(a.api, "GET", "/sandbox/hello", on_hello, hello);
     assert_string_equal(ask(&a, "GET", "/sandbox/hello", NULL).text, "hello");
     ask_for(&a, 404, "POST", "/sandbox/hello", NULL);
     a.token = "wrong";
     ask_for(&a, 401, "GET", "/sandbox/hello", NULL);
-    tryapi_close(&a);
 }
 
 static void test_no_directory(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct api *api = NULL;
     struct errinfo ei = {0};
     struct api_options options = {.http_port = -1, .directory = "/nonexistent/x"};
@@ -152,7 +148,6 @@ static void test_no_directory(void **state)
     assert_true(*ei.text);
     options = (struct api_options){.https_port = -1, .directory = "/nonexistent/x"};
     assert_int_not_equal(api_new(t.loop, t.store, &options, &api, &ei), ERR_OK);
-    try_close(&t);
 }
 
 static bool refuse_creates(void *arg, const char *verb, struct http_conn_request *req)
@@ -165,7 +160,7 @@ static bool refuse_creates(void *arg, const char *verb, struct http_conn_request
 /* Who listens hears of each request to a resource before it is served, and may have it dropped. */
 static void test_on_request(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     int heard = 0;
     api_on_request(a.api, refuse_creates, &heard);
     assert_int_equal(ask(&a, "GET", MAPS, NULL).status, 200);
@@ -175,7 +170,6 @@ static void test_on_request(void **state)
     assert_int_not_equal(ask(&a, "POST", MAPS, "{'metadata':{'name':'x'}}").err, ERR_OK);
     assert_true(heard >= 2); /* a client may try a connection that was closed once more */
     assert_int_equal(ask(&a, "GET", MAPS "/x", NULL).status, 404);
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_on_request), cmocka_unit_test(test_refused),

@@ -3,11 +3,10 @@
 
 static void add(struct apifaults *faults, const char *body)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct errinfo ei;
     if (apifaults_add(faults, arena, try_json(arena, body), &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    arena_free(arena);
 }
 
 static void test_take(void **state)

@@ -23,7 +23,7 @@ static void test_chain(void **state)
 {
     char directory[] = "/tmp/apitls-test-XXXXXX";
     assert_non_null(mkdtemp(directory));
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct apitls tls;
     struct errinfo ei;
     assert_int_equal(apitls_make(arena, directory, &tls, &ei), ERR_OK);
@@ -45,17 +45,15 @@ static void test_chain(void **state)
     unlink(tls.cert_file);
     unlink(tls.key_file);
     rmdir(directory);
-    arena_free(arena);
 }
 
 static void test_no_directory(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct apitls tls;
     struct errinfo ei = {0};
     assert_int_not_equal(apitls_make(arena, "/nonexistent/apitls", &tls, &ei), ERR_OK);
     assert_true(*ei.text);
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_chain), cmocka_unit_test(test_no_directory))

@@ -19,7 +19,7 @@ static void test_hpa(void **state)
         {"{\"metadata\":{},\"spec\":{}}", "{\"metadata\":{},\"spec\":{}}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *obj = try_json(arena, cases[i].v2);
         objconvert_hpa(obj, "autoscaling/v2", "autoscaling/v1");
         try_same(arena, obj, cases[i].v1);
@@ -27,20 +27,18 @@ static void test_hpa(void **state)
         try_same(arena, obj, cases[i].v2);
         objconvert_hpa(obj, "autoscaling/v2beta2", "autoscaling/v2");
         try_same(arena, obj, cases[i].v2);
-        arena_free(arena);
     }
 }
 
 static void test_hpa_status(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *obj = try_json(
         arena, "{\"metadata\":{},\"spec\":{},\"status\":{\"currentMetrics\":[{\"type\":"
                "\"Resource\",\"resource\":"
                "{\"name\":\"cpu\",\"current\":{\"averageUtilization\":12}}}],\"conditions\":[]}}");
     objconvert_hpa(obj, "autoscaling/v2", "autoscaling/v1");
     try_same(arena, json_at(obj, "status", NULL), "{\"currentCPUUtilizationPercentage\":12}");
-    arena_free(arena);
 }
 
 static void test_event(void **state)
@@ -49,7 +47,7 @@ static void test_event(void **state)
         "{\"involvedObject\":{\"name\":\"x\"},\"message\":\"m\",\"count\":2,\"reason\":\"R\"}";
     static const char new[] =
         "{\"regarding\":{\"name\":\"x\"},\"note\":\"m\",\"deprecatedCount\":2,\"reason\":\"R\"}";
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *obj = try_json(arena, core);
     objconvert_event(obj, "v1", "events.k8s.io/v1");
     try_same(arena, obj, new);
@@ -57,7 +55,6 @@ static void test_event(void **state)
     try_same(arena, obj, core);
     objconvert_event(obj, "v1", "v1");
     try_same(arena, obj, core);
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_hpa), cmocka_unit_test(test_hpa_status),

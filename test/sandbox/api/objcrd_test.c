@@ -16,7 +16,7 @@ static const char *condition(struct json_object *crd, const char *type)
 
 static void test_established(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct json_object *crd = try_create(&t, crds(&t), NULL, try_crd);
     assert_string_equal(condition(crd, "Established"), "True");
     assert_string_equal(condition(crd, "NamesAccepted"), "True");
@@ -28,7 +28,6 @@ static void test_established(void **state)
     assert_string_equal(kind->short_names[0], "ty");
     assert_string_equal(kind->versions[0].scale.spec_replicas, ".spec.size");
     assert_true(kind->custom && objkind_namespaced(kind));
-    try_close(&t);
 }
 
 static void test_schema(void **state)
@@ -51,7 +50,7 @@ static void test_schema(void **state)
         {"{'metadata':{'name':'a'},'spec':{'size':-1}}", false, 422, NULL, 0},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct trystore t = try_open();
+        struct trystore t TRY_CLOSED = try_open();
         try_create(&t, crds(&t), NULL, try_crd);
         struct objcall call = try_call(&t);
         call.strict = cases[i].strict;
@@ -64,13 +63,12 @@ static void test_schema(void **state)
             assert_string_equal(call.fail.message, cases[i].message);
         if (obj)
             try_same(t.arena, json_at(obj, "spec", NULL), "{'size':1,'color':'red'}");
-        try_close(&t);
     }
 }
 
 static void test_other_version(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
     struct objcall call = try_call(&t);
@@ -87,12 +85,11 @@ static void test_other_version(void **state)
     struct json_object *stored = objstore_get(t.store, toys, "default", "a");
     assert_string_equal(json_str_at(stored, "apiVersion", NULL), "try.io/v1");
     assert_null(json_at(stored, "spec", "wheels", NULL)); /* the storage version does not know it */
-    try_close(&t);
 }
 
 static void test_status_and_generation(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
     try_create(&t, toys, "default", "{'metadata':{'name':'a'},'spec':{'size':1},'status':{'x':1}}");
@@ -104,12 +101,11 @@ static void test_status_and_generation(void **state)
     obj = try_merge(&t, toys, "default", "a", OBJSUB_NONE,
                     "{'spec':{'size':2},'metadata':{'annotations':{'a':'b'}}}");
     assert_int_equal(json_int_at(obj, 0, "metadata", "generation", NULL), 2);
-    try_close(&t);
 }
 
 static void test_deleted_with_its_objects(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
     try_create(&t, toys, "default",
@@ -125,12 +121,11 @@ static void test_deleted_with_its_objects(void **state)
     try_create(&t, crds(&t), NULL, try_crd);
     assert_ptr_equal(objstore_kind(t.store, "try.io", "toys"), toys);
     assert_int_equal(objstore_count(t.store, toys, NULL), 0);
-    try_close(&t);
 }
 
 static void test_names_conflict(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct json_object *crd = try_json(t.arena, try_crd);
     json_set_str(json_at(crd, "metadata", NULL), "name", "ingresses.networking.k8s.io");
     json_set_str(json_at(crd, "spec", NULL), "group", "networking.k8s.io");
@@ -141,13 +136,12 @@ static void test_names_conflict(void **state)
     assert_string_equal(condition(out, "NamesAccepted"), "False");
     assert_string_equal(condition(out, "Established"), "False");
     assert_false(try_kind(&t, "networking.k8s.io", "ingresses")->custom);
-    try_close(&t);
 }
 
 /* Applying a CRD again with another schema: the next write is checked by the new one. */
 static void test_updated(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     try_create(&t, crds(&t), NULL, try_crd);
     const struct objkind *toys = try_kind(&t, "try.io", "toys");
     for (int minimum = 1; minimum < 5; minimum++) {
@@ -169,7 +163,6 @@ static void test_updated(void **state)
                 NULL),
             ERR_INVALID);
     }
-    try_close(&t);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_established), cmocka_unit_test(test_schema),

@@ -65,7 +65,7 @@ static void test_fields(void **state)
          "{'kind':'BigToy','listKind':'BigToyList','singular':'bigtoy'}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *obj = try_json(arena, cases[i].obj);
         cases[i].fn(obj, NULL);
         for (size_t k = 0; k < 5 && cases[i].at[k] && obj; k++)
@@ -74,7 +74,6 @@ static void test_fields(void **state)
             try_same(arena, obj, cases[i].wanted);
         else
             assert_null(obj);
-        arena_free(arena);
     }
 }
 
@@ -99,17 +98,16 @@ static void test_pull_policy(void **state)
         {"x@sha256:00", "IfNotPresent"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *container = defaulted_container(
             arena, arena_printf(arena, "{'name':'c','image':'%s'}", cases[i].image));
         assert_string_equal(json_str_at(container, "imagePullPolicy", NULL), cases[i].policy);
-        arena_free(arena);
     }
 }
 
 static void test_container(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *container = defaulted_container(
         arena, "{'name':'c','image':'i:1','resources':{'limits':{'cpu':'1000m'}},'readinessProbe':{"
                "'httpGet':{'port':1}},'ports':[{'containerPort':1}],'env':[{'name':'A','valueFrom':"
@@ -122,7 +120,6 @@ static void test_container(void **state)
         "','scheme':'HTTP'},'timeoutSeconds':1,'periodSeconds':10,'successThreshold':1,'"
         "failureThreshold':3},'ports':[{'containerPort':1,'protocol':'TCP'}],'env':[{'name':'A','"
         "valueFrom':{'fieldRef':{'fieldPath':'metadata.name','apiVersion':'v1'}}}]}");
-    arena_free(arena);
 }
 
 /* Defaulting runs before validation: whatever shape was sent, it must survive it. */
@@ -141,20 +138,18 @@ static void test_odd_shapes(void **state)
     };
     for (size_t f = 0; f < TRY_COUNT(fns); f++) {
         for (size_t i = 0; i < TRY_COUNT(objs); i++) {
-            struct arena *arena = arena_new();
+            struct arena *arena TRY_FREED = arena_new();
             fns[f](try_json(arena, objs[i]), NULL);
-            arena_free(arena);
         }
     }
 }
 
 static void test_service_keeps_its_address(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *obj = try_json(arena, "{'spec':{}}");
     objdefaults_service(obj, try_json(arena, "{'spec':{'clusterIP':'127.1.0.1'}}"));
     assert_string_equal(json_str_at(obj, "spec", "clusterIP", NULL), "127.1.0.1");
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_fields), cmocka_unit_test(test_pull_policy),

@@ -13,7 +13,7 @@ static const char pod[] =
 
 static void test_preconditions(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     bool gone;
     assert_int_equal(delete_with(&t, (struct objdelete){0}, &gone), ERR_NOT_FOUND);
     struct json_object *obj = try_create(&t, try_kind(&t, "", "pods"), "default", pod);
@@ -28,12 +28,11 @@ static void test_preconditions(void **state)
                     &gone),
         ERR_OK);
     assert_true(gone);
-    try_close(&t);
 }
 
 static void test_graceful(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *pods = try_kind(&t, "", "pods");
     bool gone;
     objstore_graceful(t.store, pods);
@@ -53,12 +52,11 @@ static void test_graceful(void **state)
                "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i'}]}}");
     assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = -1}, &gone), ERR_OK);
     assert_true(gone); /* it runs nowhere */
-    try_close(&t);
 }
 
 static void test_finalizers(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     try_create(&t, maps, "default", "{'metadata':{'name':'x','finalizers':['a/b','c/d']}}");
     try_delete(&t, maps, "default", "x", OBJ_BACKGROUND);
@@ -71,12 +69,11 @@ static void test_finalizers(void **state)
     assert_non_null(objstore_get(t.store, maps, "default", "x"));
     try_merge(&t, maps, "default", "x", OBJSUB_NONE, "{'metadata':{'finalizers':[]}}");
     assert_null(objstore_get(t.store, maps, "default", "x"));
-    try_close(&t);
 }
 
 static void test_dry_run(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     try_create(&t, maps, "default", "{'metadata':{'name':'x'}}");
     struct objcall call = try_call(&t);
@@ -84,7 +81,6 @@ static void test_dry_run(void **state)
     assert_int_equal(objstore_delete(t.store, &call, maps, "default", "x", NULL, NULL, NULL),
                      ERR_OK);
     assert_non_null(objstore_get(t.store, maps, "default", "x"));
-    try_close(&t);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_preconditions), cmocka_unit_test(test_graceful),

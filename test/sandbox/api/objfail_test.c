@@ -3,7 +3,7 @@
 
 static void test_first_failure_stays(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct objfail fail = {.arena = arena};
     struct errinfo ei;
     assert_int_equal(objfail_info(&fail, &ei), ERR_OK);
@@ -19,12 +19,11 @@ static void test_first_failure_stays(void **state)
              "\"kind\":\"pods\"},\"code\":404}");
     assert_int_equal(objfail_info(&fail, &ei), ERR_NOT_FOUND);
     assert_int_equal(ei.status, 404);
-    arena_free(arena);
 }
 
 static void test_causes(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct objfail fail = {.arena = arena};
     assert_int_equal(objfail_invalid(&fail, "apps", "Deployment", "web"), ERR_OK);
     objfail_cause(&fail, CAUSE_REQUIRED, "spec.selector", "Required value");
@@ -36,7 +35,6 @@ static void test_causes(void **state)
     struct json_object *causes = json_at(objfail_status(&fail), "details", "causes", NULL);
     assert_int_equal(json_len(causes), 2);
     assert_string_equal(json_str_at(json_elem(causes, 0), "reason", NULL), "FieldValueRequired");
-    arena_free(arena);
 }
 
 static void test_codes(void **state)

@@ -34,7 +34,7 @@ static bool there(struct trystore *t, const char *name)
 
 static void test_background(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct json_object *owner = map(&t, "owner", ""), *other = map(&t, "other", "");
     struct json_object *child = map(&t, "child", owned_by(&t, uid(owner), NULL));
     map(&t, "grandchild", owned_by(&t, uid(child), NULL));
@@ -50,21 +50,19 @@ static void test_background(void **state)
         objstore_get(t.store, try_kind(&t, "", "configmaps"), "default", "shared");
     assert_non_null(shared);
     assert_int_equal(json_len(json_at(shared, "metadata", "ownerReferences", NULL)), 1);
-    try_close(&t);
 }
 
 static void test_owner_was_never_there(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     map(&t, "child", owned_by(&t, "00000000-0000-0000-0000-000000000000", NULL));
     try_settle(&t);
     assert_false(there(&t, "child"));
-    try_close(&t);
 }
 
 static void test_orphan(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct json_object *owner = map(&t, "owner", "");
     map(&t, "child", owned_by(&t, uid(owner), NULL));
     try_delete(&t, try_kind(&t, "", "configmaps"), "default", "owner", OBJ_ORPHAN);
@@ -74,12 +72,11 @@ static void test_orphan(void **state)
     struct json_object *child =
         objstore_get(t.store, try_kind(&t, "", "configmaps"), "default", "child");
     assert_null(json_at(child, "metadata", "ownerReferences", NULL));
-    try_close(&t);
 }
 
 static void test_foreground(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     struct json_object *owner = map(&t, "owner", "");
     map(&t, "child",
@@ -95,12 +92,11 @@ static void test_foreground(void **state)
     try_settle(&t);
     assert_false(there(&t, "child"));
     assert_false(there(&t, "owner"));
-    try_close(&t);
 }
 
 static void test_namespace(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *namespaces = try_kind(&t, "", "namespaces"),
                          *maps = try_kind(&t, "", "configmaps");
     try_create(&t, namespaces, NULL, "{\"metadata\":{\"name\":\"n\"}}");
@@ -117,7 +113,6 @@ static void test_namespace(void **state)
     try_merge(&t, maps, "n", "x", OBJSUB_NONE, "{\"metadata\":{\"finalizers\":[]}}");
     try_settle(&t);
     assert_null(objstore_get(t.store, namespaces, NULL, "n"));
-    try_close(&t);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_background), cmocka_unit_test(test_owner_was_never_there),

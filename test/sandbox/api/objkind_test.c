@@ -31,7 +31,7 @@ static void test_table(void **state)
 
 static void test_names(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     const struct objkind *kind = objkind_builtin();
     assert_string_equal(kind->plural, "namespaces");
     assert_string_equal(objkind_resource(arena, kind), "namespaces");
@@ -41,7 +41,6 @@ static void test_names(void **state)
         kind++;
     assert_string_equal(objkind_resource(arena, kind), "deployments.apps");
     assert_string_equal(objkind_api_version(arena, kind, "v1"), "apps/v1");
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_table), cmocka_unit_test(test_names))

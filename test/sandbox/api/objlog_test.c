@@ -40,7 +40,7 @@ static void delete_map(struct trystore *t, const char *name)
 
 static void test_state_then_changes(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t);
     create(&t, "b");
     create(&t, "a");
@@ -60,12 +60,11 @@ static void test_state_then_changes(void **state)
     try_settle(&t);
     assert_string_equal(seen.text.data, "+a +b +c . ~a -b ");
     buf_fini(&seen.text);
-    try_close(&t);
 }
 
 static void test_resume(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t), now = watch(&t);
     create(&t, "a");
     uint64_t version = objstore_version(t.store);
@@ -83,7 +82,6 @@ static void test_resume(void **state)
         objstore_watch_from(t.store, "", "configmaps", objstore_version(t.store), on_event, &seen));
     buf_fini(&seen.text);
     buf_fini(&now.text);
-    try_close(&t);
 }
 
 static void test_ring_forgets(void **state)
@@ -106,7 +104,7 @@ static void test_ring_forgets(void **state)
 
 static void test_stop_inside(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t);
     seen.stop_after = 2;
     for (int i = 0; i < 5; i++)
@@ -115,7 +113,6 @@ static void test_stop_inside(void **state)
     try_settle(&t);
     assert_int_equal(seen.count, 2);
     buf_fini(&seen.text);
-    try_close(&t);
 }
 
 /* A watch that starts in the middle of a round, from what another one was told. */
@@ -131,19 +128,18 @@ static void on_start_other(void *arg, const struct objevent *event)
 
 static void test_start_inside(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t);
     create(&t, "early");
     objstore_watch(t.store, "", "configmaps", on_start_other, &seen);
     try_settle(&t);
     assert_string_equal(seen.text.data, "+early +late +later . ");
     buf_fini(&seen.text);
-    try_close(&t);
 }
 
 static void test_kind_that_comes_later(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t);
     seen.watch = objstore_watch(t.store, "try.io", "toys", on_event, &seen);
     try_settle(&t);
@@ -154,7 +150,6 @@ static void test_kind_that_comes_later(void **state)
     try_settle(&t);
     assert_string_equal(seen.text.data, ". +bear ");
     buf_fini(&seen.text);
-    try_close(&t);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_state_then_changes), cmocka_unit_test(test_resume),

@@ -14,17 +14,16 @@ static void test_uid(void **state)
 
 static void test_generated_name(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     const char *name = objmeta_generate_name(
         arena, "a-very-long-base-that-goes-on-and-on-until-it-is-longer-than-a-label-may-be-");
     assert_int_equal(strlen(name), 63);
     assert_int_equal(strlen(objmeta_generate_name(arena, "x-")), 7);
-    arena_free(arena);
 }
 
 static void test_finalizers(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *obj = try_json(arena, "{'metadata':{}}");
     assert_false(objmeta_has_finalizer(obj, NULL));
     objmeta_add_finalizer(obj, "a");
@@ -38,7 +37,6 @@ static void test_finalizers(void **state)
     objmeta_remove_finalizer(obj, "b");
     try_same(arena, obj, "{'metadata':{}}");
     objmeta_remove_finalizer(obj, "b");
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_uid), cmocka_unit_test(test_generated_name),

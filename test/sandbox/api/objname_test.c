@@ -29,11 +29,10 @@ static void test_forms(void **state)
         const bool wanted[] = {cases[i].subdomain, cases[i].label, cases[i].label_1035,
                                cases[i].segment};
         for (int form = OBJNAME_SUBDOMAIN; form <= OBJNAME_SEGMENT; form++) {
-            struct arena *arena = arena_new();
+            struct arena *arena TRY_FREED = arena_new();
             struct objfail fail = {.arena = arena};
             objname_check(&fail, "metadata.name", cases[i].text, (enum objname_form)form);
             assert_int_equal(fail.causes.count == 0, wanted[form]);
-            arena_free(arena);
         }
     }
 }
@@ -77,7 +76,7 @@ static void test_metadata(void **state)
          "metadata.ownerReferences"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct objfail fail = {.arena = arena};
         struct json_object *obj = json_own(arena, json_object_new_object());
         json_set(obj, "metadata", try_json(arena, cases[i].metadata));
@@ -88,7 +87,6 @@ static void test_metadata(void **state)
         } else {
             assert_int_equal(fail.causes.count, 0);
         }
-        arena_free(arena);
     }
 }
 

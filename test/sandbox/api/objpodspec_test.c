@@ -29,14 +29,13 @@ static void test_check(void **state)
         {"{'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}", NULL, false},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct objfail fail = {.arena = arena};
         objpodspec_check(&fail, try_json(arena, cases[i].spec), "spec", cases[i].template_);
         if (cases[i].wanted)
             assert_string_equal(cause_text(&fail.causes), cases[i].wanted);
         else
             assert_int_equal(fail.causes.count, 0);
-        arena_free(arena);
     }
 }
 
@@ -54,11 +53,10 @@ static void test_may_become(void **state)
         {"{'containers':[1]}", "[]", false},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         assert_int_equal(objpodspec_may_become(try_json(arena, cases[i].before),
                                                try_json(arena, cases[i].after)),
                          cases[i].ok);
-        arena_free(arena);
     }
 }
 

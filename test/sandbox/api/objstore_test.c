@@ -3,18 +3,17 @@
 
 static void test_kinds(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     assert_non_null(objstore_kind(t.store, "", "pods"));
     assert_non_null(objstore_kind_named(t.store, "apps", "Deployment"));
     assert_null(objstore_kind(t.store, "", "deployments"));
     assert_null(objstore_kind(t.store, "try.io", "toys"));
-    try_close(&t);
 }
 
 static void test_list_in_order(void **state)
 {
     static const char *const order[] = {"a-b/x", "a/w", "a/x", "b/x"};
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *namespaces = try_kind(&t, "", "namespaces");
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     try_create(&t, namespaces, NULL, "{'metadata':{'name':'b'}}");
@@ -36,24 +35,22 @@ static void test_list_in_order(void **state)
     assert_string_equal(json_str_at(items[0], "metadata", "name", NULL), "w");
     assert_int_equal(objstore_count(t.store, maps, "a-b"), 1);
     assert_int_equal(objstore_count(t.store, maps, "nowhere"), 0);
-    try_close(&t);
 }
 
 static void test_find(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
     struct json_object *obj = try_create(&t, maps, "default", "{'metadata':{'name':'x'}}");
     assert_ptr_equal(objstore_get(t.store, maps, "default", "x"), obj);
     assert_null(objstore_get(t.store, maps, "default", "y"));
     assert_ptr_equal(objstore_by_uid(t.store, json_str_at(obj, "metadata", "uid", NULL)), obj);
     assert_null(objstore_by_uid(t.store, "none"));
-    try_close(&t);
 }
 
 static void test_versions(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *hpas = try_kind(&t, "autoscaling", "horizontalpodautoscalers");
     struct objcall call = try_call(&t);
     call.version = "v1";
@@ -72,12 +69,11 @@ static void test_versions(void **state)
     assert_string_equal(json_str_at(stored, "apiVersion", NULL), "autoscaling/v2");
     assert_int_equal(json_len(json_at(stored, "spec", "metrics", NULL)), 1);
     assert_ptr_equal(objstore_as_version(t.arena, hpas, stored, "v2"), stored);
-    try_close(&t);
 }
 
 static void test_events_share_their_storage(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *core = try_kind(&t, "", "events"),
                          *new = try_kind(&t, "events.k8s.io", "events");
     try_create(
@@ -89,7 +85,6 @@ static void test_events_share_their_storage(void **state)
     struct json_object *seen = objstore_as_version(t.arena, new, obj, "v1");
     assert_string_equal(json_str_at(seen, "apiVersion", NULL), "events.k8s.io/v1");
     assert_string_equal(json_str_at(seen, "note", NULL), "n");
-    try_close(&t);
 }
 
 static void refuse_secret(void *arg, struct objfail *fail, const struct objkind *kind,
@@ -110,7 +105,7 @@ static void refuse_secret(void *arg, struct objfail *fail, const struct objkind 
 
 static void test_admission(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     int calls = 0;
     const struct objkind *secrets = try_kind(&t, "", "secrets");
     objstore_on_admit(t.store, secrets, refuse_secret, &calls);
@@ -122,7 +117,6 @@ static void test_admission(void **state)
     assert_int_equal(objstore_delete(t.store, &call, secrets, "default", "x", NULL, NULL, NULL),
                      ERR_DENIED);
     assert_non_null(objstore_get(t.store, secrets, "default", "x"));
-    try_close(&t);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_kinds), cmocka_unit_test(test_list_in_order),

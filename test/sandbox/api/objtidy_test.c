@@ -22,11 +22,10 @@ static void test_tidy(void **state)
         {false, "{}", "{}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *obj = try_json(arena, cases[i].obj);
         objtidy(obj, cases[i].typed);
         try_same(arena, obj, cases[i].wanted);
-        arena_free(arena);
     }
 }
 

@@ -92,7 +92,7 @@ static void test_causes(void **state)
          "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct objfail fail = {.arena = arena};
         cases[i].fn(&fail, try_json(arena, cases[i].obj), try_json(arena, cases[i].old));
         const struct cause *cause = fail.causes.first;
@@ -104,7 +104,6 @@ static void test_causes(void **state)
             fail_msg("%s: found %s, wanted %s", cases[i].obj, found ? found : "nothing",
                      cases[i].wanted ? cases[i].wanted : "nothing");
         }
-        arena_free(arena);
     }
 }
 
@@ -125,12 +124,11 @@ static void test_odd_shapes(void **state)
     };
     for (size_t f = 0; f < TRY_COUNT(fns); f++) {
         for (size_t i = 0; i < TRY_COUNT(objs); i++) {
-            struct arena *arena = arena_new();
+            struct arena *arena TRY_FREED = arena_new();
             struct objfail fail = {.arena = arena};
             fns[f](&fail, try_json(arena, objs[i]), NULL);
             fns[f](&fail, try_json(arena, objs[i]),
                    try_json(arena, objs[(i + 1) % TRY_COUNT(objs)]));
-            arena_free(arena);
         }
     }
 }

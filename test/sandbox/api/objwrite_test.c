@@ -32,7 +32,7 @@ static void test_create_refused(void **state)
          NULL},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct trystore t = try_open();
+        struct trystore t TRY_CLOSED = try_open();
         try_create(&t, try_kind(&t, "", "configmaps"), "default", "{'metadata':{'name':'taken'}}");
         struct objcall call = try_call(&t);
         uint64_t before = objstore_version(t.store);
@@ -47,13 +47,12 @@ static void test_create_refused(void **state)
         }
         if (cases[i].message)
             assert_string_equal(call.fail.message, cases[i].message);
-        try_close(&t);
     }
 }
 
 static void test_system_fields(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *kind = try_kind(&t, "apps", "deployments");
     struct json_object *sent = try_json(t.arena, try_deployment), *obj;
     json_set_str(json_sub(sent, "metadata"), "uid", "mine");
@@ -67,7 +66,6 @@ static void test_system_fields(void **state)
     assert_int_equal(json_int_at(obj, -1, "status", "replicas", NULL), -1);
     assert_string_equal(json_str_at(obj, "apiVersion", NULL), "apps/v1");
     assert_string_equal(json_str_at(obj, "kind", NULL), "Deployment");
-    try_close(&t);
 }
 
 /* Patches one after the other: the generation and whether the version moved. */
@@ -90,7 +88,7 @@ static void test_generation(void **state)
         {OBJSUB_NONE, "{'metadata':{'generation':77,'uid':null,'creationTimestamp':null}}", 3,
          false},
     };
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *kind = try_kind(&t, "apps", "deployments");
     try_create(&t, kind, "default", try_deployment);
     for (size_t i = 0; i < TRY_COUNT(steps); i++) {
@@ -103,7 +101,6 @@ static void test_generation(void **state)
     struct json_object *obj = objstore_get(t.store, kind, "default", "web");
     assert_int_equal(json_int_at(obj, 0, "spec", "replicas", NULL), 3);
     assert_int_equal(json_int_at(obj, 0, "status", "replicas", NULL), 3);
-    try_close(&t);
 }
 
 static void test_preconditions(void **state)
@@ -118,7 +115,7 @@ static void test_preconditions(void **state)
         {"{'metadata':{'resourceVersion':'0'},'data':{'a':'d'}}", ERR_OK},
         {"{'metadata':{'name':'y'}}", ERR_NOT_FOUND},
     };
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *kind = try_kind(&t, "", "configmaps");
     try_create(&t, kind, "default", "{'metadata':{'name':'x'},'data':{'a':'b'}}");
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
@@ -132,12 +129,11 @@ static void test_preconditions(void **state)
                                     try_json(t.arena, "{}"), NULL),
                      ERR_NOT_FOUND);
     assert_string_equal(call.fail.message, "configmaps \"none\" not found");
-    try_close(&t);
 }
 
 static void test_generate_name(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *kind = try_kind(&t, "", "configmaps");
     for (int i = 0; i < 20; i++) {
         struct json_object *obj =
@@ -147,12 +143,11 @@ static void test_generate_name(void **state)
         assert_int_equal(strncmp(name, "x-", 2), 0);
     }
     assert_int_equal(objstore_count(t.store, kind, "default"), 20);
-    try_close(&t);
 }
 
 static void test_dry_run(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *kind = try_kind(&t, "apps", "deployments");
     uint64_t before = objstore_version(t.store);
     struct objcall call = try_call(&t);
@@ -164,14 +159,13 @@ static void test_dry_run(void **state)
     assert_int_equal(json_int_at(obj, 0, "spec", "replicas", NULL), 1);
     assert_null(objstore_get(t.store, kind, "default", "web"));
     assert_int_equal(objstore_version(t.store), before);
-    try_close(&t);
 }
 
 /* kubectl apply sends "annotations": {} and, from Go, "creationTimestamp": null: neither is a
  * change. */
 static void test_nothing_said(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *kind = try_kind(&t, "apps", "deployments");
     struct json_object *first = try_create(&t, kind, "default", try_deployment), *second;
     struct json_object *again = json_copy(t.arena, first);
@@ -187,19 +181,17 @@ static void test_nothing_said(void **state)
         json_at(json_elem(json_at(first, "metadata", "managedFields", NULL), 0), "fieldsV1", NULL);
     assert_non_null(json_at(fields, "f:spec", NULL));
     assert_null(json_at(fields, "f:status", NULL));
-    try_close(&t);
 }
 
 static void test_stored_trees_do_not_change(void **state)
 {
-    struct trystore t = try_open();
+    struct trystore t TRY_CLOSED = try_open();
     const struct objkind *kind = try_kind(&t, "", "configmaps");
     struct json_object *first =
         try_create(&t, kind, "default", "{'metadata':{'name':'x'},'data':{'a':'1'}}");
     try_merge(&t, kind, "default", "x", OBJSUB_NONE, "{'data':{'a':'2'}}");
     try_delete(&t, kind, "default", "x", OBJ_BACKGROUND);
     assert_string_equal(json_str_at(first, "data", "a", NULL), "1");
-    try_close(&t);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_create_refused), cmocka_unit_test(test_system_fields),

@@ -29,7 +29,7 @@ static void test_parse(void **state)
         {";;,;", {.acceptable = false}},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct restaccept found = restaccept_parse(arena, cases[i].header);
         assert_int_equal(found.acceptable, cases[i].wanted.acceptable);
         assert_int_equal(found.yaml, cases[i].wanted.yaml);
@@ -37,7 +37,6 @@ static void test_parse(void **state)
             assert_int_equal(found.as, cases[i].wanted.as);
         if (cases[i].wanted.version)
             assert_string_equal(found.version, cases[i].wanted.version);
-        arena_free(arena);
     }
 }
 

@@ -10,7 +10,7 @@ static void make(struct tryapi *a, const char *name, const char *rest)
 
 static void test_one(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a, "x", "");
     ask_for(&a, 200, "DELETE", MAPS "/x?dryRun=All", NULL);
     ask_for(&a, 409, "DELETE", MAPS "/x", "{'preconditions':{'uid':'other'}}");
@@ -24,12 +24,11 @@ static void test_one(void **state)
     status = ask_for(&a, 200, "DELETE", MAPS "/y", NULL);
     assert_string_equal(json_str_at(status, "kind", NULL), "ConfigMap"); /* it is still there */
     assert_non_null(json_str_at(status, "metadata", "deletionTimestamp", NULL));
-    tryapi_close(&a);
 }
 
 static void test_collection(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a, "x", ",'labels':{'a':'1'}");
     make(&a, "y", ",'labels':{'a':'1'}");
     make(&a, "z", "");
@@ -37,12 +36,11 @@ static void test_collection(void **state)
     assert_int_equal(json_len(json_at(list, "items", NULL)), 2);
     list = ask_for(&a, 200, "GET", MAPS, NULL);
     assert_int_equal(json_len(json_at(list, "items", NULL)), 1);
-    tryapi_close(&a);
 }
 
 static void test_propagation_from_query(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a, "o", "");
     struct json_object *owner = ask_for(&a, 200, "GET", MAPS "/o", NULL);
     make(&a, "c",
@@ -53,7 +51,6 @@ static void test_propagation_from_query(void **state)
     ask_for(&a, 200, "DELETE", MAPS "/o?propagationPolicy=Orphan", NULL);
     struct json_object *child = ask_for(&a, 200, "GET", MAPS "/c", NULL);
     assert_null(json_at(child, "metadata", "ownerReferences", NULL));
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_one), cmocka_unit_test(test_collection),

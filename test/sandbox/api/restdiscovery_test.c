@@ -10,7 +10,7 @@ static struct json_object *find(struct json_object *list, const char *name)
 
 static void test_groups(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct json_object *api = ask_for(&a, 200, "GET", "/api", NULL);
     try_same(a.t.arena, json_at(api, "versions", NULL), "[\"v1\"]");
     struct json_object *groups = json_at(ask_for(&a, 200, "GET", "/apis", NULL), "groups", NULL);
@@ -23,12 +23,11 @@ static void test_groups(void **state)
     struct json_object *group = ask_for(&a, 200, "GET", "/apis/try.io", NULL);
     assert_string_equal(json_str_at(group, "kind", NULL), "APIGroup");
     assert_string_equal(json_str_at(group, "preferredVersion", "version", NULL), "v1");
-    tryapi_close(&a);
 }
 
 static void test_resources(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct json_object *list = json_at(ask_for(&a, 200, "GET", "/api/v1", NULL), "resources", NULL);
     assert_false(json_bool_at(find(list, "namespaces"), true, "namespaced", NULL));
     assert_non_null(find(list, "pods/log"));
@@ -45,17 +44,15 @@ static void test_resources(void **state)
     try_same(a.t.arena, json_at(find(list, "toys"), "categories", NULL), "[\"all\"]");
     list = json_at(ask_for(&a, 200, "GET", "/apis/try.io/v1alpha1", NULL), "resources", NULL);
     assert_null(find(list, "toys/scale"));
-    tryapi_close(&a);
 }
 
 static void test_others(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     assert_string_equal(json_str_at(ask_for(&a, 200, "GET", "/version", NULL), "major", NULL), "1");
     assert_string_equal(ask(&a, "GET", "/readyz", NULL).text, "ok");
     assert_int_equal(ask(&a, "GET", "/openapi/v2", NULL).status, 200);
     ask_for(&a, 404, "GET", "/openapi/v3", NULL);
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_groups), cmocka_unit_test(test_resources),

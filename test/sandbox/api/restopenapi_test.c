@@ -9,7 +9,7 @@ static const char deployment[] = "\x6a\x57\x0a\x1fx-kubernetes-group-version-kin
 
 static void test_document(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct answer answer = ask(&a, "GET", "/openapi/v2", NULL);
     assert_int_equal(answer.status, 200);
     assert_memory_equal(answer.text,
@@ -24,7 +24,6 @@ static void test_document(void **state)
     assert_null(strstr(answer.text, "Toy"));
     ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
     assert_non_null(strstr(ask(&a, "GET", "/openapi/v2", NULL).text, "kind: \"Toy\""));
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_document))

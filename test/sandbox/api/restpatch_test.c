@@ -38,20 +38,19 @@ static void test_types(void **state)
          NULL},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct tryapi a = tryapi_open();
+        struct tryapi a TRYAPI_CLOSED = tryapi_open();
         ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
         struct answer answer = patch(&a, cases[i].type, WEB, cases[i].body);
         if (answer.status != cases[i].status && !(cases[i].status == 400 && answer.status == 422))
             fail_msg("%s: %d: %s", cases[i].body, answer.status, answer.text);
         if (cases[i].at)
             try_same(a.t.arena, json_at(answer.body, "spec", cases[i].at, NULL), cases[i].wanted);
-        tryapi_close(&a);
     }
 }
 
 static void test_strategic_only_for_built_in_kinds(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
     ask_for(&a, 201, "POST", "/apis/try.io/v1/namespaces/default/toys",
             "{'metadata':{'name':'x'},'spec':{'size':1}}");
@@ -59,7 +58,6 @@ static void test_strategic_only_for_built_in_kinds(void **state)
                      415);
     assert_int_equal(patch(&a, MERGE, "/apis/try.io/v1/namespaces/default/toys/x", "{}").status,
                      200);
-    tryapi_close(&a);
 }
 
 #define CONFIG(replicas)                                                                           \
@@ -70,7 +68,7 @@ static void test_strategic_only_for_built_in_kinds(void **state)
 
 static void test_apply(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     assert_int_equal(patch(&a, APPLY, WEB "?fieldManager=one", CONFIG("1")).status, 201);
     struct answer answer = patch(&a, APPLY, WEB "?fieldManager=one", CONFIG("2"));
     assert_int_equal(answer.status, 200);
@@ -86,12 +84,11 @@ static void test_apply(void **state)
     assert_int_equal(patch(&a, APPLY, DEPLOYMENTS "/other?fieldManager=one", CONFIG("1")).status,
                      400);
     assert_int_equal(patch(&a, APPLY, WEB "?fieldManager=one", "spec: {}\n").status, 400);
-    tryapi_close(&a);
 }
 
 static void test_scale(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
     struct json_object *scale = ask_for(&a, 200, "GET", WEB "/scale", NULL);
     assert_string_equal(json_str_at(scale, "kind", NULL), "Scale");
@@ -107,7 +104,6 @@ static void test_scale(void **state)
     struct json_object *obj = ask_for(&a, 200, "GET", WEB, NULL);
     assert_int_equal(json_int_at(obj, 0, "spec", "replicas", NULL), 6);
     assert_int_equal(json_int_at(obj, 0, "metadata", "generation", NULL), 3);
-    tryapi_close(&a);
 }
 
 #define OTHER_UID "{'metadata':{'uid':'11111111-2222-3333-4444-555555555555'}}"
@@ -124,25 +120,23 @@ static void test_another_uid(void **state)
         {"/apis/try.io/v1/namespaces/default/toys/x", 422},
         {"/apis/try.io/v1/namespaces/default/toys/x/status", 200},
     };
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
     ask_for(&a, 201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", try_crd);
     ask_for(&a, 201, "POST", "/apis/try.io/v1/namespaces/default/toys",
             "{'metadata':{'name':'x'},'spec':{'size':1}}");
     for (size_t i = 0; i < TRY_COUNT(cases); i++)
         assert_int_equal(patch(&a, MERGE, cases[i].path, OTHER_UID).status, cases[i].status);
-    tryapi_close(&a);
 }
 
 static void test_scale_to_zero_is_left_out(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     ask_for(&a, 201, "POST", DEPLOYMENTS, try_deployment);
     struct answer answer = patch(&a, MERGE, WEB "/scale", "{'spec':{'replicas':0}}");
     assert_int_equal(answer.status, 200);
     assert_null(json_at(answer.body, "spec", "replicas", NULL));
     assert_non_null(json_at(answer.body, "status", NULL));
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_types), cmocka_unit_test(test_strategic_only_for_built_in_kinds),

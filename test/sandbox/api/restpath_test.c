@@ -71,7 +71,7 @@ static void test_parse(void **state)
         {"/a/b/c/d/e/f/g/h/i/j/k/l/m/n", {.excess = true}},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct restpath found = restpath_parse(arena, cases[i].path);
         const struct restpath *wanted = &cases[i].wanted;
         assert_string_equal(found.full, cases[i].path);
@@ -83,7 +83,6 @@ static void test_parse(void **state)
         same(found.ns, wanted->ns);
         same(found.name, wanted->name);
         same(found.sub, wanted->sub);
-        arena_free(arena);
     }
 }
 

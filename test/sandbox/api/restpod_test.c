@@ -41,7 +41,7 @@ static void test_log(void **state)
         {"?previous=true", "before\n"},
         {"?follow=true", "one\ntwo\nthree\n"},
     };
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct log log = {.text = "one\ntwo\nthree\n"};
     make(&a);
     assert_string_equal(ask(&a, "GET", PODS "/p/log", NULL).text, ""); /* nobody knows logs yet */
@@ -56,28 +56,25 @@ static void test_log(void **state)
     ask_for(&a, 400, "GET", PODS "/p/log?container=d", NULL);
     ask_for(&a, 404, "GET", PODS "/q/log", NULL);
     ask_for(&a, 405, "POST", PODS "/p/log", NULL);
-    tryapi_close(&a);
 }
 
 static void test_follow(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct log log = {.text = "one\n", .more = 2};
     make(&a);
     api_on_pod_log(a.api, on_log, &log);
     assert_string_equal(ask(&a, "GET", PODS "/p/log?follow=true", NULL).text, "one\nmore\nmore\n");
-    tryapi_close(&a);
 }
 
 static void test_evict(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a);
     ask_for(&a, 405, "GET", PODS "/p/eviction", NULL);
     ask_for(&a, 201, "POST", PODS "/p/eviction", "{'apiVersion':'policy/v1','kind':'Eviction'}");
     ask_for(&a, 404, "GET", PODS "/p", NULL);
     ask_for(&a, 404, "POST", PODS "/p/eviction", "{}");
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_log), cmocka_unit_test(test_follow), cmocka_unit_test(test_evict))

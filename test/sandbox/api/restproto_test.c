@@ -14,7 +14,7 @@
 
 static void test_namespace(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *obj;
     struct errinfo ei;
     if (restproto_read(arena, BYTES(NAMESPACE), &obj, &ei) != ERR_OK)
@@ -22,12 +22,11 @@ static void test_namespace(void **state)
     try_same(
         arena, obj,
         "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'ab','labels':{'app':'web'}}}");
-    arena_free(arena);
 }
 
 static void test_service(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *obj;
     struct errinfo ei;
     /* a port 80 to the named port "http", and one to 8080 */
@@ -44,21 +43,19 @@ static void test_service(void **state)
     try_same(
         arena, json_at(obj, "spec", NULL),
         "{'ports':[{'protocol':'TCP','port':80,'targetPort':'hp'},{'port':81,'targetPort':8080}]}");
-    arena_free(arena);
 }
 
 /* Every prefix of a body is refused or read, but never read past. */
 static void test_cut(void **state)
 {
     for (size_t len = 0; len < sizeof(NAMESPACE) - 1; len++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *obj;
         struct errinfo ei = {0};
         char *copy = arena_alloc(arena, len + 1);
         memcpy(copy, NAMESPACE, len);
         enum err err = restproto_read(arena, copy, len, &obj, &ei);
         assert_true(err == ERR_OK || (err == ERR_INVALID && *ei.text));
-        arena_free(arena);
     }
 }
 
@@ -80,13 +77,12 @@ static void test_refused(void **state)
         {BYTES("k8s\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), "within a field"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *obj;
         struct errinfo ei = {0};
         assert_int_equal(restproto_read(arena, cases[i].data, cases[i].len, &obj, &ei),
                          ERR_INVALID);
         assert_non_null(strstr(ei.text, cases[i].wanted));
-        arena_free(arena);
     }
 }
 

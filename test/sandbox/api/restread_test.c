@@ -13,7 +13,7 @@ static void make(struct tryapi *a, int count)
 
 static void test_get(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a, 1);
     struct json_object *obj = ask_for(&a, 200, "GET", MAPS "/m00", NULL);
     assert_string_equal(json_str_at(obj, "kind", NULL), "ConfigMap");
@@ -29,12 +29,11 @@ static void test_get(void **state)
     struct answer answer = ask(&a, "GET", MAPS "/m00", NULL);
     assert_string_equal(answer.content_type, "application/yaml");
     assert_non_null(strstr(answer.text, "name: m00"));
-    tryapi_close(&a);
 }
 
 static void test_pages(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a, 7);
     struct json_object *page = ask_for(&a, 200, "GET", MAPS "?limit=3", NULL);
     const char *version = json_str_at(page, "metadata", "resourceVersion", NULL);
@@ -56,7 +55,6 @@ static void test_pages(void **state)
     ask_for(&a, 200, "DELETE", MAPS "/m00", NULL);
     ask_for(&a, 200, "POST", "/sandbox/compact", NULL);
     ask_for(&a, 410, "GET", arena_printf(a.t.arena, MAPS "?limit=3&continue=%s", token), NULL);
-    tryapi_close(&a);
 }
 
 static void test_selectors(void **state)
@@ -73,7 +71,7 @@ static void test_selectors(void **state)
         {"?fieldSelector=metadata.name!%3Dm01", 4},
         {"?labelSelector=odd%3D1&fieldSelector=metadata.name%3Dm00", 0},
     };
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a, 4);
     ask_for(&a, 201, "POST", MAPS, "{'metadata':{'name':'plain'}}");
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
@@ -85,12 +83,11 @@ static void test_selectors(void **state)
     ask_for(&a, 201, "POST", "/api/v1/namespaces/other/configmaps", "{'metadata':{'name':'m00'}}");
     struct json_object *all = ask_for(&a, 200, "GET", "/api/v1/configmaps", NULL);
     assert_int_equal(json_len(json_at(all, "items", NULL)), 6);
-    tryapi_close(&a);
 }
 
 static void test_list_shapes(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a, 2);
     struct json_object *list = ask_for(&a, 200, "GET", MAPS, NULL);
     assert_string_equal(json_str_at(list, "kind", NULL), "ConfigMapList");
@@ -103,14 +100,13 @@ static void test_list_shapes(void **state)
     list = ask_for(&a, 200, "GET", MAPS, NULL);
     assert_int_equal(json_len(json_at(list, "rows", NULL)), 2);
     assert_non_null(json_str_at(list, "metadata", "resourceVersion", NULL));
-    tryapi_close(&a);
 }
 
 /* Clients must not look for a kind in the items of a built-in kind, nor for a count under a
  * selector. */
 static void test_what_lists_leave_out(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     make(&a, 3);
     struct json_object *list = ask_for(&a, 200, "GET", MAPS "?limit=2", NULL);
     struct json_object *item = json_elem(json_at(list, "items", NULL), 0);
@@ -127,7 +123,6 @@ static void test_what_lists_leave_out(void **state)
     list = ask_for(&a, 200, "GET", "/apis/try.io/v1/namespaces/default/toys", NULL);
     assert_string_equal(json_str_at(json_elem(json_at(list, "items", NULL), 0), "kind", NULL),
                         "Toy");
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_get), cmocka_unit_test(test_pages),

@@ -15,7 +15,7 @@ struct stream {
 
 static void read_line(struct stream *s, const char *text)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *event = try_json(arena, text);
     struct json_object *object = json_at(event, "object", NULL);
     const char *type = json_str_at(event, "type", NULL);
@@ -34,7 +34,6 @@ static void read_line(struct stream *s, const char *text)
         buf_printf(&s->seen, "%s:%s ", type, name);
     }
     s->reached = s->seen.len >= s->wanted;
-    arena_free(arena);
 }
 
 static bool on_data(void *arg, const char *data, size_t len)
@@ -111,7 +110,7 @@ static void label(struct tryapi *a, const char *name, const char *value)
 
 static void test_state_and_changes(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream all, later;
     make(&a, "a");
     start(&all, &a, "");
@@ -125,13 +124,12 @@ static void test_state_and_changes(void **state)
     expect(&later, "ADDED:b MODIFIED:a DELETED:b ");
     stop(&all);
     stop(&later);
-    tryapi_close(&a);
 }
 
 /* An object that enters or leaves what is selected is added or deleted for this client. */
 static void test_selected(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s, named;
     make(&a, "a");
     start(&s, &a, "labelSelector=a%3D1");
@@ -146,12 +144,11 @@ static void test_selected(void **state)
     assert_string_equal(s.seen.data, "ADDED:a DELETED:a ");
     stop(&s);
     stop(&named);
-    tryapi_close(&a);
 }
 
 static void test_initial_events_end(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s;
     make(&a, "a");
     start(&s, &a,
@@ -159,12 +156,11 @@ static void test_initial_events_end(void **state)
     expect(&s, "ADDED:a END ");
     assert_int_equal(s.bookmark, objstore_version(a.t.store));
     stop(&s);
-    tryapi_close(&a);
 }
 
 static void test_expired(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s, open;
     start(&open, &a, "");
     make(&a, "a");
@@ -179,12 +175,11 @@ static void test_expired(void **state)
     tryapi_turn(&a, &open.over);
     stop(&s);
     stop(&open);
-    tryapi_close(&a);
 }
 
 static void test_cut_and_timeout(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s, timed;
     make(&a, "a");
     start(&s, &a, "");
@@ -199,7 +194,6 @@ static void test_cut_and_timeout(void **state)
     assert_int_equal(json_int_at(out, -1, "watches", NULL), 0);
     stop(&s);
     stop(&timed);
-    tryapi_close(&a);
 }
 
 static bool no_watches(struct tryapi *a)
@@ -209,7 +203,7 @@ static bool no_watches(struct tryapi *a)
 
 static void test_client_goes(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s;
     make(&a, "a");
     start(&s, &a, "");
@@ -219,12 +213,11 @@ static void test_client_goes(void **state)
     while (!no_watches(&a))
         assert_true(clock_monotonic_ms() < end);
     make(&a, "b");
-    tryapi_close(&a);
 }
 
 static void test_table(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s;
     make(&a, "a");
     a.accept = "application/json;as=Table;g=meta.k8s.io;v=v1";
@@ -234,13 +227,12 @@ static void test_table(void **state)
     make(&a, "b");
     expect(&s, "ADDED:columns ADDED:row ");
     stop(&s);
-    tryapi_close(&a);
 }
 
 /* The server ends with watches open: everything is given back. */
 static void test_open_at_the_end(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s;
     make(&a, "a");
     start(&s, &a, "");
@@ -249,7 +241,6 @@ static void test_open_at_the_end(void **state)
     tryapi_turn(&a, &s.over);
     buf_fini(&s.line);
     buf_fini(&s.seen);
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_state_and_changes), cmocka_unit_test(test_selected),

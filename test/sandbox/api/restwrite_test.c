@@ -6,7 +6,7 @@
 
 static void test_create_and_update(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct json_object *obj =
         ask_for(&a, 201, "POST", MAPS, "{'metadata':{'name':'x'},'data':{'a':'1'}}");
     const char *version = json_str_at(obj, "metadata", "resourceVersion", NULL);
@@ -25,19 +25,17 @@ static void test_create_and_update(void **state)
     ask_for(&a, 404, "PUT", MAPS "/none", "{'metadata':{'name':'none'}}");
     ask_for(&a, 201, "POST", MAPS "?dryRun=All", "{'metadata':{'name':'dry'}}");
     ask_for(&a, 404, "GET", MAPS "/dry", NULL);
-    tryapi_close(&a);
 }
 
 static void test_yaml(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     a.type = "application/yaml";
     struct json_object *obj =
         ask_for(&a, 201, "POST", MAPS, "metadata:\n  name: x\ndata:\n  a: b\n");
     assert_string_equal(json_str_at(obj, "data", "a", NULL), "b");
     ask_for(&a, 400, "POST", MAPS, "a: [");
     ask_for(&a, 400, "POST", MAPS, "a: 1\n---\nb: 2\n");
-    tryapi_close(&a);
 }
 
 static void test_manager(void **state)
@@ -49,7 +47,7 @@ static void test_manager(void **state)
         {"kubectl/v1.32.4 (linux/amd64)", "?fieldManager=me", "me"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct tryapi a = tryapi_open();
+        struct tryapi a TRYAPI_CLOSED = tryapi_open();
         a.agent = cases[i].agent;
         struct json_object *obj =
             ask_for(&a, 201, "POST", arena_printf(a.t.arena, MAPS "%s", cases[i].query),
@@ -57,13 +55,12 @@ static void test_manager(void **state)
         struct json_object *entry = json_elem(json_at(obj, "metadata", "managedFields", NULL), 0);
         assert_string_equal(json_str_at(entry, "manager", NULL), cases[i].manager);
         assert_string_equal(json_str_at(entry, "operation", NULL), "Update");
-        tryapi_close(&a);
     }
 }
 
 static void test_custom_kind(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     ask_for(&a, 404, "GET", TOYS, NULL);
     ask_for(&a, 201, "POST", CRDS, try_crd);
     struct answer answer =
@@ -82,12 +79,11 @@ static void test_custom_kind(void **state)
     answer = ask(&a, "GET", "/apis/try.io/v1alpha1/namespaces/default/toys/x", NULL);
     assert_string_equal(json_str_at(answer.body, "apiVersion", NULL), "try.io/v1alpha1");
     assert_string_equal(answer.warning, "299 - \"try.io/v1alpha1 Toy is deprecated\"");
-    tryapi_close(&a);
 }
 
 static void test_status(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     ask_for(&a, 201, "POST", CRDS, try_crd);
     struct json_object *obj =
         ask_for(&a, 201, "POST", TOYS, "{'metadata':{'name':'x'},'spec':{'size':1}}");
@@ -101,17 +97,15 @@ static void test_status(void **state)
     ask_for(&a, 409, "PUT", TOYS "/x/status", body);
     ask_for(&a, 200, "GET", TOYS "/x/status", NULL);
     ask_for(&a, 405, "DELETE", TOYS "/x/status", NULL);
-    tryapi_close(&a);
 }
 
 static void test_review(void **state)
 {
-    struct tryapi a = tryapi_open();
+    struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct json_object *obj =
         ask_for(&a, 201, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                 "{'spec':{'resourceAttributes':{'verb':'get'}}}");
     assert_true(json_bool_at(obj, false, "status", "allowed", NULL));
-    tryapi_close(&a);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_create_and_update), cmocka_unit_test(test_yaml),

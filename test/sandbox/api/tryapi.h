@@ -54,6 +54,9 @@ static inline void tryapi_close(struct tryapi *a)
     try_close(&a->t);
 }
 
+/* struct tryapi a TRYAPI_CLOSED = tryapi_open(): until the end of the block */
+#define TRYAPI_CLOSED __attribute__((cleanup(tryapi_close)))
+
 struct tryapi_wait {
     struct answer answer;
     struct arena *arena;

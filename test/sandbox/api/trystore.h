@@ -27,6 +27,9 @@ static inline void try_close(struct trystore *t)
     loop_free(t->loop);
 }
 
+/* struct trystore t TRY_CLOSED = try_open(): until the end of the block */
+#define TRY_CLOSED __attribute__((cleanup(try_close)))
+
 static inline const struct objkind *try_kind(struct trystore *t, const char *group,
                                              const char *plural)
 {

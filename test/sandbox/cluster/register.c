@@ -88,7 +88,7 @@ static struct json_object *endpoints_of(struct arena *arena, const struct regist
     return obj;
 }
 
-/* Services of a snapshot are replaced: the daemon may have moved. */
+/* The last registration of a name counts. */
 static bool put(struct cluster *cluster, struct arena *arena, enum kind kind,
                 const struct registration *r, struct json_object *obj)
 {

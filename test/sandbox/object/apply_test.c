@@ -61,11 +61,10 @@ static struct json_object *take_step(struct arena *arena, const struct step *ste
 /* Several steps on one object; each says what the object is after it. */
 static void play(const struct step *steps, size_t count)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *live = NULL;
     for (size_t i = 0; i < count; i++)
         live = take_step(arena, &steps[i], (int64_t)i * 1000, live);
-    arena_free(arena);
 }
 
 /* A row; what all rows have stands first. */
@@ -146,7 +145,7 @@ static void test_lists(void **state)
 
 static void test_before_first_apply(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *live =
         try_json(arena, "{'metadata':{'name':'n','uid':'u'},'spec':{'replicas':1}}");
     struct step conflict = {.manager = "a",
@@ -170,12 +169,11 @@ static void test_before_first_apply(void **state)
     /* Without any owner an update is not tracked. */
     out = take_step(arena, &untracked, 0, live);
     assert_null(json_at(out, "metadata", NULL));
-    arena_free(arena);
 }
 
 static void test_updates(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct step create = {.manager = "c",
                           .update = true,
                           .body = "{'spec':{'replicas':1,'paused':true}}",
@@ -209,12 +207,11 @@ static void test_updates(void **state)
     assert_string_equal(json_text_sorted(arena, live), before);
     live = take_step(arena, &clear, 0, live);
     assert_null(json_at(live, "metadata", "managedFields", NULL));
-    arena_free(arena);
 }
 
 static void test_repeated_apply_changes_nothing(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct step step = {
         .manager = "a",
         .kind = "Service",
@@ -225,12 +222,11 @@ static void test_repeated_apply_changes_nothing(void **state)
     struct json_object *first = take_step(arena, &step, 0, NULL);
     struct json_object *second = take_step(arena, &step, 5000, first);
     assert_string_equal(json_text_sorted(arena, first), json_text_sorted(arena, second));
-    arena_free(arena);
 }
 
 static void test_custom(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct schema *schema = NULL;
     struct errinfo ei = {0};
     assert_int_equal(
@@ -252,7 +248,6 @@ static void test_custom(void **state)
                      ERR_OK);
     try_same(arena, bare(arena, out), "{'l':[{'k':'1','v':1},{'k':'2'}],'s':['y','x']}");
     schema_free(schema);
-    arena_free(arena);
 }
 
 static void test_bad_requests(void **state)
@@ -271,7 +266,7 @@ static void test_bad_requests(void **state)
         {"a", "{'metadata':{'managedFields':[{}]}}", "metadata.managedFields must be nil"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct apply_request request = {.manager = cases[i].manager, .api_version = "v1"};
         struct json_object *out = NULL;
         struct errinfo ei = {0};
@@ -280,7 +275,6 @@ static void test_bad_requests(void **state)
             ERR_INVALID);
         assert_string_equal(ei.text, cases[i].why);
         assert_int_equal(ei.status, 400);
-        arena_free(arena);
     }
 }
 

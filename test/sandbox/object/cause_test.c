@@ -3,7 +3,7 @@
 
 static void test_text(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct causes causes = {.arena = arena};
     assert_string_equal(cause_text(&causes), "");
     cause_add(&causes, CAUSE_REQUIRED, "spec.targetRef", "Required value");
@@ -17,12 +17,11 @@ static void test_text(void **state)
              "value','field':'spec.targetRef'},{'reason':'FieldValueInvalid','message':'Invalid "
              "value: 101: at most "
              "100','field':'spec.weight'},{'reason':'FieldValueForbidden','message':'no'}]");
-    arena_free(arena);
 }
 
 static void test_limits(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct causes causes = {.arena = arena};
     for (int i = 0; i < CAUSE_MAX + 7; i++)
         cause_add(&causes, CAUSE_REQUIRED, "f", "x");
@@ -36,7 +35,6 @@ static void test_limits(void **state)
     const char *cut = cause_value(arena, json_own(arena, json_object_new_string(umlauts)));
     assert_int_equal(strlen(cut), 255 + 3); /* a quote, 127 whole characters, three dots */
     assert_string_equal(cut + 253, "ä...");
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_text), cmocka_unit_test(test_limits))

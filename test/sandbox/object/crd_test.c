@@ -127,11 +127,10 @@ static void test_accepted(void **state)
         {metric_template, SPEC("'provider':{'headers':{'X-Scope':['a','b']}}")},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         const char *text = judge_patched(arena, cases[i].base, cases[i].patch);
         if (text[0] != '\0')
             fail_msg("%s: %s", cases[i].patch, text);
-        arena_free(arena);
     }
 }
 
@@ -142,12 +141,11 @@ struct mistake {
 static void check_mistakes(const char *base, const struct mistake *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         const char *text = judge_patched(arena, base, cases[i].patch);
         if (strstr(text, cases[i].field) == NULL || strstr(text, cases[i].text) == NULL)
             fail_msg("%s: \"%s\", expected %s and \"%s\"", cases[i].patch, text, cases[i].field,
                      cases[i].text);
-        arena_free(arena);
     }
 }
 
@@ -264,7 +262,7 @@ static void test_mistakes_in_the_others(void **state)
 
 static void test_defaults(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *obj =
         json_merge(arena, try_json(arena, canary),
                    try_json(arena, "{'spec':{'service':{'gatewayRefs':[{'name':'g'}]},'analysis':{'"
@@ -275,14 +273,13 @@ static void test_defaults(void **state)
     assert_string_equal(json_str_at(ref, "kind", NULL), "Gateway");
     assert_int_equal(json_int_at(obj, 0, "spec", "analysis", "sessionAffinity", "maxAge", NULL),
                      86400);
-    arena_free(arena);
 }
 
 /* One of them, an AlertProvider with both an address and a Secret, is refused by its own schema
  * too. */
 static void judge_file(const char *path, int *accepted, int *refused)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *docs = read_yaml(arena, path);
     for (size_t i = 0; i < json_len(docs); i++) {
         struct json_object *obj = json_elem(docs, i);
@@ -295,7 +292,6 @@ static void judge_file(const char *path, int *accepted, int *refused)
         else
             fail_msg("%s: document %zu: %s", path, i + 1, text);
     }
-    arena_free(arena);
 }
 
 static void test_published_manifests(void **state)

@@ -31,14 +31,13 @@ static void test_algebra(void **state)
          "{'f:a':{}}", "{'f:a':{'f:b':{}}}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *a = set(arena, cases[i].a), *b = set(arena, cases[i].b);
         same_set(arena, fieldset_join(arena, a, b), cases[i].join);
         same_set(arena, fieldset_minus(arena, a, b), cases[i].minus);
         same_set(arena, fieldset_common(arena, a, b), cases[i].common);
         same_set(arena, a, cases[i].a);
         same_set(arena, b, cases[i].b);
-        arena_free(arena);
     }
 }
 
@@ -64,11 +63,10 @@ static void test_of(void **state)
         {"Pod", POD("[{'image':'a'}]"), "{'f:spec':{'f:containers':{}}}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *found =
             fieldset_of(arena, typing_builtin(cases[i].kind), try_json(arena, cases[i].obj));
         same_set(arena, fieldset_without_server(arena, found), cases[i].fields);
-        arena_free(arena);
     }
 }
 
@@ -90,13 +88,12 @@ static void test_compare(void **state)
         {POD("[{'name':'a'},{'name':'b'}]"), POD("[{'name':'b'},{'name':'a'}]"), NULL, NULL},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *changed, *removed;
         fieldset_compare(arena, typing_builtin("Pod"), try_json(arena, cases[i].before),
                          try_json(arena, cases[i].after), &changed, &removed);
         same_set(arena, changed, cases[i].changed);
         same_set(arena, removed, cases[i].removed);
-        arena_free(arena);
     }
 }
 
@@ -113,7 +110,7 @@ static void add_path(void *ctx, const char *path)
 
 static void test_paths_and_index(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct paths paths = {.arena = arena, .text = ""};
     fieldset_each(arena,
                   set(arena, "{\"f:spec\":{\"f:ports\":{\"k:{\\\"port\\\":80,\\\"protocol\\\":"
@@ -137,7 +134,6 @@ static void test_paths_and_index(void **state)
     assert_null(
         fieldset_index(arena, typing_field(spec, "tolerations"), try_json(arena, "[{}]"), &why));
     assert_null(why);
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_algebra), cmocka_unit_test(test_of), cmocka_unit_test(test_compare),

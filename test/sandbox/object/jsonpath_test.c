@@ -50,7 +50,7 @@ static void test_find(void **state)
         {".a[0]", ""},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct jsonpath *path = NULL;
         struct errinfo ei = {0};
         if (jsonpath_compile(cases[i].path, &path, &ei))
@@ -63,7 +63,6 @@ static void test_find(void **state)
         if (strcmp(text, cases[i].found) != 0)
             fail_msg("%s: %s instead of %s", cases[i].path, text, cases[i].found);
         jsonpath_free(path);
-        arena_free(arena);
     }
 }
 
@@ -94,7 +93,7 @@ static void test_errors(void **state)
 
 static void test_limits(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct jsonpath *path = NULL;
     struct errinfo ei = {0};
     char text[JSONPATH_MAX_BYTES + 2];
@@ -114,7 +113,6 @@ static void test_limits(void **state)
     assert_int_equal(jsonpath_compile("$[*]", &path, &ei), ERR_OK);
     assert_int_equal(jsonpath_find(path, arena, list).count, JSONPATH_MAX_RESULTS);
     jsonpath_free(path);
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_find), cmocka_unit_test(test_errors), cmocka_unit_test(test_limits))

@@ -10,7 +10,7 @@ static void test_round_trip(void **state)
         "'2026-01-01T00:00:00Z','fieldsType':'FieldsV1','fieldsV1':{'f:x':{}}},{'manager':'b','"
         "operation':'Update','apiVersion':'v1','time':'2026-01-02T00:00:00Z','fieldsType':'"
         "FieldsV1','fieldsV1':{'f:y':{'.':{},'f:z':{}}},'subresource':'status'}]}}";
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct managed managed;
     struct json_object *obj = try_json(arena, text);
     struct json_object *copy = try_json(arena, "{'metadata':{}}");
@@ -32,12 +32,11 @@ static void test_round_trip(void **state)
     managed_release(&managed, NULL, managed_owned(&managed, NULL));
     managed_write(&managed, copy);
     try_same(arena, copy, "{'metadata':{}}");
-    arena_free(arena);
 }
 
 static void test_ancient(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct managed managed;
     managed_read(&managed, arena, NULL);
     for (int i = 0; i < 13; i++) {
@@ -53,7 +52,6 @@ static void test_ancient(void **state)
     struct json_object *ancient = json_elem(list, APPLY_MAX_UPDATERS - 1);
     assert_string_equal(json_str_at(ancient, "manager", NULL), "ancient-changes");
     try_same(arena, json_at(ancient, "fieldsV1", NULL), "{'f:12':{},'f:11':{},'f:10':{},'f:9':{}}");
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_ancient))

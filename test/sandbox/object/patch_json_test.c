@@ -35,7 +35,7 @@ static void test_operations(void **state)
         {"{'a':null}", "[{'op':'test','path':'/a','value':null}]", "{'a':null}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *target = try_json(arena, cases[i].target);
         struct json_object *patch = try_json(arena, cases[i].patch);
         struct json_object *out = NULL;
@@ -45,7 +45,6 @@ static void test_operations(void **state)
         try_same(arena, out, cases[i].result);
         try_same(arena, target, cases[i].target);
         try_same(arena, patch, cases[i].patch);
-        arena_free(arena);
     }
 }
 
@@ -83,7 +82,7 @@ static void test_errors(void **state)
         {"[{'op':'test','path':'/x','value':null}]", 422, "does not exist"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *out = NULL;
         struct errinfo ei = {0};
         assert_int_equal(patch_json(arena, try_json(arena, "{'a':1,'l':[1,2]}"),
@@ -93,13 +92,12 @@ static void test_errors(void **state)
         assert_int_equal(ei.status, cases[i].status);
         if (!strstr(ei.text, cases[i].why))
             fail_msg("%s: \"%s\" instead of \"%s\"", cases[i].patch, ei.text, cases[i].why);
-        arena_free(arena);
     }
 }
 
 static void test_bombs(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct json_object *doubling = json_own(arena, json_object_new_array());
     struct json_object *deepening = json_own(arena, json_object_new_array());
     for (int i = 0; i < 100; i++) {
@@ -129,7 +127,6 @@ static void test_bombs(void **state)
                         "c'},{'op':'copy','from':'/a','path':'/d'}]");
     assert_int_equal(patch_json(arena, target, copies, &out, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "operation 2, copy: the copies of this patch are larger"));
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_operations), cmocka_unit_test(test_errors),

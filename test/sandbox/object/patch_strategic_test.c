@@ -63,7 +63,7 @@ static const struct {
 static void test_merge(void **state)
 {
     for (size_t i = 0; i < TRY_COUNT(merges); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *target = try_json(arena, merges[i].target);
         struct json_object *patch = try_json(arena, merges[i].patch);
         struct json_object *out = NULL;
@@ -74,7 +74,6 @@ static void test_merge(void **state)
         if (target)
             try_same(arena, target, merges[i].target);
         try_same(arena, patch, merges[i].patch);
-        arena_free(arena);
     }
 }
 
@@ -98,7 +97,7 @@ static void test_errors(void **state)
         {"{'spec':{'$deleteFromPrimitiveList/x':1}}", 400, "expected an array"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct json_object *out = NULL;
         struct errinfo ei = {0};
         assert_int_equal(patch_strategic(arena, typing_builtin("Pod"),
@@ -109,7 +108,6 @@ static void test_errors(void **state)
         assert_int_equal(ei.status, cases[i].status);
         if (!strstr(ei.text, cases[i].why))
             fail_msg("%s: \"%s\" instead of \"%s\"", cases[i].patch, ei.text, cases[i].why);
-        arena_free(arena);
     }
 }
 

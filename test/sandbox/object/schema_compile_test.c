@@ -36,14 +36,13 @@ static void test_errors(void **state)
         {"{'type':'object','additionalProperties':{'type':'x'}}", "additionalProperties: type"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct schema *schema = NULL;
         struct errinfo ei = {0};
         assert_int_equal(schema_compile(try_json(arena, cases[i].schema), &schema, &ei),
                          ERR_INVALID);
         if (!strstr(ei.text, cases[i].why))
             fail_msg("%s: \"%s\" instead of \"%s\"", cases[i].schema, ei.text, cases[i].why);
-        arena_free(arena);
     }
 }
 
@@ -66,7 +65,7 @@ static void test_depth(void **state)
 
 static void test_rules_are_known(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct schema *schema = NULL;
     assert_int_equal(
         schema_compile(
@@ -76,7 +75,6 @@ static void test_rules_are_known(void **state)
         ERR_OK);
     assert_true(schema_has_rules(schema));
     schema_free(schema);
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_errors), cmocka_unit_test(test_depth),

@@ -27,9 +27,8 @@ static void each_file(const char *folder, void (*visit)(struct arena *arena, con
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (!strstr(entry->d_name, ".yaml"))
             continue;
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         visit(arena, arena_printf(arena, "%s/%s", folder, entry->d_name));
-        arena_free(arena);
     }
     closedir(dir);
 }

@@ -25,7 +25,7 @@ static void test_prune(void **state)
          "{'e':{'kind':'X','apiVersion':'v1','metadata':{'n':1}}}", "e.spec"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct schema *schema = NULL;
         struct schema_paths unknown;
         struct json_object *obj = try_json(arena, cases[i].obj);
@@ -39,13 +39,12 @@ static void test_prune(void **state)
         schema_prune(schema, arena, obj, NULL);
         try_same(arena, obj, cases[i].result);
         schema_free(schema);
-        arena_free(arena);
     }
 }
 
 static void test_prune_many(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct schema *schema = NULL;
     struct schema_paths unknown;
     assert_int_equal(schema_compile(try_json(arena, "{'type':'object'}"), &schema, NULL), ERR_OK);
@@ -57,7 +56,6 @@ static void test_prune_many(void **state)
     assert_string_equal(unknown.paths[CAUSE_MAX - 1], "k99");
     assert_int_equal(json_object_object_length(obj), 0);
     schema_free(schema);
-    arena_free(arena);
 }
 
 static void test_defaults(void **state)
@@ -77,7 +75,7 @@ static void test_defaults(void **state)
         {"{'spec':[]}", "{'spec':[]}"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct schema *schema = NULL;
         struct json_object *obj = try_json(arena, cases[i].obj);
         assert_int_equal(schema_compile(try_json(arena, open_api), &schema, NULL), ERR_OK);
@@ -90,7 +88,6 @@ static void test_defaults(void **state)
         schema_default(schema, other);
         try_same(arena, other, cases[0].result);
         schema_free(schema);
-        arena_free(arena);
     }
 }
 

@@ -27,7 +27,7 @@ static void test_formats(void **state)
 
 static void test_lists(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct schema *schema = NULL;
     struct json_object *open_api = try_json(
         arena, "{'type':'object','properties':{'ports':{'type':'array','x-kubernetes-list-type':'"
@@ -50,12 +50,11 @@ static void test_lists(void **state)
     assert_non_null(schema_items(ports));
     assert_null(schema_items(schema));
     schema_free(schema);
-    arena_free(arena);
 }
 
 static void test_places(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct schema_place root = {0};
     struct schema_place spec = {.up = &root, .key = "spec"};
     struct schema_place list = {.up = &spec, .key = "list"};
@@ -63,7 +62,6 @@ static void test_places(void **state)
     struct schema_place name = {.up = &item, .key = "name"};
     assert_string_equal(schema_place_text(arena, &root), "");
     assert_string_equal(schema_place_text(arena, &name), "spec.list[2].name");
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_formats), cmocka_unit_test(test_lists),

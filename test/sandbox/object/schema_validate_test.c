@@ -102,7 +102,7 @@ static const struct {
 static void test_validate(void **state)
 {
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct causes causes = {.arena = arena};
         struct schema *schema = NULL;
         struct errinfo ei = {0};
@@ -114,13 +114,12 @@ static void test_validate(void **state)
                      cause_text(&causes), cases[i].text);
         assert_int_equal(ok, cases[i].text[0] == 0);
         schema_free(schema);
-        arena_free(arena);
     }
 }
 
 static void test_reasons(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct causes causes = {.arena = arena};
     struct schema *schema = NULL;
     assert_int_equal(
@@ -134,7 +133,6 @@ static void test_reasons(void **state)
     assert_string_equal(causes.first->field, "f");
     assert_int_equal(causes.first->next->reason, CAUSE_NOT_SUPPORTED);
     schema_free(schema);
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_validate), cmocka_unit_test(test_reasons))

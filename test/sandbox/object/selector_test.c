@@ -34,14 +34,13 @@ static void test_labels(void **state)
         {"in in (in)", "{'in':'in'}", true},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         const struct selector *selector = NULL;
         struct errinfo ei = {0};
         if (selector_parse_labels(arena, cases[i].selector, &selector, &ei))
             fail_msg("%s", ei.text);
         if (selector_match_labels(selector, try_json(arena, cases[i].labels)) != cases[i].match)
             fail_msg("%s against %s", cases[i].selector, cases[i].labels);
-        arena_free(arena);
     }
 }
 
@@ -63,7 +62,7 @@ static void test_label_errors(void **state)
         {"a=b:c", "\"b:c\" is no label value"},
         {"a=1(", "expected \",\" or the end"},
     };
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     const struct selector *selector;
     struct errinfo ei;
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
@@ -78,7 +77,6 @@ static void test_label_errors(void **state)
     many[599] = 0;
     assert_int_equal(selector_parse_labels(arena, many, &selector, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "at most 256"));
-    arena_free(arena);
 }
 
 static void test_objects(void **state)
@@ -98,7 +96,7 @@ static void test_objects(void **state)
         {"{'matchExpressions':[{'key':'a','operator':'Exists'}]}", "{'a':'x'}", true, "a"},
         {"{'matchExpressions':[{'key':'a','operator':'DoesNotExist'}]}", "{'a':'x'}", false, "!a"},
     };
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     const struct selector *selector = NULL;
     struct errinfo ei;
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
@@ -131,7 +129,6 @@ static void test_objects(void **state)
     assert_true(selector_match_labels(selector, try_json(arena, "{'a':'1','b':''}")));
     assert_int_equal(selector_from_map(arena, NULL, &selector, &ei), ERR_OK);
     assert_false(selector_match_labels(selector, try_json(arena, "{'a':'1'}")));
-    arena_free(arena);
 }
 
 static void test_fields(void **state)
@@ -154,7 +151,7 @@ static void test_fields(void **state)
         {"Event", "involvedObject.kind=Canary", "{'involvedObject':{'kind':'Canary'}}", true},
         {"ReplicaSet", "status.replicas=3", "{'status':{'replicas':3}}", true},
     };
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     const struct selector *selector = NULL;
     struct errinfo ei;
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
@@ -173,7 +170,6 @@ static void test_fields(void **state)
     assert_int_equal(selector_parse_fields(arena, "Pod", "status.phase", &selector, &ei),
                      ERR_INVALID);
     assert_non_null(strstr(ei.text, "can't understand \"status.phase\""));
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_labels), cmocka_unit_test(test_label_errors),

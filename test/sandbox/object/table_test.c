@@ -60,7 +60,7 @@ static void test_custom(void **state)
         {"date", ".s", "{'s':''}", "\"<unknown>\""},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct table *table = NULL;
         struct table_request request = {.include = TABLE_NONE};
         struct errinfo ei = {0};
@@ -80,13 +80,12 @@ static void test_custom(void **state)
         assert_int_equal(json_len(cells), 2);
         assert_string_equal(json_text(arena, json_elem(cells, 1)), cases[i].cell);
         table_free(table);
-        arena_free(arena);
     }
 }
 
 static void test_table(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct table *table = NULL;
     struct table_request request = {.version = "v1beta1"};
     struct json_object *items =
@@ -118,7 +117,6 @@ static void test_table(void **state)
     assert_true(table_include_parse("Object", &include) && include == TABLE_OBJECT);
     assert_true(table_include_parse("None", &include) && include == TABLE_NONE);
     assert_false(table_include_parse("All", &include));
-    arena_free(arena);
 }
 
 static void test_bad_columns(void **state)
@@ -130,7 +128,7 @@ static void test_bad_columns(void **state)
          "]",
          "additionalPrinterColumns[1]: JSONPath \"b\""},
     };
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct table *table = NULL;
     struct errinfo ei = {0};
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
@@ -143,7 +141,6 @@ static void test_bad_columns(void **state)
         json_object_array_add(many, json_object_new_object());
     assert_int_equal(table_compile(many, &table, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "at most 64"));
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_age), cmocka_unit_test(test_custom), cmocka_unit_test(test_table),

@@ -16,7 +16,7 @@ struct try_table {
 static inline void try_tables(const struct try_table *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct table_request request = {.version = "v1", .include = TABLE_NONE};
         assert_int_equal(clock_parse(TRY_NOW, &request.now_ms, NULL), ERR_OK);
         struct json_object *items = json_own(arena, json_object_new_array());
@@ -30,7 +30,6 @@ static inline void try_tables(const struct try_table *cases, size_t count)
             fail_msg("%s:\nfound  %s\nwanted %s", cases[i].obj, found, wanted);
         assert_int_equal(json_len(json_at(row, "cells", NULL)),
                          json_len(json_at(out, "columnDefinitions", NULL)));
-        arena_free(arena);
     }
 }
 

@@ -8,6 +8,13 @@
 #include "base/json.h"
 #include "test/unit.h"
 
+static inline void try_arena_free(struct arena **arena)
+{
+    arena_free(*arena);
+}
+
+/* struct arena *arena TRY_FREED = arena_new(): until the end of the block */
+#define TRY_FREED        __attribute__((cleanup(try_arena_free)))
 #define TRY_COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* JSON of a case: with single quotes, or as it is where it has double ones. */

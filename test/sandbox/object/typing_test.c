@@ -50,7 +50,7 @@ static void test_builtin(void **state)
         {NULL, {"spec", "containers"}, SCHEMA_LIST_ATOMIC, NULL, ""},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        struct arena *arena = arena_new();
+        struct arena *arena TRY_FREED = arena_new();
         struct typing root = cases[i].kind ? typing_builtin(cases[i].kind) : typing_custom(NULL);
         struct typing at = walk(root, cases[i].path);
         const char *keys[TYPING_MAX_KEYS], *joined = "";
@@ -63,13 +63,12 @@ static void test_builtin(void **state)
             assert_string_equal(typing_merge_key(at), cases[i].merge_key);
         else
             assert_null(typing_merge_key(at));
-        arena_free(arena);
     }
 }
 
 static void test_maps_and_sets(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct typing pod = typing_builtin("Deployment");
     struct typing spec = typing_field(pod, "spec");
     assert_true(typing_map_atomic(typing_field(spec, "selector")));
@@ -80,12 +79,11 @@ static void test_maps_and_sets(void **state)
     struct json_object *tcp = typing_key_default(spec, arena, "protocol");
     assert_string_equal(json_object_get_string(tcp), "TCP");
     assert_null(typing_key_default(spec, arena, "name"));
-    arena_free(arena);
 }
 
 static void test_custom(void **state)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena TRY_FREED = arena_new();
     struct schema *schema = NULL;
     struct json_object *open_api = try_json(
         arena,
@@ -105,7 +103,6 @@ static void test_custom(void **state)
     assert_int_equal(typing_list(typing_field(spec, "containers")), SCHEMA_LIST_ATOMIC);
     assert_null(typing_merge_key(typing_field(spec, "containers")));
     schema_free(schema);
-    arena_free(arena);
 }
 
 UNIT_MAIN(cmocka_unit_test(test_builtin), cmocka_unit_test(test_maps_and_sets),
