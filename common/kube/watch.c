@@ -666,7 +666,7 @@ const char *watch_trouble(const struct watch *w)
 void watch_look(const struct watch *w, struct watch_look *out)
 {
     *out = (struct watch_look){
-        .state = machine_name(&machine, w->state),
+        .state = machine_name(&machine, (int)w->state),
         .resource_version = w->resource_version,
         .trouble = watch_trouble(w),
         .heard_ms = w->heard_ms,

@@ -6,7 +6,7 @@ void job_look(const struct job *job, struct job_look *out)
         .namespace_ = job->namespace_,
         .name = job->name,
         .label = job->label,
-        .state = machine_name(&job_machine, job->state),
+        .state = machine_name(&job_machine, (int)job->state),
         .idle = job->state == JOB_IDLE,
         .since_ms = job->since,
         .phase = job->tick ? job->canary.status.phase : job->wake.phase,

@@ -143,7 +143,7 @@ int db_connection_in_flight(const struct db_connection *c)
 void db_connection_look(const struct db_connection *c, struct db_connection_look *out)
 {
     *out = (struct db_connection_look){
-        .state = machine_name(&db_machine, c->state),
+        .state = machine_name(&db_machine, (int)c->state),
         .since_ms = c->since_ms,
         .in_flight = c->queue.count,
         .oldest_ms = c->queue.first ? c->queue.first->sent_at : 0,
