@@ -68,7 +68,7 @@ static void test_strangers(void **state)
             assert_int_equal(TAILQ_FIRST(&f.server->conns)->state, CONN_READING);
         } else {
             raw_read(&f, fd, text, sizeof(text), NULL); /* to its end */
-            if (!strstr(text, cases[i].status))
+            if (!strstr(text, cases[i].status) || strstr(text, " 100 "))
                 fail_msg("case %zu: %s", i, text);
             assert_int_equal(strstr(text,
                                     "{\"error\":\"this request brings no credentials that are "
@@ -79,7 +79,7 @@ static void test_strangers(void **state)
                              strcmp(cases[i].status, " 401 ") == 0);
             assert_int_equal(f.server->held, 0);
         }
-        assert_int_equal(asked, 1);
+        assert_int_equal(asked, strstr(cases[i].head, "Expect") ? 2 : 1); /* before h2o and after */
         assert_int_equal(served, cases[i].served);
         close(fd);
         fixture_end(&f);

@@ -53,6 +53,7 @@ struct server_conn {
     bool is_bare;      /* what is read does not pass by us yet */
     struct http_conn_request *request;
     h2o_req_t *coming;  /* h2o's, once it was looked for */
+    bool coming_seen;   /* the head of what is read was looked at before h2o was shown it */
     bool body_judged;   /* whether its sender is known */
     bool is_unknown;    /* and he is not: it is handed over without its body */
     size_t input_start; /* bytes that were buffered when watching began */
@@ -192,6 +193,8 @@ void server_request_over(struct server_conn *conn);
 /* server_admission.c */
 #define SERVER_UNKNOWN_TEXT                                                                        \
     "{\"error\":\"this request brings no credentials that are known; its body is not read\"}"
+/* Before h2o is shown what has come: it must not ask somebody who is not known for a body. */
+void server_hide_expectation(struct server_conn *conn);
 /* Whether the daemon knows who sends this; before its body was read. */
 bool server_knows(struct http_server *server, h2o_req_t *req);
 /* True: a body is awaited from somebody who is not known, and the request was refused. */

@@ -71,6 +71,7 @@ void server_places_move(struct server_conn *conn, enum conn_state state)
     conn->state = state;
     conn->headers_seen = false;
     conn->body_judged = false;
+    conn->coming_seen = false;
     if (state == CONN_READING)
         TAILQ_INSERT_TAIL(&server->readers, conn, turn);
     else if (state == CONN_SENDING)
@@ -239,6 +240,8 @@ static void on_read(h2o_socket_t *sock, const char *err)
 {
     struct server_conn *conn = sock->on_close.data; /* outlives the socket */
 
+    if (!err)
+        server_hide_expectation(conn);
     conn->read_cb(sock, err);
     look(conn);
 }
