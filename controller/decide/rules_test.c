@@ -49,7 +49,7 @@ static void print_rule(FILE *out, const struct rule *rule)
     char name[64];
 
     snprintf(name, sizeof(name), "%s", rule->name);
-    for (int s = STRATEGY_CANARY; s <= STRATEGY_AB_TESTING; s++) {
+    for (enum strategy s = STRATEGY_CANARY; s <= STRATEGY_AB_TESTING; s++) {
         if (rule->strategies == 1u << s)
             snprintf(name, sizeof(name), "%s (%s)", rule->name, strategy_name(s));
     }

@@ -131,8 +131,8 @@ static void test_odd_shapes(void **state)
         objdefaults_hpa,        objdefaults_crd,        objdefaults_namespace};
     static const char *const objs[] = {
         "{'spec':{'containers':'x','volumes':{},'ports':7,'names':[],'metrics':1,'strategy':1}}",
-        "{'spec':{'containers':[1,null],'volumes':[1,null,{}],'ports':[1,null],'template':{'spec':["
-        "]}}}",
+        ("{'spec':{'containers':[1,null],'volumes':[1,null,{}],'ports':[1,null],'template':{'spec':"
+         "[]}}}"),
         "{'spec':{'containers':[{'env':[1],'ports':[2],'resources':{'limits':[]},'image':3}]}}",
         "{'stringData':[],'data':3,'metadata':{'labels':1}}",
     };
