@@ -7,13 +7,34 @@
 /* Nobody listens on it: requests for a Service that does not exist get 503. */
 #define NOWHERE "127.0.0.1:1"
 
+static int common_divisor(int a, int b)
+{
+    while (b != 0) {
+        int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/*
+ * In the smallest numbers: HAProxy gives each server its share within a round of sixteen times the
+ * sum of the weights, and new weights are kept to from the next round on. A round of 1,600 requests
+ * would be longer than a step of a release.
+ */
 int haproxy_weight(const struct route_rule *rule, size_t index)
 {
-    int largest = 0, weight = rule->backends[index].weight;
-    for (size_t i = 0; i < rule->backend_count; i++)
+    int largest = 0, divisor = 0, weight = rule->backends[index].weight;
+    for (size_t i = 0; i < rule->backend_count; i++) {
         if (rule->backends[i].weight > largest)
             largest = rule->backends[i].weight;
-    if (largest <= HAPROXY_MAX_WEIGHT || weight == 0)
+        divisor = common_divisor(divisor, rule->backends[i].weight);
+    }
+    if (weight == 0)
+        return 0;
+    weight /= divisor;
+    largest /= divisor;
+    if (largest <= HAPROXY_MAX_WEIGHT)
         return weight;
     int scaled = (int)(((int64_t)weight * HAPROXY_MAX_WEIGHT + largest / 2) / largest);
     return scaled > 0 ? scaled : 1;

@@ -27,8 +27,8 @@ struct haproxy_in {
 void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf *out);
 /* Commands "set server B/S weight N" for every server, one to a line. */
 void haproxy_weights(const struct route_table *table, struct arena *arena, struct buf *out);
-/* The weight HAProxy gets for backend `index` of a rule: as written when all fit into 256, else in
- * proportion. */
+/* The weight HAProxy gets for backend `index` of a rule: in the smallest numbers of the proportion
+ * when these fit into 256, else rounded. */
 int haproxy_weight(const struct route_rule *rule, size_t index);
 /* Short names of sockets for a rule and, for a hop, its backend; owned by the arena. */
 const char *haproxy_rule_key(struct arena *arena, const struct route_rule *rule);

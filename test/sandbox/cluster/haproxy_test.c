@@ -114,10 +114,10 @@ static void weights(void **state)
     static const struct {
         int given[3], want[3];
     } cases[] = {
-        {{100, 0, 0}, {100, 0, 0}},         {{95, 5, 0}, {95, 5, 0}},
-        {{256, 1, 0}, {256, 1, 0}},         {{1000, 1, 500}, {256, 1, 128}},
-        {{1000000, 0, 1}, {256, 0, 1}},     {{0, 0, 0}, {0, 0, 0}},
-        {{257, 257, 257}, {256, 256, 256}},
+        {{100, 0, 0}, {1, 0, 0}},        {{95, 5, 0}, {19, 1, 0}},       {{97, 3, 0}, {97, 3, 0}},
+        {{40, 60, 0}, {2, 3, 0}},        {{512, 256, 128}, {4, 2, 1}},   {{256, 1, 0}, {256, 1, 0}},
+        {{1000, 1, 500}, {256, 1, 128}}, {{1000000, 0, 1}, {256, 0, 1}}, {{0, 0, 0}, {0, 0, 0}},
+        {{257, 257, 257}, {1, 1, 1}},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct route_backend backends[3] = {{.weight = cases[i].given[0]},
@@ -158,7 +158,7 @@ static void structure(void **state)
     table.rules[0]->backends[1].weight = 100;
     buf_clear(&commands);
     haproxy_weights(&table, arena, &commands);
-    assert_true(strstr(commands.data, "/s1 weight 100") < strstr(commands.data, "/s0 weight 0"));
+    assert_true(strstr(commands.data, "/s1 weight 1") < strstr(commands.data, "/s0 weight 0"));
     for (size_t i = 0; i < table.rules[0]->backend_count; i++) /* none left: that is another text */
         table.rules[0]->backends[i].weight = 0;
     buf_clear(&before);
