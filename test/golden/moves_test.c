@@ -628,6 +628,34 @@ static void test_deleted_right_after_a_move(void **state)
     }
 }
 
+/* Whatever is edited while a Canary is suspended counts when it is resumed, and not before: it ends
+ * as if the edit had come then. */
+static void test_every_edit_while_suspended(void **state)
+{
+    for (int e = 0; e < EDITS; e++) {
+        for (int s = e % WORLD_EVERY; s < STAGES; s += WORLD_EVERY) {
+            struct world *w = at_stage(&stages[s], false);
+            bool idle = strcmp(stages[s].phase, "Initialized") == 0;
+            world_patch_canary(w, "{'spec':{'suspend':true}}");
+            world_tick(w);
+            const char *before =
+                json_text(w->arena, json_at(w->canary, "status", "acceptedSpec", NULL));
+            world_patch_canary(w, edits[e].patch);
+            world_tick(w);
+            world_tick(w);
+            assert_string_equal(
+                json_text(w->arena, json_at(w->canary, "status", "acceptedSpec", NULL)), before);
+            world_patch_canary(w, "{'spec':{'suspend':null}}");
+            w->closed = "";
+            for (int i = 0; i < 80; i++)
+                step(w);
+            if (idle)
+                check_end(w, &stages[s], &edits[e]);
+            world_free(w);
+        }
+    }
+}
+
 /* A workload and a Service that is released have other Services. */
 static void test_a_target_of_another_way(void **state)
 {
@@ -657,4 +685,5 @@ UNIT_MAIN(cmocka_unit_test(test_every_edit_in_every_phase),
           cmocka_unit_test(test_another_port_step_by_step),
           cmocka_unit_test(test_deleted_in_the_middle_of_a_move),
           cmocka_unit_test(test_deleted_right_after_a_move),
+          cmocka_unit_test(test_every_edit_while_suspended),
           cmocka_unit_test(test_a_target_of_another_way))

@@ -41,7 +41,7 @@ static void test_finalizer_of_a_canary_taken_over(void **state)
         json_text_sorted(w->arena, json_at(w->canary, "metadata", "finalizers", NULL)),
         "[\"theirs\",\"finalizer.flagger.app\"]");
     world_patch_canary(w, "{'spec':{'revertOnDeletion':false}}");
-    expect_tick(w, "patch canaries test/podinfo without finalizer\nstatus\nagain never\n");
+    expect_tick(w, "patch canaries test/podinfo without finalizer\nagain never\n");
     expect_tick(w, "again never\n");
     assert_string_equal(
         json_text_sorted(w->arena, json_at(w->canary, "metadata", "finalizers", NULL)),

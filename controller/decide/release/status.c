@@ -265,16 +265,18 @@ void status_forget_waits(struct release *r)
 }
 
 /*
- * The spec that was acted on, as a patch of the one that is noted. It goes with a status that is
- * written anyway; on its own only where one is noted already. (A CRD that knows no such field drops
- * it, and it would be written for ever.)
+ * The spec that was acted on, as a patch of the one that is noted. While the Canary is suspended
+ * nothing is: what is edited then is seen as an edit when it is resumed, or deleted. It goes with a
+ * status that is written anyway; on its own only where one is noted already. (A CRD that knows no
+ * such field drops it, and it would be written for ever.)
  */
 static struct json_object *spec_to_note(struct release *r)
 {
     struct json_object *noted = r->canary->status.accepted_spec;
     struct json_object *spec = json_at(r->canary->json, "spec", NULL);
 
-    if (r->refused || r->canary->deleting || release_is_initialising(r) || !spec)
+    if (r->refused || r->canary->suspend || r->canary->deleting || release_is_initialising(r) ||
+        !spec)
         return NULL;
     spec = edit_overlay(r->tick->arena, NULL, spec); /* without nulls */
     if (release_scaler_to_leave(r))
