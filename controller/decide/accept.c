@@ -8,6 +8,7 @@
 #include "decide/ask/metrics.h"
 #include "decide/decide.h"
 #include "decide/move.h"
+#include "decide/release/condition.h"
 #include "decide/release/former.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
@@ -208,10 +209,10 @@ enum verdict accept_spec(struct release *r)
         return VERDICT_GO;
     }
     if (!sentence) {
-        status_untell(r, REFUSED);
+        condition_clear(r, REFUSED);
         return VERDICT_GO;
     }
-    if (status_tell(r, REFUSED, REASON, sentence))
+    if (condition_set(r, REFUSED, REASON, sentence))
         release_warn(r, "%s", sentence);
     /* What another Canary works on is not touched by the spec that was accepted either. */
     if (!r->tick->barred && (follow_accepted(r) || (usable && !release_is_initialising(r))))
@@ -227,9 +228,9 @@ enum verdict accept_deadline(struct release *r)
 {
     int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
 
-    if (!status_since(r, REFUSED, REASON, &since)) {
-        status_untell(r, REFUSED);
-        status_tell(r, REFUSED, REASON, r->refused);
+    if (!condition_since(r, REFUSED, REASON, &since)) {
+        condition_clear(r, REFUSED);
+        condition_set(r, REFUSED, REASON, r->refused);
         since = r->tick->now_ms;
     }
     if (since + deadline > r->tick->now_ms) {
@@ -255,10 +256,10 @@ enum verdict accept_suspend(struct release *r)
     static const char text[] = "skipping canary run as object is suspended";
 
     if (!r->canary->suspend) {
-        status_untell(r, "Suspended");
+        condition_clear(r, "Suspended");
         return VERDICT_GO;
     }
-    if (status_tell(r, "Suspended", "Suspended", text))
+    if (condition_set(r, "Suspended", "Suspended", text))
         release_say(r, "%s", text);
     /* No deadline runs out meanwhile. */
     status_forget_waits(r);
@@ -275,7 +276,7 @@ struct json_object *accept_refusal(struct arena *arena, struct json_object *obje
     struct tick *tick = tick_new(arena, &unread, &settings, now_ms, true);
     struct release release = {.tick = tick, .canary = &unread};
 
-    if (!status_tell(&release, REFUSED, REASON, sentence))
+    if (!condition_set(&release, REFUSED, REASON, sentence))
         return NULL;
     status_write(&release);
     return tick->plan->first ? tick->plan->first->body : NULL;

@@ -2,6 +2,7 @@
  * counted. */
 #include "decide/ask/hooks.h"
 #include "decide/ask/metrics.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
@@ -26,7 +27,7 @@ enum verdict analysis_start(struct release *r)
     if (!is_first_step(r))
         return VERDICT_GO;
     /* not again after a failed check, nor while the traffic gate is closed */
-    if (r->canary->status.failed_checks == 0 && !status_has(r, CONDITION_APPROVED))
+    if (r->canary->status.failed_checks == 0 && !condition_is_set(r, CONDITION_APPROVED))
         release_say(r, "Starting canary analysis for %s", release_target(r));
     enum verdict verdict =
         hooks_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);

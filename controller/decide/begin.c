@@ -5,6 +5,7 @@
 #include "decide/capacity.h"
 #include "decide/drain.h"
 #include "decide/gates.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
@@ -50,7 +51,7 @@ enum verdict begin_primary(struct release *r)
 enum verdict begin_configs(struct release *r)
 {
     if (drain_is_under_way(r) && revision_configs_changed(r)) {
-        if (release_is_idle(r) && status_has(r, CONDITION_FREE))
+        if (release_is_idle(r) && condition_is_set(r, CONDITION_FREE))
             release_again(r, AGAIN_NEVER); /* the Service that keeps them wakes it */
         return VERDICT_STOP;
     }
@@ -58,7 +59,7 @@ enum verdict begin_configs(struct release *r)
         return VERDICT_GO;
     if (release_is_idle(r))
         release_again(r, AGAIN_NEVER); /* the config wakes it when it comes */
-    return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
+    return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }
 
 enum verdict begin_scale_up(struct release *r)
@@ -105,7 +106,7 @@ enum verdict begin_release(struct release *r)
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);
-    status_untell(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_DRAINED);
     status_sync(r);
     release_say(r, "New revision detected! Scaling up %s", release_target(r));
     if (!r->canary->skip_analysis)

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "decide/handover.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
-#include "decide/release/status.h"
 #include "tick/edit.h"
 
 #define MAY_GO "flagger.app/endpoints-may-go"
@@ -107,7 +107,7 @@ enum verdict bystander_look(struct release *r)
     enum verdict verdict = find(r, r->info.template, NULL, &name);
     if (verdict != VERDICT_GO || !name) {
         if (verdict == VERDICT_GO)
-            status_untell(r, CONDITION_FREE);
+            condition_clear(r, CONDITION_FREE);
         return verdict;
     }
     const char *text = arena_printf(r->tick->arena,
@@ -116,14 +116,14 @@ enum verdict bystander_look(struct release *r)
                                     "configs is released; if it may lead to nobody, annotate it "
                                     "with " MAY_GO "=true",
                                     name, r->canary->namespace_, release_target(r));
-    if (status_tell(r, CONDITION_FREE, "SelectedByService", text))
+    if (condition_set(r, CONDITION_FREE, "SelectedByService", text))
         release_warn(r, "%s", text);
     return VERDICT_STOP;
 }
 
 enum verdict bystander_wait(struct release *r)
 {
-    bool may_be = release_is_initialising(r) || status_has(r, CONDITION_FREE);
+    bool may_be = release_is_initialising(r) || condition_is_set(r, CONDITION_FREE);
 
     return may_be ? bystander_look(r) : VERDICT_GO;
 }

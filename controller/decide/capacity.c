@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "decide/ask/hooks.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "tick/edit.h"
@@ -41,12 +42,12 @@ static bool waits_for(struct release *r, const char *reason)
 {
     int64_t since;
 
-    return status_since(r, condition, reason, &since);
+    return condition_since(r, condition, reason, &since);
 }
 
 bool capacity_waits(struct release *r, const char *reason)
 {
-    return reason ? waits_for(r, reason) : status_has(r, condition) && !waits_for(r, scaled);
+    return reason ? waits_for(r, reason) : condition_is_set(r, condition) && !waits_for(r, scaled);
 }
 
 static const char *primary_text(struct release *r)
@@ -66,10 +67,10 @@ static void tell_waiting(struct release *r, const char *reason, int replicas)
     if (revision)
         json_set_str(capacity, "revision", revision);
     status_object(r, "capacity", capacity);
-    status_tell(r, condition, reason,
-                arena_printf(r->tick->arena, "%s needs %d replicas for all traffic%s%s%s",
-                             primary_text(r), replicas, revision ? " before revision " : "",
-                             revision ? revision : "", revision ? " begins" : ""));
+    condition_set(r, condition, reason,
+                  arena_printf(r->tick->arena, "%s needs %d replicas for all traffic%s%s%s",
+                               primary_text(r), replicas, revision ? " before revision " : "",
+                               revision ? revision : "", revision ? " begins" : ""));
 }
 
 bool capacity_waits_to_begin(struct release *r)
@@ -82,7 +83,7 @@ bool capacity_waits_to_begin(struct release *r)
 /* What it was asked for; 0: nothing, or it is not known. */
 static int asked_for(struct release *r)
 {
-    return status_has(r, condition) ? r->canary->status.capacity_replicas : 0;
+    return condition_is_set(r, condition) ? r->canary->status.capacity_replicas : 0;
 }
 
 /* A release is under way, or ended with traffic on the canary: the primary is the way back. */
@@ -205,7 +206,7 @@ static enum verdict start_waiting(struct release *r, const char *reason)
 /* It has come to an end, one way or another: the traffic moves with this plan. */
 static enum verdict end_waiting(struct release *r)
 {
-    status_answer(r, condition, scaled, status_message(r, condition));
+    condition_set_true(r, condition, scaled, condition_message(r, condition));
     release_wake(r, HOLD_MS);
     return VERDICT_GO;
 }
@@ -223,7 +224,7 @@ static int64_t left_of(struct release *r, int64_t ms)
 {
     int64_t since;
 
-    if (!status_time(r, condition, &since))
+    if (!condition_time(r, condition, &since))
         return 0;
     int64_t left = since + ms - r->tick->now_ms;
     return left < 0 || left > ms + CLOCK_SLACK_MS ? 0 : left < ms ? left : ms;
@@ -281,13 +282,13 @@ void capacity_settle(struct release *r)
 {
     int64_t left = left_of(r, capacity_waits(r, NULL) ? WAIT_MS + HOLD_MS : HOLD_MS);
 
-    if (!status_has(r, condition))
+    if (!condition_is_set(r, condition))
         return;
     if (left > 0) {
         release_wake(r, left);
         return;
     }
-    status_untell(r, condition);
+    condition_clear(r, condition);
     status_text(r, "capacity", NULL);
     release_again(r, AGAIN_NOW);
 }

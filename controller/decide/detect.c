@@ -8,6 +8,7 @@
 #include "decide/capacity.h"
 #include "decide/drain.h"
 #include "decide/promote.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
@@ -128,7 +129,7 @@ static enum verdict adopt(struct release *r, bool *changed)
     if (verdict != VERDICT_GO || !same)
         return verdict;
     *changed = false;
-    status_untell(r, CONDITION_WHOLE);
+    condition_clear(r, CONDITION_WHOLE);
     status_sync(r);
     status_text(r, "lastPromotedSpec", r->info.hash);
     return VERDICT_GO;
@@ -215,7 +216,7 @@ static enum verdict cancel(struct release *r)
     status_weight(r, r->weights.canary);
     status_reset(r);
     status_forget_waits(r);
-    status_untell(r, CONDITION_WHOLE);
+    condition_clear(r, CONDITION_WHOLE);
     status_sync(r);
     /* What the pre-rollout hooks set up is taken down. */
     if (begun)
@@ -256,7 +257,7 @@ static void leave_promotion(struct release *r, enum carried carried)
     if (carried == CARRIED_PART)
         promote_give_up(r);
     else if (carried == CARRIED_NOTHING)
-        status_untell(r, CONDITION_WHOLE);
+        condition_clear(r, CONDITION_WHOLE);
 }
 
 /*
@@ -322,7 +323,7 @@ static enum verdict restart(struct release *r, enum carried carried)
     status_weight(r, r->weights.canary);
     status_reset(r);
     status_forget_waits(r);
-    status_untell(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_DRAINED);
     leave_promotion(r, carried);
     status_sync(r);
     release_say(r, "New revision detected! Restarting analysis for %s", release_target(r));

@@ -7,9 +7,9 @@
 #include "decide/drain.h"
 
 #include "decide/bystander.h"
+#include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
-#include "decide/release/status.h"
 #include "decide/rules.h"
 
 static const char back[] = "TrafficBack"; /* its reason when somebody gave it traffic meanwhile */
@@ -35,13 +35,13 @@ enum verdict drain_begin(struct release *r)
 {
     struct pause pause = pause_of(r);
 
-    status_untell(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_DRAINED);
     return has_pods(r) ? pause_begin(r, &pause) : VERDICT_GO;
 }
 
 bool drain_is_under_way(struct release *r)
 {
-    return status_has(r, CONDITION_DRAINED) && has_pods(r);
+    return condition_is_set(r, CONDITION_DRAINED) && has_pods(r);
 }
 
 /* GO: the pause is over. STOP: it is not. */
@@ -71,8 +71,8 @@ enum verdict drain_target(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     r->target->scale_to_zero(r->tick, &r->info);
-    status_untell(r, CONDITION_DRAINED);
-    status_untell(r, CONDITION_FREE);
+    condition_clear(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_FREE);
     return VERDICT_GO;
 }
 
@@ -86,23 +86,23 @@ static enum verdict begin_anew(struct release *r)
     int64_t since;
 
     if (r->canary->status.canary_weight > 0) {
-        status_untell(r, CONDITION_DRAINED);
+        condition_clear(r, CONDITION_DRAINED);
         return VERDICT_GO;
     }
-    if (status_since(r, CONDITION_DRAINED, back, &since))
+    if (condition_since(r, CONDITION_DRAINED, back, &since))
         return VERDICT_GO;
-    status_untell(r, CONDITION_DRAINED);
-    status_tell(r, CONDITION_DRAINED, back, "The target has traffic again, which is taken away.");
+    condition_clear(r, CONDITION_DRAINED);
+    condition_set(r, CONDITION_DRAINED, back, "The target has traffic again, which is taken away.");
     release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
 }
 
 enum verdict drain_idle(struct release *r)
 {
-    bool drains = status_has(r, CONDITION_DRAINED);
+    bool drains = condition_is_set(r, CONDITION_DRAINED);
 
     /* Kept for a Service of others, it may be at zero by hand, or have pods again. */
-    if (!drains && !status_has(r, CONDITION_FREE))
+    if (!drains && !condition_is_set(r, CONDITION_FREE))
         return VERDICT_GO;
     if (r->weights.canary > 0)
         return drains ? begin_anew(r) : VERDICT_GO;
@@ -118,7 +118,7 @@ enum verdict drain_running(struct release *r)
 {
     struct pause pause = pause_of(r);
 
-    if (!status_has(r, CONDITION_DRAINED))
+    if (!condition_is_set(r, CONDITION_DRAINED))
         return VERDICT_GO;
     if (r->weights.canary > 0)
         return begin_anew(r);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "decide/ask/hooks.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rollback.h"
@@ -87,7 +88,7 @@ static const char *condition_text(struct release *r, const struct gate *gate, co
 /* False: the gate has not waited before this tick, and *since is now. */
 static bool waits_since(struct release *r, const struct gate *gate, int64_t *since)
 {
-    if (status_since(r, condition, gate->reason, since) && !waits_for_another(r, gate))
+    if (condition_since(r, condition, gate->reason, since) && !waits_for_another(r, gate))
         return true;
     *since = r->tick->now_ms / 1000 * 1000; /* as the condition will say */
     return false;
@@ -186,9 +187,9 @@ static enum verdict wait_at(struct release *r, const struct gate *gate, const st
         text = arena_printf(r->tick->arena, "%s; it could not be asked: %s", text, closed->unasked);
     bool remembers = gate->phase == PHASE_NONE || hook->deadline_ms > 0 || closed->unasked;
     if (!remembers || !waited)
-        status_untell(r, condition);
+        condition_clear(r, condition);
     if (remembers)
-        told = status_tell(r, condition, gate->reason, condition_text(r, gate, text));
+        told = condition_set(r, condition, gate->reason, condition_text(r, gate, text));
     if (told && !waited)
         tell_revision(r, gate);
     if (enters)
@@ -211,7 +212,7 @@ static enum verdict confirm(struct release *r, const struct gate *gate, enum pha
     /* Blue/green asks for the promotion twice: what a deadline has let pass is not waited for
      * again. promote_begin() forgets it. */
     if (verdict == VERDICT_GO && !(by_deadline && gate->type == HOOK_CONFIRM_PROMOTION))
-        status_untell(r, condition);
+        condition_clear(r, condition);
     return verdict;
 }
 

@@ -3,6 +3,7 @@
 
 #include "decide/begin.h"
 #include "decide/gates.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rollback.h"
@@ -13,9 +14,9 @@ static enum readiness look_at(struct release *r, enum side side, const char **wh
     enum readiness readiness = release_ready(r, side, why);
 
     if (readiness == READY)
-        status_untell(r, side_condition(side));
+        condition_clear(r, side_condition(side));
     else if (r->target->deadline_by_condition)
-        status_tell(r, side_condition(side), "Waiting", *why);
+        condition_set(r, side_condition(side), "Waiting", *why);
     return readiness;
 }
 
@@ -123,7 +124,7 @@ enum verdict guard_configs(struct release *r)
 {
     if (!r->info.missing)
         return VERDICT_GO;
-    return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
+    return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }
 
 /* A weight that the strategy does not give: it is what an A/B test routed before the spec was
@@ -154,8 +155,8 @@ enum verdict guard_mirror(struct release *r)
         r->canary->analysis.mirror_weight);
 
     if (!r->weights.mirrors_all)
-        status_untell(r, condition);
-    else if (status_tell(r, condition, "EveryRequestIsCopied", text))
+        condition_clear(r, condition);
+    else if (condition_set(r, condition, "EveryRequestIsCopied", text))
         release_warn(r, "%s", text);
     return VERDICT_GO;
 }

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
 #include "decide/release/serving.h"
@@ -223,7 +224,7 @@ static enum verdict bring_home(struct release *r, bool *stuck)
         status_weight(r, 0);
         return verdict == VERDICT_GO ? wait(r, AGAIN_NOW) : verdict;
     }
-    if (!status_has(r, CONDITION_REVERTED))
+    if (!condition_is_set(r, CONDITION_REVERTED))
         return VERDICT_GO;
     verdict = pause_pass(r, &brought_home);
     *stuck = verdict == VERDICT_STOP && release_look_settled(r, &why) == VERDICT_STOP;

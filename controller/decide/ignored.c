@@ -3,8 +3,8 @@
  * silently, is not refused for them: the condition Ignored and one Warning event name them, anew
  * only when they are others.
  */
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
-#include "decide/release/status.h"
 #include "decide/rules.h"
 #include "router/common_services.h"
 
@@ -19,7 +19,7 @@ enum verdict ignored_tell(struct release *r)
     if (r->tick->needs)
         return VERDICT_NEED_FACTS;
     if (!fields && !fixed) {
-        status_untell(r, IGNORED);
+        condition_clear(r, IGNORED);
         return VERDICT_GO;
     }
     const char *sentence =
@@ -31,7 +31,7 @@ enum verdict ignored_tell(struct release *r)
                                 "%s%s%s: without effect on a Service that is there, nobody "
                                 "can change it; one that is deleted is made anew with it",
                                 sentence ? sentence : "", sentence ? "; " : "", fixed);
-    if (status_answer(r, IGNORED, "NoEffect", sentence))
+    if (condition_set_true(r, IGNORED, "NoEffect", sentence))
         release_warn(r, "%s", sentence);
     return VERDICT_GO;
 }

@@ -12,6 +12,7 @@
 #include "decide/bystander.h"
 #include "decide/capacity.h"
 #include "decide/drain.h"
+#include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
@@ -57,9 +58,9 @@ enum verdict initialise_target(struct release *r)
         return verdict;
     /* Everything that makes pods waits for their configs; a rollback does not. */
     if (!r->info.missing)
-        status_untell(r, CONDITION_CONFIGURED);
+        condition_clear(r, CONDITION_CONFIGURED);
     else if (release_is_initialising(r) || !r->info.primary)
-        return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
+        return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
     return VERDICT_GO;
 }
 
@@ -112,7 +113,7 @@ static enum verdict leave_lost_primary(struct release *r)
     /* also a step that was routed before, and not told of */
     if (r->router->weighted && r->weights.canary != r->canary->status.canary_weight)
         status_weight(r, r->weights.canary);
-    return status_hold(
+    return condition_hold(
         r, CONDITION_PRIMARY, "PrimaryMissing",
         arena_printf(r->tick->arena,
                      "%s-primary.%s is missing and %s holds a revision that was not promoted; "
@@ -131,14 +132,14 @@ static void tell_empty_primary(struct release *r)
 
     if (!release_is_idle(r) || r->scaler || !r->info.primary || !r->info.primary_at_zero ||
         r->canary->status.canary_weight > 0) {
-        status_untell(r, CONDITION_PRIMARY);
+        condition_clear(r, CONDITION_PRIMARY);
         return;
     }
     text = arena_printf(r->tick->arena,
                         "%s-primary.%s serves %s and is scaled to zero; scale it up, no release "
                         "begins before it is ready",
                         r->canary->target.name, r->canary->namespace_, release_canary(r));
-    if (status_tell(r, CONDITION_PRIMARY, "ScaledToZero", text))
+    if (condition_set(r, CONDITION_PRIMARY, "ScaledToZero", text))
         release_warn(r, "%s", text);
 }
 
@@ -206,7 +207,7 @@ enum verdict initialise_copies(struct release *r)
             r->tick, json_at(r->info.primary, "spec", "template", "spec", NULL), carries, r, &lost);
     if (verdict == VERDICT_NEED_FACTS || !lost) {
         if (verdict == VERDICT_GO)
-            status_untell(r, CONDITION_COPIES);
+            condition_clear(r, CONDITION_COPIES);
         return verdict;
     }
     const char *text = arena_printf(
@@ -214,7 +215,7 @@ enum verdict initialise_copies(struct release *r)
         "%s is gone, no new pod of %s-primary.%s can start without it, and what it is a copy of "
         "holds something else by now; make it again with what was promoted, or put that back",
         lost, r->canary->target.name, r->canary->namespace_);
-    if (status_tell(r, CONDITION_COPIES, "ConfigMissing", text))
+    if (condition_set(r, CONDITION_COPIES, "ConfigMissing", text))
         release_warn(r, "%s", text);
     return VERDICT_GO;
 }
@@ -290,7 +291,7 @@ enum verdict initialise_ports(struct release *r)
     if (verdict != VERDICT_GO)
         return verdict;
     if (!keeps) {
-        status_untell(r, CONDITION_PORTS);
+        condition_clear(r, CONDITION_PORTS);
         return VERDICT_GO;
     }
     verdict = pause_pass(r, &pause);

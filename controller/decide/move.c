@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "decide/release/condition.h"
 #include "decide/release/former.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
@@ -312,7 +313,7 @@ enum verdict move_target(struct release *r)
                 before.name, before.name);
     status_forget_waits(r);
     /* the pause of the one before is not that of this one, which begins with this plan */
-    status_untell(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_DRAINED);
     r->left = true;
     status_phase(r, PHASE_Initializing);
     return takeover_names(r);

@@ -17,6 +17,7 @@
 #include "decide/capacity.h"
 #include "decide/drain.h"
 #include "decide/guard.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
@@ -32,10 +33,10 @@ enum verdict promote_begin(struct release *r)
     release_say(r, "Copying %s template spec to %s-primary.%s", target, r->canary->target.name,
                 r->canary->namespace_);
     status_phase(r, PHASE_Promoting);
-    status_tell(r, CONDITION_WHOLE, being_written,
-                arena_printf(r->tick->arena, "%s-primary.%s is being promoted to %s",
-                             r->canary->target.name, r->canary->namespace_,
-                             r->canary->status.last_applied_spec));
+    condition_set(r, CONDITION_WHOLE, being_written,
+                  arena_printf(r->tick->arena, "%s-primary.%s is being promoted to %s",
+                               r->canary->target.name, r->canary->namespace_,
+                               r->canary->status.last_applied_spec));
     status_forget_waits(r);
     status_int(r, "canaryWeight", r->weights.canary);
     status_int(r, "iterations", r->canary->status.iterations);
@@ -45,7 +46,7 @@ enum verdict promote_begin(struct release *r)
 
 static bool is_being_written(const struct release *r)
 {
-    return release_is_promoting(r) && status_is(r, CONDITION_WHOLE, being_written);
+    return release_is_promoting(r) && condition_has_reason(r, CONDITION_WHOLE, being_written);
 }
 
 /* Just what was analysed, and not only what was promoted before. */
@@ -64,7 +65,7 @@ static enum verdict wait_for_analysed(struct release *r)
     enum verdict verdict = r->router->only_target ? guard_ready(r, SIDE_CANARY) : VERDICT_GO;
 
     if (r->phase == PHASE_Failed)
-        status_untell(r, CONDITION_WHOLE);
+        condition_clear(r, CONDITION_WHOLE);
     return verdict;
 }
 
@@ -78,7 +79,7 @@ enum verdict promote_copy(struct release *r)
         return VERDICT_GO;
     if (is_analysed(r)) {
         if (r->info.missing)
-            return status_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
+            return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
         if (!r->target->is_promoted(r->tick, &r->info))
             verdict = wait_for_analysed(r);
         if (verdict == VERDICT_GO)
@@ -86,7 +87,7 @@ enum verdict promote_copy(struct release *r)
     }
     if (verdict != VERDICT_GO)
         return verdict;
-    status_untell(r, CONDITION_WHOLE);
+    condition_clear(r, CONDITION_WHOLE);
     if (r->router->weighted) /* what was routed may be ahead of it */
         status_int(r, "canaryWeight", r->weights.canary);
     return release_has_writes(r) ? VERDICT_STOP : VERDICT_GO;
@@ -148,7 +149,7 @@ void promote_give_up(struct release *r)
         "released next puts that right",
         r->canary->target.name, r->canary->namespace_, r->canary->status.last_applied_spec);
 
-    if (status_tell(r, CONDITION_WHOLE, "HalfPromoted", text))
+    if (condition_set(r, CONDITION_WHOLE, "HalfPromoted", text))
         release_warn(r, "%s", text);
     status_text(r, "lastPromotedSpec", "");
 }

@@ -21,6 +21,7 @@
 #include "decide/bystander.h"
 #include "decide/decide.h"
 #include "decide/handover.h"
+#include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
@@ -173,7 +174,7 @@ static enum verdict wait_for_target(struct release *r)
         return VERDICT_GO;
     if (!hopeless)
         return wait(r);
-    if (status_tell(
+    if (condition_set(
             r, CONDITION_REVERTED, "TargetNotReady",
             arena_printf(r->tick->arena,
                          "%s is not ready to serve by itself; %s-primary.%s goes on serving. Mend "
@@ -214,8 +215,8 @@ static enum verdict revert_traffic(struct release *r)
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
     /* Undone by somebody: the time in which it becomes known begins anew, but not for ever. */
-    if (status_has(r, CONDITION_REVERTED) && !is_late(r))
-        status_tell(r, CONDITION_REVERTED, "Reverting", "The traffic goes to the target.");
+    if (condition_is_set(r, CONDITION_REVERTED) && !is_late(r))
+        condition_set(r, CONDITION_REVERTED, "Reverting", "The traffic goes to the target.");
     release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
 }

@@ -8,6 +8,7 @@
 #include "decide/ask/hooks.h"
 #include "decide/capacity.h"
 #include "decide/drain.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
@@ -84,8 +85,8 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
                          release_target(r), why);
     /* First the pause that has begun is forgotten: cut off after its traffic has come back, the
      * target would pass for one that has had none for an interval. */
-    if (analysed && canary_ready && r->router->weighted && status_has(r, CONDITION_DRAINED)) {
-        status_untell(r, CONDITION_DRAINED);
+    if (analysed && canary_ready && r->router->weighted && condition_is_set(r, CONDITION_DRAINED)) {
+        condition_clear(r, CONDITION_DRAINED);
         release_again(r, AGAIN_NOW);
         return VERDICT_STOP;
     }

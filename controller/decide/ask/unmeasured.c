@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
-#include "decide/release/status.h"
 
 static const char held[] = "Held";
 
@@ -19,7 +19,7 @@ static enum verdict hold(struct release *r, const char *sentence)
 {
     int64_t bound = (int64_t)r->canary->progress_deadline_s * 1000, since;
     char text[CLOCK_TEXT], lasted[DURATION_TEXT];
-    bool waited = status_since(r, CONDITION_MEASURED, held, &since);
+    bool waited = condition_since(r, CONDITION_MEASURED, held, &since);
 
     if (waited && r->tick->now_ms - since >= bound) {
         r->held = true;
@@ -31,8 +31,8 @@ static enum verdict hold(struct release *r, const char *sentence)
         const char *told =
             arena_printf(r->tick->arena, "%s; held until %s, then it counts as failed", sentence,
                          clock_rfc3339(r->tick->now_ms / 1000 * 1000 + bound, text));
-        status_untell(r, CONDITION_MEASURED);
-        (void)status_tell(r, CONDITION_MEASURED, held, told);
+        condition_clear(r, CONDITION_MEASURED);
+        (void)condition_set(r, CONDITION_MEASURED, held, told);
         release_warn(r, "%s", told);
     }
     r->held = true;
@@ -60,8 +60,8 @@ enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, co
 
 void metrics_measured(struct release *r)
 {
-    if (!status_has(r, CONDITION_MEASURED))
+    if (!condition_is_set(r, CONDITION_MEASURED))
         return;
-    status_untell(r, CONDITION_MEASURED);
+    condition_clear(r, CONDITION_MEASURED);
     release_say(r, "The metrics of %s are there again", release_target(r));
 }

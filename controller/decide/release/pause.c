@@ -15,20 +15,20 @@
  */
 #include "decide/release/pause.h"
 
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
-#include "decide/release/status.h"
 
 static const char pending[] = "RoutesPending"; /* the reason while the mesh is waited for */
 
 static void tell(struct release *r, const struct pause *pause, bool counts)
 {
-    status_untell(r, pause->type); /* or its time would stay */
+    condition_clear(r, pause->type); /* or its time would stay */
     if (!counts)
-        status_tell(r, pause->type, pending, "The mesh has not taken over the routes yet.");
+        condition_set(r, pause->type, pending, "The mesh has not taken over the routes yet.");
     else if (pause->done)
-        status_answer(r, pause->type, pause->reason, pause->text);
+        condition_set_true(r, pause->type, pause->reason, pause->text);
     else
-        status_tell(r, pause->type, pause->reason, pause->text);
+        condition_set(r, pause->type, pause->reason, pause->text);
 }
 
 static enum verdict ask_mesh(struct release *r, const struct pause *pause, bool *has_taken_over)
@@ -57,7 +57,7 @@ enum verdict pause_note(struct release *r, const struct pause *pause)
     enum verdict verdict = ask_mesh(r, pause, &counts);
 
     if (verdict == VERDICT_GO &&
-        !status_since(r, pause->type, counts ? pause->reason : pending, &since))
+        !condition_since(r, pause->type, counts ? pause->reason : pending, &since))
         tell(r, pause, counts);
     return verdict;
 }
@@ -68,7 +68,7 @@ static enum verdict wait_for_mesh(struct release *r, const struct pause *pause)
     int64_t since, interval = tick_interval_ms(r->tick);
 
     release_wake(r, interval);
-    if (status_since(r, pause->type, pending, &since) && since + interval <= r->tick->now_ms)
+    if (condition_since(r, pause->type, pending, &since) && since + interval <= r->tick->now_ms)
         return release_settled(r);
     return VERDICT_STOP;
 }
@@ -85,7 +85,7 @@ enum verdict pause_pass(struct release *r, const struct pause *pause)
         return verdict;
     if (!counts)
         return wait_for_mesh(r, pause);
-    if (status_since(r, pause->type, pause->reason, &since))
+    if (condition_since(r, pause->type, pause->reason, &since))
         rest -= r->tick->now_ms - since;
     if (rest <= 0)
         return VERDICT_GO;

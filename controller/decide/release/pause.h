@@ -16,7 +16,7 @@ struct pause {
 enum verdict pause_begin(struct release *r, const struct pause *pause);
 /* It goes on: the condition says what is waited for. GO or NEED_FACTS. */
 enum verdict pause_note(struct release *r, const struct pause *pause);
-/* ... GO: it is over. STOP: it is not; when to look again was planned. The caller unsays the
+/* ... GO: it is over. STOP: it is not; when to look again was planned. The caller clears the
  * condition when it has done what it waited for. */
 enum verdict pause_pass(struct release *r, const struct pause *pause);
 

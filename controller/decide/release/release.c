@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "decide/release/affinity.h"
+#include "tick/edit.h"
 
 enum { DEFAULT_ITERATIONS = 10 };
 
@@ -93,6 +94,13 @@ bool release_has_writes(const struct release *r)
             return true;
     }
     return false;
+}
+
+struct json_object *release_status(struct release *r)
+{
+    if (!r->status)
+        r->status = edit_object(r->tick->arena);
+    return r->status;
 }
 
 void release_again(struct release *r, enum again again)

@@ -61,6 +61,9 @@ void release_say(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void release_warn(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* This tick's plan writes objects. */
 bool release_has_writes(const struct release *r);
+/* The fields of the status that this tick writes; made by the first who asks (status.h,
+ * condition.h). */
+struct json_object *release_status(struct release *r);
 /* When to decide again, instead of what the phase says. */
 void release_again(struct release *r, enum again again);
 /* ... and at the latest after so long, > 0; the shortest counts. */

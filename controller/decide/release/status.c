@@ -9,99 +9,32 @@
 
 #include "base/clock.h"
 #include "decide/release/affinity.h"
+#include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "tick/edit.h"
-
-static struct json_object *fields(struct release *r)
-{
-    if (!r->status)
-        r->status = edit_object(r->tick->arena);
-    return r->status;
-}
-
-/* conditions as this tick leaves them: a copy of the Canary's, on which the rules work. */
-static struct json_object *conditions(struct release *r)
-{
-    struct json_object *copy = json_at(fields(r), "conditions", NULL);
-
-    if (copy)
-        return copy;
-    copy = json_copy(r->tick->arena, json_at(r->canary->status.json, "conditions", NULL));
-    if (!json_object_is_type(copy, json_type_array))
-        copy = edit_array(r->tick->arena);
-    json_set(fields(r), "conditions", copy);
-    return copy;
-}
-
-static struct json_object *condition_of(struct json_object *list, const char *type, size_t *index)
-{
-    for (*index = 0; *index < json_len(list); (*index)++) {
-        const char *found = json_str_at(json_elem(list, *index), "type", NULL);
-        if (found && strcmp(found, type) == 0)
-            return json_elem(list, *index);
-    }
-    return NULL;
-}
-
-static bool has_text(struct json_object *object, const char *key, const char *text)
-{
-    const char *found = json_str_at(object, key, NULL);
-
-    return found && strcmp(found, text) == 0;
-}
-
-/* Replaces the condition when status, reason or message change; its transition time only with the
- * status. */
-static bool put_condition(struct release *r, const char *type, const char *status,
-                          const char *reason, const char *message)
-{
-    struct json_object *list = conditions(r);
-    struct json_object *next = edit_object(r->tick->arena);
-    char now[CLOCK_TEXT];
-    size_t index;
-    struct json_object *old = condition_of(list, type, &index);
-    const char *since = json_str_at(old, "lastTransitionTime", NULL);
-
-    if (old && has_text(old, "status", status) && has_text(old, "reason", reason) &&
-        has_text(old, "message", message))
-        return false;
-    clock_rfc3339(r->tick->now_ms, now);
-    json_set_str(next, "type", type);
-    json_set_str(next, "status", status);
-    json_set_str(next, "reason", reason);
-    json_set_str(next, "message", message);
-    json_set_str(next, "lastUpdateTime", now);
-    json_set_str(next, "lastTransitionTime",
-                 since && has_text(old, "status", status) ? since : now);
-    if (old)
-        json_object_array_put_idx(list, index, json_object_get(next));
-    else
-        json_object_array_add(list, json_object_get(next));
-    return true;
-}
 
 void status_phase(struct release *r, enum phase phase)
 {
     r->phase = phase;
-    json_set_str(fields(r), "phase", phase_name(phase));
-    put_condition(r, "Promoted", phase_promoted(phase), phase_name(phase),
+    json_set_str(release_status(r), "phase", phase_name(phase));
+    condition_put(r, "Promoted", phase_promoted(phase), phase_name(phase),
                   phase_message(phase, r->tick->kind, r->tick->arena));
 }
 
 void status_int(struct release *r, const char *key, int value)
 {
-    json_set_int(fields(r), key, value);
+    json_set_int(release_status(r), key, value);
 }
 
 void status_text(struct release *r, const char *key, const char *value)
 {
-    json_set(fields(r), key, NULL);
-    json_set_str(fields(r), key, value);
+    json_set(release_status(r), key, NULL);
+    json_set_str(release_status(r), key, value);
 }
 
 void status_object(struct release *r, const char *key, struct json_object *value)
 {
-    json_set(fields(r), key, value);
+    json_set(release_status(r), key, value);
 }
 
 static void tell_cookie(struct release *r, const char *key, const char *cookie)
@@ -133,7 +66,7 @@ void status_weight(struct release *r, int canary)
     if (all != r->canary->status.serves_everything)
         status_text(r, "canaryServes", all ? "everything" : NULL);
     if (canary > 0)
-        status_untell(r, CONDITION_DRAINED);
+        condition_clear(r, CONDITION_DRAINED);
     put_cookies(r);
     plan_weights(r->tick, 100 - canary, canary);
 }
@@ -165,102 +98,21 @@ void status_sync(struct release *r)
                 json_set(tracked, key, NULL);
         }
     }
-    json_set(fields(r), "trackedConfigs", tracked);
+    json_set(release_status(r), "trackedConfigs", tracked);
 }
 
 void status_reset(struct release *r)
 {
     status_int(r, "failedChecks", 0);
     status_int(r, "iterations", 0);
-    status_untell(r, side_condition(SIDE_PRIMARY));
-    status_untell(r, side_condition(SIDE_CANARY));
-}
-
-bool status_tell(struct release *r, const char *type, const char *reason, const char *message)
-{
-    return put_condition(r, type, strcmp(type, "Suspended") == 0 ? "True" : "False", reason,
-                         message);
-}
-
-enum verdict status_hold(struct release *r, const char *type, const char *reason,
-                         const char *message)
-{
-    if (status_tell(r, type, reason, message))
-        release_warn(r, "%s", message);
-    return VERDICT_STOP;
-}
-
-bool status_has(struct release *r, const char *type)
-{
-    size_t index;
-
-    return condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index) != NULL;
-}
-
-bool status_is(const struct release *r, const char *type, const char *reason)
-{
-    size_t index;
-
-    return has_text(condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index),
-                    "reason", reason);
-}
-
-/* A wait that began so much later than now was written with a clock that was wrong. */
-enum { CLOCK_SLACK_MS = 60 * 1000 };
-
-bool status_since(const struct release *r, const char *type, const char *reason, int64_t *since)
-{
-    size_t index;
-    struct json_object *found =
-        condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index);
-    const char *time = json_str_at(found, "lastTransitionTime", NULL);
-
-    if (!has_text(found, "reason", reason) || !time || clock_parse(time, since, NULL) != ERR_OK ||
-        *since > r->tick->now_ms + CLOCK_SLACK_MS || *since < r->tick->stepped_at_ms)
-        return false;
-    return true;
-}
-
-bool status_time(struct release *r, const char *type, int64_t *since)
-{
-    size_t index;
-    struct json_object *found =
-        condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index);
-    const char *time = json_str_at(found, "lastTransitionTime", NULL);
-
-    return time && clock_parse(time, since, NULL) == ERR_OK;
-}
-
-const char *status_message(struct release *r, const char *type)
-{
-    size_t index;
-    const char *message =
-        json_str_at(condition_of(json_at(r->canary->status.json, "conditions", NULL), type, &index),
-                    "message", NULL);
-
-    return message ? message : "";
-}
-
-bool status_answer(struct release *r, const char *type, const char *reason, const char *message)
-{
-    return put_condition(r, type, "True", reason, message);
-}
-
-void status_untell(struct release *r, const char *type)
-{
-    size_t index;
-
-    if (!status_has(r, type))
-        return;
-    struct json_object *list = conditions(r);
-    if (condition_of(list, type, &index))
-        json_object_array_del_idx(list, index, 1);
+    condition_clear(r, side_condition(SIDE_PRIMARY));
+    condition_clear(r, side_condition(SIDE_CANARY));
 }
 
 void status_forget_waits(struct release *r)
 {
-    status_untell(r, CONDITION_APPROVED);
-    status_untell(r, CONDITION_MEASURED);
+    condition_clear(r, CONDITION_APPROVED);
+    condition_clear(r, CONDITION_MEASURED);
     status_text(r, "gate", NULL);
 }
 

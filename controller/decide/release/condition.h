@@ -1,0 +1,58 @@
+/*
+ * The conditions in the status of a Canary, beside Promoted. What a release waits for, and since
+ * when, are conditions, so that a deadline survives a restart and nobody hears of the same thing
+ * twice.
+ *
+ * Questions are about the conditions that the Canary came with; what this tick sets or clears is
+ * seen by the next one.
+ */
+#ifndef DECIDE_CONDITION_H
+#define DECIDE_CONDITION_H
+
+#include "decide/release/release.h"
+
+#define CONDITION_APPROVED   "Approved"
+#define CONDITION_MEASURED   "Measured"
+#define CONDITION_CONFIGURED "Configured" /* the configs that the target needs are there */
+#define CONDITION_PRIMARY    "PrimaryFound"
+#define CONDITION_COPIES     "PrimaryConfigured" /* its copies of configs are there */
+#define CONDITION_REVERTED   "Reverted"          /* how far a deletion is */
+/* The primary is one revision, template and configs. False while a promotion writes it, and when
+ * that could not be finished. */
+#define CONDITION_WHOLE "PrimaryWhole"
+/* False: the target has lost its traffic, and keeps its pods. */
+#define CONDITION_DRAINED "Drained"
+/* False: the routes have left a port, which is still served. */
+#define CONDITION_PORTS "PortsFollowed"
+/* False: Services of others lead to the target. */
+#define CONDITION_FREE "TargetFree"
+
+/*
+ * Sets it to False, the condition Suspended to True. These return false when the condition says all
+ * of this already. lastTransitionTime changes only with the status of the condition.
+ */
+bool condition_set(struct release *r, const char *type, const char *reason, const char *message);
+bool condition_set_true(struct release *r, const char *type, const char *reason,
+                        const char *message);
+/* ... to this status, "True", "False" or "Unknown". */
+bool condition_put(struct release *r, const char *type, const char *status, const char *reason,
+                   const char *message);
+/* Removes it, if the Canary came with it. */
+void condition_clear(struct release *r, const char *type);
+/* Sets it, with a Warning event the first time. Returns STOP. */
+enum verdict condition_hold(struct release *r, const char *type, const char *reason,
+                            const char *message);
+
+bool condition_is_set(const struct release *r, const char *type); /* True or False */
+bool condition_has_reason(const struct release *r, const char *type, const char *reason);
+/*
+ * It has this reason: since when. Not when the wall clock was set forward since, or the time lies
+ * more than a minute ahead: a wait then begins anew, and never ends early.
+ */
+bool condition_since(const struct release *r, const char *type, const char *reason, int64_t *since);
+/* Since when, whatever the reason; false: it does not say. */
+bool condition_time(const struct release *r, const char *type, int64_t *since);
+/* To write it again; "": none. */
+const char *condition_message(const struct release *r, const char *type);
+
+#endif
