@@ -224,11 +224,10 @@ static void drop_managed(struct json_object *tree)
     }
 }
 
-static struct json_object *plain_answer(struct side *side, bool managed)
+static struct json_object *plain_answer(struct side *side)
 {
     struct json_object *plain = difference_plain(side->compare->arena, side->answer);
-    if (!managed)
-        drop_managed(plain);
+    drop_managed(plain);
     return plain;
 }
 
@@ -236,15 +235,15 @@ static void judge(struct compare *compare)
 {
     struct json_object *request = request_of(compare);
     int64_t until = json_int_at(request, 0, "until", NULL);
-    bool managed = json_bool_at(request, false, "managed", NULL), reached = true;
+    bool reached = true;
     for (int i = 0; i < N_SIDES; i++)
         reached &= json_int_at(compare->sides[i].answer, 0, "code", NULL) == until;
     if (until && !reached && clock_monotonic_ms() - compare->since_ms < LONGEST_MS) {
         compare->again = timer_start(compare->loop, AGAIN_MS, 0, on_again, compare);
         return;
     }
-    difference_find(compare->arena, plain_answer(&compare->sides[SANDBOX], managed),
-                    plain_answer(&compare->sides[REAL], managed), on_difference, compare);
+    difference_find(compare->arena, plain_answer(&compare->sides[SANDBOX]),
+                    plain_answer(&compare->sides[REAL]), on_difference, compare);
     compare->at++;
     next(compare);
 }

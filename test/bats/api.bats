@@ -90,16 +90,6 @@ EOF
     [[ $output == *"+      - image: any:3"* ]]
 }
 
-@test "server-side apply keeps who owns what" {
-    deployment owned 1 | kubectl apply --server-side -f -
-    kubectl -n test scale deploy owned --replicas 1
-    run kubectl apply --server-side -f <(deployment owned 1)
-    [ "$status" -eq 1 ]
-    [[ $output == *"conflict"*".spec.replicas"* ]]
-    deployment owned 1 | kubectl apply --server-side --force-conflicts -f -
-    [ "$(kubectl -n test get deploy owned -o 'jsonpath={.spec.replicas}')" = 2 ]
-}
-
 @test "a rollout: set image, status, history, undo, restart, scale" {
     deployment roll 1 | kubectl apply -f -
     kubectl -n test rollout status deploy/roll --timeout=30s

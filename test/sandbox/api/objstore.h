@@ -54,7 +54,6 @@ struct objcall {
     bool dry_run;        /* everything but storing */
     bool strict;         /* unknown fields of a custom kind are an error */
     bool quiet;          /* unknown fields make no warnings */
-    bool tracked;        /* managedFields of the tree are final already (server-side apply) */
     const char *version; /* version of the trees that go in and out; NULL: the storage version */
     /* results */
     struct json_object

@@ -10,7 +10,7 @@
 #include "api/objname.h"
 #include "api/objtidy.h"
 #include "base/clock.h"
-#include "object/apply.h"
+#include "object/managed.h"
 #include "object/schema.h"
 
 /* One write on its way. */
@@ -230,43 +230,11 @@ static void prune_for_storage(struct write *w)
     }
 }
 
-/* A tree that shares all other parts with obj; NULL for NULL. */
-static struct json_object *without_status(struct arena *arena, struct json_object *obj)
-{
-    if (!obj)
-        return NULL;
-    struct json_object *out = json_own(arena, json_object_new_object());
-    json_object_object_foreach(obj, key, value)
-    {
-        if (strcmp(key, "status") != 0)
-            json_set(out, key, value);
-    }
-    return out;
-}
-
 static void track(struct write *w, enum objsub sub)
 {
-    if (w->call->tracked)
-        return;
-    struct apply_request request = {
-        .typing =
-            w->kind->custom ? typing_custom(w->version->schema) : typing_builtin(w->kind->kind),
-        .manager = w->call->manager ? w->call->manager : "unknown",
-        .api_version = json_str_at(w->obj, "apiVersion", NULL),
-        .subresource = sub == OBJSUB_STATUS ? "status" : NULL,
-        .now_ms = clock_wall_ms(),
-    };
-    /* A plain write does not own the status, which it cannot change. */
-    struct json_object *status = json_at(w->obj, "status", NULL);
-    bool apart = sub == OBJSUB_NONE && status && (w->version->flags & OBJKIND_STATUS);
-    if (!apart) {
-        w->obj = apply_track_update(arena_of(w), &request, w->old, w->obj);
-        return;
-    }
-    json_own(arena_of(w), json_object_get(status));
-    json_object_object_del(w->obj, "status");
-    w->obj = apply_track_update(arena_of(w), &request, without_status(arena_of(w), w->old), w->obj);
-    json_set(w->obj, "status", status);
+    const char *manager = w->call->manager ? w->call->manager : "unknown";
+    managed_note(arena_of(w), w->obj, w->old, manager, sub == OBJSUB_STATUS ? "status" : NULL,
+                 clock_wall_ms());
 }
 
 static void make_service_account(struct objstore *store, const char *ns)
@@ -433,11 +401,8 @@ static void split_status(struct write *w, enum objsub sub)
     struct json_object *from = sub == OBJSUB_STATUS ? w->obj : w->old;
     struct json_object *to = w->obj;
     if (sub == OBJSUB_STATUS) {
-        struct json_object *managed = json_at(w->obj, "metadata", "managedFields", NULL);
         to = json_copy(arena_of(w),
                        objstore_as_version(arena_of(w), w->kind, w->old, w->version->name));
-        if (managed)
-            json_set(json_at(to, "metadata", NULL), "managedFields", managed);
     } else if (!(w->version->flags & OBJKIND_STATUS)) {
         return;
     }

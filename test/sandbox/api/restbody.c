@@ -46,8 +46,7 @@ bool restbody_read(struct restreq *req, struct json_object **out)
     *out = NULL;
     if (len == 0)
         return true;
-    if (type &&
-        (has_type(type, "application/yaml") || has_type(type, "application/apply-patch+yaml")))
+    if (type && has_type(type, "application/yaml"))
         return read_yaml(req, text, len, out);
     if (type && strstr(type, "protobuf"))
         return read_proto(req, text, len, out);

@@ -1,15 +1,13 @@
-/* PATCH: JSON patch, merge patch, strategic merge patch and server-side apply. */
+/* PATCH: JSON patch, merge patch and strategic merge patch. */
 #include <string.h>
 #include <strings.h>
 
 #include "api/objinternal.h"
 #include "api/rest.h"
 #include "api/restscale.h"
-#include "base/clock.h"
-#include "object/apply.h"
 #include "object/patch.h"
 
-enum patch_type { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY, PATCH_UNKNOWN };
+enum patch_type { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_UNKNOWN };
 
 static enum patch_type type_of(const char *header)
 {
@@ -20,7 +18,6 @@ static enum patch_type type_of(const char *header)
         {"application/json-patch+json", PATCH_JSON},
         {"application/merge-patch+json", PATCH_MERGE},
         {"application/strategic-merge-patch+json", PATCH_STRATEGIC},
-        {"application/apply-patch+yaml", PATCH_APPLY},
     };
     for (size_t i = 0; header && i < sizeof(types) / sizeof(types[0]); i++) {
         size_t len = strlen(types[i].name);
@@ -28,12 +25,6 @@ static enum patch_type type_of(const char *header)
             return types[i].type;
     }
     return PATCH_UNKNOWN;
-}
-
-static struct typing typing_of(const struct restreq *req)
-{
-    return req->kind->custom ? typing_custom(req->version->schema)
-                             : typing_builtin(req->kind->kind);
 }
 
 /* An error of the patch itself as a Status. */
@@ -61,7 +52,7 @@ static bool apply_patch(struct restreq *req, enum patch_type type, struct json_o
     else if (type == PATCH_MERGE)
         *out = json_merge(req->arena, base, patch);
     else
-        err = patch_strategic(req->arena, typing_of(req), base, patch, out, &ei);
+        err = patch_strategic(req->arena, req->kind->kind, base, patch, out, &ei);
     if (err == ERR_OK && !json_object_is_type(*out, json_type_object))
         err = err_set(&ei, ERR_INVALID, "the patch leaves no object");
     if (err != ERR_OK)
@@ -125,105 +116,17 @@ static void patch_existing(struct restreq *req, enum patch_type type, struct jso
     restreply_object(req, 200, stored);
 }
 
-/* ---- server-side apply ---- */
-
-static bool check_applied(struct restreq *req, struct json_object *applied)
-{
-    const char *manager = http_req_param(req->http, "fieldManager");
-    const char *name = json_str_at(applied, "metadata", "name", NULL);
-    const char *kind = json_str_at(applied, "kind", NULL);
-    if (!manager || !*manager) {
-        req->call.fail.arena = req->arena;
-        objfail_cause(&req->call.fail, CAUSE_REQUIRED, "fieldManager",
-                      "Required value: is required for apply patch");
-        (void)!objfail_invalid(&req->call.fail, "meta.k8s.io", "PatchOptions", "");
-        restreply_fail(req);
-    } else if (!json_object_is_type(applied, json_type_object) || !kind ||
-               !json_str_at(applied, "apiVersion", NULL)) {
-        restreply_error(req, 400, "BadRequest", "an applied object needs apiVersion and kind");
-    } else if (name && strcmp(name, req->path.name) != 0) {
-        restreply_error(req, 400, "BadRequest",
-                        "the name of the object (%s) does not match the name on the URL (%s)", name,
-                        req->path.name);
-    } else if (json_len(json_at(applied, "metadata", "managedFields", NULL)) > 0) {
-        restreply_error(req, 400, "BadRequest", "metadata.managedFields must be nil");
-    } else {
-        return true;
-    }
-    return false;
-}
-
-static void reply_apply_failed(struct restreq *req, enum err err, const struct causes *conflicts,
-                               const struct errinfo *ei)
-{
-    if (err != ERR_CONFLICT) {
-        reply_bad_patch(req, ei);
-        return;
-    }
-    req->call.fail.causes = *conflicts;
-    restreply_error(req, 409, "Conflict", "%s", ei->text);
-}
-
-static void server_side_apply(struct restreq *req, struct json_object *applied)
-{
-    if (!check_applied(req, applied))
-        return;
-    const char *force = http_req_param(req->http, "force");
-    struct apply_request request = {
-        .typing = typing_of(req),
-        .manager = req->call.manager,
-        .api_version = objkind_api_version(req->arena, req->kind, req->version->name),
-        .subresource = req->path.sub,
-        .now_ms = clock_wall_ms(),
-        .force = force && (strcmp(force, "true") == 0 || strcmp(force, "1") == 0),
-    };
-    json_set_str(json_sub(applied, "metadata"), "name", req->path.name);
-    struct json_object *live = objstore_get(req->store, req->kind, req->path.ns, req->path.name);
-    if (live) {
-        live = objstore_as_version(req->arena, req->kind, live, req->version->name);
-    } else if (req->path.sub) {
-        reply_not_found(req);
-        return;
-    }
-    struct json_object *merged, *stored;
-    struct causes conflicts = {.arena = req->arena};
-    struct errinfo ei = {.status = 400};
-    enum err err = apply_merge(req->arena, &request, live, applied, &merged, &conflicts, &ei);
-    if (err != ERR_OK) {
-        reply_apply_failed(req, err, &conflicts, &ei);
-        return;
-    }
-    req->call.tracked = true;
-    enum objsub sub = req->path.sub ? OBJSUB_STATUS : OBJSUB_NONE;
-    if (live) {
-        err =
-            objstore_update(req->store, &req->call, req->kind, req->path.ns, sub, merged, &stored);
-    } else {
-        err = objstore_create(req->store, &req->call, req->kind, req->path.ns, merged, &stored);
-    }
-    if (err != ERR_OK) {
-        restreply_fail(req);
-        return;
-    }
-    restreply_object(req, live ? 200 : 201, stored);
-}
-
 void restpatch(struct restreq *req)
 {
     enum patch_type type = type_of(http_req_header(req->http, "content-type"));
     if (type == PATCH_UNKNOWN || (type == PATCH_STRATEGIC && req->kind->custom)) {
         restreply_error(req, 415, "UnsupportedMediaType",
                         "the body of the request was in an unknown format - accepted media types "
-                        "include: application/json-patch+json, application/merge-patch+json, %s"
-                        "application/apply-patch+yaml",
-                        req->kind->custom ? "" : "application/strategic-merge-patch+json, ");
+                        "include: application/json-patch+json, application/merge-patch+json%s",
+                        req->kind->custom ? "" : ", application/strategic-merge-patch+json");
         return;
     }
     struct json_object *patch;
-    if (!restbody_options(req) || !restbody_read(req, &patch))
-        return;
-    if (type == PATCH_APPLY)
-        server_side_apply(req, patch);
-    else
+    if (restbody_options(req) && restbody_read(req, &patch))
         patch_existing(req, type, patch);
 }

@@ -5,7 +5,6 @@
 #define JSON        "application/json-patch+json"
 #define MERGE       "application/merge-patch+json"
 #define STRATEGIC   "application/strategic-merge-patch+json"
-#define APPLY       "application/apply-patch+yaml"
 
 static struct answer patch(struct tryapi *a, const char *type, const char *path, const char *body)
 {
@@ -58,32 +57,6 @@ static void test_strategic_only_for_built_in_kinds(void **state)
                      415);
     assert_int_equal(patch(&a, MERGE, "/apis/try.io/v1/namespaces/default/toys/x", "{}").status,
                      200);
-}
-
-#define CONFIG(replicas)                                                                           \
-    "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: " replicas  \
-    "\n  selector:\n    matchLabels:\n      app: web\n  template:\n    metadata:\n      "          \
-    "labels:\n        app: web\n"                                                                  \
-    "    spec:\n      containers:\n      - name: c\n        image: i:1\n"
-
-static void test_apply(void **state)
-{
-    struct tryapi a TRYAPI_CLOSED = tryapi_open();
-    assert_int_equal(patch(&a, APPLY, WEB "?fieldManager=one", CONFIG("1")).status, 201);
-    struct answer answer = patch(&a, APPLY, WEB "?fieldManager=one", CONFIG("2"));
-    assert_int_equal(answer.status, 200);
-    const char *version = json_str_at(answer.body, "metadata", "resourceVersion", NULL);
-    answer = patch(&a, APPLY, WEB "?fieldManager=one", CONFIG("2"));
-    assert_string_equal(json_str_at(answer.body, "metadata", "resourceVersion", NULL), version);
-    answer = patch(&a, APPLY, WEB "?fieldManager=two", CONFIG("3"));
-    assert_int_equal(answer.status, 409);
-    assert_non_null(strstr(json_str_at(answer.body, "message", NULL), "conflict with \"one\""));
-    assert_int_equal(json_len(json_at(answer.body, "details", "causes", NULL)), 1);
-    answer = patch(&a, APPLY, WEB "?fieldManager=two&force=true", CONFIG("3"));
-    assert_int_equal(json_int_at(answer.body, 0, "spec", "replicas", NULL), 3);
-    assert_int_equal(patch(&a, APPLY, DEPLOYMENTS "/other?fieldManager=one", CONFIG("1")).status,
-                     400);
-    assert_int_equal(patch(&a, APPLY, WEB "?fieldManager=one", "spec: {}\n").status, 400);
 }
 
 static void test_scale(void **state)
@@ -140,5 +113,5 @@ static void test_scale_to_zero_is_left_out(void **state)
 }
 
 UNIT_MAIN(cmocka_unit_test(test_types), cmocka_unit_test(test_strategic_only_for_built_in_kinds),
-          cmocka_unit_test(test_apply), cmocka_unit_test(test_scale),
-          cmocka_unit_test(test_another_uid), cmocka_unit_test(test_scale_to_zero_is_left_out))
+          cmocka_unit_test(test_scale), cmocka_unit_test(test_another_uid),
+          cmocka_unit_test(test_scale_to_zero_is_left_out))

@@ -12,7 +12,7 @@ static const char *const reason_names[] = {
     [CAUSE_REQUIRED] = "FieldValueRequired",   [CAUSE_NOT_SUPPORTED] = "FieldValueNotSupported",
     [CAUSE_DUPLICATE] = "FieldValueDuplicate", [CAUSE_NOT_FOUND] = "FieldValueNotFound",
     [CAUSE_FORBIDDEN] = "FieldValueForbidden", [CAUSE_TOO_LONG] = "FieldValueTooLong",
-    [CAUSE_TOO_MANY] = "FieldValueTooMany",    [CAUSE_CONFLICT] = "FieldManagerConflict",
+    [CAUSE_TOO_MANY] = "FieldValueTooMany",
 };
 
 const char *cause_reason_name(enum cause_reason reason)

@@ -27,7 +27,6 @@ enum cause_reason {
     CAUSE_FORBIDDEN,     /* FieldValueForbidden */
     CAUSE_TOO_LONG,      /* FieldValueTooLong */
     CAUSE_TOO_MANY,      /* FieldValueTooMany */
-    CAUSE_CONFLICT,      /* FieldManagerConflict */
 };
 
 /* More than this is counted, not kept. */

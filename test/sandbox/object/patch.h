@@ -12,7 +12,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "object/typing.h"
 
 /* As the API server: more operations than this are refused. */
 enum { PATCH_MAX_OPERATIONS = 10000 };
@@ -26,11 +25,11 @@ enum err patch_json(struct arena *arena, struct json_object *target, struct json
                     struct json_object **out, struct errinfo *ei) MUST_USE;
 
 /*
- * Strategic merge with the merge keys of typing.h and the directives $patch (delete, replace,
- * merge), $setElementOrder/LIST, $deleteFromPrimitiveList/LIST and $retainKeys. target may be NULL.
- * ei->status is 400 for a malformed patch, 422 for one that does not fit the target.
+ * Strategic merge with the merge keys of a built-in kind ("Pod") and the directives $patch (delete,
+ * replace, merge), $setElementOrder/LIST, $deleteFromPrimitiveList/LIST and $retainKeys. target may
+ * be NULL. ei->status is 400 for a malformed patch, 422 for one that does not fit the target.
  */
-enum err patch_strategic(struct arena *arena, struct typing typing, struct json_object *target,
+enum err patch_strategic(struct arena *arena, const char *kind, struct json_object *target,
                          struct json_object *patch, struct json_object **out,
                          struct errinfo *ei) MUST_USE;
 

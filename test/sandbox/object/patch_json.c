@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "object/cause.h"
 #include "object/patch.h"
 
 /* As the API server: what all "copy" operations of a patch together may duplicate. */

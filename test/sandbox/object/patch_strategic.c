@@ -15,6 +15,55 @@
 /* Merging lists is quadratic. */
 enum { MAX_ITEMS = 10000 };
 
+/* How the lists of the built-in kinds merge; the first row that fits. What has no row is replaced
+ * as a whole. */
+static const struct rule {
+    const char *kind, *parent; /* NULL: any */
+    const char *field;
+    const char *key; /* what tells items apart; NULL: plain values, which are joined */
+} rules[] = {
+    {.parent = "metadata", .field = "ownerReferences", .key = "uid"},
+    {.parent = "metadata", .field = "finalizers"},
+    {.field = "containers", .key = "name"},
+    {.field = "initContainers", .key = "name"},
+    {.parent = "containers", .field = "ports", .key = "containerPort"},
+    {.parent = "initContainers", .field = "ports", .key = "containerPort"},
+    {.kind = "Service", .parent = "spec", .field = "ports", .key = "port"},
+    {.field = "env", .key = "name"},
+    {.field = "volumeMounts", .key = "mountPath"},
+    {.parent = "spec", .field = "volumes", .key = "name"},
+    {.field = "imagePullSecrets", .key = "name"},
+    {.kind = "ServiceAccount", .field = "secrets", .key = "name"},
+    {.field = "hostAliases", .key = "ip"},
+    {.field = "topologySpreadConstraints", .key = "topologyKey"},
+    {.parent = "status", .field = "conditions", .key = "type"},
+};
+
+/* A place in an object: the field that stands there (NULL: the root) and the one around it. An item
+ * of a list stands where the list does. */
+struct place {
+    const char *kind, *parent, *field;
+};
+
+static struct place inside(struct place at, const char *field)
+{
+    return (struct place){.kind = at.kind, .parent = at.field, .field = field};
+}
+
+static bool is_named(const char *wanted, const char *found)
+{
+    return !wanted || (found && strcmp(wanted, found) == 0);
+}
+
+static const struct rule *rule_of(struct place at)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (is_named(rules[i].field, at.field) && is_named(rules[i].kind, at.kind) &&
+            is_named(rules[i].parent, at.parent))
+            return &rules[i];
+    return NULL;
+}
+
 #define ORDER  "$setElementOrder/"
 #define DELETE "$deleteFromPrimitiveList/"
 
@@ -23,7 +72,7 @@ struct merger {
     struct errinfo *ei;
 };
 
-static enum err merge_object(struct merger *m, struct typing at, struct json_object *target,
+static enum err merge_object(struct merger *m, struct place at, struct json_object *target,
                              struct json_object *patch);
 
 static enum err fail(struct merger *m, int status, const char *why, const char *what)
@@ -104,7 +153,7 @@ static bool holds(struct json_object *list, const char *key, struct json_object 
     return find_item(list, key, wanted) < json_len(list);
 }
 
-static enum err merge_item(struct merger *m, struct typing at, struct json_object *list,
+static enum err merge_item(struct merger *m, struct place at, struct json_object *list,
                            const char *key, struct json_object *item)
 {
     struct json_object *id = identity(item, key);
@@ -120,15 +169,15 @@ static enum err merge_item(struct merger *m, struct typing at, struct json_objec
         return ERR_OK;
     }
     if (found)
-        return merge_object(m, typing_item(at), json_elem(list, index), item);
+        return merge_object(m, at, json_elem(list, index), item);
     json_object_array_add(list, plain(item));
     return ERR_OK;
 }
 
-static enum err merge_list(struct merger *m, struct typing at, struct json_object *list,
+static enum err merge_list(struct merger *m, struct place at, struct json_object *list,
                            struct json_object *patch)
 {
-    const char *key = typing_merge_key(at);
+    const char *key = rule_of(at)->key;
     for (size_t i = 0; i < json_len(patch); i++) {
         struct json_object *item = json_elem(patch, i);
         if (!json_object_is_type(item, json_type_object))
@@ -157,19 +206,18 @@ static void join_values(struct json_object *list, struct json_object *patch)
             json_object_array_add(list, plain(json_elem(patch, i)));
 }
 
-static enum err patch_list(struct merger *m, struct typing at, struct json_object *target,
+static enum err patch_list(struct merger *m, struct place at, struct json_object *target,
                            const char *field, struct json_object *patch)
 {
     struct json_object *list = json_at(target, field, NULL);
-    bool keyed = typing_merge_key(at) != NULL;
+    const struct rule *rule = rule_of(at);
     if (json_len(patch) > MAX_ITEMS || json_len(list) > MAX_ITEMS)
         return fail(m, 422, "the list is too long to merge", field);
-    if (!json_object_is_type(list, json_type_array) || has_replace(patch) ||
-        (!keyed && !typing_merge_set(at))) {
+    if (!json_object_is_type(list, json_type_array) || has_replace(patch) || !rule) {
         json_object_object_add(target, field, plain(patch));
         return ERR_OK;
     }
-    if (keyed)
+    if (rule->key)
         return merge_list(m, at, list, patch);
     join_values(list, patch);
     return ERR_OK;
@@ -218,25 +266,25 @@ static struct json_object *ordered(struct merger *m, struct json_object *list,
     return result;
 }
 
-static enum err reorder(struct merger *m, struct typing at, struct json_object *target,
+static enum err reorder(struct merger *m, struct place at, struct json_object *target,
                         struct json_object *before, const char *directive,
                         struct json_object *order)
 {
     const char *field = directive + strlen(ORDER);
-    const char *key = typing_merge_key(typing_field(at, field));
+    const struct rule *rule = rule_of(inside(at, field));
     struct json_object *list = json_at(target, field, NULL);
     if (!json_object_is_type(order, json_type_array))
         return fail(m, 400, "expected an array", directive);
-    if (!key && !typing_merge_set(typing_field(at, field)))
+    if (!rule)
         return ERR_OK; /* the list is replaced as a whole, in its own order */
     if (json_len(order) > MAX_ITEMS || json_len(list) > MAX_ITEMS)
         return fail(m, 422, "the list is too long to merge", field);
     for (size_t i = 0; i < json_len(order); i++)
-        if (!identity(json_elem(order, i), key))
+        if (!identity(json_elem(order, i), rule->key))
             return fail(m, 400, "an item lacks the merge key of the list", directive);
     if (json_object_is_type(list, json_type_array))
         json_object_object_add(target, field,
-                               ordered(m, list, json_at(before, field, NULL), order, key));
+                               ordered(m, list, json_at(before, field, NULL), order, rule->key));
     return ERR_OK;
 }
 
@@ -283,11 +331,11 @@ static enum err delete_values(struct merger *m, struct json_object *target, cons
     return ERR_OK;
 }
 
-static enum err merge_field(struct merger *m, struct typing at, struct json_object *target,
+static enum err merge_field(struct merger *m, struct place at, struct json_object *target,
                             const char *key, struct json_object *value)
 {
     struct json_object *old = json_at(target, key, NULL);
-    struct typing here = typing_field(at, key);
+    struct place here = inside(at, key);
     if (!value) {
         json_object_object_del(target, key);
         return ERR_OK;
@@ -329,7 +377,7 @@ static enum err check_directive(struct merger *m, struct json_object *patch)
 }
 
 /* Lists are put in order last, against what they were before. */
-static enum err merge_orders(struct merger *m, struct typing at, struct json_object *target,
+static enum err merge_orders(struct merger *m, struct place at, struct json_object *target,
                              struct json_object *before, struct json_object *patch)
 {
     json_object_object_foreach(patch, key, value)
@@ -359,7 +407,7 @@ static struct json_object *keep_lists(struct merger *m, struct json_object *targ
     return kept;
 }
 
-static enum err merge_object(struct merger *m, struct typing at, struct json_object *target,
+static enum err merge_object(struct merger *m, struct place at, struct json_object *target,
                              struct json_object *patch)
 {
     enum err err = check_directive(m, patch);
@@ -387,7 +435,7 @@ static enum err merge_object(struct merger *m, struct typing at, struct json_obj
     return merge_orders(m, at, target, before, patch);
 }
 
-enum err patch_strategic(struct arena *arena, struct typing typing, struct json_object *target,
+enum err patch_strategic(struct arena *arena, const char *kind, struct json_object *target,
                          struct json_object *patch, struct json_object **out, struct errinfo *ei)
 {
     struct merger m = {.arena = arena, .ei = ei};
@@ -397,7 +445,7 @@ enum err patch_strategic(struct arena *arena, struct typing typing, struct json_
         return fail(&m, 400, "expected an object", "the patch");
     if (!json_object_is_type(result, json_type_object))
         return fail(&m, 422, "expected an object", "the target");
-    enum err err = merge_object(&m, typing, result, patch);
+    enum err err = merge_object(&m, (struct place){.kind = kind}, result, patch);
     if (!err)
         *out = result;
     return err;

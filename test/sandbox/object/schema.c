@@ -14,27 +14,6 @@ bool schema_has_rules(const struct schema *schema)
     return schema->has_rules;
 }
 
-enum schema_list schema_list_type(const struct schema *schema)
-{
-    return schema->list;
-}
-
-const char *schema_list_key(const struct schema *schema, size_t n)
-{
-    return n < schema->list_key_count ? schema->list_keys[n] : NULL;
-}
-
-struct json_object *schema_list_key_default(const struct schema *schema, const char *key)
-{
-    const struct schema *field = schema->items ? schema_field(schema->items, key) : NULL;
-    return field ? field->fallback : NULL;
-}
-
-bool schema_map_atomic(const struct schema *schema)
-{
-    return schema->map_atomic;
-}
-
 static int name_compare(const void *key, const void *row)
 {
     return strcmp(key, ((const struct schema_property *)row)->name);
@@ -47,11 +26,6 @@ const struct schema *schema_field(const struct schema *schema, const char *key)
         property = bsearch(key, schema->properties, schema->property_count,
                            sizeof(*schema->properties), name_compare);
     return property ? property->schema : schema->additional;
-}
-
-const struct schema *schema_items(const struct schema *schema)
-{
-    return schema->items;
 }
 
 const char *schema_type_name(enum schema_type type)

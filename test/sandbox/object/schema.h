@@ -58,17 +58,7 @@ void schema_default(const struct schema *schema, struct json_object *obj);
 /* Adds a cause for everything that is wrong. True when nothing was added. */
 bool schema_validate(const struct schema *schema, struct json_object *obj, struct causes *causes);
 
-/* How lists and maps merge; see typing.h, which also knows the built-in kinds. */
-enum schema_list { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
-enum schema_list schema_list_type(const struct schema *schema);
-/* The n-th x-kubernetes-list-map-keys, NULL past the last. */
-const char *schema_list_key(const struct schema *schema, size_t n);
-/* The default of a list-map key inside an item, or NULL. Borrowed. */
-struct json_object *schema_list_key_default(const struct schema *schema, const char *key);
-bool schema_map_atomic(const struct schema *schema);
-/* The schema of a field or of additionalProperties, of the items of a list; NULL when unknown.
- * Borrowed. */
+/* The schema of a field or of additionalProperties; NULL when unknown. Borrowed. */
 const struct schema *schema_field(const struct schema *schema, const char *key);
-const struct schema *schema_items(const struct schema *schema);
 
 #endif

@@ -180,10 +180,9 @@ static enum err compile_values(struct compiler *c, struct json_object *obj, stru
     return ERR_OK;
 }
 
-static enum err compile_merging(struct compiler *c, struct json_object *obj, struct schema *schema)
+static enum err compile_list(struct compiler *c, struct json_object *obj, struct schema *schema)
 {
     const char *list = json_str_at(obj, "x-kubernetes-list-type", NULL);
-    const char *map = json_str_at(obj, "x-kubernetes-map-type", NULL);
     if (list && strcmp(list, "map") == 0)
         schema->list = SCHEMA_LIST_MAP;
     else if (list && strcmp(list, "set") == 0)
@@ -191,10 +190,6 @@ static enum err compile_merging(struct compiler *c, struct json_object *obj, str
     else if (list && strcmp(list, "atomic") != 0)
         return err_set(c->ei, ERR_INVALID,
                        "x-kubernetes-list-type: \"%s\" is none of atomic, set, map", list);
-    if (map && strcmp(map, "atomic") != 0 && strcmp(map, "granular") != 0)
-        return err_set(c->ei, ERR_INVALID,
-                       "x-kubernetes-map-type: \"%s\" is none of atomic, granular", map);
-    schema->map_atomic = map && strcmp(map, "atomic") == 0;
     enum err err = compile_strings(c, obj, "x-kubernetes-list-map-keys", &schema->list_keys,
                                    &schema->list_key_count);
     if (!err && schema->list == SCHEMA_LIST_MAP && schema->list_key_count == 0)
@@ -346,7 +341,7 @@ static enum err compile_node(struct compiler *c, struct json_object *obj, enum c
     if (!err)
         err = compile_values(c, obj, schema);
     if (!err)
-        err = compile_merging(c, obj, schema);
+        err = compile_list(c, obj, schema);
     if (!err)
         err = compile_children(c, obj, context, depth, schema);
     if (!err)

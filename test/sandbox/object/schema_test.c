@@ -25,33 +25,6 @@ static void test_formats(void **state)
     assert_true(schema_format_ok(SCHEMA_FORMAT_NONE, "anything"));
 }
 
-static void test_lists(void **state)
-{
-    struct arena *arena TRY_FREED = arena_new();
-    struct schema *schema = NULL;
-    struct json_object *open_api = try_json(
-        arena, "{'type':'object','properties':{'ports':{'type':'array','x-kubernetes-list-type':'"
-               "map','x-kubernetes-list-map-keys':['port','protocol'],'items':{'type':'object','"
-               "properties':{'port':{'type':'integer'},'protocol':{'type':'string','default':'TCP'}"
-               "}}},'tags':{'type':'array','x-kubernetes-list-type':'set','items':{'type':'string'}"
-               "},'ref':{'type':'object','x-kubernetes-map-type':'atomic'},'labels':{'type':'"
-               "object','additionalProperties':{'type':'string'}}}}");
-    assert_int_equal(schema_compile(open_api, &schema, NULL), ERR_OK);
-    const struct schema *ports = schema_field(schema, "ports");
-    assert_int_equal(schema_list_type(ports), SCHEMA_LIST_MAP);
-    assert_string_equal(schema_list_key(ports, 1), "protocol");
-    assert_null(schema_list_key(ports, 2));
-    assert_string_equal(json_object_get_string(schema_list_key_default(ports, "protocol")), "TCP");
-    assert_null(schema_list_key_default(ports, "port"));
-    assert_int_equal(schema_list_type(schema_field(schema, "tags")), SCHEMA_LIST_SET);
-    assert_true(schema_map_atomic(schema_field(schema, "ref")));
-    assert_non_null(schema_field(schema_field(schema, "labels"), "anything"));
-    assert_null(schema_field(schema, "nothing"));
-    assert_non_null(schema_items(ports));
-    assert_null(schema_items(schema));
-    schema_free(schema);
-}
-
 static void test_places(void **state)
 {
     struct arena *arena TRY_FREED = arena_new();
@@ -64,5 +37,4 @@ static void test_places(void **state)
     assert_string_equal(schema_place_text(arena, &name), "spec.list[2].name");
 }
 
-UNIT_MAIN(cmocka_unit_test(test_formats), cmocka_unit_test(test_lists),
-          cmocka_unit_test(test_places))
+UNIT_MAIN(cmocka_unit_test(test_formats), cmocka_unit_test(test_places))

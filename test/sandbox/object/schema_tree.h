@@ -20,6 +20,9 @@ enum schema_type {
     SCHEMA_BOOLEAN,
 };
 
+/* What tells the items of a list apart. */
+enum schema_list { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
+
 enum schema_format {
     SCHEMA_FORMAT_NONE, /* also formats that are not checked, as in Kubernetes */
     SCHEMA_FORMAT_DATE_TIME,
@@ -56,7 +59,7 @@ struct schema {
     enum schema_type type;
     enum schema_format format;
     const char *format_name;
-    bool root, nullable, int_or_string, preserve, embedded, map_atomic, has_rules;
+    bool root, nullable, int_or_string, preserve, embedded, has_rules;
     bool additional_forbidden;
     struct schema_property *properties; /* sorted by name */
     size_t property_count;

@@ -202,8 +202,10 @@ static struct json_object *identity(struct validator *v, const struct schema *sc
     struct json_object *keys = json_own(v->causes->arena, json_object_new_object());
     for (size_t k = 0; k < schema->list_key_count; k++) {
         struct json_object *value = json_at(item, schema->list_keys[k], NULL);
-        if (!value)
-            value = schema_list_key_default(schema, schema->list_keys[k]);
+        const struct schema *field =
+            schema->items ? schema_field(schema->items, schema->list_keys[k]) : NULL;
+        if (!value && field)
+            value = field->fallback;
         if (value)
             json_set(keys, schema->list_keys[k], value);
     }
