@@ -11,74 +11,73 @@
 
 static const struct row {
     const char *row, *says;
-    const char *file, *cases; /* test/golden/FILE_test.c, names space-separated */
+    const char *file, *cases; /* of test/golden/cases/FILE.yaml, or FILE_test.c; "one, other" */
 } rows[] = {
     {"step 1", "the Canary is read anew, also one that cannot be read", "accept",
      "test_unreadable_spec"},
     {"step 2", "suspended: told once, nothing moves", "edits",
-     "test_suspended_in_each_phase test_suspended_while_initialising"},
+     "test_suspended_in_each_phase, test_suspended_while_initialising"},
     {"step 3", "a target of each kind", "targets", "test_whose_pods_are_measured"},
     {"step 4", "what cannot be done is refused", "accept", "test_refusals"},
-    {"step 5", "an autoscaler of each kind", "scaler", "test_hpa_is_copied test_keda_release"},
+    {"step 5", "an autoscaler of each kind", "scaler", "test_hpa_is_copied, test_keda_release"},
     {"step 6", "the Services are there, and repaired", "repair", "test_services_are_repaired"},
     {"step 7", "metric servers are probed", "metrics", "test_probe_says_what_is_not_there"},
     {"step 9", "the primary is made, and waited for", "release",
-     "test_initialise test_initialise_waits_for_the_primary"},
+     "initialise, initialise waits for the primary"},
     {"step 9", "a primary that is lost later", "outages",
-     "test_primary_that_is_lost_during_the_analysis"},
+     "primary that is lost during the analysis"},
     {"step 10", "the primary's scaler is made", "scaler", "test_hpa_is_copied"},
     {"step 11", "the apex Service selects the primary", "release",
-     "test_initialise_adopts_an_apex_service"},
-    {"step 12", "the target goes to zero last", "release", "test_initialise"},
+     "initialise adopts an apex service"},
+    {"step 12", "the target goes to zero last", "release", "initialise"},
     {"step 13", "the mesh's objects are there, weights kept", "repair",
      "test_weights_stay_when_the_route_is_repaired"},
     {"step 14", "Initialized", "release",
-     "test_initialise test_initialise_when_the_target_changed_meanwhile"},
+     "initialise, initialise when the target changed meanwhile"},
     {"step 15", "a change of the template or of a config is a revision", "detect",
-     "test_config_changed test_another_hash_is_not_adopted_when_something_differs"},
+     "config changed, another hash is not adopted when something differs"},
     {"step 15", "the status of another Flagger", "takeover",
-     "test_switching_starts_and_swallows_nothing test_a_push_in_between_is_released"},
+     "test_switching_starts_and_swallows_nothing, test_a_push_in_between_is_released"},
     {"step 15b", "Failed: what failed is not tried again, what is new is", "detect",
-     "test_manual_rollback_after_a_failure_starts_nothing "
-     "test_revision_after_a_failure_is_not_swallowed"},
+     "manual rollback after a failure starts nothing, revision after a failure is not swallowed"},
     {"step 15c", "a config that is missing", "outages",
-     "test_revision_whose_config_is_missing_waits_for_it"},
+     "revision whose config is missing waits for it"},
     {"step 16", "nothing new: nothing is done", "takeover", "test_an_idle_cluster_is_not_touched"},
     {"step 17", "the primary is not ready", "repair",
-     "test_primary_not_ready_keeps_a_new_revision_for_later "
+     "test_primary_not_ready_keeps_a_new_revision_for_later, "
      "test_primary_fails_during_the_analysis"},
     {"step 18", "the routes are read, and must be settled", "repair",
-     "test_route_that_is_not_accepted_holds test_weight_ahead_of_the_status_is_taken_over"},
-    {"step 19", "a new revision: gate, scale up, Progressing", "gates", "test_confirm_rollout"},
+     "test_route_that_is_not_accepted_holds, test_weight_ahead_of_the_status_is_taken_over"},
+    {"step 19", "a new revision: gate, scale up, Progressing", "gates", "confirm rollout"},
     {"step 20", "another revision restarts the analysis", "detect",
-     "test_restart_on_another_revision test_config_changed_during_the_analysis"},
+     "restart on another revision, config changed during the analysis"},
     {"step 20", "the old one ends it, in each phase", "edits", "test_the_old_spec_is_put_back"},
-    {"step 21", "the canary is not ready", "release", "test_canary_that_never_gets_ready"},
-    {"step 22", "skipAnalysis", "release", "test_skip_analysis"},
+    {"step 21", "the canary is not ready", "release", "canary that never gets ready"},
+    {"step 22", "skipAnalysis", "release", "skip analysis"},
     {"step 22", "skipAnalysis with a primary that is not ready", "outages",
-     "test_skip_waits_for_the_primary"},
-    {"step 23", "the rollback hook", "gates", "test_rollback_hook test_rollback_while_waiting"},
-    {"step 24", "Promoting", "release", "test_promote test_promote_in_steps"},
-    {"step 25", "Finalising", "release", "test_promote"},
-    {"step 26", "the threshold", "release", "test_failed_checks_roll_back"},
+     "skip waits for the primary"},
+    {"step 23", "the rollback hook", "gates", "rollback hook, rollback while waiting"},
+    {"step 24", "Promoting", "release", "promote, promote in steps"},
+    {"step 25", "Finalising", "release", "promote"},
+    {"step 26", "the threshold", "release", "failed checks roll back"},
     {"step 27", "an interval has passed", "repair", "test_not_due_nothing_steps"},
-    {"step 28", "pre-rollout hooks", "gates", "test_pre_rollout_fails"},
-    {"step 29", "rollout hooks and metrics", "gates", "test_rollout_hook_fails"},
+    {"step 28", "pre-rollout hooks", "gates", "pre rollout fails"},
+    {"step 29", "rollout hooks and metrics", "gates", "rollout hook fails"},
     {"step 29", "metrics", "metrics", "test_halts"},
     {"step 30", "the kubernetes provider", "release",
-     "test_kubernetes_provider test_kubernetes_provider_has_ten_iterations"},
-    {"step 31", "the gate for more traffic", "gates", "test_traffic_gate_is_told_once"},
+     "kubernetes provider, kubernetes provider has ten iterations"},
+    {"step 31", "the gate for more traffic", "gates", "traffic gate is told once"},
     {"§4.1 rows 1-2", "mirroring first", "strategy", "test_mirror_then_canary"},
-    {"§4.1 row 3", "a step", "release", "test_promote test_step_weights"},
-    {"§4.1 row 4", "the maximum: gate, copy", "gates", "test_promotion_gate"},
+    {"§4.1 row 3", "a step", "release", "promote, step weights"},
+    {"§4.1 row 4", "the maximum: gate, copy", "gates", "promotion gate"},
     {"§4.2 row 1", "an A/B iteration", "strategy", "test_ab_tick_by_tick"},
     {"§4.2 row 2", "all iterations done", "strategy",
-     "test_ab test_ab_with_fewer_iterations_meanwhile"},
+     "test_ab, test_ab_with_fewer_iterations_meanwhile"},
     {"§4.3 row 1", "a blue/green iteration, mirrored", "strategy", "test_mirror_then_blue_green"},
-    {"§4.3 row 2", "all traffic to the canary", "release", "test_blue_green_on_the_gateway"},
-    {"§4.3 row 3", "copy", "gates", "test_promotion_gate_of_blue_green"},
-    {"§5", "config tracking on and off", "detect", "test_config_tracking_is_off"},
-    {"§6", "rollback", "release", "test_failed_checks_roll_back"},
+    {"§4.3 row 2", "all traffic to the canary", "release", "blue green on the gateway"},
+    {"§4.3 row 3", "copy", "gates", "promotion gate of blue green"},
+    {"§5", "config tracking on and off", "detect", "config tracking is off"},
+    {"§6", "rollback", "release", "failed checks roll back"},
     {"§6", "rollback waits for a primary that can carry all", "scaler",
      "test_rollback_waits_for_the_primary"},
     {"§6 step 2", "the route cannot be settled", "repair",
@@ -86,39 +85,49 @@ static const struct row {
     {"§7", "failed promotion, and the way forward", "repair",
      "test_failed_promotion_and_the_way_forward"},
     {"§7", "neither side is ready; another revision came", "outages",
-     "test_neither_is_ready_and_the_next_revision_rolls_forward "
-     "test_push_during_a_promotion_that_fails"},
-    {"§8.1 row 1", "promotion without a mesh", "release", "test_kubernetes_provider"},
-    {"§8.1 row 2", "all traffic at once", "release", "test_promote"},
-    {"§8.1 row 3", "step by step", "release", "test_promote_in_steps"},
+     "neither is ready and the next revision rolls forward, push during a promotion that fails"},
+    {"§8.1 row 1", "promotion without a mesh", "release", "kubernetes provider"},
+    {"§8.1 row 2", "all traffic at once", "release", "promote"},
+    {"§8.1 row 3", "step by step", "release", "promote in steps"},
     {"§8.1 row 4", "nothing left to shift", "repair", "test_promoting_with_nothing_left_to_shift"},
-    {"§8.2 row 1", "confirm-rollout", "gates", "test_confirm_rollout test_muted_alert"},
-    {"§8.2 row 2", "confirm-traffic-increase", "gates", "test_traffic_gate_is_told_once"},
-    {"§8.2 row 3", "confirm-promotion", "gates", "test_promotion_gate"},
-    {"§8.2", "deadlines of gates", "deadline", "test_start_is_turned_down test_promotion_goes_on"},
+    {"§8.2 row 1", "confirm-rollout", "gates", "confirm rollout, muted alert"},
+    {"§8.2 row 2", "confirm-traffic-increase", "gates", "traffic gate is told once"},
+    {"§8.2 row 3", "confirm-promotion", "gates", "promotion gate"},
+    {"§8.2", "deadlines of gates", "deadline", "start is turned down, promotion goes on"},
     {"§9", "deletion, step by step", "revert", "test_step_by_step"},
     {"§9", "deletion at any moment", "delete", "test_deleted_after_each_write"},
     {"§10", "a DaemonSet", "targets", "test_a_node_that_joins_ends_no_release"},
     {"§12", "what each hook is sent", "hooks", "test_what_each_hook_is_sent"},
     {"§12", "which revision each hook is about", "approval",
-     "test_an_approval_of_the_start_holds_to_the_end test_another_revision_is_asked_about_anew"},
+     "test_an_approval_of_the_start_holds_to_the_end, test_another_revision_is_asked_about_anew"},
     {"§13, §14", "events and alerts, text for text", "parity", "test_parity"},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
+/* The line by which a case of this name begins. */
+static const char *begins(struct arena *arena, const char *name, bool data)
+{
+    return data ? arena_printf(arena, "\ncase: %s\n", name)
+                : arena_printf(arena, "\nstatic void %s(", name);
+}
+
 static void check_row(struct arena *arena, const struct row *row)
 {
-    const char *path = arena_printf(arena, "test/golden/%s_test.c", row->file);
+    const char *path = arena_printf(arena, "test/golden/cases/%s.yaml", row->file);
     char *names = arena_strdup(arena, row->cases);
     char *text;
     size_t len;
     struct errinfo ei;
+    bool data = file_check(path, &ei) == ERR_OK;
 
+    if (!data)
+        path = arena_printf(arena, "test/golden/%s_test.c", row->file);
     if (file_read(arena, path, 1 << 20, &text, &len, &ei) != ERR_OK)
         fail_msg("%s: %s", row->row, ei.text);
-    for (char *name; (name = strsep(&names, " "));) {
-        const char *at = strstr(text, arena_printf(arena, "static void %s(", name));
-        if (!at || !strstr(at + strlen("static void ") + strlen(name), name)) /* and it is run */
+    for (char *name; (name = strsep(&names, ","));) {
+        name += strspn(name, " ");
+        const char *at = strstr(text, begins(arena, name, data));
+        if (!at || (!data && !strstr(at + strlen("\nstatic void ") + strlen(name), name)))
             fail_msg("%s (%s): %s has no case %s", row->row, row->says, path, name);
     }
 }
