@@ -3,8 +3,8 @@
  * the canary from the first iteration on, all others to the primary; after n iterations comes the
  * promotion. status.iterations counts those done.
  */
-#include "decide/gates.h"
-#include "decide/promote.h"
+#include "decide/act/gates.h"
+#include "decide/act/promote.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"

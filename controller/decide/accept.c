@@ -5,20 +5,18 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decide/act/finalizer.h"
+#include "decide/act/move.h"
+#include "decide/act/refusal.h"
 #include "decide/ask/metrics.h"
 #include "decide/decide.h"
-#include "decide/move.h"
 #include "decide/release/condition.h"
 #include "decide/release/former.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
-#include "decide/rollback.h"
 #include "decide/rules.h"
 #include "decide/view.h"
 #include "tick/edit.h"
-
-#define REFUSED "Accepted" /* the condition, False */
-#define REASON  "InvalidSpec"
 
 static const char *refuse_provider(struct release *r)
 {
@@ -209,39 +207,23 @@ enum verdict accept_spec(struct release *r)
         return VERDICT_GO;
     }
     if (!sentence) {
-        condition_clear(r, REFUSED);
+        refusal_clear(r);
         return VERDICT_GO;
     }
-    if (condition_set(r, REFUSED, REASON, sentence))
+    if (refusal_set(r, sentence))
         release_warn(r, "%s", sentence);
     /* What another Canary works on is not touched by the spec that was accepted either. */
     if (!r->tick->barred && (follow_accepted(r) || (usable && !release_is_initialising(r))))
         return VERDICT_GO;
     if (r->tick->barred)
-        revert_finalizer(r);
+        finalizer_keep(r);
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;
 }
 
-/* A release that cannot go on comes to an end. */
 enum verdict accept_deadline(struct release *r)
 {
-    int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
-
-    if (!condition_since(r, REFUSED, REASON, &since)) {
-        condition_clear(r, REFUSED);
-        condition_set(r, REFUSED, REASON, r->refused);
-        since = r->tick->now_ms;
-    }
-    if (since + deadline > r->tick->now_ms) {
-        release_wake(r, since + deadline - r->tick->now_ms);
-        return VERDICT_GO;
-    }
-    release_warn(r, "Rolling back %s the spec has been refused for %d seconds: %s",
-                 release_canary(r), r->canary->progress_deadline_s, r->refused);
-    plan_alert(r->tick, "error", false, "Progress deadline exceeded, the spec is refused: %s",
-               r->refused);
-    return rollback_run(r, false);
+    return refusal_expire(r);
 }
 
 /* Only another edit lets anything begin. */
@@ -276,7 +258,7 @@ struct json_object *accept_refusal(struct arena *arena, struct json_object *obje
     struct tick *tick = tick_new(arena, &unread, &settings, now_ms, true);
     struct release release = {.tick = tick, .canary = &unread};
 
-    if (!condition_set(&release, REFUSED, REASON, sentence))
+    if (!refusal_set(&release, sentence))
         return NULL;
     status_write(&release);
     return tick->plan->first ? tick->plan->first->body : NULL;

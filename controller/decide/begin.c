@@ -1,15 +1,14 @@
 /* Steps 17 and 19 of an idle canary, or one that waits at its first gate: a new revision is there.
  */
-#include "decide/begin.h"
-
-#include "decide/capacity.h"
-#include "decide/drain.h"
-#include "decide/gates.h"
+#include "decide/act/capacity.h"
+#include "decide/act/drain.h"
+#include "decide/act/gates.h"
+#include "decide/act/rollback.h"
+#include "decide/act/scale_up.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
-#include "decide/rollback.h"
 #include "decide/rules.h"
 
 /* Flagger does not hear the rollback hook here. What is turned down is not offered again. */
@@ -62,20 +61,6 @@ enum verdict begin_configs(struct release *r)
     return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
 }
 
-enum verdict begin_scale_up(struct release *r)
-{
-    enum verdict verdict = VERDICT_GO;
-    int replicas = 0;
-
-    if (r->scaler)
-        verdict = r->scaler->resume_target(r->tick);
-    if (r->scaler && verdict == VERDICT_GO)
-        verdict = r->scaler->min_replicas(r->tick, &replicas);
-    if (verdict == VERDICT_GO)
-        r->target->scale_from_zero(r->tick, &r->info, replicas);
-    return verdict;
-}
-
 /* Step 30, told once a release: Flagger tells it every tick. */
 static void tell_strategy(struct release *r)
 {
@@ -91,15 +76,16 @@ static void tell_strategy(struct release *r)
 
 enum verdict begin_release(struct release *r)
 {
+    bool kept; /* what the canary has kept then, the analysis begins with */
     enum verdict verdict = release_settled(r);
 
     /* the gate has let it begin when it waits for the primary */
     if (verdict == VERDICT_GO && !capacity_waits_to_begin(r))
         verdict = gates_confirm_rollout(r);
     if (verdict == VERDICT_GO)
-        verdict = rollback_to_primary(r, CAPACITY_BEGIN);
+        verdict = rollback_to_primary(r, CAPACITY_BEGIN, &kept);
     if (verdict == VERDICT_GO)
-        verdict = begin_scale_up(r);
+        verdict = scale_up_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
 

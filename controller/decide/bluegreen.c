@@ -3,8 +3,8 @@
  * gets a copy with `mirror`, then one with all traffic on the canary where the router can do that,
  * then the promotion. status.iterations counts the checks done.
  */
-#include "decide/gates.h"
-#include "decide/promote.h"
+#include "decide/act/gates.h"
+#include "decide/act/promote.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"

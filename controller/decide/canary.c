@@ -3,8 +3,8 @@
  * weight 0 that sends the canary a copy of the primary's requests. Nothing but the route says that
  * it was made, so that it cannot be told and not done, nor done twice.
  */
-#include "decide/gates.h"
-#include "decide/promote.h"
+#include "decide/act/gates.h"
+#include "decide/act/promote.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"

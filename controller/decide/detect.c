@@ -2,17 +2,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decide/act/bystander.h"
+#include "decide/act/capacity.h"
+#include "decide/act/drain.h"
+#include "decide/act/promote.h"
+#include "decide/act/rollback.h"
+#include "decide/act/scale_up.h"
 #include "decide/ask/hooks.h"
-#include "decide/begin.h"
-#include "decide/bystander.h"
-#include "decide/capacity.h"
-#include "decide/drain.h"
-#include "decide/promote.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
-#include "decide/rollback.h"
 #include "decide/rules.h"
 #include "target/common_configs.h"
 
@@ -72,11 +72,12 @@ static enum verdict repair_left_traffic(struct release *r)
     if (canary_ready && release_canary_serves_all(r) &&
         (!*r->canary->status.last_promoted_spec || (same && r->phase == PHASE_Failed)))
         return VERDICT_STOP;
-    verdict = rollback_to_primary(r, CAPACITY_RETURN);
-    if (verdict == VERDICT_GO && r->weights.canary > 0)
-        return VERDICT_STOP;
+    bool kept;
+    verdict = rollback_to_primary(r, CAPACITY_RETURN, &kept);
     if (verdict != VERDICT_GO)
         return verdict;
+    if (kept)
+        return VERDICT_STOP;
     verdict = stop_left_target(r);
     if (verdict == VERDICT_STOP)
         release_say(r, "Routing all traffic to primary, it is ready again");
@@ -198,7 +199,8 @@ static enum verdict cancel(struct release *r)
 {
     bool promoted = revision_is_promoted(r);
     bool begun = release_is_analysing(r) || release_is_promoting(r);
-    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART);
+    bool kept;
+    enum verdict verdict = rollback_to_primary(r, CAPACITY_RESTART, &kept);
 
     if (verdict != VERDICT_GO)
         return verdict;
@@ -208,7 +210,7 @@ static enum verdict cancel(struct release *r)
         release_again(r, AGAIN_NOW);
         return VERDICT_STOP;
     }
-    if (r->weights.canary == 0)
+    if (!kept)
         verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
@@ -288,13 +290,14 @@ static enum verdict give_way(struct release *r, enum carried carried, bool *stop
 /* carried: of the promotion that this interrupts. */
 static enum verdict restart(struct release *r, enum carried carried)
 {
+    bool kept = false;
     enum verdict verdict = note_promoted(r);
 
     if (verdict == VERDICT_GO)
-        verdict = rollback_to_primary(r, CAPACITY_RESTART);
+        verdict = rollback_to_primary(r, CAPACITY_RESTART, &kept);
     if (verdict != VERDICT_GO)
         return verdict;
-    if (r->weights.canary > 0 && capacity_is_empty(r) && !release_goes_forward(r))
+    if (kept && capacity_is_empty(r) && !release_goes_forward(r))
         return plan_stop(r->tick, "The new revision of %s waits, nobody answers on the primary yet",
                          release_target(r));
     bool stops = must_stop_pods(r);
@@ -316,7 +319,7 @@ static enum verdict restart(struct release *r, enum carried carried)
         status_weight(r, 0);
         return VERDICT_STOP;
     }
-    verdict = begin_scale_up(r);
+    verdict = scale_up_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
     status_phase(r, PHASE_Progressing);

@@ -1,49 +1,23 @@
 /* Steps 17, 21, 23, 26 of a running release: what ends it early, or makes it wait. */
-#include "decide/guard.h"
-
-#include "decide/begin.h"
-#include "decide/gates.h"
+#include "decide/act/gates.h"
+#include "decide/act/ready.h"
+#include "decide/act/rollback.h"
+#include "decide/act/scale_up.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
-#include "decide/rollback.h"
 #include "decide/rules.h"
-
-static enum readiness look_at(struct release *r, enum side side, const char **why)
-{
-    enum readiness readiness = release_ready(r, side, why);
-
-    if (readiness == READY)
-        condition_clear(r, side_condition(side));
-    else if (r->target->deadline_by_condition)
-        condition_set(r, side_condition(side), "Waiting", *why);
-    return readiness;
-}
-
-enum verdict guard_ready(struct release *r, enum side side)
-{
-    const char *why;
-
-    switch (look_at(r, side, &why)) {
-    case READY:
-        return VERDICT_GO;
-    case NOT_READY_YET:
-        return plan_stop(r->tick, "%s", why);
-    case NOT_READY_EVER:
-        break;
-    }
-    if (side == SIDE_PRIMARY && release_is_promoting(r))
-        return rollback_failed_promotion(r, why);
-    release_warn(r, "%s", why);
-    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
-    return rollback_run(r, false);
-}
 
 enum verdict guard_primary(struct release *r)
 {
-    if (release_is_analysing(r) && (r->canary->skip_analysis || release_goes_forward(r)))
+    if (r->canary->skip_analysis || release_goes_forward(r))
         return VERDICT_GO;
-    return guard_ready(r, SIDE_PRIMARY);
+    return ready_or_end(r, SIDE_PRIMARY);
+}
+
+enum verdict guard_promoted(struct release *r)
+{
+    return ready_or_end(r, SIDE_PRIMARY);
 }
 
 /*
@@ -86,7 +60,7 @@ static enum verdict leave_zero(struct release *r)
     if (verdict == VERDICT_GO)
         verdict = release_route(r, 0);
     if (verdict == VERDICT_GO)
-        verdict = begin_scale_up(r);
+        verdict = scale_up_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
     status_phase(r, PHASE_Progressing);
@@ -102,7 +76,7 @@ static enum verdict leave_zero(struct release *r)
  */
 enum verdict guard_canary(struct release *r)
 {
-    return r->info.at_zero ? leave_zero(r) : guard_ready(r, SIDE_CANARY);
+    return r->info.at_zero ? leave_zero(r) : ready_or_end(r, SIDE_CANARY);
 }
 
 /* Whether the live weight is one step ahead of the status: a step was routed and its status was not

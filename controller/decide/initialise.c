@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decide/act/bystander.h"
+#include "decide/act/capacity.h"
+#include "decide/act/drain.h"
+#include "decide/act/refusal.h"
+#include "decide/act/takeover.h"
 #include "decide/ask/metrics.h"
-#include "decide/bystander.h"
-#include "decide/capacity.h"
-#include "decide/drain.h"
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
@@ -19,7 +21,6 @@
 #include "decide/release/serving.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
-#include "decide/takeover.h"
 #include "router/common_services.h"
 #include "target/common_configs.h"
 #include "target/common_primary.h"
@@ -44,7 +45,7 @@ static enum verdict leave_lost_target(struct release *r)
         status_weight(r, 0);
     }
     if (verdict == VERDICT_GO && r->refused && release_is_analysing(r))
-        verdict = accept_deadline(r);
+        verdict = refusal_expire(r);
     return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_STOP;
 }
 
@@ -240,7 +241,7 @@ enum verdict initialise_wait(struct release *r)
     const char *why;
 
     if (release_has_writes(r))
-        return initialise_settle(r);
+        return release_reread(r);
     /* Also with skipAnalysis, and also when waiting is pointless: until a person helps, the target
      * serves. */
     if (release_ready(r, SIDE_PRIMARY, &why) != READY)
@@ -268,10 +269,7 @@ enum verdict initialise_routes(struct release *r)
 
 enum verdict initialise_settle(struct release *r)
 {
-    if (!release_has_writes(r))
-        return VERDICT_GO;
-    release_again(r, AGAIN_NOW);
-    return VERDICT_STOP;
+    return release_reread(r);
 }
 
 /* Nothing refers to a port any more that the spec no longer says. */
@@ -301,7 +299,7 @@ enum verdict initialise_ports(struct release *r)
     verdict = services_reconcile_sides(r->tick, &pods);
     if (verdict == VERDICT_GO)
         verdict = services_reconcile_apex(r->tick, &pods);
-    return verdict == VERDICT_GO ? initialise_settle(r) : verdict;
+    return verdict == VERDICT_GO ? release_reread(r) : verdict;
 }
 
 /* The traffic is on the primary: the target may go, after a pause. */
@@ -315,7 +313,7 @@ enum verdict initialise_finish(struct release *r)
         return verdict;
     if (r->weights.canary > 0) {
         verdict = release_route(r, 0);
-        return verdict == VERDICT_GO ? initialise_settle(r) : verdict;
+        return verdict == VERDICT_GO ? release_reread(r) : verdict;
     }
     bool is_same = r->target->is_promoted(r->tick, &r->info);
     if (!is_same)

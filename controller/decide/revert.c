@@ -18,9 +18,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "decide/bystander.h"
+#include "decide/act/bystander.h"
+#include "decide/act/finalizer.h"
+#include "decide/act/handover.h"
 #include "decide/decide.h"
-#include "decide/handover.h"
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
@@ -29,67 +30,16 @@
 #include "router/common_services.h"
 #include "tick/edit.h"
 
-#define FINALIZER "finalizer.flagger.app"
-
 enum { CLOCK_GRAIN_MS = 1000 }; /* of the times in a status */
 
-/* --- the finalizer */
-
-static struct json_object *finalizers(struct json_object *canary)
-{
-    return json_at(canary, "metadata", "finalizers", NULL);
-}
-
-static bool has_finalizer(struct json_object *canary)
-{
-    struct json_object *list = finalizers(canary);
-
-    for (size_t i = 0; i < json_len(list); i++) {
-        const char *name = json_object_get_string(json_elem(list, i));
-        if (name && strcmp(name, FINALIZER) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void plan_finalizer(struct tick *tick, struct json_object *canary, bool wanted)
-{
-    struct json_object *to = json_copy(tick->arena, canary);
-    struct json_object *metadata = json_sub(to, "metadata");
-    struct json_object *list = edit_array(tick->arena);
-
-    for (size_t i = 0; i < json_len(finalizers(canary)); i++) {
-        struct json_object *one = json_elem(finalizers(canary), i);
-        const char *name = json_object_get_string(one);
-        if (!name || strcmp(name, FINALIZER) != 0)
-            json_object_array_add(list, json_object_get(one));
-    }
-    if (wanted)
-        json_object_array_add(list, json_object_new_string(FINALIZER));
-    if (json_len(list) > 0)
-        json_set(metadata, "finalizers", list);
-    else
-        json_object_object_del(metadata, "finalizers");
-    if (plan_update(tick, &tick_canaries, canary, to))
-        plan_why(tick, wanted ? "with finalizer" : "without finalizer");
-}
-
-enum verdict revert_finalizer(struct release *r)
-{
-    /* who waits for another's end may be deleted in that very moment */
-    bool wanted = r->canary->revert_on_deletion || r->tick->heir || r->tick->barred;
-
-    if (has_finalizer(r->canary->json) != wanted)
-        plan_finalizer(r->tick, r->canary->json, wanted);
-    return VERDICT_GO;
-}
+/* --- the end of it */
 
 /* The last plan of this Canary: no status after it, there may be nobody left who has one. */
 static enum verdict let_canary_go(struct release *r)
 {
     if (r->status)
         return tick_broken(r->tick, "the last plan of a Canary would write its status");
-    plan_finalizer(r->tick, r->canary->json, false);
+    finalizer_plan(r->tick, r->canary->json, false);
     release_say(r, "Terminated canary %s", release_canary(r));
     release_again(r, AGAIN_NEVER);
     return VERDICT_STOP;
@@ -304,8 +254,8 @@ static enum verdict revert(struct release *r)
         verdict = handover_take_back(r);
     if (verdict != VERDICT_GO)
         return verdict;
-    /* With the target gone there is nobody to serve; one without a selector label was never taken
-     * into care. */
+    /* With the target gone there is nobody to serve; one without a selector label was never
+     * initialised. */
     if (handed)
         return let_canary_go(r);
     if (!r->canary->revert_on_deletion || !r->info.object ||
@@ -321,24 +271,23 @@ static enum verdict revert(struct release *r)
 
 bool revert_unread(struct tick *tick, struct json_object *object, const char *sentence)
 {
-    if (!json_at(object, "metadata", "deletionTimestamp", NULL) || !has_finalizer(object))
+    if (!json_at(object, "metadata", "deletionTimestamp", NULL) || !finalizer_is_set(object))
         return false;
-    plan_finalizer(tick, object, false);
+    finalizer_plan(tick, object, false);
     plan_event(tick, "Warning", PHASE_NONE,
                "the target and the routes are left as they are, the spec cannot be read: %s",
                sentence);
     return true;
 }
 
-/* --- the rule */
+/* --- the rules */
 
 enum verdict revert_canary(struct release *r)
 {
-    /* Terminating without a deletion is what Flagger's finalizer may leave behind. */
-    if (!r->canary->deleting && r->phase != PHASE_Terminating && r->phase != PHASE_Terminated)
+    if (!r->canary->deleting)
         return VERDICT_GO;
     release_again(r, AGAIN_NEVER);
-    if (!r->canary->deleting || !has_finalizer(r->canary->json))
+    if (!finalizer_is_set(r->canary->json))
         return VERDICT_STOP;
     if (r->target)
         return revert(r);
@@ -346,4 +295,17 @@ enum verdict revert_canary(struct release *r)
         release_warn(r, "%s %s is left as it is: its kind is not served by this version",
                      r->canary->target.kind, release_target(r));
     return let_canary_go(r);
+}
+
+/* Such a phase without a deletion is what Flagger's finalizer may leave behind. */
+enum verdict revert_left(struct release *r)
+{
+    release_again(r, AGAIN_NEVER);
+    return VERDICT_STOP;
+}
+
+enum verdict revert_finalizer(struct release *r)
+{
+    finalizer_keep(r);
+    return VERDICT_GO;
 }

@@ -18,6 +18,7 @@ const struct rule rules[] = {
     {RULE(accept_spec), EVERY},
     /* §9: being deleted: the target gets everything back, or hands off */
     {RULE(revert_canary), EVERY},
+    {RULE(revert_left), ENDING},
     /* from now on a deletion waits for revert_canary */
     {RULE(revert_finalizer), LIVING},
     /* step 2 */
@@ -38,7 +39,9 @@ const struct rule rules[] = {
     /* the configs that it was promoted with */
     {RULE(initialise_copies), LIVING},
     /* one that the spec no longer names */
-    {RULE(leave_scaler), LIVING, .asked = IF_ACCEPTED},
+    {RULE(leave_scaler), IDLE, .asked = IF_ACCEPTED},
+    /* the name of a new one, before anything is made for it */
+    {RULE(leave_note), STARTED, .asked = IF_ACCEPTED},
     /* step 10 */
     {RULE(initialise_scaler), LIVING},
     /* step 9: at first nothing moves before the primary is ready */
@@ -61,7 +64,10 @@ const struct rule rules[] = {
     /* a status that another version of Flagger left */
     {RULE(takeover_hashes), IN(Failed) | RUNNING, .asked = IF_ACCEPTED},
     /* what waits until the primary can carry all traffic */
-    {RULE(capacity_resume), STARTED},
+    {RULE(resume_rollback), IN(Waiting) | ANALYSING},
+    {RULE(resume_promotion), IN(Promoting)},
+    /* ... and the replicas that it had for that */
+    {RULE(resume_settle), STARTED},
     /* provider or Service have another name than before */
     {RULE(takeover_names), STARTED, .asked = IF_ACCEPTED},
     /* a target that lost its traffic goes to zero after a pause */
@@ -101,7 +107,8 @@ const struct rule rules[] = {
     /* step 26 */
     {RULE(guard_threshold), ANALYSING},
     /* steps 17, 18; §7 */
-    {RULE(guard_primary), RUNNING},
+    {RULE(guard_primary), ANALYSING},
+    {RULE(guard_promoted), PROMOTING},
     /* step 21 */
     {RULE(guard_canary), ANALYSING},
 

@@ -13,7 +13,7 @@
  * Where none of them tells, the target counts as changed: a revision is analysed once too often
  * rather than swallowed. A status of our own is known by its serviceName, which Flagger drops.
  */
-#include "decide/takeover.h"
+#include "decide/act/takeover.h"
 
 #include <string.h>
 
@@ -30,11 +30,6 @@ static bool has_other_hash(const struct release *r)
     return revision_is_flaggers(r) && *status->last_applied_spec &&
            strcmp(r->info.hash, status->last_applied_spec) != 0 &&
            strcmp(r->info.hash, status->last_promoted_spec) != 0;
-}
-
-const char *takeover_primary_hash(struct release *r)
-{
-    return r->target->primary_hash ? r->target->primary_hash(r->tick, &r->info) : "";
 }
 
 static bool is_our_hash(struct release *r, const char *hash)
@@ -107,26 +102,8 @@ enum verdict takeover_hashes(struct release *r)
     return adopt(r, r->canary->status.canary_weight == 100 ? "" : promoted);
 }
 
-/* What routes a release must not change under it (accept.c). When it has changed at another time,
- * the new objects are there by now, and the old ones are not ours to judge. */
 enum verdict takeover_names(struct release *r)
 {
-    const struct canary_status *status = &r->canary->status;
-    const char *name = status->service_name;
-
-    if (name && strcmp(name, r->canary->service.name) != 0) {
-        release_say(r,
-                    "spec.service.name: changed from %s to %s; the Services %s, %s-primary and "
-                    "%s-canary and the routes of that name stay, delete them when nobody uses them",
-                    name, r->canary->service.name, name, name, name);
-        status_text(r, "serviceName", r->canary->service.name);
-    }
-    if (status->provider && strcmp(status->provider, r->tick->provider) != 0) {
-        release_say(r,
-                    "spec.provider: changed from %s to %s; the routes of %s stay, delete them when "
-                    "nobody uses them",
-                    status->provider, r->tick->provider, status->provider);
-        status_text(r, "provider", r->tick->provider);
-    }
+    takeover_note_names(r);
     return VERDICT_GO;
 }

@@ -117,6 +117,14 @@ void release_wake(struct release *r, int64_t ms)
         plan->wake_ms = ms;
 }
 
+enum verdict release_reread(struct release *r)
+{
+    if (!release_has_writes(r))
+        return VERDICT_GO;
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+
 const char *release_canary(struct release *r)
 {
     return arena_printf(r->tick->arena, "%s.%s", r->canary->name, r->canary->namespace_);

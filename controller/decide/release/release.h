@@ -61,6 +61,9 @@ void release_say(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void release_warn(struct release *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* This tick's plan writes objects. */
 bool release_has_writes(const struct release *r);
+/* What this plan has written is read again before it is judged: STOP, or GO when it writes nothing.
+ */
+enum verdict release_reread(struct release *r);
 /* The fields of the status that this tick writes; made by the first who asks (status.h,
  * condition.h). */
 struct json_object *release_status(struct release *r);

@@ -1,15 +1,15 @@
 /* The gates of a release, which are webhooks (decide/RULES.md §8.2, engine/WEBHOOKS.md). */
-#include "decide/gates.h"
+#include "decide/act/gates.h"
 
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "decide/act/rollback.h"
 #include "decide/ask/hooks.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
-#include "decide/rollback.h"
 #include "tick/edit.h"
 
 /*

@@ -4,9 +4,12 @@
 
 #include "decide/release/release.h"
 
-/* All traffic to the primary, once it can carry it; unless it serves nothing and is not ready: then
- * nothing changes. */
-enum verdict rollback_to_primary(struct release *r, const char *reason);
+/*
+ * All traffic to the primary, once it can carry it. GO: that is done; or the canary keeps its
+ * share, because nobody would answer on the primary (*kept). STOP: it waits for the primary, for
+ * `reason` (capacity.h).
+ */
+enum verdict rollback_to_primary(struct release *r, const char *reason, bool *kept);
 /* §6 from step 2 on. consume: this revision is not tried again, although its analysis has not
  * begun. */
 enum verdict rollback_run(struct release *r, bool consume);

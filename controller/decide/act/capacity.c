@@ -16,7 +16,7 @@
  * merely overruled would take the pods away again before the traffic comes. Where the CRD is still
  * Flagger's and drops that field, nothing is asked for, and it is waited only for the first pod.
  */
-#include "decide/capacity.h"
+#include "decide/act/capacity.h"
 
 #include <limits.h>
 #include <string.h>

@@ -3,11 +3,11 @@
  * first, then the status, and the scale-down after a pause (drain.c); a tick that is cut off in
  * between starts the same rollback again.
  */
-#include "decide/rollback.h"
+#include "decide/act/rollback.h"
 
+#include "decide/act/capacity.h"
+#include "decide/act/drain.h"
 #include "decide/ask/hooks.h"
-#include "decide/capacity.h"
-#include "decide/drain.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
@@ -19,12 +19,13 @@
  * otherwise the canary keeps what it has; and so where nobody answers on the primary any more.
  * (Flagger routes all traffic to the broken primary and scales the healthy canary to zero.)
  */
-enum verdict rollback_to_primary(struct release *r, const char *reason)
+enum verdict rollback_to_primary(struct release *r, const char *reason, bool *kept)
 {
     const char *why;
     bool waits = capacity_waits(r, NULL);
     bool is_ready = release_ready(r, SIDE_PRIMARY, &why) == READY;
 
+    *kept = r->weights.canary > 0;
     if (release_goes_forward(r) && !waits && !is_ready)
         return VERDICT_GO;
     enum verdict verdict = capacity_wait(r, reason);
@@ -35,6 +36,7 @@ enum verdict rollback_to_primary(struct release *r, const char *reason)
         return VERDICT_GO;
     if (capacity_is_empty(r))
         return VERDICT_GO;
+    *kept = false;
     return release_route(r, 0);
 }
 
@@ -47,9 +49,11 @@ static void finish(struct release *r)
 enum verdict rollback_run(struct release *r, bool consume)
 {
     /* a target that somebody has deleted has lost its share already */
-    enum verdict verdict = r->info.object ? rollback_to_primary(r, CAPACITY_ROLLBACK) : VERDICT_GO;
+    bool kept = r->weights.canary > 0;
+    enum verdict verdict =
+        r->info.object ? rollback_to_primary(r, CAPACITY_ROLLBACK, &kept) : VERDICT_GO;
 
-    if (verdict == VERDICT_GO && r->weights.canary == 0 && r->info.object)
+    if (verdict == VERDICT_GO && !kept && r->info.object)
         verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
@@ -59,14 +63,14 @@ enum verdict rollback_run(struct release *r, bool consume)
     status_forget_waits(r);
     if (consume)
         status_sync(r);
-    if (r->weights.canary == 0)
+    if (!kept)
         release_warn(r, "Canary failed! Scaling down %s", release_canary(r));
     else
         release_warn(r, "Canary failed! %s keeps %s traffic, the primary is not ready",
                      release_target(r), release_canary_serves_all(r) ? "all" : "its");
     finish(r);
     /* a share that the primary cannot serve goes to the canary at once (detect.c) */
-    if (r->weights.canary > 0 && !release_canary_serves_all(r))
+    if (kept && !release_canary_serves_all(r))
         release_again(r, AGAIN_NOW);
     return VERDICT_STOP;
 }

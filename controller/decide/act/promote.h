@@ -14,5 +14,9 @@ enum verdict promote_carried(struct release *r, enum carried *out);
 void promote_give_up(struct release *r);
 /* How much of the revision that the status speaks of is on the primary (which must exist). */
 enum verdict promote_look(struct release *r, enum carried *out);
+/* The primary is being written: the promotion has begun, and not all of it is known to be there. */
+bool promote_is_being_written(const struct release *r);
+/* The target is just what was analysed, and not only what was promoted before. */
+bool promote_is_of_analysed(const struct release *r);
 
 #endif

@@ -15,11 +15,11 @@
  * where a Service of others selects them: the one of a Canary that was pointed elsewhere leads on
  * to the primary that it had, which another Canary may have taken over. Nobody looks after it then.
  */
-#include "decide/bystander.h"
+#include "decide/act/bystander.h"
 
 #include <string.h>
 
-#include "decide/handover.h"
+#include "decide/act/handover.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "tick/edit.h"

@@ -9,6 +9,9 @@ enum verdict drain_begin(struct release *r);
 /* The target, which has no traffic, goes to zero: now where the pause is over, else it begins or
  * goes on (GO as well). */
 enum verdict drain_target(struct release *r);
+/* The pause goes on, and its end is for somebody else: the condition says what it waits for. GO or
+ * NEED_FACTS. */
+enum verdict drain_note(struct release *r);
 bool drain_is_under_way(struct release *r); /* the Canary came with it */
 
 #endif

@@ -11,6 +11,9 @@
 enum verdict handover_run(struct release *r, bool late, bool *done);
 /* A deletion that leaves nothing to anybody. STOP: it takes what was marked for another first. */
 enum verdict handover_take_back(struct release *r);
+/* What is marked for another Canary, or belongs to one that is gone, is this one's. STOP: it takes
+ * something, in a tick of its own; GO: there is nothing. */
+enum verdict handover_take(struct release *r);
 /* The primary, its copies and its scaler belong to nobody from now on. GO or NEED_FACTS. */
 enum verdict handover_leave_primary(struct release *r);
 

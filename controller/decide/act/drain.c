@@ -1,0 +1,81 @@
+/*
+ * A target that has lost its traffic keeps its pods for a pause (pause.c): the status says so at
+ * once, with the phase that is reached, and the target goes to zero when the pause is over.
+ * (Flagger scales down with the same stroke.) The condition Drained=False is the memory of it. A
+ * new revision that comes meanwhile begins at once, on the pods that are there.
+ */
+#include "decide/act/drain.h"
+
+#include "decide/act/bystander.h"
+#include "decide/release/condition.h"
+#include "decide/release/pause.h"
+#include "decide/release/release.h"
+
+static bool has_pods(const struct release *r)
+{
+    return !r->info.at_zero && !r->info.stopped;
+}
+
+static struct pause pause_of(struct release *r)
+{
+    return (struct pause){
+        .type = CONDITION_DRAINED,
+        .reason = "TrafficLeft",
+        .text = arena_printf(r->tick->arena,
+                             "The traffic of %s has been taken away; it keeps its pods until that "
+                             "is known everywhere",
+                             release_target(r)),
+    };
+}
+
+enum verdict drain_begin(struct release *r)
+{
+    struct pause pause = pause_of(r);
+
+    condition_clear(r, CONDITION_DRAINED);
+    return has_pods(r) ? pause_begin(r, &pause) : VERDICT_GO;
+}
+
+enum verdict drain_note(struct release *r)
+{
+    struct pause pause = pause_of(r);
+
+    return has_pods(r) ? pause_note(r, &pause) : VERDICT_GO;
+}
+
+bool drain_is_under_way(struct release *r)
+{
+    return condition_is_set(r, CONDITION_DRAINED) && has_pods(r);
+}
+
+/* GO: the pause is over. STOP: it is not. */
+static enum verdict pass(struct release *r)
+{
+    struct pause pause = pause_of(r);
+
+    if (!has_pods(r))
+        return VERDICT_GO;
+    if (!r->left)
+        return pause_pass(r, &pause);
+    enum verdict verdict = drain_begin(r);
+    release_wake(r, tick_interval_ms(r->tick));
+    return verdict == VERDICT_GO ? VERDICT_STOP : verdict;
+}
+
+enum verdict drain_target(struct release *r)
+{
+    enum verdict verdict = pass(r);
+
+    if (verdict == VERDICT_GO)
+        verdict = bystander_wait(r);
+    if (verdict == VERDICT_STOP)
+        return VERDICT_GO;
+    if (verdict == VERDICT_GO && r->scaler)
+        verdict = r->scaler->pause_target(r->tick);
+    if (verdict != VERDICT_GO)
+        return verdict;
+    r->target->scale_to_zero(r->tick, &r->info);
+    condition_clear(r, CONDITION_DRAINED);
+    condition_clear(r, CONDITION_FREE);
+    return VERDICT_GO;
+}

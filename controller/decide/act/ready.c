@@ -1,0 +1,34 @@
+#include "decide/act/ready.h"
+
+#include "decide/act/rollback.h"
+#include "decide/release/condition.h"
+
+static enum readiness look_at(struct release *r, enum side side, const char **why)
+{
+    enum readiness readiness = release_ready(r, side, why);
+
+    if (readiness == READY)
+        condition_clear(r, side_condition(side));
+    else if (r->target->deadline_by_condition)
+        condition_set(r, side_condition(side), "Waiting", *why);
+    return readiness;
+}
+
+enum verdict ready_or_end(struct release *r, enum side side)
+{
+    const char *why;
+
+    switch (look_at(r, side, &why)) {
+    case READY:
+        return VERDICT_GO;
+    case NOT_READY_YET:
+        return plan_stop(r->tick, "%s", why);
+    case NOT_READY_EVER:
+        break;
+    }
+    if (side == SIDE_PRIMARY && release_is_promoting(r))
+        return rollback_failed_promotion(r, why);
+    release_warn(r, "%s", why);
+    plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
+    return rollback_run(r, false);
+}

@@ -1,0 +1,15 @@
+#include "decide/act/scale_up.h"
+
+enum verdict scale_up_target(struct release *r)
+{
+    enum verdict verdict = VERDICT_GO;
+    int replicas = 0;
+
+    if (r->scaler)
+        verdict = r->scaler->resume_target(r->tick);
+    if (r->scaler && verdict == VERDICT_GO)
+        verdict = r->scaler->min_replicas(r->tick, &replicas);
+    if (verdict == VERDICT_GO)
+        r->target->scale_from_zero(r->tick, &r->info, replicas);
+    return verdict;
+}
