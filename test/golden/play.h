@@ -19,6 +19,7 @@ struct play {
     struct json_object *kept; /* the same, by the word keep */
     struct world *world;
     const char *plan;         /* of the last tick */
+    int asks;                 /* ticks in which a webhook was asked */
     struct json_object *step; /* that is played */
 };
 

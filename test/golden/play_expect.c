@@ -1,3 +1,4 @@
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,11 @@ static const char *look_canary_text(struct play *play)
     return json_text_sorted(play->arena, play->world->canary);
 }
 
+static const char *look_objects(struct play *play)
+{
+    return json_text_sorted(play->arena, play->world->objects);
+}
+
 static const char *look_again(struct play *play)
 {
     static const char *const names[] = {
@@ -87,6 +93,21 @@ static struct json_object *look_status(struct play *play, struct json_object *wa
 static struct json_object *look_asked(struct play *play, struct json_object *want)
 {
     return play->world->asked;
+}
+
+static struct json_object *look_number(struct play *play, int number)
+{
+    return json_own(play->arena, json_object_new_int(number));
+}
+
+static struct json_object *look_writes(struct play *play, struct json_object *want)
+{
+    return look_number(play, play->world->effects);
+}
+
+static struct json_object *look_asks(struct play *play, struct json_object *want)
+{
+    return look_number(play, play->asks);
 }
 
 static struct json_object *look_gone(struct play *play, struct json_object *want)
@@ -136,6 +157,29 @@ static struct json_object *look_image(struct play *play, struct json_object *wan
     return out;
 }
 
+/* Whether the last query is about the pods that are asked for, by their names. */
+static struct json_object *look_measures(struct play *play, struct json_object *want)
+{
+    static const char before[] = "kubernetes_pod_name=~\"";
+    const char *names = play->world->query ? strstr(play->world->query, before) : NULL;
+    struct json_object *out = json_own(play->arena, json_object_new_object());
+    regex_t regex;
+
+    if (!names)
+        return NULL;
+    names += strlen(before);
+    names = arena_printf(play->arena, "^(%.*s)$", (int)strcspn(names, "\""), names);
+    if (regcomp(&regex, names, REG_EXTENDED | REG_NOSUB) != 0)
+        play_fail(play, "%s is no expression", names);
+    json_object_object_foreach(want, pod, unused)
+    {
+        (void)unused;
+        json_set_bool(out, pod, regexec(&regex, pod, 0, NULL, 0) == 0);
+    }
+    regfree(&regex);
+    return out;
+}
+
 /* The phase that is asked for, or in which other one it is: see world_is_in(). */
 static struct json_object *look_in(struct play *play, struct json_object *want)
 {
@@ -164,6 +208,7 @@ static const struct subject {
     {.name = "query", .text = look_query},
     {.name = "queries", .text = look_queries},
     {.name = "again", .text = look_again},
+    {.name = "objects", .text = look_objects},
     {.name = "canary text", .text = look_canary_text},
     {.name = "canary", .tree = look_canary},
     {.name = "status", .tree = look_status},
@@ -171,6 +216,9 @@ static const struct subject {
     {.name = "object", .tree = look_object},
     {.name = "image", .tree = look_image},
     {.name = "asked", .tree = look_asked},
+    {.name = "measures", .tree = look_measures},
+    {.name = "writes", .tree = look_writes},
+    {.name = "asks", .tree = look_asks},
     {.name = "gone", .tree = look_gone},
     {.name = "crashed", .tree = look_crashed},
     {.name = "in", .tree = look_in},
@@ -203,6 +251,14 @@ static struct json_object *look(struct play *play, const char *name, struct json
     return text ? json_own(play->arena, json_object_new_string(text)) : NULL;
 }
 
+/* "[2]" of a list, or a key of a map */
+static struct json_object *part_of(struct json_object *got, const char *key)
+{
+    if (json_object_is_type(got, json_type_array) && key[0] == '[')
+        return json_elem(got, strtoul(key + 1, NULL, 10));
+    return json_at(got, key, NULL);
+}
+
 struct json_object *play_look(struct play *play, struct json_object *subject)
 {
     struct json_object *want = json_own(play->arena, json_object_new_object());
@@ -213,7 +269,7 @@ struct json_object *play_look(struct play *play, struct json_object *subject)
     json_set(want, json_object_get_string(json_elem(subject, 1)), NULL);
     struct json_object *at = look(play, json_object_get_string(first), want);
     for (size_t i = 1; i < json_len(subject); i++)
-        at = json_at(at, json_object_get_string(json_elem(subject, i)), NULL);
+        at = part_of(at, json_object_get_string(json_elem(subject, i)));
     return at;
 }
 
@@ -312,6 +368,32 @@ static const char *length_differs(struct arena *arena, const char *path, struct 
     return same ? NULL : tell(arena, path, got, "its length is not", want);
 }
 
+/* {lines: [TEXT, ...]}: its lines begin so, and there are no more. */
+static const char *lines_differs(struct arena *arena, const char *path, struct json_object *got,
+                                 struct json_object *want)
+{
+    const char *line = text_of(got);
+    bool same = true;
+
+    for (size_t i = 0; i < json_len(want) && same; i++) {
+        const char *begin = text_of(json_elem(want, i));
+        same = *line && strncmp(line, begin, strlen(begin)) == 0;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return same && !*line ? NULL : tell(arena, path, got, "its lines do not begin so:", want);
+}
+
+static const char *one_of_differs(struct arena *arena, const char *path, struct json_object *got,
+                                  struct json_object *want)
+{
+    for (size_t i = 0; i < json_len(want); i++) {
+        if (!differs(arena, path, got, json_elem(want, i)))
+            return NULL;
+    }
+    return tell(arena, path, got, "none of", want);
+}
+
 /* A map of nothing but these says something about a value, and is not compared with it. */
 static const struct judge {
     const char *name;
@@ -320,7 +402,8 @@ static const struct judge {
 } judges[] = {
     {.name = "has", .differs = has_is_differs},      {.name = "lacks", .differs = lacks_differs},
     {.name = "not", .differs = not_differs},         {.name = "times", .differs = times_differs},
-    {.name = "exactly", .differs = exactly_differs}, {.name = "length", .differs = length_differs},
+    {.name = "exactly", .differs = exactly_differs}, {.name = "lines", .differs = lines_differs},
+    {.name = "one of", .differs = one_of_differs},   {.name = "length", .differs = length_differs},
 };
 enum { JUDGES = sizeof(judges) / sizeof(judges[0]) };
 
@@ -344,14 +427,6 @@ static bool is_judged(struct json_object *want)
             return false;
     }
     return true;
-}
-
-/* "[2]" of a list, or a key of a map */
-static struct json_object *part_of(struct json_object *got, const char *key)
-{
-    if (json_object_is_type(got, json_type_array) && key[0] == '[')
-        return json_elem(got, strtoul(key + 1, NULL, 10));
-    return json_at(got, key, NULL);
 }
 
 static const char *map_differs(struct arena *arena, const char *path, struct json_object *got,

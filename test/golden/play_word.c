@@ -70,6 +70,21 @@ static void play_put(struct play *play, struct json_object *given, struct json_o
     }
 }
 
+/* {in: KEY, text: TEXT, by: OTHER}: wherever it stands in the object. */
+static void play_replace(struct play *play, struct json_object *given, struct json_object *step)
+{
+    struct json_object *values = value(play, given);
+    const char *key = json_str_at(values, "in", NULL), *old = json_str_at(values, "text", NULL);
+    const char *by = json_str_at(values, "by", NULL), *found;
+    const char *object = json_text(play->arena, world_get(play->world, key)), *done = "";
+
+    if (!strstr(object, old))
+        play_fail(play, "\"%s\" does not stand in %s", old, key);
+    for (; (found = strstr(object, old)); object = found + strlen(old))
+        done = arena_printf(play->arena, "%s%.*s%s", done, (int)(found - object), object, by);
+    world_put(play->world, key, arena_printf(play->arena, "%s%s", done, object));
+}
+
 static void play_delete(struct play *play, struct json_object *given, struct json_object *step)
 {
     const char *key = text(play, given);
@@ -90,6 +105,7 @@ static void play_push(struct play *play, struct json_object *given, struct json_
 static void tick(struct play *play)
 {
     play->plan = arena_strdup(play->arena, world_tick(play->world));
+    play->asks += json_len(play->world->asked) > 0;
 }
 
 static void pass_interval(struct play *play)
@@ -117,6 +133,14 @@ static void play_step(struct play *play, struct json_object *given, struct json_
         play_advance(play, NULL, step);
         pass_interval(play);
     }
+}
+
+/* As long as the plans want to be followed by another at once. */
+static void play_at_once(struct play *play, struct json_object *given, struct json_object *step)
+{
+    do
+        play_advance(play, NULL, step);
+    while (play->world->again == AGAIN_NOW);
 }
 
 static void play_interval(struct play *play, struct json_object *given, struct json_object *step)
@@ -239,6 +263,7 @@ static void play_settings(struct play *play, struct json_object *given, struct j
 static void play_forget(struct play *play, struct json_object *given, struct json_object *step)
 {
     play->world->told = "";
+    play->asks = 0;
 }
 
 /* --- what is seen */
@@ -335,10 +360,11 @@ static const struct word {
 } words[] = {
     {.name = "new", .play = play_new},           {.name = "canary", .play = play_canary},
     {.name = "spec", .play = play_spec},         {.name = "patch", .play = play_patch},
-    {.name = "put", .play = play_put},           {.name = "delete", .play = play_delete},
-    {.name = "push", .play = play_push},         {.name = "tick", .play = play_tick},
-    {.name = "settle", .play = play_settle},     {.name = "advance", .play = play_advance},
-    {.name = "step", .play = play_step},         {.name = "interval", .play = play_interval},
+    {.name = "put", .play = play_put},           {.name = "replace", .play = play_replace},
+    {.name = "delete", .play = play_delete},     {.name = "push", .play = play_push},
+    {.name = "tick", .play = play_tick},         {.name = "settle", .play = play_settle},
+    {.name = "advance", .play = play_advance},   {.name = "step", .play = play_step},
+    {.name = "at once", .play = play_at_once},   {.name = "interval", .play = play_interval},
     {.name = "turn", .play = play_turn},         {.name = "live", .play = play_live},
     {.name = "run", .play = play_run},           {.name = "initialise", .play = play_initialise},
     {.name = "wait", .play = play_wait},         {.name = "clock is set", .play = play_stepped},
