@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "engine/look.h"
-#include "net/debug.h"
+#include "net/server/debug.h"
 
 /* False: answered. */
 static bool admits(const struct debug_view *view, struct http_conn_request *req)

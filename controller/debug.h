@@ -10,7 +10,7 @@
 
 #include "engine/engine.h"
 #include "kube/lease.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 /* The argument of the handlers. The pointers are read for each request: engine and lease are NULL
  * while there is none. */

@@ -11,8 +11,8 @@
 #include "controller/debug.h"
 #include "engine/engine.h"
 #include "kube/lease.h"
-#include "net/child.h"
-#include "net/server.h"
+#include "net/child/child.h"
+#include "net/server/server.h"
 #include "router/router.h"
 
 static struct {

@@ -7,8 +7,8 @@
 #include <sys/queue.h>
 
 #include "loadtester/runner.h"
-#include "net/server.h"
-#include "net/tokens.h"
+#include "net/server/server.h"
+#include "net/server/tokens.h"
 
 /* Each piece of output is made into an event for everybody who follows the task. */
 enum { TESTER_MAX_STREAMS = 64 };

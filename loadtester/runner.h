@@ -8,7 +8,7 @@
 
 #include "loadtester/task.h"
 #include "loadtester/verdict.h"
-#include "net/child.h"
+#include "net/child/child.h"
 #include "net/client.h"
 
 enum {

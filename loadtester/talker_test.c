@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 #include "loadtester/talker.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 enum { WATCHDOG_MS = 30000 };
 

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "kube/config_exec.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 enum {
     CHECK_INTERVAL_MS = 60000,

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "kube/fake_api.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 #define V1 "client.authentication.k8s.io/v1"
 

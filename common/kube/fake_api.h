@@ -18,7 +18,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "kube/client.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 enum { FAKE_MAX_SEEN = 4096, FAKE_DEADLINE_MS = 20000 };
 

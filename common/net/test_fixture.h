@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "net/client.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 #define UNUSED_OK __attribute__((unused))
 

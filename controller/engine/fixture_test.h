@@ -18,7 +18,7 @@
 #include "base/json.h"
 #include "decide/decide.h"
 #include "engine/engine.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 #define MAYBE_UNUSED __attribute__((unused))
 

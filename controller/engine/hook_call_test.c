@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "engine/hook_call.h"
 #include "engine/outbox.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 enum { MAX_REPLIES = 8 };
 

@@ -14,7 +14,7 @@
 #include "engine/outbox.h"
 #include "engine/secrets.h"
 #include "engine/watchset.h"
-#include "net/server.h"
+#include "net/server/server.h"
 #include "net/test_certs.h"
 
 enum { WATCHDOG_MS = 8000, POLL_MS = 5 };

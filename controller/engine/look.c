@@ -11,7 +11,7 @@
 #include "engine/plans.h"
 #include "engine/watchset.h"
 #include "kube/reply.h"
-#include "net/debug.h"
+#include "net/server/debug.h"
 
 enum { MAX_CONDITIONS = 32, MAX_ASKS = 256 };
 

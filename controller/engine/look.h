@@ -1,9 +1,9 @@
 /*
  * The engine as JSON, for a person who looks into the process: what each Canary does and waits for,
  * the queue, the watches. Made on demand from what is kept anyway; it changes nothing and reads
- * nothing from anywhere. What is shown is bounded as net/debug.h says: names, states, times, counts
- * and sentences of the Kubernetes API; no object's content, no answer of a webhook, of URLs the
- * host only.
+ * nothing from anywhere. What is shown is bounded as net/server/debug.h says: names, states, times,
+ * counts and sentences of the Kubernetes API; no object's content, no answer of a webhook, of URLs
+ * the host only.
  */
 #ifndef ENGINE_LOOK_H
 #define ENGINE_LOOK_H

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "engine/metric_call.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 struct fixture {
     struct loop *loop;

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/utf8.h"
-#include "net/tokens.h"
+#include "net/server/tokens.h"
 
 static struct expo_metric denied = {.name = "flagger_gate_denied_total",
                                     .help = "Requests that were not admitted, by why",

@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "gate/access/rights.h"
 #include "net/loop.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 enum { IDENTITY_MAX_NAME = 253 };
 

@@ -20,7 +20,7 @@
 #include "gate/db/db.h"
 #include "gate/links/link_keys.h"
 #include "gate/rules/gates.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 struct gate_api {
     struct db *db;

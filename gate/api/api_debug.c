@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "gate/api/api.h"
 #include "gate/db/db_connection.h"
-#include "net/debug.h"
+#include "net/server/debug.h"
 
 static void add_connection(void *arg, const char *lane, const struct db_connection_look *look)
 {

@@ -18,7 +18,7 @@
 
 #include "gate/access/identity.h"
 #include "gate/db/db.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 enum { FEED_MAX_CLIENTS = 256 };
 

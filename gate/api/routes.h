@@ -5,7 +5,7 @@
 #ifndef GATE_ROUTES_H
 #define GATE_ROUTES_H
 
-#include "net/server.h"
+#include "net/server/server.h"
 
 extern const struct http_route gate_routes[];
 /* For http_server_options: 421 when the Host header names another host than this gate. */

@@ -5,7 +5,7 @@
 #ifndef GATE_PAGE_H
 #define GATE_PAGE_H
 
-#include "net/server.h"
+#include "net/server/server.h"
 
 /* GET / and GET /page/FILE; an http_handler_fn, arg is not used. */
 void page_serve(void *arg, struct http_conn_request *req);

@@ -13,7 +13,7 @@
 #ifndef APISERVER_ANSWERS_H
 #define APISERVER_ANSWERS_H
 
-#include "net/server.h"
+#include "net/server/server.h"
 
 struct answers;
 

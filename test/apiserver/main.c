@@ -8,7 +8,7 @@
 #include "base/expo.h"
 #include "base/log.h"
 #include "base/option.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 static struct {
     const char *kubeconfig, *record;

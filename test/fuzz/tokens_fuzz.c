@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "fuzz.h"
-#include "net/tokens.h"
+#include "net/server/tokens.h"
 
 static enum err check_row(const struct token_row *row, struct errinfo *ei)
 {

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "net/loop.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 static struct buf answer;
 static int asked;

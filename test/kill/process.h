@@ -1,5 +1,5 @@
 /*
- * The controller as a process that is killed for good. Other than net/child.h, nothing stands
+ * The controller as a process that is killed for good. Other than net/child/child.h, nothing stands
  * between: a kill is SIGKILL to the program itself, and returns when it is dead. It dies with us.
  */
 #ifndef KILL_PROCESS_H

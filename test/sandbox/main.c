@@ -16,7 +16,7 @@
 #include "base/process.h"
 #include "cluster/cluster.h"
 #include "cluster/crds.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000 };
 

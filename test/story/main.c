@@ -9,7 +9,7 @@
 #include "base/expo.h"
 #include "base/log.h"
 #include "base/option.h"
-#include "net/child.h"
+#include "net/child/child.h"
 #include "story/summary.h"
 
 static struct {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 /* How long a release that waits at the gate is left there, and how long the dust settles after one.
  */

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "net/server.h"
+#include "net/server/server.h"
 #include "story/traffic.h"
 #include "test/unit.h"
 

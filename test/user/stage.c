@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "kill/process.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 enum { UP_MS = 60 * 1000, PAUSE_NS = 20 * 1000 * 1000, LOG_MAX = 1 << 20, ANSWERS = 64 };
 

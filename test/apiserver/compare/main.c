@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/yaml.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 static struct {
     const char *sandbox, *real, *requests, *allowed;

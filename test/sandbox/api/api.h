@@ -23,7 +23,7 @@
 #include "api/objstore.h"
 #include "base/buf.h"
 #include "net/loop.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 struct api_options {
     const char *address;   /* NULL: "127.0.0.1" */

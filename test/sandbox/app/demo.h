@@ -16,7 +16,7 @@
 #define SANDBOX_DEMO_H
 
 #include "app/behaviour.h"
-#include "net/server.h"
+#include "net/server/server.h"
 
 struct demo_options {
     const char *address;

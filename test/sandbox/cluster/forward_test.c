@@ -4,7 +4,7 @@
 
 #include "cluster/forward.h"
 #include "net/client.h"
-#include "net/server.h"
+#include "net/server/server.h"
 #include "test/unit.h"
 
 enum { REQUESTS = 40, LIMIT_MS = 10 * 1000 };

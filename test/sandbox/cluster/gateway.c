@@ -20,7 +20,7 @@
 #include "cluster/route.h"
 #include "cluster/routestatus.h"
 #include "cluster/service.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 #define GROUP "gateway.networking.k8s.io"
 

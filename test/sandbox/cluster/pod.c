@@ -12,7 +12,7 @@
 #include "cluster/podlog.h"
 #include "cluster/podspec.h"
 #include "cluster/podstatus.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 enum {
     EAGER_PROBE_MS = 150, /* until the first success */

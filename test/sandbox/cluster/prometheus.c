@@ -13,7 +13,7 @@
 #include "cluster/meta.h"
 #include "cluster/podset.h"
 #include "cluster/podspec.h"
-#include "net/child.h"
+#include "net/child/child.h"
 
 enum { RESTART_MS = 500, READY_POLL_MS = 100, CONFIG_MAX = 64 * 1024, LAST_WORDS = 2048 };
 

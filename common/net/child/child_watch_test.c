@@ -1,0 +1,158 @@
+/* child_watch: real descendants are counted, with their threads and their memory. */
+#define _GNU_SOURCE /* pipe2 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "net/child/child_watch.h"
+
+enum { MIB = 1024 * 1024 };
+
+static struct child_watch watch;
+
+static _Noreturn void stay(int ready)
+{
+    (void)!write(ready, "x", 1);
+    for (;;)
+        pause();
+}
+
+/* A child, in a group of its own, that holds so many bytes, with so many children that hold none;
+ * it is returned when all are there. */
+static pid_t begin(size_t bytes, int children)
+{
+    int ready[2];
+    char byte;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        setpgid(0, 0);
+        for (int i = 0; i < children; i++)
+            if (fork() == 0)
+                stay(ready[1]);
+        if (bytes > 0 && mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED)
+            _exit(1);
+        stay(ready[1]);
+    }
+    close(ready[1]);
+    for (int i = 0; i <= children; i++)
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static void end(pid_t family)
+{
+    kill(-family, SIGKILL);
+    assert_int_equal(waitpid(family, NULL, 0), family);
+}
+
+static enum child_limit look(int64_t processes, int64_t memory)
+{
+    const struct child_limits limits = {.processes = processes, .memory = memory};
+
+    return child_watch_look(&watch, &limits, getpid());
+}
+
+static void some_limits_are_to_be_watched(void **state)
+{
+    (void)state;
+    assert_false(child_watch_needed(&(struct child_limits){.files = 1, .cpu_s = 1}));
+    assert_true(child_watch_needed(&(struct child_limits){.memory = 1}));
+    assert_true(child_watch_needed(&(struct child_limits){.processes = 1}));
+}
+
+static void processes_are_counted_with_their_children(void **state)
+{
+    (void)state;
+    if (!child_watch_possible())
+        skip();
+    child_watch_begin(&watch);
+    pid_t family = begin(0, 4);
+    child_watch_started(&watch, family);
+    assert_int_equal(look(4, 0), CHILD_LIMIT_PROCESSES);
+    assert_int_equal(look(5, 0), CHILD_LIMIT_NONE);
+    end(family);
+}
+
+/* What can be no more than the limit is not looked at; what may be is. */
+static void a_look_is_taken_where_it_matters(void **state)
+{
+    (void)state;
+    if (!child_watch_possible() || child_watch_number() < 0)
+        skip();
+    child_watch_begin(&watch);
+    pid_t first = begin(0, 0);
+    child_watch_started(&watch, first);
+    assert_int_equal(look(INT64_MAX / 2, 0), CHILD_LIMIT_NONE);
+    assert_false(watch.looked);
+    pid_t more = begin(0, 5);
+    assert_int_equal(look(6, 0), CHILD_LIMIT_PROCESSES);
+    assert_true(watch.looked);
+    end(more);
+    assert_int_equal(look(6, 0), CHILD_LIMIT_NONE);
+    end(first);
+}
+
+/* A kernel that numbers nothing: every look is a full one. */
+static void without_numbers_every_look_is_full(void **state)
+{
+    (void)state;
+    if (!child_watch_possible())
+        skip();
+    child_watch_begin(&watch);
+    watch.number = -1;
+    pid_t family = begin(0, 2);
+    child_watch_started(&watch, family);
+    assert_false(watch.numbered);
+    assert_int_equal(look(1000, 0), CHILD_LIMIT_NONE);
+    assert_int_equal(watch.processes, 3);
+    assert_int_equal(look(2, 0), CHILD_LIMIT_PROCESSES);
+    end(family);
+}
+
+static void memory_is_that_of_all(void **state)
+{
+    (void)state;
+    if (!child_watch_possible())
+        skip();
+    child_watch_begin(&watch);
+    pid_t one = begin(20 * MIB, 0);
+    child_watch_started(&watch, one);
+    assert_int_equal(look(0, 15 * MIB), CHILD_LIMIT_MEMORY);
+    assert_int_equal(look(0, 1000 * (int64_t)MIB), CHILD_LIMIT_NONE);
+    int64_t of_one = watch.memory;
+    assert_true(of_one >= 20 * MIB);
+    /* again, by what is known already */
+    assert_int_equal(look(0, 15 * MIB), CHILD_LIMIT_MEMORY);
+    pid_t other = begin(30 * MIB, 0);
+    assert_int_equal(look(0, 1000 * (int64_t)MIB), CHILD_LIMIT_NONE);
+    assert_true(watch.memory >= of_one + 30 * MIB);
+    /* one of those that are known has ended */
+    end(one);
+    assert_int_equal(look(0, 1000 * (int64_t)MIB), CHILD_LIMIT_NONE);
+    assert_in_range(watch.memory, 30 * MIB, of_one + 30 * MIB - 1);
+    end(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(some_limits_are_to_be_watched),
+                                       cmocka_unit_test(processes_are_counted_with_their_children),
+                                       cmocka_unit_test(a_look_is_taken_where_it_matters),
+                                       cmocka_unit_test(without_numbers_every_look_is_full),
+                                       cmocka_unit_test(memory_is_that_of_all)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,389 @@
+#include "net/test_fixture.h"
+
+#include <openssl/ssl.h>
+
+#include "base/file.h"
+#include "net/rotation.h"
+#include "net/server/server_internal.h"
+#include "net/test_certs.h"
+
+static void serve_name(void *arg, struct http_conn_request *req)
+{
+    const char *name = http_req_client_name(req);
+    (void)arg;
+    http_reply_text(req, 200, name ? name : "(none)");
+}
+
+static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
+                                           {NULL, "/name", serve_name},
+                                           {NULL, "/hold", serve_hold},
+                                           {"GET", "/stream", serve_stream},
+                                           {NULL, NULL, NULL}};
+
+static char dir[] = "/tmp/server_tls_test.XXXXXX";
+static struct cert ca, other_ca, server, next, client, stranger, two_names, hidden;
+static char live_cert[64], live_key[64], live_ca[64]; /* what the server under test reads */
+
+static void start(struct fixture *f)
+{
+    fixture_start(f, routes,
+                  (struct http_server_options){.tls_cert_file = server.cert_file,
+                                               .tls_key_file = server.key_file});
+}
+
+/* The handshake over a non-blocking socket, the loop turning in between. */
+static SSL *handshake(struct fixture *f, SSL_CTX *ctx, int fd, SSL_SESSION *session)
+{
+    SSL *ssl = SSL_new(ctx);
+    SSL_set_session(ssl, session);
+    SSL_set_fd(ssl, fd);
+    int64_t end = clock_monotonic_ms() + 10000;
+    for (;;) {
+        int rc = SSL_connect(ssl);
+        if (rc == 1)
+            return ssl;
+        if (SSL_get_error(ssl, rc) != SSL_ERROR_WANT_READ || clock_monotonic_ms() > end) {
+            SSL_free(ssl);
+            return NULL;
+        }
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
+    }
+}
+
+static int nonblocking(struct fixture *f)
+{
+    int fd = raw_connect(f);
+    struct timeval wait = {.tv_usec = 1000};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+    return fd;
+}
+
+static void test_protocols(void **state)
+{
+    static const struct {
+        int max_version;
+        const char *alpn;
+        unsigned alpn_len;
+        bool connects;
+        const char *chosen;
+    } cases[] = {
+        {TLS1_3_VERSION, "\x02h2\x08http/1.1", 12, true, "http/1.1"},
+        {TLS1_2_VERSION, "\x08http/1.1", 9, true, "http/1.1"},
+        {TLS1_3_VERSION, "\x02h2", 3, true, ""},
+        {TLS1_3_VERSION, NULL, 0, true, ""},
+        {TLS1_1_VERSION, NULL, 0, false, ""},
+    };
+    struct fixture f;
+
+    (void)state;
+    start(&f);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+        SSL_CTX_set_security_level(ctx, 0);
+        SSL_CTX_set_max_proto_version(ctx, cases[i].max_version);
+        if (cases[i].alpn)
+            SSL_CTX_set_alpn_protos(ctx, (const unsigned char *)cases[i].alpn, cases[i].alpn_len);
+        int fd = nonblocking(&f);
+        SSL *ssl = handshake(&f, ctx, fd, NULL);
+        assert_int_equal(ssl != NULL, cases[i].connects);
+        if (ssl) {
+            const unsigned char *chosen;
+            unsigned len;
+            SSL_get0_alpn_selected(ssl, &chosen, &len);
+            assert_int_equal(len, strlen(cases[i].chosen));
+            assert_memory_equal(chosen ? (const char *)chosen : "", cases[i].chosen, len);
+            SSL_free(ssl);
+        }
+        SSL_CTX_free(ctx);
+        close(fd);
+    }
+    fixture_end(&f);
+}
+
+static void test_streams_and_ends(void **state)
+{
+    struct fixture f;
+    struct http_tls tls = {.ca_pem = ca.cert_pem};
+    struct answer stream = {0}, held = {0};
+
+    (void)state;
+    start(&f);
+    struct http_request request = {
+        .url = url_of(&f, "/stream"), .tls = &tls, .timeout_ms = -1, .on_data = on_answer_data};
+    http_send(f.client, &request, on_answer, &stream);
+    RUN_UNTIL(&f, f.held);
+    struct http_conn_request *req = f.held;
+    for (size_t i = 1; i < 4; i++) {
+        assert_true(http_stream_send(req, "event", 5));
+        RUN_UNTIL(&f, stream.data_len == 5 * i);
+    }
+    struct http_call *call =
+        http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold"), .tls = &tls},
+                  on_answer, &held);
+    RUN_UNTIL(&f, f.holds == 2);
+    http_cancel(call);
+    RUN_UNTIL(&f, f.gone == 1); /* a client that goes away is noticed */
+    http_stream_end(req);
+    RUN_UNTIL(&f, stream.count == 1);
+    assert_int_equal(stream.err, ERR_OK);
+    fixture_end(&f);
+}
+
+static void test_drain(void **state)
+{
+    struct fixture f;
+    struct http_tls tls = {.ca_pem = ca.cert_pem};
+    struct answer a = {0}, idle = {0};
+
+    (void)state;
+    start(&f);
+    exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .tls = &tls}, &idle);
+    int silent = raw_connect(&f); /* never begins its handshake */
+    http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold"), .tls = &tls}, on_answer,
+              &a);
+    RUN_UNTIL(&f, f.held);
+    loop_drain(f.loop);
+    uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+    http_reply_text(f.held, 200, "last");
+    assert_int_equal(loop_run(f.loop), 0);
+    assert_string_equal(a.body, "last");
+    close(silent);
+    fixture_end(&f);
+}
+
+static void put(const char *path, const char *text)
+{
+    assert_int_equal(file_write(path, text, strlen(text), 0600, NULL), ERR_OK);
+}
+
+static void put_pair(const struct cert *cert)
+{
+    put(live_cert, cert->cert_pem);
+    put(live_key, cert->key_pem);
+}
+
+static void start_live(struct fixture *f, bool optional)
+{
+    put_pair(&server);
+    put(live_ca, ca.cert_pem);
+    fixture_start(f, routes,
+                  (struct http_server_options){.tls_cert_file = live_cert,
+                                               .tls_key_file = live_key,
+                                               .tls_client_ca_file = live_ca,
+                                               .tls_client_optional = optional});
+}
+
+/* What the server calls a client with this certificate (NULL: none), or why there is no answer. */
+static const char *name_of(struct fixture *f, const struct cert *authority, const struct cert *cert)
+{
+    static struct answer a;
+    struct http_tls tls = {.ca_pem = authority->cert_pem,
+                           .cert_pem = cert ? cert->cert_pem : NULL,
+                           .key_pem = cert ? cert->key_pem : NULL};
+    a = (struct answer){0};
+    exchange(f, (struct http_request){.url = url_of(f, "/name"), .tls = &tls}, &a);
+    return a.err == ERR_OK ? a.body : err_name(a.err);
+}
+
+static void test_client_names(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start_live(&f, true);
+    assert_string_equal(name_of(&f, &ca, NULL), "(none)");
+    assert_string_equal(name_of(&f, &ca, &client), "client");
+    assert_string_equal(name_of(&f, &ca, &client), "client"); /* on the same connection */
+    assert_string_equal(name_of(&f, &ca, &two_names), "(none)");
+    assert_string_equal(name_of(&f, &ca, &hidden), "(none)");
+    assert_string_equal(name_of(&f, &ca, &stranger), err_name(ERR_RETRY)); /* of no CA of ours */
+    fixture_end(&f);
+    start_live(&f, false);
+    assert_string_equal(name_of(&f, &ca, NULL), err_name(ERR_RETRY));
+    assert_string_equal(name_of(&f, &ca, &client), "client");
+    fixture_end(&f);
+    start(&f); /* without a CA of clients nobody is asked, and nobody is believed */
+    assert_string_equal(name_of(&f, &ca, &client), "(none)");
+    fixture_end(&f);
+}
+
+/* Asks for /name over a connection of its own; the session to resume is in *session and put there.
+ */
+static bool ask_resuming(struct fixture *f, SSL_CTX *ctx, SSL_SESSION **session)
+{
+    static const char request[] = "GET /name HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    int64_t end = clock_monotonic_ms() + 10000;
+    char text[2048] = "";
+    size_t len = 0, n;
+    int fd = nonblocking(f);
+    SSL *ssl = handshake(f, ctx, fd, *session);
+
+    assert_non_null(ssl);
+    assert_int_equal(SSL_write(ssl, request, sizeof(request) - 1), sizeof(request) - 1);
+    while (!strstr(text, "\r\n\r\nclient")) {
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
+        if (SSL_read_ex(ssl, text + len, sizeof(text) - 1 - len, &n))
+            len += n;
+        if (clock_monotonic_ms() > end)
+            fail_msg("the client has no name in: %s", text);
+    }
+    bool resumed = SSL_session_reused(ssl);
+    SSL_SESSION_free(*session);
+    *session = SSL_get1_session(ssl);
+    SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(ssl);
+    close(fd);
+    return resumed;
+}
+
+/* A session that is resumed keeps its name, and does not outlive the CA that it was believed for.
+ */
+static void test_resumed_names(void **state)
+{
+    static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+    struct fixture f;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+        SSL_SESSION *session = NULL;
+        start_live(&f, true);
+        SSL_CTX_set_max_proto_version(ctx, versions[i]);
+        SSL_CTX_use_certificate_file(ctx, client.cert_file, SSL_FILETYPE_PEM);
+        SSL_CTX_use_PrivateKey_file(ctx, client.key_file, SSL_FILETYPE_PEM);
+        assert_false(ask_resuming(&f, ctx, &session));
+        assert_true(ask_resuming(&f, ctx, &session));
+        put_pair(&next);
+        rotation_look(f.server->rotation);
+        assert_false(ask_resuming(&f, ctx, &session));
+        SSL_SESSION_free(session);
+        SSL_CTX_free(ctx);
+        fixture_end(&f);
+    }
+}
+
+static void test_rotation(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start_live(&f, true);
+    assert_string_equal(name_of(&f, &ca, &client), "client");
+    put_pair(&next);
+    assert_string_equal(name_of(&f, &ca, NULL), "(none)"); /* nobody has looked yet */
+    rotation_look(f.server->rotation);
+    assert_string_equal(name_of(&f, &other_ca, &client), "client");
+    /* the connection of before answers once more, and is then made anew */
+    assert_string_equal(name_of(&f, &ca, &client), "client");
+    assert_string_equal(name_of(&f, &ca, &client), err_name(ERR_DENIED));
+    put(live_ca, other_ca.cert_pem);
+    rotation_look(f.server->rotation);
+    assert_string_equal(name_of(&f, &other_ca, &stranger), "stranger");
+    fixture_end(&f);
+}
+
+/* Whoever was accepted before the change and speaks after it gets what he was accepted with. */
+static void test_rotation_before_the_handshake(void **state)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    struct fixture f;
+
+    (void)state;
+    start_live(&f, true);
+    int fd = nonblocking(&f);
+    RUN_UNTIL(&f, f.server->conn_count == 1); /* nobody else holds the old context */
+    put_pair(&next);
+    rotation_look(f.server->rotation);
+    SSL *ssl = handshake(&f, ctx, fd, NULL);
+    assert_non_null(ssl);
+    assert_int_equal(X509_cmp(SSL_get0_peer_certificate(ssl), server.x509), 0);
+    SSL_free(ssl);
+    SSL_CTX_free(ctx);
+    close(fd);
+    fixture_end(&f);
+}
+
+static void test_broken_rotation(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start_live(&f, true);
+    put(live_cert, next.cert_pem); /* half of the pair */
+    rotation_look(f.server->rotation);
+    assert_string_equal(name_of(&f, &ca, NULL), "(none)");
+    put(live_key, "-----BEGIN NONSENSE-----\n");
+    rotation_look(f.server->rotation);
+    assert_string_equal(name_of(&f, &ca, &client), "client");
+    unlink(live_key);
+    put(live_ca, "");
+    rotation_look(f.server->rotation);
+    assert_string_equal(name_of(&f, &ca, &client), "client");
+    put(live_ca, ca.cert_pem);
+    put_pair(&next);
+    rotation_look(f.server->rotation);
+    assert_string_equal(name_of(&f, &other_ca, NULL), "(none)");
+    fixture_end(&f);
+}
+
+/* Gives the certificate a common name beside the one it has. */
+static void add_name(struct cert *cert, const unsigned char *name, int len, bool alone)
+{
+    X509_NAME *subject = X509_get_subject_name(cert->x509);
+    if (alone)
+        X509_NAME_ENTRY_free(X509_NAME_delete_entry(subject, 0));
+    X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_ASC, name, len, -1, 0);
+    X509_sign(cert->x509, ca.key, EVP_sha256());
+    FILE *file = fopen(cert->cert_file, "w");
+    PEM_write_X509(file, cert->x509);
+    fclose(file);
+    cert_slurp(cert->cert_file, cert->cert_pem, sizeof(cert->cert_pem));
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir))
+        return -1;
+    cert_make(&ca, NULL, dir, "ca");
+    cert_make(&other_ca, NULL, dir, "other-ca");
+    cert_make(&server, &ca, dir, "server");
+    cert_make(&next, &other_ca, dir, "next");
+    cert_make(&client, &ca, dir, "client");
+    cert_make(&stranger, &other_ca, dir, "stranger");
+    cert_make(&two_names, &ca, dir, "two-names");
+    add_name(&two_names, (const unsigned char *)"client", 6, false);
+    cert_make(&hidden, &ca, dir, "hidden");
+    add_name(&hidden, (const unsigned char *)"client\0x", 8, true);
+    snprintf(live_cert, sizeof(live_cert), "%s/live.crt", dir);
+    snprintf(live_key, sizeof(live_key), "%s/live.key", dir);
+    snprintf(live_ca, sizeof(live_ca), "%s/live.ca", dir);
+    return 0;
+}
+
+static int group_teardown(void **state)
+{
+    struct cert *all[] = {&ca, &other_ca, &server, &next, &client, &stranger, &two_names, &hidden};
+    (void)state;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        cert_free(all[i]);
+    unlink(live_cert);
+    unlink(live_key);
+    unlink(live_ca);
+    return rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_protocols),
+        cmocka_unit_test(test_streams_and_ends),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_client_names),
+        cmocka_unit_test(test_resumed_names),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_rotation_before_the_handshake),
+        cmocka_unit_test(test_broken_rotation),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

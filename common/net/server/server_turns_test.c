@@ -1,0 +1,250 @@
+#include "net/server/server_internal.h"
+#include "net/test_fixture.h"
+
+enum { MANY = 8, LONG_NS = 20 * 1000 * 1000 };
+
+static int slow, quick, made;
+
+/* Takes more than there is of a turn. */
+static void serve_slow(void *arg, struct http_conn_request *req)
+{
+    uint64_t end = uv_hrtime() + LONG_NS;
+
+    (void)arg;
+    slow++;
+    while (uv_hrtime() < end)
+        continue;
+    http_reply_text(req, 200, http_req_query(req));
+}
+
+static void serve_quick(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    quick++;
+    http_reply_text(req, 200, "quick");
+}
+
+/* Says how many requests had been answered before it was made. */
+static void serve_list(void *arg, struct http_conn_request *req)
+{
+    char text[32];
+
+    (void)arg;
+    if (http_reply_shared(req, "list"))
+        return;
+    made++;
+    int len = snprintf(text, sizeof(text), "slow %d quick %d", slow, quick);
+    http_reply_share(req, "list", "text/plain", text, (size_t)len);
+}
+
+static const struct http_route routes[] = {
+    {NULL, "/slow", serve_slow},
+    {NULL, "/quick", serve_quick},
+    {NULL, "/list", serve_list},
+    {NULL, NULL, NULL},
+};
+
+static void start(struct fixture *f, int *fds, int n)
+{
+    slow = quick = made = 0;
+    fixture_start(f, routes, (struct http_server_options){.port = 0});
+    for (int i = 0; i < n; i++)
+        fds[i] = raw_connect(f);
+    RUN_UNTIL(f, f->server->open_count == n);
+}
+
+static void end(struct fixture *f, const int *fds, int n)
+{
+    for (int i = 0; i < n; i++)
+        close(fds[i]);
+    fixture_end(f);
+}
+
+static void ask(int fd, const char *path)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+    raw_send(fd, text);
+}
+
+static void hear(struct fixture *f, int fd, const char *until)
+{
+    char text[4096] = "";
+
+    raw_read(f, fd, text, sizeof(text), until);
+}
+
+/* Requests that are whole at once and take long are answered turn by turn, a probe before them. */
+static void test_a_probe_does_not_wait(void **state)
+{
+    struct fixture f;
+    int fds[MANY + 1];
+
+    (void)state;
+    start(&f, fds, MANY + 1);
+    for (int i = 0; i < MANY; i++)
+        ask(fds[i], "/slow");
+    ask(fds[MANY], "/healthz");
+    hear(&f, fds[MANY], "OK");
+    assert_true(slow < MANY / 2);
+    for (int i = 0; i < MANY; i++) {
+        hear(&f, fds[i], "\r\n\r\n");
+        assert_true(slow >= i + 1 && slow <= i + 3); /* in their order */
+    }
+    end(&f, fds, MANY + 1);
+}
+
+/* Nor who comes while it goes on: between two of them a client is taken in and read. */
+static void test_who_comes_meanwhile_does_not_wait(void **state)
+{
+    struct fixture f;
+    int fds[MANY];
+
+    (void)state;
+    start(&f, fds, MANY);
+    for (int i = 0; i < MANY; i++)
+        ask(fds[i], "/slow");
+    RUN_UNTIL(&f, slow == 2);
+    int fd = raw_connect(&f);
+    ask(fd, "/healthz");
+    hear(&f, fd, "OK");
+    assert_true(slow <= 3);
+    RUN_UNTIL(&f, slow == MANY);
+    close(fd);
+    end(&f, fds, MANY);
+}
+
+/* What takes no time is answered in the turn in which it comes. */
+static void test_quick_ones_are_not_queued(void **state)
+{
+    struct fixture f;
+    int fds[MANY];
+
+    (void)state;
+    start(&f, fds, MANY);
+    for (int i = 0; i < MANY; i++)
+        ask(fds[i], "/quick");
+    RUN_UNTIL(&f, quick > 0);
+    assert_true(TAILQ_EMPTY(&f.server->queue));
+    RUN_UNTIL(&f, quick == MANY);
+    end(&f, fds, MANY);
+}
+
+/* A request whose client has gone while it was queued is not begun. */
+static void test_who_goes_leaves_the_queue(void **state)
+{
+    struct fixture f;
+    int fds[4];
+
+    (void)state;
+    start(&f, fds, 4);
+    for (int i = 0; i < 3; i++)
+        ask(fds[i], "/slow");
+    ask(fds[3], "/quick");
+    shutdown(fds[3], SHUT_WR);
+    RUN_UNTIL(&f, slow == 3 && TAILQ_EMPTY(&f.server->queue));
+    hear(&f, fds[2], "\r\n\r\n");
+    assert_int_equal(quick, 0);
+    end(&f, fds, 4);
+}
+
+/* The server ends with requests that never had their turn. */
+static void test_the_end_answers_the_queued(void **state)
+{
+    struct fixture f;
+    int fds[MANY];
+
+    (void)state;
+    start(&f, fds, MANY);
+    for (int i = 0; i < MANY; i++)
+        ask(fds[i], "/slow");
+    RUN_UNTIL(&f, !TAILQ_EMPTY(&f.server->queue));
+    fixture_end(&f);
+    assert_true(slow < MANY);
+    for (int i = 0; i < MANY; i++) {
+        char text[1024] = "";
+        assert_true(recv(fds[i], text, sizeof(text) - 1, 0) > 0);
+        assert_memory_equal(text, i < slow ? "HTTP/1.1 200" : "HTTP/1.1 500", 12);
+        close(fds[i]);
+    }
+}
+
+/* Those who waited together get one text, which is no older than their questions. */
+static void test_who_waits_shares_an_answer(void **state)
+{
+    struct fixture f;
+    int fds[MANY + 1];
+
+    (void)state;
+    start(&f, fds, MANY + 1);
+    ask(fds[0], "/slow");
+    for (int i = 1; i < MANY; i++)
+        ask(fds[i], "/list");
+    ask(fds[MANY], "/quick");
+    for (int i = 1; i < MANY; i++)
+        hear(&f, fds[i], "slow 1 quick 0");
+    hear(&f, fds[MANY], "quick");
+    assert_int_equal(made, 1);
+    ask(fds[1], "/list");
+    hear(&f, fds[1], "slow 1 quick 1");
+    assert_int_equal(made, 2);
+    end(&f, fds, MANY + 1);
+}
+
+/* Nobody is told what was before he asked, within one turn either. */
+static void test_no_answer_is_older_than_its_question(void **state)
+{
+    struct fixture f;
+    int fds[5];
+
+    (void)state;
+    start(&f, fds, 5);
+    ask(fds[0], "/list");
+    ask(fds[1], "/quick");
+    ask(fds[2], "/list");
+    ask(fds[3], "/slow");
+    ask(fds[4], "/list");
+    hear(&f, fds[0], "slow 0 quick 0");
+    hear(&f, fds[2], "slow 0 quick 1");
+    hear(&f, fds[4], "slow 1 quick 1");
+    assert_int_equal(made, 3);
+    end(&f, fds, 5);
+}
+
+/* A text that one client does not take stays whole for it. */
+static void test_a_shared_text_outlives_its_maker(void **state)
+{
+    struct fixture f;
+    int fds[4];
+
+    (void)state;
+    start(&f, fds, 4);
+    ask(fds[0], "/slow");
+    ask(fds[1], "/list");
+    ask(fds[2], "/list");
+    ask(fds[3], "/metrics");
+    RUN_UNTIL(&f, made == 1 && TAILQ_EMPTY(&f.server->queue));
+    close(fds[1]);
+    fds[1] = raw_connect(&f);
+    ask(fds[1], "/list");
+    hear(&f, fds[1], "slow 1 quick 0");
+    hear(&f, fds[2], "slow 1 quick 0");
+    hear(&f, fds[3], "process_open_fds");
+    end(&f, fds, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_probe_does_not_wait),
+        cmocka_unit_test(test_who_comes_meanwhile_does_not_wait),
+        cmocka_unit_test(test_quick_ones_are_not_queued),
+        cmocka_unit_test(test_who_goes_leaves_the_queue),
+        cmocka_unit_test(test_the_end_answers_the_queued),
+        cmocka_unit_test(test_who_waits_shares_an_answer),
+        cmocka_unit_test(test_no_answer_is_older_than_its_question),
+        cmocka_unit_test(test_a_shared_text_outlives_its_maker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
