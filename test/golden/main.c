@@ -37,6 +37,7 @@ static void play_row(struct play *play, struct json_object *rows, struct json_ob
         canary = canary ? canary : json_own(play->arena, json_object_new_object());
         json_set(canary, "spec", play_value(play, spec));
     }
+    play->said = "";
     play->world = world_new(play_quoted(play, canary));
     play_steps(play, json_at(play->doc, "steps", NULL));
     world_free(play->world);

@@ -19,6 +19,7 @@ struct play {
     struct json_object *kept; /* the same, by the word keep */
     struct world *world;
     const char *plan;         /* of the last tick */
+    const char *said;         /* events and alerts of all ticks as plans print them, a line each */
     int asks;                 /* ticks in which a webhook was asked */
     struct json_object *step; /* that is played */
 };
@@ -47,9 +48,13 @@ const char *play_quoted(struct play *play, struct json_object *value);
 /* "target/podinfo" is what the Canary releases, of whatever kind it is; other keys stay. */
 const char *play_key(struct play *play, const char *key);
 
-/* A step has one word, and beside it some of when, by, with, within and to. */
+/* A step has one word, and beside it some of when, by, with, within, to and row. */
 bool play_is_word(const char *key);
 void play_steps(struct play *play, struct json_object *steps);
+
+/* What was said is what Flagger says, but for lines with "+ " (ours) and "- " (Flagger's), of which
+ * `row` of the table of deviations says why; NULL: no line deviates. Fails the case otherwise. */
+void play_parity(struct play *play, const char *text, const char *row);
 
 /* What of `want`, a map of subjects, does not hold; NULL: all does. Variables are replaced. */
 const char *play_differs(struct play *play, struct json_object *want);

@@ -27,6 +27,11 @@ static const char *look_told(struct play *play)
     return play->world->told;
 }
 
+static const char *look_said(struct play *play)
+{
+    return play->said;
+}
+
 static const char *look_state(struct play *play)
 {
     return world_state(play->world);
@@ -200,6 +205,7 @@ static const struct subject {
     {.name = "weights", .text = look_weights},
     {.name = "plan", .text = look_plan},
     {.name = "told", .text = look_told},
+    {.name = "said", .text = look_said},
     {.name = "state", .text = look_state},
     {.name = "routes", .text = look_routes},
     {.name = "about", .text = look_about},

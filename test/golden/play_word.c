@@ -105,6 +105,11 @@ static void play_push(struct play *play, struct json_object *given, struct json_
 static void tick(struct play *play)
 {
     play->plan = arena_strdup(play->arena, world_tick(play->world));
+    for (const char *at = play->plan; *at; at += strcspn(at, "\n") + 1) {
+        if (strncmp(at, "event ", 6) == 0 || strncmp(at, "alert ", 6) == 0)
+            play->said =
+                arena_printf(play->arena, "%s%.*s\n", play->said, (int)strcspn(at, "\n"), at);
+    }
     play->asks += json_len(play->world->asked) > 0;
 }
 
@@ -234,35 +239,38 @@ static void play_metrics(struct play *play, struct json_object *given, struct js
     play->world->metrics = world_json(play->world, play_quoted(play, value(play, given)));
 }
 
+/* Texts that end with NULL, as the settings have them. */
+static const char *const *texts_of(struct play *play, struct json_object *list)
+{
+    const char **texts = arena_alloc(play->world->arena, (json_len(list) + 1) * sizeof(*texts));
+
+    for (size_t i = 0; i < json_len(list); i++)
+        texts[i] = arena_strdup(play->world->arena, json_object_get_string(json_elem(list, i)));
+    texts[json_len(list)] = NULL;
+    return texts;
+}
+
 static void play_settings(struct play *play, struct json_object *given, struct json_object *step)
 {
     struct settings *settings = &play->world->settings;
-    const struct {
-        const char *name;
-        bool *at;
-    } known[] = {
-        {"config_tracking", &settings->config_tracking},
-        {"no_cross_namespace_refs", &settings->no_cross_namespace_refs},
-    };
     struct json_object *values = value(play, given);
 
     json_object_object_foreach(values, name, set)
     {
-        bool found = false;
-        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-            if (strcmp(known[i].name, name) != 0)
-                continue;
-            *known[i].at = json_object_get_boolean(set);
-            found = true;
-        }
-        if (!found)
+        if (strcmp(name, "config_tracking") == 0)
+            settings->config_tracking = json_object_get_boolean(set);
+        else if (strcmp(name, "no_cross_namespace_refs") == 0)
+            settings->no_cross_namespace_refs = json_object_get_boolean(set);
+        else if (strcmp(name, "include_label_prefixes") == 0)
+            settings->include_label_prefixes = texts_of(play, set);
+        else
             play_fail(play, "there is no setting \"%s\"", name);
     }
 }
 
 static void play_forget(struct play *play, struct json_object *given, struct json_object *step)
 {
-    play->world->told = "";
+    play->world->told = play->said = "";
     play->asks = 0;
 }
 
@@ -299,6 +307,13 @@ static void play_story(struct play *play, struct json_object *given, struct json
     const char *story = world_story(play->world, to ? text(play, to) : "");
 
     compare(play, "what happens", story, text(play, given));
+}
+
+static void parity(struct play *play, struct json_object *given, struct json_object *step)
+{
+    struct json_object *row = json_at(step, "row", NULL);
+
+    play_parity(play, text(play, given), row ? text(play, row) : NULL);
 }
 
 /* The Canary is gone, and what is left of its objects is as deletion_check() wants it. */
@@ -358,23 +373,23 @@ static const struct word {
     const char *name;
     void (*play)(struct play *play, struct json_object *given, struct json_object *step);
 } words[] = {
-    {.name = "new", .play = play_new},           {.name = "canary", .play = play_canary},
-    {.name = "spec", .play = play_spec},         {.name = "patch", .play = play_patch},
-    {.name = "put", .play = play_put},           {.name = "replace", .play = play_replace},
-    {.name = "delete", .play = play_delete},     {.name = "push", .play = play_push},
-    {.name = "tick", .play = play_tick},         {.name = "settle", .play = play_settle},
-    {.name = "advance", .play = play_advance},   {.name = "step", .play = play_step},
-    {.name = "at once", .play = play_at_once},   {.name = "interval", .play = play_interval},
-    {.name = "turn", .play = play_turn},         {.name = "live", .play = play_live},
-    {.name = "run", .play = play_run},           {.name = "initialise", .play = play_initialise},
-    {.name = "wait", .play = play_wait},         {.name = "clock is set", .play = play_stepped},
-    {.name = "cut", .play = play_cut},           {.name = "gateway", .play = play_gateway},
-    {.name = "metrics", .play = play_metrics},   {.name = "settings", .play = play_settings},
-    {.name = "forget", .play = play_forget},     {.name = "expect", .play = play_expect},
-    {.name = "plan", .play = play_plan},         {.name = "story", .play = play_story},
-    {.name = "reverted", .play = play_reverted}, {.name = "until", .play = play_until},
-    {.name = "repeat", .play = play_repeat},     {.name = "do", .play = play_do},
-    {.name = "keep", .play = play_keep},
+    {.name = "new", .play = play_new},         {.name = "canary", .play = play_canary},
+    {.name = "spec", .play = play_spec},       {.name = "patch", .play = play_patch},
+    {.name = "put", .play = play_put},         {.name = "replace", .play = play_replace},
+    {.name = "delete", .play = play_delete},   {.name = "push", .play = play_push},
+    {.name = "tick", .play = play_tick},       {.name = "settle", .play = play_settle},
+    {.name = "advance", .play = play_advance}, {.name = "step", .play = play_step},
+    {.name = "at once", .play = play_at_once}, {.name = "interval", .play = play_interval},
+    {.name = "turn", .play = play_turn},       {.name = "live", .play = play_live},
+    {.name = "run", .play = play_run},         {.name = "initialise", .play = play_initialise},
+    {.name = "wait", .play = play_wait},       {.name = "clock is set", .play = play_stepped},
+    {.name = "cut", .play = play_cut},         {.name = "gateway", .play = play_gateway},
+    {.name = "metrics", .play = play_metrics}, {.name = "settings", .play = play_settings},
+    {.name = "forget", .play = play_forget},   {.name = "expect", .play = play_expect},
+    {.name = "plan", .play = play_plan},       {.name = "story", .play = play_story},
+    {.name = "parity", .play = parity},        {.name = "reverted", .play = play_reverted},
+    {.name = "until", .play = play_until},     {.name = "repeat", .play = play_repeat},
+    {.name = "do", .play = play_do},           {.name = "keep", .play = play_keep},
 };
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 

@@ -98,7 +98,7 @@ static const struct row {
     {"§12", "what each hook is sent", "hooks", "what each hook is sent"},
     {"§12", "which revision each hook is about", "approval",
      "an approval of the start holds to the end, another revision is asked about anew"},
-    {"§13, §14", "events and alerts, text for text", "parity", "test_parity"},
+    {"§13, §14", "events and alerts, text for text", "parity", "canary, blue/green"},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
