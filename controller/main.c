@@ -6,7 +6,7 @@
 #include "base/expo.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/option.h"
+#include "base/option_rows.h"
 #include "base/process.h"
 #include "controller/debug.h"
 #include "engine/engine.h"
@@ -28,7 +28,6 @@ static struct {
 #define NOT_YET                                                                                    \
     "accepted for Flagger's manifests; has no effect in this version: alerts are written to the "  \
     "log"
-#define NO_ZAP "accepted for Flagger's manifests; has no effect: the log is always JSON lines"
 
 static const struct option_row rows[] = {
     {.group = "Kubernetes",
@@ -222,21 +221,8 @@ static const struct option_row rows[] = {
      .help = "answer GET /debug/process, /debug/canaries and /debug/canaries/NAMESPACE/NAME: what "
              "each Canary does and waits for, the queue, the watches; names, states and counts, "
              "nothing of what objects hold"},
-    {.group = "Process",
-     .name = "address",
-     .type = OPTION_STRING,
-     .at = &opt.address,
-     .value = "0.0.0.0",
-     .arg = "ADDRESS",
-     .help = "address to listen on"},
-    {.group = "Process",
-     .name = "log-level",
-     .type = OPTION_STRING,
-     .at = &opt.log_level,
-     .value = "info",
-     .choices = log_level_names,
-     .arg = "LEVEL",
-     .help = "least severe level that is logged"},
+    OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Process"),
+    OPTION_ROW_LOG_LEVEL(&opt.log_level, .group = "Process"),
     {.group = "Process",
      .name = "enable-leader-election",
      .type = OPTION_BOOL,
@@ -249,12 +235,7 @@ static const struct option_row rows[] = {
      .value = "kube-system",
      .arg = "NAME",
      .help = "namespace of the lease; --namespace when that is set"},
-    {.group = "Process", .name = "zap-replace-globals", .type = OPTION_IGNORED, .help = NO_ZAP},
-    {.group = "Process",
-     .name = "zap-encoding",
-     .type = OPTION_IGNORED,
-     .arg = "ENCODING",
-     .help = NO_ZAP},
+    OPTION_ROWS_ZAP(.group = "Process"),
     {0}};
 
 static const struct option_program program = {

@@ -5,7 +5,7 @@
 #include "base/expo.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/option.h"
+#include "base/option_rows.h"
 #include "base/process.h"
 #include "gate/api/api.h"
 #include "gate/api/routes.h"
@@ -31,12 +31,7 @@ static const struct option_row rows[] = {
      .max = 65535,
      .arg = "PORT",
      .help = "port to listen on; 0 takes a free one"},
-    {.name = "address",
-     .type = OPTION_STRING,
-     .at = &opt.address,
-     .value = "0.0.0.0",
-     .arg = "ADDRESS",
-     .help = "address to listen on"},
+    OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0"),
     {.name = "database",
      .type = OPTION_STRING,
      .at = &opt.database,
@@ -62,13 +57,7 @@ static const struct option_row rows[] = {
      .help = "connections to the database, half for checks and half for changes; one more is for "
              "lists, "
              "and one more listens"},
-    {.name = "log-level",
-     .type = OPTION_STRING,
-     .at = &opt.log_level,
-     .value = "info",
-     .choices = log_level_names,
-     .arg = "LEVEL",
-     .help = "least severe level that is logged"},
+    OPTION_ROW_LOG_LEVEL(&opt.log_level),
     {.name = "token-file",
      .type = OPTION_STRING,
      .at = &opt.token_file,
@@ -90,18 +79,8 @@ static const struct option_row rows[] = {
      .help = "further names that it answers to, such as an Ingress has, separated by commas; that "
              "of --public-url, names of Services and addresses count anyway, others are answered "
              "421"},
-    {.name = "tls-cert",
-     .type = OPTION_STRING,
-     .at = &opt.tls_cert,
-     .arg = "FILE",
-     .group = "Who may ask",
-     .help = "certificate (PEM) to serve HTTPS with; read again, as all of these, when it changes"},
-    {.name = "tls-key",
-     .type = OPTION_STRING,
-     .at = &opt.tls_key,
-     .arg = "FILE",
-     .group = "Who may ask",
-     .help = "its private key"},
+    OPTION_ROW_TLS_CERT(&opt.tls_cert, .group = "Who may ask"),
+    OPTION_ROW_TLS_KEY(&opt.tls_key, .group = "Who may ask"),
     {.name = "tls-client-ca",
      .type = OPTION_STRING,
      .at = &opt.tls_client_ca,

@@ -6,7 +6,7 @@
 #include "base/expo.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/option.h"
+#include "base/option_rows.h"
 #include "base/process.h"
 #include "base/quantity.h"
 #include "loadtester/api.h"
@@ -22,8 +22,6 @@ static struct {
     int64_t task_processes, task_files, task_cpu, task_nice;
     bool allow_shell, seccomp, new_privileges;
 } opt;
-
-#define NO_ZAP "accepted for Flagger's manifests; has no effect: the log is always JSON lines"
 
 static const struct option_row rows[] = {
     {.name = "port",
@@ -44,12 +42,7 @@ static const struct option_row rows[] = {
      .help =
          "port of its own for /healthz, /readyz and /metrics, without TLS, for probes that show "
          "no certificate; 0 is none: they are at --port"},
-    {.name = "address",
-     .type = OPTION_STRING,
-     .at = &opt.address,
-     .value = "0.0.0.0",
-     .arg = "ADDRESS",
-     .help = "address to listen on"},
+    OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0"),
     {.name = "timeout",
      .type = OPTION_DURATION,
      .at = &opt.timeout,
@@ -76,15 +69,8 @@ static const struct option_row rows[] = {
      .arg = "FILE",
      .help = "authorities (PEM) whose certificates flagger-gate, Concord and nGrinder may show, "
              "beside the system's; read again when it changes"},
-    {.name = "log-level",
-     .type = OPTION_STRING,
-     .at = &opt.log_level,
-     .value = "info",
-     .choices = log_level_names,
-     .arg = "LEVEL",
-     .help = "least severe level that is logged"},
-    {.name = "zap-replace-globals", .type = OPTION_IGNORED, .help = NO_ZAP},
-    {.name = "zap-encoding", .type = OPTION_IGNORED, .arg = "ENCODING", .help = NO_ZAP},
+    OPTION_ROW_LOG_LEVEL(&opt.log_level),
+    OPTION_ROWS_ZAP(),
     {.name = "token-file",
      .type = OPTION_STRING,
      .at = &opt.token_file,
@@ -93,18 +79,8 @@ static const struct option_row rows[] = {
      .help =
          "bearer tokens, one a line, one of which every request must bring; what follows a blank "
          "(a role and a name, for the gate) has no effect here; read again when it changes"},
-    {.name = "tls-cert",
-     .type = OPTION_STRING,
-     .at = &opt.tls_cert,
-     .arg = "FILE",
-     .group = "Who may ask",
-     .help = "certificate (PEM) to serve HTTPS with; read again, as all of these, when it changes"},
-    {.name = "tls-key",
-     .type = OPTION_STRING,
-     .at = &opt.tls_key,
-     .arg = "FILE",
-     .group = "Who may ask",
-     .help = "its private key"},
+    OPTION_ROW_TLS_CERT(&opt.tls_cert, .group = "Who may ask"),
+    OPTION_ROW_TLS_KEY(&opt.tls_key, .group = "Who may ask"),
     {.name = "tls-client-ca",
      .type = OPTION_STRING,
      .at = &opt.tls_client_ca,

@@ -4,7 +4,7 @@
 #include "app/demo.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "base/option.h"
+#include "base/option_rows.h"
 
 static struct {
     const char *address, *image, *version, *pod;
@@ -15,8 +15,7 @@ static struct {
 static const struct option_row rows[] = {
     OPTION(INT, "port", &opt.port, .env = "PORT", .value = "9898", .min = 0, .max = 65535,
            .arg = "PORT", .help = "port to listen on; 0 takes a free one", .group = "Where"),
-    OPTION(STRING, "address", &opt.address, .value = "0.0.0.0", .arg = "ADDRESS",
-           .help = "address to listen on", .group = "Where"),
+    OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Where"),
     OPTION(STRING, "pod", &opt.pod, .env = "HOSTNAME", .value = "", .arg = "NAME",
            .help = "pod name that replies carry", .group = "Where"),
     OPTION(STRING, "image", &opt.image, .env = "DEMO_IMAGE", .value = "demo-app", .arg = "IMAGE",
