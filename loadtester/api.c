@@ -9,9 +9,7 @@
 
 enum { NAME_LIMIT = 253 }; /* of Kubernetes (RFC 1123 subdomains) */
 
-/* --- POST: a task
- * -----------------------------------------------------------------------------------------------
- */
+/* --- POST: a task */
 
 /* A request that waits for the end of its task. */
 struct waiting {
@@ -136,8 +134,7 @@ static void post_task(void *arg, struct http_conn_request *req)
     arena_free(parsed);
 }
 
-/* --- GET: what runs and what ran
- * -------------------------------------------------------------------------------- */
+/* --- GET: what runs and what ran */
 
 static void get_tasks(void *arg, struct http_conn_request *req)
 {

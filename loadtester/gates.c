@@ -45,9 +45,7 @@ void gates_free(struct gates *gates)
     free(gates);
 }
 
-/* --- in memory
- * --------------------------------------------------------------------------------------------------
- */
+/* --- in memory */
 
 static struct gate **find(struct gates *gates, const char *key)
 {
@@ -139,9 +137,7 @@ static void answer_from_memory(struct gates *gates, struct tester_api *api,
     }
 }
 
-/* --- passed on
- * --------------------------------------------------------------------------------------------------
- */
+/* --- passed on */
 
 /* A request that waits for the gate service. */
 struct passed {

@@ -32,9 +32,7 @@ struct policy {
     struct command *commands;
 };
 
-/* --- reading
- * --------------------------------------------------------------------------------------------------
- */
+/* --- reading */
 
 struct source {
     struct json_reader r;
@@ -205,9 +203,7 @@ const struct policy *policy_of_names(struct arena *arena, const char *const *nam
     return policy;
 }
 
-/* --- judging
- * --------------------------------------------------------------------------------------------------
- */
+/* --- judging */
 
 static bool matches(const regex_t *pattern, const char *text)
 {

@@ -65,8 +65,7 @@ static void forget_oldest(struct runner *runner)
     task_free(task);
 }
 
-/* --- places and the queue
- * --------------------------------------------------------------------------------------- */
+/* --- places and the queue */
 
 static struct canary_load *find_load(const struct runner *runner, const char *canary)
 {
@@ -207,8 +206,7 @@ void runner_free(struct runner *runner)
     free(runner);
 }
 
-/* --- the start of a task
- * ---------------------------------------------------------------------------------------- */
+/* --- the start of a task */
 
 static struct task *find_same(struct runner *runner, const struct task_type *type,
                               const char *canary, const char *key)
@@ -344,9 +342,7 @@ const char *runner_verdict(struct runner *runner, const struct runner_order *ord
                          order->message->checksum);
 }
 
-/* --- looking
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- looking */
 
 struct task *runner_find(struct runner *runner, uint64_t id)
 {
@@ -385,7 +381,7 @@ static struct json_object *task_object(const struct task *task)
         return object;
     }
     json_set_int(object, "elapsedMilliseconds", task->elapsed_ms);
-    if (task->ran && !task->talked)
+    if (task->ran && !task->was_remote)
         json_set_int(object, "exitStatus", task->exit_status);
     if (task->signal)
         json_set_int(object, "signal", task->signal);

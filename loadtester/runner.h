@@ -71,9 +71,7 @@ enum runner_start runner_start(struct runner *runner, struct runner_order *order
 const char *runner_verdict(struct runner *runner, const struct runner_order *order,
                            struct arena *arena);
 
-/* --- looking
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- looking */
 
 /* NULL: there is none, or it was forgotten. Borrowed until the loop turns. */
 struct task *runner_find(struct runner *runner, uint64_t id);

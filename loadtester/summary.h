@@ -42,8 +42,7 @@ double summary_error_rate(const struct summary *summary);
  * milliseconds. */
 struct json_object *summary_json(const struct summary *summary);
 
-/* --- what tools share
- * ------------------------------------------------------------------------------------------- */
+/* --- what tools share */
 
 /* The text behind the first `label` at the start of a line (after blanks), or NULL. */
 const char *summary_line(const char *output, const char *label);

@@ -1,7 +1,7 @@
 /*
  * A task type: what one value of metadata.type does. One file per type in task/, collected by the
  * build into task_type_table. Pure: it turns a webhook message into a plan; runner.c carries it
- * out, as a supervised child (argv) or as a conversation with another service (talk).
+ * out, as a supervised child (argv) or as a conversation with another service (remote).
  */
 #ifndef LOADTESTER_TASK_H
 #define LOADTESTER_TASK_H
@@ -25,12 +25,11 @@ struct task_bounds {
     double max_p99_ms;     /* negative: not bounded */
 };
 
-/* --- conversations
- * ---------------------------------------------------------------------------------------------- */
+/* --- conversations */
 
 /* One HTTP request to the other service. Texts live in the arena that was given, which goes before
  * the next one is asked for. */
-struct talk_request {
+struct remote_request {
     const char *method, *url;
     const char *content_type; /* NULL: no body */
     const char *authorization;
@@ -38,44 +37,43 @@ struct talk_request {
     int64_t wait_ms; /* before it is sent */
 };
 
-struct talk_answer {
+struct remote_answer {
     int status; /* 0: none came, text says why */
     const char *text;
 };
 
-enum talk_next {
-    TALK_SEND,   /* *out is the next request */
-    TALK_DONE,   /* the work ended well; ei holds no error */
-    TALK_FAILED, /* ei says why */
+enum remote_next {
+    REMOTE_SEND,   /* *out is the next request */
+    REMOTE_DONE,   /* the work ended well; ei holds no error */
+    REMOTE_FAILED, /* ei says why */
 };
 
 /* The state is the type's own, made by make(), and lives as long as the task; the arena of a call
  * only until the next one. */
-struct talk {
-    /* answer NULL: the first request; secret is the text of talk_secret's file or "". */
-    enum talk_next (*next)(void *state, struct arena *arena, const char *secret,
-                           const struct talk_answer *answer, struct talk_request *out,
-                           struct errinfo *ei);
+struct remote {
+    /* answer NULL: the first request; secret is the text of remote_secret's file or "". */
+    enum remote_next (*next)(void *state, struct arena *arena, const char *secret,
+                             const struct remote_answer *answer, struct remote_request *out,
+                             struct errinfo *ei);
     /* What tells the other service that its work is no longer wanted; false: nothing does. */
-    bool (*cancel)(void *state, struct arena *arena, const char *secret, struct talk_request *out);
+    bool (*cancel)(void *state, struct arena *arena, const char *secret,
+                   struct remote_request *out);
 };
 
-/* --- plans
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- plans */
 
 /* Everything lives in the arena given to make(), and nothing of it in the message: the tree of a
  * message takes many times its text, and goes when the task has been made. */
 struct task_plan {
-    const char *text;        /* what is done, as a person wrote it: for lists and messages */
-    const char *key;         /* tasks of a Canary with equal keys are the same task */
-    const char *const *argv; /* NULL-ended; NULL: a conversation */
-    const struct talk *talk; /* NULL: a command */
-    void *talk_state;
-    const char *talk_secret; /* file whose text the conversation needs, below talk_secret_dir; NULL:
-                                none */
-    const char *talk_secret_dir; /* the policy's */
-    int64_t timeout_ms;          /* the type's own bound, 0: the global one alone */
+    const char *text;            /* what is done, as a person wrote it: for lists and messages */
+    const char *key;             /* tasks of a Canary with equal keys are the same task */
+    const char *const *argv;     /* NULL-ended; NULL: a conversation */
+    const struct remote *remote; /* NULL: a command */
+    void *remote_state;
+    const char *remote_secret; /* file whose text the conversation needs, below remote_secret_dir;
+                                NULL: none */
+    const char *remote_secret_dir; /* the policy's */
+    int64_t timeout_ms;            /* the type's own bound, 0: the global one alone */
     struct task_bounds bounds;
     bool log_output;
     bool return_output; /* blocking types: the output is the reply's body */
@@ -94,8 +92,7 @@ extern const struct task_type *const task_type_table[];
 /* NULL when there is no such type; name NULL is the default, cmd. */
 const struct task_type *task_type_find(const char *name);
 
-/* --- what types share
- * ------------------------------------------------------------------------------------------- */
+/* --- what types share */
 
 /* metadata.cmd, logCmdOutput, returnCmdOutput and the bounds; key is the text. */
 enum err task_read(struct arena *arena, const struct webhook_message *message,

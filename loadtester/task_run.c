@@ -8,7 +8,7 @@
 #include "base/expo.h"
 #include "base/log.h"
 #include "loadtester/mask.h"
-#include "loadtester/talker.h"
+#include "loadtester/remote_run.h"
 
 static struct expo_metric ended = {.name = "flagger_loadtester_tasks_total",
                                    .help = "Tasks that ended, by type and result",
@@ -69,9 +69,7 @@ static void hear_line(void *arg, const char *line)
     hear(arg, "\n", 1);
 }
 
-/* --- the end
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- the end */
 
 static void log_end(const struct task *task)
 {
@@ -116,7 +114,7 @@ static void read_summary(struct task *task)
 static void finish(struct task *task, const char *error, int64_t elapsed_ms)
 {
     task->child = NULL;
-    task->talker = NULL;
+    task->remote_run = NULL;
     task->error = error ? arena_strdup(task->arena, error) : NULL;
     task->elapsed_ms = elapsed_ms;
     if (task->ran) {
@@ -164,14 +162,12 @@ static void on_child_done(void *arg, const struct child_result *result)
     finish(task, child_error(task, result, task->plan.timeout_ms), result->elapsed_ms);
 }
 
-static void on_talker_done(void *arg, const struct talker_result *result)
+static void on_remote_done(void *arg, const struct remote_run_result *result)
 {
     finish(arg, result->error, result->elapsed_ms);
 }
 
-/* --- the start
- * --------------------------------------------------------------------------------------------------
- */
+/* --- the start */
 
 void task_run(struct task *task, struct loop *loop, const struct runner_options *options)
 {
@@ -184,9 +180,9 @@ void task_run(struct task *task, struct loop *loop, const struct runner_options 
     expo_observe(&spawn, (double)task->waited_ms / 1000, task->type->name);
     task->ran = true;
     set_state(task, TASK_RUNNING);
-    if (task->plan.talk) {
-        task->talker = talker_start(loop, options->client, &task->plan, task->plan.timeout_ms,
-                                    hear_line, on_talker_done, task);
+    if (task->plan.remote) {
+        task->remote_run = remote_run_start(loop, options->client, &task->plan,
+                                            task->plan.timeout_ms, hear_line, on_remote_done, task);
         return;
     }
     struct child_spec spec = {.argv = task->plan.argv,
@@ -202,18 +198,18 @@ void task_stop(struct task *task)
 {
     if (task->child)
         child_stop(task->child);
-    else if (task->talker)
-        talker_stop(task->talker);
+    else if (task->remote_run)
+        remote_run_stop(task->remote_run);
     else if (task->state == TASK_QUEUED)
         finish(task, "stopped before it began, the load tester shuts down", 0);
 }
 
 void task_forget_order(struct task *task)
 {
-    bool talks = task->plan.talk != NULL;
+    bool is_remote = task->plan.remote != NULL;
 
     task->plan = (struct task_plan){.text = arena_strdup(task->arena, task->plan.text)};
-    task->talked = talks;
+    task->was_remote = is_remote;
     task->waiters = NULL;
     arena_free(task->order);
     task->order = NULL;
@@ -226,9 +222,7 @@ void task_free(struct task *task)
     arena_free(task->arena);
 }
 
-/* --- looking
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- looking */
 
 bool task_has_ended(const struct task *task)
 {

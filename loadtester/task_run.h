@@ -32,12 +32,12 @@ struct task {
     struct task_plan plan; /* its text is the beginning of it; once it has ended nothing else */
     enum task_state state;
     bool ran;                      /* it left the queue */
-    bool talked;                   /* it was a conversation, and has ended */
+    bool was_remote;               /* it was a conversation, and has ended */
     int64_t queued_ms;             /* wall clock: when it was asked for */
     int64_t waited_ms, elapsed_ms; /* in the queue; from start to end */
     int64_t queued_at_ms;          /* monotonic */
     struct child *child;           /* one of these while it runs */
-    struct talker *talker;
+    struct remote_run *remote_run;
     struct task_waiter *waiters;
     int n_waiters;
     struct task_listener *listeners;

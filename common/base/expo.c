@@ -7,16 +7,16 @@
 
 #include "base/arena.h"
 #include "base/expo_process.h"
+#include "base/table.h"
 #include "base/utf8.h"
 
 static const double default_buckets[] = {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 0};
 
-/* Each sample is in its metric's ring, in the order of first use, and in a chain of the table. */
+/* Each sample is in its metric's ring, in the order of first use, and in the table. */
 struct expo_sample {
     struct expo_metric *metric;
     struct expo_sample *next, *prev;
-    struct expo_sample *chain;
-    uint64_t hash;
+    char *key;
     double value;      /* a histogram's sum */
     uint64_t count;    /* histogram */
     uint64_t *buckets; /* histogram: observations up to each bound, not cumulative */
@@ -24,12 +24,18 @@ struct expo_sample {
     char labels[]; /* the values, each with its NUL */
 };
 
+static void key_of_sample(const void *item, const char **name, const char **key)
+{
+    const struct expo_sample *sample = item;
+
+    *name = sample->metric->name;
+    *key = sample->key;
+}
+
 static struct {
     struct expo_metric *metrics; /* by name */
-    struct expo_sample **table;
-    size_t size; /* a power of two, or 0 */
-    size_t used;
-} registry;
+    struct table samples;        /* by the metric's name and the sample's key */
+} registry = {.samples = {.key = key_of_sample}};
 
 static struct expo_metric dropped = {
     .name = "expo_dropped_samples_total",
@@ -44,18 +50,36 @@ static size_t count_labels(const struct expo_metric *metric)
     return count;
 }
 
-/* FNV-1a over the metric's address and the values with their NULs. */
-static uint64_t hash_of(const struct expo_metric *metric, const char *const *values)
+/* The values in one text, in which no two lists of values are the same. */
+struct key {
+    char *text;
+    char room[256]; /* of most */
+};
+
+static void key_make(struct key *key, const char *const *values)
 {
-    uint64_t hash = 14695981039346656037u ^ (uintptr_t)metric;
+    enum { END = 1, ESCAPE = 2 };
+    size_t size = 1;
+
+    for (size_t i = 0; values[i]; i++)
+        size += 2 * strlen(values[i]) + 1;
+    key->text = size > sizeof(key->room) ? heap_alloc(size) : key->room;
+    char *out = key->text;
     for (size_t i = 0; values[i]; i++) {
-        for (const char *at = values[i];; at++) {
-            hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-            if (!*at)
-                break;
+        for (const char *at = values[i]; *at; at++) {
+            if (*at == END || *at == ESCAPE)
+                *out++ = ESCAPE;
+            *out++ = *at;
         }
+        *out++ = END;
     }
-    return hash ^ hash >> 32;
+    *out = '\0';
+}
+
+static void key_free(struct key *key)
+{
+    if (key->text != key->room)
+        free(key->text);
 }
 
 static bool has_labels(const struct expo_sample *sample, const char *const *values)
@@ -69,40 +93,17 @@ static bool has_labels(const struct expo_sample *sample, const char *const *valu
     return true;
 }
 
-static struct expo_sample **find_slot(struct expo_metric *metric, const char *const *values,
-                                      uint64_t hash)
-{
-    struct expo_sample **slot = &registry.table[hash & (registry.size - 1)];
-    while (*slot &&
-           !((*slot)->hash == hash && (*slot)->metric == metric && has_labels(*slot, values)))
-        slot = &(*slot)->chain;
-    return slot;
-}
-
 static struct expo_sample *find(struct expo_metric *metric, const char *const *values)
 {
     size_t given = 0;
     while (values[given])
         given++;
     assert(given == count_labels(metric) && "one value for each label");
-    return registry.size > 0 ? *find_slot(metric, values, hash_of(metric, values)) : NULL;
-}
-
-static void grow_table(void)
-{
-    size_t size = registry.size ? registry.size * 2 : 64;
-    struct expo_sample **table = heap_array(size, sizeof(struct expo_sample *));
-    for (size_t i = 0; i < registry.size; i++) {
-        while (registry.table[i]) {
-            struct expo_sample *sample = registry.table[i];
-            registry.table[i] = sample->chain;
-            sample->chain = table[sample->hash & (size - 1)];
-            table[sample->hash & (size - 1)] = sample;
-        }
-    }
-    free(registry.table);
-    registry.table = table;
-    registry.size = size;
+    struct key key;
+    key_make(&key, values);
+    struct expo_sample *sample = table_get(&registry.samples, metric->name, key.text);
+    key_free(&key);
+    return sample;
 }
 
 static void enlist(struct expo_metric *metric)
@@ -133,7 +134,10 @@ static struct expo_sample *sample_new(struct expo_metric *metric, const char *co
         len += strlen(values[i]) + 1;
     struct expo_sample *sample = heap_alloc(sizeof(*sample) + len);
     sample->metric = metric;
-    sample->hash = hash_of(metric, values);
+    struct key key;
+    key_make(&key, values);
+    sample->key = heap_strdup(key.text);
+    key_free(&key);
     for (size_t i = 0; values[i]; i++) {
         size_t size = strlen(values[i]) + 1;
         memcpy(sample->labels + sample->labels_len, values[i], size);
@@ -169,12 +173,9 @@ static struct expo_sample *obtain(struct expo_metric *metric, const char *const 
         expo_add(&dropped, 1);
         return NULL;
     }
-    if (registry.used >= registry.size)
-        grow_table();
     sample = sample_new(metric, values);
-    *find_slot(metric, values, sample->hash) = sample;
+    (void)table_put(&registry.samples, sample);
     ring_add(metric, sample);
-    registry.used++;
     metric->count++;
     return sample;
 }
@@ -182,6 +183,7 @@ static struct expo_sample *obtain(struct expo_metric *metric, const char *const 
 static void sample_free(struct expo_sample *sample)
 {
     free(sample->buckets);
+    free(sample->key);
     free(sample);
 }
 
@@ -219,15 +221,11 @@ void expo_observe_(struct expo_metric *metric, double value, const char *const *
 
 static void forget(struct expo_metric *metric, struct expo_sample *sample)
 {
-    struct expo_sample **slot = &registry.table[sample->hash & (registry.size - 1)];
-    while (*slot != sample)
-        slot = &(*slot)->chain;
-    *slot = sample->chain;
+    (void)table_take(&registry.samples, metric->name, sample->key);
     sample->prev->next = sample->next;
     sample->next->prev = sample->prev;
     if (metric->samples == sample)
         metric->samples = sample->next == sample ? NULL : sample->next;
-    registry.used--;
     metric->count--;
     sample_free(sample);
 }
@@ -385,6 +383,6 @@ void expo_reset(void)
         metric->next = NULL;
         metric->count = 0;
     }
-    free(registry.table);
-    memset(&registry, 0, sizeof(registry));
+    table_fini(&registry.samples);
+    registry.metrics = NULL;
 }

@@ -186,6 +186,31 @@ static void samples_go_by_their_first_labels(void **state)
     assert_null(checks.samples);
 }
 
+/* A sample is found by a text of all its values: no two lists of values make the same one. */
+static void values_are_told_apart_by_where_they_end(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"a", "bc"},  {"ab", "c"},    {"a\1", "b"}, {"a", "\1b"},
+        {"a\2", "b"}, {"a\2\1", "b"}, {"", "a\1b"},
+    };
+    enum { PAIRS = sizeof(pairs) / sizeof(pairs[0]), LONG = 300 };
+    char text[LONG + 1];
+
+    (void)state;
+    memset(text, 'x', LONG);
+    text[LONG] = '\0';
+    for (int i = 0; i < PAIRS; i++)
+        expo_add(&requests, i + 1, pairs[i][0], pairs[i][1]);
+    expo_add(&requests, 100, text, "1");
+    expo_add(&requests, 200, text, "2");
+    for (int i = 0; i < PAIRS; i++)
+        assert_float_equal(expo_value(&requests, pairs[i][0], pairs[i][1]), i + 1, 0);
+    assert_float_equal(expo_value(&requests, text, "1"), 100, 0);
+    expo_forget(&requests, text, "1");
+    assert_float_equal(expo_value(&requests, text, "1"), 0, 0);
+    assert_float_equal(expo_value(&requests, text, "2"), 200, 0);
+}
+
 static void reset_forgets_all(void **state)
 {
     (void)state;
@@ -212,6 +237,7 @@ int main(void)
         cmocka_unit_test_teardown(samples_go_by_their_first_labels, forget_all),
         cmocka_unit_test_teardown(values_are_told_apart_by_their_bounds, forget_all),
         cmocka_unit_test_teardown(many_samples_come_and_go, forget_all),
+        cmocka_unit_test_teardown(values_are_told_apart_by_where_they_end, forget_all),
         cmocka_unit_test_teardown(reset_forgets_all, forget_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

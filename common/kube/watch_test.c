@@ -345,8 +345,7 @@ static void pages_shrink_when_they_are_too_long(void **state)
     world_stop(w);
 }
 
-/* --- an object whose tree is too large
- * ------------------------------------------------------------------------------- */
+/* --- an object whose tree is too large */
 
 enum { OBJECTS = 40, LARGE = 11, JUNK = 500 * 1000 };
 

@@ -1,11 +1,11 @@
 #include "engine/claims.h"
 
-#include <json-c/linkhash.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/table.h"
 
 /* The target, its primary and three Services; of the spec and of the accepted one. */
 enum { MAX_CLAIMS = 10 };
@@ -34,7 +34,7 @@ struct entry {
 };
 
 struct claims {
-    struct lh_table *keys; /* key -> struct entry, the first of its list, whose claim has the key */
+    struct table keys; /* the first entry of the list of each key */
 };
 
 /* --- what a Canary claims */
@@ -148,51 +148,54 @@ bool claim_set_same(const struct claim_set *one, const struct claim_set *other)
 
 /* --- the claims of all */
 
+static void entry_key(const void *item, const char **key, const char **none)
+{
+    const struct entry *entry = item;
+
+    *key = entry->claim->key;
+    *none = NULL;
+}
+
 struct claims *claims_new(void)
 {
     struct claims *claims = heap_alloc(sizeof(*claims));
 
-    claims->keys = lh_kchar_table_new(64, NULL);
+    table_init(&claims->keys, entry_key);
     return claims;
 }
 
 void claims_free(struct claims *claims)
 {
-    struct lh_entry *list;
+    struct entry *entry;
 
     if (!claims)
         return;
-    lh_foreach(claims->keys, list)
-    {
-        struct entry *entry = (struct entry *)lh_entry_v(list);
+    for (size_t i = 0; (entry = table_next(&claims->keys, &i));) {
         while (entry) {
             struct entry *next = entry->next;
             free(entry);
             entry = next;
         }
     }
-    lh_table_free(claims->keys);
+    table_fini(&claims->keys);
     free(claims);
 }
 
 static struct entry *first_of(const struct claims *claims, const char *key)
 {
-    void *found = NULL;
-
-    return lh_table_lookup_ex(claims->keys, key, &found) ? found : NULL;
+    return table_get(&claims->keys, key, NULL);
 }
 
 void claims_add(struct claims *claims, const struct claim_set *set)
 {
     for (int i = 0; i < set->n; i++) {
         struct entry *entry = heap_alloc(sizeof(*entry));
-        struct lh_entry *list = lh_table_lookup_entry(claims->keys, set->claims[i].key);
+        struct entry *first = first_of(claims, set->claims[i].key);
         *entry = (struct entry){.set = set, .claim = &set->claims[i]};
-        if (!list) {
-            lh_table_insert(claims->keys, set->claims[i].key, entry);
+        if (!first) {
+            (void)table_put(&claims->keys, entry);
             continue;
         }
-        struct entry *first = (struct entry *)lh_entry_v(list);
         entry->next = first->next;
         first->next = entry;
     }
@@ -201,22 +204,20 @@ void claims_add(struct claims *claims, const struct claim_set *set)
 void claims_drop(struct claims *claims, const struct claim_set *set)
 {
     for (int i = 0; i < set->n; i++) {
-        struct lh_entry *list = lh_table_lookup_entry(claims->keys, set->claims[i].key);
-        struct entry *first = list ? (struct entry *)lh_entry_v(list) : NULL;
+        struct entry *head = first_of(claims, set->claims[i].key), *first = head;
         struct entry **link = &first;
         while (*link && (*link)->set != set)
             link = &(*link)->next;
         struct entry *gone = *link;
         if (!gone)
             continue;
-        bool head = gone == lh_entry_v(list);
         *link = gone->next;
+        if (gone == head) {
+            (void)table_take(&claims->keys, gone->claim->key, NULL); /* its key goes with the set */
+            if (first)
+                (void)table_put(&claims->keys, first);
+        }
         free(gone);
-        if (!head)
-            continue;
-        lh_table_delete_entry(claims->keys, list); /* its key goes with the set */
-        if (first)
-            lh_table_insert(claims->keys, first->claim->key, first);
     }
 }
 

@@ -1,10 +1,10 @@
 #include "engine/deps.h"
 
 #include <assert.h>
-#include <json-c/linkhash.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/table.h"
 #include "kube/reply.h"
 #include "tick/wake.h"
 
@@ -29,7 +29,7 @@ struct deps {
 };
 
 struct deps_index {
-    struct lh_table *by_key; /* key -> struct dep *, first sharer; the key belongs to that dep */
+    struct table by_key; /* the first sharer of each key */
     size_t n_deps, n_trees;
 };
 
@@ -42,10 +42,18 @@ static void make_key(char key[KEY_MAX], const struct kube_resource *resource,
              namespace_ ? namespace_ : "", name ? name : "");
 }
 
+static void dep_key(const void *item, const char **key, const char **none)
+{
+    const struct dep *dep = item;
+
+    *key = dep->key;
+    *none = NULL;
+}
+
 struct deps_index *deps_index_new(void)
 {
     struct deps_index *index = heap_alloc(sizeof(*index));
-    index->by_key = lh_kchar_table_new(64, NULL);
+    table_init(&index->by_key, dep_key);
     return index;
 }
 
@@ -53,37 +61,28 @@ void deps_index_free(struct deps_index *index)
 {
     if (!index)
         return;
-    lh_table_free(index->by_key);
+    table_fini(&index->by_key);
     free(index);
 }
 
 static struct dep *index_find(struct deps_index *index, const char *key)
 {
-    void *found = NULL;
-    return lh_table_lookup_ex(index->by_key, key, &found) ? found : NULL;
-}
-
-static void index_put(struct deps_index *index, struct dep *first)
-{
-    struct lh_entry *entry = lh_table_lookup_entry(index->by_key, first->key);
-    if (entry)
-        lh_table_delete_entry(index->by_key, entry);
-    lh_table_insert(index->by_key, first->key, first);
+    return table_get(&index->by_key, key, NULL);
 }
 
 static void index_add(struct deps_index *index, struct dep *dep)
 {
     dep->next_sharer = index_find(index, dep->key);
-    index_put(index, dep);
+    (void)table_put(&index->by_key, dep);
 }
 
 static void index_remove(struct deps_index *index, struct dep *dep)
 {
     struct dep *first = index_find(index, dep->key);
     if (first == dep) {
-        lh_table_delete(index->by_key, dep->key);
+        (void)table_take(&index->by_key, dep->key, NULL);
         if (dep->next_sharer)
-            index_put(index, dep->next_sharer);
+            (void)table_put(&index->by_key, dep->next_sharer);
         return;
     }
     for (; first; first = first->next_sharer) {
@@ -296,10 +295,8 @@ void deps_index_listed(struct deps_index *index, const struct watchset *watches,
 {
     char prefix[KEY_MAX], key[KEY_MAX];
     snprintf(prefix, sizeof(prefix), "%s/%s/", resource->group, resource->plural);
-    struct lh_entry *entry;
-    lh_foreach(index->by_key, entry)
-    {
-        struct dep *dep = (struct dep *)lh_entry_v(entry);
+    struct dep *dep;
+    for (size_t i = 0; (dep = table_next(&index->by_key, &i));) {
         const struct seen *seen = NULL;
         char *namespace_, *name;
         snprintf(key, sizeof(key), "%s", dep->key);

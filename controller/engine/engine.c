@@ -1,10 +1,11 @@
 #include "engine/engine.h"
 
-#include <json-c/linkhash.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/log.h"
+#include "base/table.h"
 #include "engine/claims.h"
 #include "engine/gauges.h"
 #include "engine/job.h"
@@ -13,15 +14,16 @@
 #include "engine/secrets.h"
 #include "engine/watchset.h"
 
-/* A job and its place in the queue of those that want to run. */
-struct care {
+/* A Canary: its job, and that job's place in the queue of those that want to run. */
+struct entry {
+    TAILQ_ENTRY(entry) link; /* of all, in the order in which they were found */
     struct job *job;
-    struct care *next;
+    struct entry *next; /* in the queue */
     bool queued, running;
 };
 
 struct queue {
-    struct care *first, **last;
+    struct entry *first, **last;
     int count;
 };
 
@@ -30,9 +32,10 @@ struct engine {
     struct job_owner owner;
     struct deps_index *index;
     struct claims *claims;
-    struct lh_table *cares; /* "namespace/name" -> struct care; owns the keys */
-    struct queue going_on;  /* runs that have waited for others, before */
-    struct queue waiting;   /* runs that have not begun */
+    struct table entries; /* by namespace and name */
+    TAILQ_HEAD(, entry) found;
+    struct queue going_on; /* runs that have waited for others, before */
+    struct queue waiting;  /* runs that have not begun */
     struct timer *pump_timer;
     int running, max_runs;
     bool leads;
@@ -44,9 +47,12 @@ struct engine {
     struct timer *stop_timer;
 };
 
-static void free_key(struct lh_entry *entry)
+static void entry_key(const void *item, const char **namespace_, const char **name)
 {
-    free(lh_entry_k(entry));
+    const struct entry *entry = item;
+
+    *namespace_ = job_namespace(entry->job);
+    *name = job_name(entry->job);
 }
 
 static bool may_write(void *arg)
@@ -58,12 +64,9 @@ static bool may_write(void *arg)
 
 /* --- the queue */
 
-static struct care *care_of(const struct engine *engine, const char *namespace_, const char *name)
+static struct entry *entry_of(const struct engine *engine, const char *namespace_, const char *name)
 {
-    char key[600];
-    snprintf(key, sizeof(key), "%s/%s", namespace_, name);
-    void *found = NULL;
-    return lh_table_lookup_ex(engine->cares, key, &found) ? found : NULL;
+    return table_get(&engine->entries, namespace_, name);
 }
 
 static void queue_init(struct queue *queue)
@@ -71,28 +74,28 @@ static void queue_init(struct queue *queue)
     *queue = (struct queue){.last = &queue->first};
 }
 
-static void queue_add(struct queue *queue, struct care *care)
+static void queue_add(struct queue *queue, struct entry *entry)
 {
-    care->queued = true;
-    care->next = NULL;
-    *queue->last = care;
-    queue->last = &care->next;
+    entry->queued = true;
+    entry->next = NULL;
+    *queue->last = entry;
+    queue->last = &entry->next;
     queue->count++;
 }
 
 /* False: it does not stand there. */
-static bool queue_remove(struct queue *queue, struct care *care)
+static bool queue_remove(struct queue *queue, struct entry *entry)
 {
-    struct care **link = &queue->first;
-    while (*link && *link != care)
+    struct entry **link = &queue->first;
+    while (*link && *link != entry)
         link = &(*link)->next;
     if (!*link)
         return false;
-    *link = care->next;
+    *link = entry->next;
     if (!*link)
         queue->last = link;
     queue->count--;
-    care->queued = false;
+    entry->queued = false;
     return true;
 }
 
@@ -109,11 +112,11 @@ static void pump(void *arg)
     while (anybody_queued(engine) && engine->running < engine->max_runs && engine->leads &&
            !engine->stopped && watchset_synced(engine->context.watches, &tick_canaries)) {
         struct queue *queue = engine->going_on.first ? &engine->going_on : &engine->waiting;
-        struct care *care = queue->first;
-        queue_remove(queue, care);
-        care->running = true;
+        struct entry *entry = queue->first;
+        queue_remove(queue, entry);
+        entry->running = true;
         engine->running++;
-        job_run(care->job);
+        job_run(entry->job);
     }
 }
 
@@ -127,10 +130,10 @@ static void pump_soon(struct engine *engine)
 static void on_wants(void *arg, struct job *job, bool goes_on)
 {
     struct engine *engine = arg;
-    struct care *care = care_of(engine, job_namespace(job), job_name(job));
-    if (!care || care->queued)
+    struct entry *entry = entry_of(engine, job_namespace(job), job_name(job));
+    if (!entry || entry->queued)
         return;
-    queue_add(goes_on ? &engine->going_on : &engine->waiting, care);
+    queue_add(goes_on ? &engine->going_on : &engine->waiting, entry);
     pump_soon(engine);
 }
 
@@ -138,9 +141,9 @@ static void on_wants(void *arg, struct job *job, bool goes_on)
 static void on_leaves(void *arg, struct job *job)
 {
     struct engine *engine = arg;
-    struct care *care = care_of(engine, job_namespace(job), job_name(job));
-    if (care)
-        care->running = false;
+    struct entry *entry = entry_of(engine, job_namespace(job), job_name(job));
+    if (entry)
+        entry->running = false;
     engine->running--;
     if (anybody_queued(engine))
         pump_soon(engine);
@@ -148,35 +151,35 @@ static void on_leaves(void *arg, struct job *job)
 
 /* --- which Canaries there are */
 
-static void take_care(struct engine *engine, const struct digest *digest)
+static void add_canary(struct engine *engine, const struct digest *digest)
 {
-    if (care_of(engine, digest->namespace_, digest->name))
+    if (entry_of(engine, digest->namespace_, digest->name))
         return;
-    struct care *care = heap_alloc(sizeof(*care));
-    *care = (struct care){.job = job_new(&engine->owner, digest->namespace_, digest->name)};
-    lh_table_insert(engine->cares, heap_printf("%s/%s", digest->namespace_, digest->name), care);
+    struct entry *entry = heap_alloc(sizeof(*entry));
+    *entry = (struct entry){.job = job_new(&engine->owner, digest->namespace_, digest->name)};
+    (void)table_put(&engine->entries, entry);
+    TAILQ_INSERT_TAIL(&engine->found, entry, link);
     log_info("canary_found", NULL, "looking after a canary", LOG_STR("name", digest->name),
              LOG_STR("namespace", digest->namespace_));
-    job_wake(care->job);
+    job_wake(entry->job);
 }
 
-static void end_care(struct engine *engine, const struct digest *digest)
+static void remove_canary(struct engine *engine, const struct digest *digest)
 {
-    struct care *care = care_of(engine, digest->namespace_, digest->name);
-    if (!care)
+    struct entry *entry = entry_of(engine, digest->namespace_, digest->name);
+    if (!entry)
         return;
-    if (care->queued && !queue_remove(&engine->going_on, care))
-        queue_remove(&engine->waiting, care);
-    if (care->running)
+    if (entry->queued && !queue_remove(&engine->going_on, entry))
+        queue_remove(&engine->waiting, entry);
+    if (entry->running)
         engine->running--;
-    char *key = heap_printf("%s/%s", digest->namespace_, digest->name);
-    lh_table_delete(engine->cares, key);
-    free(key);
+    (void)table_take(&engine->entries, digest->namespace_, digest->name);
+    TAILQ_REMOVE(&engine->found, entry, link);
     log_info("canary_gone", NULL, "the canary was deleted", LOG_STR("name", digest->name),
              LOG_STR("namespace", digest->namespace_));
-    job_gone(care->job);
-    job_free(care->job);
-    free(care);
+    job_gone(entry->job);
+    job_free(entry->job);
+    free(entry);
     if (anybody_queued(engine))
         pump_soon(engine);
 }
@@ -193,9 +196,9 @@ static void owner_wake(void *job)
 
 static void wake_named(void *arg, const char *namespace_, const char *name)
 {
-    struct care *care = care_of(arg, namespace_, name);
-    if (care)
-        job_wake(care->job);
+    struct entry *entry = entry_of(arg, namespace_, name);
+    if (entry)
+        job_wake(entry->job);
 }
 
 /* Who shares something with a Canary that has changed its claims may have to step back, or may
@@ -226,10 +229,10 @@ static void take_change(struct engine *engine, const struct kube_resource *resou
     if (resource == &tick_canaries)
         on_claims(engine, before, after);
     if (resource == &tick_canaries && after && !before)
-        take_care(engine, &after->digest);
+        add_canary(engine, &after->digest);
     deps_index_changed(engine->index, resource, before, after, owner_hears_status, owner_wake);
     if (resource == &tick_canaries && !after)
-        end_care(engine, &before->digest);
+        remove_canary(engine, &before->digest);
 }
 
 static void on_change(void *arg, const struct kube_resource *resource, const struct seen *before,
@@ -293,7 +296,8 @@ struct engine *engine_new(const struct engine_options *options)
     queue_init(&engine->waiting);
     engine->index = deps_index_new();
     engine->claims = claims_new();
-    engine->cares = lh_kchar_table_new(64, free_key);
+    table_init(&engine->entries, entry_key);
+    TAILQ_INIT(&engine->found);
     engine->owner = (struct job_owner){.context = &engine->context,
                                        .index = engine->index,
                                        .claims = engine->claims,
@@ -321,14 +325,13 @@ void engine_free(struct engine *engine)
     timer_stop(engine->stop_timer);
     engine->stop_timer = NULL;
     watchset_free(engine->context.watches);
-    struct lh_entry *entry;
-    lh_foreach(engine->cares, entry)
-    {
-        struct care *care = (struct care *)lh_entry_v(entry);
-        job_free(care->job);
-        free(care);
+    struct entry *entry;
+    while ((entry = TAILQ_FIRST(&engine->found))) {
+        TAILQ_REMOVE(&engine->found, entry, link);
+        job_free(entry->job);
+        free(entry);
     }
-    lh_table_free(engine->cares);
+    table_fini(&engine->entries);
     deps_index_free(engine->index);
     claims_free(engine->claims);
     outbox_free(engine->context.outbox);
@@ -347,8 +350,8 @@ void engine_lead(struct engine *engine, bool leads)
              leads ? "this replica leads now" : "this replica writes nothing until it leads again");
     if (!leads)
         return;
-    struct lh_entry *entry;
-    lh_foreach(engine->cares, entry) job_wake(((struct care *)lh_entry_v(entry))->job);
+    struct entry *entry;
+    TAILQ_FOREACH(entry, &engine->found, link) job_wake(entry->job);
     pump_soon(engine);
 }
 
@@ -363,7 +366,7 @@ void engine_look(const struct engine *engine, struct engine_look *out)
 {
     *out = (struct engine_look){
         .context = &engine->context,
-        .canaries = (size_t)lh_table_length(engine->cares),
+        .canaries = engine->entries.count,
         .running = engine->running,
         .max_runs = engine->max_runs,
         .going_on = engine->going_on.count,
@@ -375,16 +378,16 @@ void engine_look(const struct engine *engine, struct engine_look *out)
 }
 
 /* One pass over the queue, for one Canary only. */
-static int place_of(const struct engine *engine, const struct care *care)
+static int place_of(const struct engine *engine, const struct entry *entry)
 {
     int place = 1;
 
-    if (!care->queued)
+    if (!entry->queued)
         return 0;
-    for (const struct care *at = engine->going_on.first; at; at = at->next, place++)
-        if (at == care)
+    for (const struct entry *at = engine->going_on.first; at; at = at->next, place++)
+        if (at == entry)
             return place;
-    for (const struct care *at = engine->waiting.first; at && at != care; at = at->next)
+    for (const struct entry *at = engine->waiting.first; at && at != entry; at = at->next)
         place++;
     return place;
 }
@@ -392,27 +395,26 @@ static int place_of(const struct engine *engine, const struct care *care)
 const struct job *engine_find(const struct engine *engine, const char *namespace_, const char *name,
                               int *place)
 {
-    const struct care *care = care_of(engine, namespace_, name);
+    const struct entry *entry = entry_of(engine, namespace_, name);
 
-    if (!care)
+    if (!entry)
         return NULL;
-    *place = place_of(engine, care);
-    return care->job;
+    *place = place_of(engine, entry);
+    return entry->job;
 }
 
-bool engine_each(const struct engine *engine, const char *after,
-                 bool (*fn)(void *arg, const char *key, const struct job *job), void *arg)
+bool engine_each(const struct engine *engine, const struct engine_after *after,
+                 bool (*fn)(void *arg, const struct job *job), void *arg)
 {
-    const struct lh_entry *entry = lh_table_head(engine->cares);
+    const struct entry *entry = TAILQ_FIRST(&engine->found);
 
     if (after) {
-        entry = lh_table_lookup_entry(engine->cares, after);
+        entry = entry_of(engine, after->namespace_, after->name);
         if (!entry)
             return false;
-        entry = lh_entry_next(entry);
+        entry = TAILQ_NEXT(entry, link);
     }
-    for (; entry; entry = lh_entry_next(entry))
-        if (!fn(arg, lh_entry_k(entry), ((const struct care *)lh_entry_v(entry))->job))
-            break;
+    while (entry && fn(arg, entry->job))
+        entry = TAILQ_NEXT(entry, link);
     return true;
 }

@@ -55,10 +55,13 @@ void engine_look(const struct engine *engine, struct engine_look *out);
 const struct job *engine_find(const struct engine *engine, const char *namespace_, const char *name,
                               int *place);
 /*
- * Calls fn for the Canaries in the order in which they were found, after that with the key `after`
- * ("namespace/name", NULL: from the first), until it returns false. False: that one is gone.
+ * Calls fn for the Canaries in the order in which they were found, after that one (NULL: from the
+ * first), until it returns false. False: that one is gone.
  */
-bool engine_each(const struct engine *engine, const char *after,
-                 bool (*fn)(void *arg, const char *key, const struct job *job), void *arg);
+struct engine_after {
+    const char *namespace_, *name;
+};
+bool engine_each(const struct engine *engine, const struct engine_after *after,
+                 bool (*fn)(void *arg, const struct job *job), void *arg);
 
 #endif

@@ -8,8 +8,8 @@
 #include "engine/read_one.h"
 
 /* One need under way. */
-struct errand {
-    struct errand *next;
+struct lookup {
+    struct lookup *next;
     struct gather *gather;
     const struct need *need;
     int64_t since_ms;
@@ -24,7 +24,7 @@ struct gather {
     struct tick *tick;
     gather_done_fn done;
     void *arg;
-    struct errand *errands;
+    struct lookup *lookups;
     int under_way;
     bool cancelled;
     enum err err;
@@ -33,10 +33,10 @@ struct gather {
 
 static void gather_free(struct gather *gather)
 {
-    while (gather->errands) {
-        struct errand *errand = gather->errands;
-        gather->errands = errand->next;
-        free(errand);
+    while (gather->lookups) {
+        struct lookup *lookup = gather->lookups;
+        gather->lookups = lookup->next;
+        free(lookup);
     }
     free(gather);
 }
@@ -54,14 +54,14 @@ static void finish_one(struct gather *gather)
 static void on_need_object(void *arg, enum err err, struct json_object *tree,
                            const struct errinfo *info)
 {
-    struct errand *errand = arg;
-    struct gather *gather = errand->gather;
-    errand->read = NULL;
+    struct lookup *lookup = arg;
+    struct gather *gather = lookup->gather;
+    lookup->read = NULL;
     if (err != ERR_OK) {
         gather->err = err;
         gather->info = *info;
     } else {
-        const struct need *need = errand->need;
+        const struct need *need = lookup->need;
         if (need->name)
             deps_read(gather->deps, need->resource, need->namespace_, need->name, tree);
         /* The tick keeps its own reference: what it read stays what it was, whatever is written
@@ -74,33 +74,33 @@ static void on_need_object(void *arg, enum err err, struct json_object *tree,
 
 static void on_need_metric(void *arg, const struct metric_answer *answer)
 {
-    struct errand *errand = arg;
-    struct gather *gather = errand->gather;
-    errand->metric = NULL;
-    fact_metric(gather->tick, errand->need, *answer);
+    struct lookup *lookup = arg;
+    struct gather *gather = lookup->gather;
+    lookup->metric = NULL;
+    fact_metric(gather->tick, lookup->need, *answer);
     finish_one(gather);
 }
 
 static void on_need_hook(void *arg, const struct hook_answer *answer)
 {
-    struct errand *errand = arg;
-    struct gather *gather = errand->gather;
-    errand->hook = NULL;
-    fact_hook(gather->tick, errand->need,
+    struct lookup *lookup = arg;
+    struct gather *gather = lookup->gather;
+    lookup->hook = NULL;
+    fact_hook(gather->tick, lookup->need,
               (struct hook_answer){.passed = answer->passed,
                                    .unasked = answer->unasked,
                                    .text = arena_strdup(gather->tick->arena, answer->text)});
     finish_one(gather);
 }
 
-static struct errand *errand_new(struct gather *gather, const struct need *need)
+static struct lookup *lookup_new(struct gather *gather, const struct need *need)
 {
-    struct errand *errand = heap_alloc(sizeof(*errand));
-    *errand = (struct errand){
-        .next = gather->errands, .gather = gather, .need = need, .since_ms = clock_monotonic_ms()};
-    gather->errands = errand;
+    struct lookup *lookup = heap_alloc(sizeof(*lookup));
+    *lookup = (struct lookup){
+        .next = gather->lookups, .gather = gather, .need = need, .since_ms = clock_monotonic_ms()};
+    gather->lookups = lookup;
     gather->under_way++;
-    return errand;
+    return lookup;
 }
 
 static void fetch_object(struct gather *gather, const struct need *need)
@@ -113,18 +113,18 @@ static void fetch_object(struct gather *gather, const struct need *need)
                     tree ? json_own(gather->tick->arena, json_object_get(tree)) : NULL);
         return;
     }
-    struct errand *errand = errand_new(gather, need);
-    errand->read = read_one_start(gather->context, need->resource, need->namespace_, need->name,
-                                  on_need_object, errand);
+    struct lookup *lookup = lookup_new(gather, need);
+    lookup->read = read_one_start(gather->context, need->resource, need->namespace_, need->name,
+                                  on_need_object, lookup);
 }
 
 static void fetch_metric(struct gather *gather, const struct need *need)
 {
-    struct errand *errand = errand_new(gather, need);
+    struct lookup *lookup = lookup_new(gather, need);
     struct metric_answer at_once;
-    errand->metric = metric_call_start(gather->context, gather->tick->arena, &need->metric,
-                                       gather->tick->now_ms, on_need_metric, errand, &at_once);
-    if (errand->metric)
+    lookup->metric = metric_call_start(gather->context, gather->tick->arena, &need->metric,
+                                       gather->tick->now_ms, on_need_metric, lookup, &at_once);
+    if (lookup->metric)
         return;
     gather->under_way--; /* nothing to wait for: it stays in the list, and done is not called */
     fact_metric(gather->tick, need, at_once);
@@ -134,10 +134,10 @@ static void fetch_hook(struct gather *gather, const struct need *need)
 {
     const struct canary *canary = gather->tick->canary;
     const struct canary_webhook *webhook = &canary->analysis.webhooks[need->webhook];
-    struct errand *errand = errand_new(gather, need);
+    struct lookup *lookup = lookup_new(gather, need);
     const char *body = hook_body(gather->tick->arena, canary, webhook, need->phase, need->checksum);
-    errand->hook =
-        hook_call_start(gather->context, canary->namespace_, webhook, body, on_need_hook, errand);
+    lookup->hook =
+        hook_call_start(gather->context, canary->namespace_, webhook, body, on_need_hook, lookup);
 }
 
 struct gather *gather_start(struct engine_context *context, struct deps *deps, struct tick *tick,
@@ -169,8 +169,8 @@ struct gather *gather_start(struct engine_context *context, struct deps *deps, s
 
 bool gather_asks(const struct gather *gather)
 {
-    for (const struct errand *errand = gather->errands; errand; errand = errand->next)
-        if (errand->hook || errand->metric)
+    for (const struct lookup *lookup = gather->lookups; lookup; lookup = lookup->next)
+        if (lookup->hook || lookup->metric)
             return true;
     return false;
 }
@@ -182,15 +182,15 @@ void gather_cancel(struct gather *gather)
     gather->cancelled = true;
     int silent = 1; /* one for this loop, so that nothing frees the list under it */
     gather->under_way++;
-    for (struct errand *errand = gather->errands; errand; errand = errand->next) {
-        if (errand->read) {
-            read_one_cancel(errand->read);
+    for (struct lookup *lookup = gather->lookups; lookup; lookup = lookup->next) {
+        if (lookup->read) {
+            read_one_cancel(lookup->read);
             silent++;
-        } else if (errand->hook) {
-            hook_call_cancel(errand->hook);
+        } else if (lookup->hook) {
+            hook_call_cancel(lookup->hook);
             silent++;
-        } else if (errand->metric) {
-            metric_call_cancel(errand->metric);
+        } else if (lookup->metric) {
+            metric_call_cancel(lookup->metric);
             silent++;
         }
     }
@@ -199,10 +199,10 @@ void gather_cancel(struct gather *gather)
         gather_free(gather);
 }
 
-static struct gather_ask ask_of(const struct errand *errand)
+static struct gather_ask ask_of(const struct lookup *lookup)
 {
-    const struct need *need = errand->need;
-    struct gather_ask ask = {.kind = need->kind, .since_ms = errand->since_ms};
+    const struct need *need = lookup->need;
+    struct gather_ask ask = {.kind = need->kind, .since_ms = lookup->since_ms};
 
     switch (need->kind) {
     case NEED_OBJECT:
@@ -216,10 +216,10 @@ static struct gather_ask ask_of(const struct errand *errand)
         break;
     case NEED_HOOK: {
         const struct canary_webhook *webhook =
-            &errand->gather->tick->canary->analysis.webhooks[need->webhook];
+            &lookup->gather->tick->canary->analysis.webhooks[need->webhook];
         ask.name = webhook->name;
         ask.url = webhook->url;
-        ask.attempts = hook_call_attempts(errand->hook);
+        ask.attempts = hook_call_attempts(lookup->hook);
         break;
     }
     }
@@ -229,10 +229,10 @@ static struct gather_ask ask_of(const struct errand *errand)
 void gather_each(const struct gather *gather, void (*fn)(void *arg, const struct gather_ask *ask),
                  void *arg)
 {
-    for (const struct errand *errand = gather->errands; errand; errand = errand->next) {
-        if (!errand->read && !errand->metric && !errand->hook)
+    for (const struct lookup *lookup = gather->lookups; lookup; lookup = lookup->next) {
+        if (!lookup->read && !lookup->metric && !lookup->hook)
             continue;
-        struct gather_ask ask = ask_of(errand);
+        struct gather_ask ask = ask_of(lookup);
         fn(arg, &ask);
     }
 }

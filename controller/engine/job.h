@@ -1,5 +1,5 @@
 /*
- * One Canary under the controller's care: when its rules run, and the run itself (read the Canary,
+ * One Canary: when its rules run, and the run itself (read the Canary,
  * decide, fetch what is missing, decide again, carry out the plan).
  *
  *   IDLE -> QUEUED -> READING -> GATHERING <-> (decide) -> PERFORMING -> IDLE

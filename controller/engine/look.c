@@ -184,7 +184,7 @@ struct json_object *look_canary(const struct engine *engine, struct arena *arena
 struct listing {
     const struct look_filter *filter;
     struct json_object *list;
-    const char *last; /* key of the last one looked at; NULL: there was none */
+    const struct job *last; /* that was looked at; NULL: there was none */
     int limit, scanned;
     bool more;
 };
@@ -194,7 +194,7 @@ static bool fits(const char *wanted, const char *text)
     return !wanted || strcmp(wanted, text) == 0;
 }
 
-static bool list_one(void *arg, const char *key, const struct job *job)
+static bool list_one(void *arg, const struct job *job)
 {
     struct listing *listing = arg;
     struct job_look look;
@@ -204,7 +204,7 @@ static bool list_one(void *arg, const char *key, const struct job *job)
         return false;
     }
     listing->scanned++;
-    listing->last = key;
+    listing->last = job;
     job_look(job, &look);
     if (!fits(listing->filter->namespace_, look.namespace_) ||
         !fits(listing->filter->phase, phase_name(look.phase)) ||
@@ -223,10 +223,18 @@ struct json_object *look_canaries(const struct engine *engine, struct arena *are
     struct listing listing = {.filter = filter, .list = json_object_new_array(), .limit = limit};
 
     json_object_object_add(out, "canaries", listing.list);
-    if (!engine_each(engine, after, list_one, &listing))
+    struct engine_after place = {.namespace_ = after, .name = ""};
+    const char *slash = after ? strchr(after, '/') : NULL;
+    if (slash) {
+        place.namespace_ = arena_strndup(arena, after, (size_t)(slash - after));
+        place.name = slash + 1;
+    }
+    if (!engine_each(engine, after ? &place : NULL, list_one, &listing))
         return NULL;
     if (listing.more)
-        json_set_str(out, "continue", listing.last);
+        json_set_str(
+            out, "continue",
+            arena_printf(arena, "%s/%s", job_namespace(listing.last), job_name(listing.last)));
     return out;
 }
 
@@ -293,11 +301,10 @@ static void count_objects(void *arg, const struct kube_resource *resource, bool 
     *(size_t *)arg += store_count(store);
 }
 
-static bool measure_one(void *arg, const char *key, const struct job *job)
+static bool measure_one(void *arg, const struct job *job)
 {
     struct job_look look;
 
-    (void)key;
     job_look(job, &look);
     *(size_t *)arg = look.bytes;
     return false;

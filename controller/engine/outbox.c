@@ -7,11 +7,11 @@
 #include "base/table.h"
 #include "engine/hook_call.h"
 
-enum lane_kind { LANE_EVENTS, LANE_HOOKS, LANE_KINDS };
-static const char *const lane_names[] = {[LANE_EVENTS] = "event", [LANE_HOOKS] = "hook"};
+enum message_kind { MESSAGE_EVENTS, MESSAGE_HOOKS, MESSAGE_KINDS };
+static const char *const kind_names[] = {[MESSAGE_EVENTS] = "event", [MESSAGE_HOOKS] = "hook"};
 
-struct letter {
-    struct letter *next;
+struct message {
+    struct message *next;
     struct arena *arena;
     const char *namespace_;
     struct canary_webhook webhook;
@@ -23,173 +23,174 @@ struct letter {
     bool follows;
 };
 
-/* The letters of one kind of one Canary; lives while there are any. */
-struct lane {
+/* The messages of one kind of one Canary; lives while there are any. */
+struct queue {
     struct outbox *outbox;
-    enum lane_kind kind;
+    enum message_kind kind;
     char *canary;
-    struct letter *first, **last;
+    struct message *first, **last;
     int count;
-    struct hook_call *call; /* of the first letter */
+    struct hook_call *call; /* of the first message */
 };
 
 struct outbox {
     struct engine_context *context;
-    struct table lanes;    /* by Canary and kind */
-    int count[LANE_KINDS]; /* letters in all lanes */
+    struct table queues;      /* by Canary and kind */
+    int count[MESSAGE_KINDS]; /* messages in all queues */
 };
 
-static void send_first(struct lane *lane);
+static void send_first(struct queue *queue);
 
-static void lane_key(const void *item, const char **first, const char **second)
+static void queue_key(const void *item, const char **first, const char **second)
 {
-    const struct lane *lane = item;
+    const struct queue *queue = item;
 
-    *first = lane->canary;
-    *second = lane_names[lane->kind];
+    *first = queue->canary;
+    *second = kind_names[queue->kind];
 }
 
 struct outbox *outbox_new(struct engine_context *context)
 {
     struct outbox *outbox = heap_alloc(sizeof(*outbox));
     *outbox = (struct outbox){.context = context};
-    table_init(&outbox->lanes, lane_key);
+    table_init(&outbox->queues, queue_key);
     return outbox;
 }
 
-static void drop_first(struct lane *lane)
+static void drop_first(struct queue *queue)
 {
-    struct letter *letter = lane->first;
-    lane->first = letter->next;
-    if (!lane->first)
-        lane->last = &lane->first;
-    lane->count--;
-    lane->outbox->count[lane->kind]--;
-    arena_free(letter->arena);
+    struct message *message = queue->first;
+    queue->first = message->next;
+    if (!queue->first)
+        queue->last = &queue->first;
+    queue->count--;
+    queue->outbox->count[queue->kind]--;
+    arena_free(message->arena);
 }
 
-static void lane_free(struct lane *lane)
+static void queue_free(struct queue *queue)
 {
-    table_take(&lane->outbox->lanes, lane->canary, lane_names[lane->kind]);
-    hook_call_cancel(lane->call);
-    while (lane->first)
-        drop_first(lane);
-    free(lane->canary);
-    free(lane);
+    table_take(&queue->outbox->queues, queue->canary, kind_names[queue->kind]);
+    hook_call_cancel(queue->call);
+    while (queue->first)
+        drop_first(queue);
+    free(queue->canary);
+    free(queue);
 }
 
 void outbox_free(struct outbox *outbox)
 {
     if (!outbox)
         return;
-    if (outbox->count[LANE_HOOKS] > 0)
+    if (outbox->count[MESSAGE_HOOKS] > 0)
         log_warn("hooks_dropped", NULL, "hooks that only inform were not called before the end",
-                 LOG_INT("count", outbox->count[LANE_HOOKS]));
-    struct lane *lane;
-    for (size_t i = 0; (lane = table_next(&outbox->lanes, &i)); i = 0)
-        lane_free(lane);
-    table_fini(&outbox->lanes);
+                 LOG_INT("count", outbox->count[MESSAGE_HOOKS]));
+    struct queue *queue;
+    for (size_t i = 0; (queue = table_next(&outbox->queues, &i)); i = 0)
+        queue_free(queue);
+    table_fini(&outbox->queues);
     free(outbox);
 }
 
 /* --- sending */
 
-static void tell_answer(struct lane *lane, const struct hook_answer *answer)
+static void tell_answer(struct queue *queue, const struct hook_answer *answer)
 {
-    const struct letter *letter = lane->first;
-    if (letter->answered)
-        letter->answered(lane->outbox->context, letter->canary, letter->phase, letter->webhook.name,
-                         answer);
+    const struct message *message = queue->first;
+    if (message->answered)
+        message->answered(queue->outbox->context, message->canary, message->phase,
+                          message->webhook.name, answer);
     else if (!answer->passed)
-        log_warn("event_webhook_failed", lane->canary, "an event was not taken by its webhook",
-                 LOG_STR("hook", letter->webhook.name), LOG_STR("error", answer->text));
+        log_warn("event_webhook_failed", queue->canary, "an event was not taken by its webhook",
+                 LOG_STR("hook", message->webhook.name), LOG_STR("error", answer->text));
 }
 
 static void on_answer(void *arg, const struct hook_answer *answer)
 {
-    struct lane *lane = arg;
-    lane->call = NULL;
-    tell_answer(lane, answer);
-    drop_first(lane);
+    struct queue *queue = arg;
+    queue->call = NULL;
+    tell_answer(queue, answer);
+    drop_first(queue);
     /* As in Flagger: the hooks after one that failed are left out. */
-    while (!answer->passed && lane->first && lane->first->follows)
-        drop_first(lane);
-    if (lane->first)
-        send_first(lane);
+    while (!answer->passed && queue->first && queue->first->follows)
+        drop_first(queue);
+    if (queue->first)
+        send_first(queue);
     else
-        lane_free(lane);
+        queue_free(queue);
 }
 
-static void send_first(struct lane *lane)
+static void send_first(struct queue *queue)
 {
-    lane->call = hook_call_start(lane->outbox->context, lane->first->namespace_,
-                                 &lane->first->webhook, lane->first->body, on_answer, lane);
+    queue->call = hook_call_start(queue->outbox->context, queue->first->namespace_,
+                                  &queue->first->webhook, queue->first->body, on_answer, queue);
 }
 
 /* --- what waits */
 
-static struct lane *lane_get(struct outbox *outbox, const char *canary, enum lane_kind kind)
+static struct queue *queue_get(struct outbox *outbox, const char *canary, enum message_kind kind)
 {
-    struct lane *lane = table_get(&outbox->lanes, canary, lane_names[kind]);
-    if (lane)
-        return lane;
-    lane = heap_alloc(sizeof(*lane));
-    *lane = (struct lane){.outbox = outbox, .kind = kind, .canary = heap_strdup(canary)};
-    lane->last = &lane->first;
-    table_put(&outbox->lanes, lane);
-    return lane;
+    struct queue *queue = table_get(&outbox->queues, canary, kind_names[kind]);
+    if (queue)
+        return queue;
+    queue = heap_alloc(sizeof(*queue));
+    *queue = (struct queue){.outbox = outbox, .kind = kind, .canary = heap_strdup(canary)};
+    queue->last = &queue->first;
+    table_put(&outbox->queues, queue);
+    return queue;
 }
 
-/* The letter under way is the first; the one after it is the oldest that may be dropped. */
-static void make_room(struct lane *lane)
+/* The message under way is the first; the one after it is the oldest that may be dropped. */
+static void make_room(struct queue *queue)
 {
-    if (lane->count < OUTBOX_MAX_PER_CANARY)
+    if (queue->count < OUTBOX_MAX_PER_CANARY)
         return;
-    struct letter *oldest = lane->first->next;
-    lane->first->next = oldest->next;
+    struct message *oldest = queue->first->next;
+    queue->first->next = oldest->next;
     if (!oldest->next)
-        lane->last = &lane->first->next;
-    lane->count--;
-    lane->outbox->count[lane->kind]--;
+        queue->last = &queue->first->next;
+    queue->count--;
+    queue->outbox->count[queue->kind]--;
     arena_free(oldest->arena);
-    log_error("message_dropped", lane->canary,
+    log_error("message_dropped", queue->canary,
               "too many messages wait for a webhook that does not take them",
-              LOG_STR("kind", lane_names[lane->kind]));
+              LOG_STR("kind", kind_names[queue->kind]));
 }
 
-static bool is_full(const struct outbox *outbox, enum lane_kind kind, const struct canary *canary,
-                    const struct canary_webhook *webhook)
+static bool is_full(const struct outbox *outbox, enum message_kind kind,
+                    const struct canary *canary, const struct canary_webhook *webhook)
 {
     if (outbox->count[kind] < OUTBOX_MAX)
         return false;
     log_error("message_dropped", canary->name,
               "too many messages of all canaries wait for webhooks that do not take them",
-              LOG_STR("kind", lane_names[kind]), LOG_STR("hook", webhook->name));
+              LOG_STR("kind", kind_names[kind]), LOG_STR("hook", webhook->name));
     return true;
 }
 
-static struct letter *letter_new(const struct canary *canary, const struct canary_webhook *webhook)
+static struct message *message_new(const struct canary *canary,
+                                   const struct canary_webhook *webhook)
 {
     struct arena *arena = arena_new();
-    struct letter *letter = ARENA_NEW(arena, struct letter);
-    *letter = (struct letter){.arena = arena,
-                              .namespace_ = arena_strdup(arena, canary->namespace_),
-                              .webhook = hook_call_copy(arena, webhook)};
-    return letter;
+    struct message *message = ARENA_NEW(arena, struct message);
+    *message = (struct message){.arena = arena,
+                                .namespace_ = arena_strdup(arena, canary->namespace_),
+                                .webhook = hook_call_copy(arena, webhook)};
+    return message;
 }
 
-static void post(struct outbox *outbox, struct letter *letter, const struct canary *canary,
-                 enum lane_kind kind)
+static void post(struct outbox *outbox, struct message *message, const struct canary *canary,
+                 enum message_kind kind)
 {
-    struct lane *lane = lane_get(
-        outbox, arena_printf(letter->arena, "%s.%s", canary->name, canary->namespace_), kind);
-    make_room(lane);
-    *lane->last = letter;
-    lane->last = &letter->next;
-    lane->count++;
+    struct queue *queue = queue_get(
+        outbox, arena_printf(message->arena, "%s.%s", canary->name, canary->namespace_), kind);
+    make_room(queue);
+    *queue->last = message;
+    queue->last = &message->next;
+    queue->count++;
     outbox->count[kind]++;
-    if (!lane->call)
-        send_first(lane);
+    if (!queue->call)
+        send_first(queue);
 }
 
 /* --- events */
@@ -198,10 +199,10 @@ static void post_event(struct outbox *outbox, const struct canary *canary,
                        const struct canary_webhook *webhook, struct json_object *facts,
                        enum phase phase)
 {
-    if (is_full(outbox, LANE_EVENTS, canary, webhook))
+    if (is_full(outbox, MESSAGE_EVENTS, canary, webhook))
         return;
-    struct letter *letter = letter_new(canary, webhook);
-    struct arena *arena = letter->arena;
+    struct message *message = message_new(canary, webhook);
+    struct arena *arena = message->arena;
     /* The hook's own metadata does not overwrite what the event says. */
     struct json_object *metadata = json_copy(arena, facts);
     if (webhook->metadata) {
@@ -213,8 +214,8 @@ static void post_event(struct outbox *outbox, const struct canary *canary,
     }
     struct canary_webhook told = *webhook;
     told.metadata = metadata;
-    letter->body = hook_body(arena, canary, &told, phase, canary_checksum(arena, canary));
-    post(outbox, letter, canary, LANE_EVENTS);
+    message->body = hook_body(arena, canary, &told, phase, canary_checksum(arena, canary));
+    post(outbox, message, canary, MESSAGE_EVENTS);
 }
 
 void outbox_event(struct outbox *outbox, const struct canary *canary, enum phase phase,
@@ -275,34 +276,34 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
                  const struct canary_webhook *webhook, enum phase phase, bool follows,
                  outbox_answer_fn answered)
 {
-    if (is_full(outbox, LANE_HOOKS, canary, webhook))
+    if (is_full(outbox, MESSAGE_HOOKS, canary, webhook))
         return;
-    struct letter *letter = letter_new(canary, webhook);
-    struct arena *arena = letter->arena;
-    letter->body = hook_body(arena, canary, webhook, phase, canary_checksum(arena, canary));
-    letter->canary = copy_canary(arena, canary);
-    letter->phase = phase;
-    letter->follows = follows;
-    letter->answered = answered;
-    post(outbox, letter, canary, LANE_HOOKS);
+    struct message *message = message_new(canary, webhook);
+    struct arena *arena = message->arena;
+    message->body = hook_body(arena, canary, webhook, phase, canary_checksum(arena, canary));
+    message->canary = copy_canary(arena, canary);
+    message->phase = phase;
+    message->follows = follows;
+    message->answered = answered;
+    post(outbox, message, canary, MESSAGE_HOOKS);
 }
 
 /* --- looking */
 
 struct outbox_look outbox_look(const struct outbox *outbox)
 {
-    return (struct outbox_look){.events = outbox->count[LANE_EVENTS],
-                                .hooks = outbox->count[LANE_HOOKS]};
+    return (struct outbox_look){.events = outbox->count[MESSAGE_EVENTS],
+                                .hooks = outbox->count[MESSAGE_HOOKS]};
 }
 
-static int letters_of(const struct outbox *outbox, const char *canary, enum lane_kind kind)
+static int messages_of(const struct outbox *outbox, const char *canary, enum message_kind kind)
 {
-    const struct lane *lane = table_get(&outbox->lanes, canary, lane_names[kind]);
-    return lane ? lane->count : 0;
+    const struct queue *queue = table_get(&outbox->queues, canary, kind_names[kind]);
+    return queue ? queue->count : 0;
 }
 
 struct outbox_look outbox_look_at(const struct outbox *outbox, const char *canary)
 {
-    return (struct outbox_look){.events = letters_of(outbox, canary, LANE_EVENTS),
-                                .hooks = letters_of(outbox, canary, LANE_HOOKS)};
+    return (struct outbox_look){.events = messages_of(outbox, canary, MESSAGE_EVENTS),
+                                .hooks = messages_of(outbox, canary, MESSAGE_HOOKS)};
 }

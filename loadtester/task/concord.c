@@ -105,21 +105,21 @@ static enum err read_seconds(const struct webhook_message *message, const char *
 }
 
 static void request(const char *method, const char *url, const char *secret,
-                    struct talk_request *out)
+                    struct remote_request *out)
 {
-    *out = (struct talk_request){.method = method, .url = url, .authorization = secret};
+    *out = (struct remote_request){.method = method, .url = url, .authorization = secret};
 }
 
-static enum talk_next ask_status(struct concord *concord, struct arena *arena, const char *secret,
-                                 struct talk_request *out)
+static enum remote_next ask_status(struct concord *concord, struct arena *arena, const char *secret,
+                                   struct remote_request *out)
 {
     request("GET", arena_printf(arena, "%s/api/v1/process/%s", concord->server, concord->id),
             secret, out);
     out->wait_ms = concord->poll_ms;
-    return TALK_SEND;
+    return REMOTE_SEND;
 }
 
-static struct json_object *read_answer(struct arena *arena, const struct talk_answer *answer,
+static struct json_object *read_answer(struct arena *arena, const struct remote_answer *answer,
                                        struct errinfo *ei)
 {
     struct json_object *tree = NULL;
@@ -143,19 +143,19 @@ static bool is_id(const char *id)
     return len > 0 && len <= MAX_ID && strspn(id, "0123456789abcdefABCDEF-") == len;
 }
 
-static enum talk_next hear_status(struct concord *concord, struct arena *arena, const char *secret,
-                                  struct json_object *tree, struct talk_request *out,
-                                  struct errinfo *ei)
+static enum remote_next hear_status(struct concord *concord, struct arena *arena,
+                                    const char *secret, struct json_object *tree,
+                                    struct remote_request *out, struct errinfo *ei)
 {
     static const char *const failures[] = {"FAILED", "CANCELLED", "TIMED_OUT", NULL};
     const char *status = json_str_at(tree, "status", NULL);
 
     if (status && strcmp(status, "FINISHED") == 0)
-        return TALK_DONE;
+        return REMOTE_DONE;
     for (int i = 0; status && failures[i]; i++) {
         if (strcmp(status, failures[i]) == 0) {
             err_set(ei, ERR_RETRY, "Concord process %s ended as %s", concord->id, status);
-            return TALK_FAILED;
+            return REMOTE_FAILED;
         }
     }
     return ask_status(concord, arena, secret, out);
@@ -167,9 +167,9 @@ static const char *key_of(struct arena *arena, const char *secret)
     return arena_strndup(arena, secret, strcspn(secret, "\r\n"));
 }
 
-static enum talk_next next(void *state, struct arena *arena, const char *secret,
-                           const struct talk_answer *answer, struct talk_request *out,
-                           struct errinfo *ei)
+static enum remote_next next(void *state, struct arena *arena, const char *secret,
+                             const struct remote_answer *answer, struct remote_request *out,
+                             struct errinfo *ei)
 {
     struct concord *concord = state;
     const char *key = key_of(arena, secret);
@@ -178,24 +178,24 @@ static enum talk_next next(void *state, struct arena *arena, const char *secret,
         request("POST", arena_printf(arena, "%s/api/v1/process", concord->server), key, out);
         out->content_type = concord->content_type;
         out->body = concord->form;
-        return TALK_SEND;
+        return REMOTE_SEND;
     }
     struct json_object *tree = read_answer(arena, answer, ei);
     if (!tree)
-        return TALK_FAILED;
+        return REMOTE_FAILED;
     if (*concord->id)
         return hear_status(concord, arena, key, tree, out, ei);
     const char *id = json_str_at(tree, "instanceId", NULL);
     if (!is_id(id)) {
         err_set(ei, ERR_INVALID, "Concord's answer has no instanceId");
-        return TALK_FAILED;
+        return REMOTE_FAILED;
     }
     snprintf(concord->id, sizeof(concord->id), "%s", id);
     return ask_status(concord, arena, key, out);
 }
 
 /* DELETE /api/v1/process/{id} kills a process. */
-static bool cancel(void *state, struct arena *arena, const char *secret, struct talk_request *out)
+static bool cancel(void *state, struct arena *arena, const char *secret, struct remote_request *out)
 {
     struct concord *concord = state;
 
@@ -206,7 +206,7 @@ static bool cancel(void *state, struct arena *arena, const char *secret, struct 
     return true;
 }
 
-static const struct talk talk = {.next = next, .cancel = cancel};
+static const struct remote remote = {.next = next, .cancel = cancel};
 
 static enum err make(struct arena *arena, const struct webhook_message *message,
                      const struct task_policy *policy, struct task_plan *out, struct errinfo *ei)
@@ -222,7 +222,7 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
     if (err == ERR_OK)
         err = task_need(arena, message, "apiKeyPath", &path, ei);
     if (err == ERR_OK)
-        err = task_file(policy, "apiKeyPath", path, &out->talk_secret, ei);
+        err = task_file(policy, "apiKeyPath", path, &out->remote_secret, ei);
     if (err == ERR_OK)
         err = build_form(arena, message, concord, ei);
     if (err == ERR_OK)
@@ -231,13 +231,13 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
         err = read_seconds(message, "pollTimeout", TIMEOUT_S, &out->timeout_ms, ei);
     if (err != ERR_OK)
         return err;
-    out->talk = &talk;
-    out->talk_state = concord;
-    out->talk_secret_dir = policy->key_dir;
+    out->remote = &remote;
+    out->remote_state = concord;
+    out->remote_secret_dir = policy->key_dir;
     out->text = arena_printf(arena, "concord %s %s of %s", webhook_metadata(message, "project"),
                              webhook_metadata(message, "entrypoint"), concord->server);
     /* another argument, or another key, is another process */
-    out->key = arena_printf(arena, "%s %s %s", concord->server, out->talk_secret, concord->form);
+    out->key = arena_printf(arena, "%s %s %s", concord->server, out->remote_secret, concord->form);
     return ERR_OK;
 }
 

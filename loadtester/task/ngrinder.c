@@ -72,14 +72,14 @@ static enum err read_poll(const struct webhook_message *message, struct ngrinder
 }
 
 static void request(const struct ngrinder *ngrinder, const char *method, const char *url,
-                    struct talk_request *out)
+                    struct remote_request *out)
 {
-    *out = (struct talk_request){
+    *out = (struct remote_request){
         .method = method, .url = url, .authorization = ngrinder->authorization};
 }
 
 /* The answer as JSON; success:false is an error with a message. */
-static struct json_object *read_answer(struct arena *arena, const struct talk_answer *answer,
+static struct json_object *read_answer(struct arena *arena, const struct remote_answer *answer,
                                        struct errinfo *ei)
 {
     struct json_object *tree = NULL;
@@ -100,20 +100,20 @@ static struct json_object *read_answer(struct arena *arena, const struct talk_an
     return tree;
 }
 
-static enum talk_next ask_status(struct ngrinder *ngrinder, struct arena *arena,
-                                 struct talk_request *out)
+static enum remote_next ask_status(struct ngrinder *ngrinder, struct arena *arena,
+                                   struct remote_request *out)
 {
     request(ngrinder, "GET",
             arena_printf(arena, "%s/perftest/api/%lld/status", ngrinder->server,
                          (long long)ngrinder->id),
             out);
     out->wait_ms = ngrinder->poll_ms;
-    return TALK_SEND;
+    return REMOTE_SEND;
 }
 
-static enum talk_next hear_status(struct ngrinder *ngrinder, struct arena *arena,
-                                  struct json_object *tree, struct talk_request *out,
-                                  struct errinfo *ei)
+static enum remote_next hear_status(struct ngrinder *ngrinder, struct arena *arena,
+                                    struct json_object *tree, struct remote_request *out,
+                                    struct errinfo *ei)
 {
     static const char *const failures[] = {"STOP_BY_ERROR", "STOP_ON_ERROR", "CANCELED", "UNKNOWN",
                                            NULL};
@@ -123,23 +123,23 @@ static enum talk_next hear_status(struct ngrinder *ngrinder, struct arena *arena
 
     if (!state) {
         err_set(ei, ERR_INVALID, "nGrinder's answer has no status_id");
-        return TALK_FAILED;
+        return REMOTE_FAILED;
     }
     if (strcmp(state, "FINISHED") == 0)
-        return TALK_DONE;
+        return REMOTE_DONE;
     for (int i = 0; failures[i]; i++) {
         if (strcmp(state, failures[i]) == 0) {
             err_set(ei, ERR_RETRY, "nGrinder test %lld ended as %s", (long long)ngrinder->id,
                     state);
-            return TALK_FAILED;
+            return REMOTE_FAILED;
         }
     }
     return ask_status(ngrinder, arena, out);
 }
 
-static enum talk_next next(void *state, struct arena *arena, const char *secret,
-                           const struct talk_answer *answer, struct talk_request *out,
-                           struct errinfo *ei)
+static enum remote_next next(void *state, struct arena *arena, const char *secret,
+                             const struct remote_answer *answer, struct remote_request *out,
+                             struct errinfo *ei)
 {
     struct ngrinder *ngrinder = state;
 
@@ -149,22 +149,22 @@ static enum talk_next next(void *state, struct arena *arena, const char *secret,
                 arena_printf(arena, "%s/perftest/api/%s/clone_and_start", ngrinder->server,
                              ngrinder->clone),
                 out);
-        return TALK_SEND;
+        return REMOTE_SEND;
     }
     struct json_object *tree = read_answer(arena, answer, ei);
     if (!tree)
-        return TALK_FAILED;
+        return REMOTE_FAILED;
     if (ngrinder->id >= 0)
         return hear_status(ngrinder, arena, tree, out, ei);
     ngrinder->id = json_int_at(tree, -1, "id", NULL);
     if (ngrinder->id < 0) {
         err_set(ei, ERR_INVALID, "nGrinder's answer has no id");
-        return TALK_FAILED;
+        return REMOTE_FAILED;
     }
     return ask_status(ngrinder, arena, out);
 }
 
-static bool cancel(void *state, struct arena *arena, const char *secret, struct talk_request *out)
+static bool cancel(void *state, struct arena *arena, const char *secret, struct remote_request *out)
 {
     struct ngrinder *ngrinder = state;
 
@@ -178,7 +178,7 @@ static bool cancel(void *state, struct arena *arena, const char *secret, struct 
     return true;
 }
 
-static const struct talk talk = {.next = next, .cancel = cancel};
+static const struct remote remote = {.next = next, .cancel = cancel};
 
 static enum err make(struct arena *arena, const struct webhook_message *message,
                      const struct task_policy *policy, struct task_plan *out, struct errinfo *ei)
@@ -202,8 +202,8 @@ static enum err make(struct arena *arena, const struct webhook_message *message,
         err = task_read_bounds(message, &out->bounds, ei);
     if (err != ERR_OK)
         return err;
-    out->talk = &talk;
-    out->talk_state = ngrinder;
+    out->remote = &remote;
+    out->remote_state = ngrinder;
     out->text = out->key =
         arena_printf(arena, "ngrinder clone %s of %s", ngrinder->clone, ngrinder->server);
     return ERR_OK;

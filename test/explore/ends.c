@@ -70,8 +70,7 @@ struct ends {
     struct pool ways;
 };
 
-/* --- one step on the way
- * ----------------------------------------------------------------------------------- */
+/* --- one step on the way */
 
 static void settle(struct model *model, const struct policy *policy, struct state *state,
                    struct move *move)
@@ -158,8 +157,7 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
     return ON;
 }
 
-/* --- where it ends
- * ----------------------------------------------------------------------------------------- */
+/* --- where it ends */
 
 /* The Canary was deleted, and another one goes on: nothing that serves goes with it. */
 static const char *check_handed_over(struct model *model, const struct cluster *cluster)

@@ -6,8 +6,7 @@
 
 #include "ticks.h"
 
-/* --- pods of a template
- * ------------------------------------------------------------------------------------ */
+/* --- pods of a template */
 
 static const char *const images[] = {"", "podinfo:1", "podinfo:2", "podinfo:3"};
 
@@ -50,8 +49,7 @@ static struct json_object *put_status(struct json_object *tree)
     return json_at(tree, "status", NULL);
 }
 
-/* --- Deployment
- * --------------------------------------------------------------------------------------------- */
+/* --- Deployment */
 
 static const char deployment[] =
     "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'podinfo','namespace':'test',"
@@ -111,9 +109,7 @@ static bool deployment_at_zero(struct json_object *tree)
     return replicas(tree) == 0;
 }
 
-/* --- DaemonSet: on one node, which does not have the label that scales to zero
- * ----------------------------------------------------------------------------------------------
- */
+/* --- DaemonSet: on one node, which does not have the label that scales to zero */
 
 static const char daemonset[] =
     "{'apiVersion':'apps/v1','kind':'DaemonSet','metadata':{'name':'podinfo','namespace':'test',"
@@ -153,9 +149,7 @@ static bool daemonset_stuck(struct json_object *tree)
     return is_observed(tree) && !daemonset_at_zero(tree) && !daemonset_ready(tree);
 }
 
-/* --- Service: its selector says which pods of others it leads to, and they are always there
- * ----------------------------------------------------------------------------------------------
- */
+/* --- Service: its selector says which pods of others it leads to, and they are always there */
 
 static const char service[] =
     "{'apiVersion':'v1','kind':'Service','metadata':{'name':'podinfo','namespace':'test','uid':"

@@ -14,8 +14,7 @@ struct happening {
     uint32_t value; /* version + 1 */
 };
 
-/* --- what happens
- * ------------------------------------------------------------------------------------------ */
+/* --- what happens */
 
 static void touch(struct json_object *tree)
 {
@@ -199,8 +198,7 @@ bool model_happen(struct model *model, int event, struct cluster *cluster)
     return any;
 }
 
-/* --- which events there are
- * -------------------------------------------------------------------------------- */
+/* --- which events there are */
 
 static void add_event(struct model *model, struct event event)
 {
@@ -390,8 +388,7 @@ bool model_wait(struct model *model, struct cluster *cluster)
            (model->scenario->world & WORLD_TIME_PASSES && model_happen(model, EVENT_DAYS, cluster));
 }
 
-/* --- what of it is news
- * ------------------------------------------------------------------------------------------ */
+/* --- what of it is news */
 
 static uint64_t hash_of(struct model *model, int place, uint16_t version)
 {
@@ -429,8 +426,7 @@ bool model_is_news(struct model *model, const struct cluster *before, const stru
     return false;
 }
 
-/* --- how it looks
- * ------------------------------------------------------------------------------------------ */
+/* --- how it looks */
 
 static struct json_object *backend(struct json_object *rule, const char *name)
 {

@@ -139,8 +139,7 @@ struct json_object *objects_tree(const struct objects *objects, int place, uint1
     return version == ABSENT ? NULL : objects->places[place].trees[version];
 }
 
-/* --- versions
- * ---------------------------------------------------------------------------------------------- */
+/* --- versions */
 
 /* What the controller of an object says it has seen; an int64 or NULL. */
 static struct json_object *observed(struct json_object *tree, size_t i, size_t j)
@@ -211,9 +210,7 @@ uint16_t objects_put(struct objects *objects, int place, struct json_object *tre
     return (uint16_t)entry->value;
 }
 
-/* --- patches
- * -----------------------------------------------------------------------------------------------
- */
+/* --- patches */
 
 uint32_t objects_patch(struct objects *objects, struct json_object *patch)
 {

@@ -28,8 +28,7 @@ static bool is_weighted(const struct canary *canary)
     return !router || router->weighted;
 }
 
-/* --- the decision
- * ------------------------------------------------------------------------------------------ */
+/* --- the decision */
 
 /* A check that counts for the promotion: it looked at enough traffic. */
 static bool check_passed(struct model *model, const struct cluster *facts,
@@ -156,9 +155,7 @@ const char *rules_decided(struct model *model, const struct cluster *facts,
     return NULL;
 }
 
-/* --- traffic
- * -----------------------------------------------------------------------------------------------
- */
+/* --- traffic */
 
 static const char *check_route(struct model *model, const struct cluster *facts,
                                const struct cluster *before, const struct cluster *after)
@@ -326,8 +323,7 @@ static const char *check_selector(struct model *model, const struct cluster *fac
                : NULL;
 }
 
-/* --- what people have a say in
- * --------------------------------------------------------------------------------- */
+/* --- what people have a say in */
 
 static bool is_closed(const struct canary *canary, const struct outcome *outcome,
                       enum question gate, enum hook_type hook)
@@ -419,8 +415,7 @@ static const char *check_about(struct model *model, const struct cluster *facts,
     return holds ? NULL : "a hook is asked about the revision that is released";
 }
 
-/* --- what the primary runs
- * --------------------------------------------------------------------------------- */
+/* --- what the primary runs */
 
 static bool may_run(const struct model *model, const struct canary *canary,
                     const struct ghost *ghost, int part, int mask)
@@ -472,8 +467,7 @@ static const char *check_configs(struct model *model, const struct cluster *fact
     return NULL;
 }
 
-/* --- the status
- * -------------------------------------------------------------------------------------------- */
+/* --- the status */
 
 /* ... and not by the old spec that is back, which the primary never left. */
 static bool ends_promotion(const struct canary *was, const struct canary *is)

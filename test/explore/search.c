@@ -28,8 +28,7 @@ struct state search_state(const struct search *search, uint32_t number)
                           .rest = node->rest};
 }
 
-/* --- one move
- * ---------------------------------------------------------------------------------------------- */
+/* --- one move */
 
 enum wrote { WROTE, CONFLICT };
 
@@ -144,8 +143,7 @@ void search_settle(struct model *model, struct state *state, enum health target,
     wake(model, state, &before);
 }
 
-/* --- all moves
- * --------------------------------------------------------------------------------------------- */
+/* --- all moves */
 
 static uint32_t put(struct search *search, const struct state *state, uint32_t parent,
                     struct move move)
@@ -324,8 +322,7 @@ bool search_run(struct search *search, const struct state *start)
     return true;
 }
 
-/* --- in words
- * ---------------------------------------------------------------------------------------------- */
+/* --- in words */
 
 static const char *tell_move(struct model *model, struct arena *arena, const struct state *state,
                              struct move move)

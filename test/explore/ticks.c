@@ -140,8 +140,7 @@ const struct canary *ticks_canary(struct ticks *ticks, uint16_t version)
     return view(ticks, version).canary;
 }
 
-/* --- one decide(), with given answers
- * ----------------------------------------------------------------------- */
+/* --- one decide(), with given answers */
 
 struct attempt {
     const struct cluster *cluster;
@@ -334,8 +333,7 @@ static struct tick *decide_safely(struct ticks *ticks, struct attempt *attempt, 
     return tick;
 }
 
-/* --- what it left
- * ------------------------------------------------------------------------------------------ */
+/* --- what it left */
 
 static bool is_write(const struct effect *effect)
 {
@@ -492,8 +490,7 @@ const struct step *ticks_step(const struct ticks *ticks, const struct outcome *o
     return &ticks->steps[outcome->first_step + (uint32_t)i];
 }
 
-/* --- in words
- * ---------------------------------------------------------------------------------------------- */
+/* --- in words */
 
 static const char *const question_names[QUESTIONS] = {
     [Q_CONFIRM_ROLLOUT] = "confirm-rollout",

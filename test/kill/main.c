@@ -107,7 +107,7 @@ static struct world_options options_of(const struct trial *trial)
                                   .snapshot = trial->snapshot};
 }
 
-/* --- the undisturbed releases ---------------------------------------------------------------- */
+/* --- the undisturbed releases */
 
 static void ignore(void *arg, const struct run *run)
 {
@@ -179,8 +179,7 @@ static void list_writes(const struct torture *t)
     }
 }
 
-/* --- the killed ones ---------------------------------------------------------------------------
- */
+/* --- the killed ones */
 
 /* NULL: a release with this result did not make it. */
 static struct json_object *find_write(struct json_object *result, const struct kill_point *point)
@@ -336,8 +335,7 @@ static void run_killed(struct torture *t)
     }
 }
 
-/* --- the report --------------------------------------------------------------------------------
- */
+/* --- the report */
 
 static bool report(const struct torture *t, int64_t elapsed_ms)
 {

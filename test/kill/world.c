@@ -66,8 +66,7 @@ static void end(struct world *w, const char *trouble)
     loop_drain(w->loop);
 }
 
-/* --- what a person does ------------------------------------------------------------------------
- */
+/* --- what a person does */
 
 static void do_deed(struct world *w, const struct deed *deed)
 {
@@ -139,7 +138,7 @@ static void aim_webhooks(struct world *w)
         end(w, call.fail.message);
 }
 
-/* --- the controller's life ------------------------------------------------------------------- */
+/* --- the controller's life */
 
 static void start_controller(struct world *w)
 {
@@ -197,7 +196,7 @@ static void kill_controller(struct world *w)
     timer_start(w->loop, 0, 0, restart, w);
 }
 
-/* --- what it asks ---------------------------------------------------------------------------- */
+/* --- what it asks */
 
 static int note(struct world *w, const char *key, const char *what, bool call)
 {
@@ -336,8 +335,7 @@ static void on_hook(void *arg, struct http_conn_request *req)
     http_reply_text(req, agrees ? 200 : 403, agrees ? "yes" : "no");
 }
 
-/* --- the end -----------------------------------------------------------------------------------
- */
+/* --- the end */
 
 static bool is_phase(struct world *w, const char *phase)
 {
@@ -437,8 +435,7 @@ static void on_drain(void *arg)
     actors_free(w->actors);
 }
 
-/* --- the beginning -----------------------------------------------------------------------------
- */
+/* --- the beginning */
 
 static const struct http_route routes[] = {
     {"GET", "/api/v1/query", on_query},

@@ -85,8 +85,7 @@ static void on_deadline(void *arg)
                 (long long)story->options.deadline_ms / 1000);
 }
 
-/* --- commands that a person would type
- * ---------------------------------------------------------------------- */
+/* --- commands that a person would type */
 
 static void on_command(void *arg, const struct child_result *result)
 {
@@ -127,8 +126,7 @@ static void open_gate(void *arg)
     free(url);
 }
 
-/* --- what an idle canary costs
- * ------------------------------------------------------------------------------ */
+/* --- what an idle canary costs */
 
 static void on_count(void *arg, const struct kube_result *result)
 {
@@ -185,9 +183,7 @@ static void initialized(struct story *story)
     story->timer = timer_start(story->options.loop, SETTLE_MS, 0, begin_idle, story);
 }
 
-/* --- releases
- * -----------------------------------------------------------------------------------------------
- */
+/* --- releases */
 
 static void start_release(void *arg)
 {

@@ -64,7 +64,7 @@ const struct kube_resource user_routes = {.group = "gateway.networking.k8s.io",
 const struct kube_resource user_endpoints = {
     .group = "", .version = "v1", .plural = "endpoints", .kind = "Endpoints"};
 
-/* --- texts ------------------------------------------------------------------------------------ */
+/* --- texts */
 
 enum { TEXT_MAX = 64 * 1024 };
 
@@ -108,7 +108,7 @@ const char *user_name(struct arena *arena, const char *text, const char *name)
     return replaced(arena, text, name, NULL);
 }
 
-/* --- objects ---------------------------------------------------------------------------------- */
+/* --- objects */
 
 struct json_object *app_canary(struct arena *arena, const struct app *app, const char *hooks)
 {

@@ -66,7 +66,7 @@ const char *line_text(struct arena *arena, const struct line *line)
                         line->version ? line->version : "");
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
+/* --- requests */
 
 /* The app's own object of this kind and name. */
 static struct json_object *base(struct arena *arena, const struct app *app, const struct edit *edit,

@@ -109,7 +109,7 @@ void judge_break(struct judge *judge, const struct app *app, const char *kind, c
     judge->violations[judge->n_violations - 1].state = state_of(judge, app);
 }
 
-/* --- what there is to see --------------------------------------------------------------------- */
+/* --- what there is to see */
 
 static struct json_object *object_of(const struct judge *judge, const struct kube_resource *kind,
                                      const char *pattern, const struct app *app)
@@ -217,7 +217,7 @@ static bool deletes_all(const struct judge *judge, const struct line *line)
            !view_get(judge->view, &kube_deployments, line->app->name);
 }
 
-/* --- what happens ----------------------------------------------------------------------------- */
+/* --- what happens */
 
 void judge_harm(struct judge *judge, const struct app *app)
 {

@@ -80,7 +80,7 @@ static _Noreturn void give_up(const char *sentence)
     exit(2);
 }
 
-/* --- what it needs ---------------------------------------------------------------------------- */
+/* --- what it needs */
 
 static bool has_crds(struct arena *arena, const char *directory)
 {
@@ -104,7 +104,7 @@ static void find_programs(struct arena *arena)
                              opt.crds));
 }
 
-/* --- a round in a process of its own ---------------------------------------------------------- */
+/* --- a round in a process of its own */
 
 static void live(const struct round_options *options)
 {
@@ -181,7 +181,7 @@ static void add_up(struct total *total, struct json_object *result)
     total->lag_ms = lag > total->lag_ms ? lag : total->lag_ms;
 }
 
-/* --- shrinking -------------------------------------------------------------------------------- */
+/* --- shrinking */
 
 struct search {
     const char *kind;
@@ -310,7 +310,7 @@ static void tell_round(struct arena *arena, uint64_t seed, struct json_object *r
     fflush(stdout);
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- what is asked for */
 
 static void list_all(void)
 {

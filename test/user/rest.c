@@ -90,7 +90,7 @@ static bool all_ended(struct rest *rest, int64_t now)
     return all;
 }
 
-/* --- requests of the controller --------------------------------------------------------------- */
+/* --- requests of the controller */
 
 static void on_stats(void *arg, const struct kube_result *result)
 {

@@ -55,7 +55,7 @@ static void end_round(struct round *round, const char *trouble)
     loop_drain(round->loop);
 }
 
-/* --- the beginning ---------------------------------------------------------------------------- */
+/* --- the beginning */
 
 static void on_created(void *arg, const struct kube_result *result)
 {
@@ -143,7 +143,7 @@ static void create_namespace(struct round *round)
     kube_send(round->kube, &request, on_namespace, round);
 }
 
-/* --- edits ------------------------------------------------------------------------------------ */
+/* --- edits */
 
 /* As the controller's log has it. */
 static const char *now_text(char text[CLOCK_TEXT])
@@ -342,7 +342,7 @@ static void on_poll(void *arg)
         steps[round->state](round);
 }
 
-/* --- wiring ----------------------------------------------------------------------------------- */
+/* --- wiring */
 
 static void choose_apps(struct round *round)
 {

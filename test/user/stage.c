@@ -30,7 +30,7 @@ struct stage {
     size_t n_answers;
 };
 
-/* --- webhooks --------------------------------------------------------------------------------- */
+/* --- webhooks */
 
 static void on_hook(void *arg, struct http_conn_request *req)
 {
@@ -76,7 +76,7 @@ static enum err serve_hooks(struct stage *stage, struct errinfo *ei)
     return err;
 }
 
-/* --- processes -------------------------------------------------------------------------------- */
+/* --- processes */
 
 /* A port that nobody listens on now. */
 static int free_port(void)

@@ -71,7 +71,7 @@ void track_end(struct track *track)
     track->options.until_ms = 1;
 }
 
-/* --- moments ---------------------------------------------------------------------------------- */
+/* --- moments */
 
 static bool is_idle(const char *phase)
 {
@@ -97,7 +97,7 @@ static bool has_come(const struct track *track, int64_t now)
     }
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
+/* --- requests */
 
 static void send_act(struct track *track);
 

@@ -51,8 +51,7 @@ bool child_limits_read(const char *text, struct child_limits *out)
     return *end == '\0';
 }
 
-/* --- what the kernel holds
- * -------------------------------------------------------------------------------------- */
+/* --- what the kernel holds */
 
 static int set_limit(__rlimit_resource_t resource, int64_t value)
 {

@@ -26,8 +26,7 @@ static struct {
     ino_t inode;
 } nursery = {.socket = -1};
 
-/* --- in this process
- * -------------------------------------------------------------------------------------------- */
+/* --- in this process */
 
 /*
  * Our executable by its name, which is right also under valgrind; or, when it was replaced or

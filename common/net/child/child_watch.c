@@ -14,9 +14,7 @@ bool child_watch_needed(const struct child_limits *limits)
     return limits->memory > 0 || limits->processes > 0;
 }
 
-/* --- one file
- * -------------------------------------------------------------------------------------------------
- */
+/* --- one file */
 
 static ssize_t read_at_start(int fd, char *text, size_t room)
 {
@@ -59,9 +57,7 @@ bool child_watch_possible(void)
     return access(path, R_OK) == 0;
 }
 
-/* --- a full look
- * ----------------------------------------------------------------------------------------------
- */
+/* --- a full look */
 
 struct usage {
     struct child_watch *watch;
@@ -175,9 +171,7 @@ static enum child_limit look_fully(struct child_watch *watch, const struct child
                                                                : CHILD_LIMIT_NONE;
 }
 
-/* --- when a full look is needed
- * -------------------------------------------------------------------------------
- */
+/* --- when a full look is needed */
 
 void child_watch_begin(struct child_watch *watch)
 {

@@ -1,7 +1,7 @@
 /*
- * talker, with the types ngrinder and concord against services that follow their REST documents and
- * check every request they get: method, path, authorization, form. They are in this process, and
- * speak HTTP.
+ * Remote runs, with the types ngrinder and concord against services that follow their REST
+ * documents and check every request they get: method, path, authorization, form. They are in this
+ * process, and speak HTTP.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "loadtester/talker.h"
+#include "loadtester/remote_run.h"
 #include "net/server/server.h"
 
 enum { WATCHDOG_MS = 30000 };
@@ -27,7 +27,7 @@ struct fixture {
     struct arena *arena;
     struct timer *watchdog;
     struct task_plan plan;
-    struct talker *talker;
+    struct remote_run *remote_run;
     bool timed_out;
     const char *asked;   /* "POST /a; GET /b; " */
     int polls_to_finish; /* answers RUNNING so often first */
@@ -178,7 +178,7 @@ static int set_up(void **state)
     f->client = http_client_new(f->loop, NULL);
     f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
-    snprintf(f->key_file, sizeof(f->key_file), "/tmp/talker_test.XXXXXX");
+    snprintf(f->key_file, sizeof(f->key_file), "/tmp/remote_run_test.XXXXXX");
     int fd = mkstemp(f->key_file);
     assert_int_equal(write(fd, "key-of-the-file\n", 16), 16);
     close(fd);
@@ -213,7 +213,7 @@ static void note(void *arg, const char *line)
     assert_null(strstr(line, "key-of-the-file"));
 }
 
-static void on_done(void *arg, const struct talker_result *result)
+static void on_done(void *arg, const struct remote_run_result *result)
 {
     struct fixture *f = arg;
     f->ended++;
@@ -249,7 +249,7 @@ static void start(struct fixture *f, const char *type, int64_t timeout_ms)
                            port, f->key_file);
     if (make(f, type, metadata, &info) != ERR_OK)
         fail_msg("%s", info.text);
-    f->talker = talker_start(f->loop, f->client, &f->plan, timeout_ms, note, on_done, f);
+    f->remote_run = remote_run_start(f->loop, f->client, &f->plan, timeout_ms, note, on_done, f);
     assert_int_equal(f->ended, 0);
 }
 
@@ -290,8 +290,8 @@ static void a_shutdown_stops_ngrinder_too(void **state)
     f->polls_to_finish = 1000;
     start(f, "ngrinder", 0);
     RUN_UNTIL(f, strstr(f->asked, "status"));
-    talker_stop(f->talker);
-    talker_stop(f->talker);
+    remote_run_stop(f->remote_run);
+    remote_run_stop(f->remote_run);
     RUN_UNTIL(f, f->ended);
     assert_string_equal(f->error, "stopped, the load tester shuts down");
     assert_non_null(strstr(f->asked, "PUT /perftest/api/77?action=stop; "));
@@ -303,7 +303,7 @@ static void what_is_being_started_is_stopped_as_well(void **state)
     struct fixture *f = *state;
     start(f, "ngrinder", 0);
     RUN_UNTIL(f, http_client_active(f->client) == 1);
-    talker_stop(f->talker);
+    remote_run_stop(f->remote_run);
     RUN_UNTIL(f, f->ended);
     assert_string_equal(f->asked,
                         "POST /perftest/api/5/clone_and_start; PUT /perftest/api/77?action=stop; ");
@@ -351,36 +351,36 @@ static void nobody_there_is_told(void **state)
                           "\"passwd\":\"eA==\"}",
                           &info),
                      ERR_OK);
-    f->talker = talker_start(f->loop, f->client, &f->plan, 0, note, on_done, f);
+    f->remote_run = remote_run_start(f->loop, f->client, &f->plan, 0, note, on_done, f);
     RUN_UNTIL(f, f->ended);
     assert_non_null(strstr(f->error, "nGrinder: POST http://127.0.0.1:1/perftest"));
 }
 
 /* A test may be polled for hours. */
-static enum talk_next next_of_many(void *state, struct arena *arena, const char *secret,
-                                   const struct talk_answer *answer, struct talk_request *out,
-                                   struct errinfo *ei)
+static enum remote_next next_of_many(void *state, struct arena *arena, const char *secret,
+                                     const struct remote_answer *answer, struct remote_request *out,
+                                     struct errinfo *ei)
 {
     struct fixture *f = state;
     (void)secret;
     (void)answer;
     (void)ei;
     assert_true(arena_used(arena) < 2 * 10000);
-    *out = (struct talk_request){.method = "GET", .url = arena_strdup(arena, f->plan.text)};
+    *out = (struct remote_request){.method = "GET", .url = arena_strdup(arena, f->plan.text)};
     arena_alloc(arena, 10000);
-    return f->polls_to_finish-- > 0 ? TALK_SEND : TALK_DONE;
+    return f->polls_to_finish-- > 0 ? REMOTE_SEND : REMOTE_DONE;
 }
 
 static void a_long_conversation_takes_no_more_memory(void **state)
 {
     struct fixture *f = *state;
-    static const struct talk talk = {.next = next_of_many};
+    static const struct remote remote = {.next = next_of_many};
     f->plan = (struct task_plan){
-        .talk = &talk,
-        .talk_state = f,
+        .remote = &remote,
+        .remote_state = f,
         .text = arena_printf(f->arena, "http://127.0.0.1:%d/healthz", http_server_port(f->server))};
     f->polls_to_finish = 20;
-    f->talker = talker_start(f->loop, f->client, &f->plan, 0, note, on_done, f);
+    f->remote_run = remote_run_start(f->loop, f->client, &f->plan, 0, note, on_done, f);
     RUN_UNTIL(f, f->ended);
     assert_string_equal(f->error, "");
     assert_int_equal(f->polls_to_finish, -1);

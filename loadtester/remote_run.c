@@ -1,0 +1,240 @@
+#include "loadtester/remote_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "loadtester/key_file.h"
+
+enum { REQUEST_MS = 60000, CANCEL_MS = 5000, MAX_ANSWER = 256 * 1024 };
+
+struct remote_run {
+    struct loop *loop;
+    struct http_client *client;
+    const struct task_plan *plan;
+    struct arena *arena;
+    struct arena *step; /* of the request that was sent last or is the next */
+    const char *secret;
+    void (*note)(void *arg, const char *line);
+    remote_run_done_fn done;
+    void *arg;
+    struct http_call *call; /* under way */
+    struct timer *wait;     /* until the next request; or the end is told */
+    struct timer *deadline;
+    struct remote_request request; /* the next one */
+    struct errinfo info;
+    struct remote_run_result result;
+    int64_t started_ms, timeout_ms;
+    bool ending; /* no further step; the call under way, if any, is the last */
+    bool stopped;
+};
+
+static void finish(void *arg)
+{
+    struct remote_run *run = arg;
+
+    run->wait = NULL;
+    timer_stop(run->deadline);
+    run->result.elapsed_ms = clock_monotonic_ms() - run->started_ms;
+    run->done(run->arg, &run->result);
+    arena_free(run->step);
+    arena_free(run->arena);
+    free(run);
+}
+
+/* Never from inside remote_run_start() or remote_run_stop(). */
+static void end(struct remote_run *run, const char *error)
+{
+    run->ending = true;
+    if (!run->result.error)
+        run->result.error = error;
+    timer_stop(run->wait);
+    run->wait = timer_start(run->loop, 0, 0, finish, run);
+}
+
+static void send_request(struct remote_run *run, int64_t timeout_ms, http_done_fn done)
+{
+    const struct remote_request *request = &run->request;
+    struct http_header headers[3] = {{NULL, NULL}};
+    int n = 0;
+
+    if (request->authorization)
+        headers[n++] = (struct http_header){"Authorization", request->authorization};
+    if (request->content_type)
+        headers[n++] = (struct http_header){"Content-Type", request->content_type};
+    struct http_request http = {.method = request->method,
+                                .url = request->url,
+                                .headers = headers,
+                                .body = request->body,
+                                .body_len = request->body ? strlen(request->body) : 0,
+                                .timeout_ms = timeout_ms,
+                                .max_body = MAX_ANSWER};
+    run->call = http_send(run->client, &http, done, run);
+}
+
+/* A conversation may go on for hours: what a step needs goes with it. */
+static void next_step(struct remote_run *run)
+{
+    arena_free(run->step);
+    run->step = arena_new();
+    run->request = (struct remote_request){0};
+}
+
+static enum remote_next ask_type(struct remote_run *run, const struct remote_answer *answer)
+{
+    next_step(run);
+    run->info = (struct errinfo){0};
+    return run->plan->remote->next(run->plan->remote_state, run->step, run->secret, answer,
+                                   &run->request, &run->info);
+}
+
+static void on_told(void *arg, const struct http_result *result)
+{
+    struct remote_run *run = arg;
+
+    run->call = NULL;
+    if (result->err != ERR_OK)
+        run->note(run->arg, result->info->text);
+    end(run, NULL);
+}
+
+/* The other service is told that nobody wants its work any more. */
+static void tell(struct remote_run *run)
+{
+    const struct remote *remote = run->plan->remote;
+
+    next_step(run);
+    if (remote->cancel &&
+        remote->cancel(run->plan->remote_state, run->step, run->secret, &run->request))
+        send_request(run, CANCEL_MS, on_told);
+    else
+        end(run, NULL);
+}
+
+static void step(struct remote_run *run, const struct remote_answer *answer);
+
+static void on_answer(void *arg, const struct http_result *result)
+{
+    struct remote_run *run = arg;
+    struct remote_answer answer = {.status = result->err == ERR_OK ? result->status : 0,
+                                   .text =
+                                       result->err == ERR_OK ? result->body : result->info->text};
+
+    run->call = NULL;
+    if (!run->ending) {
+        step(run, &answer);
+        return;
+    }
+    /* Given up meanwhile: the answer may say by which name the work can be ended. */
+    timer_stop(run->wait);
+    run->wait = NULL;
+    if (result->err == ERR_OK)
+        (void)ask_type(run, &answer);
+    tell(run);
+}
+
+static void on_wait(void *arg)
+{
+    struct remote_run *run = arg;
+
+    run->wait = NULL;
+    send_request(run, REQUEST_MS, on_answer);
+}
+
+static void step(struct remote_run *run, const struct remote_answer *answer)
+{
+    switch (ask_type(run, answer)) {
+    case REMOTE_SEND:
+        run->note(run->arg,
+                  arena_printf(run->step, "%s %s", run->request.method, run->request.url));
+        run->wait = timer_start(run->loop, run->request.wait_ms, 0, on_wait, run);
+        break;
+    case REMOTE_DONE:
+        end(run, NULL);
+        break;
+    case REMOTE_FAILED:
+        end(run, run->info.text);
+        break;
+    }
+}
+
+static void on_patience(void *arg)
+{
+    struct remote_run *run = arg;
+
+    run->wait = NULL;
+    http_cancel(run->call);
+}
+
+/* No further step. An answer that is on its way is waited for a little. */
+static void give_up(struct remote_run *run, const char *why)
+{
+    if (run->ending)
+        return;
+    run->ending = true;
+    run->result.error = why;
+    timer_stop(run->wait);
+    run->wait = NULL;
+    if (run->call)
+        run->wait = timer_start(run->loop, CANCEL_MS, 0, on_patience, run);
+    else
+        tell(run);
+}
+
+static void on_deadline(void *arg)
+{
+    struct remote_run *run = arg;
+    char limit[DURATION_TEXT];
+
+    run->deadline = NULL;
+    run->result.timed_out = true;
+    give_up(run, arena_printf(run->arena, "timed out after %s",
+                              duration_format(run->timeout_ms * 1000000, limit)));
+}
+
+void remote_run_stop(struct remote_run *run)
+{
+    give_up(run, "stopped, the load tester shuts down");
+}
+
+static void on_start(void *arg)
+{
+    struct remote_run *run = arg;
+    char *secret = NULL;
+
+    run->wait = NULL;
+    if (run->plan->remote_secret &&
+        key_file_read(run->arena, run->plan->remote_secret_dir, run->plan->remote_secret, &secret,
+                      &run->info) != ERR_OK) {
+        end(run, run->info.text);
+        return;
+    }
+    if (secret)
+        run->secret = secret;
+    step(run, NULL);
+}
+
+struct remote_run *remote_run_start(struct loop *loop, struct http_client *client,
+                                    const struct task_plan *plan, int64_t timeout_ms,
+                                    void (*note)(void *arg, const char *line),
+                                    remote_run_done_fn done, void *arg)
+{
+    struct remote_run *run = heap_alloc(sizeof(*run));
+
+    *run = (struct remote_run){.loop = loop,
+                               .client = client,
+                               .plan = plan,
+                               .arena = arena_new(),
+                               .step = arena_new(),
+                               .secret = "",
+                               .note = note,
+                               .done = done,
+                               .arg = arg,
+                               .started_ms = clock_monotonic_ms(),
+                               .timeout_ms = timeout_ms};
+    run->wait = timer_start(loop, 0, 0, on_start, run);
+    if (timeout_ms > 0)
+        run->deadline = timer_start(loop, timeout_ms, 0, on_deadline, run);
+    return run;
+}
