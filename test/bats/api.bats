@@ -71,23 +71,15 @@ EOF
     kubectl -n test create configmap made --from-literal a=b
     kubectl -n test create secret generic made --from-literal a=b
     kubectl -n test create serviceaccount made
-    kubectl -n test create service clusterip made --tcp=80:8080
     [ "$(kubectl -n test get configmap made -o 'jsonpath={.data.a}')" = b ]
     [ "$(kubectl -n test get secret made -o 'jsonpath={.data.a}')" = Yg== ]
-    [ "$(kubectl -n test get service made -o 'jsonpath={.spec.ports[0].targetPort}')" = 8080 ]
-    [ "$(kubectl auth can-i create pods)" = yes ]
 }
 
 @test "apply creates, configures, and leaves unchanged" {
     [[ $(deployment apply 1 | kubectl apply -f -) == *created ]]
     [[ $(deployment apply 1 | kubectl apply -f -) == *unchanged ]]
-    [[ $(deployment apply 2 | kubectl apply --dry-run=server -f -) == *"configured (server dry run)" ]]
-    [ "$(kubectl -n test get deploy apply -o 'jsonpath={..image}')" = any:1 ]
     [[ $(deployment apply 2 | kubectl apply -f -) == *configured ]]
     [ "$(kubectl -n test get deploy apply -o 'jsonpath={..image}')" = any:2 ]
-    run kubectl diff -f <(deployment apply 3)
-    [ "$status" -eq 1 ]
-    [[ $output == *"+      - image: any:3"* ]]
 }
 
 @test "a rollout: set image, status, history, undo, restart, scale" {
@@ -103,7 +95,7 @@ EOF
     kubectl -n test rollout status deploy/roll --timeout=30s
     kubectl -n test scale deploy roll --replicas 3 --current-replicas 2
     kubectl -n test wait deploy/roll --for=condition=available --timeout=30s
-    [[ $(kubectl -n test get deploy roll) == *3/3* ]]
+    [[ $(kubectl -n test get deploy roll) =~ roll\ +3\ +3\ +3 ]]
     pod=$(kubectl -n test get pods -l app=roll -o name | head -n 1)
     kubectl -n test logs "$pod"
     kubectl -n test describe "$pod" | grep -q 'Controlled By:  ReplicaSet/roll-'

@@ -30,7 +30,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena *arena = arena_new();
     struct json_object *obj = NULL;
     const struct selector *fields = NULL;
-    struct jsonpath *path = NULL;
     const char *text = arena_strndup(arena, (const char *)data, size);
     enum err err = json_parse(arena, object, strlen(object), JSON_MAX_BYTES, &obj, NULL);
     assert(err == ERR_OK);
@@ -38,9 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_labels(arena, text, obj);
     if (selector_parse_fields(arena, "Pod", text, &fields, NULL) == ERR_OK)
         (void)selector_match_fields(fields, obj);
-    if (jsonpath_compile(text, &path, NULL) == ERR_OK)
-        (void)jsonpath_find(path, arena, obj);
-    jsonpath_free(path);
+    (void)jsonpath_first(arena, obj, text);
     arena_free(arena);
     return 0;
 }

@@ -22,13 +22,6 @@ enum {
     CONNECTIONS_MAX = 4096
 };
 
-struct apipath {
-    const char *method, *path;
-    http_handler_fn fn;
-    void *arg;
-    struct apipath *next;
-};
-
 /* ---- who asks ---- */
 
 static bool is_open_path(const char *path)
@@ -66,7 +59,7 @@ static bool authorize(struct restreq *req)
         restreply_error(req, 401, "Unauthorized", "Unauthorized");
         return false;
     }
-    if (is_read(req) || (req->path.plural && req->kind && req->kind->flags & OBJKIND_REVIEW))
+    if (is_read(req))
         return true;
     restreply_error(req, 403, "Forbidden",
                     "%s is forbidden: User \"readonly\" cannot %s resource \"%s\" in API group "
@@ -139,8 +132,6 @@ static void serve_sub(struct restreq *req)
         restscale(req);
     else if (pod && strcmp(sub, "log") == 0)
         restpod_log(req);
-    else if (pod && strcmp(sub, "eviction") == 0)
-        restpod_evict(req);
     else if (strcmp(sub, "status") != 0 || !(req->version->flags & OBJKIND_STATUS))
         not_found(req);
     else if (req->verb == REST_GET)
@@ -168,8 +159,6 @@ static void serve_resource(struct restreq *req)
         not_found(req);
     else if (one && objkind_namespaced(req->kind) && !req->path.ns)
         not_found(req);
-    else if ((req->kind->flags & OBJKIND_REVIEW) && req->verb != REST_CREATE)
-        not_allowed(req);
     else if (req->path.sub)
         serve_sub(req);
     else if (one && !req->path.name)
@@ -178,29 +167,16 @@ static void serve_resource(struct restreq *req)
         verbs[req->verb](req);
 }
 
-static bool serve_path(struct restreq *req)
-{
-    for (struct apipath *it = req->api->paths; it; it = it->next) {
-        if (strcmp(it->path, req->path.full) == 0 &&
-            (!it->method || strcmp(it->method, req->method) == 0)) {
-            restreply_done(req, 200);
-            it->fn(it->arg, req->http);
-            return true;
-        }
-    }
-    return false;
-}
-
 static void serve(struct restreq *req)
 {
     if (!req->accept.acceptable && req->path.resource) {
         restreply_error(req, 406, "NotAcceptable",
                         "only the following media types are accepted: application/json, "
-                        "application/yaml, application/json;as=Table;v=v1;g=meta.k8s.io, "
+                        "application/json;as=Table;v=v1;g=meta.k8s.io, "
                         "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
     } else if (req->path.resource) {
         serve_resource(req);
-    } else if (!restdiscovery(req) && !apisandbox(req) && !serve_path(req)) {
+    } else if (!restdiscovery(req) && !apisandbox(req)) {
         not_found(req);
     }
 }
@@ -300,7 +276,7 @@ static void on_request(void *arg, struct http_conn_request *http)
         .accept = restaccept_parse(arena, http_req_header(http, "accept")),
         .call = {.arena = arena, .fail = {.arena = arena}},
     };
-    (void)table_include_parse(http_req_param(http, "includeObject"), &req->include);
+    req->include = table_include_of(http_req_param(http, "includeObject"));
     req->verb = verb_of(req);
     find_kind(req);
     const char *resource = req->kind ? objkind_resource(arena, req->kind) : "";
@@ -422,11 +398,6 @@ void api_free(struct api *api)
     restwatch_cut_all(api);
     http_server_free(api->http);
     http_server_free(api->https);
-    while (api->paths) {
-        struct apipath *path = api->paths;
-        api->paths = path->next;
-        free(path);
-    }
     apistats_free(api->stats);
     apifaults_free(api->faults);
     free(api->token);
@@ -465,15 +436,6 @@ void api_on_request(struct api *api, api_request_fn fn, void *arg)
 {
     api->on_request = fn;
     api->on_request_arg = arg;
-}
-
-void api_on_path(struct api *api, const char *method, const char *path, http_handler_fn fn,
-                 void *arg)
-{
-    struct apipath *it = heap_alloc(sizeof(*it));
-    *it =
-        (struct apipath){.method = method, .path = path, .fn = fn, .arg = arg, .next = api->paths};
-    api->paths = it;
 }
 
 struct json_object *api_counts(const struct api *api, struct arena *arena)

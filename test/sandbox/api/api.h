@@ -47,19 +47,10 @@ const char *api_token(const struct api *api);
 const char *
 api_kubeconfig(const struct api *api); /* path of the file (HTTPS; HTTP if there is no HTTPS) */
 
-/*
- * The log of a pod's container (NULL: the only one): appends what there is from byte `offset` on to
- * out, as far as it fits. Returns false when nothing more will come, so that `kubectl logs -f`
- * ends. Without a source, logs are empty.
+/* Appends the end of what a pod's container has written to out. Without a source, logs are empty.
  */
-typedef bool (*api_pod_log_fn)(void *arg, const char *ns, const char *pod, const char *container,
-                               bool previous, size_t offset, struct buf *out);
+typedef void (*api_pod_log_fn)(void *arg, const char *ns, const char *pod, struct buf *out);
 void api_on_pod_log(struct api *api, api_pod_log_fn fn, void *arg);
-
-/* A further path for tests and people, e.g. "/sandbox/pods"; method NULL: any. Behind the token.
- * path is kept. */
-void api_on_path(struct api *api, const char *method, const char *path, http_handler_fn fn,
-                 void *arg);
 
 /*
  * Told of each request to a resource before it is served, for tests that take the cluster's or a

@@ -58,8 +58,6 @@ static void test_refused(void **state)
         ASK("GET", MAPS "?watch=true&resourceVersion=x", 400, .reason = "BadRequest"),
         ASK("DELETE", MAPS "/x", 422, .body = "{'propagationPolicy':'Sideways'}",
             .reason = "Invalid"),
-        ASK("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", 405,
-            .reason = "MethodNotAllowed"),
     };
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
@@ -122,22 +120,6 @@ static void test_stats_and_requests(void **state)
     assert_int_equal(json_int_at(stats, -1, "requests", NULL), 0);
 }
 
-static void on_hello(void *arg, struct http_conn_request *req)
-{
-    http_reply_text(req, 200, arg);
-}
-
-static void test_further_path(void **state)
-{
-    struct tryapi a TRYAPI_CLOSED = tryapi_open();
-    static char hello[] = "hello";
-    api_on_path(a.api, "GET", "/sandbox/hello", on_hello, hello);
-    assert_string_equal(ask(&a, "GET", "/sandbox/hello", NULL).text, "hello");
-    ask_for(&a, 404, "POST", "/sandbox/hello", NULL);
-    a.token = "wrong";
-    ask_for(&a, 401, "GET", "/sandbox/hello", NULL);
-}
-
 static void test_no_directory(void **state)
 {
     struct trystore t TRY_CLOSED = try_open();
@@ -174,4 +156,4 @@ static void test_on_request(void **state)
 
 UNIT_MAIN(cmocka_unit_test(test_on_request), cmocka_unit_test(test_refused),
           cmocka_unit_test(test_faults), cmocka_unit_test(test_stats_and_requests),
-          cmocka_unit_test(test_further_path), cmocka_unit_test(test_no_directory))
+          cmocka_unit_test(test_no_directory))

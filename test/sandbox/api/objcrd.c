@@ -108,11 +108,6 @@ static void put_schema(void *schema)
     schema_free(schema);
 }
 
-static void put_table(void *table)
-{
-    table_free(table);
-}
-
 static const char *const *text_list(struct arena *arena, struct json_object *list)
 {
     const char **out = arena_array(arena, json_len(list) + 1, sizeof(*out));
@@ -148,14 +143,7 @@ static struct objversion read_version(struct arena *arena, const char *crd_name,
     } else {
         log_warn("crd_schema", NULL, ei.text, LOG_STR("crd", crd_name));
     }
-    struct table *table = NULL;
-    struct json_object *columns = json_at(version, "additionalPrinterColumns", NULL);
-    if (table_compile(columns, &table, &ei) == ERR_OK) {
-        arena_defer(arena, put_table, table);
-        out.table = table;
-    } else {
-        log_warn("crd_columns", NULL, ei.text, LOG_STR("crd", crd_name));
-    }
+    out.columns = table_columns(arena, json_at(version, "additionalPrinterColumns", NULL));
     return out;
 }
 

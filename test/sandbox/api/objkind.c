@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "api/objconvert.h"
 #include "api/objdefaults.h"
 #include "api/objvalidate.h"
 
@@ -11,10 +10,14 @@
 #define ALL        NAMES("all")
 /* The sandbox keeps one shape per kind: all versions of a built-in kind have the same subresources.
  */
-#define VERSIONS(...) ((const struct objversion[]){__VA_ARGS__, {0}})
-#define V1            VERSIONS({.name = "v1", .served = true})
-#define V1_STATUS     VERSIONS({.name = "v1", .served = true, .flags = OBJKIND_STATUS})
-#define V1_SCALE      VERSIONS({.name = "v1", .served = true, .flags = OBJKIND_STATUS, .scale = SCALE})
+#define VERSIONS(...)  ((const struct objversion[]){__VA_ARGS__, {0}})
+#define V1             VERSIONS({.name = "v1", .served = true})
+#define V1_COLUMNS(of) VERSIONS({.name = "v1", .served = true, .columns = (of)})
+#define V1_STATUS(of)                                                                              \
+    VERSIONS({.name = "v1", .served = true, .flags = OBJKIND_STATUS, .columns = (of)})
+#define V1_SCALE(of)                                                                               \
+    VERSIONS(                                                                                      \
+        {.name = "v1", .served = true, .flags = OBJKIND_STATUS, .scale = SCALE, .columns = (of)})
 #define SCALE                                                                                      \
     {                                                                                              \
         .spec_replicas = ".spec.replicas", .status_replicas = ".status.replicas",                  \
@@ -32,13 +35,51 @@
     }
 #define KIND(...) KIND_KEPT_AS("v1", __VA_ARGS__)
 
+/* ---- what `kubectl get` prints, as far as one path tells it ---- */
+
+#define COLUMNS(id, ...) static const struct table_column id[] = {__VA_ARGS__, {0}}
+#define TEXT(name_, path_)                                                                         \
+    {                                                                                              \
+        .name = (name_), .type = "string", .path = (path_)                                         \
+    }
+#define NUMBER(name_, path_)                                                                       \
+    {                                                                                              \
+        .name = (name_), .type = "integer", .path = (path_)                                        \
+    }
+#define AGE                                                                                        \
+    {                                                                                              \
+        .name = "Age", .type = "date", .path = ".metadata.creationTimestamp"                       \
+    }
+
+COLUMNS(phases, TEXT("Status", ".status.phase"), AGE);
+COLUMNS(pods, TEXT("Ready", ".status.conditions[?(@.type==\"Ready\")].status"),
+        TEXT("Status", ".status.phase"),
+        NUMBER("Restarts", ".status.containerStatuses[0].restartCount"), AGE,
+        TEXT("IP", ".status.podIP"));
+COLUMNS(services, TEXT("Type", ".spec.type"), TEXT("Cluster-IP", ".spec.clusterIP"),
+        NUMBER("Port", ".spec.ports[0].port"), AGE);
+COLUMNS(events, {.name = "Last Seen", .type = "date", .path = ".lastTimestamp"},
+        TEXT("Type", ".type"), TEXT("Reason", ".reason"), TEXT("Object", ".involvedObject.name"),
+        TEXT("Message", ".message"));
+COLUMNS(deployments, NUMBER("Wanted", ".spec.replicas"), NUMBER("Ready", ".status.readyReplicas"),
+        NUMBER("Up-to-date", ".status.updatedReplicas"),
+        NUMBER("Available", ".status.availableReplicas"), AGE);
+COLUMNS(replicasets, NUMBER("Desired", ".spec.replicas"), NUMBER("Current", ".status.replicas"),
+        NUMBER("Ready", ".status.readyReplicas"), AGE);
+COLUMNS(daemonsets, NUMBER("Desired", ".status.desiredNumberScheduled"),
+        NUMBER("Ready", ".status.numberReady"),
+        NUMBER("Up-to-date", ".status.updatedNumberScheduled"), AGE);
+COLUMNS(hpas, TEXT("Target", ".spec.scaleTargetRef.name"), NUMBER("Min", ".spec.minReplicas"),
+        NUMBER("Max", ".spec.maxReplicas"), NUMBER("Replicas", ".status.currentReplicas"), AGE);
+
 static const struct objkind builtin[] = {
-    KIND("", "Namespace", "namespaces", "namespace", V1_STATUS, NAMES("ns"), NO_NAMES,
+    KIND("", "Namespace", "namespaces", "namespace", V1_STATUS(phases), NAMES("ns"), NO_NAMES,
          OBJKIND_STATUS, .defaults = objdefaults_namespace, .validate = objvalidate_namespace),
-    KIND("", "Node", "nodes", "node", V1_STATUS, NAMES("no"), NO_NAMES, OBJKIND_STATUS),
-    KIND("", "Pod", "pods", "pod", V1_STATUS, NAMES("po"), ALL, OBJKIND_NAMESPACED | OBJKIND_STATUS,
-         .defaults = objdefaults_pod, .validate = objvalidate_pod),
-    KIND("", "Service", "services", "service", V1_STATUS, NAMES("svc"), ALL,
+    KIND("", "Node", "nodes", "node", V1_STATUS(NULL), NAMES("no"), NO_NAMES, OBJKIND_STATUS),
+    KIND("", "Pod", "pods", "pod", V1_STATUS(pods), NAMES("po"), ALL,
+         OBJKIND_NAMESPACED | OBJKIND_STATUS, .defaults = objdefaults_pod,
+         .validate = objvalidate_pod),
+    KIND("", "Service", "services", "service", V1_STATUS(services), NAMES("svc"), ALL,
          OBJKIND_NAMESPACED | OBJKIND_STATUS, .defaults = objdefaults_service,
          .validate = objvalidate_service),
     KIND("", "Endpoints", "endpoints", "endpoints", V1, NAMES("ep"), NO_NAMES, OBJKIND_NAMESPACED),
@@ -48,21 +89,19 @@ static const struct objkind builtin[] = {
          .defaults = objdefaults_secret, .validate = objvalidate_secret),
     KIND("", "ServiceAccount", "serviceaccounts", "serviceaccount", V1, NAMES("sa"), NO_NAMES,
          OBJKIND_NAMESPACED),
-    KIND("", "Event", "events", "event", V1, NAMES("ev"), NO_NAMES, OBJKIND_NAMESPACED,
-         .validate = objvalidate_event),
-    KIND("events.k8s.io", "Event", "events", "event", V1, NAMES("ev"), NO_NAMES, OBJKIND_NAMESPACED,
-         .storage_group = "", .validate = objvalidate_event, .convert = objconvert_event),
+    KIND("", "Event", "events", "event", V1_COLUMNS(events), NAMES("ev"), NO_NAMES,
+         OBJKIND_NAMESPACED, .validate = objvalidate_event),
     KIND("discovery.k8s.io", "EndpointSlice", "endpointslices", "endpointslice", V1, NO_NAMES,
          NO_NAMES, OBJKIND_NAMESPACED | OBJKIND_GENERATION),
     KIND("coordination.k8s.io", "Lease", "leases", "lease", V1, NO_NAMES, NO_NAMES,
          OBJKIND_NAMESPACED, .validate = objvalidate_lease),
-    KIND("apps", "Deployment", "deployments", "deployment", V1_SCALE, NAMES("deploy"), ALL,
-         OBJKIND_NAMESPACED | OBJKIND_STATUS | OBJKIND_GENERATION | OBJKIND_ANNOTATIONS,
+    KIND("apps", "Deployment", "deployments", "deployment", V1_SCALE(deployments), NAMES("deploy"),
+         ALL, OBJKIND_NAMESPACED | OBJKIND_STATUS | OBJKIND_GENERATION | OBJKIND_ANNOTATIONS,
          .defaults = objdefaults_deployment, .validate = objvalidate_workload),
-    KIND("apps", "ReplicaSet", "replicasets", "replicaset", V1_SCALE, NAMES("rs"), ALL,
+    KIND("apps", "ReplicaSet", "replicasets", "replicaset", V1_SCALE(replicasets), NAMES("rs"), ALL,
          OBJKIND_NAMESPACED | OBJKIND_STATUS | OBJKIND_GENERATION,
          .defaults = objdefaults_replicaset, .validate = objvalidate_workload),
-    KIND("apps", "DaemonSet", "daemonsets", "daemonset", V1_STATUS, NAMES("ds"), ALL,
+    KIND("apps", "DaemonSet", "daemonsets", "daemonset", V1_STATUS(daemonsets), NAMES("ds"), ALL,
          OBJKIND_NAMESPACED | OBJKIND_STATUS | OBJKIND_GENERATION,
          .defaults = objdefaults_daemonset, .validate = objvalidate_workload),
     KIND("apps", "ControllerRevision", "controllerrevisions", "controllerrevision", V1, NO_NAMES,
@@ -70,23 +109,21 @@ static const struct objkind builtin[] = {
     KIND_KEPT_AS(
         "v2", "autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
         "horizontalpodautoscaler",
-        VERSIONS({.name = "v2", .served = true, .flags = OBJKIND_STATUS},
-                 {.name = "v1", .served = true, .flags = OBJKIND_STATUS},
+        VERSIONS({.name = "v2", .served = true, .flags = OBJKIND_STATUS, .columns = hpas},
                  {.name = "v2beta2", .served = true, .flags = OBJKIND_STATUS, .deprecated = true}),
         NAMES("hpa"), ALL, OBJKIND_NAMESPACED | OBJKIND_STATUS, .defaults = objdefaults_hpa,
-        .validate = objvalidate_hpa, .convert = objconvert_hpa),
-    KIND("networking.k8s.io", "Ingress", "ingresses", "ingress", V1_STATUS, NAMES("ing"), NO_NAMES,
-         OBJKIND_NAMESPACED | OBJKIND_STATUS | OBJKIND_GENERATION, .validate = objvalidate_ingress),
+        .validate = objvalidate_hpa),
+    KIND("networking.k8s.io", "Ingress", "ingresses", "ingress", V1_STATUS(NULL), NAMES("ing"),
+         NO_NAMES, OBJKIND_NAMESPACED | OBJKIND_STATUS | OBJKIND_GENERATION,
+         .validate = objvalidate_ingress),
     KIND("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions",
-         "customresourcedefinition", V1_STATUS, NAMES("crd", "crds"), NAMES("api-extensions"),
+         "customresourcedefinition", V1_STATUS(NULL), NAMES("crd", "crds"), NAMES("api-extensions"),
          OBJKIND_STATUS | OBJKIND_GENERATION, .defaults = objdefaults_crd,
          .validate = objvalidate_crd),
     KIND("rbac.authorization.k8s.io", "ClusterRole", "clusterroles", "clusterrole", V1, NO_NAMES,
          NO_NAMES, 0),
     KIND("rbac.authorization.k8s.io", "ClusterRoleBinding", "clusterrolebindings",
          "clusterrolebinding", V1, NO_NAMES, NO_NAMES, 0),
-    KIND("authorization.k8s.io", "SelfSubjectAccessReview", "selfsubjectaccessreviews",
-         "selfsubjectaccessreview", V1, NO_NAMES, NO_NAMES, OBJKIND_REVIEW),
     {0},
 };
 

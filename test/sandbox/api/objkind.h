@@ -13,13 +13,13 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "object/table.h"
 
 /* What was asked of an object; also the reason an admission hook is called. */
 enum objop { OBJOP_CREATE, OBJOP_UPDATE, OBJOP_STATUS, OBJOP_DELETE };
 
 struct objfail; /* objfail.h */
 struct schema;  /* object/schema.h */
-struct table;   /* object/table.h */
 
 enum {
     OBJKIND_NAMESPACED = 1 << 0,
@@ -27,7 +27,6 @@ enum {
     OBJKIND_GENERATION =
         1 << 2, /* metadata.generation counts changes of anything but metadata and status */
     OBJKIND_ANNOTATIONS = 1 << 3, /* ... and of annotations, as for Deployments */
-    OBJKIND_REVIEW = 1 << 4,      /* only create (reviews); nothing is stored */
 };
 
 /* JSON paths of the scale subresource, e.g. ".spec.replicas". */
@@ -41,11 +40,11 @@ struct objversion {
     const char *name; /* "v1" */
     bool served;
     bool deprecated;
-    const char *deprecation;     /* warning text, or NULL for the usual one */
-    const struct schema *schema; /* of a CRD version; NULL for built-in kinds */
-    const struct table *table;   /* its printer columns; NULL: table_builtin() */
-    unsigned flags;              /* OBJKIND_STATUS as this version declares it */
-    struct objscale scale;       /* spec_replicas NULL: no scale subresource */
+    const char *deprecation;            /* warning text, or NULL for the usual one */
+    const struct schema *schema;        /* of a CRD version; NULL for built-in kinds */
+    const struct table_column *columns; /* what `kubectl get` prints; NULL: the age alone */
+    unsigned flags;                     /* OBJKIND_STATUS as this version declares it */
+    struct objscale scale;              /* spec_replicas NULL: no scale subresource */
 };
 
 struct objkind {
@@ -58,8 +57,7 @@ struct objkind {
     const char *const *categories;     /* NULL-ended, never NULL itself */
     const struct objversion *versions; /* preferred first; ends with name NULL */
     const char *storage;               /* the version that objects are kept in */
-    const char *storage_group; /* where another group's kind keeps them (events); NULL: its own */
-    unsigned flags;            /* of the storage version */
+    unsigned flags;                    /* of the storage version */
     bool served;
     bool custom; /* made by a CRD */
 
@@ -68,9 +66,6 @@ struct objkind {
     void (*defaults)(struct json_object *obj, struct json_object *old);
     /* Refuses with objfail_cause(); old NULL on create. May be NULL. */
     void (*validate)(struct objfail *fail, struct json_object *obj, struct json_object *old);
-    /* Changes obj (a private copy) from one version to another, apiVersion apart. NULL: nothing
-     * else differs. */
-    void (*convert)(struct json_object *obj, const char *from, const char *to);
 };
 
 /* The built-in table, ended by kind NULL. */

@@ -20,7 +20,7 @@ struct objset *objset_of(struct objstore *store, const char *group, const char *
 
 struct objset *objset_of_kind(struct objstore *store, const struct objkind *kind)
 {
-    return objset_of(store, kind->storage_group ? kind->storage_group : kind->group, kind->plural);
+    return objset_of(store, kind->group, kind->plural);
 }
 
 size_t objset_find(const struct objset *set, const char *key, bool *found)

@@ -160,8 +160,6 @@ struct json_object *objstore_as_version(struct arena *arena, const struct objkin
     if (from && strcmp(from, wanted) == 0)
         return obj;
     struct json_object *copy = json_copy(arena, obj);
-    if (kind->convert && from)
-        kind->convert(copy, from, wanted);
     json_set_str(copy, "apiVersion", wanted);
     return copy;
 }

@@ -145,14 +145,6 @@ static enum err prune_and_default(struct write *w)
             return err;
     }
     const char *storage = objkind_api_version(arena_of(w), w->kind, w->kind->storage);
-    const char *stored_group = w->kind->storage_group ? w->kind->storage_group : w->kind->group;
-    if (strcmp(stored_group, w->kind->group) != 0) {
-        storage = *stored_group ? arena_printf(arena_of(w), "%s/%s", stored_group, w->kind->storage)
-                                : w->kind->storage;
-    }
-    const char *sent = json_str_at(w->obj, "apiVersion", NULL);
-    if (w->kind->convert && strcmp(sent, storage) != 0)
-        w->kind->convert(w->obj, sent, storage);
     json_set_str(w->obj, "apiVersion", storage);
     if (w->kind->defaults)
         w->kind->defaults(w->obj, w->old);

@@ -50,7 +50,6 @@ struct api {
     struct apistats *stats;
     struct apifaults *faults;
     struct restwatch *watches;
-    struct apipath *paths;
     api_pod_log_fn pod_log;
     void *pod_log_arg;
     api_request_fn on_request;
@@ -97,7 +96,6 @@ void restdelete_one(struct restreq *req);
 void restdelete_collection(struct restreq *req);
 void restscale(struct restreq *req);
 void restpod_log(struct restreq *req);
-void restpod_evict(struct restreq *req);
 
 /* ---- restdiscovery.c ---- */
 /* /version, /api, /apis, /apis/G, /api/v1, /apis/G/V, /openapi; false when the path is none of

@@ -28,11 +28,6 @@ static bool set_as(struct restaccept *accept, const char *as, const char *group,
         accept->as = REST_AS_PARTIAL;
         return meta && known;
     }
-    if (strcmp(as, "APIGroupDiscoveryList") == 0) {
-        accept->as = REST_AS_DISCOVERY;
-        return group && strcmp(group, "apidiscovery.k8s.io") == 0 && version &&
-               (strcmp(version, "v2") == 0 || strcmp(version, "v2beta1") == 0);
-    }
     return false;
 }
 
@@ -42,8 +37,7 @@ static bool read_range(struct restaccept *accept, char *range)
 {
     char *type = trim(strsep(&range, ";"));
     *accept = (struct restaccept){.acceptable = true};
-    accept->yaml = strcasecmp(type, "application/yaml") == 0;
-    if (!accept->yaml && strcasecmp(type, "application/json") != 0 && strcmp(type, "*/*") != 0 &&
+    if (strcasecmp(type, "application/json") != 0 && strcmp(type, "*/*") != 0 &&
         strcasecmp(type, "application/*") != 0)
         return false;
     const char *as = NULL, *group = NULL, *version = NULL;

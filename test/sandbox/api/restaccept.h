@@ -9,13 +9,11 @@
 enum restas {
     REST_AS_ITSELF,
     REST_AS_TABLE,
-    REST_AS_PARTIAL,   /* PartialObjectMetadata(List) */
-    REST_AS_DISCOVERY, /* APIGroupDiscoveryList */
+    REST_AS_PARTIAL, /* PartialObjectMetadata(List) */
 };
 
 struct restaccept {
     bool acceptable; /* false: 406 */
-    bool yaml;
     enum restas as;
     const char *version; /* of as, "v1" */
 };

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "api/rest.h"
-#include "api/restopenapi.h"
 
 struct listing {
     struct restreq *req;
@@ -130,7 +129,6 @@ static void add_resource(void *arg, const struct objkind *kind)
 {
     static const char *const all[] = {
         "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch", NULL};
-    static const char *const review[] = {"create", NULL};
     static const char *const on_sub[] = {"get", "patch", "update", NULL};
     static const char *const only_get[] = {"get", NULL};
     struct listing *listing = arg;
@@ -145,7 +143,7 @@ static void add_resource(void *arg, const struct objkind *kind)
     json_set_str(item, "singularName", kind->singular);
     json_set_bool(item, "namespaced", objkind_namespaced(kind));
     json_set_str(item, "kind", kind->kind);
-    json_set(item, "verbs", texts(arena, kind->flags & OBJKIND_REVIEW ? review : all));
+    json_set(item, "verbs", texts(arena, all));
     if (kind->short_names[0])
         json_set(item, "shortNames", texts(arena, kind->short_names));
     if (kind->categories[0])
@@ -154,10 +152,8 @@ static void add_resource(void *arg, const struct objkind *kind)
         add_sub(listing, kind, "status", on_sub, NULL, NULL, kind->kind);
     if (version->scale.spec_replicas)
         add_sub(listing, kind, "scale", on_sub, "autoscaling", "v1", "Scale");
-    if (strcmp(kind->kind, "Pod") == 0 && !*kind->group) {
+    if (strcmp(kind->kind, "Pod") == 0 && !*kind->group)
         add_sub(listing, kind, "log", only_get, NULL, NULL, "Pod");
-        add_sub(listing, kind, "eviction", review, "policy", "v1", "Eviction");
-    }
 }
 
 static void resources(struct restreq *req)
@@ -199,6 +195,16 @@ static void version(struct restreq *req)
     restreply_tree(req, 200, out);
 }
 
+/* A document without a schema: kubectl then leaves it to the server what an object may hold. In
+ * protobuf, the one form that kubectl asks for: swagger "2.0". */
+static void openapi(struct restreq *req)
+{
+    static const char document[] = "\x0a\x03"
+                                   "2.0";
+    restreply_done(req, 200);
+    http_reply(req->http, 200, "application/octet-stream", document, sizeof(document) - 1);
+}
+
 bool restdiscovery(struct restreq *req)
 {
     const struct restpath *path = &req->path;
@@ -214,7 +220,7 @@ bool restdiscovery(struct restreq *req)
     } else if (strcmp(path->full, "/apis") == 0) {
         groups(req);
     } else if (strcmp(path->full, "/openapi/v2") == 0) {
-        restopenapi(req);
+        openapi(req);
     } else if (path->group && !path->version) {
         one_group(req);
     } else if (path->group && !path->plural) {

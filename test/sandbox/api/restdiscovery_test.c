@@ -15,7 +15,7 @@ static void test_groups(void **state)
     try_same(a.t.arena, json_at(api, "versions", NULL), "[\"v1\"]");
     struct json_object *groups = json_at(ask_for(&a, 200, "GET", "/apis", NULL), "groups", NULL);
     struct json_object *hpa = find(groups, "autoscaling");
-    assert_int_equal(json_len(json_at(hpa, "versions", NULL)), 3);
+    assert_int_equal(json_len(json_at(hpa, "versions", NULL)), 2);
     assert_string_equal(json_str_at(hpa, "preferredVersion", "groupVersion", NULL),
                         "autoscaling/v2");
     assert_null(find(groups, "try.io"));

@@ -3,13 +3,49 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "api/restproto_types.h"
 #include "base/base64.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
-enum { DEPTH_MAX = 32, WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+
+/* What a message may hold here. Of anything else a client may only say nothing: Go writes every
+ * plain field, also an empty one. */
+struct known {
+    uint64_t number;
+    const char *name;           /* in JSON */
+    const struct known *inside; /* of a message */
+    bool skip;                  /* the server decides it */
+    bool texts, data;           /* a map to texts; to bytes, which are base64 in JSON */
+};
+
+static const struct known type_meta[] = {
+    {.number = 1, .name = "apiVersion"}, {.number = 2, .name = "kind"}, {0}};
+static const struct known object_meta[] = {{.number = 1, .name = "name"},
+                                           {.number = 3, .name = "namespace"},
+                                           {.number = 11, .name = "labels", .texts = true},
+                                           {.number = 12, .name = "annotations", .texts = true},
+                                           {0}};
+#define METADATA                                                                                   \
+    {                                                                                              \
+        .number = 1, .name = "metadata", .inside = object_meta                                     \
+    }
+
+#define SKIP(number_, name_)                                                                       \
+    {                                                                                              \
+        .number = (number_), .name = (name_), .skip = true                                         \
+    }
+
+static const struct {
+    const char *kind;
+    struct known fields[4];
+} kinds[] = {
+    {"Namespace", {METADATA, SKIP(2, "spec"), SKIP(3, "status")}},
+    {"ServiceAccount", {METADATA}},
+    {"ConfigMap", {METADATA, {.number = 2, .name = "data", .texts = true}}},
+    {"Secret",
+     {METADATA, {.number = 2, .name = "data", .data = true}, {.number = 3, .name = "type"}}},
+};
 
 struct reader {
     struct arena *arena;
@@ -18,10 +54,8 @@ struct reader {
 };
 
 struct field {
-    uint64_t number;
-    unsigned wire;
-    uint64_t value;             /* of a varint */
-    const unsigned char *bytes; /* of bytes */
+    uint64_t number, value;     /* the value of a varint */
+    const unsigned char *bytes; /* NULL: a varint */
     size_t len;
 };
 
@@ -44,10 +78,9 @@ static enum err read_field(struct reader *r, struct field *out)
     if (!read_varint(r, &key))
         return err_set(r->ei, ERR_INVALID, "the protobuf body ends within a field");
     out->number = key >> 3;
-    out->wire = (unsigned)(key & 7);
-    if (out->wire == WIRE_VARINT && read_varint(r, &out->value))
+    if ((key & 7) == WIRE_VARINT && read_varint(r, &out->value))
         return ERR_OK;
-    if (out->wire == WIRE_BYTES && read_varint(r, &len) && len <= (uint64_t)(r->end - r->at)) {
+    if ((key & 7) == WIRE_BYTES && read_varint(r, &len) && len <= (uint64_t)(r->end - r->at)) {
         out->bytes = r->at;
         out->len = (size_t)len;
         r->at += len;
@@ -63,201 +96,65 @@ static struct reader inside(const struct reader *r, const struct field *field)
         .arena = r->arena, .at = field->bytes, .end = field->bytes + field->len, .ei = r->ei};
 }
 
-static enum err read_message(struct reader r, const struct proto_message *type, int depth,
-                             struct json_object *out);
-
-static enum err read_text(struct reader *r, const struct field *field, struct json_object **out)
+static enum err read_text(struct reader *r, const struct field *field, const char **out)
 {
-    if (!utf8_valid((const char *)field->bytes, field->len))
-        return err_set(r->ei, ERR_INVALID, "a string in the protobuf body is no UTF-8");
-    *out = json_object_new_string_len((const char *)field->bytes, (int)field->len);
-    return ERR_OK;
-}
-
-/* Time {1: seconds, 2: nanos} */
-static enum err read_time(struct reader r, struct json_object **out)
-{
-    struct field field;
-    int64_t seconds = 0;
-    while (r.at < r.end) {
-        enum err err = read_field(&r, &field);
-        if (err != ERR_OK)
-            return err;
-        seconds = field.number == 1 ? (int64_t)field.value : seconds;
-    }
-    char text[CLOCK_TEXT];
-    bool zero = seconds <= 0 || seconds > 253402300799; /* Go's zero time, or past the year 9999 */
-    *out = zero ? NULL : json_object_new_string(clock_rfc3339(seconds * 1000, text));
-    return ERR_OK;
-}
-
-/* IntOrString {1: type, 2: intVal, 3: strVal} */
-static enum err read_int_or_string(struct reader r, struct json_object **out)
-{
-    struct field field;
-    bool text = false;
-    int64_t number = 0;
-    struct field string = {.bytes = r.at};
-    while (r.at < r.end) {
-        enum err err = read_field(&r, &field);
-        if (err != ERR_OK)
-            return err;
-        text = field.number == 1 ? field.value == 1 : text;
-        number = field.number == 2 ? (int64_t)field.value : number;
-        string = field.number == 3 ? field : string;
-    }
-    if (text)
-        return read_text(&r, &string, out);
-    *out = json_object_new_int64(number);
-    return ERR_OK;
-}
-
-/* Quantity {1: text} */
-static enum err read_quantity(struct reader r, struct json_object **out)
-{
-    struct field field = {0};
-    while (r.at < r.end) {
-        enum err err = read_field(&r, &field);
-        if (err != ERR_OK)
-            return err;
-    }
-    return read_text(&r, &field, out);
-}
-
-static enum err read_value(struct reader *r, const struct proto_field *type,
-                           const struct field *field, int depth, struct json_object **out)
-{
-    bool varint = type->type == PROTO_INT || type->type == PROTO_BOOL;
-    if (varint != (field->wire == WIRE_VARINT))
-        return err_set(r->ei, ERR_INVALID, "the protobuf field %s has another type", type->name);
-    switch (type->type) {
-    case PROTO_INT:
-        *out = json_object_new_int64((int64_t)field->value);
+    *out = field->bytes ? arena_strndup(r->arena, (const char *)field->bytes, field->len) : "";
+    if (utf8_valid(*out, strlen(*out)))
         return ERR_OK;
-    case PROTO_BOOL:
-        *out = json_object_new_boolean(field->value != 0);
-        return ERR_OK;
-    case PROTO_STRING:
-        return read_text(r, field, out);
-    case PROTO_BYTES:
-        *out = json_object_new_string(base64_encode(r->arena, field->bytes, field->len));
-        return ERR_OK;
-    case PROTO_TIME:
-        return read_time(inside(r, field), out);
-    case PROTO_INT_OR_STRING:
-        return read_int_or_string(inside(r, field), out);
-    case PROTO_QUANTITY:
-        return read_quantity(inside(r, field), out);
-    case PROTO_MESSAGE:
-        *out = json_object_new_object();
-        return read_message(inside(r, field), type->message, depth + 1, *out);
-    case PROTO_SKIP:
-        break;
-    }
-    return ERR_OK;
+    return err_set(r->ei, ERR_INVALID, "a string in the protobuf body is no UTF-8");
 }
 
 /* A map is a list of {1: key, 2: value}. */
-static enum err read_entry(struct reader r, const struct proto_field *type, int depth,
-                           struct json_object *map)
+static enum err read_entry(struct reader r, bool data, struct json_object *map)
 {
-    struct field field, key = {.bytes = r.at};
-    struct json_object *value = NULL;
-    enum err err = ERR_OK;
-    while (err == ERR_OK && r.at < r.end) {
-        err = read_field(&r, &field);
-        if (err == ERR_OK && field.number == 1) {
-            key = field;
-        } else if (err == ERR_OK && field.number == 2) {
-            json_object_put(value);
-            value = NULL;
-            err = read_value(&r, type, &field, depth, &value);
-        }
-    }
-    struct json_object *name = NULL;
-    if (err == ERR_OK)
-        err = read_text(&r, &key, &name);
-    if (err == ERR_OK) {
-        json_set(map, json_object_get_string(name), value ? value : name);
-        if (!value)
-            json_set_str(map, json_object_get_string(name), "");
-    }
-    json_object_put(name);
-    json_object_put(value);
-    return err;
-}
-
-/* Go writes every plain field, also an empty one; only a pointer tells absent from zero. */
-static bool is_empty(const struct proto_field *type, struct json_object *value)
-{
-    if (!value)
-        return true;
-    if (type->pointer)
-        return false;
-    switch (json_object_get_type(value)) {
-    case json_type_string:
-        return json_object_get_string_len(value) == 0;
-    case json_type_int:
-        return json_object_get_int64(value) == 0;
-    case json_type_boolean:
-        return !json_object_get_boolean(value);
-    case json_type_object:
-        return json_object_object_length(value) == 0;
-    default:
-        return false;
-    }
-}
-
-static enum err add_field(struct reader *r, const struct proto_field *type,
-                          const struct field *field, int depth, struct json_object *out)
-{
-    if (type->type == PROTO_SKIP)
-        return ERR_OK;
-    if (type->shape == PROTO_MAP) {
-        return field->wire == WIRE_BYTES
-                   ? read_entry(inside(r, field), type, depth, json_sub(out, type->name))
-                   : err_set(r->ei, ERR_INVALID, "the protobuf field %s is no map", type->name);
-    }
-    struct json_object *value = NULL;
-    enum err err = read_value(r, type, field, depth, &value);
-    if (err != ERR_OK) {
-        json_object_put(value);
-        return err;
-    }
-    if (type->shape == PROTO_LIST) {
-        struct json_object *list = json_at(out, type->name, NULL);
-        if (!list) {
-            list = json_object_new_array();
-            json_object_object_add(out, type->name, list);
-        }
-        json_object_array_add(list, value);
-        return ERR_OK;
-    }
-    if (!is_empty(type, value))
-        json_set(out, type->name, value);
-    json_object_put(value);
-    return ERR_OK;
-}
-
-static enum err read_message(struct reader r, const struct proto_message *type, int depth,
-                             struct json_object *out)
-{
-    if (depth > DEPTH_MAX)
-        return err_set(r.ei, ERR_INVALID, "the protobuf body is deeper than %d", DEPTH_MAX);
+    struct field field, key = {0}, value = {0};
+    const char *name, *text;
     while (r.at < r.end) {
-        struct field field;
         enum err err = read_field(&r, &field);
         if (err != ERR_OK)
             return err;
-        const struct proto_field *known = type->fields;
+        key = field.number == 1 ? field : key;
+        value = field.number == 2 ? field : value;
+    }
+    enum err err = read_text(&r, &key, &name);
+    if (err == ERR_OK && data)
+        text = base64_encode(r.arena, value.bytes, value.len);
+    else if (err == ERR_OK)
+        err = read_text(&r, &value, &text);
+    if (err == ERR_OK)
+        json_set_str(map, name, text);
+    return err;
+}
+
+/* Recursion follows the tables above. */
+static enum err read_message(struct reader r, const char *type, const struct known *fields,
+                             struct json_object *out)
+{
+    while (r.at < r.end) {
+        struct field field;
+        const struct known *known = fields;
+        const char *text;
+        enum err err = read_field(&r, &field);
+        if (err != ERR_OK)
+            return err;
         while (known->name && known->number != field.number)
             known++;
-        if (!known->name) {
+        if (!known->name && (field.value || field.len))
             return err_set(r.ei, ERR_INVALID,
                            "field %llu of %s is not known in protobuf here: send JSON",
-                           (unsigned long long)field.number, type->name);
-        }
-        err = add_field(&r, known, &field, depth, out);
+                           (unsigned long long)field.number, type);
+        if (!known->name || known->skip)
+            continue;
+        if (!field.bytes)
+            return err_set(r.ei, ERR_INVALID, "the protobuf field %s has another type",
+                           known->name);
+        if (known->inside)
+            err = read_message(inside(&r, &field), known->name, known->inside,
+                               json_sub(out, known->name));
+        else if (known->texts || known->data)
+            err = read_entry(inside(&r, &field), known->data, json_sub(out, known->name));
+        else if ((err = read_text(&r, &field, &text)) == ERR_OK && *text)
+            json_set_str(out, known->name, text);
         if (err != ERR_OK)
             return err;
     }
@@ -273,23 +170,21 @@ enum err restproto_read(struct arena *arena, const void *data, size_t len, struc
     struct reader r = {.arena = arena, .ei = ei};
     r.at = (const unsigned char *)data + sizeof(magic);
     r.end = (const unsigned char *)data + len;
-    struct json_object *head = json_own(arena, json_object_new_object());
     struct field raw = {.bytes = r.at};
+    *out = json_own(arena, json_object_new_object());
     while (r.at < r.end) {
         struct field field;
         enum err err = read_field(&r, &field);
-        if (err == ERR_OK && field.number == 1 && field.wire == WIRE_BYTES)
-            err = read_message(inside(&r, &field), &proto_type_meta, 0, head);
+        if (err == ERR_OK && field.number == 1 && field.bytes)
+            err = read_message(inside(&r, &field), "TypeMeta", type_meta, *out);
         if (err != ERR_OK)
             return err;
-        raw = field.number == 2 && field.wire == WIRE_BYTES ? field : raw;
+        raw = field.number == 2 && field.bytes ? field : raw;
     }
-    const char *kind = json_str_at(head, "kind", NULL);
-    const struct proto_message *type = kind ? proto_message_of(kind) : NULL;
-    if (!type) {
-        return err_set(ei, ERR_INVALID, "%s is not known in protobuf here: send JSON",
-                       kind ? kind : "an object without a kind");
-    }
-    *out = head;
-    return read_message(inside(&r, &raw), type, 0, head);
+    const char *kind = json_str_at(*out, "kind", NULL);
+    for (size_t i = 0; kind && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(kinds[i].kind, kind) == 0)
+            return read_message(inside(&r, &raw), kind, kinds[i].fields, *out);
+    return err_set(ei, ERR_INVALID, "%s is not known in protobuf here: send JSON",
+                   kind ? kind : "an object without a kind");
 }

@@ -24,25 +24,18 @@ static void test_namespace(void **state)
         "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'ab','labels':{'app':'web'}}}");
 }
 
-static void test_service(void **state)
+static void test_secret(void **state)
 {
     struct arena *arena TRY_FREED = arena_new();
     struct json_object *obj;
     struct errinfo ei;
-    /* a port 80 to the named port "http", and one to 8080 */
-    static const char text[] =
-        "k8s\0\x0a\x0d\x0a\x02v1\x12\x07Service\x12\x27\x12\x25"
-        "\x0a\x0f\x12\x03TCP\x18\x50\x22\x06\x08\x01\x1a\x02hp"
-        "\x0a\x0b\x18\x51\x22\x07\x08\x00\x10\x90\x3f\x1a\x00\x0a\x05\x18\x52\x22\x01\x08";
-    assert_int_equal(restproto_read(arena, text, sizeof(text) - 1, &obj, &ei), ERR_INVALID);
-    static const char good[] = "k8s\0\x0a\x0d\x0a\x02v1\x12\x07Service\x12\x20\x12\x1e"
-                               "\x0a\x0f\x12\x03TCP\x18\x50\x22\x06\x08\x01\x1a\x02hp"
-                               "\x0a\x0b\x18\x51\x22\x07\x08\x00\x10\x90\x3f\x1a\x00";
-    if (restproto_read(arena, good, sizeof(good) - 1, &obj, &ei) != ERR_OK)
+    static const char text[] = "k8s\0\x0a\x0c\x0a\x02v1\x12\x06Secret\x12\x11\x0a\x03\x0a\x01s"
+                               "\x12\x06\x0a\x01k\x12\x01v\x1a\x02Op";
+    if (restproto_read(arena, text, sizeof(text) - 1, &obj, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
-    try_same(
-        arena, json_at(obj, "spec", NULL),
-        "{'ports':[{'protocol':'TCP','port':80,'targetPort':'hp'},{'port':81,'targetPort':8080}]}");
+    try_same(arena, obj,
+             "{'apiVersion':'v1','kind':'Secret','metadata':{'name':'s'},'data':{'k':'dg=='},'type'"
+             ":'Op'}");
 }
 
 /* Every prefix of a body is refused or read, but never read past. */
@@ -86,5 +79,5 @@ static void test_refused(void **state)
     }
 }
 
-UNIT_MAIN(cmocka_unit_test(test_namespace), cmocka_unit_test(test_service),
+UNIT_MAIN(cmocka_unit_test(test_namespace), cmocka_unit_test(test_secret),
           cmocka_unit_test(test_cut), cmocka_unit_test(test_refused))

@@ -25,10 +25,6 @@ static void test_get(void **state)
     obj = ask_for(&a, 200, "GET", MAPS "/m00", NULL);
     assert_string_equal(json_str_at(obj, "kind", NULL), "Table");
     assert_int_equal(json_len(json_at(obj, "rows", NULL)), 1);
-    a.accept = "application/yaml";
-    struct answer answer = ask(&a, "GET", MAPS "/m00", NULL);
-    assert_string_equal(answer.content_type, "application/yaml");
-    assert_non_null(strstr(answer.text, "name: m00"));
 }
 
 static void test_pages(void **state)

@@ -5,7 +5,6 @@
 #include "api/rest.h"
 #include "base/clock.h"
 #include "object/table.h"
-#include "object/yaml_text.h"
 
 const char *restverb_name(enum restverb verb)
 {
@@ -65,12 +64,11 @@ static void add_warnings(struct restreq *req)
 
 void restreply_tree(struct restreq *req, int code, struct json_object *tree)
 {
-    bool yaml = req->accept.yaml;
-    const char *text = yaml ? yaml_text(req->arena, tree) : json_text(req->arena, tree);
+    const char *text = json_text(req->arena, tree);
     add_warnings(req);
     http_reply_header(req->http, "Cache-Control", "no-cache, private");
     restreply_done(req, code);
-    http_reply(req->http, code, yaml ? "application/yaml" : "application/json", text, strlen(text));
+    http_reply(req->http, code, "application/json", text, strlen(text));
 }
 
 void restreply_fail(struct restreq *req)
@@ -103,10 +101,9 @@ struct json_object *restreply_partial(struct arena *arena, struct json_object *o
     return out;
 }
 
-static const struct table *table_of(const struct restreq *req)
+static const struct table_column *columns_of(const struct restreq *req)
 {
-    return req->version->table ? req->version->table
-                               : table_builtin(req->kind->group, req->kind->kind);
+    return req->version->columns ? req->version->columns : table_age_alone;
 }
 
 static struct table_request table_request(const struct restreq *req)
@@ -130,7 +127,7 @@ struct json_object *restreply_shape(struct restreq *req, struct arena *arena,
                      json_str_at(obj, "metadata", "resourceVersion", NULL));
         struct table_request request = table_request(req);
         request.no_definitions = !first;
-        return table_render(arena, table_of(req), &request, items, metadata);
+        return table_render(arena, columns_of(req), &request, items, metadata);
     }
     default:
         return obj;
@@ -162,7 +159,7 @@ struct json_object *restreply_list(struct restreq *req, struct json_object *item
     struct arena *arena = req->arena;
     if (req->accept.as == REST_AS_TABLE) {
         struct table_request request = table_request(req);
-        return table_render(arena, table_of(req), &request, items, metadata);
+        return table_render(arena, columns_of(req), &request, items, metadata);
     }
     struct json_object *list = json_own(arena, json_object_new_object());
     bool partial = req->accept.as == REST_AS_PARTIAL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/objinternal.h"
+#include "object/jsonpath.h"
 #include "object/selector.h"
 
 /* The first key of a path such as ".spec.replicas", and the rest of it. */
@@ -17,9 +18,7 @@ static const char *first_key(struct arena *arena, const char **path)
 
 static struct json_object *follow(struct arena *arena, struct json_object *obj, const char *path)
 {
-    while (path && *path && obj)
-        obj = json_at(obj, first_key(arena, &path), NULL);
-    return path ? obj : NULL;
+    return path ? jsonpath_first(arena, obj, path) : NULL;
 }
 
 static void put(struct arena *arena, struct json_object *obj, const char *path, int64_t value)

@@ -191,7 +191,7 @@ static void send_expired(struct restreq *req, const char *asked)
 
 static struct objwatch *subscribe(struct restreq *req, struct restwatch *w, const char *text)
 {
-    const char *group = req->kind->storage_group ? req->kind->storage_group : req->kind->group;
+    const char *group = req->kind->group;
     bool initial = is_true(http_req_param(req->http, "sendInitialEvents"));
     uint64_t from = text ? strtoull(text, NULL, 10) : 0;
     if (initial || from == 0) {

@@ -24,16 +24,6 @@ static bool read_object(struct restreq *req, struct json_object **obj)
     return true;
 }
 
-/* Reviews are answered and not stored: in the sandbox everybody with the token may do everything.
- */
-static void answer_review(struct restreq *req, struct json_object *obj)
-{
-    struct json_object *status = json_sub(obj, "status");
-    json_set_bool(status, "allowed", true);
-    json_set_str(status, "reason", "the sandbox allows everything to the holder of its token");
-    restreply_tree(req, 201, obj);
-}
-
 void restwrite_create(struct restreq *req)
 {
     struct json_object *obj, *stored;
@@ -44,10 +34,6 @@ void restwrite_create(struct restreq *req)
     }
     if (!read_object(req, &obj))
         return;
-    if (req->kind->flags & OBJKIND_REVIEW) {
-        answer_review(req, obj);
-        return;
-    }
     if (objstore_create(req->store, &req->call, req->kind, req->path.ns, obj, &stored) != ERR_OK) {
         restreply_fail(req);
         return;

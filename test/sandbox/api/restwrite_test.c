@@ -99,15 +99,6 @@ static void test_status(void **state)
     ask_for(&a, 405, "DELETE", TOYS "/x/status", NULL);
 }
 
-static void test_review(void **state)
-{
-    struct tryapi a TRYAPI_CLOSED = tryapi_open();
-    struct json_object *obj =
-        ask_for(&a, 201, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                "{'spec':{'resourceAttributes':{'verb':'get'}}}");
-    assert_true(json_bool_at(obj, false, "status", "allowed", NULL));
-}
-
 UNIT_MAIN(cmocka_unit_test(test_create_and_update), cmocka_unit_test(test_yaml),
           cmocka_unit_test(test_manager), cmocka_unit_test(test_custom_kind),
-          cmocka_unit_test(test_status), cmocka_unit_test(test_review))
+          cmocka_unit_test(test_status))

@@ -211,10 +211,7 @@ const char *cluster_trouble(const struct cluster *cluster)
     return NULL;
 }
 
-bool cluster_pod_log(void *arg, const char *ns, const char *pod, const char *container,
-                     bool previous, size_t offset, struct buf *out)
+void cluster_pod_log(void *arg, const char *ns, const char *pod, struct buf *out)
 {
-    struct cluster *cluster = arg;
-    (void)container; /* a pod has one process at most */
-    return pods_log(cluster->pods, ns, pod, previous, offset, out);
+    pods_log(((struct cluster *)arg)->pods, ns, pod, out);
 }

@@ -47,7 +47,6 @@ const char *cluster_gateway_address(const struct cluster *cluster);
 const char *cluster_trouble(const struct cluster *cluster);
 
 /* For api_on_pod_log(); arg is the cluster. */
-bool cluster_pod_log(void *arg, const char *ns, const char *pod, const char *container,
-                     bool previous, size_t offset, struct buf *out);
+void cluster_pod_log(void *arg, const char *ns, const char *pod, struct buf *out);
 
 #endif

@@ -9,12 +9,12 @@
 #include "base/log.h"
 #include "cluster/meta.h"
 #include "cluster/podenv.h"
-#include "cluster/podlog.h"
 #include "cluster/podspec.h"
 #include "cluster/podstatus.h"
 #include "net/child/child.h"
 
 enum {
+    LOG_KEEP = 256 * 1024,
     EAGER_PROBE_MS = 150, /* until the first success */
     CRASH_AFTER_MS = 300, /* of a simulated pod that crashes */
     MAX_BACKOFF_MS = 30 * 1000,
@@ -42,7 +42,7 @@ struct pod {
     int restarts, crashes; /* crashes: since the last steady run */
     struct podstatus_in view;
     char *message;
-    struct podlog log, previous;
+    struct buf log; /* the end of what it has written */
 };
 
 struct pods {
@@ -213,8 +213,7 @@ static void pod_free(struct pod *pod)
     if (pod->address[0])
         address_give_back(&pods->cluster->pod_addresses, pod->address);
     json_object_put(pod->object);
-    podlog_fini(&pod->log);
-    podlog_fini(&pod->previous);
+    buf_fini(&pod->log);
     free(pod->message);
     free(pod->ns);
     free(pod->name);
@@ -285,7 +284,6 @@ static void back_off(struct pod *pod)
         delay = MAX_BACKOFF_MS;
     pod->crashes++;
     forget_probe(pod);
-    podlog_move(&pod->previous, &pod->log);
     pod->view.has_last = true;
     pod->view.last_ended_ms = clock_wall_ms();
     pod->restarts++;
@@ -321,7 +319,9 @@ static void on_ended(void *arg, const struct child_result *result)
 static void on_output(void *arg, const char *data, size_t len)
 {
     struct pod *pod = arg;
-    podlog_add(&pod->log, data, len);
+    if (len > LOG_KEEP - pod->log.len) /* half at a time: moving it is not free */
+        buf_consume(&pod->log, pod->log.len / 2);
+    buf_add(&pod->log, data, len < LOG_KEEP / 2 ? len : LOG_KEEP / 2);
 }
 
 static struct json_object *look_up(void *arg, struct arena *arena, bool secret, const char *name)
@@ -405,7 +405,7 @@ static void start_simulation(struct pod *pod)
         "this container is simulated: only images named demo-app run as processes\n";
     struct loop *loop = pod->pods->cluster->loop;
 
-    podlog_add(&pod->log, text, strlen(text));
+    buf_puts(&pod->log, text);
     pod->view.running_ms = clock_wall_ms();
     set_state(pod, POD_RUNNING, NULL, NULL);
     if (pod->spec.crash)
@@ -448,8 +448,7 @@ static void pod_new(struct pods *pods, struct json_object *obj)
                         .name = heap_strdup(meta_name(obj)),
                         .uid = heap_strdup(meta_uid(obj)),
                         .object = json_object_get(obj)};
-    podlog_init(&pod->log);
-    podlog_init(&pod->previous);
+    buf_init(&pod->log, LOG_KEEP);
     pods->list = pod;
     pod->view.started_ms = pod->view.ready_changed_ms = clock_wall_ms();
     if (podspec_read(obj, &pod->spec, &ei) != ERR_OK) {
@@ -518,12 +517,9 @@ void pods_free(struct pods *pods)
     free(pods);
 }
 
-bool pods_log(struct pods *pods, const char *ns, const char *name, bool previous, size_t offset,
-              struct buf *out)
+void pods_log(struct pods *pods, const char *ns, const char *name, struct buf *out)
 {
     struct pod *pod = find(pods, ns, name);
-    if (!pod)
-        return false;
-    podlog_read(previous ? &pod->previous : &pod->log, offset, out);
-    return !previous && pod->state != POD_STOPPING;
+    if (pod)
+        buf_add(out, pod->log.data, pod->log.len);
 }

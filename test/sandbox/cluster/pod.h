@@ -18,8 +18,7 @@ void pods_free(struct pods *pods); /* after the loop has ended */
 
 /* work_fn of one pod; arg is the cluster. */
 void pods_sync(void *arg, struct arena *arena, const char *ns, const char *name);
-/* The log of a pod, see api_pod_log_fn. */
-bool pods_log(struct pods *pods, const char *ns, const char *name, bool previous, size_t offset,
-              struct buf *out);
+/* Appends what the pod has written, see api_pod_log_fn. */
+void pods_log(struct pods *pods, const char *ns, const char *name, struct buf *out);
 
 #endif

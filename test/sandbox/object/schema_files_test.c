@@ -6,7 +6,6 @@
 
 #include "base/yaml.h"
 #include "object/schema.h"
-#include "object/table.h"
 #include "object/try.h"
 
 static struct json_object *read_docs(struct arena *arena, const char *path)
@@ -49,12 +48,6 @@ static void compile_file(struct arena *arena, const char *path)
             if (open_api && schema_compile(open_api, &schema, &ei))
                 fail_msg("%s: %s: %s", path, json_str_at(crd, "metadata", "name", NULL), ei.text);
             compiled += open_api != NULL;
-            struct table *table = NULL;
-            struct json_object *columns =
-                json_at(json_elem(versions, k), "additionalPrinterColumns", NULL);
-            if (table_compile(columns, &table, &ei))
-                fail_msg("%s: %s: %s", path, json_str_at(crd, "metadata", "name", NULL), ei.text);
-            table_free(table);
             schema_free(schema);
         }
     }

@@ -4,32 +4,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "object/table_column.h"
+#include "base/json.h"
+#include "object/jsonpath.h"
 
-enum { MAX_CELL = 4096 };
-
-/* ---- cells ---- */
-
-struct json_object *table_text(const struct table_row *row, const char *text)
-{
-    return text ? json_own(row->arena, json_object_new_string(text)) : NULL;
-}
-
-struct json_object *table_or_none(const struct table_row *row, const char *text)
-{
-    return table_text(row, text && text[0] ? text : "<none>");
-}
-
-struct json_object *table_int(const struct table_row *row, int64_t number)
-{
-    return json_own(row->arena, json_object_new_int64(number));
-}
-
-const char *table_join(const struct table_row *row, const char *first, const char *sep,
-                       const char *next)
-{
-    return first[0] ? arena_printf(row->arena, "%s%s%s", first, sep, next) : next;
-}
+const struct table_column table_age_alone[] = {
+    {.name = "Age", .type = "date", .path = ".metadata.creationTimestamp"},
+    {0},
+};
 
 static char *two_units(char *text, int64_t major, char unit, int64_t minor, char minor_unit)
 {
@@ -67,23 +48,23 @@ char *table_age(int64_t ms, char text[TABLE_AGE])
     return two_units(text, d / 365, 'y', 0, 0);
 }
 
-const char *table_since(const struct table_row *row, const char *time)
+/* ---- cells ---- */
+
+static struct json_object *text_cell(struct arena *arena, const char *text)
 {
+    return json_own(arena, json_object_new_string(text));
+}
+
+static struct json_object *date_cell(struct arena *arena, const char *time, int64_t now_ms)
+{
+    char age[TABLE_AGE];
     int64_t ms;
-    if (!time || !time[0])
-        return "<unknown>";
-    if (clock_parse(time, &ms, NULL))
-        return "<invalid>";
-    return table_age(row->now_ms - ms, arena_alloc(row->arena, TABLE_AGE));
+    if (!time || !*time)
+        return text_cell(arena, "<unknown>");
+    if (clock_parse(time, &ms, NULL) != ERR_OK)
+        return text_cell(arena, "<invalid>");
+    return text_cell(arena, table_age(now_ms - ms, age));
 }
-
-struct json_object *table_cell_age(const struct table_row *row)
-{
-    return table_text(
-        row, table_since(row, json_str_at(row->obj, "metadata", "creationTimestamp", NULL)));
-}
-
-/* ---- columns of a CRD ---- */
 
 static bool is_number(struct json_object *value)
 {
@@ -91,176 +72,84 @@ static bool is_number(struct json_object *value)
            json_object_is_type(value, json_type_double);
 }
 
-/* A cell never outgrows MAX_CELL: a table is for reading. */
-static const char *cut(const struct table_row *row, const char *text)
+static struct json_object *cell_of(struct arena *arena, const struct table_column *column,
+                                   struct json_object *obj, int64_t now_ms)
 {
-    size_t len = strlen(text);
-    if (len <= MAX_CELL)
-        return text;
-    len = MAX_CELL;
-    while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
-        len--;
-    return arena_printf(row->arena, "%.*s...", (int)len, text);
-}
-
-static struct json_object *typed_cell(const struct table_row *row, const char *type,
-                                      struct json_object *value)
-{
+    struct json_object *value = jsonpath_first(arena, obj, column->path);
     if (!value)
         return NULL;
-    if (strcmp(type, "integer") == 0)
-        return is_number(value) ? table_int(row, json_object_get_int64(value)) : NULL;
-    if (strcmp(type, "number") == 0)
-        return is_number(value) ? value : NULL;
-    if (strcmp(type, "boolean") == 0)
-        return json_object_is_type(value, json_type_boolean) ? value : NULL;
-    if (strcmp(type, "date") == 0)
-        return json_object_is_type(value, json_type_string)
-                   ? table_text(row, table_since(row, json_object_get_string(value)))
+    if (strcmp(column->type, "integer") == 0)
+        return is_number(value)
+                   ? json_own(arena, json_object_new_int64(json_object_get_int64(value)))
                    : NULL;
-    if (json_object_is_type(value, json_type_string))
-        return table_text(row, cut(row, json_object_get_string(value)));
-    return table_text(row, cut(row, json_text(row->arena, value)));
+    if (strcmp(column->type, "number") == 0)
+        return is_number(value) ? value : NULL;
+    if (strcmp(column->type, "boolean") == 0)
+        return json_object_is_type(value, json_type_boolean) ? value : NULL;
+    if (strcmp(column->type, "date") == 0)
+        return json_object_is_type(value, json_type_string)
+                   ? date_cell(arena, json_object_get_string(value), now_ms)
+                   : NULL;
+    return json_object_is_type(value, json_type_string) ? value
+                                                        : text_cell(arena, json_text(arena, value));
 }
 
-static struct json_object *field_cell(const struct table_row *row,
-                                      const struct table_column *column)
+static struct json_object *cells_of(struct arena *arena, const struct table_column *columns,
+                                    struct json_object *obj, int64_t now_ms)
 {
-    struct json_object *value = row->obj;
-    for (const char *const *key = column->field; *key && value; key++)
-        value = json_at(value, *key, NULL);
-    if (column->number)
-        return value ? value : table_int(row, column->absent_number);
-    if (!column->absent)
-        return value;
-    const char *text = value ? json_object_get_string(value) : "";
-    return table_text(row, text[0] ? text : column->absent);
+    struct json_object *cells = json_object_new_array();
+    json_object_array_add(cells, json_object_get(json_at(obj, "metadata", "name", NULL)));
+    for (; columns->name; columns++)
+        json_object_array_add(cells, json_object_get(cell_of(arena, columns, obj, now_ms)));
+    return cells;
 }
 
-static struct json_object *cell_of(const struct table_row *row, const struct table_column *column)
-{
-    if (column->cell)
-        return column->cell(row);
-    if (column->field[0])
-        return field_cell(row, column);
-    struct jsonpath_result found = jsonpath_find(column->path, row->arena, row->obj);
-    return found.count > 0 ? typed_cell(row, column->type, found.values[0]) : NULL;
-}
+/* ---- columns ---- */
 
-static const struct table_column name_and_age[] = {TABLE_NAME, TABLE_AGE_COLUMN};
-static const struct table generic = {.columns = name_and_age, .count = 2};
-
-static void free_path(void *ptr)
-{
-    jsonpath_free(ptr);
-}
-
-static enum err compile_column(struct arena *arena, struct json_object *row,
-                               struct table_column *out, struct errinfo *ei)
-{
-    static const char *const types[] = {"string", "integer", "number", "boolean", "date"};
-    const char *name = json_str_at(row, "name", NULL), *type = json_str_at(row, "type", NULL);
-    const char *path = json_str_at(row, "jsonPath", NULL);
-    bool known = false;
-    if (!path)
-        path = json_str_at(row, "JSONPath", NULL); /* apiextensions v1beta1 */
-    if (!name || !name[0] || !type || !path)
-        return err_set(ei, ERR_INVALID, "name, type and jsonPath are required");
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        known |= strcmp(type, types[i]) == 0;
-    if (!known)
-        return err_set(ei, ERR_INVALID,
-                       "type: \"%s\" is none of string, integer, number, boolean, date", type);
-    *out = (struct table_column){
-        .name = arena_strdup(arena, name),
-        .type = arena_strdup(arena, type),
-        .format = arena_strdup(arena, json_str_at(row, "format", NULL)),
-        .description = arena_strdup(arena, json_str_at(row, "description", NULL)),
-        .priority = (int)json_int_at(row, 0, "priority", NULL),
-    };
-    enum err err = jsonpath_compile(path, &out->path, ei);
-    if (!err)
-        arena_defer(arena, free_path, out->path);
-    return err;
-}
-
-enum err table_compile(struct json_object *columns, struct table **out, struct errinfo *ei)
+const struct table_column *table_columns(struct arena *arena, struct json_object *columns)
 {
     size_t count = json_len(columns);
-    if (count > TABLE_MAX_COLUMNS)
-        return err_set(ei, ERR_INVALID, "additionalPrinterColumns: at most %d, found %zu",
-                       TABLE_MAX_COLUMNS, count);
-    struct arena *arena = arena_new();
-    struct table_column *rows = arena_array(arena, count + 2, sizeof(*rows));
-    rows[0] = name_and_age[0];
+    struct table_column *out = arena_array(arena, count + 1, sizeof(*out));
     for (size_t i = 0; i < count; i++) {
-        enum err err = compile_column(arena, json_elem(columns, i), &rows[i + 1], ei);
-        if (err) {
-            arena_free(arena);
-            return err_wrap(ei, err, "additionalPrinterColumns[%zu]", i);
-        }
+        struct json_object *row = json_elem(columns, i);
+        out[i] = (struct table_column){
+            .name = arena_strdup(arena, json_str_at(row, "name", NULL)),
+            .type = arena_strdup(arena, json_str_at(row, "type", NULL)),
+            .path = arena_strdup(arena, json_str_at(row, "jsonPath", NULL)),
+            .priority = (int)json_int_at(row, 0, "priority", NULL),
+        };
     }
-    if (count == 0)
-        rows[1] = name_and_age[1];
-    struct table *table = ARENA_NEW(arena, struct table);
-    *table = (struct table){.arena = arena, .columns = rows, .count = count == 0 ? 2 : count + 1};
-    *out = table;
-    return ERR_OK;
+    return count > 0 ? out : table_age_alone;
 }
 
-void table_free(struct table *table)
+static void add_definition(struct json_object *list, const char *name, const char *type,
+                           const char *format, int priority)
 {
-    if (table && table->arena)
-        arena_free(table->arena);
+    struct json_object *row = json_object_new_object();
+    json_set_str(row, "name", name);
+    json_set_str(row, "type", type);
+    json_set_str(row, "format", format);
+    json_set_str(row, "description", "");
+    json_set_int(row, "priority", priority);
+    json_object_array_add(list, row);
 }
 
-static const struct table *find(const struct table_kind *kinds, const char *group, const char *kind)
+static struct json_object *definitions(const struct table_column *columns)
 {
-    for (; kinds->kind; kinds++)
-        if (strcmp(kinds->kind, kind) == 0 && strcmp(kinds->group, group) == 0)
-            return &kinds->table;
-    return NULL;
-}
-
-const struct table *table_builtin(const char *group, const char *kind)
-{
-    const struct table *table = find(table_workloads, group, kind);
-    if (!table)
-        table = find(table_others, group, kind);
-    return table ? table : &generic;
+    struct json_object *list = json_object_new_array();
+    add_definition(list, "Name", "string", "name", 0);
+    for (; columns->name; columns++)
+        add_definition(list, columns->name, columns->type, "", columns->priority);
+    return list;
 }
 
 /* ---- tables ---- */
 
-bool table_include_parse(const char *text, enum table_include *out)
+enum table_include table_include_of(const char *text)
 {
-    static const char *const names[] = {
-        [TABLE_METADATA] = "Metadata", [TABLE_OBJECT] = "Object", [TABLE_NONE] = "None"};
-    *out = TABLE_METADATA;
-    if (!text || !text[0])
-        return true;
-    for (int i = TABLE_METADATA; i <= TABLE_NONE; i++)
-        if (strcmp(names[i], text) == 0) {
-            *out = (enum table_include)i;
-            return true;
-        }
-    return false;
-}
-
-static struct json_object *definitions(const struct table *table)
-{
-    struct json_object *list = json_object_new_array();
-    for (size_t i = 0; i < table->count; i++) {
-        const struct table_column *column = &table->columns[i];
-        struct json_object *row = json_object_new_object();
-        json_set_str(row, "name", column->name);
-        json_set_str(row, "type", column->type);
-        json_set_str(row, "format", column->format ? column->format : "");
-        json_set_str(row, "description", column->description ? column->description : "");
-        json_set_int(row, "priority", column->priority);
-        json_object_array_add(list, row);
-    }
-    return list;
+    if (text && strcmp(text, "Object") == 0)
+        return TABLE_OBJECT;
+    return text && strcmp(text, "None") == 0 ? TABLE_NONE : TABLE_METADATA;
 }
 
 static struct json_object *row_object(const struct table_request *request, struct json_object *obj)
@@ -274,7 +163,7 @@ static struct json_object *row_object(const struct table_request *request, struc
     return partial;
 }
 
-struct json_object *table_render(struct arena *arena, const struct table *table,
+struct json_object *table_render(struct arena *arena, const struct table_column *columns,
                                  const struct table_request *request, struct json_object *items,
                                  struct json_object *list_metadata)
 {
@@ -288,19 +177,14 @@ struct json_object *table_render(struct arena *arena, const struct table *table,
         if (json_at(list_metadata, kept[i], NULL))
             json_set(metadata, kept[i], json_at(list_metadata, kept[i], NULL));
     json_object_object_add(out, "columnDefinitions",
-                           request->no_definitions ? NULL : definitions(table));
+                           request->no_definitions ? NULL : definitions(columns));
     struct json_object *rows = json_object_new_array();
     json_object_object_add(out, "rows", rows);
     for (size_t i = 0; i < json_len(items); i++) {
-        struct table_row row = {
-            .arena = arena, .obj = json_elem(items, i), .now_ms = request->now_ms};
-        struct json_object *entry = json_object_new_object();
-        struct json_object *cells = json_object_new_array();
-        for (size_t c = 0; c < table->count; c++)
-            json_object_array_add(cells, json_object_get(cell_of(&row, &table->columns[c])));
-        json_object_object_add(entry, "cells", cells);
+        struct json_object *obj = json_elem(items, i), *entry = json_object_new_object();
+        json_object_object_add(entry, "cells", cells_of(arena, columns, obj, request->now_ms));
         if (request->include != TABLE_NONE)
-            json_object_object_add(entry, "object", row_object(request, row.obj));
+            json_object_object_add(entry, "object", row_object(request, obj));
         json_object_array_add(rows, entry);
     }
     return out;

@@ -1,8 +1,6 @@
 /*
- * meta.k8s.io Tables: what `kubectl get` prints.
- *
- * A struct table is a list of columns: built in (static, never freed), or compiled from a CRD's
- * additionalPrinterColumns (heap, freed with table_free()).
+ * meta.k8s.io Tables: what `kubectl get` prints. The columns of a kind are those that its CRD or,
+ * for the built-in kinds, api/objkind.c names, after the object's name.
  */
 #ifndef OBJECT_TABLE_H
 #define OBJECT_TABLE_H
@@ -12,24 +10,24 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/err.h"
 
-enum { TABLE_MAX_COLUMNS = 64 };
+struct table_column {
+    const char *name, *type; /* string, integer, number, boolean or date */
+    const char *path;        /* jsonpath.h */
+    int priority;            /* above 0: only -o wide shows it */
+};
 
-struct table;
+/* The age alone, as Kubernetes shows of a kind that names no columns. */
+extern const struct table_column table_age_alone[];
 
-/* The columns of a built-in kind; Name and Age for any other. Static: table_free() ignores it. */
-const struct table *table_builtin(const char *group, const char *kind);
-/* columns: the additionalPrinterColumns array; NULL or empty gives Name and Age, as Kubernetes
- * does. */
-enum err table_compile(struct json_object *columns, struct table **out,
-                       struct errinfo *ei) MUST_USE;
-void table_free(struct table *table); /* NULL is allowed */
+/* An array of additionalPrinterColumns, ended by name NULL; NULL or empty gives the age alone.
+ * Owned by the arena. */
+const struct table_column *table_columns(struct arena *arena, struct json_object *columns);
 
 /* ?includeObject= */
 enum table_include { TABLE_METADATA, TABLE_OBJECT, TABLE_NONE };
-/* False for an unknown text; NULL and "" are Metadata. */
-bool table_include_parse(const char *text, enum table_include *out);
+/* NULL, "" and unknown texts are Metadata. */
+enum table_include table_include_of(const char *text);
 
 struct table_request {
     const char *version;        /* "v1" or "v1beta1" of meta.k8s.io, from the Accept header */
@@ -43,7 +41,7 @@ struct table_request {
  * continue, remainingItemCount) becomes the Table's metadata; for a single object give its own
  * metadata or NULL.
  */
-struct json_object *table_render(struct arena *arena, const struct table *table,
+struct json_object *table_render(struct arena *arena, const struct table_column *columns,
                                  const struct table_request *request, struct json_object *items,
                                  struct json_object *list_metadata);
 
