@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/objbuiltin.h"
 #include "api/objinternal.h"
 #include "api/objname.h"
 #include "api/objtidy.h"
@@ -134,16 +135,23 @@ static enum err report_unknown(struct write *w, const struct schema_paths *unkno
     return ERR_OK;
 }
 
+static const struct schema *schema_of(const struct write *w)
+{
+    return w->kind->custom ? w->version->schema : objbuiltin_schema(w->kind->kind);
+}
+
 static enum err prune_and_default(struct write *w)
 {
-    if (w->version->schema) {
+    const struct schema *schema = schema_of(w);
+    if (schema && w->kind->custom) { /* those of the built-in kinds do not know all fields */
         struct schema_paths unknown = {0};
-        schema_prune(w->version->schema, arena_of(w), w->obj, &unknown);
-        schema_default(w->version->schema, w->obj);
+        schema_prune(schema, arena_of(w), w->obj, &unknown);
         enum err err = report_unknown(w, &unknown);
         if (err != ERR_OK)
             return err;
     }
+    if (schema)
+        schema_default(schema, w->obj);
     const char *storage = objkind_api_version(arena_of(w), w->kind, w->kind->storage);
     json_set_str(w->obj, "apiVersion", storage);
     if (w->kind->defaults)
@@ -193,17 +201,15 @@ static enum err validate(struct write *w)
         if (!w->name || !*w->name) {
             objfail_cause(fail, CAUSE_REQUIRED, "metadata.name",
                           "Required value: name or generateName is required");
-        } else if (!w->kind->validate || w->kind->custom ||
-                   (strcmp(w->kind->plural, "namespaces") != 0 &&
-                    strcmp(w->kind->plural, "services") != 0)) {
+        } else {
             objname_check(fail, "metadata.name", w->name,
                           is_rbac(w->kind) ? OBJNAME_SEGMENT : OBJNAME_SUBDOMAIN);
         }
     }
     objname_check_metadata(fail, w->obj);
-    if (w->version->schema) {
+    if (schema_of(w)) {
         struct causes causes = {.arena = arena_of(w)};
-        (void)schema_validate(w->version->schema, w->obj, &causes);
+        (void)schema_validate(schema_of(w), w->obj, &causes);
         for (struct cause *cause = causes.first; cause; cause = cause->next)
             objfail_cause(fail, cause->reason, cause->field, "%s", cause->message);
     }
