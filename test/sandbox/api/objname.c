@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "object/selector.h"
 
 enum { SUBDOMAIN_MAX = 253, LABEL_MAX = 63, ANNOTATIONS_MAX = 256 * 1024 };
 
@@ -85,37 +86,6 @@ void objname_check(struct objfail *fail, const char *field, const char *text,
     }
 }
 
-/* ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9], at most 63 bytes */
-static bool is_word(const char *text, size_t len)
-{
-    if (len == 0 || len > LABEL_MAX || !isalnum((unsigned char)text[0]) ||
-        !isalnum((unsigned char)text[len - 1]))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr("-_.", text[i]))
-            return false;
-    return true;
-}
-
-bool objname_is_qualified(const char *text)
-{
-    const char *slash = strchr(text, '/');
-    if (!slash)
-        return is_word(text, strlen(text));
-    size_t len = (size_t)(slash - text);
-    if (len == 0 || len > SUBDOMAIN_MAX)
-        return false;
-    char prefix[SUBDOMAIN_MAX + 1] = "";
-    for (size_t i = 0; i < len; i++)
-        prefix[i] = (char)tolower((unsigned char)text[i]);
-    return is_subdomain(prefix) && is_word(slash + 1, strlen(slash + 1));
-}
-
-bool objname_is_label_value(const char *text)
-{
-    return *text == '\0' || is_word(text, strlen(text));
-}
-
 static const char qualified_text[] =
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
     "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
@@ -133,7 +103,7 @@ static void check_strings(struct objfail *fail, const char *field, struct json_o
         return;
     json_object_object_foreach(map, key, value)
     {
-        if (!objname_is_qualified(key)) {
+        if (!selector_is_key(key)) {
             objfail_cause(fail, CAUSE_INVALID, field, "Invalid value: \"%s\": %s", key,
                           qualified_text);
         }
@@ -144,7 +114,7 @@ static void check_strings(struct objfail *fail, const char *field, struct json_o
         }
         const char *text = json_object_get_string(value);
         total += strlen(key) + strlen(text);
-        if (labels && !objname_is_label_value(text)) {
+        if (labels && !selector_is_value(text)) {
             objfail_cause(fail, CAUSE_INVALID, field,
                           "Invalid value: \"%s\": a valid label must be an empty string or consist "
                           "of alphanumeric characters, '-', '_' or '.', and must start and end "
@@ -192,7 +162,7 @@ void objname_check_metadata(struct objfail *fail, struct json_object *obj)
     struct json_object *finalizers = json_at(metadata, "finalizers", NULL);
     for (size_t i = 0; i < json_len(finalizers); i++) {
         const char *text = json_object_get_string(json_elem(finalizers, i));
-        if (!text || !objname_is_qualified(text)) {
+        if (!text || !selector_is_key(text)) {
             objfail_cause(fail, CAUSE_INVALID, "metadata.finalizers", "Invalid value: \"%s\": %s",
                           text ? text : "", qualified_text);
         }

@@ -18,9 +18,6 @@ enum objname_form {
 /* Adds a cause under field when text is no such name. */
 void objname_check(struct objfail *fail, const char *field, const char *text,
                    enum objname_form form);
-/* [prefix/]name with the characters of a label key. */
-bool objname_is_qualified(const char *text);
-bool objname_is_label_value(const char *text);
 /* metadata.labels, annotations, finalizers and ownerReferences of obj. */
 void objname_check_metadata(struct objfail *fail, struct json_object *obj);
 

@@ -1,4 +1,5 @@
 #include "api/objname.h"
+#include "object/selector.h"
 #include "object/try.h"
 
 #define A63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -48,11 +49,11 @@ static void test_qualified(void **state)
                  {"x_", false},    {A63 "a", false},
                  {"a b", false},   {"foregroundDeletion", true}};
     for (size_t i = 0; i < TRY_COUNT(cases); i++)
-        assert_int_equal(objname_is_qualified(cases[i].text), cases[i].ok);
-    assert_true(objname_is_label_value(""));
-    assert_true(objname_is_label_value("1.2.3"));
-    assert_false(objname_is_label_value("a/b"));
-    assert_false(objname_is_label_value(A63 "a"));
+        assert_int_equal(selector_is_key(cases[i].text), cases[i].ok);
+    assert_true(selector_is_value(""));
+    assert_true(selector_is_value("1.2.3"));
+    assert_false(selector_is_value("a/b"));
+    assert_false(selector_is_value(A63 "a"));
 }
 
 static void test_metadata(void **state)

@@ -41,7 +41,7 @@ static const char *selector_of(struct restreq *req, struct json_object *obj)
         return json_object_get_string(value);
     if (!value || selector_from_object(req->arena, value, &selector, NULL) != ERR_OK)
         return NULL;
-    return selector_text(req->arena, selector);
+    return selector_text(selector);
 }
 
 struct json_object *restscale_of(struct restreq *req, struct json_object *obj)

@@ -17,9 +17,9 @@
 enum { PATCH_MAX_OPERATIONS = 10000 };
 
 /*
- * Applies the operations in order. ERR_INVALID names the operation, its index and its path: what is
- * no patch has ei->status 400; what does not fit the target (a missing path, a failed test) has
- * 422.
+ * Applies the operations (add, remove, replace, test) in order. ERR_INVALID names the operation and
+ * its path: what is no patch has ei->status 400; what does not fit the target (a missing path, a
+ * failed test) has 422.
  */
 enum err patch_json(struct arena *arena, struct json_object *target, struct json_object *patch,
                     struct json_object **out, struct errinfo *ei) MUST_USE;

@@ -11,17 +11,18 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-enum { SELECTOR_MAX_BYTES = 16 * 1024, SELECTOR_MAX_TERMS = 256 };
+enum { SELECTOR_MAX_TERMS = 64 };
 
 struct selector;
+
+/* Whether text is a key, or a value, of a label. */
+bool selector_is_key(const char *text);
+bool selector_is_value(const char *text);
 
 /* "app=x,tier!=y,env in (a, b),env notin (c),key,!key". ERR_INVALID says where. */
 enum err selector_parse_labels(struct arena *arena, const char *text, const struct selector **out,
                                struct errinfo *ei) MUST_USE;
-/*
- * {matchLabels, matchExpressions} of a Deployment, a ReplicaSet and their kind. NULL or JSON null
- * selects nothing,
- * {} everything.
+/* {matchLabels, matchExpressions} of a workload. NULL or JSON null selects nothing, {} everything.
  */
 enum err selector_from_object(struct arena *arena, struct json_object *obj,
                               const struct selector **out, struct errinfo *ei) MUST_USE;
@@ -30,13 +31,12 @@ enum err selector_from_map(struct arena *arena, struct json_object *map,
                            const struct selector **out, struct errinfo *ei) MUST_USE;
 /* labels: the metadata.labels object, may be NULL. */
 bool selector_match_labels(const struct selector *selector, struct json_object *labels);
-/* The canonical text: sorted by key, as kubectl prints it. Owned by the arena. */
-const char *selector_text(struct arena *arena, const struct selector *selector);
+/* As it is written in a query. Borrowed from the selector. */
+const char *selector_text(const struct selector *selector);
 
 /*
  * "metadata.name=x,status.phase!=Running" for objects of kind ("Pod"; any other name for custom
- * kinds, which know metadata.name and metadata.namespace). ERR_INVALID for a field that the real
- * API does not select by.
+ * kinds). ERR_INVALID for a field that nobody selects by.
  */
 enum err selector_parse_fields(struct arena *arena, const char *kind, const char *text,
                                const struct selector **out, struct errinfo *ei) MUST_USE;

