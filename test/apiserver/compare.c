@@ -174,7 +174,10 @@ static void on_again(void *arg)
     struct compare *compare = arg;
     compare->again = NULL;
     for (int i = 0; i < N_SIDES; i++)
-        send_to(&compare->sides[i]);
+        if (i != REAL || !compare->options.recorded)
+            send_to(&compare->sides[i]);
+        else
+            compare->sides[i].answer = json_elem(compare->options.recorded, compare->at);
 }
 
 /* --- the verdict */
@@ -242,8 +245,12 @@ static void judge(struct compare *compare)
         compare->again = timer_start(compare->loop, AGAIN_MS, 0, on_again, compare);
         return;
     }
-    difference_find(compare->arena, plain_answer(&compare->sides[SANDBOX]),
-                    plain_answer(&compare->sides[REAL]), on_difference, compare);
+    struct json_object *real = compare->options.recorded ? compare->sides[REAL].answer
+                                                         : plain_answer(&compare->sides[REAL]);
+    difference_find(compare->arena, plain_answer(&compare->sides[SANDBOX]), real, on_difference,
+                    compare);
+    if (compare->options.record)
+        json_object_array_add(compare->options.record, json_object_get(real));
     compare->at++;
     next(compare);
 }
@@ -289,6 +296,12 @@ size_t compare_report(struct compare *compare)
            compare->at, compare->found, compare->explained, stale);
     if (compare->at < json_len(compare->options.requests))
         stale++; /* it was interrupted */
+    if (compare->options.recorded &&
+        json_len(compare->options.recorded) != json_len(compare->options.requests)) {
+        printf("the recorded answers are those to %zu requests: record them again\n",
+               json_len(compare->options.recorded));
+        stale++;
+    }
     return compare->found + stale;
 }
 

@@ -7,6 +7,9 @@
  * keeps it. `until: CODE` asks again until that is the answer of both. `stream: true` reads one
  * JSON object a line, as a watch sends them.
  *
+ * The real answers of one comparison can stand in for the real server in the next: they are kept
+ * without what differs by nature.
+ *
  * A difference is allowed when a row {request, path, why} fits it: both are patterns of a shell.
  * A row that fits nothing is an error too, or the list would outlive what it explains; `sometimes:
  * true` is for what depends on who is quicker.
@@ -19,7 +22,9 @@
 struct compare_options {
     const struct kube_config *sandbox, *real;
     struct json_object *requests, *allowed; /* arrays */
-    bool verbose;                           /* also what is allowed */
+    struct json_object *recorded; /* array of real answers of before; NULL: real is asked */
+    struct json_object *record;   /* array to add the real answers to, or NULL */
+    bool verbose;                 /* also what is allowed */
 };
 
 struct compare;

@@ -57,6 +57,12 @@ spec:
 EOF
 }
 
+# With test/real a real API server answers; this holds the sandbox against what one has said.
+@test "the sandbox answers as a real API server has done, but for the differences that are meant to be" {
+    "$FLAGGER_BUILD/flagger-testcompare" --sandbox "$KUBECONFIG" --recorded "$BATS_TEST_DIRNAME/../apiserver/answers.yaml" \
+        --requests "$BATS_TEST_DIRNAME/../apiserver/requests.yaml" --allowed "$BATS_TEST_DIRNAME/../sandbox/differences.yaml"
+}
+
 @test "kubectl finds the kinds, with their short names" {
     run kubectl api-resources
     [ "$status" -eq 0 ]

@@ -6,5 +6,6 @@ sandbox=$!
 trap 'kill "$sandbox"; wait "$sandbox" || true' EXIT
 eventually grep -q '^ready' "$state/log/sandbox.log"
 "$build/flagger-testcompare" --sandbox "$state/kubeconfig-sandbox" --real "$KUBECONFIG" \
+    ${FLAGGER_RECORD:+--record "$FLAGGER_RECORD"} \
     --requests test/apiserver/requests.yaml --allowed test/sandbox/differences.yaml
 touch "$state/history/$case.history"

@@ -1,19 +1,25 @@
 /* flagger-testcompare: options and wiring. */
 #include "apiserver/compare.h"
+#include "base/buf.h"
 #include "base/expo.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/option.h"
 #include "base/yaml.h"
 #include "net/child/child.h"
 
 static struct {
-    const char *sandbox, *real, *requests, *allowed;
+    const char *sandbox, *real, *recorded, *record, *requests, *allowed;
     bool verbose;
 } opt;
 
 static const struct option_row rows[] = {
     OPTION(STRING, "sandbox", &opt.sandbox, .arg = "PATH", .help = "kubeconfig of flagger-sandbox"),
     OPTION(STRING, "real", &opt.real, .arg = "PATH", .help = "kubeconfig of the real API server"),
+    OPTION(STRING, "recorded", &opt.recorded, .arg = "FILE",
+           .help = "what a real API server has answered, in place of --real"),
+    OPTION(STRING, "record", &opt.record, .arg = "FILE",
+           .help = "file to write the answers of --real to"),
     OPTION(STRING, "requests", &opt.requests, .arg = "FILE", .help = "YAML: what is sent to both"),
     OPTION(STRING, "allowed", &opt.allowed, .arg = "FILE",
            .help = "YAML: the differences that are meant to be, each with its reason"),
@@ -25,7 +31,7 @@ static const struct option_program program = {
     .name = "flagger-testcompare",
     .summary = "Sends the same requests to flagger-sandbox and to a real API server, and prints "
                "where the answers differ.",
-    .synopsis = "--sandbox PATH --real PATH --requests FILE --allowed FILE",
+    .synopsis = "--sandbox PATH --real PATH|--recorded FILE --requests FILE --allowed FILE",
     .rows = rows,
 };
 
@@ -49,7 +55,9 @@ static enum err read_all(struct arena *arena, struct compare_options *options,
 {
     enum err err = kube_config_load(arena, &(struct kube_config_source){.kubeconfig = opt.sandbox},
                                     &configs[0], ei);
-    if (err == ERR_OK)
+    if (err == ERR_OK && opt.recorded)
+        err = read_rows(arena, opt.recorded, &options->recorded, ei);
+    else if (err == ERR_OK)
         err = kube_config_load(arena, &(struct kube_config_source){.kubeconfig = opt.real},
                                &configs[1], ei);
     if (err == ERR_OK)
@@ -58,7 +66,25 @@ static enum err read_all(struct arena *arena, struct compare_options *options,
         err = read_rows(arena, opt.allowed, &options->allowed, ei);
     options->sandbox = &configs[0];
     options->real = &configs[1];
+    options->record = opt.record ? json_own(arena, json_object_new_array()) : NULL;
     options->verbose = opt.verbose;
+    return err;
+}
+
+/* As YAML, an answer a line, so that two recordings can be compared. */
+static enum err write_record(struct json_object *answers, struct errinfo *ei)
+{
+    struct arena *arena = arena_new();
+    struct buf text;
+    buf_init(&text, FILE_MAX);
+    buf_puts(&text,
+             "# What a kube-apiserver answered to requests.yaml, without what differs by nature; "
+             "test/real differences writes it with --record.\n");
+    for (size_t i = 0; i < json_len(answers); i++)
+        buf_printf(&text, "- %s\n", json_text_sorted(arena, json_elem(answers, i)));
+    enum err err = file_write(opt.record, text.data, text.len, 0644, ei);
+    buf_fini(&text);
+    arena_free(arena);
     return err;
 }
 
@@ -82,6 +108,8 @@ int main(int argc, char **argv)
     struct compare *compare = compare_new(loop, http, &options);
     loop_run(loop);
     status = compare_report(compare) > 0;
+    if (options.record && write_record(options.record, &ei) != ERR_OK)
+        log_error("record_failed", NULL, ei.text);
     http_client_free(http);
     compare_free(compare);
     loop_free(loop);

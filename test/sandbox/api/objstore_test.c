@@ -100,6 +100,17 @@ static void test_admission(void **state)
     assert_non_null(objstore_get(t.store, secrets, "default", "x"));
 }
 
-UNIT_MAIN(cmocka_unit_test(test_kinds), cmocka_unit_test(test_list_in_order),
-          cmocka_unit_test(test_find), cmocka_unit_test(test_versions),
-          cmocka_unit_test(test_admission))
+static void test_stored_trees_do_not_change(void **state)
+{
+    struct trystore t TRY_CLOSED = try_open();
+    const struct objkind *kind = try_kind(&t, "", "configmaps");
+    struct json_object *first =
+        try_create(&t, kind, "default", "{'metadata':{'name':'x'},'data':{'a':'1'}}");
+    try_merge(&t, kind, "default", "x", OBJSUB_NONE, "{'data':{'a':'2'}}");
+    try_delete(&t, kind, "default", "x", OBJ_BACKGROUND);
+    assert_string_equal(json_str_at(first, "data", "a", NULL), "1");
+}
+
+UNIT_MAIN(cmocka_unit_test(test_stored_trees_do_not_change), cmocka_unit_test(test_kinds),
+          cmocka_unit_test(test_list_in_order), cmocka_unit_test(test_find),
+          cmocka_unit_test(test_versions), cmocka_unit_test(test_admission))

@@ -3,30 +3,8 @@
 
 #include "api/rest.h"
 #include "api/restproto.h"
-#include "base/yaml.h"
 
 enum { BODY_MAX = 3 * 1024 * 1024 };
-
-static bool has_type(const char *header, const char *type)
-{
-    size_t len = strlen(type);
-    return strncasecmp(header, type, len) == 0 && strchr(" ;", header[len]);
-}
-
-static bool read_yaml(struct restreq *req, const char *text, size_t len, struct json_object **out)
-{
-    struct json_object *docs;
-    struct errinfo ei;
-    enum err err = yaml_parse(req->arena, "request body", text, len, BODY_MAX, &docs, &ei);
-    if (err == ERR_OK && json_len(docs) != 1)
-        err = err_set(&ei, ERR_INVALID, "expected one YAML document, found %zu", json_len(docs));
-    if (err != ERR_OK) {
-        restreply_error(req, 400, "BadRequest", "%s", ei.text);
-        return false;
-    }
-    *out = json_elem(docs, 0);
-    return true;
-}
 
 static bool read_proto(struct restreq *req, const char *data, size_t len, struct json_object **out)
 {
@@ -46,8 +24,6 @@ bool restbody_read(struct restreq *req, struct json_object **out)
     *out = NULL;
     if (len == 0)
         return true;
-    if (type && has_type(type, "application/yaml"))
-        return read_yaml(req, text, len, out);
     if (type && strstr(type, "protobuf"))
         return read_proto(req, text, len, out);
     struct errinfo ei;
