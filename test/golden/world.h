@@ -110,15 +110,9 @@ const char *world_routes(struct world *world);
 /* The whole state without versions and times: equal texts are equal clusters. */
 const char *world_state(struct world *world);
 
-/* podinfo initialised with this analysis ("'mirror':true"), which measures nothing. */
-struct world *world_analysing(const char *analysis);
 /* Ticks until the phase is `until` ("": until nothing is left to do). Returns the events of every
  * tick, and below them the rules of the route where they have changed. */
 const char *world_story(struct world *world, const char *until);
-#define expect_story(world, until, text)                                                           \
-    expect_story_at((world), (until), (text), __FILE__, __LINE__)
-void expect_story_at(struct world *world, const char *until, const char *text, const char *file,
-                     int line);
 
 /* Ticks and compares the plan. */
 #define expect_tick(world, text) expect_tick_at((world), (text), __FILE__, __LINE__)

@@ -1,7 +1,6 @@
 #include "world_routes.h"
 #include "test/unit.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "world_kind.h"
@@ -132,17 +131,6 @@ void world_routes_check(struct world *world, bool at_zero)
     }
 }
 
-struct world *world_analysing(const char *analysis)
-{
-    struct arena *arena = arena_new();
-    struct world *world =
-        world_new(arena_printf(arena, "{'spec':{'analysis':{%s,'metrics':[]}}}", analysis));
-
-    arena_free(arena);
-    world_initialise(world);
-    return world;
-}
-
 const char *world_story(struct world *world, const char *until)
 {
     const char *text = "", *routes = world_routes(world);
@@ -162,17 +150,6 @@ const char *world_story(struct world *world, const char *until)
         world_settle(world);
     }
     return text;
-}
-
-void expect_story_at(struct world *world, const char *until, const char *text, const char *file,
-                     int line)
-{
-    const char *got = world_story(world, until);
-
-    if (strcmp(got, text) != 0) {
-        fprintf(stderr, "%s:%d: what happens is\n%s\nand not\n%s\n", file, line, got, text);
-        _fail(file, line);
-    }
 }
 
 struct json_object *world_routes_pruned(struct world *world, struct json_object *body)
