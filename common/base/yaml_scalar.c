@@ -245,8 +245,3 @@ const char *yaml_scalar(struct arena *arena, const char *text, size_t len, const
     *out = new_value(&scalar, text, len);
     return NULL;
 }
-
-bool yaml_scalar_is_string(const char *text, size_t len)
-{
-    return resolve(text, len).kind == IS_STRING;
-}

@@ -17,7 +17,4 @@
 const char *yaml_scalar(struct arena *arena, const char *text, size_t len, const char *tag,
                         bool plain, struct json_object **out);
 
-/* Whether plain text without a tag is a string. */
-bool yaml_scalar_is_string(const char *text, size_t len);
-
 #endif

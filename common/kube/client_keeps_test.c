@@ -5,6 +5,7 @@
 
 #include "kube/fake_api.h"
 #include "kube/reply.h"
+#include "test/kinds.h"
 
 /* A list of one object with so many empty ones. */
 static void answer_empties(struct fake_api *api, struct http_conn_request *req,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "kube/fake_api.h"
+#include "test/kinds.h"
 
 static const struct kube_request get_pod = {
     .verb = KUBE_GET, .resource = &kube_pods, .namespace_ = "a", .name = "p"};

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "kube/fake_api.h"
 #include "net/child/child.h"
+#include "test/kinds.h"
 
 #define V1 "client.authentication.k8s.io/v1"
 

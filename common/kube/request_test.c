@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "test/kinds.h"
 
 static void every_verb(void **state)
 {

@@ -24,20 +24,6 @@ const struct kube_resource kube_scaledobjects = {
     .group = "keda.sh", .version = "v1alpha1", .plural = "scaledobjects", .kind = "ScaledObject"};
 const struct kube_resource kube_leases = {
     .group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};
-const struct kube_resource kube_pods = {
-    .group = "", .version = "v1", .plural = "pods", .kind = "Pod"};
-const struct kube_resource kube_ingresses = {
-    .group = "networking.k8s.io", .version = "v1", .plural = "ingresses", .kind = "Ingress"};
-const struct kube_resource kube_crds = {.group = "apiextensions.k8s.io",
-                                        .version = "v1",
-                                        .plural = "customresourcedefinitions",
-                                        .kind = "CustomResourceDefinition",
-                                        .cluster_scoped = true};
-const struct kube_resource kube_namespaces = {.group = "",
-                                              .version = "v1",
-                                              .plural = "namespaces",
-                                              .kind = "Namespace",
-                                              .cluster_scoped = true};
 const struct kube_resource kube_knative_services = {.group = "serving.knative.dev",
                                                     .version = "v1",
                                                     .plural = "services",

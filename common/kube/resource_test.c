@@ -1,4 +1,5 @@
 #include "kube/resource.h"
+#include "test/kinds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

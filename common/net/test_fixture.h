@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "net/client.h"
-#include "net/server/server.h"
+#include "net/server/server_internal.h"
 
 #define UNUSED_OK __attribute__((unused))
 
@@ -77,6 +77,27 @@ static UNUSED_OK void serve_stream(void *arg, struct http_conn_request *req)
     http_stream_start(req, 200, "application/json", 0);
 }
 
+/* "127.0.0.1:1234" */
+static UNUSED_OK const char *peer_of(struct http_conn_request *req)
+{
+    struct sockaddr_storage addr;
+    char host[INET6_ADDRSTRLEN];
+
+    if (!req->req->conn->callbacks->get_peername(req->req->conn, (struct sockaddr *)&addr))
+        return "unknown";
+    if (addr.ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)&addr;
+        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+        return arena_printf(req->arena, "%s:%d", host, ntohs(in->sin_port));
+    }
+    if (addr.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&addr;
+        inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+        return arena_printf(req->arena, "[%s]:%d", host, ntohs(in6->sin6_port));
+    }
+    return "unix";
+}
+
 /* Sends the body back, and what it knows of the request in headers. */
 static UNUSED_OK void serve_echo(void *arg, struct http_conn_request *req)
 {
@@ -88,7 +109,7 @@ static UNUSED_OK void serve_echo(void *arg, struct http_conn_request *req)
 
     (void)arg;
     http_reply_header(req, "X-Method", http_req_method(req));
-    http_reply_header(req, "X-Peer", http_req_peer(req));
+    http_reply_header(req, "X-Peer", peer_of(req));
     http_reply_header(req, "X-Q", q ? q : "(none)");
     http_reply_header(req, "X-Auth", auth ? auth : "(none)");
     http_reply_header(req, "X-Type", type ? type : "(none)");

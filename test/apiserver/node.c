@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cluster/podstatus.h"
+#include "test/kinds.h"
 
 enum { FRESH_MS = 5000, AGAIN_MS = 200 };
 

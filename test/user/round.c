@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "test/kinds.h"
 #include "user/heal.h"
 #include "user/rest.h"
 #include "user/track.h"

@@ -98,7 +98,6 @@ const char *http_req_param(struct http_conn_request *req, const char *name);
 const char *http_req_segment(struct http_conn_request *req, int index);
 const char *http_req_header(struct http_conn_request *req, const char *name); /* NULL if absent */
 const char *http_req_body(const struct http_conn_request *req, size_t *len);  /* "" if none */
-const char *http_req_peer(struct http_conn_request *req);                     /* "127.0.0.1:1234" */
 /* Common name of the certificate that the client has shown and its CA has signed; UTF-8. NULL
  * without one, and when it has no name or two. */
 const char *http_req_client_name(const struct http_conn_request *req);

@@ -1,7 +1,5 @@
-#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "net/server/server_internal.h"
@@ -265,24 +263,4 @@ const char *http_req_segment(struct http_conn_request *req, int index)
         p += len;
     }
     return NULL;
-}
-
-const char *http_req_peer(struct http_conn_request *req)
-{
-    struct sockaddr_storage addr;
-    char host[INET6_ADDRSTRLEN];
-
-    if (!req->req->conn->callbacks->get_peername(req->req->conn, (struct sockaddr *)&addr))
-        return "unknown";
-    if (addr.ss_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)&addr;
-        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-        return arena_printf(req->arena, "%s:%d", host, ntohs(in->sin_port));
-    }
-    if (addr.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&addr;
-        inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-        return arena_printf(req->arena, "[%s]:%d", host, ntohs(in6->sin6_port));
-    }
-    return "unix";
 }
