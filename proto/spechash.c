@@ -2,9 +2,10 @@
  * The grammar of the dump, as Flagger's printer writes it:
  *
  *   a value      strings raw, numbers decimal, true/false; {F:v F:v} for structs, [v v] for slices,
- * map[k:v k:v] with sorted keys for maps; <nil> for nil pointers, slices and maps a field      the
- * name, ":", the type in parentheses, the value a pointer    the value it points to; the type
- * before it is the pointer's an element   the value alone
+ *                map[k:v k:v] with sorted keys for maps; <nil> for nil pointers, slices and maps
+ *   a field      the name, ":", the type in parentheses, the value
+ *   a pointer    the value it points to; the type before it is the pointer's
+ *   an element   the value alone
  *
  * What the tree lacks, or has as null, is the type's zero value.
  */

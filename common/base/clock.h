@@ -11,8 +11,9 @@ int64_t clock_wall_ms(void);      /* Unix time, milliseconds; may step */
 int64_t clock_monotonic_ms(void); /* never steps back; for time-outs */
 
 /*
- * When the wall clock was last set forward by a minute or more, told from the monotonic one: what
- * was written before is not as old as it seems. A suspended machine looks the same.
+ * When the wall clock was last set forward by a minute or more, found by comparing it with the
+ * monotonic one: a time stamp from before that is not as old as it seems. A machine that was
+ * suspended looks the same.
  */
 struct clock_steps {
     int64_t wall_ms, monotonic_ms; /* when it was looked at last; all 0: never yet */

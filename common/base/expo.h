@@ -4,8 +4,11 @@
  * A metric is a static struct beside the code that owns it, registered once; samples are found by
  * their label values and made on first use. Not thread-safe: one loop, one registry.
  *
- *     static struct expo_metric requests = {.name = "gate_requests_total", .help = "...", .type =
- * EXPO_COUNTER, .labels = {"path", "code"}}; expo_add(&requests, 1, "/gate/check", "200");
+ *     static struct expo_metric requests = {.name = "gate_requests_total",
+ *                                           .help = "...",
+ *                                           .type = EXPO_COUNTER,
+ *                                           .labels = {"path", "code"}};
+ *     expo_add(&requests, 1, "/gate/check", "200");
  *
  * The number of label values given must equal the number of labels. At most EXPO_MAX_SAMPLES label
  * sets per metric are kept (default 10,000; .max_samples): beyond that samples are dropped and

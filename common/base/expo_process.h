@@ -1,4 +1,5 @@
-/* What Prometheus' client libraries tell about the process itself; a part of expo_write(). */
+/* The metrics of the process itself that Prometheus' client libraries have; part of expo_write().
+ */
 #ifndef BASE_EXPO_PROCESS_H
 #define BASE_EXPO_PROCESS_H
 

@@ -1,6 +1,7 @@
 /*
- * Whole small files, for start-up and for rotated credentials; never on the path of a request. What
- * is no regular file, such as a pipe or a device, is ERR_INVALID: it could make the caller wait.
+ * Whole small files, for start-up and for rotated credentials; never on the path of a request. A
+ * path that is not a regular file (a pipe, a device) is ERR_INVALID: reading it could make the
+ * caller wait.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H

@@ -17,8 +17,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* JSON_MAX_BYTES is for the API of Kubernetes. Whoever reads answers of strangers gives a limit
- * that fits what is needed of them. */
+/* JSON_MAX_BYTES is for the API of Kubernetes. For other servers the caller gives a limit that fits
+ * the answers it needs. */
 enum {
     JSON_MAX_DEPTH = 64,
     JSON_MAX_BYTES = 16 * 1024 * 1024,
@@ -45,10 +45,9 @@ struct json_bounds {
 };
 
 /*
- * As json_parse() with bounds of the caller's. With outline, lists and objects are left out and
- * only what stands outside of them is read: but for those with the key items, object or metadata,
- * which are gone into. What is left out is read over, without a close look. It tells whose object
- * it is that is too large to be read.
+ * As json_parse() with bounds of the caller's. With outline, lists and objects are left out of the
+ * tree, except those with the key items, object or metadata; what is left out is skipped without
+ * being checked. An outline is enough to name an object that is too large to be read.
  */
 enum err json_parse_within(struct arena *arena, const char *text, size_t len,
                            struct json_bounds *bounds, struct json_object **out,

@@ -4,8 +4,8 @@
  * a state changed; debug = detail. Never a secret, never a whole object. Control characters and bad
  * UTF-8 in values are escaped, a value is cut at LOG_MAX_VALUE bytes.
  *
- *     log_info("gate_opened", NULL, "opened by request", LOG_STR("gate", name), LOG_INT("status",
- * 202));
+ *     log_info("gate_opened", NULL, "opened by request", LOG_STR("gate", name),
+ *              LOG_INT("status", 202));
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -37,8 +37,8 @@ bool log_enabled(enum log_level level);
 /* Where lines go, default 2; for tests. */
 void log_set_fd(int fd);
 /*
- * For daemons, when their options are read: no line waits for its reader any more (log_queue.h).
- * What was written before the end of the process is waited for, for at most a second.
+ * For daemons, once their options are read: from then on a slow reader of the log holds up nothing
+ * (log_queue.h). log_stop() waits at most a second until all lines are written.
  */
 void log_start(void);
 void log_stop(void);

@@ -1,9 +1,8 @@
 /*
- * Where log lines wait until they are written. A daemon hands them to a thread of its own: a reader
- * that has stalled stops that thread and nothing else. (stderr may be shared with other processes,
- * so it cannot be made non-blocking, and on a pipe no write can be asked not to wait that would be
- * certain on every kernel.) What does not fit is dropped, counted, and told when the reader is
- * back.
+ * Where log lines wait until they are written. A thread of its own writes them, so that a reader
+ * that has stalled stops that thread and nothing else. (stderr may be shared with other processes
+ * and so cannot be made non-blocking, and not every kernel can write to a pipe without waiting.)
+ * Lines that do not fit are dropped and counted; the number is logged when the reader is back.
  */
 #ifndef BASE_LOG_QUEUE_H
 #define BASE_LOG_QUEUE_H

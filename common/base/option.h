@@ -72,9 +72,8 @@ struct option_program {
 int option_parse(const struct option_program *program, struct arena *arena, int argc, char **argv);
 
 /* The same without printing or exiting, for tests: ERR_INVALID with the sentence, ERR_CANCELLED for
- * --help and
- * --version. environment is a NULL-ended list of "NAME=value", or NULL; an empty value counts as
- * unset. */
+ * --help and --version. environment is a NULL-ended list of "NAME=value", or NULL; an empty value
+ * counts as unset. */
 enum err option_read(const struct option_program *program, struct arena *arena, int argc,
                      char **argv, char **environment, int *first_argument,
                      struct errinfo *ei) MUST_USE;

@@ -26,8 +26,8 @@ struct http_header {
     const char *value;
 };
 
-/* How to trust and be trusted. Paths or PEM text; NULL means not set. Equal contents share
- * connections. */
+/* Which certificates to trust and which to show. Paths or PEM text; NULL means not set. Equal
+ * contents share connections. */
 struct http_tls {
     const char *ca_pem; /* instead of the system's certificates */
     const char *ca_file;
@@ -39,8 +39,8 @@ struct http_tls {
     bool insecure;           /* no verification */
 };
 
-/* Without limits of their own: the longest answer, and the most that the answers of one client hold
- * at once. */
+/* The defaults: the longest answer, and the bytes that all answers of one client may take at once.
+ */
 enum { HTTP_MAX_BODY = 4 * 1024 * 1024, HTTP_MAX_HELD = 256 * 1024 * 1024 };
 
 struct http_request {

@@ -25,15 +25,15 @@ int loop_run(struct loop *loop);
 void loop_drain(struct loop *loop);
 bool loop_draining(const struct loop *loop);
 void loop_on_drain(struct loop *loop, loop_drain_fn fn, void *arg);
-/* Forgets a callback that was not called yet, for a part that goes before the loop does. */
+/* Removes a callback that was not called yet, for a part that is freed before the loop. */
 void loop_off_drain(struct loop *loop, loop_drain_fn fn, void *arg);
 
 /*
- * SIGHUP no longer ends the program: it is logged, and what follows files looks at them now, not
- * only at its next look. `restart` says in one sentence what takes a restart to change; borrowed.
+ * SIGHUP no longer ends the program: it is logged, and files that are watched are checked at once.
+ * `restart` says in one sentence which changes need a restart; borrowed.
  */
 void loop_take_hangup(struct loop *loop, const char *restart);
-/* Calls fn at every SIGHUP, until it is taken off. fn may take off itself, nobody else. */
+/* Calls fn at every SIGHUP until it is removed. fn may remove itself, but no other callback. */
 void loop_on_hangup(struct loop *loop, loop_drain_fn fn, void *arg);
 void loop_off_hangup(struct loop *loop, loop_drain_fn fn, void *arg);
 

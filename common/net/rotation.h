@@ -1,7 +1,8 @@
 /*
- * Files that are replaced while the program runs, as mounted Secrets are: what was made of them
- * follows. Their content is compared every 10 seconds, and at a SIGHUP (a Secret is a link to a
- * link, and tools that write in place keep the time stamp now and then).
+ * Files that are replaced while the program runs, as mounted Secrets are: their owner is called and
+ * takes the new content. The content is compared every 10 seconds and at a SIGHUP. (Time stamps are
+ * not enough: a mounted Secret is a link to a link, and some tools keep the time stamp of a file
+ * that they write in place.)
  */
 #ifndef NET_ROTATION_H
 #define NET_ROTATION_H
@@ -14,17 +15,17 @@ enum { ROTATION_LOOK_MS = 10000, ROTATION_MAX_FILE = 1024 * 1024 };
 
 struct rotation;
 
-/* Called when the files hold something else than what was taken last, or cannot be read. True:
- * taken. False: not fit for use; it is called again at the next look, until it is. */
+/* Called when the content differs from what was taken last, or cannot be read. True: taken. False:
+ * it cannot be used; fn is called again at each check until it can. */
 typedef bool (*rotation_fn)(void *arg);
 
-/* What the files hold now counts as taken: read them afterwards, so that no change is missed. paths
- * end with `n`, are copied, and may be NULL. */
+/* The content at this moment counts as taken: read the files after this call, so that no change is
+ * missed. `n` paths, which are copied and may be NULL. */
 struct rotation *rotation_start(struct loop *loop, const char *const *paths, int n, rotation_fn fn,
                                 void *arg);
-/* No more looks, so that the loop can end. Also frees; NULL is allowed. */
+/* Stops checking, so that the loop can end, and frees; NULL is allowed. */
 void rotation_stop(struct rotation *rotation);
-/* Looks now; for tests. */
+/* Checks now; for tests. */
 void rotation_look(struct rotation *rotation);
 
 #endif

@@ -3,9 +3,9 @@
  * apex's name), so that no two ever work on the same. Known from the watch before any of them runs,
  * and the same on every replica.
  *
- * A Canary claims what its spec names, and holds what it has been accepted with. Who holds comes
- * before who only claims; of two alike the older comes first, of two of the same second the one
- * with the smaller uid. Who comes later is refused.
+ * A Canary claims what its spec names, and holds what it has been accepted with. A Canary that
+ * holds a name comes before one that only claims it. Of two that are alike in this the older comes
+ * first, and of two made in the same second the one with the smaller uid. The other one is refused.
  */
 #ifndef ENGINE_CLAIMS_H
 #define ENGINE_CLAIMS_H
@@ -33,7 +33,7 @@ void claims_neighbours(const struct claims *claims, const struct claim_set *set,
 
 /* How a Canary stands to the others; texts are owned by the arena. */
 struct rivalry {
-    const char *rival; /* who comes first, and what is shared, in one sentence; NULL: nobody */
+    const char *rival; /* a sentence: which Canary comes first, and what both name; NULL: none */
     bool barred;       /* nothing of what it holds is its own any more: it must touch nothing */
     const char *heir;  /* "name.namespace" of another that claims its target and is not being
                         * deleted; NULL: nobody */

@@ -58,7 +58,7 @@ void deps_wrote(struct deps *deps, const struct kube_resource *resource, const c
  * (borrowed), NULL when none is kept. */
 struct json_object *deps_peek(const struct deps *deps, const struct kube_resource *resource,
                               const char *namespace_, const char *name);
-/* How many dependencies there are of all canaries, and how many of them keep a tree. */
+/* How many dependencies all Canaries have together, and how many of them keep a tree. */
 void deps_index_count(const struct deps_index *index, size_t *deps, size_t *trees);
 
 #endif

@@ -41,7 +41,7 @@ void engine_lead(struct engine *engine, bool leads);
  * are not installed do not count, objects of them are read when a rule asks. */
 bool engine_ready(const struct engine *engine);
 
-/* How the engine stands now, for those who look only (engine/debug.h). */
+/* A snapshot of the engine, for people who look into it (engine/look.h). */
 struct engine_look {
     const struct engine_context *context;
     size_t canaries;

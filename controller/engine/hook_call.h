@@ -7,8 +7,8 @@
  *
  * With headersFrom and caSecretRef, the Secrets are read first; one that is missing or wrong is an
  * answer that did not pass (hook_answer.unasked). What comes from a Secret goes to the host of the
- * URL only: a redirect to another one is not followed, and is told. It is struck out of what is
- * told.
+ * URL only: a redirect to another host is not followed, and the answer says so. The values are
+ * struck out of every answer and message.
  */
 #ifndef ENGINE_HOOK_CALL_H
 #define ENGINE_HOOK_CALL_H

@@ -1,6 +1,6 @@
 /*
- * One Canary: when its rules run, and the run itself (read the Canary,
- * decide, fetch what is missing, decide again, carry out the plan).
+ * One Canary: when its rules run, and the run itself (read the Canary, decide, fetch what is
+ * missing, decide again, carry out the plan).
  *
  *   IDLE -> QUEUED -> READING -> GATHERING <-> (decide) -> PERFORMING -> IDLE
  *
@@ -38,7 +38,7 @@ struct job_owner {
 
 /* The owner must outlive the job. */
 struct job *job_new(const struct job_owner *owner, const char *namespace_, const char *name);
-/* The Canary is gone: what its last plan has still to tell is told. Then comes job_free(). */
+/* The Canary is gone: the events that its last plan still has are sent. Call job_free() next. */
 void job_gone(struct job *job);
 void job_free(struct job *job); /* cancels what is under way; ended is not called */
 const char *job_namespace(const struct job *job);
@@ -47,7 +47,8 @@ const char *job_name(const struct job *job);
 /* Something happened: run, or run once more after the run that is under way. */
 void job_wake(struct job *job);
 void job_run(struct job *job);
-/* A change of nothing but an object's status is news: it runs, or its last plan looked at some. */
+/* Whether a change of nothing but an object's status wakes it: it runs, or its last plan read the
+ * status of some object. */
 bool job_hears_status(const struct job *job);
 
 /* How a job stands now, for those who look only. Texts are borrowed until the loop turns; times are

@@ -1,8 +1,8 @@
 /*
  * One question to a metric server: its request, the redirects that are the answer to it, and what
  * the last answer means. At most 10 redirects are followed, as in Flagger. To another host, and
- * from https to http, they take no header of the question with them: a credential is for whom it
- * was given.
+ * from https to http, they take no header of the question with them: a credential is meant for
+ * one host.
  */
 #ifndef ENGINE_METRIC_CALL_H
 #define ENGINE_METRIC_CALL_H

@@ -24,9 +24,9 @@ enum perform_state {
 enum perform_state perform_start(struct engine_context *context, struct deps *deps,
                                  struct tick *tick, perform_done_fn done, void *arg,
                                  struct perform **out);
-/* The Canary has gone while the plan was carried out. When it was the plan's own write that let it
- * go, what tells of it is told now: its answer may come later than the watch's news. To be
- * cancelled all the same. */
+/* The Canary has gone while its plan was carried out. If the plan's own write removed the
+ * finalizer, the events behind that write are sent now: the watch may report the deletion before
+ * the write is answered. perform_cancel() is still to be called. */
 void perform_gone(struct perform *perform);
 void perform_cancel(struct perform *perform);
 /* The effect under way. */

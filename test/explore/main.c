@@ -3,8 +3,8 @@
  * of them, and that every run ends. Called by test/model.
  *
  *   explorer [SCENARIO...]      these, or all
- *   explorer --brief SCENARIO   only the rule that does not hold, for a copy that is broken on
- * purpose explorer --list             their names
+ *   explorer --brief SCENARIO   only the rule that does not hold, for a copy that is broken on purpose
+ *   explorer --list             their names
  *
  * Exit status 1: a rule does not hold; the shortest way there is printed.
  */

@@ -1,12 +1,11 @@
 /*
  * Child processes, supervised so that nothing is left behind.
  *
- * Each command runs under a small supervisor (net/child/child_nursery.h: made before it is needed
- * by this same executable, re-executed as argv[1] == CHILD_SUPERVISOR) that is a subreaper, has the
- * parent-death signal set and holds one end of a socket to us. The command gets a session of its
- * own. When the command ends, is stopped, or we
- * die in any way (also kill -9), the supervisor ends every process that descends from it, those
- * that called setsid included, with TERM, then KILL after the grace period.
+ * Each command runs under a small supervisor, which is made before it is needed
+ * (net/child/child_nursery.h). It is a subreaper, has the parent-death signal set and holds one end
+ * of a socket to us. The command gets a session of its own. When the command ends or is stopped, or
+ * when we die in any way (kill -9 included), the supervisor ends all descendants of the command,
+ * also those that called setsid(): with TERM, and after the grace period with KILL.
  *
  * done is called exactly once, when the command has ended, all its descendants are gone and its
  * output was read to the end (or cut off after the grace period), and never before child_spawn()
@@ -31,14 +30,14 @@ void child_main(int argc, char **argv);
 void child_prepare(void);
 
 /*
- * A command that may signal its supervisor, being of the same user, can kill it and leave others
- * behind. After this call they become ours, and are killed before done is called; so are waited for
- * the orphans that the first process of a container gets from anywhere. For a process that has one
- * loop and no other children than those of child_spawn().
+ * A command of the same user can kill its supervisor and leave processes behind. After this call
+ * such orphans become our children, and are killed before done is called. The orphans that the
+ * first process of a container is given are reaped as well. For a process that has one loop and no
+ * other children than those of child_spawn().
  */
 void child_adopt_orphans(struct loop *loop);
-/* The kernel tells which processes a command has; without that nobody holds child_limits.processes
- * and memory. */
+/* Whether the kernel says which processes a command has. If not, child_limits.processes and memory
+ * are not enforced. */
 bool child_can_watch(void);
 
 struct child;

@@ -1,4 +1,4 @@
-/* Limits of a command on their way to its supervisor, and those of them that the kernel holds. */
+/* The limits of a command: as text for its supervisor, and those that the kernel enforces. */
 #ifndef NET_CHILD_LIMITS_H
 #define NET_CHILD_LIMITS_H
 

@@ -1,6 +1,6 @@
 /*
- * The children whose supervisors live: who may not be taken for an orphan, and who is to look
- * whether there are too many processes. Embedded in struct child.
+ * The children whose supervisors are alive. They must not be taken for orphans, and each is told to
+ * count its processes when there may be too many. Embedded in struct child.
  */
 #ifndef NET_CHILD_LIVE_H
 #define NET_CHILD_LIVE_H
@@ -16,7 +16,7 @@ struct child_live {
     pid_t supervisor; /* 0: it has not said it yet, or has ended */
     int64_t patience; /* so many processes may be made before it looks; 0: it never needs */
     int64_t number;   /* child_watch_number() when it looked last */
-    void (*look)(void *child); /* tell it to */
+    void (*look)(void *child); /* tells it to count */
     void *child;
 };
 

@@ -1,7 +1,8 @@
 /*
- * What the descendants of a supervisor use together, for the limits that the kernel does not hold.
+ * What the descendants of a supervisor use together, for the limits that the kernel does not
+ * enforce.
  *
- * To look at them costs some ten calls for each process, so it is done only where it can matter.
+ * A look at them costs some ten system calls for each process, so it is taken only when it matters.
  * The kernel numbers processes and threads one after the other: while fewer were made on the whole
  * machine than a command has left, it cannot have too many. Where the kernel does not tell that
  * number (a virtual /proc), every look is a full one.

@@ -1,5 +1,5 @@
 /*
- * Looking into a daemon over HTTP: what the answers below /debug/ have in common.
+ * What the answers below /debug/ of a daemon have in common.
  *
  * Such an answer changes nothing, is made from what is kept anyway, and has an end: a list comes in
  * pages. Whoever reaches the port reads it where the daemon knows no callers, as they read

@@ -6,9 +6,9 @@
  * http_stream_start(). After http_reply() the request must not be touched. When the client goes
  * away first (it closes its side of the connection), on_gone is called once from the loop and the
  * request must not be touched any more; a reply that is never given is closed with 500 when the
- * server stops. /healthz, /readyz and /metrics are answered by the server itself. Handlers that
- * have taken some milliseconds of a turn of the loop let the other requests wait for the next one,
- * but for /healthz and /readyz.
+ * server stops. /healthz, /readyz and /metrics are answered by the server itself. When handlers
+ * have taken some milliseconds of a turn of the loop, other requests wait for the next turn;
+ * /healthz and /readyz never do.
  */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
@@ -111,10 +111,11 @@ void http_reply_json(struct http_conn_request *req, int status, const char *json
 void http_reply_error(struct http_conn_request *req, int status,
                       const char *text); /* {"error": text} */
 /*
- * An answer that takes long to make and is the same for everybody, by a key. http_reply_shared()
- * answers with the text that http_reply_share() has given another request, if this one had come
- * before it was made: nobody is told what was before he asked. False: it has not answered. Both
- * answer 200, and only who may see it is to be answered so. The text is copied once for all.
+ * An answer that takes long to make and is the same for every client, by a key. http_reply_shared()
+ * answers with the text that http_reply_share() gave to another request, provided that this request
+ * came before the text was made: no client gets an answer that is older than its request. False: it
+ * has not answered. Both answer 200; the caller has checked that the client may see the text. The
+ * text is copied once for all.
  */
 bool http_reply_shared(struct http_conn_request *req, const char *key) MUST_USE;
 void http_reply_share(struct http_conn_request *req, const char *key, const char *content_type,
