@@ -231,99 +231,18 @@ static void put_rewrites(const struct route_filters *filters, struct buf *out)
     put_edits(out, "http-request", filters->request, filters->request_count, "");
 }
 
-/* The ACL "cors": the Origin is one of those allowed. */
-static void put_origins(const struct route_cors *cors, struct buf *out)
-{
-    for (size_t i = 0; i < cors->origin_count; i++) {
-        struct buf regex;
-        buf_init(&regex, 4 * ROUTE_MAX_TEXT);
-        for (const char *p = cors->origins[i]; *p; p++)
-            buf_printf(&regex, "%s%c", *p == '*' ? "." : *p == '.' ? "\\" : "", *p);
-        buf_puts(out, "    acl cors var(txn.origin)");
-        put_test(out, ROUTE_REGEX, regex.data);
-        buf_fini(&regex);
-    }
-}
-
-static void put_cors_header(struct buf *out, const char *before, const char *name,
-                            const char *value)
-{
-    if (!value)
-        return;
-    buf_printf(out, "%s%s ", before, name);
-    put_quoted(out, value, true);
-}
-
-/* A preflight is answered here; other answers get the headers that let the script read them. */
-static void put_cors(const struct route_cors *cors, struct arena *arena, struct buf *out)
-{
-    static const char *const set = "    http-response set-header access-control-";
-    const char *origin = "origin \"%[var(txn.origin)]\"";
-    const char *age =
-        cors->max_age_s > 0 ? arena_printf(arena, "%lld", (long long)cors->max_age_s) : NULL;
-
-    if (cors->origin_count == 0)
-        return;
-    buf_puts(out, "    http-request set-var(txn.origin) req.hdr(origin)\n");
-    put_origins(cors, out);
-    buf_printf(out, "    http-request return status 204 hdr access-control-allow-%s", origin);
-    put_cors_header(out, " hdr access-control-", "allow-methods", cors->methods);
-    put_cors_header(out, " hdr access-control-", "allow-headers", cors->headers);
-    put_cors_header(out, " hdr access-control-", "max-age", age);
-    put_cors_header(out, " hdr access-control-", "allow-credentials",
-                    cors->credentials ? "true" : NULL);
-    buf_puts(out, " if METH_OPTIONS { req.hdr(access-control-request-method) -m found } cors\n");
-    buf_printf(out, "%sallow-%s if cors\n", set, origin);
-    if (cors->exposed) {
-        put_cors_header(out, set, "expose-headers", cors->exposed);
-        buf_puts(out, " if cors\n");
-    }
-    if (cors->credentials)
-        buf_printf(out, "%sallow-credentials true if cors\n", set);
-}
-
-static void put_redirect(const struct route_redirect *redirect, struct buf *out)
-{
-    struct buf to;
-    if (redirect->status == 0)
-        return;
-    buf_init(&to, 4 * ROUTE_MAX_TEXT);
-    buf_printf(&to, "%s://%s", redirect->scheme ? redirect->scheme : "http",
-               redirect->host ? redirect->host : "%[req.hdr(host),field(1,:)]");
-    if (redirect->port > 0)
-        buf_printf(&to, ":%d", redirect->port);
-    buf_printf(out, "    http-request redirect code %d location \"%s", redirect->status, to.data);
-    buf_clear(&to);
-    if (redirect->full_path) {
-        put_quoted(&to, redirect->full_path, true); /* its first quote is ours already */
-        buf_printf(out, "%s\n", to.data + 1);
-    } else {
-        buf_puts(out, "%[pathq]\"\n");
-    }
-    buf_fini(&to);
-}
-
-static bool needs_hop(const struct route_backend *backend)
-{
-    return backend->filters.request_count || backend->filters.host || backend->filters.full_path;
-}
-
 static const char *address_of(const struct route_backend *backend)
 {
     return backend->address ? backend->address : NOWHERE;
 }
 
-static void put_servers(const struct haproxy_in *in, const struct route_rule *rule, const char *key,
-                        struct buf *out)
+static void put_servers(const struct haproxy_in *in, const struct route_rule *rule, struct buf *out)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < rule->backend_count; i++) {
         const struct route_backend *backend = &rule->backends[i];
         sum += backend->weight;
-        if (needs_hop(backend))
-            buf_printf(out, "    server s%zu unix@%s/h%s-%zu.sock", i, in->directory, key, i);
-        else
-            buf_printf(out, "    server s%zu %s", i, address_of(backend));
+        buf_printf(out, "    server s%zu %s", i, address_of(backend));
         if (!in->no_weights)
             buf_printf(out, " weight %d", haproxy_weight(rule, i));
         buf_puts(out, "\n");
@@ -341,8 +260,6 @@ static void put_rule(const struct haproxy_in *in, struct arena *arena,
     buf_printf(out, "\n# %s\nbackend rule.%s\n    balance roundrobin\n", rule->id, key);
     if (rule->timeout_ms > 0)
         buf_printf(out, "    timeout server %lldms\n", (long long)rule->timeout_ms);
-    put_redirect(&rule->filters.redirect, out);
-    put_cors(&rule->filters.cors, arena, out);
     if (rule->filters.prefix_path && !rule->mirror_count)
         put_prefix_rewrites(in, rule, out);
     put_rewrites(&rule->filters, out);
@@ -352,24 +269,7 @@ static void put_rule(const struct haproxy_in *in, struct arena *arena,
         const char *condition = arena_printf(arena, " if { srv_name s%zu }", i);
         put_edits(out, "http-response", filters->response, filters->response_count, condition);
     }
-    put_servers(in, rule, key, out);
-}
-
-static void put_hops(const struct haproxy_in *in, struct arena *arena,
-                     const struct route_rule *rule, struct buf *out)
-{
-    const char *key = haproxy_rule_key(arena, rule);
-    for (size_t i = 0; i < rule->backend_count; i++) {
-        if (!needs_hop(&rule->backends[i]))
-            continue;
-        buf_printf(out,
-                   "\nfrontend hop.%s-%zu\n    bind unix@%s/h%s-%zu.sock\n    default_backend "
-                   "hop.%s-%zu\n",
-                   key, i, in->directory, key, i, key, i);
-        buf_printf(out, "backend hop.%s-%zu\n", key, i);
-        put_rewrites(&rule->backends[i].filters, out);
-        buf_printf(out, "    server s %s\n", address_of(&rule->backends[i]));
-    }
+    put_servers(in, rule, out);
 }
 
 /* To nginx, which sends the copies and passes the request on to the socket. */
@@ -419,7 +319,6 @@ void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf
                   "content-type text/plain string \"no HTTPRoute matches\\n\"\n");
     for (size_t i = 0; i < in->table->rule_count; i++) {
         put_rule(in, arena, in->table->rules[i], out);
-        put_hops(in, arena, in->table->rules[i], out);
         if (in->table->rules[i]->mirror_count)
             put_mirror(in, arena, in->table->rules[i], out);
     }

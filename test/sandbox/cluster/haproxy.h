@@ -3,9 +3,7 @@
  *
  * Each rule is a backend, each of its backendRefs a server: the address of a Service with the
  * weight of the reference. Weights are changed over the stats socket, everything else by a reload.
- * A backendRef whose filters change the request gets a hop of its own, since HAProxy edits requests
- * before it chooses the server; a rule with mirrors goes through nginx and comes back on a socket
- * of its own.
+ * A rule with mirrors goes through nginx and comes back on a socket of its own.
  */
 #ifndef CLUSTER_HAPROXY_H
 #define CLUSTER_HAPROXY_H
@@ -30,7 +28,7 @@ void haproxy_weights(const struct route_table *table, struct arena *arena, struc
 /* The weight HAProxy gets for backend `index` of a rule: in the smallest numbers of the proportion
  * when these fit into 256, else rounded. */
 int haproxy_weight(const struct route_rule *rule, size_t index);
-/* Short names of sockets for a rule and, for a hop, its backend; owned by the arena. */
+/* The short name of a rule in names of sockets; owned by the arena. */
 const char *haproxy_rule_key(struct arena *arena, const struct route_rule *rule);
 
 #endif

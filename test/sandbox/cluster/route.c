@@ -112,8 +112,6 @@ static enum err read_backends(struct reading *r, struct json_object *rule, struc
         err = routefilter_read(r->arena, &in, &backend->filters, ei);
         if (err != ERR_OK)
             return err;
-        if (backend->filters.prefix_path)
-            return bad(ei, in.path, "ReplacePrefixMatch is supported on rules, not on backends");
     }
     return ERR_OK;
 }

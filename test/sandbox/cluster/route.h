@@ -29,26 +29,9 @@ struct route_edit {
     const char *name, *value;
 };
 
-/* Answers to other origins' scripts; lists are comma-separated header values, NULL: none. */
-struct route_cors {
-    const char **origins; /* "https://example.com", with * for any part */
-    size_t origin_count;
-    const char *methods, *headers, *exposed;
-    int64_t max_age_s; /* 0: not said */
-    bool credentials;
-};
-
-struct route_redirect {
-    int status;                            /* 0: the rule is no redirect */
-    const char *scheme, *host, *full_path; /* NULL: as they were */
-    int port;                              /* 0: the scheme's */
-};
-
 struct route_filters {
     struct route_edit *request, *response;
     size_t request_count, response_count;
-    struct route_cors cors;
-    struct route_redirect redirect;
     const char *host;        /* URLRewrite, NULL: as it is */
     const char *full_path;   /* replaces the path */
     const char *prefix_path; /* replaces the matched prefix */
@@ -57,9 +40,9 @@ struct route_filters {
 struct route_backend {
     const char *ns, *service;
     int port;
-    int weight;          /* as written */
-    const char *address; /* "127.96.0.3:80"; NULL: there is no such Service */
-    struct route_filters filters;
+    int weight;                   /* as written */
+    const char *address;          /* "127.96.0.3:80"; NULL: there is no such Service */
+    struct route_filters filters; /* of the response alone */
 };
 
 struct route_mirror {

@@ -81,70 +81,6 @@ static enum err read_rewrite(struct json_object *rewrite, const char *path,
     return ERR_OK;
 }
 
-/* "GET, POST" from a list of tokens; NULL when it is empty. */
-static enum err join_tokens(struct arena *arena, struct json_object *list, const char *path,
-                            const char **out, struct errinfo *ei)
-{
-    for (size_t i = 0; i < json_len(list); i++) {
-        const char *token = json_object_get_string(json_elem(list, i));
-        if (!routefilter_name_ok(token) && strcmp(token ? token : "", "*") != 0)
-            return err_set(ei, ERR_INVALID, "%s.cors: expected methods and header names", path);
-        *out = *out ? arena_printf(arena, "%s, %s", *out, token) : token;
-    }
-    return ERR_OK;
-}
-
-static enum err read_cors(struct arena *arena, struct json_object *cors, const char *path,
-                          struct route_cors *out, struct errinfo *ei)
-{
-    struct json_object *origins = json_at(cors, "allowOrigins", NULL);
-    out->origins = arena_array(arena, json_len(origins) + 1, sizeof(*out->origins));
-    for (size_t i = 0; i < json_len(origins); i++) {
-        const char *origin = json_object_get_string(json_elem(origins, i));
-        if (!origin || strlen(origin) > 300 ||
-            strspn(origin,
-                   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/*") !=
-                strlen(origin))
-            return err_set(ei, ERR_INVALID, "%s.cors.allowOrigins: expected origins", path);
-        out->origins[out->origin_count++] = origin;
-    }
-    out->credentials = json_bool_at(cors, false, "allowCredentials", NULL);
-    out->max_age_s = json_int_at(cors, 0, "maxAge", NULL);
-    enum err err = join_tokens(arena, json_at(cors, "allowMethods", NULL), path, &out->methods, ei);
-    if (err == ERR_OK)
-        err = join_tokens(arena, json_at(cors, "allowHeaders", NULL), path, &out->headers, ei);
-    if (err == ERR_OK)
-        err = join_tokens(arena, json_at(cors, "exposeHeaders", NULL), path, &out->exposed, ei);
-    return err;
-}
-
-static enum err read_redirect(struct json_object *redirect, const char *path,
-                              struct route_redirect *out, struct errinfo *ei)
-{
-    const char *type = json_str_at(redirect, "path", "type", NULL);
-    *out =
-        (struct route_redirect){.status = (int)json_int_at(redirect, 302, "statusCode", NULL),
-                                .scheme = json_str_at(redirect, "scheme", NULL),
-                                .host = json_str_at(redirect, "hostname", NULL),
-                                .full_path = json_str_at(redirect, "path", "replaceFullPath", NULL),
-                                .port = (int)json_int_at(redirect, 0, "port", NULL)};
-    if (type && strcmp(type, "ReplaceFullPath") != 0)
-        return err_set(ei, ERR_INVALID, "%s.requestRedirect.path.type %s is not supported", path,
-                       type);
-    static const int known[] = {301, 302, 303, 307, 308};
-    bool ok = false;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        ok = ok || out->status == known[i];
-    if (!ok || (out->scheme && !routefilter_name_ok(out->scheme)) ||
-        (out->host && !routefilter_name_ok(out->host)) || out->port < 0 || out->port > 65535 ||
-        (out->full_path && !routefilter_text_ok(out->full_path)))
-        return err_set(
-            ei, ERR_INVALID,
-            "%s.requestRedirect: expected a status 301, 302, 303, 307 or 308, and parts of a URL",
-            path);
-    return ERR_OK;
-}
-
 enum err routefilter_read(struct arena *arena, const struct routefilter_in *in,
                           struct route_filters *out, struct errinfo *ei)
 {
@@ -155,18 +91,16 @@ enum err routefilter_read(struct arena *arena, const struct routefilter_in *in,
         const char *path = arena_printf(arena, "%s[%zu]", in->path, i);
         if (!type)
             err = err_set(ei, ERR_INVALID, "%s.type is missing", path);
-        else if (strcmp(type, "RequestHeaderModifier") == 0)
+        else if (strcmp(type, "CORS") == 0 && in->add_mirror)
+            continue; /* for browsers, of which there are none here */
+        else if (strcmp(type, "RequestHeaderModifier") == 0 && in->add_mirror)
             err = read_edits(arena, json_at(filter, "requestHeaderModifier", NULL), path,
                              &out->request, &out->request_count, ei);
         else if (strcmp(type, "ResponseHeaderModifier") == 0)
             err = read_edits(arena, json_at(filter, "responseHeaderModifier", NULL), path,
                              &out->response, &out->response_count, ei);
-        else if (strcmp(type, "URLRewrite") == 0)
+        else if (strcmp(type, "URLRewrite") == 0 && in->add_mirror)
             err = read_rewrite(json_at(filter, "urlRewrite", NULL), path, out, ei);
-        else if (strcmp(type, "CORS") == 0 && in->add_mirror)
-            err = read_cors(arena, json_at(filter, "cors", NULL), path, &out->cors, ei);
-        else if (strcmp(type, "RequestRedirect") == 0 && in->add_mirror)
-            err = read_redirect(json_at(filter, "requestRedirect", NULL), path, &out->redirect, ei);
         else if (strcmp(type, "RequestMirror") == 0 && in->add_mirror)
             err = in->add_mirror(in->arg, json_at(filter, "requestMirror", NULL), path, ei);
         else
