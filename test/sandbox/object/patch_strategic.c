@@ -1,8 +1,8 @@
 /*
  * Strategic merge patch: as a merge patch, but lists that have a merge key are merged item by item,
- * and directives
- * ($patch, $retainKeys, $setElementOrder/LIST, $deleteFromPrimitiveList/LIST) say what merging
- * cannot.
+ * and directives ($patch, $retainKeys, $deleteFromPrimitiveList/LIST) say what merging cannot.
+ * $setElementOrder/LIST is taken and not followed: new items stand last, and nobody here goes by
+ * their order.
  *
  * Both trees come from json_parse() and the result is never deeper than the deeper of them, so
  * recursion is bounded.
@@ -223,71 +223,6 @@ static enum err patch_list(struct merger *m, struct place at, struct json_object
     return ERR_OK;
 }
 
-/* ---- order ---- */
-
-/* An item's position in the list as it was before the patch, or -1. */
-static ssize_t old_index(struct json_object *before, const char *key, struct json_object *item)
-{
-    size_t index = find_item(before, key, identity(item, key));
-    return index < json_len(before) ? (ssize_t)index : -1;
-}
-
-/*
- * The items named in order stand in that order; the others keep their places relative to those that
- * were in the list before, and go first where nothing tells.
- */
-static struct json_object *ordered(struct merger *m, struct json_object *list,
-                                   struct json_object *before, struct json_object *order,
-                                   const char *key)
-{
-    struct json_object *named = json_own(m->arena, json_object_new_array());
-    struct json_object *others = json_own(m->arena, json_object_new_array());
-    for (size_t i = 0; i < json_len(order); i++) {
-        size_t index = find_item(list, key, identity(json_elem(order, i), key));
-        if (index < json_len(list))
-            json_object_array_add(named, json_object_get(json_elem(list, index)));
-    }
-    for (size_t i = 0; i < json_len(list); i++)
-        if (!holds(order, key, identity(json_elem(list, i), key)))
-            json_object_array_add(others, json_object_get(json_elem(list, i)));
-
-    struct json_object *result = json_object_new_array();
-    size_t n = 0, o = 0;
-    while (n < json_len(named) || o < json_len(others)) {
-        bool take_named = o == json_len(others);
-        if (!take_named && n < json_len(named)) {
-            ssize_t left = old_index(before, key, json_elem(named, n));
-            ssize_t right = old_index(before, key, json_elem(others, o));
-            take_named = left >= 0 && right >= 0 && left < right;
-        }
-        struct json_object *next = take_named ? json_elem(named, n++) : json_elem(others, o++);
-        json_object_array_add(result, json_object_get(next));
-    }
-    return result;
-}
-
-static enum err reorder(struct merger *m, struct place at, struct json_object *target,
-                        struct json_object *before, const char *directive,
-                        struct json_object *order)
-{
-    const char *field = directive + strlen(ORDER);
-    const struct rule *rule = rule_of(inside(at, field));
-    struct json_object *list = json_at(target, field, NULL);
-    if (!json_object_is_type(order, json_type_array))
-        return fail(m, 400, "expected an array", directive);
-    if (!rule)
-        return ERR_OK; /* the list is replaced as a whole, in its own order */
-    if (json_len(order) > MAX_ITEMS || json_len(list) > MAX_ITEMS)
-        return fail(m, 422, "the list is too long to merge", field);
-    for (size_t i = 0; i < json_len(order); i++)
-        if (!identity(json_elem(order, i), rule->key))
-            return fail(m, 400, "an item lacks the merge key of the list", directive);
-    if (json_object_is_type(list, json_type_array))
-        json_object_object_add(target, field,
-                               ordered(m, list, json_at(before, field, NULL), order, rule->key));
-    return ERR_OK;
-}
-
 /* ---- objects ---- */
 
 static enum err retain_keys(struct merger *m, struct json_object *target, struct json_object *patch)
@@ -376,37 +311,6 @@ static enum err check_directive(struct merger *m, struct json_object *patch)
     return fail(m, 400, "must be one of merge, replace, delete", "$patch");
 }
 
-/* Lists are put in order last, against what they were before. */
-static enum err merge_orders(struct merger *m, struct place at, struct json_object *target,
-                             struct json_object *before, struct json_object *patch)
-{
-    json_object_object_foreach(patch, key, value)
-    {
-        enum err err = ERR_OK;
-        if (starts_with(key, ORDER))
-            err = reorder(m, at, target, before, key, value);
-        if (err)
-            return err;
-    }
-    return ERR_OK;
-}
-
-/* The lists that will be put in order, as they are now. */
-static struct json_object *keep_lists(struct merger *m, struct json_object *target,
-                                      struct json_object *patch)
-{
-    struct json_object *kept = json_own(m->arena, json_object_new_object());
-    json_object_object_foreach(patch, key, value)
-    {
-        (void)value;
-        if (starts_with(key, ORDER)) {
-            const char *field = key + strlen(ORDER);
-            json_set(kept, field, json_copy(m->arena, json_at(target, field, NULL)));
-        }
-    }
-    return kept;
-}
-
 static enum err merge_object(struct merger *m, struct place at, struct json_object *target,
                              struct json_object *patch)
 {
@@ -417,7 +321,6 @@ static enum err merge_object(struct merger *m, struct place at, struct json_obje
         clear(target);
     if (is_patch(patch, "delete"))
         return ERR_OK;
-    struct json_object *before = keep_lists(m, target, patch);
     err = retain_keys(m, target, patch);
     if (err)
         return err;
@@ -432,7 +335,7 @@ static enum err merge_object(struct merger *m, struct place at, struct json_obje
         if (err)
             return err;
     }
-    return merge_orders(m, at, target, before, patch);
+    return ERR_OK;
 }
 
 enum err patch_strategic(struct arena *arena, const char *kind, struct json_object *target,

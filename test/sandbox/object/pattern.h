@@ -1,9 +1,6 @@
 /*
- * Regular expressions that RE2, which Go and the Gateway API's implementations have, and PCRE2,
- * which we and HAProxy have, read alike. What only one of them knows (look-around, back references,
- * possessive quantifiers, flags in the middle, \p, \v) is an error, never a wrong match. Only \s
- * differs: to PCRE2 a vertical tab is a space; and RE2 takes no repeats of repeats that make more
- * than PATTERN_MAX_REPEAT.
+ * Regular expressions by PCRE2, which HAProxy has too, for what is RE2's with Go and the implementations of the Gateway API.
+ * What PCRE2 alone knows of groups and references (look-around, back references) is an error; for the rest they read alike.
  *
  * Matching backtracks; a text that takes too many steps matches nothing.
  */
@@ -15,7 +12,7 @@
 
 #include "base/err.h"
 
-enum { PATTERN_MAX_BYTES = 4096, PATTERN_MAX_REPEAT = 1000 };
+enum { PATTERN_MAX_BYTES = 4096 };
 
 /* What a "." is: a character of valid UTF-8, or one byte of anything, as HAProxy has it. */
 enum pattern_unit { PATTERN_CHARACTERS, PATTERN_BYTES };

@@ -75,110 +75,27 @@ static void test_nul(void **state)
     pattern_free(pattern);
 }
 
-static void test_errors(void **state)
+static void test_refused(void **state)
 {
-    static const struct {
-        const char *pattern, *why;
-    } cases[] = {
-        {"(a", "missing closing parenthesis"},
-        {"a)", "unmatched closing parenthesis"},
-        {"[a", "missing terminating ]"},
-        {"*a", "character 1: there is nothing to repeat"},
-        {"a**", "there is nothing to repeat"},
-        {"(|*)", "there is nothing to repeat"},
-        {"a{3,2}", "numbers out of order"},
-        {"a{1001}", "too large"},
-        {"(((ab){100}){1000})", "too large"},
-        {"a\\", "this escape is not supported"},
-        {"\\p{L}", "this escape is not supported"},
-        {"\\1", "this escape is not supported"},
-        {"\\x4", "two hexadecimal digits"},
-        {"\\x{110000}", "too large"},
-        {"(?=a)", "this kind of group"},
-        {"a(?i)b", "this kind of group"},
-        {"[z-a]", "out of order"},
-        {"[a-\\d]", "invalid range"},
-        {"[[:nope:]]", "unknown POSIX class"},
-    };
+    static const char *const cases[] = {"(a",     "a)",       "[a",         "*a",      "a{3,2}",
+                                        "a\\",    "\\1",      "(a)\\1",     "(?=a)",   "a(?i)b",
+                                        "[z-a]",  "(*a)",     "(?<n>a)",    "[a-\\d]", "[[:nope:]]",
+                                        "(?!a)b", "a(?<=a)b", "\\x{110000}"};
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         struct pattern *pattern = NULL;
         struct errinfo ei = {0};
-        assert_int_equal(pattern_compile(cases[i].pattern, PATTERN_CHARACTERS, &pattern, &ei),
-                         ERR_INVALID);
-        if (!strstr(ei.text, cases[i].why))
-            fail_msg("%s: \"%s\" instead of \"%s\"", cases[i].pattern, ei.text, cases[i].why);
+        if (pattern_compile(cases[i], PATTERN_CHARACTERS, &pattern, &ei) == ERR_OK)
+            fail_msg("%s", cases[i]);
+        assert_true(*ei.text);
     }
-    char deep[PATTERN_MAX_BYTES + 2];
+    char text[PATTERN_MAX_BYTES + 2];
     struct errinfo ei;
     struct pattern *pattern;
-    memset(deep, '(', sizeof(deep));
-    deep[300] = 0;
-    assert_int_equal(pattern_compile(deep, PATTERN_CHARACTERS, &pattern, &ei), ERR_INVALID);
-    assert_non_null(strstr(ei.text, "too deeply"));
-    memset(deep, 'a', sizeof(deep));
-    deep[PATTERN_MAX_BYTES + 1] = 0;
-    assert_int_equal(pattern_compile(deep, PATTERN_CHARACTERS, &pattern, &ei), ERR_INVALID);
+    memset(text, 'a', sizeof(text));
+    text[PATTERN_MAX_BYTES + 1] = 0;
+    assert_int_equal(pattern_compile(text, PATTERN_CHARACTERS, &pattern, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "longer than"));
 }
 
-/* What a route may say: whether PCRE2 without UTF-8, as HAProxy has it, and RE2 read it alike. */
-static void test_routes(void **state)
-{
-    static const struct {
-        const char *text;
-        bool ok;
-    } list[] = {
-        {"", true},
-        {".*canary.*always.*", true},
-        {"^(.*?;)?(canary=always)(;.*)?$", true},
-        {"/v[0-9]+/(a|b|)", true},
-        {"(?i)Chrome/\\d{2,3}\\..*", true},
-        {"(?:a|b){2}c{3,}d{4}?", true},
-        {"[]a-z^-]+", true},
-        {"[^/\\]]+", true},
-        {"a{,2}", true}, /* means itself */
-        {"a{x}", true},
-        {"[a-]", true},
-        {"\\b\\w+\\b", true},
-        {"(", false},
-        {"\\b+", false},
-        {"[\\b]", false},
-        {"(a{200}){200}", true},
-        {"((ab){100}){1000}", false},
-        {")", false},
-        {"(a))", false},
-        {"[a", false},
-        {"[", false},
-        {"[.]+[:;]", true},
-        {"[..]", false},
-        {"[z-a]", false},
-        {"[\\d-z]", false},
-        {"[[:alpha:]]", true},
-        {"*a", false},
-        {"(*a)", false},
-        {"a|+", false},
-        {"^*", false},
-        {"a**", false},
-        {"{2}", false},
-        {"a*{2}", false},
-        {"\\b{2}", false},
-        {"a+*", false},
-        {"a{2,1}", false},
-        {"a{1001}", false},
-        {"a\\", false},
-        {"(a)\\1", false},
-        {"\\p{L}", false},
-        {"(?=a)", false},
-        {"(?<n>a)", false},
-        {"a(?i)b", false},
-    };
-    for (size_t i = 0; i < TRY_COUNT(list); i++) {
-        struct pattern *pattern = NULL;
-        if ((pattern_compile(list[i].text, PATTERN_BYTES, &pattern, NULL) == ERR_OK) != list[i].ok)
-            fail_msg("%s", list[i].text);
-        pattern_free(pattern);
-    }
-}
-
-UNIT_MAIN(cmocka_unit_test(test_matches), cmocka_unit_test(test_nul), cmocka_unit_test(test_errors),
-          cmocka_unit_test(test_routes))
+UNIT_MAIN(cmocka_unit_test(test_matches), cmocka_unit_test(test_nul),
+          cmocka_unit_test(test_refused))
