@@ -147,40 +147,6 @@ static struct objversion read_version(struct arena *arena, const char *crd_name,
     return out;
 }
 
-/* "v1beta1" > "v1alpha3", "v1" > "v2beta1": stable first, then beta, then alpha, each newest first.
- */
-static int stability(const char *version, long *major, long *minor)
-{
-    *major = *minor = 0;
-    if (version[0] != 'v')
-        return 0;
-    char *rest;
-    *major = strtol(version + 1, &rest, 10);
-    if (rest == version + 1)
-        return 0;
-    if (*rest == '\0')
-        return 3;
-    int level = strncmp(rest, "beta", 4) == 0 ? 2 : strncmp(rest, "alpha", 5) == 0 ? 1 : 0;
-    *minor = strtol(rest + (level == 2 ? 4 : level == 1 ? 5 : 0), NULL, 10);
-    return level;
-}
-
-static int by_priority(const void *a, const void *b)
-{
-    long major_a, minor_a, major_b, minor_b;
-    const char *name_a = ((const struct objversion *)a)->name;
-    const char *name_b = ((const struct objversion *)b)->name;
-    int level_a = stability(name_a, &major_a, &minor_a);
-    int level_b = stability(name_b, &major_b, &minor_b);
-    if (level_a != level_b)
-        return level_b - level_a;
-    if (major_a != major_b)
-        return major_b > major_a ? 1 : -1;
-    if (minor_a != minor_b)
-        return minor_b > minor_a ? 1 : -1;
-    return strcmp(name_a, name_b);
-}
-
 static struct objkind read_kind(struct arena *arena, struct json_object *crd)
 {
     struct json_object *spec = json_at(crd, "spec", NULL);
@@ -191,7 +157,6 @@ static struct objkind read_kind(struct arena *arena, struct json_object *crd)
         versions[i] =
             read_version(arena, json_str_at(crd, "metadata", "name", NULL), json_elem(list, i));
     }
-    qsort(versions, json_len(list), sizeof(*versions), by_priority);
     const char *scope = json_str_at(spec, "scope", NULL);
     struct objkind kind = {
         .kind = arena_strdup(arena, json_str_at(names, "kind", NULL)),

@@ -23,10 +23,10 @@ static void test_established(void **state)
     assert_string_equal(json_str_at(crd, "status", "acceptedNames", "listKind", NULL), "ToyList");
     try_same(t.arena, json_at(crd, "status", "storedVersions", NULL), "[\"v1\"]");
     const struct objkind *kind = try_kind(&t, "try.io", "toys");
-    assert_string_equal(kind->versions[0].name, "v1"); /* stable before alpha */
-    assert_string_equal(kind->versions[1].name, "v1alpha1");
+    assert_string_equal(kind->versions[0].name, "v1alpha1"); /* as the CRD has them */
+    assert_string_equal(kind->versions[1].name, "v1");
     assert_string_equal(kind->short_names[0], "ty");
-    assert_string_equal(kind->versions[0].scale.spec_replicas, ".spec.size");
+    assert_string_equal(kind->versions[1].scale.spec_replicas, ".spec.size");
     assert_true(kind->custom && objkind_namespaced(kind));
 }
 

@@ -55,7 +55,7 @@ struct objkind {
     const char *singular;
     const char *const *short_names;    /* NULL-ended, never NULL itself */
     const char *const *categories;     /* NULL-ended, never NULL itself */
-    const struct objversion *versions; /* preferred first; ends with name NULL */
+    const struct objversion *versions; /* preferred first, as a CRD has them; ends with name NULL */
     const char *storage;               /* the version that objects are kept in */
     unsigned flags;                    /* of the storage version */
     bool served;

@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "cluster/meta.h"
+#include "object/jsonpath.h"
 
 enum { MAX_VALUE = 128 * 1024 };
 
@@ -69,44 +70,17 @@ static enum err from_key(struct build *b, const char *name, struct json_object *
     return ERR_OK;
 }
 
-/* metadata.labels['app'] and annotations alike. */
-static const char *from_subscript(struct arena *arena, struct json_object *pod, const char *path)
-{
-    const char *open = strchr(path, '\''), *close = open ? strrchr(path, '\'') : NULL;
-    if (!open || close == open)
-        return NULL;
-    const char *key = arena_strndup(arena, open + 1, (size_t)(close - open - 1));
-    return strncmp(path, "metadata.labels", 15) == 0 ? meta_label(pod, key)
-                                                     : meta_annotation(pod, key);
-}
-
+/* The address is not in the pod yet, when its process is started. */
 static enum err from_field(struct build *b, const char *name, struct json_object *ref,
                            struct errinfo *ei)
 {
-    const char *path = json_str_at(ref, "fieldPath", NULL), *value = NULL;
-    struct json_object *pod = b->in->pod;
-
+    const char *path = json_str_at(ref, "fieldPath", NULL);
     if (!path)
         return err_set(ei, ERR_INVALID, "variable %s: fieldRef needs fieldPath", name);
-    if (strcmp(path, "metadata.name") == 0)
-        value = meta_name(pod);
-    else if (strcmp(path, "metadata.namespace") == 0)
-        value = meta_ns(pod);
-    else if (strcmp(path, "metadata.uid") == 0)
-        value = meta_uid(pod);
-    else if (strcmp(path, "spec.nodeName") == 0)
-        value = json_str_at(pod, "spec", "nodeName", NULL);
-    else if (strcmp(path, "spec.serviceAccountName") == 0)
-        value = json_str_at(pod, "spec", "serviceAccountName", NULL);
-    else if (strcmp(path, "status.podIP") == 0 || strcmp(path, "status.podIPs") == 0)
-        value = b->in->address;
-    else if (strcmp(path, "status.hostIP") == 0)
-        value = "127.0.0.1";
-    else if (strchr(path, '['))
-        value = from_subscript(b->arena, pod, path);
-    else
-        return err_set(ei, ERR_INVALID, "variable %s: field %s cannot be referred to", name, path);
-    json_set_str(b->vars, name, value ? value : "");
+    struct json_object *value = jsonpath_first(b->arena, b->in->pod, path);
+    json_set_str(b->vars, name,
+                 strcmp(path, "status.podIP") == 0 ? b->in->address
+                                                   : json_object_get_string(value) ?: "");
     return ERR_OK;
 }
 

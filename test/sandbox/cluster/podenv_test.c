@@ -50,9 +50,9 @@ static void values(void **state)
          "HOSTNAME=web-1 "},
         {"{'envFrom':[{'secretRef':{'name':'no','optional':true}}]}", "HOSTNAME=web-1 "},
         {"{\"env\":[{\"name\":\"P\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"status.podIP\"}}},"
-         "{\"name\":\"L\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.labels['app']\"}}}]"
+         "{\"name\":\"L\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}}]"
          "}",
-         "HOSTNAME=web-1 P=127.64.0.9 L=web "},
+         "HOSTNAME=web-1 P=127.64.0.9 L=web-1 "},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();

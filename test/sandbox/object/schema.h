@@ -10,9 +10,9 @@
  * fieldValidation=Strict turns into an error and Warn into Warning headers), schema_default(),
  * schema_validate().
  *
- * CEL rules (x-kubernetes-validations) are NOT evaluated: an object that only breaks such a rule is
- * accepted here and refused by a real cluster. schema_has_rules() says so, for a warning when the
- * CRD is applied.
+ * What neither our CRDs nor those of the Gateway API say is not looked at: an object that only breaks a CEL rule
+ * (x-kubernetes-validations), allOf, not, multipleOf or one of the rarer formats is accepted here and refused by a real
+ * cluster.
  */
 #ifndef OBJECT_SCHEMA_H
 #define OBJECT_SCHEMA_H
@@ -37,7 +37,6 @@ struct schema;
 enum err schema_compile(struct json_object *open_api, struct schema **out,
                         struct errinfo *ei) MUST_USE;
 void schema_free(struct schema *schema); /* NULL is allowed */
-bool schema_has_rules(const struct schema *schema);
 
 /* Fields (paths such as "spec.foo", "spec.list[2].bar") found by schema_prune(), in the order of
  * the object. */

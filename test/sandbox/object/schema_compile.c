@@ -67,11 +67,8 @@ static enum err compile_flags(struct compiler *c, struct json_object *obj, struc
         bool *at;
     } rows[] = {
         {"nullable", &schema->nullable},
-        {"exclusiveMinimum", &schema->range.above},
-        {"exclusiveMaximum", &schema->range.below},
         {"x-kubernetes-int-or-string", &schema->int_or_string},
         {"x-kubernetes-preserve-unknown-fields", &schema->preserve},
-        {"x-kubernetes-embedded-resource", &schema->embedded},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct json_object *value;
@@ -101,9 +98,8 @@ static enum err compile_bounds(struct compiler *c, struct json_object *obj, stru
     bool bad = false;
     schema->range.has_min = get_number(obj, "minimum", &schema->range.min, &bad);
     schema->range.has_max = get_number(obj, "maximum", &schema->range.max, &bad);
-    get_number(obj, "multipleOf", &schema->multiple_of, &bad);
-    if (bad || schema->multiple_of < 0)
-        return err_set(c->ei, ERR_INVALID, "minimum, maximum and multipleOf must be numbers");
+    if (bad)
+        return err_set(c->ei, ERR_INVALID, "minimum and maximum must be numbers");
     const struct {
         const char *key;
         int64_t *at;
@@ -195,7 +191,6 @@ static enum err compile_list(struct compiler *c, struct json_object *obj, struct
     if (!err && schema->list == SCHEMA_LIST_MAP && schema->list_key_count == 0)
         err =
             err_set(c->ei, ERR_INVALID, "x-kubernetes-list-map-keys: a list of type map needs it");
-    schema->has_rules = json_len(json_at(obj, "x-kubernetes-validations", NULL)) > 0;
     return err;
 }
 
@@ -225,7 +220,6 @@ static enum err compile_properties(struct compiler *c, struct json_object *obj,
         err = compile_node(c, child, context, depth + 1, &property->schema);
         if (err)
             return err_wrap(c->ei, err, "properties[%s]", name);
-        schema->has_rules |= property->schema->has_rules;
     }
     qsort(schema->properties, schema->property_count, sizeof(*schema->properties), by_name);
     return ERR_OK;
@@ -242,7 +236,6 @@ static enum err compile_children(struct compiler *c, struct json_object *obj, en
         err = compile_node(c, value, context, depth + 1, &schema->items);
         if (err)
             return err_wrap(c->ei, err, "items");
-        schema->has_rules |= schema->items->has_rules;
     }
     if (!get(obj, "additionalProperties", &value))
         return ERR_OK;
@@ -261,7 +254,6 @@ static enum err compile_children(struct compiler *c, struct json_object *obj, en
     err = compile_node(c, value, context, depth + 1, &schema->additional);
     if (err)
         return err_wrap(c->ei, err, "additionalProperties");
-    schema->has_rules |= schema->additional->has_rules;
     return ERR_OK;
 }
 
@@ -289,18 +281,8 @@ static enum err compile_branches(struct compiler *c, struct json_object *obj, co
 static enum err compile_logic(struct compiler *c, struct json_object *obj, int depth,
                               struct schema *schema)
 {
-    struct json_object *value;
-    enum err err = compile_branches(c, obj, "allOf", depth, &schema->all_of);
-    if (!err)
-        err = compile_branches(c, obj, "anyOf", depth, &schema->any_of);
-    if (!err)
-        err = compile_branches(c, obj, "oneOf", depth, &schema->one_of);
-    if (!err && get(obj, "not", &value)) {
-        err = compile_node(c, value, BRANCH, depth + 1, &schema->not_);
-        if (err)
-            err_wrap(c->ei, err, "not");
-    }
-    return err;
+    enum err err = compile_branches(c, obj, "anyOf", depth, &schema->any_of);
+    return err ? err : compile_branches(c, obj, "oneOf", depth, &schema->one_of);
 }
 
 /* The structural rules, as far as objects could be misread without them. */

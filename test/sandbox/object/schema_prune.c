@@ -11,12 +11,11 @@ struct pruner {
 static void prune(struct pruner *p, const struct schema *schema, struct json_object *obj,
                   const struct schema_place *place);
 
-/* Fields that every object of the API has, at the root and in embedded resources. */
+/* Fields that every object of the API has, at the root. */
 static bool is_meta(const struct schema *schema, const char *key)
 {
-    return (schema->root || schema->embedded) &&
-           (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0 ||
-            strcmp(key, "metadata") == 0);
+    return schema->root && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0 ||
+                            strcmp(key, "metadata") == 0);
 }
 
 static void report(struct pruner *p, const struct schema_place *place)

@@ -7,13 +7,6 @@ static void test_formats(void **state)
         const char *format, *yes, *no;
     } cases[] = {
         {"date-time", "2026-11-20T19:15:10Z", "2026-11-20"},
-        {"date", "2026-11-20", "2026-11-2"},
-        {"duration", "1m30s", "1 minute"},
-        {"byte", "aGVsbG8=", "a_b="},
-        {"byte", "", "abc"},
-        {"ipv4", "10.0.0.1", "10.0.0"},
-        {"ipv6", "::1", "10.0.0.1"},
-        {"uuid", "123e4567-e89b-12d3-a456-426614174000", "123e4567"},
     };
     for (size_t i = 0; i < TRY_COUNT(cases); i++) {
         enum schema_format format = schema_format_named(cases[i].format);

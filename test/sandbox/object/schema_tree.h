@@ -26,13 +26,7 @@ enum schema_list { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
 enum schema_format {
     SCHEMA_FORMAT_NONE, /* also formats that are not checked, as in Kubernetes */
     SCHEMA_FORMAT_DATE_TIME,
-    SCHEMA_FORMAT_DATE,
-    SCHEMA_FORMAT_DURATION,
-    SCHEMA_FORMAT_BYTE,
     SCHEMA_FORMAT_INT32,
-    SCHEMA_FORMAT_IPV4,
-    SCHEMA_FORMAT_IPV6,
-    SCHEMA_FORMAT_UUID,
 };
 
 struct schema_property {
@@ -41,7 +35,7 @@ struct schema_property {
 };
 
 struct schema_range {
-    bool has_min, has_max, above, below; /* above, below: the bound itself is excluded */
+    bool has_min, has_max;
     double min, max;
 };
 
@@ -59,7 +53,7 @@ struct schema {
     enum schema_type type;
     enum schema_format format;
     const char *format_name;
-    bool root, nullable, int_or_string, preserve, embedded, has_rules;
+    bool root, nullable, int_or_string, preserve;
     bool additional_forbidden;
     struct schema_property *properties; /* sorted by name */
     size_t property_count;
@@ -70,12 +64,10 @@ struct schema {
     struct json_object *enums;    /* array or NULL */
     struct json_object *fallback; /* the default, or NULL */
     struct schema_range range;
-    double multiple_of; /* 0: none */
     struct schema_count length, item_count, size;
     struct pattern *pattern;
     const char *pattern_text;
-    struct schema_branches all_of, any_of, one_of;
-    struct schema *not_;
+    struct schema_branches any_of, one_of;
     enum schema_list list;
     const char **list_keys;
     size_t list_key_count;
