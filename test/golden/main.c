@@ -28,8 +28,8 @@ static void play_row(struct play *play, struct json_object *rows, struct json_ob
     struct json_object *spec = json_at(play->doc, "spec", NULL);
 
     play->row = row;
-    play->vars = NULL;
-    play->vars = columns(play, rows, row);
+    play->vars = play->columns = NULL;
+    play->columns = columns(play, rows, row);
     play->kept = json_own(play->arena, json_object_new_object());
     struct json_object *canary = play_value(play, json_at(play->doc, "canary", NULL));
     if (spec) {
@@ -44,13 +44,43 @@ static void play_row(struct play *play, struct json_object *rows, struct json_ob
     play->world = NULL;
 }
 
+/* Each row of the one table with each of the other. */
+static struct json_object *product(struct play *play, struct json_object *rows,
+                                   struct json_object *others)
+{
+    struct json_object *out = json_own(play->arena, json_object_new_array());
+
+    for (size_t i = 0; i < json_len(rows) * json_len(others); i++) {
+        struct json_object *row = play_value(play, json_elem(rows, i / json_len(others)));
+        json_object_object_foreach(json_elem(others, i % json_len(others)), key, value)
+        {
+            json_set(row, key, value);
+        }
+        json_object_array_add(out, json_object_get(row));
+    }
+    return out;
+}
+
+/* The rows of the case: its own, or a table that the file's cases share, or a list of tables. */
+static struct json_object *rows_of(struct play *play)
+{
+    struct json_object *each = json_at(play->doc, "each", NULL);
+
+    if (json_object_is_type(each, json_type_string))
+        return play_value(play, each);
+    if (!json_object_is_type(json_elem(each, 0), json_type_string))
+        return each;
+    struct json_object *rows = play_value(play, json_elem(each, 0));
+    for (size_t i = 1; i < json_len(each); i++)
+        rows = product(play, rows, play_value(play, json_elem(each, i)));
+    return rows;
+}
+
 static void test_case(void **state)
 {
     struct play *play = *state;
-    struct json_object *rows = json_at(play->doc, "each", NULL);
+    struct json_object *rows = rows_of(play);
 
-    if (json_object_is_type(rows, json_type_string)) /* a table that cases share */
-        rows = play_value(play, rows);
     if (!rows)
         play_row(play, NULL, NULL);
     for (size_t i = 0; i < json_len(rows); i++)

@@ -13,10 +13,11 @@ struct play {
     struct arena *arena; /* of the row that is played, or of the file before */
     const char *path;    /* of the file */
     struct json_object *doc;
-    struct json_object *head; /* with named steps and values; NULL: the file has none */
-    struct json_object *row;  /* of the case's table; NULL: it has none */
-    struct json_object *vars; /* what $name stands for */
-    struct json_object *kept; /* the same, by the word keep */
+    struct json_object *head;    /* with named steps and values; NULL: the file has none */
+    struct json_object *row;     /* of the case's table; NULL: it has none */
+    struct json_object *columns; /* of all rows, with the values of this one */
+    struct json_object *vars;    /* what $name stands for as well: with what a definition is done */
+    struct json_object *kept;    /* the same, by the word keep */
     struct world *world;
     const char *plan;         /* of the last tick */
     const char *said;         /* events and alerts of all ticks as plans print them, a line each */
@@ -24,7 +25,8 @@ struct play {
     struct json_object *step; /* that is played */
 };
 
-/* The documents of a file. Where it cannot be read, tells why and ends the program. */
+/* The documents of a file, of which json_copy() makes no copies, because of the lines in them:
+ * play_value() does. Where the file cannot be read, tells why and ends the program. */
 struct json_object *play_load(struct arena *arena, const char *path);
 /* The line in the file of what play_load() has read, a map, list or text; 0 for anything else. */
 int play_line(struct json_object *at);
@@ -40,8 +42,8 @@ _Noreturn void play_refuse(const char *path, struct json_object *at, const char 
 void play_tell_where(struct play *play);
 /* Fails the case at the step that is played. */
 _Noreturn void play_fail(struct play *play, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* A copy in which variables are replaced: "$name" by a value of any type, "${name}" inside of a
- * text or of a key by a text. */
+/* A copy in which variables are replaced: "$name" or "$name.key" by a value of any type, "${name}"
+ * inside of a text or of a key by a text. */
 struct json_object *play_value(struct play *play, struct json_object *given);
 /* JSON with single quotes, as the world wants it; NULL for null. */
 const char *play_quoted(struct play *play, struct json_object *value);

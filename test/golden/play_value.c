@@ -4,12 +4,19 @@
 #include "play.h"
 #include "world_kind.h"
 
+/* "name", or "name.key" of what it stands for. */
 static struct json_object *variable(struct play *play, const char *name)
 {
+    const char *dot = strchr(name, '.');
     struct json_object *value = NULL;
 
+    if (dot) {
+        value = variable(play, arena_strndup(play->arena, name, (size_t)(dot - name)));
+        return json_at(value, dot + 1, NULL);
+    }
     if (!json_object_object_get_ex(play->vars, name, &value) &&
         !json_object_object_get_ex(play->kept, name, &value) &&
+        !json_object_object_get_ex(play->columns, name, &value) &&
         !json_object_object_get_ex(json_at(play->head, "values", NULL), name, &value))
         play_fail(play, "nothing is called $%s here", name);
     return value;
@@ -21,7 +28,7 @@ static const char *whole_name(const char *text)
     if (text[0] != '$' || !islower((unsigned char)text[1]))
         return NULL;
     for (const char *at = text + 1; *at; at++) {
-        if (!isalnum((unsigned char)*at) && *at != '_')
+        if (!isalnum((unsigned char)*at) && *at != '_' && *at != '.')
             return NULL;
     }
     return text + 1;
@@ -47,11 +54,9 @@ struct json_object *play_value(struct play *play, struct json_object *given)
     struct json_object *out;
 
     if (json_object_is_type(given, json_type_string)) {
-        const char *text = json_object_get_string(given);
+        const char *text = replace_inside(play, json_object_get_string(given));
         const char *name = whole_name(text);
-        if (name)
-            return variable(play, name);
-        return json_own(play->arena, json_object_new_string(replace_inside(play, text)));
+        return name ? variable(play, name) : json_own(play->arena, json_object_new_string(text));
     }
     if (json_object_is_type(given, json_type_array)) {
         out = json_own(play->arena, json_object_new_array());
