@@ -61,6 +61,11 @@ void play_parity(struct play *play, const char *text, const char *row);
 /* What of `want`, a map of subjects, does not hold; NULL: all does. Variables are replaced. */
 const char *play_differs(struct play *play, struct json_object *want);
 bool play_is_subject(const char *key);
+/* What a subject is now; `want` says of what there are many, such as objects, which are of interest.
+ */
+struct json_object *play_subject(struct play *play, const char *name, struct json_object *want);
+/* "[2]" of a list, or a key of a map */
+struct json_object *play_part(struct json_object *of, const char *key);
 /* What a subject is now, or what stands in it at a path: "about", ["status", "phase"]. */
 struct json_object *play_look(struct play *play, struct json_object *subject);
 

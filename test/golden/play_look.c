@@ -1,0 +1,277 @@
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "play.h"
+#include "test/unit.h"
+
+static const char *look_phase(struct play *play)
+{
+    return world_phase(play->world);
+}
+
+static const char *look_weights(struct play *play)
+{
+    return world_weights(play->world);
+}
+
+static const char *look_plan(struct play *play)
+{
+    return play->plan;
+}
+
+static const char *look_told(struct play *play)
+{
+    return play->world->told;
+}
+
+static const char *look_said(struct play *play)
+{
+    return play->said;
+}
+
+static const char *look_state(struct play *play)
+{
+    return world_state(play->world);
+}
+
+static const char *look_routes(struct play *play)
+{
+    return world_routes(play->world);
+}
+
+static const char *look_about(struct play *play)
+{
+    return play->world->about;
+}
+
+static const char *look_checksum(struct play *play)
+{
+    return world_checksum(play->world);
+}
+
+static const char *look_analysed(struct play *play)
+{
+    return play->world->analysed;
+}
+
+static const char *look_query(struct play *play)
+{
+    return play->world->query;
+}
+
+static const char *look_queries(struct play *play)
+{
+    return play->world->queries;
+}
+
+static const char *look_canary_text(struct play *play)
+{
+    return json_text_sorted(play->arena, play->world->canary);
+}
+
+static const char *look_objects(struct play *play)
+{
+    return json_text_sorted(play->arena, play->world->objects);
+}
+
+static const char *look_again(struct play *play)
+{
+    static const char *const names[] = {
+        [AGAIN_NEVER] = "never", [AGAIN_INTERVAL] = "interval", [AGAIN_NOW] = "now"};
+
+    return names[play->world->again];
+}
+
+static struct json_object *look_canary(struct play *play, struct json_object *want)
+{
+    return play->world->canary;
+}
+
+static struct json_object *look_status(struct play *play, struct json_object *want)
+{
+    return json_at(play->world->canary, "status", NULL);
+}
+
+static struct json_object *look_asked(struct play *play, struct json_object *want)
+{
+    return play->world->asked;
+}
+
+static struct json_object *look_number(struct play *play, int number)
+{
+    return json_own(play->arena, json_object_new_int(number));
+}
+
+static struct json_object *look_writes(struct play *play, struct json_object *want)
+{
+    return look_number(play, play->world->effects);
+}
+
+static struct json_object *look_asks(struct play *play, struct json_object *want)
+{
+    return look_number(play, play->asks);
+}
+
+static struct json_object *look_gone(struct play *play, struct json_object *want)
+{
+    return json_own(play->arena, json_object_new_boolean(play->world->gone));
+}
+
+static struct json_object *look_crashed(struct play *play, struct json_object *want)
+{
+    return json_own(play->arena, json_object_new_boolean(play->world->crashed));
+}
+
+/* Conditions by their type. */
+static struct json_object *look_conditions(struct play *play, struct json_object *want)
+{
+    struct json_object *list = json_at(play->world->canary, "status", "conditions", NULL);
+    struct json_object *out = json_own(play->arena, json_object_new_object());
+
+    for (size_t i = 0; i < json_len(list); i++)
+        json_set(out, json_str_at(json_elem(list, i), "type", NULL), json_elem(list, i));
+    return out;
+}
+
+/* The objects that are asked for. */
+static struct json_object *look_object(struct play *play, struct json_object *want)
+{
+    struct json_object *out = json_own(play->arena, json_object_new_object());
+
+    json_object_object_foreach(want, key, value)
+    {
+        (void)value;
+        json_set(out, key, world_get(play->world, play_key(play, key)));
+    }
+    return out;
+}
+
+/* The images of the workloads that are asked for. */
+static struct json_object *look_image(struct play *play, struct json_object *want)
+{
+    struct json_object *out = json_own(play->arena, json_object_new_object());
+
+    json_object_object_foreach(want, key, value)
+    {
+        (void)value;
+        json_set_str(out, key, world_image(play->world, key));
+    }
+    return out;
+}
+
+/* Whether the last query is about the pods that are asked for, by their names. */
+static struct json_object *look_measures(struct play *play, struct json_object *want)
+{
+    static const char before[] = "kubernetes_pod_name=~\"";
+    const char *names = play->world->query ? strstr(play->world->query, before) : NULL;
+    struct json_object *out = json_own(play->arena, json_object_new_object());
+    regex_t regex;
+
+    if (!names)
+        return NULL;
+    names += strlen(before);
+    names = arena_printf(play->arena, "^(%.*s)$", (int)strcspn(names, "\""), names);
+    if (regcomp(&regex, names, REG_EXTENDED | REG_NOSUB) != 0)
+        play_fail(play, "%s is no expression", names);
+    json_object_object_foreach(want, pod, unused)
+    {
+        (void)unused;
+        json_set_bool(out, pod, regexec(&regex, pod, 0, NULL, 0) == 0);
+    }
+    regfree(&regex);
+    return out;
+}
+
+/* The phase that is asked for, or in which other one it is: see world_is_in(). */
+static struct json_object *look_in(struct play *play, struct json_object *want)
+{
+    const char *phase = world_phase(play->world);
+
+    if (world_is_in(play->world, json_object_get_string(want)))
+        return want;
+    return json_own(play->arena, json_object_new_string(
+                                     arena_printf(play->arena, "%s, and not yet in it", phase)));
+}
+
+static const struct subject {
+    const char *name;
+    const char *(*text)(struct play *play); /* one of the two */
+    struct json_object *(*tree)(struct play *play, struct json_object *want);
+} subjects[] = {
+    {.name = "phase", .text = look_phase},
+    {.name = "weights", .text = look_weights},
+    {.name = "plan", .text = look_plan},
+    {.name = "told", .text = look_told},
+    {.name = "said", .text = look_said},
+    {.name = "state", .text = look_state},
+    {.name = "routes", .text = look_routes},
+    {.name = "about", .text = look_about},
+    {.name = "checksum", .text = look_checksum},
+    {.name = "analysed", .text = look_analysed},
+    {.name = "query", .text = look_query},
+    {.name = "queries", .text = look_queries},
+    {.name = "again", .text = look_again},
+    {.name = "objects", .text = look_objects},
+    {.name = "canary text", .text = look_canary_text},
+    {.name = "canary", .tree = look_canary},
+    {.name = "status", .tree = look_status},
+    {.name = "conditions", .tree = look_conditions},
+    {.name = "object", .tree = look_object},
+    {.name = "image", .tree = look_image},
+    {.name = "asked", .tree = look_asked},
+    {.name = "measures", .tree = look_measures},
+    {.name = "writes", .tree = look_writes},
+    {.name = "asks", .tree = look_asks},
+    {.name = "gone", .tree = look_gone},
+    {.name = "crashed", .tree = look_crashed},
+    {.name = "in", .tree = look_in},
+};
+enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
+
+static const struct subject *subject_of(const char *name)
+{
+    for (int i = 0; i < SUBJECTS; i++) {
+        if (strcmp(subjects[i].name, name) == 0)
+            return &subjects[i];
+    }
+    return NULL;
+}
+
+bool play_is_subject(const char *key)
+{
+    return subject_of(key) != NULL;
+}
+
+struct json_object *play_subject(struct play *play, const char *name, struct json_object *want)
+{
+    const struct subject *subject = subject_of(name);
+
+    if (!subject)
+        play_fail(play, "\"%s\" cannot be looked at", name);
+    if (subject->tree)
+        return subject->tree(play, want);
+    const char *text = subject->text(play);
+    return text ? json_own(play->arena, json_object_new_string(text)) : NULL;
+}
+
+struct json_object *play_part(struct json_object *of, const char *key)
+{
+    if (json_object_is_type(of, json_type_array) && key[0] == '[')
+        return json_elem(of, strtoul(key + 1, NULL, 10));
+    return json_at(of, key, NULL);
+}
+
+struct json_object *play_look(struct play *play, struct json_object *subject)
+{
+    struct json_object *want = json_own(play->arena, json_object_new_object());
+    struct json_object *first = json_elem(subject, 0);
+
+    if (!first)
+        return play_subject(play, json_object_get_string(subject), NULL);
+    json_set(want, json_object_get_string(json_elem(subject, 1)), NULL);
+    struct json_object *at = play_subject(play, json_object_get_string(first), want);
+    for (size_t i = 1; i < json_len(subject); i++)
+        at = play_part(at, json_object_get_string(json_elem(subject, i)));
+    return at;
+}
