@@ -32,7 +32,7 @@ enum {
 };
 
 /* RUNNING: the command works. ENDING: TERM was sent, the grace period runs. KILLING: it is over. */
-enum phase { PHASE_RUNNING, PHASE_ENDING, PHASE_KILLING };
+enum stage { STAGE_RUNNING, STAGE_ENDING, STAGE_KILLING };
 
 struct supervisor {
     pid_t command; /* also its process group */
@@ -44,9 +44,9 @@ struct supervisor {
     struct child_order order;
     struct child_watch watch;
     int64_t next_look_ms; /* 0: at once */
-    enum phase phase;
+    enum stage stage;
     pid_t parent;
-    int64_t phase_ends_ms;
+    int64_t stage_ends_ms;
     int signal_fd, socket;
     const struct supervisor_place *place; /* NULL: given up */
     int64_t place_ends_ms;
@@ -104,13 +104,18 @@ static bool others_wait(const struct supervisor *sv)
     return recv(sv->place->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
+static void set_stage(struct supervisor *sv, enum stage stage, int64_t ms)
+{
+    sv->stage = stage;
+    sv->stage_ends_ms = clock_monotonic_ms() + ms;
+}
+
 static void begin_ending(struct supervisor *sv)
 {
-    if (sv->phase != PHASE_RUNNING)
+    if (sv->stage != STAGE_RUNNING)
         return;
     give_up_place(sv);
-    sv->phase = PHASE_ENDING;
-    sv->phase_ends_ms = clock_monotonic_ms() + sv->order.grace_ms;
+    set_stage(sv, STAGE_ENDING, sv->order.grace_ms);
     signal_all(sv, SIGTERM);
 }
 
@@ -162,16 +167,16 @@ static void take_signals(struct supervisor *sv)
     }
 }
 
-static int time_left_for_phase(const struct supervisor *sv)
+static int time_left_of_stage(const struct supervisor *sv)
 {
-    int64_t now = clock_monotonic_ms(), until = sv->phase_ends_ms;
+    int64_t now = clock_monotonic_ms(), until = sv->stage_ends_ms;
 
-    if (sv->phase == PHASE_KILLING)
+    if (sv->stage == STAGE_KILLING)
         return KILL_TICK_MS;
-    if (sv->phase == PHASE_RUNNING && !child_watch_needed(&sv->order.limits))
+    if (sv->stage == STAGE_RUNNING && !child_watch_needed(&sv->order.limits))
         return -1;
     if (child_watch_needed(&sv->order.limits) &&
-        (sv->phase == PHASE_RUNNING || sv->next_look_ms < until))
+        (sv->stage == STAGE_RUNNING || sv->next_look_ms < until))
         until = sv->next_look_ms;
     int64_t left = until - now;
     return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
@@ -179,7 +184,7 @@ static int time_left_for_phase(const struct supervisor *sv)
 
 static int time_left(const struct supervisor *sv)
 {
-    int left = time_left_for_phase(sv);
+    int left = time_left_of_stage(sv);
 
     if (!sv->place)
         return left;
@@ -190,8 +195,7 @@ static int time_left(const struct supervisor *sv)
 static void begin_killing(struct supervisor *sv)
 {
     give_up_place(sv);
-    sv->phase = PHASE_KILLING;
-    sv->phase_ends_ms = clock_monotonic_ms() + GIVE_UP_MS;
+    set_stage(sv, STAGE_KILLING, GIVE_UP_MS);
 }
 
 /* We are gone and may be started anew at any moment: the old tasks must not be there then. */
@@ -199,8 +203,8 @@ static void hurry(struct supervisor *sv)
 {
     int64_t end = clock_monotonic_ms() + ORPHAN_MS;
 
-    if (!sv->hurried && sv->phase_ends_ms > end)
-        sv->phase_ends_ms = end;
+    if (!sv->hurried && sv->stage_ends_ms > end)
+        sv->stage_ends_ms = end;
     sv->hurried = true;
 }
 
@@ -256,15 +260,15 @@ static int supervise(struct supervisor *sv)
             end_the_rest(sv);
         if (sv->place && clock_monotonic_ms() >= sv->place_ends_ms)
             give_up_place(sv);
-        if (sv->phase != PHASE_KILLING && child_watch_needed(&sv->order.limits))
+        if (sv->stage != STAGE_KILLING && child_watch_needed(&sv->order.limits))
             watch(sv);
-        if (sv->phase == PHASE_ENDING && getppid() != sv->parent)
+        if (sv->stage == STAGE_ENDING && getppid() != sv->parent)
             hurry(sv);
-        if (sv->phase == PHASE_ENDING && clock_monotonic_ms() >= sv->phase_ends_ms)
+        if (sv->stage == STAGE_ENDING && clock_monotonic_ms() >= sv->stage_ends_ms)
             begin_killing(sv);
-        if (sv->phase == PHASE_KILLING) {
+        if (sv->stage == STAGE_KILLING) {
             int left = signal_all(sv, SIGKILL);
-            if (clock_monotonic_ms() >= sv->phase_ends_ms)
+            if (clock_monotonic_ms() >= sv->stage_ends_ms)
                 return left;
         }
         struct pollfd fds[2] = {{.fd = sv->signal_fd, .events = POLLIN},

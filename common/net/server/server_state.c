@@ -1,14 +1,26 @@
 /* How far a request is: the one place where its state changes, and how it ends before its time. */
-#include <assert.h>
 #include <sys/socket.h>
 
+#include "base/machine.h"
 #include "net/server/server_internal.h"
 
 enum { STATUS_CLIENT_GONE = 499 };
 
+static const struct machine_state states[] = {
+    [REQUEST_PENDING] = {.name = "pending",
+                         .next =
+                             1u << REQUEST_STREAMING | 1u << REQUEST_REPLIED | 1u << REQUEST_OVER},
+    [REQUEST_STREAMING] = {.name = "streaming", .next = 1u << REQUEST_REPLIED | 1u << REQUEST_OVER},
+    [REQUEST_REPLIED] = {.name = "replied", .next = 1u << REQUEST_OVER},
+    [REQUEST_OVER] = {.name = "over"},
+};
+static const struct machine machine = {MACHINE_STATES(states), .event = "request_state",
+                                       .level = LOG_DEBUG};
+
 void server_request_set_state(struct http_conn_request *r, enum request_state state)
 {
-    assert(r->state < state);
+    machine_step(&machine, r->state, state, NULL, "a request goes on",
+                 LOG_INT("request", (int64_t)r->number));
     r->state = state;
     server_turns_leave(r);
     if (state == REQUEST_REPLIED && r->conn->state == CONN_BUSY)
