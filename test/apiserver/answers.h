@@ -4,11 +4,11 @@
  *   PUT  /rules/NAME  {"match": [TEXT...], "status": 200, "value": "50"}   the rule NAME, set anew
  *   DELETE /rules/NAME                                                     back to the default
  *   GET  /rules/NAME                                                       {"count": N}: answered
- * so GET or POST /api/v1/query   a Prometheus: the value of the rule whose texts all occur in the
+ *                                                                          so often
+ *   GET or POST /api/v1/query   a Prometheus: the value of the rule whose texts all occur in the
  *                               query, the newest first; "" answers that there are no values. By
  *                               default 0.01 for a quantile and 100 for all else.
- *   POST /hooks/...             the status of the rule whose texts occur in the path; 200 by
- * default
+ *   POST /hooks/...             the status of the rule whose texts occur in the path; 200 by default
  */
 #ifndef APISERVER_ANSWERS_H
 #define APISERVER_ANSWERS_H

@@ -3,8 +3,9 @@
  *
  *   weights   the weights of a route's rule add up to 100
  *   pods      once it has had one, a Service that users call, or that a route gives weight to,
- * always selects a ready pod endpoints the same of the endpoints that it is served from: one of
- * them is a ready pod status    at the end, a Canary's status says the weight that its route has
+ *             always selects a ready pod
+ *   endpoints the same of the endpoints that it is served from: one of them is a ready pod
+ *   status    at the end, a Canary's status says the weight that its route has
  *   rest      at the end, every Canary has come to rest
  *
  * Users call a Service that is not one of Flagger's, "-primary" or "-canary". Endpoints follow the
