@@ -53,12 +53,11 @@ static void test_deleted_after_each_write(void **state)
             struct world *w =
                 deletion_begin(&deletion_stories[s], until < all ? until : -1, &ignored);
             note_phase(phases, w);
-            writes = end_story(&deletion_stories[s], w, -1);
+            writes = end_story(&deletion_stories[s], world_copy(w), -1);
             deletions++;
             for (int crash = until % EVERY; crash < writes; crash += EVERY, deletions++)
-                end_story(&deletion_stories[s],
-                          deletion_begin(&deletion_stories[s], until < all ? until : -1, &ignored),
-                          crash);
+                end_story(&deletion_stories[s], world_copy(w), crash);
+            world_free(w);
         }
     }
     print_message("%d deletions, most of them cut off\n", deletions);

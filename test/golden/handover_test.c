@@ -95,10 +95,12 @@ static void test_handed_over_at_any_time(void **state)
             continue; /* its primary never gets ready, whoever looks after it */
         world_free(deletion_begin(story, -1, &all));
         for (int until = (int)(s % EVERY); until <= all; until += EVERY) {
-            writes = hand_over(deletion_begin(story, until < all ? until : -1, &ignored), -1);
+            struct world *w = deletion_begin(story, until < all ? until : -1, &ignored);
+            writes = hand_over(world_copy(w), -1);
             handovers++;
             for (int crash = until % 5; crash < writes; crash += 5, handovers++)
-                hand_over(deletion_begin(story, until < all ? until : -1, &ignored), crash);
+                hand_over(world_copy(w), crash);
+            world_free(w);
         }
     }
     print_message("%d handovers, most of them cut off\n", handovers);

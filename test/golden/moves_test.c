@@ -189,11 +189,11 @@ static bool ends_refused(struct world *w)
     return false;
 }
 
-/* The edit, and then everything comes to rest, cut off before write number `crash_at`. */
-static struct world *run(const struct stage *stage, const struct edit *edit, int crash_at,
-                         bool forgets)
+/* A copy is edited and comes to rest, cut off before write number `crash_at`. */
+static struct world *run(const struct world *start, const struct stage *stage,
+                         const struct edit *edit, int crash_at)
 {
-    struct world *w = at_stage(stage, forgets);
+    struct world *w = world_copy(start);
 
     world_patch_canary(w, edit->patch);
     w->crash_at = crash_at;
@@ -239,14 +239,14 @@ static void check_end(struct world *w, const struct stage *stage, const struct e
 }
 
 /* ... and cut off before one of the writes, it ends in the same cluster. */
-static void try_edit(int e, int s, bool forgets)
+static void try_edit(const struct world *start, int s, int e)
 {
-    struct world *calm = run(&stages[s], &edits[e], -1, forgets);
+    struct world *calm = run(start, &stages[s], &edits[e], -1);
 
-    if (!forgets)
+    if (!start->flaggers_crd)
         check_end(calm, &stages[s], &edits[e]);
     int crash = calm->effects > 0 ? (7 * e + s) % calm->effects : -1;
-    struct world *w = run(&stages[s], &edits[e], crash, forgets);
+    struct world *w = run(start, &stages[s], &edits[e], crash);
     if (strcmp(world_state(w), world_state(calm)) != 0)
         fail_msg("%s in %s at %d, cut off before write %d, ends in\n%s\nand not in\n%s\ntold:\n%s",
                  edits[e].name, stages[s].phase, stages[s].weight, crash, world_state(w),
@@ -255,21 +255,27 @@ static void try_edit(int e, int s, bool forgets)
     world_free(calm);
 }
 
+/* Some pairs of an edit and a stage, all if `every` is 1. */
+static void for_each_edit(bool forgets, int every,
+                          void (*try)(const struct world *start, int s, int e))
+{
+    for (int s = 0; s < STAGES; s++) {
+        struct world *start = at_stage(&stages[s], forgets);
+        for (int e = s % every; e < EDITS; e += every)
+            try(start, s, e);
+        world_free(start);
+    }
+}
+
 static void test_every_edit_in_every_phase(void **state)
 {
-    for (int e = 0; e < EDITS; e++) {
-        for (int s = e % WORLD_EVERY; s < STAGES; s += WORLD_EVERY)
-            try_edit(e, s, false);
-    }
+    for_each_edit(false, WORLD_EVERY, try_edit);
 }
 
 /* With less to go by it may end elsewhere; but who serves goes on serving, and it comes to rest. */
 static void test_every_edit_where_nothing_is_remembered(void **state)
 {
-    for (int e = 0; e < EDITS; e++) {
-        for (int s = e % (2 * WORLD_EVERY); s < STAGES; s += 2 * WORLD_EVERY)
-            try_edit(e, s, true);
-    }
+    for_each_edit(true, 2 * WORLD_EVERY, try_edit);
 }
 
 /* The Services follow when the primary of the new target is ready, and not before. */
@@ -628,32 +634,37 @@ static void test_deleted_right_after_a_move(void **state)
     }
 }
 
+static void edit_while_suspended(const struct world *start, int s, int e)
+{
+    struct world *w = world_copy(start);
+    const char *text = "";
+
+    world_patch_canary(w, "{'spec':{'suspend':true}}");
+    world_tick(w);
+    const char *before = json_text(w->arena, json_at(w->canary, "status", "acceptedSpec", NULL));
+    world_patch_canary(w, edits[e].patch);
+    world_tick(w);
+    world_tick(w);
+    assert_string_equal(json_text(w->arena, json_at(w->canary, "status", "acceptedSpec", NULL)),
+                        before);
+    world_patch_canary(w, "{'spec':{'suspend':null}}");
+    w->closed = "";
+    for (int i = 0; i < 80 && !(w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0);
+         i++) {
+        text = world_tick(w);
+        w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
+        world_settle(w);
+    }
+    if (strcmp(stages[s].phase, "Initialized") == 0)
+        check_end(w, &stages[s], &edits[e]);
+    world_free(w);
+}
+
 /* Whatever is edited while a Canary is suspended counts when it is resumed, and not before: it ends
  * as if the edit had come then. */
 static void test_every_edit_while_suspended(void **state)
 {
-    for (int e = 0; e < EDITS; e++) {
-        for (int s = e % WORLD_EVERY; s < STAGES; s += WORLD_EVERY) {
-            struct world *w = at_stage(&stages[s], false);
-            bool idle = strcmp(stages[s].phase, "Initialized") == 0;
-            world_patch_canary(w, "{'spec':{'suspend':true}}");
-            world_tick(w);
-            const char *before =
-                json_text(w->arena, json_at(w->canary, "status", "acceptedSpec", NULL));
-            world_patch_canary(w, edits[e].patch);
-            world_tick(w);
-            world_tick(w);
-            assert_string_equal(
-                json_text(w->arena, json_at(w->canary, "status", "acceptedSpec", NULL)), before);
-            world_patch_canary(w, "{'spec':{'suspend':null}}");
-            w->closed = "";
-            for (int i = 0; i < 80; i++)
-                step(w);
-            if (idle)
-                check_end(w, &stages[s], &edits[e]);
-            world_free(w);
-        }
-    }
+    for_each_edit(false, WORLD_EVERY, edit_while_suspended);
 }
 
 /* A workload and a Service that is released have other Services. */

@@ -71,6 +71,9 @@ struct world {
  * 50, threshold 2. `patch` changes the Canary. */
 struct world *world_new(const char *patch);
 void world_free(struct world *world);
+/* The same cluster once more, to go on from here in several ways. It borrows the texts of `from`,
+ * which must outlive it. */
+struct world *world_copy(const struct world *from);
 struct json_object *world_json(struct world *world, const char *quoted);
 void world_patch_canary(struct world *world, const char *patch);
 /* Changes an object, as a person or another controller would. NULL patch deletes it. */
