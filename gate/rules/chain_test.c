@@ -147,7 +147,7 @@ static void test_two_entries_that_are_swapped(void **state)
         for (int k = i + 1; k < ENTRIES; k++) {
             struct history history = whole;
             struct row row = history.rows[i];
-            char expected[16];
+            char expected[32];
             history.rows[i] = history.rows[k];
             history.rows[k] = row;
             history.rows[i].seq = i + 1;
