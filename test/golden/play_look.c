@@ -83,17 +83,17 @@ static const char *look_again(struct play *play)
     return names[play->world->again];
 }
 
-static struct json_object *look_canary(struct play *play, struct json_object *want)
+static struct json_object *look_canary(struct play *play)
 {
     return play->world->canary;
 }
 
-static struct json_object *look_status(struct play *play, struct json_object *want)
+static struct json_object *look_status(struct play *play)
 {
     return json_at(play->world->canary, "status", NULL);
 }
 
-static struct json_object *look_asked(struct play *play, struct json_object *want)
+static struct json_object *look_asked(struct play *play)
 {
     return play->world->asked;
 }
@@ -103,28 +103,28 @@ static struct json_object *look_number(struct play *play, int number)
     return json_own(play->arena, json_object_new_int(number));
 }
 
-static struct json_object *look_writes(struct play *play, struct json_object *want)
+static struct json_object *look_writes(struct play *play)
 {
     return look_number(play, play->world->effects);
 }
 
-static struct json_object *look_asks(struct play *play, struct json_object *want)
+static struct json_object *look_asks(struct play *play)
 {
     return look_number(play, play->asks);
 }
 
-static struct json_object *look_gone(struct play *play, struct json_object *want)
+static struct json_object *look_gone(struct play *play)
 {
     return json_own(play->arena, json_object_new_boolean(play->world->gone));
 }
 
-static struct json_object *look_crashed(struct play *play, struct json_object *want)
+static struct json_object *look_crashed(struct play *play)
 {
     return json_own(play->arena, json_object_new_boolean(play->world->crashed));
 }
 
 /* Conditions by their type. */
-static struct json_object *look_conditions(struct play *play, struct json_object *want)
+static struct json_object *look_conditions(struct play *play)
 {
     struct json_object *list = json_at(play->world->canary, "status", "conditions", NULL);
     struct json_object *out = json_own(play->arena, json_object_new_object());
@@ -196,8 +196,9 @@ static struct json_object *look_in(struct play *play, struct json_object *want)
 
 static const struct subject {
     const char *name;
-    const char *(*text)(struct play *play); /* one of the two */
-    struct json_object *(*tree)(struct play *play, struct json_object *want);
+    const char *(*text)(struct play *play); /* one of the three */
+    struct json_object *(*tree)(struct play *play);
+    struct json_object *(*some)(struct play *play, struct json_object *want); /* those alone */
 } subjects[] = {
     {.name = "phase", .text = look_phase},
     {.name = "weights", .text = look_weights},
@@ -217,15 +218,15 @@ static const struct subject {
     {.name = "canary", .tree = look_canary},
     {.name = "status", .tree = look_status},
     {.name = "conditions", .tree = look_conditions},
-    {.name = "object", .tree = look_object},
-    {.name = "image", .tree = look_image},
+    {.name = "object", .some = look_object},
+    {.name = "image", .some = look_image},
     {.name = "asked", .tree = look_asked},
-    {.name = "measures", .tree = look_measures},
+    {.name = "measures", .some = look_measures},
     {.name = "writes", .tree = look_writes},
     {.name = "asks", .tree = look_asks},
     {.name = "gone", .tree = look_gone},
     {.name = "crashed", .tree = look_crashed},
-    {.name = "in", .tree = look_in},
+    {.name = "in", .some = look_in},
 };
 enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
 
@@ -249,8 +250,10 @@ struct json_object *play_subject(struct play *play, const char *name, struct jso
 
     if (!subject)
         play_fail(play, "\"%s\" cannot be looked at", name);
+    if (subject->some)
+        return subject->some(play, want);
     if (subject->tree)
-        return subject->tree(play, want);
+        return subject->tree(play);
     const char *text = subject->text(play);
     return text ? json_own(play->arena, json_object_new_string(text)) : NULL;
 }

@@ -29,7 +29,7 @@ static int times(struct play *play, struct json_object *given)
 
 /* --- the Canary and other objects */
 
-static void play_new(struct play *play, struct json_object *given, struct json_object *step)
+static void play_new(struct play *play, struct json_object *given)
 {
     if (play->world)
         world_free(play->world);
@@ -37,12 +37,12 @@ static void play_new(struct play *play, struct json_object *given, struct json_o
     play->world = world_new(play_quoted(play, value(play, given)));
 }
 
-static void play_canary(struct play *play, struct json_object *given, struct json_object *step)
+static void play_canary(struct play *play, struct json_object *given)
 {
     world_patch_canary(play->world, play_quoted(play, value(play, given)));
 }
 
-static void play_spec(struct play *play, struct json_object *given, struct json_object *step)
+static void play_spec(struct play *play, struct json_object *given)
 {
     const char *patch = play_quoted(play, value(play, given));
 
@@ -50,7 +50,7 @@ static void play_spec(struct play *play, struct json_object *given, struct json_
                        arena_printf(play->arena, "{'spec':%s}", patch ? patch : "null"));
 }
 
-static void play_patch(struct play *play, struct json_object *given, struct json_object *step)
+static void play_patch(struct play *play, struct json_object *given)
 {
     struct json_object *patches = value(play, given);
 
@@ -60,7 +60,7 @@ static void play_patch(struct play *play, struct json_object *given, struct json
     }
 }
 
-static void play_put(struct play *play, struct json_object *given, struct json_object *step)
+static void play_put(struct play *play, struct json_object *given)
 {
     struct json_object *objects = value(play, given);
 
@@ -71,7 +71,7 @@ static void play_put(struct play *play, struct json_object *given, struct json_o
 }
 
 /* {in: KEY, text: TEXT, by: OTHER}: wherever it stands in the object. */
-static void play_replace(struct play *play, struct json_object *given, struct json_object *step)
+static void play_replace(struct play *play, struct json_object *given)
 {
     struct json_object *values = value(play, given);
     const char *key = json_str_at(values, "in", NULL), *old = json_str_at(values, "text", NULL);
@@ -85,7 +85,7 @@ static void play_replace(struct play *play, struct json_object *given, struct js
     world_put(play->world, key, arena_printf(play->arena, "%s%s", done, object));
 }
 
-static void play_delete(struct play *play, struct json_object *given, struct json_object *step)
+static void play_delete(struct play *play, struct json_object *given)
 {
     const char *key = text(play, given);
 
@@ -95,7 +95,7 @@ static void play_delete(struct play *play, struct json_object *given, struct jso
         world_patch(play->world, play_key(play, key), NULL);
 }
 
-static void play_push(struct play *play, struct json_object *given, struct json_object *step)
+static void play_push(struct play *play, struct json_object *given)
 {
     world_push(play->world, text(play, given));
 }
@@ -118,13 +118,13 @@ static void pass_interval(struct play *play)
     play->world->now_ms += play->world->again == AGAIN_NOW ? 0 : INTERVAL_MS;
 }
 
-static void play_tick(struct play *play, struct json_object *given, struct json_object *step)
+static void play_tick(struct play *play, struct json_object *given)
 {
     for (int i = 0; i < times(play, given); i++)
         tick(play);
 }
 
-static void play_advance(struct play *play, struct json_object *given, struct json_object *step)
+static void play_advance(struct play *play, struct json_object *given)
 {
     for (int i = 0; i < times(play, given); i++) {
         tick(play);
@@ -132,40 +132,40 @@ static void play_advance(struct play *play, struct json_object *given, struct js
     }
 }
 
-static void play_step(struct play *play, struct json_object *given, struct json_object *step)
+static void play_step(struct play *play, struct json_object *given)
 {
     for (int i = 0; i < times(play, given); i++) {
-        play_advance(play, NULL, step);
+        play_advance(play, NULL);
         pass_interval(play);
     }
 }
 
 /* As long as the plans want to be followed by another at once. */
-static void play_at_once(struct play *play, struct json_object *given, struct json_object *step)
+static void play_at_once(struct play *play)
 {
     do
-        play_advance(play, NULL, step);
+        play_advance(play, NULL);
     while (play->world->again == AGAIN_NOW);
 }
 
-static void play_interval(struct play *play, struct json_object *given, struct json_object *step)
+static void play_interval(struct play *play)
 {
     pass_interval(play);
 }
 
-static void play_turn(struct play *play, struct json_object *given, struct json_object *step)
+static void play_turn(struct play *play)
 {
     play->plan = arena_strdup(play->arena, world_turn(play->world));
 }
 
 /* As the engine lives: so many intervals, in each of which it is asleep sooner or later. */
-static void play_live(struct play *play, struct json_object *given, struct json_object *step)
+static void play_live(struct play *play, struct json_object *given)
 {
     int intervals = given ? json_object_get_int(value(play, given)) : 0;
 
     for (int i = 0; i <= intervals; i++) {
         for (int k = 0; k < ASLEEP_MAX; k++) {
-            play_turn(play, NULL, step);
+            play_turn(play);
             if (strcmp(play->plan, "asleep\n") == 0)
                 break;
             world_settle(play->world);
@@ -174,22 +174,22 @@ static void play_live(struct play *play, struct json_object *given, struct json_
     }
 }
 
-static void play_settle(struct play *play, struct json_object *given, struct json_object *step)
+static void play_settle(struct play *play)
 {
     world_settle(play->world);
 }
 
-static void play_run(struct play *play, struct json_object *given, struct json_object *step)
+static void play_run(struct play *play)
 {
     world_run(play->world);
 }
 
-static void play_initialise(struct play *play, struct json_object *given, struct json_object *step)
+static void play_initialise(struct play *play)
 {
     world_initialise(play->world);
 }
 
-static void play_wait(struct play *play, struct json_object *given, struct json_object *step)
+static void play_wait(struct play *play, struct json_object *given)
 {
     struct errinfo ei;
     int64_t ns;
@@ -200,13 +200,13 @@ static void play_wait(struct play *play, struct json_object *given, struct json_
 }
 
 /* Whoever set the clock did it right now. */
-static void play_stepped(struct play *play, struct json_object *given, struct json_object *step)
+static void play_stepped(struct play *play)
 {
     play->world->stepped_at_ms = play->world->now_ms;
 }
 
 /* The next ticks are cut off before so many more writes; null: no longer. */
-static void play_cut(struct play *play, struct json_object *given, struct json_object *step)
+static void play_cut(struct play *play, struct json_object *given)
 {
     struct json_object *writes = value(play, given);
 
@@ -218,7 +218,7 @@ static void play_cut(struct play *play, struct json_object *given, struct json_o
 
 /* The gateway says {accepted: "True"} of the HTTPRoute as it is, or as it was some generations
  * ago: {behind: 1}. */
-static void play_gateway(struct play *play, struct json_object *given, struct json_object *step)
+static void play_gateway(struct play *play, struct json_object *given)
 {
     static const char key[] = "httproutes/podinfo";
     struct json_object *says = value(play, given);
@@ -234,7 +234,7 @@ static void play_gateway(struct play *play, struct json_object *given, struct js
                              (int)(generation - json_int_at(says, 0, "behind", NULL))));
 }
 
-static void play_metrics(struct play *play, struct json_object *given, struct json_object *step)
+static void play_metrics(struct play *play, struct json_object *given)
 {
     play->world->metrics = world_json(play->world, play_quoted(play, value(play, given)));
 }
@@ -250,7 +250,7 @@ static const char *const *texts_of(struct play *play, struct json_object *list)
     return texts;
 }
 
-static void play_settings(struct play *play, struct json_object *given, struct json_object *step)
+static void play_settings(struct play *play, struct json_object *given)
 {
     struct settings *settings = &play->world->settings;
     struct json_object *values = value(play, given);
@@ -268,7 +268,7 @@ static void play_settings(struct play *play, struct json_object *given, struct j
     }
 }
 
-static void play_forget(struct play *play, struct json_object *given, struct json_object *step)
+static void play_forget(struct play *play)
 {
     play->world->told = play->said = "";
     play->asks = 0;
@@ -276,7 +276,7 @@ static void play_forget(struct play *play, struct json_object *given, struct jso
 
 /* --- what is seen */
 
-static void play_expect(struct play *play, struct json_object *given, struct json_object *step)
+static void play_expect(struct play *play, struct json_object *given)
 {
     const char *found = play_differs(play, given);
 
@@ -294,38 +294,39 @@ static void compare(struct play *play, const char *what, const char *got, const 
         play_fail(play, "%s is\n%s\nand not\n%s", what, got, want);
 }
 
-static void play_plan(struct play *play, struct json_object *given, struct json_object *step)
+static void play_plan(struct play *play, struct json_object *given)
 {
     tick(play);
     compare(play, "the plan", play->plan, text(play, given));
     world_settle(play->world);
 }
 
-static void play_story(struct play *play, struct json_object *given, struct json_object *step)
+static void play_story(struct play *play, struct json_object *given)
 {
-    struct json_object *to = json_at(step, "to", NULL);
+    struct json_object *to = json_at(play->step, "to", NULL);
     const char *story = world_story(play->world, to ? text(play, to) : "");
 
     compare(play, "what happens", story, text(play, given));
 }
 
-static void parity(struct play *play, struct json_object *given, struct json_object *step)
+static void parity(struct play *play, struct json_object *given)
 {
-    struct json_object *row = json_at(step, "row", NULL);
+    struct json_object *row = json_at(play->step, "row", NULL);
 
     play_parity(play, text(play, given), row ? text(play, row) : NULL);
 }
 
 /* The Canary is gone, and what is left of its objects is as deletion_check() wants it. */
-static void play_reverted(struct play *play, struct json_object *given, struct json_object *step)
+static void play_reverted(struct play *play, struct json_object *given)
 {
     deletion_check(play->world, json_object_get_boolean(value(play, given)));
 }
 
 /* --- steps of steps */
 
-static void play_until(struct play *play, struct json_object *given, struct json_object *step)
+static void play_until(struct play *play, struct json_object *given)
 {
+    struct json_object *step = play->step;
     struct json_object *by = json_at(step, "by", NULL), *within = json_at(step, "within", NULL);
     int most = within ? json_object_get_int(value(play, within)) : UNTIL_MAX;
     const char *found = play_differs(play, given);
@@ -334,7 +335,7 @@ static void play_until(struct play *play, struct json_object *given, struct json
         if (by)
             play_steps(play, by);
         else
-            play_advance(play, NULL, step);
+            play_advance(play, NULL);
         found = play_differs(play, given);
     }
     play->step = step;
@@ -342,14 +343,17 @@ static void play_until(struct play *play, struct json_object *given, struct json
         play_fail(play, "in %d rounds never: %s\ntold:\n%s", most, found, play->world->told);
 }
 
-static void play_repeat(struct play *play, struct json_object *given, struct json_object *step)
+static void play_repeat(struct play *play, struct json_object *given)
 {
+    struct json_object *by = json_at(play->step, "by", NULL);
+
     for (int i = 0; i < times(play, given); i++)
-        play_steps(play, json_at(step, "by", NULL));
+        play_steps(play, by);
 }
 
-static void play_do(struct play *play, struct json_object *given, struct json_object *step)
+static void play_do(struct play *play, struct json_object *given)
 {
+    struct json_object *step = play->step;
     struct json_object *steps = json_at(play->head, "define", text(play, given), NULL);
     struct json_object *with = json_at(step, "with", NULL), *outside = play->vars;
 
@@ -361,7 +365,7 @@ static void play_do(struct play *play, struct json_object *given, struct json_ob
     play->step = step;
 }
 
-static void play_keep(struct play *play, struct json_object *given, struct json_object *step)
+static void play_keep(struct play *play, struct json_object *given)
 {
     json_object_object_foreach(given, name, subject)
     {
@@ -371,21 +375,22 @@ static void play_keep(struct play *play, struct json_object *given, struct json_
 
 static const struct word {
     const char *name;
-    void (*play)(struct play *play, struct json_object *given, struct json_object *step);
+    void (*act)(struct play *play); /* one of the two */
+    void (*play)(struct play *play, struct json_object *given);
 } words[] = {
     {.name = "new", .play = play_new},         {.name = "canary", .play = play_canary},
     {.name = "spec", .play = play_spec},       {.name = "patch", .play = play_patch},
     {.name = "put", .play = play_put},         {.name = "replace", .play = play_replace},
     {.name = "delete", .play = play_delete},   {.name = "push", .play = play_push},
-    {.name = "tick", .play = play_tick},       {.name = "settle", .play = play_settle},
+    {.name = "tick", .play = play_tick},       {.name = "settle", .act = play_settle},
     {.name = "advance", .play = play_advance}, {.name = "step", .play = play_step},
-    {.name = "at once", .play = play_at_once}, {.name = "interval", .play = play_interval},
-    {.name = "turn", .play = play_turn},       {.name = "live", .play = play_live},
-    {.name = "run", .play = play_run},         {.name = "initialise", .play = play_initialise},
-    {.name = "wait", .play = play_wait},       {.name = "clock is set", .play = play_stepped},
+    {.name = "at once", .act = play_at_once},  {.name = "interval", .act = play_interval},
+    {.name = "turn", .act = play_turn},        {.name = "live", .play = play_live},
+    {.name = "run", .act = play_run},          {.name = "initialise", .act = play_initialise},
+    {.name = "wait", .play = play_wait},       {.name = "clock is set", .act = play_stepped},
     {.name = "cut", .play = play_cut},         {.name = "gateway", .play = play_gateway},
     {.name = "metrics", .play = play_metrics}, {.name = "settings", .play = play_settings},
-    {.name = "forget", .play = play_forget},   {.name = "expect", .play = play_expect},
+    {.name = "forget", .act = play_forget},    {.name = "expect", .play = play_expect},
     {.name = "plan", .play = play_plan},       {.name = "story", .play = play_story},
     {.name = "parity", .play = parity},        {.name = "reverted", .play = play_reverted},
     {.name = "until", .play = play_until},     {.name = "repeat", .play = play_repeat},
@@ -466,11 +471,19 @@ static bool is_wanted(struct play *play, struct json_object *step)
            json_object_is_type(when, json_type_array) || json_object_get_boolean(when);
 }
 
+static void play_word(struct play *play, const struct word *word, struct json_object *given)
+{
+    if (word->act)
+        word->act(play);
+    else
+        word->play(play, given);
+}
+
 static void play_one(struct play *play, struct json_object *step)
 {
     play->step = step;
     if (json_object_is_type(step, json_type_string)) {
-        word_of(json_object_get_string(step))->play(play, NULL, NULL);
+        play_word(play, word_of(json_object_get_string(step)), NULL);
         return;
     }
     if (!is_wanted(play, step))
@@ -478,7 +491,7 @@ static void play_one(struct play *play, struct json_object *step)
     json_object_object_foreach(step, key, given)
     {
         if (word_of(key))
-            word_of(key)->play(play, given, step);
+            play_word(play, word_of(key), given);
         else if (field_of(key))
             set_field(play, field_of(key), given);
     }
