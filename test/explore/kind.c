@@ -190,9 +190,7 @@ static bool never(struct json_object *tree)
 }
 
 /* --- Knative: a revision of each template, all of which are there from the beginning. (A template
- * that comes back is the old revision again, and not one more: so there is an end of them.)
- * ----------------------------------------------------------------------------------------------
- */
+ * that comes back is the old revision again, and not one more: so there is an end of them.) */
 
 static const char knative[] =
     "{'apiVersion':'serving.knative.dev/v1','kind':'Service','metadata':{'name':'podinfo',"

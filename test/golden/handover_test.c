@@ -218,8 +218,7 @@ static void test_what_a_dead_canary_owns_is_taken_over(void **state)
     world_free(w);
 }
 
-/* --- nobody is left
- * ---------------------------------------------------------------------------------------------- */
+/* --- nobody is left */
 
 static void delete_here(struct world *w, bool routed)
 {

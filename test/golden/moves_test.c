@@ -328,9 +328,7 @@ static void test_another_target_in_the_middle(void **state)
     world_free(w);
 }
 
-/* --- Flagger's CRD, which drops what was accepted: Services and primary tell the target before
- * ------------------------------------------------------------------------------------------------
- */
+/* --- Flagger's CRD, which drops what was accepted: Services and primary tell the target before */
 
 static const char *const names_of_the_service[] = {"{'spec':{'service':{'name':'podinfo'}}}", NULL};
 

@@ -40,9 +40,7 @@ static struct json_object *read_docs(struct arena *arena, const char *path)
     return docs;
 }
 
-/* --- the Canary without a field
- * -----------------------------------------------------------------------------------------------
- */
+/* --- the Canary without a field */
 
 static bool cut(struct json_object *from, const char *const *path, int depth, int *found);
 
@@ -83,9 +81,7 @@ static bool cut(struct json_object *from, const char *const *path, int depth, in
     return json_object_object_length(from) == 0;
 }
 
-/* --- the world
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- the world */
 
 /* Every map below a spec or among labels and annotations gets a key of somebody else; a selector is
  * ours as a whole. */
@@ -220,9 +216,7 @@ static struct world *world_with(struct walk *walk, struct json_object *fields)
     return world;
 }
 
-/* --- one field
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- one field */
 
 /* `after` is what was before. In a list that was longer or shorter between, elements may have come
  * and gone, and with them what others had added to them. */
@@ -322,9 +316,7 @@ static void try_field(struct walk *walk, const char *const *path, int depth, con
     world_free(world);
 }
 
-/* --- every field
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- every field */
 
 static void walk_schema(struct walk *walk, struct json_object *schema, const char **path, int depth,
                         const char *name);

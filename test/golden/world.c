@@ -150,8 +150,7 @@ const char *world_image(struct world *world, const char *name)
     return image ? image : "";
 }
 
-/* --- the controllers of the cluster
- * --------------------------------------------------------------------------- */
+/* --- the controllers of the cluster */
 
 void world_settle(struct world *world)
 {
@@ -174,9 +173,7 @@ void world_settle(struct world *world)
     world_limit(world);
 }
 
-/* --- facts
- * ------------------------------------------------------------------------------------------------
- */
+/* --- facts */
 
 static bool names(const char *list, const char *name)
 {
@@ -248,8 +245,7 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
               (struct hook_answer){.passed = passed, .text = passed ? "OK" : "refused"});
 }
 
-/* --- the safety rules
- * ------------------------------------------------------------------------------------- */
+/* --- the safety rules */
 
 /*
  * A Canary that is being deleted, or is gone: as long as any pod answers, so does the apex Service
@@ -355,8 +351,7 @@ const char *world_checksum(struct world *world)
     return canary_checksum(world->arena, &canary);
 }
 
-/* --- effects
- * ---------------------------------------------------------------------------------------------- */
+/* --- effects */
 
 static bool is_write(const struct effect *effect)
 {
@@ -625,8 +620,7 @@ void world_initialise(struct world *world)
     world->effects = 0;
 }
 
-/* --- what cases look at
- * ------------------------------------------------------------------------------------ */
+/* --- what cases look at */
 
 const char *world_phase(struct world *world)
 {

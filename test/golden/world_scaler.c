@@ -66,8 +66,7 @@ void world_limit(struct world *world)
                     arena_printf(world->arena, "{'status':{'availableReplicas':%d}}", world->room));
 }
 
-/* --- the safety rules
- * ------------------------------------------------------------------------------------- */
+/* --- the safety rules */
 
 /* A paused ScaledObject takes the pods of its workload. */
 static void check_keda(struct world *world, int canary, bool primary_selected)
