@@ -253,7 +253,7 @@ query() {
     curl -s "http://$(kubectl -n test get svc cfg -o jsonpath='{.spec.clusterIP}'):9898/" | grep bonjour
 }
 
-ours() { for pid in $(pgrep -f "flagger-demo-app|haproxy|nginx|prometheus"); do if descends "$pid"; then echo "$pid"; fi; done; }
+ours() { for pid in $(pgrep -f "flagger-demo-app|haproxy|prometheus"); do if descends "$pid"; then echo "$pid"; fi; done; }
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
 
 @test "TERM ends everything, and says what the API was asked" {

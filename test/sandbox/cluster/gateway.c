@@ -16,7 +16,6 @@
 #include "cluster/ctl.h"
 #include "cluster/haproxy.h"
 #include "cluster/meta.h"
-#include "cluster/mirror.h"
 #include "cluster/route.h"
 #include "cluster/routestatus.h"
 #include "cluster/service.h"
@@ -30,13 +29,10 @@ enum {
     ASK_AGAIN_MS = 300,         /* HAProxy loses a signal that comes while it takes over */
     CTL_TIMEOUT_MS = 2 * 1000,
     RESTART_MS = 20,
-    PAUSE_MS = 500,
-    LAST_COPY_MS = 2 * 1000, /* a request that an old worker of HAProxy still sends to nginx */
     LAST_WORDS = 2048,
 };
 
 enum gateway_state {
-    GATEWAY_MIRROR, /* waits for nginx to listen, before HAProxy may send to it */
     GATEWAY_LOAD,   /* waits for HAProxy to show the mark of the new configuration */
     GATEWAY_WEIGH,  /* waits for the answer to new weights */
     GATEWAY_STEADY, /* what is applied is live */
@@ -48,24 +44,24 @@ struct gateway {
     char address[ADDRESS_TEXT];
     char *directory;
     enum gateway_state state;
-    struct child *haproxy, *nginx;
+    struct child *haproxy;
     struct timer *poll, *restart;
     struct ctl *ctl;
     struct arena *arena; /* of the change being applied */
     struct route_table table;
     int64_t deadline_ms, ask_again_ms;
     unsigned generation;
-    bool dirty;  /* something changed while another change was being applied */
-    bool wanted; /* HAProxy was started once: it must run */
-    bool keeps;  /* nginx goes on with more mirrors than are wanted */
-    int64_t keeps_until_ms;
-    char *structure, *weights, *mirrors; /* what is live, as texts */
-    char *next_structure, *next_weights, *next_mirrors;
+    bool dirty;                /* something changed while another change was being applied */
+    bool wanted;               /* HAProxy was started once: it must run */
+    char *structure, *weights; /* what is live, as texts */
+    char *next_structure, *next_weights;
 };
 
 static const char *const state_names[] = {
-    [GATEWAY_MIRROR] = "mirror", [GATEWAY_LOAD] = "load",       [GATEWAY_WEIGH] = "weigh",
-    [GATEWAY_STEADY] = "steady", [GATEWAY_STOPPED] = "stopped",
+    [GATEWAY_LOAD] = "load",
+    [GATEWAY_WEIGH] = "weigh",
+    [GATEWAY_STEADY] = "steady",
+    [GATEWAY_STOPPED] = "stopped",
 };
 
 static void start_haproxy(struct gateway *gateway);
@@ -126,11 +122,6 @@ static void make_wanted(struct gateway *gateway)
     buf_init(&text, HAPROXY_CONFIG_MAX);
     haproxy_weights(&gateway->table, gateway->arena, &text);
     gateway->next_weights = buf_give(&text);
-    buf_init(&text, HAPROXY_CONFIG_MAX);
-    bool any = mirror_config(&gateway->table, gateway->directory, geteuid() == 0, gateway->arena,
-                             &text) > 0;
-    gateway->next_mirrors = any ? buf_give(&text) : heap_strdup("");
-    buf_fini(&text);
 }
 
 static bool same(const char *live, const char *next)
@@ -208,8 +199,7 @@ static void forget_change(struct gateway *gateway)
 {
     free(gateway->next_structure);
     free(gateway->next_weights);
-    free(gateway->next_mirrors);
-    gateway->next_structure = gateway->next_weights = gateway->next_mirrors = NULL;
+    gateway->next_structure = gateway->next_weights = NULL;
     arena_free(gateway->arena);
     gateway->arena = NULL;
     gateway->table = (struct route_table){0};
@@ -219,9 +209,6 @@ static void applied(struct gateway *gateway)
 {
     replace(&gateway->structure, &gateway->next_structure);
     replace(&gateway->weights, &gateway->next_weights);
-    replace(&gateway->mirrors, &gateway->next_mirrors);
-    if (gateway->keeps)
-        context_queue_after(gateway->cluster, gateway_sync, "", "", LAST_COPY_MS);
     gateway_set_state(gateway, GATEWAY_STEADY);
     write_statuses(gateway);
     forget_change(gateway);
@@ -298,18 +285,6 @@ static void on_weighed(void *arg, enum err err, const char *reply, const struct 
     load_haproxy(gateway); /* the configuration says the same */
 }
 
-static bool mirrors_listen(struct gateway *gateway)
-{
-    for (size_t i = 0; i < gateway->table.rule_count; i++) {
-        const struct route_rule *rule = gateway->table.rules[i];
-        const char *socket = arena_printf(gateway->arena, "%s/m%s.sock", gateway->directory,
-                                          haproxy_rule_key(gateway->arena, rule));
-        if (rule->mirror_count > 0 && access(socket, F_OK) != 0)
-            return false;
-    }
-    return true;
-}
-
 static void on_poll(void *arg)
 {
     struct gateway *gateway = arg;
@@ -318,13 +293,6 @@ static void on_poll(void *arg)
         gateway->ctl =
             ctl_send(gateway->cluster->loop, path_of(gateway, gateway->arena, "stats.sock"),
                      "show info", CTL_TIMEOUT_MS, on_shown, gateway);
-    } else if (gateway->state == GATEWAY_MIRROR) {
-        if (mirrors_listen(gateway))
-            load_haproxy(gateway);
-        else if (clock_monotonic_ms() > gateway->deadline_ms)
-            failed(gateway, "nginx did not take its configuration in time: see its messages above");
-        else
-            poll_later(gateway);
     }
 }
 
@@ -389,71 +357,6 @@ static void start_haproxy(struct gateway *gateway)
     arena_free(arena);
 }
 
-static void remove_mirror_sockets(struct gateway *gateway)
-{
-    for (size_t i = 0; i < gateway->table.rule_count; i++)
-        unlink(arena_printf(gateway->arena, "%s/m%s.sock", gateway->directory,
-                            haproxy_rule_key(gateway->arena, gateway->table.rules[i])));
-}
-
-static void on_nginx_ended(void *arg, const struct child_result *result)
-{
-    struct gateway *gateway = arg;
-    gateway->nginx = NULL;
-    if (gateway->state == GATEWAY_STOPPED)
-        return;
-    log_warn("proxy_ended", NULL,
-             result->err == ERR_OK ? "nginx has ended and is started again" : result->info->text,
-             LOG_INT("status", result->exit_status), LOG_INT("signal", result->signal),
-             LOG_STR("said", result->output));
-    free(gateway->mirrors);
-    gateway->mirrors = NULL;
-    context_queue_after(gateway->cluster, gateway_sync, "", "",
-                        result->elapsed_ms > 1000 ? RESTART_MS : PAUSE_MS);
-}
-
-static void load_nginx(struct gateway *gateway)
-{
-    const char *program = gateway->cluster->options.nginx;
-    const char *config = path_of(gateway, gateway->arena, "nginx.conf");
-    const char *argv[] = {program ? program : "nginx", "-e", "stderr", "-p",
-                          gateway->directory,          "-c", config,   NULL};
-    const struct child_spec spec = {
-        .argv = argv, .grace_ms = 2000, .max_output = LAST_WORDS, .on_output = on_output};
-
-    write_file(gateway, "nginx.conf", gateway->next_mirrors);
-    gateway->deadline_ms = clock_monotonic_ms() + APPLY_LIMIT_MS;
-    gateway_set_state(gateway, GATEWAY_MIRROR);
-    if (gateway->nginx && child_pid(gateway->nginx) > 0) {
-        kill(child_pid(gateway->nginx), SIGHUP);
-    } else if (!gateway->nginx) {
-        remove_mirror_sockets(gateway);
-        gateway->nginx = child_spawn(gateway->cluster->loop, &spec, on_nginx_ended, gateway);
-    }
-    poll_later(gateway);
-}
-
-/* What HAProxy still sends to nginx must be listened for until it has forgotten it. */
-static void keep_mirrors(struct gateway *gateway, bool turned)
-{
-    int64_t now = clock_monotonic_ms();
-    struct buf both;
-
-    gateway->keeps = false;
-    if (!gateway->mirrors || (!turned && now >= gateway->keeps_until_ms))
-        return;
-    buf_init(&both, HAPROXY_CONFIG_MAX);
-    gateway->keeps =
-        mirror_keep(gateway->mirrors, gateway->next_mirrors, gateway->arena, &both) > 0;
-    if (gateway->keeps) {
-        free(gateway->next_mirrors);
-        gateway->next_mirrors = buf_give(&both);
-        if (turned)
-            gateway->keeps_until_ms = now + LAST_COPY_MS;
-    }
-    buf_fini(&both);
-}
-
 void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *name)
 {
     struct cluster *cluster = arg;
@@ -470,11 +373,7 @@ void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *na
     gateway->arena = arena_new();
     make_wanted(gateway);
     bool turned = !same(gateway->structure, gateway->next_structure);
-    keep_mirrors(gateway, turned);
-    bool mirrors = gateway->next_mirrors[0] && !same(gateway->mirrors, gateway->next_mirrors);
-    if (mirrors) {
-        load_nginx(gateway);
-    } else if (turned) {
+    if (turned) {
         load_haproxy(gateway);
     } else if (!same(gateway->weights, gateway->next_weights)) {
         char *one_line = heap_strdup(gateway->next_weights);
@@ -540,6 +439,11 @@ enum err gateway_new(struct cluster *cluster, struct gateway **out, struct errin
                        "%s is too long for the names of sockets in it: give a shorter "
                        "directory",
                        gateway->directory);
+    char *mirror = heap_printf("%s/mirror.lua", gateway->directory);
+    enum err err = file_write(mirror, haproxy_mirror, strlen(haproxy_mirror), 0600, ei);
+    free(mirror);
+    if (err != ERR_OK)
+        return err;
     if (!address_take(&cluster->service_addresses, gateway->address))
         return err_set(ei, ERR_CONFLICT, "no address is left for the gateway");
     if (may_bind_80(gateway->address))
@@ -566,8 +470,6 @@ void gateway_stop(struct gateway *gateway)
     gateway->ctl = NULL;
     if (gateway->haproxy)
         child_stop(gateway->haproxy);
-    if (gateway->nginx)
-        child_stop(gateway->nginx);
 }
 
 void gateway_free(struct gateway *gateway)
@@ -577,7 +479,6 @@ void gateway_free(struct gateway *gateway)
     forget_change(gateway);
     free(gateway->structure);
     free(gateway->weights);
-    free(gateway->mirrors);
     free(gateway->directory);
     free(gateway);
 }

@@ -1,6 +1,5 @@
 /*
- * The L7 gateway: HAProxy (and nginx, for mirrored rules) as supervised children, made to do what
- * the HTTPRoutes say.
+ * The L7 gateway: HAProxy as a supervised child, made to do what the HTTPRoutes say.
  *
  * Changes are applied one after the other: weights over the stats socket, everything else by a
  * reload that hands the listening sockets over, so that no request is dropped. The status of the

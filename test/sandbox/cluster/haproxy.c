@@ -155,8 +155,7 @@ static void put_matches(const struct haproxy_in *in, struct arena *arena, struct
         buf_printf(
             out, "    http-request set-var(txn.match) int(%zu) if !{ var(txn.match) -m found }%s\n",
             i, condition.data);
-        buf_printf(&uses, "    use_backend %s.%s if { var(txn.match) -m int %zu }\n",
-                   entry->rule->mirror_count ? "mirror" : "rule",
+        buf_printf(&uses, "    use_backend rule.%s if { var(txn.match) -m int %zu }\n",
                    haproxy_rule_key(arena, entry->rule), i);
         buf_fini(&condition);
     }
@@ -252,6 +251,17 @@ static void put_servers(const struct haproxy_in *in, const struct route_rule *ru
                       "\"the route has no backend with a weight\\n\"\n");
 }
 
+/* mirror.lua sends the copies, of the request as the prefix has been replaced. */
+static void put_mirrors(const struct route_rule *rule, struct buf *out)
+{
+    if (rule->mirror_count > 0)
+        buf_puts(out, "    http-request wait-for-body time 5s if !METH_GET !METH_HEAD\n");
+    for (size_t i = 0; i < rule->mirror_count; i++)
+        if (rule->mirrors[i].percent > 0)
+            buf_printf(out, "    http-request lua.mirror %s %.2f\n",
+                       address_of(&rule->mirrors[i].backend), rule->mirrors[i].percent);
+}
+
 static void put_rule(const struct haproxy_in *in, struct arena *arena,
                      const struct route_rule *rule, struct buf *out)
 {
@@ -260,8 +270,9 @@ static void put_rule(const struct haproxy_in *in, struct arena *arena,
     buf_printf(out, "\n# %s\nbackend rule.%s\n    balance roundrobin\n", rule->id, key);
     if (rule->timeout_ms > 0)
         buf_printf(out, "    timeout server %lldms\n", (long long)rule->timeout_ms);
-    if (rule->filters.prefix_path && !rule->mirror_count)
+    if (rule->filters.prefix_path)
         put_prefix_rewrites(in, rule, out);
+    put_mirrors(rule, out);
     put_rewrites(&rule->filters, out);
     put_edits(out, "http-response", rule->filters.response, rule->filters.response_count, "");
     for (size_t i = 0; i < rule->backend_count; i++) {
@@ -272,20 +283,12 @@ static void put_rule(const struct haproxy_in *in, struct arena *arena,
     put_servers(in, rule, out);
 }
 
-/* To nginx, which sends the copies and passes the request on to the socket. */
-static void put_mirror(const struct haproxy_in *in, struct arena *arena,
-                       const struct route_rule *rule, struct buf *out)
+static bool has_mirrors(const struct route_table *table)
 {
-    const char *key = haproxy_rule_key(arena, rule);
-    buf_printf(out, "\nbackend mirror.%s\n", key);
-    if (rule->filters.prefix_path)
-        put_prefix_rewrites(in, rule, out);
-    if (rule->timeout_ms > 0)
-        buf_printf(out, "    timeout server %lldms\n", (long long)rule->timeout_ms);
-    buf_printf(out, "    server s unix@%s/m%s.sock\n", in->directory, key);
-    buf_printf(out,
-               "frontend mirrored.%s\n    bind unix@%s/r%s.sock\n    default_backend rule.%s\n",
-               key, in->directory, key, key);
+    for (size_t i = 0; i < table->rule_count; i++)
+        if (table->rules[i]->mirror_count > 0)
+            return true;
+    return false;
 }
 
 static void put_head(const struct haproxy_in *in, struct buf *out)
@@ -294,6 +297,8 @@ static void put_head(const struct haproxy_in *in, struct buf *out)
                   "    hard-stop-after 60s\n");
     buf_printf(out, "    stats socket %s/stats.sock mode 600 level admin expose-fd listeners\n",
                in->directory);
+    if (has_mirrors(in->table))
+        buf_printf(out, "    lua-load %s/mirror.lua\n", in->directory);
     if (in->mark && !in->no_weights)
         buf_printf(out, "    description %s\n", in->mark);
     buf_puts(out, "\ndefaults\n    mode http\n    option http-server-close\n"
@@ -319,8 +324,6 @@ void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf
                   "content-type text/plain string \"no HTTPRoute matches\\n\"\n");
     for (size_t i = 0; i < in->table->rule_count; i++) {
         put_rule(in, arena, in->table->rules[i], out);
-        if (in->table->rules[i]->mirror_count)
-            put_mirror(in, arena, in->table->rules[i], out);
     }
 }
 

@@ -3,7 +3,7 @@
  *
  * Each rule is a backend, each of its backendRefs a server: the address of a Service with the
  * weight of the reference. Weights are changed over the stats socket, everything else by a reload.
- * A rule with mirrors goes through nginx and comes back on a socket of its own.
+ * The copies of a rule with mirrors are sent by a script of Lua in HAProxy.
  */
 #ifndef CLUSTER_HAPROXY_H
 #define CLUSTER_HAPROXY_H
@@ -15,12 +15,15 @@ enum { HAPROXY_CONFIG_MAX = 4 * 1024 * 1024, HAPROXY_MAX_WEIGHT = 256 };
 
 struct haproxy_in {
     const struct route_table *table;
-    const char *directory; /* for sockets; short */
+    const char *directory; /* of the socket and mirror.lua; short */
     const char *address;   /* port 80 of it; NULL: not */
     int port;              /* on 127.0.0.1; 0: not */
     const char *mark; /* shown as description, to tell which configuration is live; NULL: none */
     bool no_weights;  /* leaves weights and mark out: equal texts need no reload */
 };
+
+/* What mirror.lua must hold. */
+extern const char haproxy_mirror[];
 
 void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf *out);
 /* Commands "set server B/S weight N" for every server, one to a line. */
