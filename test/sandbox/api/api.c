@@ -416,11 +416,6 @@ int api_https_port(const struct api *api)
     return api->https ? http_server_port(api->https) : -1;
 }
 
-const char *api_token(const struct api *api)
-{
-    return api->token;
-}
-
 const char *api_kubeconfig(const struct api *api)
 {
     return api->kubeconfig;

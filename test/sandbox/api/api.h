@@ -43,7 +43,6 @@ enum err api_new(struct loop *loop, struct objstore *store, const struct api_opt
 void api_free(struct api *api);            /* after the loop has ended */
 int api_http_port(const struct api *api);  /* -1: none */
 int api_https_port(const struct api *api); /* -1: none */
-const char *api_token(const struct api *api);
 const char *
 api_kubeconfig(const struct api *api); /* path of the file (HTTPS; HTTP if there is no HTTPS) */
 

@@ -24,9 +24,8 @@ struct restwatch {
     const char *version_name;
     struct objwatch *watch;
     struct timer *timeout, *bookmark;
-    bool initial_end; /* sendInitialEvents: a bookmark tells the end of the initial state */
-    bool first;       /* no event was sent yet */
-    uint64_t seen;    /* the version that a bookmark may name */
+    bool first;    /* no event was sent yet */
+    uint64_t seen; /* the version that a bookmark may name */
     struct restwatch *next, **link;
 };
 
@@ -84,7 +83,7 @@ static const char *event_type(const struct restwatch *w, const struct objevent *
     return now && before ? "MODIFIED" : now ? "ADDED" : before ? "DELETED" : NULL;
 }
 
-static void send_bookmark(struct restwatch *w, bool initial_end)
+static void send_bookmark(struct restwatch *w)
 {
     struct arena *arena = arena_new();
     struct json_object *object = json_own(arena, json_object_new_object());
@@ -103,8 +102,6 @@ static void send_bookmark(struct restwatch *w, bool initial_end)
         json_set(object, "columnDefinitions", NULL);
         json_set(object, "rows", json_own(arena, json_object_new_array()));
     }
-    if (initial_end)
-        json_set_str(json_sub(metadata, "annotations"), "k8s.io/initial-events-end", "true");
     send_event(w, arena, "BOOKMARK", object);
     arena_free(arena);
 }
@@ -142,8 +139,6 @@ static void on_event(void *arg, const struct objevent *event)
         w->seen = event->resource_version;
     if (event->type != OBJ_SYNCED)
         send_change(w, event);
-    else if (w->initial_end)
-        send_bookmark(w, true);
 }
 
 static void on_bookmark(void *arg)
@@ -152,7 +147,7 @@ static void on_bookmark(void *arg)
     uint64_t told = objwatch_version(w->watch);
     w->seen = told > w->seen ? told : w->seen;
     if (w->seen > 0)
-        send_bookmark(w, false);
+        send_bookmark(w);
 }
 
 static void on_timeout(void *arg)
@@ -192,12 +187,9 @@ static void send_expired(struct restreq *req, const char *asked)
 static struct objwatch *subscribe(struct restreq *req, struct restwatch *w, const char *text)
 {
     const char *group = req->kind->group;
-    bool initial = is_true(http_req_param(req->http, "sendInitialEvents"));
     uint64_t from = text ? strtoull(text, NULL, 10) : 0;
-    if (initial || from == 0) {
-        w->initial_end = initial;
+    if (from == 0)
         return objstore_watch(req->store, group, req->kind->plural, on_event, w);
-    }
     return objstore_watch_from(req->store, group, req->kind->plural, from, on_event, w);
 }
 

@@ -22,9 +22,6 @@ static void read_line(struct stream *s, const char *text)
     const char *name = json_str_at(object, "metadata", "name", NULL);
     if (strcmp(type, "BOOKMARK") == 0) {
         s->bookmark = strtoull(json_str_at(object, "metadata", "resourceVersion", NULL), NULL, 10);
-        bool end =
-            json_str_at(object, "metadata", "annotations", "k8s.io/initial-events-end", NULL);
-        buf_puts(&s->seen, end ? "END " : "");
     } else if (strcmp(type, "ERROR") == 0) {
         buf_printf(&s->seen, "ERROR:%d ", (int)json_int_at(object, 0, "code", NULL));
     } else if (json_at(object, "rows", NULL)) {
@@ -146,18 +143,6 @@ static void test_selected(void **state)
     stop(&named);
 }
 
-static void test_initial_events_end(void **state)
-{
-    struct tryapi a TRYAPI_CLOSED = tryapi_open();
-    struct stream s;
-    make(&a, "a");
-    start(&s, &a,
-          "sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan");
-    expect(&s, "ADDED:a END ");
-    assert_int_equal(s.bookmark, objstore_version(a.t.store));
-    stop(&s);
-}
-
 static void test_expired(void **state)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
@@ -244,6 +229,6 @@ static void test_open_at_the_end(void **state)
 }
 
 UNIT_MAIN(cmocka_unit_test(test_state_and_changes), cmocka_unit_test(test_selected),
-          cmocka_unit_test(test_initial_events_end), cmocka_unit_test(test_expired),
-          cmocka_unit_test(test_cut_and_timeout), cmocka_unit_test(test_client_goes),
-          cmocka_unit_test(test_table), cmocka_unit_test(test_open_at_the_end))
+          cmocka_unit_test(test_expired), cmocka_unit_test(test_cut_and_timeout),
+          cmocka_unit_test(test_client_goes), cmocka_unit_test(test_table),
+          cmocka_unit_test(test_open_at_the_end))

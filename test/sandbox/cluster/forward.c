@@ -276,11 +276,3 @@ int forward_port(const struct forward *forward)
         return 0;
     return ntohs(addr.sin_port);
 }
-
-size_t forward_open(const struct forward *forward)
-{
-    size_t count = 0;
-    for (const struct link *link = forward->links; link; link = link->next)
-        count++;
-    return count;
-}

@@ -30,7 +30,5 @@ enum err forward_set(struct forward *forward, const struct forward_target *targe
                      struct errinfo *ei) MUST_USE;
 /* The port listened on, 0 while it is not; for tests with port 0. */
 int forward_port(const struct forward *forward);
-/* Connections that are open. */
-size_t forward_open(const struct forward *forward);
 
 #endif

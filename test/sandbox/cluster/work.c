@@ -113,8 +113,3 @@ void work_add_after(struct work *work, work_fn fn, void *arg, const char *ns, co
     *at = item;
     arm(work);
 }
-
-void work_add(struct work *work, work_fn fn, void *arg, const char *ns, const char *name)
-{
-    work_add_after(work, fn, arg, ns, name, 0);
-}

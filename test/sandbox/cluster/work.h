@@ -18,7 +18,6 @@ typedef void (*work_fn)(void *arg, struct arena *arena, const char *ns, const ch
 struct work *work_new(struct loop *loop);
 void work_free(struct work *work); /* pending keys are forgotten */
 /* fn names the controller: keys of different functions are different. */
-void work_add(struct work *work, work_fn fn, void *arg, const char *ns, const char *name);
 void work_add_after(struct work *work, work_fn fn, void *arg, const char *ns, const char *name,
                     int64_t delay_ms);
 

@@ -28,17 +28,17 @@ static void other(void *arg, struct arena *arena, const char *ns, const char *na
     (void)ns;
     strncat(w->order, "o", sizeof(w->order) - strlen(w->order) - 1);
     if (w->again-- > 0)
-        work_add(w->work, other, w, "test", name);
+        work_add_after(w->work, other, w, "test", name, 0);
 }
 
 static void keys(void **state)
 {
     struct world w = {.loop = loop_new(1000), .again = 1};
     w.work = work_new(w.loop);
-    work_add(w.work, note, &w, "test", "a");
-    work_add(w.work, note, &w, "test", "b");
-    work_add(w.work, note, &w, "test", "a");              /* is there already */
-    work_add(w.work, other, &w, "test", "a");             /* another key; adds itself once more */
+    work_add_after(w.work, note, &w, "test", "a", 0);
+    work_add_after(w.work, note, &w, "test", "b", 0);
+    work_add_after(w.work, note, &w, "test", "a", 0);     /* is there already */
+    work_add_after(w.work, other, &w, "test", "a", 0);    /* another key; adds itself once more */
     work_add_after(w.work, note, &w, "test", "c", 60000); /* later... */
     work_add_after(w.work, note, &w, "test", "c", 30);    /* ...is made sooner */
     work_add_after(w.work, note, &w, "test", "c", 90000); /* and stays so */
