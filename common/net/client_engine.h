@@ -5,6 +5,10 @@
  * the handle stays the caller's. Neither may be called while engine_busy(), that is from inside one
  * of curl's own callbacks. on_done is called from the loop, never from inside curl, and may add,
  * remove, and free the engine.
+ *
+ * Answers get 5 ms of a turn of the loop. The connections that have more to say wait for the next
+ * turn, in the order of their coming, so that many long answers at once do not keep a probe
+ * waiting.
  */
 #ifndef NET_CLIENT_ENGINE_H
 #define NET_CLIENT_ENGINE_H

@@ -168,6 +168,72 @@ static void test_waiting_calls_end(void **state)
     fixture_end(&f);
 }
 
+enum { BURST = 40, WORK_MS = 3 };
+
+/* Calls whose answers come in the same turn of the loop, and each of which takes long to read. */
+struct burst {
+    struct http_conn_request *held[BURST];
+    int holds, done;
+    int turns; /* of the loop, from the first that was read to the last */
+    bool is_running;
+};
+
+static struct burst burst;
+
+static void serve_burst(void *arg, struct http_conn_request *req)
+{
+    (void)arg;
+    burst.held[burst.holds++] = req;
+}
+
+static void on_burst_done(void *arg, const struct http_result *result)
+{
+    struct answer *a = arg;
+    int64_t until = clock_monotonic_ms() + WORK_MS;
+
+    a->count++;
+    a->err = result->err;
+    burst.is_running = ++burst.done < BURST;
+    while (clock_monotonic_ms() < until)
+        continue;
+}
+
+static void on_burst_turn(uv_check_t *check)
+{
+    (void)check;
+    burst.turns += burst.is_running;
+}
+
+/* Others have their turn between them, in which a probe can be answered. */
+static void test_long_answers_leave_time_to_others(void **state)
+{
+    static const struct http_route burst_routes[] = {{"GET", "/burst", serve_burst},
+                                                     {NULL, NULL, NULL}};
+    static struct answer answers[BURST];
+    struct fixture f;
+    uv_check_t check;
+
+    (void)state;
+    fixture_start(&f, burst_routes, (struct http_server_options){0});
+    http_client_free(f.client);
+    f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = -1});
+    for (int i = 0; i < BURST; i++)
+        http_send(f.client, &(struct http_request){.url = url_of(&f, "/burst")}, on_burst_done,
+                  &answers[i]);
+    RUN_UNTIL(&f, burst.holds == BURST);
+    uv_check_init(loop_uv(f.loop), &check);
+    uv_check_start(&check, on_burst_turn);
+    for (int i = 0; i < BURST; i++)
+        http_reply_text(burst.held[i], 200, "x");
+    RUN_UNTIL(&f, burst.done == BURST);
+    for (int i = 0; i < BURST; i++)
+        assert_int_equal(answers[i].count == 1 ? answers[i].err : ERR_INVALID, ERR_OK);
+    assert_true(burst.turns >= BURST / 3);
+    uv_check_stop(&check);
+    uv_close((uv_handle_t *)&check, NULL);
+    fixture_end(&f);
+}
+
 /* A kept connection that the server has closed meanwhile is no failure. */
 static void test_closed_while_idle(void **state)
 {
@@ -234,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_without_a_cap_nobody_waits),
         cmocka_unit_test(test_waiting_for_a_turn_costs_no_time),
         cmocka_unit_test(test_waiting_calls_end),
+        cmocka_unit_test(test_long_answers_leave_time_to_others),
         cmocka_unit_test(test_closed_while_idle),
         cmocka_unit_test(test_sockets_are_not_inherited),
         cmocka_unit_test(test_idle_pool_lets_the_loop_end),
