@@ -98,6 +98,24 @@ static void test_made_anew(void **state)
     fixture_end(&f);
 }
 
+/* ... and nobody else's. */
+static void test_routes_of_a_former_name(void **state)
+{
+    struct fixture f = gateway("");
+
+    (void)state;
+    fixture_put(&f, "httproutes/podinfo", ROUTE "[{" ANY "," PLAIN "}]}}");
+    fixture_put(&f, "httproutes/former", ROUTE "[{" ANY "," SPLIT("") "}]}}");
+    fixture_put(&f, "httproutes/theirs", "{'metadata':{},'spec':{'rules':[]}}");
+    fixture_put(&f, "httproutes/others",
+                "{'metadata':{'ownerReferences':[{'apiVersion':'flagger.app/v1beta1','kind':"
+                "'Canary','name':'web','controller':true}]},'spec':{'rules':[]}}");
+    assert_int_equal(fixture_run(&f, router()->revert(f.tick, true)), VERDICT_GO);
+    assert_string_equal(plan_print(f.tick),
+                        "delete httproutes test/former of a former name\nagain never\n");
+    fixture_end(&f);
+}
+
 static void test_disown(void **state)
 {
     struct fixture f = gateway("");
@@ -118,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_revert),
         cmocka_unit_test(test_made_anew),
+        cmocka_unit_test(test_routes_of_a_former_name),
         cmocka_unit_test(test_disown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,10 +84,31 @@ __attribute__((unused)) static void fixture_put(struct fixture *f, const char *k
         fixture_verdict_;                                                                          \
     })
 
+/* All of a kind, as the API server lists them. */
+__attribute__((unused)) static struct json_object *fixture_list(struct fixture *f,
+                                                                const char *plural)
+{
+    struct json_object *list = json_own(f->arena, json_object_new_object());
+    struct json_object *items = json_object_new_array();
+    size_t len = strlen(plural);
+
+    json_object_object_add(list, "items", items);
+    json_object_object_foreach(f->objects, key, object)
+    {
+        if (strncmp(key, plural, len) == 0 && key[len] == '/')
+            json_object_array_add(items, json_object_get(object));
+    }
+    return list;
+}
+
 __attribute__((unused)) static void fixture_answer(struct fixture *f)
 {
     for (const struct need *need = f->tick->needs; need; need = need->next) {
         assert_int_equal(need->kind, NEED_OBJECT);
+        if (!need->name) {
+            fact_object(f->tick, need, fixture_list(f, need->resource->plural));
+            continue;
+        }
         const char *key = arena_printf(f->arena, "%s/%s", need->resource->plural, need->name);
         fact_object(f->tick, need, json_at(f->objects, key, NULL));
     }

@@ -68,4 +68,50 @@ static void test_deleted_after_each_write(void **state)
     arena_free(arena);
 }
 
-UNIT_MAIN(cmocka_unit_test(test_deleted_after_each_write))
+/*
+ * A Canary that was moved to another target, or there and back, still owns routes of the other
+ * name, for the same hosts. The mesh may send requests by them: they go a while before their
+ * Services.
+ */
+static void test_routes_of_a_former_name_go_first(void **state)
+{
+    static const char *const moves[][2] = {
+        {"{'spec':{'targetRef':{'name':'other'}}}", NULL},
+        {"{'spec':{'targetRef':{'name':'other'}}}", "{'spec':{'targetRef':{'name':'podinfo'}}}"},
+        {"{'spec':{'service':{'name':'other'}}}", NULL},
+        {"{'spec':{'service':{'name':'other'}}}", "{'spec':{'service':{'name':null}}}"},
+    };
+
+    for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+        struct world *w = world_new(NULL);
+        struct json_object *other = json_copy(w->arena, world_get(w, "deployments/podinfo"));
+        const char *left = moves[i][1] ? "other" : "podinfo";
+        const char *key = arena_printf(w->arena, "httproutes/%s", left);
+        int64_t routed_ms = 0;
+
+        world_initialise(w);
+        json_set_str(json_sub(other, "metadata"), "name", "other");
+        world_put(w, "deployments/other", arena_printf(w->arena, "%s", json_text(w->arena, other)));
+        world_patch(w, "deployments/other",
+                    "{'spec':{'selector':{'matchLabels':{'app':'other'}},'template':{'metadata':{"
+                    "'labels':{'app':'other'}}}}}");
+        for (int k = 0; k < 2 && moves[i][k]; k++) {
+            world_settle(w);
+            world_patch_canary(w, moves[i][k]);
+            world_run(w);
+        }
+        assert_non_null(world_get(w, key));
+        world_delete(w);
+        for (int k = 0; k < 40 && !w->gone; k++) {
+            routed_ms = world_get(w, key) ? w->now_ms : routed_ms;
+            deletion_step(w);
+        }
+        assert_true(w->gone);
+        assert_null(w->lost_route);
+        assert_true(w->now_ms - routed_ms >= 60 * 1000);
+        world_free(w);
+    }
+}
+
+UNIT_MAIN(cmocka_unit_test(test_deleted_after_each_write),
+          cmocka_unit_test(test_routes_of_a_former_name_go_first))

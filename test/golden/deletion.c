@@ -121,6 +121,7 @@ void deletion_check(struct world *w, bool routed)
     struct json_object *rules = json_at(route, "spec", "rules", NULL);
 
     assert_true(w->gone);
+    assert_null(w->lost_route);
     assert_true(has_pods(w));
     assert_null(json_at(world_get(w, "scaledobjects/podinfo"), "metadata", "annotations",
                         "autoscaling.keda.sh/paused-replicas", NULL));

@@ -359,7 +359,8 @@ static bool is_write(const struct effect *effect)
            effect->kind == EFFECT_DELETE || effect->kind == EFFECT_STATUS;
 }
 
-/* The garbage collector: what belongs to the Canary and to nobody else. */
+/* The garbage collector: what belongs to the Canary and to nobody else. A route that goes in the
+ * same moment as the Services that it leads to leads nowhere until the mesh has heard of it. */
 static void collect(struct world *world)
 {
     struct json_object *left = json_own(world->arena, json_object_new_object());
@@ -372,6 +373,8 @@ static void collect(struct world *world)
         const char *uid = json_str_at(json_elem(owners, 0), "uid", NULL);
         if (!uid || strcmp(uid, gone) != 0)
             json_set(left, key, object);
+        else if (strncmp(key, "httproutes/", strlen("httproutes/")) == 0)
+            world->lost_route = arena_strdup(world->arena, key);
     }
     world->objects = left;
 }

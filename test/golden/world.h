@@ -41,14 +41,15 @@ struct world {
     int64_t stepped_at_ms; /* as in struct tick */
     bool due;
     int versions;
-    int effects;         /* writes applied so far */
-    int crash_at;        /* the tick is cut off before this write; -1: never */
-    bool crashed;        /* in the last tick */
-    bool safety_off;     /* the safety rules are not checked */
-    bool gone;           /* the Canary was deleted, and what it owned */
-    enum again again;    /* of the last tick */
-    const char *query;   /* the last one that a metric server was asked */
-    const char *queries; /* all of the last tick, "metrics[0]: up" one per line */
+    int effects;            /* writes applied so far */
+    int crash_at;           /* the tick is cut off before this write; -1: never */
+    bool crashed;           /* in the last tick */
+    bool safety_off;        /* the safety rules are not checked */
+    bool gone;              /* the Canary was deleted, and what it owned */
+    const char *lost_route; /* one that was collected together with its Services; NULL: none */
+    enum again again;       /* of the last tick */
+    const char *query;      /* the last one that a metric server was asked */
+    const char *queries;    /* all of the last tick, "metrics[0]: up" one per line */
     /* Autoscalers of both sides, where an HPA or a ScaledObject is there: */
     int load;             /* pods that all traffic needs; 0: nothing scales */
     int room;             /* no more of the primary's pods get ready; 0: all do */
