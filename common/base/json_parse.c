@@ -348,8 +348,8 @@ static char *parse_key(struct parser *p, struct json_object *obj)
         expected(p, "a key in double quotes");
         return NULL;
     }
-    const char *raw;
-    size_t len;
+    const char *raw = "";
+    size_t len = 0;
     if (parse_string(p, &raw, &len) != ERR_OK)
         return NULL;
     if (memchr(raw, '\0', len)) {

@@ -42,9 +42,13 @@ static const char *unescape(struct arena *arena, const char *token)
 static bool read_index(const char *text, size_t len, size_t *out)
 {
     char *end;
-    *out = strcmp(text, "-") == 0 ? len : strtoul(text, &end, 10);
     bool leading_zero = text[0] == '0' && text[1];
-    return strcmp(text, "-") == 0 || (*text && !*end && !leading_zero && *out <= len);
+
+    *out = len;
+    if (strcmp(text, "-") == 0)
+        return true;
+    *out = strtoul(text, &end, 10);
+    return *text && !*end && !leading_zero && *out <= len;
 }
 
 /* Finds the parent that the path names; false when there is none, or no such index of it. */
