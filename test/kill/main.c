@@ -416,6 +416,8 @@ int main(int argc, char **argv)
     t.directory = temporary(t.arena);
     if (choose(&t) == 0) {
         fprintf(stderr, "flagger-torture: no scenario has \"%s\" in its name\n", opt.scenario);
+        rmdir(t.directory);
+        arena_free(t.arena);
         return 2;
     }
     good = run_undisturbed(&t, true);
