@@ -1,10 +1,5 @@
 /* The load tester's routes, over real connections: who waits, who goes, who is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <malloc.h>
 #include <string.h>
 
@@ -13,6 +8,7 @@
 #include "loadtester/api.h"
 #include "loadtester/gates.h"
 #include "net/client.h"
+#include "test/unit.h"
 
 enum { WATCHDOG_MS = 30000, MAX_RUNNING = 16 };
 
@@ -85,6 +81,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
 #define RUN_UNTIL(f, condition)                                                                    \
     do {                                                                                           \
         while (!(condition) && !(f)->timed_out)                                                    \
@@ -134,9 +132,8 @@ static bool has(struct fixture *f, const char *what)
     return strstr(runner_list(f->api.runner, f->arena), what) != NULL;
 }
 
-static void a_client_that_goes_leaves_the_task_and_the_next_one_is_served(void **state)
+FIXTURE_CASE(a_client_that_goes_leaves_the_task_and_the_next_one_is_served)
 {
-    struct fixture *f = *state;
     struct http_call *call = post(f, "bash", "sleep 0.5; echo one");
     RUN_UNTIL(f, has(f, "running"));
     http_cancel(call);
@@ -150,9 +147,8 @@ static void a_client_that_goes_leaves_the_task_and_the_next_one_is_served(void *
     assert_true(has(f, "succeeded"));
 }
 
-static void a_client_that_waits_is_told_of_the_shutdown(void **state)
+FIXTURE_CASE(a_client_that_waits_is_told_of_the_shutdown)
 {
-    struct fixture *f = *state;
     post(f, "bash", "sleep 60");
     RUN_UNTIL(f, has(f, "running"));
     runner_stop(f->api.runner);
@@ -164,9 +160,8 @@ static void a_client_that_waits_is_told_of_the_shutdown(void **state)
     assert_int_equal(f->status, 503);
 }
 
-static void too_many_tasks_are_refused_with_a_time(void **state)
+FIXTURE_CASE(too_many_tasks_are_refused_with_a_time)
 {
-    struct fixture *f = *state;
     for (int i = 0; i < MAX_RUNNING; i++)
         post(f, "cmd", arena_printf(f->arena, "sleep 6%d", i));
     RUN_UNTIL(f, f->answers == MAX_RUNNING);
@@ -181,7 +176,7 @@ static void too_many_tasks_are_refused_with_a_time(void **state)
 }
 
 /* Three bytes of JSON can be eight hundred as a tree: it must not wait with the task. */
-static void a_message_leaves_only_its_plan(void **state)
+CASE(a_message_leaves_only_its_plan)
 {
     enum { MESSAGES = 4, PAD = 96 * 1024, MUCH = 8 << 20 }; /* a longer one is refused */
     struct fixture *f = *state;
@@ -202,7 +197,7 @@ static void a_message_leaves_only_its_plan(void **state)
 }
 
 /* A page in somebody's browser reaches what only he can reach, under any name it likes. */
-static void nothing_is_done_for_a_page(void **state)
+CASE(nothing_is_done_for_a_page)
 {
     static const struct http_header pages[][2] = {
         {{"Origin", "https://evil.example"}, {NULL, NULL}},
@@ -226,9 +221,8 @@ static void nothing_is_done_for_a_page(void **state)
 }
 
 /* Who may look at tasks need not know what their commands log in with. */
-static void a_password_is_not_listed(void **state)
+FIXTURE_CASE(a_password_is_not_listed)
 {
-    struct fixture *f = *state;
     post(f, "bash", "echo -H 'Authorization: Bearer gehe1m'; echo http://a:gehe1m@x");
     RUN_UNTIL(f, f->answers == 1);
     assert_int_equal(f->status, 200);
@@ -237,18 +231,4 @@ static void a_password_is_not_listed(void **state)
     assert_non_null(strstr(task_json(runner_find(f->api.runner, 1), f->arena), "***"));
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(int argc, char **argv)
-{
-    child_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        CASE(a_client_that_goes_leaves_the_task_and_the_next_one_is_served),
-        CASE(a_client_that_waits_is_told_of_the_shutdown),
-        CASE(too_many_tasks_are_refused_with_a_time),
-        CASE(a_message_leaves_only_its_plan),
-        CASE(nothing_is_done_for_a_page),
-        CASE(a_password_is_not_listed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_FIRST(child_main)

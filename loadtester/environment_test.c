@@ -1,17 +1,12 @@
 /* environment: what tasks see of ours. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "loadtester/environment.h"
+#include "test/unit.h"
 
-static void only_what_is_named_is_passed(void **state)
+CASE(only_what_is_named_is_passed)
 {
-    (void)state;
     struct arena *arena = arena_new();
     char *ours[] = {"PATH=/bin",    "SECRET=x", "HELM_DRIVER=secret",
                     "AWS_SECRET=y", "LC_ALL=C", "PATHOLOGICAL=1",
@@ -31,10 +26,4 @@ static void only_what_is_named_is_passed(void **state)
     assert_string_equal(env[7], "broken");
     assert_null(env[8]);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_what_is_named_is_passed)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

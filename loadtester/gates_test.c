@@ -49,7 +49,7 @@ static void end(struct fixture *f)
     fixture_end(f);
 }
 
-static void everything_that_counts_is_passed_on(void **state)
+CASE(everything_that_counts_is_passed_on)
 {
     static const struct http_header all[] = {
         {"Authorization", "Bearer abc"},  {"Origin", "https://evil"},
@@ -58,7 +58,6 @@ static void everything_that_counts_is_passed_on(void **state)
     struct fixture f;
     struct answer a = {.want_header = "WWW-Authenticate"}, bare = {0};
 
-    (void)state;
     begin(&f);
     exchange(&f,
              (struct http_request){.method = "POST",
@@ -78,7 +77,7 @@ static void everything_that_counts_is_passed_on(void **state)
 }
 
 /* --namespace-regexp is not got round by a path that means another one to the gate service. */
-static void paths_stay_what_they_are(void **state)
+CASE(paths_stay_what_they_are)
 {
     static const struct {
         const char *target; /* as sent */
@@ -94,7 +93,6 @@ static void paths_stay_what_they_are(void **state)
     static const char body[] = "{\"name\":\"a\",\"namespace\":\"test\"}";
     struct fixture f;
 
-    (void)state;
     begin(&f);
     assert_int_equal(regcomp(&production, "^prod-", REG_EXTENDED | REG_NOSUB), 0);
     api.namespaces = &production;
@@ -113,13 +111,4 @@ static void paths_stay_what_they_are(void **state)
     }
     regfree(&production);
     end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_that_counts_is_passed_on),
-        cmocka_unit_test(paths_stay_what_they_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

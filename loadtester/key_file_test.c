@@ -1,10 +1,5 @@
 /* key_file: what is read, and what leads out of the folder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +8,7 @@
 
 #include "base/file.h"
 #include "loadtester/key_file.h"
+#include "test/unit.h"
 
 static char root[] = "/tmp/key_file_test.XXXXXX";
 
@@ -54,7 +50,9 @@ static int tear_down(void **state)
     return remove(root);
 }
 
-static void only_what_is_below_is_read(void **state)
+UNIT_FIXTURE(.set_up_all = set_up, .tear_down_all = tear_down);
+
+CASE(only_what_is_below_is_read)
 {
     static const struct {
         const char *path;
@@ -72,7 +70,6 @@ static void only_what_is_below_is_read(void **state)
         {"..1", ERR_INVALID},
         {"missing", ERR_NOT_FOUND},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct errinfo info = {0};
@@ -84,10 +81,4 @@ static void only_what_is_below_is_read(void **state)
             assert_string_equal(key, "key-a\n");
         arena_free(arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_what_is_below_is_read)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

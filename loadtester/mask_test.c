@@ -1,15 +1,11 @@
 /* mask: what is shown of a command. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "loadtester/mask.h"
+#include "test/unit.h"
 
-static void credentials_are_not_shown(void **state)
+CASE(credentials_are_not_shown)
 {
     static const struct {
         const char *text, *shown; /* NULL: as it is */
@@ -43,17 +39,10 @@ static void credentials_are_not_shown(void **state)
         {"tokens of the secret society", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         const char *shown = mask_credentials(arena, cases[i].text);
         assert_string_equal(shown, cases[i].shown ? cases[i].shown : cases[i].text);
         arena_free(arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(credentials_are_not_shown)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* output: beginning and end of what a task writes, whatever the pieces. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "loadtester/output.h"
+#include "test/unit.h"
 
-static void short_output_is_kept_whole(void **state)
+CASE(short_output_is_kept_whole)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct output output = {0};
     assert_string_equal(output_text(&output, arena), "");
@@ -27,9 +22,8 @@ static void short_output_is_kept_whole(void **state)
     arena_free(arena);
 }
 
-static void zero_bytes_hide_nothing(void **state)
+CASE(zero_bytes_hide_nothing)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct output output = {0};
     output_add(&output, "a\0b\0\0c", 6);
@@ -58,9 +52,8 @@ static void check_long(struct arena *arena, size_t piece, size_t total)
     output_fini(&output);
 }
 
-static void long_output_keeps_both_ends(void **state)
+CASE(long_output_keeps_both_ends)
 {
-    (void)state;
     static const size_t pieces[] = {1, 7, 4096, OUTPUT_HEAD, OUTPUT_TAIL, 1000000};
     static const size_t totals[] = {OUTPUT_HEAD + OUTPUT_TAIL, OUTPUT_HEAD + OUTPUT_TAIL + 1,
                                     3 * OUTPUT_TAIL + 11};
@@ -71,14 +64,4 @@ static void long_output_keeps_both_ends(void **state)
             arena_free(arena);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_output_is_kept_whole),
-        cmocka_unit_test(zero_bytes_hide_nothing),
-        cmocka_unit_test(long_output_keeps_both_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

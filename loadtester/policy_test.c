@@ -1,10 +1,5 @@
 /* policy: what files say, and what it lets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +9,7 @@
 #include "base/file.h"
 #include "loadtester/policy.h"
 #include "loadtester/words.h"
+#include "test/unit.h"
 
 static char path[] = "/tmp/policy_test.XXXXXX";
 
@@ -42,7 +38,7 @@ static const char tools[] = "commands:\n"
                             "      - [version]\n"
                             "  date:\n";
 
-static void only_what_is_listed_is_let(void **state)
+CASE(only_what_is_listed_is_let)
 {
     static const struct {
         const char *command;
@@ -98,7 +94,6 @@ static void only_what_is_listed_is_let(void **state)
     struct errinfo info = {0};
     const struct policy *policy;
 
-    (void)state;
     if (read_text(arena, tools, &policy, &info) != ERR_OK)
         fail_msg("%s", info.text);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -112,7 +107,7 @@ static void only_what_is_listed_is_let(void **state)
     arena_free(arena);
 }
 
-static void a_name_alone_lets_everything(void **state)
+CASE(a_name_alone_lets_everything)
 {
     static const char *const names[] = {"hey", NULL}, *const good[] = {"hey", "-D", "x", NULL},
                              *const bad[] = {"heya", NULL};
@@ -120,13 +115,12 @@ static void a_name_alone_lets_everything(void **state)
     struct errinfo info = {0};
     const struct policy *policy = policy_of_names(arena, names);
 
-    (void)state;
     assert_int_equal(policy_check(policy, good, &info), ERR_OK);
     assert_int_equal(policy_check(policy, bad, &info), ERR_DENIED);
     arena_free(arena);
 }
 
-static void a_wrong_file_is_told(void **state)
+CASE(a_wrong_file_is_told)
 {
     static const struct {
         const char *text, *error;
@@ -146,7 +140,6 @@ static void a_wrong_file_is_told(void **state)
         {"commands: {hey: {}, hey: {}}\n", "duplicate"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct errinfo info = {0};
@@ -158,14 +151,13 @@ static void a_wrong_file_is_told(void **state)
     }
 }
 
-static void a_command_is_in_one_file(void **state)
+CASE(a_command_is_in_one_file)
 {
     const char *const files[] = {path, path, NULL};
     struct arena *arena = arena_new();
     struct errinfo info = {0};
     const struct policy *policy;
 
-    (void)state;
     assert_int_equal(read_text(arena, "commands: {hey: {}}\n", &policy, &info), ERR_OK);
     assert_int_equal(policy_read(arena, files, &policy, &info), ERR_INVALID);
     assert_non_null(strstr(info.text, "in another file already"));
@@ -185,13 +177,4 @@ static int tear_down(void **state)
     return remove(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_listed_is_let),
-        cmocka_unit_test(a_name_alone_lets_everything),
-        cmocka_unit_test(a_wrong_file_is_told),
-        cmocka_unit_test(a_command_is_in_one_file),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+UNIT_FIXTURE(.set_up_all = set_up, .tear_down_all = tear_down);

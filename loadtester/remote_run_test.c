@@ -3,12 +3,7 @@
  * documents and check every request they get: method, path, authorization, form. They are in this
  * process, and speak HTTP.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +12,7 @@
 #include "base/file.h"
 #include "loadtester/remote_run.h"
 #include "net/server/server.h"
+#include "test/unit.h"
 
 enum { WATCHDOG_MS = 30000 };
 
@@ -253,7 +249,7 @@ static void start(struct fixture *f, const char *type, int64_t timeout_ms)
     assert_int_equal(f->ended, 0);
 }
 
-static void ngrinder_is_polled_to_its_end(void **state)
+CASE_WITH(ngrinder_is_polled_to_its_end, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->polls_to_finish = 2;
@@ -265,7 +261,7 @@ static void ngrinder_is_polled_to_its_end(void **state)
                         "/perftest/api/77/status; GET /perftest/api/77/status; ");
 }
 
-static void ngrinder_failures_are_told(void **state)
+CASE_WITH(ngrinder_failures_are_told, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->final = "STOP_BY_ERROR";
@@ -274,7 +270,7 @@ static void ngrinder_failures_are_told(void **state)
     assert_string_equal(f->error, "nGrinder test 77 ended as STOP_BY_ERROR");
 }
 
-static void ngrinder_is_stopped_when_time_is_up(void **state)
+CASE_WITH(ngrinder_is_stopped_when_time_is_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->polls_to_finish = 1000;
@@ -284,7 +280,7 @@ static void ngrinder_is_stopped_when_time_is_up(void **state)
     assert_non_null(strstr(f->asked, "PUT /perftest/api/77?action=stop; "));
 }
 
-static void a_shutdown_stops_ngrinder_too(void **state)
+CASE_WITH(a_shutdown_stops_ngrinder_too, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->polls_to_finish = 1000;
@@ -298,7 +294,7 @@ static void a_shutdown_stops_ngrinder_too(void **state)
 }
 
 /* The test is being made when it is given up: its number is waited for, and it is stopped. */
-static void what_is_being_started_is_stopped_as_well(void **state)
+CASE_WITH(what_is_being_started_is_stopped_as_well, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f, "ngrinder", 0);
@@ -309,7 +305,7 @@ static void what_is_being_started_is_stopped_as_well(void **state)
                         "POST /perftest/api/5/clone_and_start; PUT /perftest/api/77?action=stop; ");
 }
 
-static void bad_answers_are_told(void **state)
+CASE_WITH(bad_answers_are_told, set_up, tear_down)
 {
     struct fixture *f = *state;
     static const struct {
@@ -336,7 +332,7 @@ static void bad_answers_are_told(void **state)
     }
 }
 
-static void nobody_there_is_told(void **state)
+CASE_WITH(nobody_there_is_told, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct errinfo info = {0};
@@ -371,7 +367,7 @@ static enum remote_next next_of_many(void *state, struct arena *arena, const cha
     return f->polls_to_finish-- > 0 ? REMOTE_SEND : REMOTE_DONE;
 }
 
-static void a_long_conversation_takes_no_more_memory(void **state)
+CASE_WITH(a_long_conversation_takes_no_more_memory, set_up, tear_down)
 {
     struct fixture *f = *state;
     static const struct remote remote = {.next = next_of_many};
@@ -387,7 +383,7 @@ static void a_long_conversation_takes_no_more_memory(void **state)
 }
 
 /* What is sent is what tells two processes apart. */
-static void concord_tasks_differ_by_all_that_is_sent(void **state)
+CASE_WITH(concord_tasks_differ_by_all_that_is_sent, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct errinfo info = {0};
@@ -404,7 +400,7 @@ static void concord_tasks_differ_by_all_that_is_sent(void **state)
     assert_string_not_equal(f->plan.key, key);
 }
 
-static void concord_runs_to_its_end(void **state)
+CASE_WITH(concord_runs_to_its_end, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->polls_to_finish = 1;
@@ -416,7 +412,7 @@ static void concord_runs_to_its_end(void **state)
                                   "/api/v1/process/0a-1b; ");
 }
 
-static void concord_failures_are_told_and_time_kills_it(void **state)
+CASE_WITH(concord_failures_are_told_and_time_kills_it, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->final = "FAILED";
@@ -432,7 +428,7 @@ static void concord_failures_are_told_and_time_kills_it(void **state)
     assert_non_null(strstr(f->asked, "DELETE /api/v1/process/0a-1b; "));
 }
 
-static void an_id_that_would_lead_elsewhere_is_none(void **state)
+CASE_WITH(an_id_that_would_lead_elsewhere_is_none, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->garbage = "{\"instanceId\":\"../../admin\"}";
@@ -441,7 +437,7 @@ static void an_id_that_would_lead_elsewhere_is_none(void **state)
     assert_string_equal(f->error, "Concord's answer has no instanceId");
 }
 
-static void a_key_that_is_not_there_is_told(void **state)
+CASE_WITH(a_key_that_is_not_there_is_told, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_int_equal(unlink(f->key_file), 0);
@@ -453,7 +449,7 @@ static void a_key_that_is_not_there_is_told(void **state)
 }
 
 /* What is refused before anything is sent. */
-static void bad_metadata_is_refused(void **state)
+CASE_WITH(bad_metadata_is_refused, set_up, tear_down)
 {
     struct fixture *f = *state;
     static const struct {
@@ -494,9 +490,8 @@ static void bad_metadata_is_refused(void **state)
 }
 
 /* Whoever may name a file and a server could have every file sent to himself. */
-static void files_are_bounded(void **state)
+CASE(files_are_bounded)
 {
-    (void)state;
     static const struct {
         struct task_policy policy;
         const char *path;
@@ -521,28 +516,4 @@ static void files_are_bounded(void **state)
         enum err err = task_file(&cases[i].policy, "apiKeyPath", cases[i].path, &path, &info);
         assert_int_equal(err, cases[i].allowed ? ERR_OK : ERR_DENIED);
     }
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(ngrinder_is_polled_to_its_end),
-        CASE(ngrinder_failures_are_told),
-        CASE(ngrinder_is_stopped_when_time_is_up),
-        CASE(a_shutdown_stops_ngrinder_too),
-        CASE(what_is_being_started_is_stopped_as_well),
-        CASE(bad_answers_are_told),
-        CASE(nobody_there_is_told),
-        CASE(a_long_conversation_takes_no_more_memory),
-        CASE(concord_tasks_differ_by_all_that_is_sent),
-        CASE(concord_runs_to_its_end),
-        CASE(concord_failures_are_told_and_time_kills_it),
-        CASE(an_id_that_would_lead_elsewhere_is_none),
-        CASE(a_key_that_is_not_there_is_told),
-        CASE(bad_metadata_is_refused),
-        cmocka_unit_test(files_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* runner: real children, up to its limits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "loadtester/runner.h"
+#include "test/unit.h"
 
 enum { WATCHDOG_MS = 240000, MAX_RUNNING = 30, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };
 
@@ -74,6 +70,8 @@ static int tear_down(void **state)
     expo_reset();
     return 0;
 }
+
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 #define RUN_UNTIL(f, condition)                                                                    \
     do {                                                                                           \
@@ -160,9 +158,8 @@ static int open_files(void)
     return count;
 }
 
-static void an_end_tells_how(void **state)
+FIXTURE_CASE(an_end_tells_how)
 {
-    struct fixture *f = *state;
     static const struct {
         const char *command, *error, *output, *state;
     } cases[] = {
@@ -181,9 +178,8 @@ static void an_end_tells_how(void **state)
     }
 }
 
-static void a_program_that_is_not_there_is_told(void **state)
+FIXTURE_CASE(a_program_that_is_not_there_is_told)
 {
-    struct fixture *f = *state;
     const char *const argv[] = {"/no/such/program", NULL};
     struct runner_order made = order(&quick, "a.b", "x", argv);
     made.plan.log_output = true;
@@ -193,9 +189,8 @@ static void a_program_that_is_not_there_is_told(void **state)
     assert_string_equal(state_of(f, "x"), "failed");
 }
 
-static void the_same_task_is_one_and_all_wait_for_its_end(void **state)
+FIXTURE_CASE(the_same_task_is_one_and_all_wait_for_its_end)
 {
-    struct fixture *f = *state;
     assert_int_equal(start(f, &quick, "a.b", "sleep 0.2"), RUNNER_STARTED);
     assert_int_equal(start(f, &quick, "a.b", "sleep 0.2"), RUNNER_RUNS_ALREADY);
     assert_int_equal(start(f, &quick, "c.b", "sleep 0.2"), RUNNER_STARTED);
@@ -206,9 +201,8 @@ static void the_same_task_is_one_and_all_wait_for_its_end(void **state)
     assert_int_equal(start(f, &quick, "a.b", "sleep 0.2"), RUNNER_STARTED);
 }
 
-static void waiters_have_a_maximum(void **state)
+FIXTURE_CASE(waiters_have_a_maximum)
 {
-    struct fixture *f = *state;
     assert_int_equal(start(f, &quick, "a.b", "sleep 60"), RUNNER_STARTED);
     for (int i = 1; i < RUNNER_MAX_WAITERS; i++)
         assert_int_equal(start(f, &quick, "a.b", "sleep 60"), RUNNER_RUNS_ALREADY);
@@ -220,9 +214,8 @@ static void waiters_have_a_maximum(void **state)
 }
 
 /* One Canary leaves places to others; what waits begins in the order in which it came. */
-static void places_are_shared_and_the_queue_has_an_end(void **state)
+FIXTURE_CASE(places_are_shared_and_the_queue_has_an_end)
 {
-    struct fixture *f = *state;
     for (int i = 0; i < MAX_PER_CANARY; i++)
         assert_int_equal(start(f, &quick, "a.b", arena_printf(f->arena, "sleep 6%d", i)),
                          RUNNER_STARTED);
@@ -253,9 +246,8 @@ static int64_t queued_ms(struct fixture *f)
 }
 
 /* The busiest Canaries first, and no more than fit a screen. */
-static void who_has_the_places_is_seen(void **state)
+FIXTURE_CASE(who_has_the_places_is_seen)
 {
-    struct fixture *f = *state;
     struct json_object *out = json_own(f->arena, json_object_new_object());
     char command[32], canary[32];
 
@@ -290,9 +282,8 @@ static void who_has_the_places_is_seen(void **state)
     assert_non_null(json_str_at(task, "timesOut", NULL));
 }
 
-static void what_waits_runs_when_a_place_is_free(void **state)
+FIXTURE_CASE(what_waits_runs_when_a_place_is_free)
 {
-    struct fixture *f = *state;
     char gate[] = "/tmp/runner_test.XXXXXX";
     struct timer *tick = timer_start(f->loop, 20, 20, on_tick, NULL);
     assert_true(mkstemp(gate) >= 0);
@@ -311,9 +302,8 @@ static void what_waits_runs_when_a_place_is_free(void **state)
     timer_stop(tick);
 }
 
-static void a_failed_run_is_told_at_the_next_check_once(void **state)
+FIXTURE_CASE(a_failed_run_is_told_at_the_next_check_once)
 {
-    struct fixture *f = *state;
     struct runner_order made = order(&other, "a.b", "exit 3", NULL);
     made.plan.bounds.fail_on_error = true;
     assert_int_equal(runner_start(f->runner, &made, false, on_ended, f, NULL), RUNNER_STARTED);
@@ -325,9 +315,8 @@ static void a_failed_run_is_told_at_the_next_check_once(void **state)
     arena_free(next.arena);
 }
 
-static void too_much_ends_a_task(void **state)
+FIXTURE_CASE(too_much_ends_a_task)
 {
-    struct fixture *f = *state;
     struct runner *bounded = runner_new(
         f->loop, &(struct runner_options){.timeout_ms = 30000,
                                           .max_running = 1,
@@ -356,9 +345,8 @@ static void fill(struct runner_order *made, size_t bytes)
 }
 
 /* A plan may be a megabyte: what waits and runs is bounded in bytes, and lists show the start. */
-static void large_messages_are_bounded(void **state)
+FIXTURE_CASE(large_messages_are_bounded)
 {
-    struct fixture *f = *state;
     enum { LONG = 100000 };
     char *text = arena_alloc(f->arena, LONG + 1);
     memset(text, 'x', LONG);
@@ -381,9 +369,8 @@ static void large_messages_are_bounded(void **state)
     RUN_UNTIL(f, f->ended == 2);
 }
 
-static void a_task_that_ran_long_is_kept_longest(void **state)
+FIXTURE_CASE(a_task_that_ran_long_is_kept_longest)
 {
-    struct fixture *f = *state;
     char gate[] = "/tmp/runner_test.XXXXXX";
     assert_true(mkstemp(gate) >= 0);
     const char *slow = arena_printf(f->arena, "while [ -e %s ]; do sleep 0.05; done; exit 5", gate);
@@ -403,9 +390,8 @@ static void a_task_that_ran_long_is_kept_longest(void **state)
 }
 
 /* What Flagger's load tests are: the same tasks asked for at every step of every release. */
-static void ten_thousand_requests_leave_nothing(void **state)
+FIXTURE_CASE(ten_thousand_requests_leave_nothing)
 {
-    struct fixture *f = *state;
     enum { REQUESTS = 10000, DISTINCT = 100 };
     int before = open_files(), started = 0;
     struct runner *runner = runner_new(f->loop, &(struct runner_options){.timeout_ms = 30000,
@@ -430,24 +416,4 @@ static void ten_thousand_requests_leave_nothing(void **state)
     RUN_UNTIL(f, open_files() <= before + 2);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(int argc, char **argv)
-{
-    child_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        CASE(an_end_tells_how),
-        CASE(a_program_that_is_not_there_is_told),
-        CASE(the_same_task_is_one_and_all_wait_for_its_end),
-        CASE(waiters_have_a_maximum),
-        CASE(places_are_shared_and_the_queue_has_an_end),
-        CASE(who_has_the_places_is_seen),
-        CASE(what_waits_runs_when_a_place_is_free),
-        CASE(a_failed_run_is_told_at_the_next_check_once),
-        CASE(too_much_ends_a_task),
-        CASE(large_messages_are_bounded),
-        CASE(a_task_that_ran_long_is_kept_longest),
-        CASE(ten_thousand_requests_leave_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_FIRST(child_main)

@@ -1,10 +1,5 @@
 /* secrets: what users can read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +8,7 @@
 
 #include "base/file.h"
 #include "loadtester/secrets.h"
+#include "test/unit.h"
 
 static char root[] = "/tmp/secrets_test.XXXXXX";
 static char file[64], folder[64], inner[80];
@@ -37,15 +33,16 @@ static int tear_down(void **state)
     return remove(inner) || remove(file) || remove(folder) || remove(root);
 }
 
-static void we_read_what_is_ours(void **state)
+UNIT_FIXTURE(.set_up_all = set_up, .tear_down_all = tear_down);
+
+CASE(we_read_what_is_ours)
 {
-    (void)state;
     assert_true(secrets_readable(file, 0, 0));
     assert_true(secrets_readable(folder, 0, 0));
     assert_false(secrets_readable("/no/such/file", 0, 0));
 }
 
-static void others_read_what_is_open(void **state)
+CASE(others_read_what_is_open)
 {
     static const struct {
         mode_t file, root;
@@ -56,7 +53,6 @@ static void others_read_what_is_open(void **state)
                  {0604, 0711, true},
                  {0640, 0755, false}};
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -74,23 +70,12 @@ static void others_read_what_is_open(void **state)
     assert_true(secrets_readable(file, 65534, 4242));
 }
 
-static void the_first_that_is_open_is_told(void **state)
+CASE(the_first_that_is_open_is_told)
 {
     struct errinfo info = {0};
     const struct secret_file files[] = {{"tls-key", NULL}, {"token-file", file}, {NULL, NULL}};
 
-    (void)state;
     assert_int_equal(secrets_check(files, 0, 0, &info), ERR_DENIED);
     assert_non_null(strstr(info.text, "--token-file: tasks could read "));
     assert_int_equal(secrets_check(files + 2, 0, 0, &info), ERR_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(we_read_what_is_ours),
-        cmocka_unit_test(others_read_what_is_open),
-        cmocka_unit_test(the_first_that_is_open_is_told),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

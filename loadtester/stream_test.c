@@ -1,11 +1,6 @@
 /* GET /tasks/ID/stream and clients that do not read, go away, or are too many. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +12,7 @@
 #include "loadtester/api.h"
 #include "loadtester/gates.h"
 #include "net/client.h"
+#include "test/unit.h"
 
 enum { WATCHDOG_MS = 30000 };
 
@@ -80,6 +76,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
 #define RUN_UNTIL(f, condition)                                                                    \
     do {                                                                                           \
         while (!(condition) && !(f)->timed_out)                                                    \
@@ -139,9 +137,8 @@ static bool runs(struct fixture *f)
     return !task_has_ended(runner_find(f->api.runner, 1));
 }
 
-static void a_client_that_never_reads_is_cut_off(void **state)
+FIXTURE_CASE(a_client_that_never_reads_is_cut_off)
 {
-    struct fixture *f = *state;
     run_task(f, "yes");
     int fd = follow(f);
     RUN_UNTIL(f, f->api.streams == 1);
@@ -150,9 +147,8 @@ static void a_client_that_never_reads_is_cut_off(void **state)
     close(fd);
 }
 
-static void a_client_that_goes_is_forgotten(void **state)
+FIXTURE_CASE(a_client_that_goes_is_forgotten)
 {
-    struct fixture *f = *state;
     run_task(f, "echo begun; sleep 60");
     int fd = follow(f);
     RUN_UNTIL(f, strstr(come(f, fd), "begun"));
@@ -162,9 +158,8 @@ static void a_client_that_goes_is_forgotten(void **state)
 }
 
 /* More than fits is waiting when the last event is to be sent. */
-static void a_task_may_end_while_its_client_is_too_slow(void **state)
+FIXTURE_CASE(a_task_may_end_while_its_client_is_too_slow)
 {
-    struct fixture *f = *state;
     run_task(f, "sleep 0.2; head -c 8000000 /dev/zero | tr '\\0' 'x'");
     int fd = follow(f);
     RUN_UNTIL(f, f->api.streams == 1);
@@ -177,9 +172,8 @@ static void a_task_may_end_while_its_client_is_too_slow(void **state)
     close(fd);
 }
 
-static void followers_have_a_maximum(void **state)
+FIXTURE_CASE(followers_have_a_maximum)
 {
-    struct fixture *f = *state;
     int fds[TESTER_MAX_STREAMS + 1];
     run_task(f, "sleep 60");
     for (int i = 0; i < TESTER_MAX_STREAMS; i++)
@@ -196,9 +190,8 @@ static void followers_have_a_maximum(void **state)
     close(fd);
 }
 
-static void a_shutdown_ends_the_streams(void **state)
+FIXTURE_CASE(a_shutdown_ends_the_streams)
 {
-    struct fixture *f = *state;
     run_task(f, "sleep 60");
     int fd = follow(f);
     RUN_UNTIL(f, f->api.streams == 1);
@@ -208,10 +201,8 @@ static void a_shutdown_ends_the_streams(void **state)
     close(fd);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 /* A stream lasts as long as its token. */
-static void a_token_that_goes_ends_its_streams(void **state)
+CASE(a_token_that_goes_ends_its_streams)
 {
     static const char ann[] = "token-of-ann-0123456789\n", both[] = "token-of-ann-0123456789\n"
                                                                     "token-of-ben-0123456789\n";
@@ -244,16 +235,4 @@ static void a_token_that_goes_ends_its_streams(void **state)
     close(bens);
 }
 
-int main(int argc, char **argv)
-{
-    child_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        CASE(a_client_that_never_reads_is_cut_off),
-        CASE(a_client_that_goes_is_forgotten),
-        CASE(a_task_may_end_while_its_client_is_too_slow),
-        CASE(followers_have_a_maximum),
-        CASE(a_shutdown_ends_the_streams),
-        CASE(a_token_that_goes_ends_its_streams),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_FIRST(child_main)

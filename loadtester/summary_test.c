@@ -1,14 +1,10 @@
 /* summary: what hey, ghz and wrk print, as they print it. (test/bats runs the real ones.) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
 
 #include "loadtester/summary.h"
+#include "test/unit.h"
 
 static const struct {
     const char *output;
@@ -69,9 +65,8 @@ static const struct {
     {"Summary:\n  Count: -5\n Requests/sec: 1\n", NULL},
 };
 
-static void outputs_become_numbers(void **state)
+CASE(outputs_become_numbers)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct summary summary;
@@ -100,9 +95,8 @@ static void outputs_become_numbers(void **state)
 }
 
 /* Whatever a task prints: more codes than there is room for, cut anywhere. */
-static void hostile_output_is_bounded(void **state)
+CASE(hostile_output_is_bounded)
 {
-    (void)state;
     struct arena *arena = arena_new();
     const char *text = "Requests/sec: 1\nStatus code distribution:\n";
     struct summary summary;
@@ -120,13 +114,4 @@ static void hostile_output_is_bounded(void **state)
             (void)summary_parse(arena_strndup(arena, cases[i].output, n), &summary);
     }
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outputs_become_numbers),
-        cmocka_unit_test(hostile_output_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* task types: what a webhook's metadata becomes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "loadtester/task.h"
+#include "test/unit.h"
 
 static const struct {
     const char *metadata;
@@ -80,9 +76,8 @@ static void forget(struct arena *parsed, const struct webhook_message *message)
     arena_free(parsed);
 }
 
-static void metadata_becomes_a_command(void **state)
+CASE(metadata_becomes_a_command)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new(), *parsed = arena_new();
         struct errinfo info = {0};
@@ -140,9 +135,8 @@ static const struct {
     {"kubectl", "get pods", "hey", false, NULL, "command \"kubectl\" is not one"},
 };
 
-static void only_what_is_allowed_becomes_a_command(void **state)
+CASE(only_what_is_allowed_becomes_a_command)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
         struct arena *arena = arena_new();
         struct errinfo info = {0};
@@ -165,11 +159,4 @@ static void only_what_is_allowed_becomes_a_command(void **state)
         }
         arena_free(arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(metadata_becomes_a_command),
-                                       cmocka_unit_test(only_what_is_allowed_becomes_a_command)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* verdict: when a run fails the next check, in which words, and how often that is told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "loadtester/verdict.h"
+#include "test/unit.h"
 
 static const struct summary good = {.tool = "hey", .requests = 1000, .errors = 0, .p99_ms = 20};
 static const struct summary bad = {.tool = "hey", .requests = 2000, .errors = 100, .p99_ms = 500};
@@ -47,9 +43,8 @@ static const struct {
     {{false, -1, 250}, NULL, &mute, P "wrk did not say how long 99% of the requests took"},
 };
 
-static void bounds_decide(void **state)
+CASE(bounds_decide)
 {
-    (void)state;
     struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct task_plan plan = {.text = "hey x", .bounds = cases[i].bounds};
@@ -61,9 +56,8 @@ static void bounds_decide(void **state)
     arena_free(arena);
 }
 
-static void a_failure_is_told_once_and_to_its_revision(void **state)
+CASE(a_failure_is_told_once_and_to_its_revision)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct verdicts *verdicts = verdicts_new();
     assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r1"));
@@ -82,9 +76,8 @@ static void a_failure_is_told_once_and_to_its_revision(void **state)
     arena_free(arena);
 }
 
-static void the_oldest_goes_when_there_are_too_many(void **state)
+CASE(the_oldest_goes_when_there_are_too_many)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct verdicts *verdicts = verdicts_new();
     for (int i = 0; i <= VERDICT_KEPT; i++)
@@ -95,9 +88,8 @@ static void the_oldest_goes_when_there_are_too_many(void **state)
     arena_free(arena);
 }
 
-static void long_commands_are_bounded_together(void **state)
+CASE(long_commands_are_bounded_together)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct verdicts *verdicts = verdicts_new();
     size_t len = VERDICT_BYTES / 4;
@@ -110,15 +102,4 @@ static void long_commands_are_bounded_together(void **state)
     assert_non_null(verdicts_take(verdicts, arena, "c4.b", key, "r1"));
     verdicts_free(verdicts);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_decide),
-        cmocka_unit_test(a_failure_is_told_once_and_to_its_revision),
-        cmocka_unit_test(long_commands_are_bounded_together),
-        cmocka_unit_test(the_oldest_goes_when_there_are_too_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* words: quoting without a shell, and what is refused because only a shell could do it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "loadtester/words.h"
+#include "test/unit.h"
 
 struct good {
     const char *text;
@@ -61,9 +57,8 @@ static const char *join(struct arena *arena, const char *const *words)
     return text;
 }
 
-static void test_good(void **state)
+CASE(test_good)
 {
-    (void)state;
     struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         const char *const *words;
@@ -75,9 +70,8 @@ static void test_good(void **state)
     arena_free(arena);
 }
 
-static void test_bad(void **state)
+CASE(test_bad)
 {
-    (void)state;
     struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const char *const *words;
@@ -89,9 +83,8 @@ static void test_bad(void **state)
     arena_free(arena);
 }
 
-static void test_many(void **state)
+CASE(test_many)
 {
-    (void)state;
     struct arena *arena = arena_new();
     const char *const *words;
     struct errinfo info = {0};
@@ -109,9 +102,8 @@ static void test_many(void **state)
 }
 
 /* A megabyte of anything takes one look at each byte. */
-static void test_long(void **state)
+CASE(test_long)
 {
-    (void)state;
     enum { LONG = 1000000 };
     struct arena *arena = arena_new();
     char *text = arena_alloc(arena, LONG + 8);
@@ -126,15 +118,4 @@ static void test_long(void **state)
         assert_true(err == ERR_OK || fill[i] == '\'');
     }
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_long),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

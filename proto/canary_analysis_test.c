@@ -1,8 +1,7 @@
 #include "proto/canary_testing.h"
 
-static void test_defaults(void **state)
+CASE(test_defaults)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         canary_testing_view(arena, "{\"spec\":{\"analysis\":{\"interval\":null,\"threshold\":null,"
@@ -29,9 +28,8 @@ static void test_defaults(void **state)
 }
 
 /* An API server may hand a number back as 10 or as 10.0. */
-static void test_everything(void **state)
+CASE(test_everything)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         canary_testing_view(
@@ -60,9 +58,8 @@ static void test_everything(void **state)
     arena_free(arena);
 }
 
-static void test_max_weight(void **state)
+CASE(test_max_weight)
 {
-    (void)state;
     static const struct {
         const char *analysis;
         int max;
@@ -83,9 +80,8 @@ static void test_max_weight(void **state)
     }
 }
 
-static void test_both_spellings(void **state)
+CASE(test_both_spellings)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary c = canary_testing_view(
         arena, "{\"spec\":{\"analysis\":null,\"canaryAnalysis\":{\"interval\":\"10s\","
@@ -113,9 +109,8 @@ static void test_both_spellings(void **state)
         "{\"spec\":{\"analysis\":{" fields "}}}", "spec.analysis" text                             \
     }
 
-static void test_mistakes(void **state)
+CASE(test_mistakes)
 {
-    (void)state;
     static const struct canary_testing_mistake cases[] = {
         ANALYSIS("\"stepWeight\":null",
                  ": expected one of iterations, stepWeight and stepWeights, found none of them"),
@@ -171,9 +166,8 @@ static void test_mistakes(void **state)
     canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
 }
 
-static void test_wrong_intervals_are_refused(void **state)
+CASE(test_wrong_intervals_are_refused)
 {
-    (void)state;
     static const char *const intervals[] = {"5mfoo", "", "1", "-1m", "m", "1 m", "1d"};
     for (size_t i = 0; i < sizeof intervals / sizeof intervals[0]; i++) {
         struct arena *arena = arena_new();
@@ -186,14 +180,4 @@ static void test_wrong_intervals_are_refused(void **state)
         assert_non_null(strstr(ei.text, "spec.analysis.interval: "));
         arena_free(arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_max_weight), cmocka_unit_test(test_both_spellings),
-        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_wrong_intervals_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

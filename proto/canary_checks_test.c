@@ -6,9 +6,8 @@ static struct canary_analysis view(struct arena *arena, const char *fields)
         .analysis;
 }
 
-static void test_metrics(void **state)
+CASE(test_metrics)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"metrics\":["
@@ -40,9 +39,8 @@ static void test_metrics(void **state)
     arena_free(arena);
 }
 
-static void test_policies(void **state)
+CASE(test_policies)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"onMetricError\":\"hold\",\"metrics\":[{\"name\":\"a\"},"
@@ -57,9 +55,8 @@ static void test_policies(void **state)
     arena_free(arena);
 }
 
-static void test_webhooks(void **state)
+CASE(test_webhooks)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"webhooks\":["
@@ -85,9 +82,8 @@ static void test_webhooks(void **state)
     arena_free(arena);
 }
 
-static void test_deadlines(void **state)
+CASE(test_deadlines)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"webhooks\":["
@@ -108,9 +104,8 @@ static void test_deadlines(void **state)
     arena_free(arena);
 }
 
-static void test_headers_from(void **state)
+CASE(test_headers_from)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"webhooks\":[{\"name\":\"a\",\"url\":\"http://x\"},"
@@ -123,9 +118,8 @@ static void test_headers_from(void **state)
     arena_free(arena);
 }
 
-static void test_ca_secret(void **state)
+CASE(test_ca_secret)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"webhooks\":[{\"name\":\"a\",\"url\":\"https://x\"},"
@@ -140,9 +134,8 @@ static void test_ca_secret(void **state)
     arena_free(arena);
 }
 
-static void test_every_hook_type(void **state)
+CASE(test_every_hook_type)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum hook_type type;
@@ -169,9 +162,8 @@ static void test_every_hook_type(void **state)
     }
 }
 
-static void test_alerts(void **state)
+CASE(test_alerts)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"alerts\":["
@@ -203,9 +195,8 @@ static void test_alerts(void **state)
         "{\"spec\":{\"analysis\":{\"alerts\":[{" fields "}]}}}", "spec.analysis.alerts[0]" text    \
     }
 
-static void test_mistakes_in_metrics(void **state)
+CASE(test_mistakes_in_metrics)
 {
-    (void)state;
     static const struct canary_testing_mistake cases[] = {
         {"{\"spec\":{\"analysis\":{\"metrics\":{}}}}",
          "spec.analysis.metrics: expected an array, found an object"},
@@ -237,9 +228,8 @@ static void test_mistakes_in_metrics(void **state)
     canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
 }
 
-static void test_mistakes_in_webhooks(void **state)
+CASE(test_mistakes_in_webhooks)
 {
-    (void)state;
     static const struct canary_testing_mistake cases[] = {
         HOOK("\"url\":\"http://x\"", ".name: required: expected a string"),
         HOOK("\"name\":\"b\"", ".url: required: expected a string"),
@@ -309,9 +299,8 @@ static void test_mistakes_in_webhooks(void **state)
     canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
 }
 
-static void test_mistakes_in_alerts(void **state)
+CASE(test_mistakes_in_alerts)
 {
-    (void)state;
     static const struct canary_testing_mistake cases[] = {
         ALERT("\"providerRef\":{\"name\":\"p\"}", ".name: required: expected a string"),
         ALERT("\"name\":\"a\"", ".providerRef: required: expected an object"),
@@ -321,22 +310,4 @@ static void test_mistakes_in_alerts(void **state)
               ".severity: expected one of info, warn, error, found \"fatal\""),
     };
     canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_policies),
-        cmocka_unit_test(test_webhooks),
-        cmocka_unit_test(test_deadlines),
-        cmocka_unit_test(test_headers_from),
-        cmocka_unit_test(test_ca_secret),
-        cmocka_unit_test(test_every_hook_type),
-        cmocka_unit_test(test_alerts),
-        cmocka_unit_test(test_mistakes_in_metrics),
-        cmocka_unit_test(test_mistakes_in_webhooks),
-        cmocka_unit_test(test_mistakes_in_alerts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

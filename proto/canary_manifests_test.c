@@ -33,9 +33,8 @@ static int read_file(const char *path)
     return n;
 }
 
-static void test_published_manifests(void **state)
+CASE(test_published_manifests)
 {
-    (void)state;
     DIR *dir = opendir(manifests);
     if (dir == NULL)
         skip();
@@ -54,9 +53,8 @@ static void test_published_manifests(void **state)
 }
 
 /* A manifest of the year 2019, written from the fields that v1alpha3 had. */
-static void test_a_manifest_of_v1alpha3(void **state)
+CASE(test_a_manifest_of_v1alpha3)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *docs;
     struct errinfo ei;
@@ -78,13 +76,4 @@ static void test_a_manifest_of_v1alpha3(void **state)
     assert_int_equal(c.analysis.n_webhooks, 2);
     assert_int_equal(c.analysis.webhooks[1].timeout_ms, 180000);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_manifests),
-        cmocka_unit_test(test_a_manifest_of_v1alpha3),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 #include "proto/canary_parts.h"
 #include "proto/canary_testing.h"
 
-static void test_references(void **state)
+CASE(test_references)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root = canary_testing_parse(
@@ -28,9 +27,8 @@ static void test_references(void **state)
     arena_free(arena);
 }
 
-static void test_the_first_mistake_is_kept(void **state)
+CASE(test_the_first_mistake_is_kept)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root = canary_testing_parse(
@@ -51,9 +49,8 @@ static void test_the_first_mistake_is_kept(void **state)
     arena_free(arena);
 }
 
-static void test_names_and_numbers(void **state)
+CASE(test_names_and_numbers)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root =
@@ -66,14 +63,4 @@ static void test_names_and_numbers(void **state)
     assert_null(canary_read_name(&r, root, "empty", JSON_REQUIRED));
     assert_string_equal(r.info.text, "empty: expected a name, found an empty string");
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_the_first_mistake_is_kept),
-        cmocka_unit_test(test_names_and_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 #include "proto/canary_testing.h"
 
-static void test_defaults(void **state)
+CASE(test_defaults)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_service s = canary_testing_view(arena, "{}").service;
     assert_string_equal(s.name, "podinfo");
@@ -22,9 +21,8 @@ static void test_defaults(void **state)
     arena_free(arena);
 }
 
-static void test_everything(void **state)
+CASE(test_everything)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary_service s =
         canary_testing_view(
@@ -59,9 +57,8 @@ static void test_everything(void **state)
     arena_free(arena);
 }
 
-static void test_an_empty_target_port_is_none(void **state)
+CASE(test_an_empty_target_port_is_none)
 {
-    (void)state;
     static const struct {
         const char *port;
         bool given;
@@ -77,9 +74,8 @@ static void test_an_empty_target_port_is_none(void **state)
     }
 }
 
-static void test_mistakes(void **state)
+CASE(test_mistakes)
 {
-    (void)state;
     static const struct canary_testing_mistake cases[] = {
         {"{\"spec\":{\"service\":[]}}", "spec.service: expected an object, found an array"},
         {"{\"spec\":{\"service\":{\"name\":1}}}", "spec.service.name: expected a string, found 1"},
@@ -121,15 +117,4 @@ static void test_mistakes(void **state)
          "spec.service.hosts[0]: expected a string, found {}"},
     };
     canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_an_empty_target_port_is_none),
-        cmocka_unit_test(test_mistakes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

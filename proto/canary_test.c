@@ -1,8 +1,7 @@
 #include "proto/canary_testing.h"
 
-static void test_the_least_a_canary_needs(void **state)
+CASE(test_the_least_a_canary_needs)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary c;
     struct json_object *json = canary_testing_parse(
@@ -38,9 +37,8 @@ static void test_the_least_a_canary_needs(void **state)
     arena_free(arena);
 }
 
-static void test_everything_at_the_top(void **state)
+CASE(test_everything_at_the_top)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary c = canary_testing_view(
         arena,
@@ -74,9 +72,8 @@ static void test_everything_at_the_top(void **state)
     arena_free(arena);
 }
 
-static void test_strategies(void **state)
+CASE(test_strategies)
 {
-    (void)state;
     static const struct {
         const char *analysis;
         enum strategy strategy;
@@ -100,9 +97,8 @@ static void test_strategies(void **state)
     }
 }
 
-static void test_status(void **state)
+CASE(test_status)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary c = canary_testing_view(
         arena, "{\"status\":{\"phase\":\"WaitingPromotion\",\"canaryWeight\":50,\"failedChecks\":2,"
@@ -124,9 +120,8 @@ static void test_status(void **state)
     arena_free(arena);
 }
 
-static void test_an_odd_status_is_put_right(void **state)
+CASE(test_an_odd_status_is_put_right)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary c = canary_testing_view(
         arena, "{\"status\":{\"phase\":\"Dancing\",\"canaryWeight\":120,\"failedChecks\":-3,"
@@ -141,9 +136,8 @@ static void test_an_odd_status_is_put_right(void **state)
     arena_free(arena);
 }
 
-static void test_mistakes(void **state)
+CASE(test_mistakes)
 {
-    (void)state;
     static const struct canary_testing_mistake cases[] = {
         {"{\"kind\":\"Deployment\"}", "kind: expected Canary, found \"Deployment\""},
         {"{\"metadata\":null}", "metadata: required: expected an object"},
@@ -179,9 +173,8 @@ static void test_mistakes(void **state)
     canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
 }
 
-static void test_what_is_no_object(void **state)
+CASE(test_what_is_no_object)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct canary c;
     struct errinfo ei;
@@ -189,18 +182,4 @@ static void test_what_is_no_object(void **state)
     assert_string_equal(ei.text, "expected a Canary object, found [1]");
     assert_int_equal(canary_view(arena, NULL, &c, &ei), ERR_INVALID);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_least_a_canary_needs),
-        cmocka_unit_test(test_everything_at_the_top),
-        cmocka_unit_test(test_strategies),
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_an_odd_status_is_put_right),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_what_is_no_object),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,11 @@
 #ifndef PROTO_CANARY_TESTING_H
 #define PROTO_CANARY_TESTING_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "proto/canary.h"
+#include "test/unit.h"
 
 static const char canary_testing_base[] =
     "{\"apiVersion\":\"flagger.app/v1beta1\",\"kind\":\"Canary\","

@@ -1,15 +1,11 @@
 /* COMPATIBILITY.md is read by people who decide whether to switch: every row says what, what
  * instead, and has its place. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "test/unit.h"
 
 static const char path[] = "proto/COMPATIBILITY.md";
 
@@ -39,9 +35,8 @@ static void check_row(size_t number, char *line)
     }
 }
 
-static void test_rows(void **state)
+CASE(test_rows)
 {
-    (void)state;
     struct arena *arena = arena_new();
     char *text;
     struct errinfo ei;
@@ -65,12 +60,4 @@ static void test_rows(void **state)
     }
     assert_true(rows >= 40);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

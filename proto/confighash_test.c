@@ -1,18 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "proto/spechash.h"
+#include "test/unit.h"
 
 /* The first 16 digits of SHA-256 over the text on the right, which is what Go writes for the object
  * on the left. */
-static void test_hash_of_gos_text(void **state)
+CASE(test_hash_of_gos_text)
 {
-    (void)state;
     static const struct {
         const char *json, *hash;
     } cases[] = {
@@ -33,12 +28,4 @@ static void test_hash_of_gos_text(void **state)
         assert_string_equal(hash, cases[i].hash);
         arena_free(arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hash_of_gos_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,13 @@
  * The custom resource definitions: what every user of a cluster sees of us first. Whether they
  * accept and refuse the right objects is tested where there is an API server, in the sandbox.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/file.h"
 #include "base/yaml.h"
 #include "proto/phase.h"
+#include "test/unit.h"
 
 enum { MAX_BYTES = 1024 * 1024 };
 
@@ -50,9 +46,8 @@ static struct json_object *canary_schema(struct arena *arena)
                    "properties", NULL);
 }
 
-static void test_names_and_versions(void **state)
+CASE(test_names_and_versions)
 {
-    (void)state;
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
         const struct definition *d = &definitions[i];
         struct arena *arena = arena_new();
@@ -85,9 +80,8 @@ static void test_names_and_versions(void **state)
 }
 
 /* Nothing converts between the versions, so that they must be the same. */
-static void test_versions_are_alike(void **state)
+CASE(test_versions_are_alike)
 {
-    (void)state;
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
         struct arena *arena = arena_new();
         struct json_object *crd = read_one(arena, definitions[i].path);
@@ -101,9 +95,8 @@ static void test_versions_are_alike(void **state)
     }
 }
 
-static void test_printer_columns(void **state)
+CASE(test_printer_columns)
 {
-    (void)state;
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
         struct arena *arena = arena_new();
         struct json_object *columns = json_at(version(read_one(arena, definitions[i].path), 0),
@@ -150,9 +143,8 @@ static size_t check_properties(struct arena *arena, struct json_object *schema, 
     return n;
 }
 
-static void test_every_property_is_described(void **state)
+CASE(test_every_property_is_described)
 {
-    (void)state;
     static const size_t at_least[N_DEFINITIONS] = {300, 10, 8};
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
         struct arena *arena = arena_new();
@@ -177,9 +169,8 @@ static void check_enum(struct json_object *property, const char *const *names, s
     }
 }
 
-static void test_enums_follow_the_tables(void **state)
+CASE(test_enums_follow_the_tables)
 {
-    (void)state;
     static const char *const phases[] = {
         "",
 #define PHASE(name, promoted, message) #name,
@@ -203,9 +194,8 @@ static void test_enums_follow_the_tables(void **state)
 }
 
 /* The old spelling knows the same fields, without the rule of one. */
-static void test_both_spellings_of_analysis(void **state)
+CASE(test_both_spellings_of_analysis)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *spec = json_at(canary_schema(arena), "spec", "properties", NULL);
     struct json_object *analysis = json_at(spec, "analysis", NULL);
@@ -220,9 +210,8 @@ static void test_both_spellings_of_analysis(void **state)
 
 /* As yamllint has it: no tab, no space at the end of a line, no line too wide, one newline at the
  * end. */
-static void test_the_files_are_tidy(void **state)
+CASE(test_the_files_are_tidy)
 {
-    (void)state;
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
         struct arena *arena = arena_new();
         char *text;
@@ -240,18 +229,4 @@ static void test_the_files_are_tidy(void **state)
         }
         arena_free(arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_and_versions),
-        cmocka_unit_test(test_versions_are_alike),
-        cmocka_unit_test(test_printer_columns),
-        cmocka_unit_test(test_every_property_is_described),
-        cmocka_unit_test(test_enums_follow_the_tables),
-        cmocka_unit_test(test_both_spellings_of_analysis),
-        cmocka_unit_test(test_the_files_are_tidy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

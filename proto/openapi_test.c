@@ -3,15 +3,11 @@
  * somewhere, every operation says what it answers and whom it lets in, and every example is what
  * its schema says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/yaml.h"
+#include "test/unit.h"
 
 static const char *const documents[] = {"proto/openapi/gate.yaml", "proto/openapi/loadtester.yaml"};
 enum { N_DOCUMENTS = sizeof documents / sizeof documents[0] };
@@ -220,9 +216,8 @@ static void check_security(const struct doc *doc, const char *where, struct json
     }
 }
 
-static void test_documents(void **state)
+CASE(test_documents)
 {
-    (void)state;
     for (size_t i = 0; i < N_DOCUMENTS; i++) {
         struct doc doc = open_doc(documents[i]);
         assert_string_equal(json_str_at(doc.root, "openapi", NULL), "3.0.3");
@@ -239,9 +234,8 @@ static void test_documents(void **state)
     }
 }
 
-static void test_operations(void **state)
+CASE(test_operations)
 {
-    (void)state;
     for (size_t i = 0; i < N_DOCUMENTS; i++) {
         struct doc doc = open_doc(documents[i]);
         struct json_object *ids = json_own(doc.arena, json_object_new_object());
@@ -263,9 +257,8 @@ static void test_operations(void **state)
     }
 }
 
-static void test_paths(void **state)
+CASE(test_paths)
 {
-    (void)state;
     static const struct {
         const char *document, *path, *method;
     } cases[] = {
@@ -312,14 +305,4 @@ static void test_paths(void **state)
             fail_msg("%s lacks %s", cases[i].document, cases[i].path);
         arena_free(doc.arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_operations),
-        cmocka_unit_test(test_paths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "proto/phase.h"
+#include "test/unit.h"
 
-static void test_names_are_the_wire_text(void **state)
+CASE(test_names_are_the_wire_text)
 {
-    (void)state;
     static const struct {
         enum phase phase;
         const char *name, *promoted;
@@ -35,9 +30,8 @@ static void test_names_are_the_wire_text(void **state)
     }
 }
 
-static void test_unknown_text_is_no_phase(void **state)
+CASE(test_unknown_text_is_no_phase)
 {
-    (void)state;
     assert_int_equal(phase_parse(NULL), PHASE_NONE);
     assert_int_equal(phase_parse("progressing"), PHASE_NONE);
     assert_int_equal(phase_parse("Succeeded "), PHASE_NONE);
@@ -45,9 +39,8 @@ static void test_unknown_text_is_no_phase(void **state)
     assert_string_equal(phase_name((enum phase)(-1)), "");
 }
 
-static void test_messages_name_the_kind(void **state)
+CASE(test_messages_name_the_kind)
 {
-    (void)state;
     static const struct {
         enum phase phase;
         const char *kind, *message;
@@ -63,14 +56,4 @@ static void test_messages_name_the_kind(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(phase_message(cases[i].phase, cases[i].kind, arena), cases[i].message);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_are_the_wire_text),
-        cmocka_unit_test(test_unknown_text_is_no_phase),
-        cmocka_unit_test(test_messages_name_the_kind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

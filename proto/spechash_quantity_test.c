@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "proto/spechash_quantity.h"
+#include "test/unit.h"
 
 #define SHORT(value, scale, text, format)                                                          \
     "{i:(resource.int64Amount){value:(int64)" value " scale:(resource.Scale)" scale "} "           \
@@ -18,9 +14,8 @@
     " abs:(big.nat)" words "} scale:(inf.Scale)" scale "}} s:(string) "                            \
     "Format:(resource.Format)" format "}"
 
-static void test_dumps(void **state)
+CASE(test_dumps)
 {
-    (void)state;
     static const struct {
         const char *text, *dump;
     } cases[] = {
@@ -49,9 +44,8 @@ static void test_dumps(void **state)
     }
 }
 
-static void test_what_is_no_quantity(void **state)
+CASE(test_what_is_no_quantity)
 {
-    (void)state;
     static const char *const cases[] = {
         "",    "x",    "m",     "-",
         "1x",  "1Kii", "1K",    "1e",
@@ -68,13 +62,4 @@ static void test_what_is_no_quantity(void **state)
         assert_non_null(strstr(ei.text, "expected a quantity"));
         buf_fini(&out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dumps),
-        cmocka_unit_test(test_what_is_no_quantity),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,12 @@
  * nulls, computed with the Go libraries that Flagger is built with. "error" as the dump means that
  * they refuse the object.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "proto/spechash.h"
+#include "test/unit.h"
 
 static struct json_object *read_json(struct arena *arena, const char *text, size_t len)
 {
@@ -111,21 +107,18 @@ static void check_file(const char *path, size_t at_least)
     arena_free(arena);
 }
 
-static void test_vectors_of_flagger(void **state)
+CASE(test_vectors_of_flagger)
 {
-    (void)state;
     check_file("proto/testdata/hash_vectors.json", 16);
 }
 
-static void test_vectors_of_every_field(void **state)
+CASE(test_vectors_of_every_field)
 {
-    (void)state;
     check_file("proto/testdata/hash_vectors_more.json", 29);
 }
 
-static void test_wrong_types_are_named(void **state)
+CASE(test_wrong_types_are_named)
 {
-    (void)state;
     static const struct {
         const char *json;
         const char *message;
@@ -169,9 +162,8 @@ static void test_wrong_types_are_named(void **state)
 }
 
 /* The lookup of a struct relies on the order of the table. */
-static void test_table_is_sorted(void **state)
+CASE(test_table_is_sorted)
 {
-    (void)state;
     static const struct {
         const char *owner, *name, *type, *key;
     } rows[] = {
@@ -185,9 +177,8 @@ static void test_table_is_sorted(void **state)
         assert_true(strcmp(rows[i - 1].owner, rows[i].owner) <= 0);
 }
 
-static void test_a_missing_template_is_the_empty_one(void **state)
+CASE(test_a_missing_template_is_the_empty_one)
 {
-    (void)state;
     struct arena *arena = arena_new();
     char none[SPECHASH_TEXT], empty[SPECHASH_TEXT];
     assert_int_equal(spechash_pod_template(arena, NULL, none, NULL), ERR_OK);
@@ -196,16 +187,4 @@ static void test_a_missing_template_is_the_empty_one(void **state)
         ERR_OK);
     assert_string_equal(none, empty);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors_of_flagger),
-        cmocka_unit_test(test_vectors_of_every_field),
-        cmocka_unit_test(test_wrong_types_are_named),
-        cmocka_unit_test(test_table_is_sorted),
-        cmocka_unit_test(test_a_missing_template_is_the_empty_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "proto/webhook.h"
+#include "test/unit.h"
 
 static struct json_object *parse(struct arena *arena, const char *text)
 {
@@ -15,9 +11,8 @@ static struct json_object *parse(struct arena *arena, const char *text)
     return out;
 }
 
-static void test_text_has_the_keys_in_order(void **state)
+CASE(test_text_has_the_keys_in_order)
 {
-    (void)state;
     static const struct {
         const char *metadata, *name, *text;
     } cases[] = {
@@ -46,9 +41,8 @@ static void test_text_has_the_keys_in_order(void **state)
     }
 }
 
-static void test_what_is_written_is_read(void **state)
+CASE(test_what_is_written_is_read)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct webhook_message in = {
         .name = "podinfo",
@@ -69,9 +63,8 @@ static void test_what_is_written_is_read(void **state)
     arena_free(arena);
 }
 
-static void test_fields_may_be_missing(void **state)
+CASE(test_fields_may_be_missing)
 {
-    (void)state;
     static const char *const bodies[] = {
         "{}",
         "{\"name\":null,\"metadata\":null}",
@@ -89,9 +82,8 @@ static void test_fields_may_be_missing(void **state)
     }
 }
 
-static void test_mistakes_name_the_field(void **state)
+CASE(test_mistakes_name_the_field)
 {
-    (void)state;
     static const struct {
         const char *body, *message;
     } cases[] = {
@@ -120,9 +112,8 @@ static void test_mistakes_name_the_field(void **state)
     }
 }
 
-static void test_a_body_has_a_maximum(void **state)
+CASE(test_a_body_has_a_maximum)
 {
-    (void)state;
     size_t len = WEBHOOK_MAX_BYTES + 1;
     char *body = malloc(len);
     memset(body, ' ', len);
@@ -138,9 +129,8 @@ static void test_a_body_has_a_maximum(void **state)
     free(body);
 }
 
-static void test_booleans_as_go_reads_them(void **state)
+CASE(test_booleans_as_go_reads_them)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum err err;
@@ -168,17 +158,4 @@ static void test_booleans_as_go_reads_them(void **state)
         assert_false(value);
         arena_free(arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_has_the_keys_in_order),
-        cmocka_unit_test(test_what_is_written_is_read),
-        cmocka_unit_test(test_fields_may_be_missing),
-        cmocka_unit_test(test_mistakes_name_the_field),
-        cmocka_unit_test(test_a_body_has_a_maximum),
-        cmocka_unit_test(test_booleans_as_go_reads_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

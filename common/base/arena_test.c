@@ -1,19 +1,15 @@
 #include "base/arena.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void pieces_are_zeroed_aligned_and_apart(void **state)
+CASE(pieces_are_zeroed_aligned_and_apart)
 {
-    (void)state;
     struct arena *arena = arena_new();
     unsigned char *pieces[500];
     for (size_t i = 0; i < 500; i++) {
@@ -33,9 +29,8 @@ static void pieces_are_zeroed_aligned_and_apart(void **state)
     arena_free(NULL);
 }
 
-static void large_pieces_leave_the_current_block(void **state)
+CASE(large_pieces_leave_the_current_block)
 {
-    (void)state;
     struct arena *arena = arena_new();
     char *before = arena_alloc(arena, 16);
     char *large = arena_alloc(arena, 10 * 1024 * 1024);
@@ -47,9 +42,8 @@ static void large_pieces_leave_the_current_block(void **state)
 }
 
 /* An arena is often made of an ended one: nothing of that may show. */
-static void a_new_one_is_empty(void **state)
+CASE(a_new_one_is_empty)
 {
-    (void)state;
     for (int round = 0; round < 3; round++) {
         struct arena *arenas[40];
         for (int i = 0; i < 40; i++) {
@@ -68,9 +62,8 @@ static void a_new_one_is_empty(void **state)
     }
 }
 
-static void reset_starts_over(void **state)
+CASE(reset_starts_over)
 {
-    (void)state;
     struct arena *arena = arena_new();
     char *first = arena_strdup(arena, "dirt that must not come back");
     for (int i = 0; i < 100; i++)
@@ -103,9 +96,8 @@ static void note_a(void *ptr)
     arena_defer(trace->arena, note_b, trace);
 }
 
-static void deferred_calls_run_last_in_first_out(void **state)
+CASE(deferred_calls_run_last_in_first_out)
 {
-    (void)state;
     struct trace trace = {.arena = arena_new()};
     arena_defer(trace.arena, note_b, &trace);
     arena_defer(trace.arena, note_a, &trace);
@@ -120,9 +112,8 @@ static void deferred_calls_run_last_in_first_out(void **state)
     assert_string_equal(trace.text, "abbb");
 }
 
-static void texts_are_copied(void **state)
+CASE(texts_are_copied)
 {
-    (void)state;
     struct arena *arena = arena_new();
     assert_null(arena_strdup(arena, NULL));
     assert_string_equal(arena_strdup(arena, ""), "");
@@ -136,9 +127,8 @@ static void texts_are_copied(void **state)
     arena_free(arena);
 }
 
-static void heap_helpers_work(void **state)
+CASE(heap_helpers_work)
 {
-    (void)state;
     char *text = heap_printf("%s/%d", "a", 1);
     assert_string_equal(text, "a/1");
     text = heap_grow(text, 100);
@@ -173,9 +163,8 @@ static void overflow_the_heap(void)
     free(heap_array(SIZE_MAX / 4, 8));
 }
 
-static void too_much_ends_the_process(void **state)
+CASE(too_much_ends_the_process)
 {
-    (void)state;
     void (*const calls[])(void) = {ask_for_half_of_everything, overflow_an_array,
                                    overflow_the_heap};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -192,19 +181,4 @@ static void too_much_ends_the_process(void **state)
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
-        cmocka_unit_test(large_pieces_leave_the_current_block),
-        cmocka_unit_test(a_new_one_is_empty),
-        cmocka_unit_test(reset_starts_over),
-        cmocka_unit_test(deferred_calls_run_last_in_first_out),
-        cmocka_unit_test(texts_are_copied),
-        cmocka_unit_test(heap_helpers_work),
-        cmocka_unit_test(too_much_ends_the_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

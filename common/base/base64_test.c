@@ -1,16 +1,10 @@
 #include "base/base64.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void vectors_of_rfc_4648(void **state)
+CASE(vectors_of_rfc_4648)
 {
-    (void)state;
     static const struct {
         const char *plain, *coded;
     } cases[] = {
@@ -35,9 +29,8 @@ static void vectors_of_rfc_4648(void **state)
     arena_free(arena);
 }
 
-static void every_byte_survives(void **state)
+CASE(every_byte_survives)
 {
-    (void)state;
     struct arena *arena = arena_new();
     unsigned char all[256];
     for (int i = 0; i < 256; i++)
@@ -51,9 +44,8 @@ static void every_byte_survives(void **state)
     arena_free(arena);
 }
 
-static void white_space_is_allowed_and_rubbish_is_not(void **state)
+CASE(white_space_is_allowed_and_rubbish_is_not)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum err err;
@@ -73,9 +65,8 @@ static void white_space_is_allowed_and_rubbish_is_not(void **state)
     arena_free(arena);
 }
 
-static void url_alphabet_has_one_spelling(void **state)
+CASE(url_alphabet_has_one_spelling)
 {
-    (void)state;
     static const struct {
         const char *plain, *coded;
         size_t len;
@@ -106,15 +97,4 @@ static void url_alphabet_has_one_spelling(void **state)
         assert_non_null(strstr(ei.text, "not base64url"));
     }
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_of_rfc_4648),
-        cmocka_unit_test(every_byte_survives),
-        cmocka_unit_test(url_alphabet_has_one_spelling),
-        cmocka_unit_test(white_space_is_allowed_and_rubbish_is_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

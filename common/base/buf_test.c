@@ -1,16 +1,12 @@
 #include "base/buf.h"
+#include "test/unit.h"
 
 #include <float.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void is_a_string_at_any_time(void **state)
+CASE(is_a_string_at_any_time)
 {
-    (void)state;
     struct buf buf;
     buf_init(&buf, 1000);
     assert_string_equal(buf.data, "");
@@ -27,9 +23,8 @@ static void is_a_string_at_any_time(void **state)
     buf_fini(&buf);
 }
 
-static void the_maximum_holds(void **state)
+CASE(the_maximum_holds)
 {
-    (void)state;
     struct buf buf;
     buf_init(&buf, 5);
     assert_true(buf_puts(&buf, "abc"));
@@ -51,9 +46,8 @@ static void the_maximum_holds(void **state)
     buf_fini(&buf);
 }
 
-static void long_formats_fit(void **state)
+CASE(long_formats_fit)
 {
-    (void)state;
     struct buf buf;
     buf_init(&buf, SIZE_MAX);
     for (int width = 505; width < 520; width++) {
@@ -64,9 +58,8 @@ static void long_formats_fit(void **state)
     buf_fini(&buf);
 }
 
-static void grows_from_byte_to_byte(void **state)
+CASE(grows_from_byte_to_byte)
 {
-    (void)state;
     struct buf buf;
     buf_init(&buf, 100000);
     for (int i = 0; i < 100000; i++)
@@ -78,9 +71,8 @@ static void grows_from_byte_to_byte(void **state)
     buf_fini(&buf);
 }
 
-static void consume_takes_from_the_front(void **state)
+CASE(consume_takes_from_the_front)
 {
-    (void)state;
     struct buf buf;
     buf_init(&buf, 100);
     buf_consume(&buf, 3);
@@ -94,9 +86,8 @@ static void consume_takes_from_the_front(void **state)
     buf_fini(&buf);
 }
 
-static void give_hands_the_string_over(void **state)
+CASE(give_hands_the_string_over)
 {
-    (void)state;
     struct buf buf;
     buf_init(&buf, 100);
     char *none = buf_give(&buf);
@@ -112,9 +103,8 @@ static void give_hands_the_string_over(void **state)
     buf_fini(&buf);
 }
 
-static void reals_read_back(void **state)
+CASE(reals_read_back)
 {
-    (void)state;
     static const struct {
         double real;
         const char *text;
@@ -140,18 +130,4 @@ static void reals_read_back(void **state)
         assert_true(strtod(buf.data, NULL) == others[i]);
     }
     buf_fini(&buf);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_a_string_at_any_time),
-        cmocka_unit_test(the_maximum_holds),
-        cmocka_unit_test(long_formats_fit),
-        cmocka_unit_test(grows_from_byte_to_byte),
-        cmocka_unit_test(consume_takes_from_the_front),
-        cmocka_unit_test(give_hands_the_string_over),
-        cmocka_unit_test(reals_read_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 #include "base/clock.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void times_are_read(void **state)
+CASE(times_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t ms;
@@ -36,9 +31,8 @@ static void times_are_read(void **state)
     }
 }
 
-static void every_day_counts(void **state)
+CASE(every_day_counts)
 {
-    (void)state;
     char text[CLOCK_TEXT];
     for (int64_t day = -719528; day < 2932896; day += 13) {
         int64_t back;
@@ -47,9 +41,8 @@ static void every_day_counts(void **state)
     }
 }
 
-static void other_texts_are_refused(void **state)
+CASE(other_texts_are_refused)
 {
-    (void)state;
     static const char *const cases[] = {
         "",
         "now",
@@ -84,24 +77,22 @@ static void other_texts_are_refused(void **state)
     }
 }
 
-static void text_stays_within_four_digit_years(void **state)
+CASE(text_stays_within_four_digit_years)
 {
-    (void)state;
     char text[CLOCK_TEXT];
     assert_string_equal(clock_rfc3339(INT64_MIN, text), "0000-01-01T00:00:00Z");
     assert_string_equal(clock_rfc3339(INT64_MAX, text), "9999-12-31T23:59:59Z");
     assert_string_equal(clock_rfc3339_micro(INT64_MAX, text), "9999-12-31T23:59:59.999000Z");
 }
 
-static void clocks_run(void **state)
+CASE(clocks_run)
 {
-    (void)state;
     assert_true(clock_wall_ms() > INT64_C(1700000000000));
     int64_t before = clock_monotonic_ms();
     assert_true(clock_monotonic_ms() >= before);
 }
 
-static void test_steps(void **state)
+CASE(test_steps)
 {
     static const struct {
         int64_t wall, monotonic; /* as they are looked at */
@@ -118,22 +109,8 @@ static void test_steps(void **state)
     };
     struct clock_steps steps = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         clock_steps_see(&steps, cases[i].wall, cases[i].monotonic);
         assert_int_equal(steps.at_ms, cases[i].at);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(times_are_read),
-        cmocka_unit_test(every_day_counts),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test(text_stays_within_four_digit_years),
-        cmocka_unit_test(clocks_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 #include "base/duration.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS     INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
 
-static void texts_become_nanoseconds(void **state)
+CASE(texts_become_nanoseconds)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t ns;
@@ -51,9 +46,8 @@ static void texts_become_nanoseconds(void **state)
     }
 }
 
-static void other_texts_are_refused(void **state)
+CASE(other_texts_are_refused)
 {
-    (void)state;
     static const char *const cases[] = {
         "",
         "3",
@@ -90,9 +84,8 @@ static void other_texts_are_refused(void **state)
     }
 }
 
-static void errors_say_what_is_wrong(void **state)
+CASE(errors_say_what_is_wrong)
 {
-    (void)state;
     int64_t ms;
     struct errinfo ei;
     assert_int_equal(duration_parse_ms("30", &ms, &ei), ERR_INVALID);
@@ -111,9 +104,8 @@ static void errors_say_what_is_wrong(void **state)
     assert_in_range(strlen(ei.text), 80, 200);
 }
 
-static void milliseconds_are_rounded_down(void **state)
+CASE(milliseconds_are_rounded_down)
 {
-    (void)state;
     int64_t ms;
     assert_int_equal(duration_parse_ms("1m30s", &ms, NULL), ERR_OK);
     assert_int_equal(ms, 90000);
@@ -121,9 +113,8 @@ static void milliseconds_are_rounded_down(void **state)
     assert_int_equal(ms, 1);
 }
 
-static void text_is_gos(void **state)
+CASE(text_is_gos)
 {
-    (void)state;
     static const struct {
         int64_t ns;
         const char *text;
@@ -149,16 +140,4 @@ static void text_is_gos(void **state)
         assert_int_equal(duration_parse(text, &back, NULL), ERR_OK);
         assert_int_equal(back, cases[i].ns);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_become_nanoseconds),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test(errors_say_what_is_wrong),
-        cmocka_unit_test(milliseconds_are_rounded_down),
-        cmocka_unit_test(text_is_gos),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,20 @@
 #include "base/err.h"
 
-#include <setjmp.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/utf8.h"
+#include "test/unit.h"
 
-static void names_come_from_the_table(void **state)
+CASE(names_come_from_the_table)
 {
-    (void)state;
     assert_string_equal(err_name(ERR_OK), "ok");
     assert_string_equal(err_name(ERR_NOT_FOUND), "not found");
     assert_string_equal(err_name(ERR_CANCELLED), "cancelled");
     assert_string_equal(err_name((enum err)99), "unknown error");
 }
 
-static void set_fills_and_returns(void **state)
+CASE(set_fills_and_returns)
 {
-    (void)state;
     struct errinfo ei = {.status = 404, .retry_after_ms = 7};
     assert_int_equal(err_set(&ei, ERR_RETRY, "no answer from %s in %d s", "host", 3), ERR_RETRY);
     assert_string_equal(ei.text, "no answer from host in 3 s");
@@ -28,18 +23,16 @@ static void set_fills_and_returns(void **state)
     assert_int_equal(err_set(NULL, ERR_DENIED, "nobody asks"), ERR_DENIED);
 }
 
-static void the_old_text_may_be_an_argument(void **state)
+CASE(the_old_text_may_be_an_argument)
 {
-    (void)state;
     struct errinfo ei = {0};
     (void)err_set(&ei, ERR_INVALID, "inner");
     (void)err_set(&ei, ERR_INVALID, "outer (%s)", ei.text);
     assert_string_equal(ei.text, "outer (inner)");
 }
 
-static void wrap_puts_context_in_front(void **state)
+CASE(wrap_puts_context_in_front)
 {
-    (void)state;
     struct errinfo ei = {0};
     (void)err_set(&ei, ERR_CONFLICT, "changed meanwhile");
     ei.status = 409;
@@ -49,9 +42,8 @@ static void wrap_puts_context_in_front(void **state)
     assert_int_equal(err_wrap(NULL, ERR_CONFLICT, "x"), ERR_CONFLICT);
 }
 
-static void long_texts_are_cut_between_characters(void **state)
+CASE(long_texts_are_cut_between_characters)
 {
-    (void)state;
     struct errinfo ei = {0};
     char text[1200];
     for (size_t shift = 0; shift < 3; shift++) {
@@ -69,9 +61,8 @@ static void long_texts_are_cut_between_characters(void **state)
     }
 }
 
-static void what_is_no_utf8_becomes_question_marks(void **state)
+CASE(what_is_no_utf8_becomes_question_marks)
 {
-    (void)state;
     static const struct {
         const char *given, *text;
     } cases[] = {
@@ -84,17 +75,4 @@ static void what_is_no_utf8_becomes_question_marks(void **state)
         (void)err_set(&ei, ERR_INVALID, "%s", cases[i].given);
         assert_string_equal(ei.text, cases[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_come_from_the_table),
-        cmocka_unit_test(set_fills_and_returns),
-        cmocka_unit_test(the_old_text_may_be_an_argument),
-        cmocka_unit_test(wrap_puts_context_in_front),
-        cmocka_unit_test(long_texts_are_cut_between_characters),
-        cmocka_unit_test(what_is_no_utf8_becomes_question_marks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

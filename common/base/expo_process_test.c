@@ -1,17 +1,12 @@
 #include "base/expo_process.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
 #include "base/clock.h"
+#include "test/unit.h"
 
 static double value_of(const char *name)
 {
@@ -27,16 +22,14 @@ static double value_of(const char *name)
     return value;
 }
 
-static void memory_is_plausible(void **state)
+CASE(memory_is_plausible)
 {
-    (void)state;
     double bytes = value_of("process_resident_memory_bytes");
     assert_true(bytes > 100e3 && bytes < 100e9);
 }
 
-static void open_descriptors_are_counted(void **state)
+CASE(open_descriptors_are_counted)
 {
-    (void)state;
     double before = value_of("process_open_fds");
     int fd = dup(STDERR_FILENO);
     assert_true(value_of("process_open_fds") == before + 1);
@@ -44,29 +37,16 @@ static void open_descriptors_are_counted(void **state)
     assert_true(value_of("process_open_fds") == before);
 }
 
-static void cpu_time_grows(void **state)
+CASE(cpu_time_grows)
 {
-    (void)state;
     double before = value_of("process_cpu_seconds_total");
     int64_t deadline = clock_monotonic_ms() + 20000;
     while (value_of("process_cpu_seconds_total") <= before)
         assert_true(clock_monotonic_ms() < deadline);
 }
 
-static void the_start_is_in_the_past(void **state)
+CASE(the_start_is_in_the_past)
 {
-    (void)state;
     double now = (double)clock_wall_ms() / 1000, start = value_of("process_start_time_seconds");
     assert_true(start <= now + 2 && start > now - 3600);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_plausible),
-        cmocka_unit_test(open_descriptors_are_counted),
-        cmocka_unit_test(cpu_time_grows),
-        cmocka_unit_test(the_start_is_in_the_past),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

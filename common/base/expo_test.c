@@ -1,16 +1,11 @@
 #include "base/expo.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
+#include "test/unit.h"
 
 static struct expo_metric requests = {.name = "x_requests_total",
                                       .help = "Requests.",
@@ -36,6 +31,8 @@ static int forget_all(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.tear_down = forget_all);
+
 /* What is written of our own metrics; those of the process follow. */
 static const char *written(struct arena *arena)
 {
@@ -56,9 +53,8 @@ static const char *written(struct arena *arena)
     "# TYPE expo_dropped_samples_total counter\n"                                                  \
     "expo_dropped_samples_total " n "\n"
 
-static void counters_and_gauges(void **state)
+CASE(counters_and_gauges)
 {
-    (void)state;
     struct arena *arena = arena_new();
     expo_register(&weight);
     expo_register(&requests); /* has labels: nothing to show yet */
@@ -81,9 +77,8 @@ static void counters_and_gauges(void **state)
     arena_free(arena);
 }
 
-static void histograms_are_cumulative(void **state)
+CASE(histograms_are_cumulative)
 {
-    (void)state;
     struct arena *arena = arena_new();
     static const double observed[] = {0.05, 0.1, 0.5, 5, 50, 1};
     for (size_t i = 0; i < 6; i++)
@@ -105,9 +100,8 @@ static void histograms_are_cumulative(void **state)
     arena_free(arena);
 }
 
-static void odd_values_are_escaped(void **state)
+CASE(odd_values_are_escaped)
 {
-    (void)state;
     struct arena *arena = arena_new();
     expo_set(&few, NAN, "a\"b\\c\nd\xff\xc3\xa9");
     expo_set(&few, -INFINITY, "");
@@ -117,9 +111,8 @@ static void odd_values_are_escaped(void **state)
     arena_free(arena);
 }
 
-static void samples_have_a_maximum(void **state)
+CASE(samples_have_a_maximum)
 {
-    (void)state;
     struct arena *arena = arena_new();
     expo_set(&few, 1, "a");
     expo_set(&few, 2, "b");
@@ -136,9 +129,8 @@ static void samples_have_a_maximum(void **state)
     arena_free(arena);
 }
 
-static void values_are_told_apart_by_their_bounds(void **state)
+CASE(values_are_told_apart_by_their_bounds)
 {
-    (void)state;
     expo_add(&requests, 1, "ab", "c");
     expo_add(&requests, 2, "a", "bc");
     expo_add(&requests, 4, "", "abc");
@@ -147,9 +139,8 @@ static void values_are_told_apart_by_their_bounds(void **state)
     assert_true(expo_value(&requests, "", "abc") == 4);
 }
 
-static void many_samples_come_and_go(void **state)
+CASE(many_samples_come_and_go)
 {
-    (void)state;
     struct arena *arena = arena_new();
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 5000; i++)
@@ -169,9 +160,8 @@ static void many_samples_come_and_go(void **state)
     arena_free(arena);
 }
 
-static void samples_go_by_their_first_labels(void **state)
+CASE(samples_go_by_their_first_labels)
 {
-    (void)state;
     static struct expo_metric checks = {
         .name = "test_checks", .help = "h", .type = EXPO_GAUGE, .labels = {"name", "check"}};
     expo_forget_all(&checks, "a");
@@ -187,7 +177,7 @@ static void samples_go_by_their_first_labels(void **state)
 }
 
 /* A sample is found by a text of all its values: no two lists of values make the same one. */
-static void values_are_told_apart_by_where_they_end(void **state)
+CASE(values_are_told_apart_by_where_they_end)
 {
     static const char *const pairs[][2] = {
         {"a", "bc"},  {"ab", "c"},    {"a\1", "b"}, {"a", "\1b"},
@@ -196,7 +186,6 @@ static void values_are_told_apart_by_where_they_end(void **state)
     enum { PAIRS = sizeof(pairs) / sizeof(pairs[0]), LONG = 300 };
     char text[LONG + 1];
 
-    (void)state;
     memset(text, 'x', LONG);
     text[LONG] = '\0';
     for (int i = 0; i < PAIRS; i++)
@@ -211,9 +200,8 @@ static void values_are_told_apart_by_where_they_end(void **state)
     assert_float_equal(expo_value(&requests, text, "2"), 200, 0);
 }
 
-static void reset_forgets_all(void **state)
+CASE(reset_forgets_all)
 {
-    (void)state;
     struct arena *arena = arena_new();
     expo_add(&requests, 1, "/", "200");
     expo_observe(&seconds, 1, "x");
@@ -225,20 +213,4 @@ static void reset_forgets_all(void **state)
     expo_reset();
     expo_reset();
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(counters_and_gauges, forget_all),
-        cmocka_unit_test_teardown(histograms_are_cumulative, forget_all),
-        cmocka_unit_test_teardown(odd_values_are_escaped, forget_all),
-        cmocka_unit_test_teardown(samples_have_a_maximum, forget_all),
-        cmocka_unit_test_teardown(samples_go_by_their_first_labels, forget_all),
-        cmocka_unit_test_teardown(values_are_told_apart_by_their_bounds, forget_all),
-        cmocka_unit_test_teardown(many_samples_come_and_go, forget_all),
-        cmocka_unit_test_teardown(values_are_told_apart_by_where_they_end, forget_all),
-        cmocka_unit_test_teardown(reset_forgets_all, forget_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 #include "base/file.h"
+#include "test/unit.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct arena *arena;
@@ -40,6 +37,8 @@ static int teardown(void **state)
     return rc;
 }
 
+UNIT_FIXTURE(.set_up = setup, .tear_down = teardown);
+
 static const char *at(struct fixture *f, const char *name)
 {
     return arena_printf(f->arena, "%s/%s", f->dir, name);
@@ -55,9 +54,8 @@ static int count_files(struct fixture *f)
     return count;
 }
 
-static void what_is_written_is_read(void **state)
+FIXTURE_CASE(what_is_written_is_read)
 {
-    struct fixture *f = *state;
     char *text;
     size_t len;
     const char *path = at(f, "a");
@@ -75,9 +73,8 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(count_files(f), 1);
 }
 
-static void large_files_are_whole(void **state)
+FIXTURE_CASE(large_files_are_whole)
 {
-    struct fixture *f = *state;
     size_t size = 300000, len;
     char *data = heap_alloc(size), *text;
     for (size_t i = 0; i < size; i++)
@@ -89,9 +86,8 @@ static void large_files_are_whole(void **state)
     free(data);
 }
 
-static void the_maximum_holds(void **state)
+FIXTURE_CASE(the_maximum_holds)
 {
-    struct fixture *f = *state;
     struct errinfo ei;
     char *text;
     assert_int_equal(file_write(at(f, "a"), "12345", 5, 0600, NULL), ERR_OK);
@@ -100,9 +96,8 @@ static void the_maximum_holds(void **state)
     assert_non_null(strstr(ei.text, "/a is larger than the limit of 4 bytes"));
 }
 
-static void errors_are_told_apart(void **state)
+FIXTURE_CASE(errors_are_told_apart)
 {
-    struct fixture *f = *state;
     struct errinfo ei;
     char *text;
     assert_int_equal(file_read(f->arena, at(f, "none"), 10, &text, NULL, &ei), ERR_NOT_FOUND);
@@ -121,9 +116,8 @@ static void errors_are_told_apart(void **state)
 }
 
 /* None of these is waited for. */
-static void only_regular_files_are_read(void **state)
+FIXTURE_CASE(only_regular_files_are_read)
 {
-    struct fixture *f = *state;
     const char *pipe = at(f, "pipe"), *link = at(f, "link");
     struct errinfo ei;
     char *text;
@@ -139,16 +133,4 @@ static void only_regular_files_are_read(void **state)
     assert_int_equal(file_write(at(f, "a"), "1", 1, 0600, NULL), ERR_OK);
     assert_int_equal(file_check(at(f, "a"), &ei), ERR_OK);
     assert_int_equal(file_check(at(f, "none"), &ei), ERR_NOT_FOUND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_written_is_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(large_files_are_whole, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_maximum_holds, setup, teardown),
-        cmocka_unit_test_setup_teardown(only_regular_files_are_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(errors_are_told_apart, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

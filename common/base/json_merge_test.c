@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/json.h"
+#include "test/unit.h"
 
 static struct json_object *read(struct arena *arena, const char *text)
 {
@@ -15,9 +11,8 @@ static struct json_object *read(struct arena *arena, const char *text)
 }
 
 /* The examples of RFC 7386, appendix A, and some more. */
-static void patches_apply(void **state)
+CASE(patches_apply)
 {
-    (void)state;
     static const struct {
         const char *target, *patch, *result;
     } cases[] = {
@@ -51,9 +46,8 @@ static void patches_apply(void **state)
     arena_free(arena);
 }
 
-static void differences_are_least_patches(void **state)
+CASE(differences_are_least_patches)
 {
-    (void)state;
     static const struct {
         const char *from, *to, *patch;
     } cases[] = {
@@ -81,9 +75,8 @@ static void differences_are_least_patches(void **state)
     arena_free(arena);
 }
 
-static void equal_trees_have_no_difference(void **state)
+CASE(equal_trees_have_no_difference)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"{}", "{}"},
         {"{\"a\":1,\"b\":{\"c\":[1.0]}}", "{\"b\":{\"c\":[1]},\"a\":1}"},
@@ -96,14 +89,4 @@ static void equal_trees_have_no_difference(void **state)
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
         assert_null(json_merge_diff(arena, read(arena, pairs[i][0]), read(arena, pairs[i][1])));
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patches_apply),
-        cmocka_unit_test(differences_are_least_patches),
-        cmocka_unit_test(equal_trees_have_no_difference),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 #include <malloc.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/json.h"
+#include "test/unit.h"
 
 static enum err parse(struct arena *arena, const char *text, struct json_object **out,
                       struct errinfo *ei)
@@ -16,9 +12,8 @@ static enum err parse(struct arena *arena, const char *text, struct json_object 
     return json_parse(arena, text, strlen(text), JSON_MAX_BYTES, out, ei);
 }
 
-static void what_is_json_is_read(void **state)
+CASE(what_is_json_is_read)
 {
-    (void)state;
     static const struct {
         const char *text, *back;
     } cases[] = {
@@ -65,9 +60,8 @@ static void what_is_json_is_read(void **state)
     arena_free(arena);
 }
 
-static void all_else_is_refused(void **state)
+CASE(all_else_is_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -128,9 +122,8 @@ static void all_else_is_refused(void **state)
     arena_free(arena);
 }
 
-static void the_length_counts_not_the_nul(void **state)
+CASE(the_length_counts_not_the_nul)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *tree;
     struct errinfo ei;
@@ -153,9 +146,8 @@ static void the_length_counts_not_the_nul(void **state)
     arena_free(arena);
 }
 
-static void bounds_hold(void **state)
+CASE(bounds_hold)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *tree;
     struct errinfo ei;
@@ -174,9 +166,8 @@ static void bounds_hold(void **state)
     arena_free(arena);
 }
 
-static void million_brackets(void **state)
+CASE(million_brackets)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *tree;
     char *text = arena_alloc(arena, 1000000);
@@ -187,9 +178,8 @@ static void million_brackets(void **state)
 
 /* Every cut and every changed byte of a document is either read or refused, without a leak or a bad
  * access. */
-static void damaged_text_does_no_harm(void **state)
+CASE(damaged_text_does_no_harm)
 {
-    (void)state;
     static const char text[] =
         "{\"a\":[1,-2.5e3,\"x\\u00e9\\ud83d\\ude00\xe2\x82\xac\"],\"b\":{\"c\":null,\"d\":true}}";
     struct arena *arena = arena_new();
@@ -208,9 +198,8 @@ static void damaged_text_does_no_harm(void **state)
     arena_free(arena);
 }
 
-static void numbers_keep_their_value(void **state)
+CASE(numbers_keep_their_value)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *tree;
     assert_int_equal(parse(arena, "[0.1,-2.5E-3,18446744073709551615,-0]", &tree, NULL), ERR_OK);
@@ -247,7 +236,7 @@ static long in_use(void)
 
 /* Whatever it is made of, a tree takes no more memory than its share, and it is freed when it
  * would. */
-static void test_trees_are_bounded(void **state)
+CASE(test_trees_are_bounded)
 {
     enum { MAX = 64 * 1024, TREE = MAX * JSON_TREE_SHARE };
     static const char *const pieces[] = {"{}",       "[]",   "1",        "1.5",      "\"\"",
@@ -255,7 +244,6 @@ static void test_trees_are_bounded(void **state)
                                          "[1,2]",    "1e9",  "\"\\n\""};
     struct errinfo ei;
 
-    (void)state;
     if (in_use() == 0)
         skip(); /* a sanitizer's heap does not count */
     for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
@@ -277,7 +265,7 @@ static void test_trees_are_bounded(void **state)
     }
 }
 
-static void test_objects_with_many_members(void **state)
+CASE(test_objects_with_many_members)
 {
     enum { MAX = 64 * 1024 };
     struct arena *arena = arena_new();
@@ -285,7 +273,6 @@ static void test_objects_with_many_members(void **state)
     struct json_object *tree;
     struct errinfo ei;
 
-    (void)state;
     buf_init(&text, MAX);
     buf_puts(&text, "{");
     for (int i = 0; i < 5000; i++)
@@ -300,7 +287,7 @@ static void test_objects_with_many_members(void **state)
 }
 
 /* What people write fits: a Deployment of some size, within a limit of its own length. */
-static void test_usual_trees_fit(void **state)
+CASE(test_usual_trees_fit)
 {
     static const char container[] =
         "{\"name\":\"podinfod\",\"image\":\"ghcr.io/stefanprodan/"
@@ -316,7 +303,6 @@ static void test_usual_trees_fit(void **state)
     struct errinfo ei = {0};
     char *text = list_of(container, 1000);
 
-    (void)state;
     if (json_parse(arena, text, strlen(text), strlen(text), &tree, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
     free(text);
@@ -324,7 +310,7 @@ static void test_usual_trees_fit(void **state)
 }
 
 /* What is too large is refused with what it takes, and its outline can be read. */
-static void test_outlines(void **state)
+CASE(test_outlines)
 {
     static const struct {
         const char *text, *outline; /* NULL: refused */
@@ -343,7 +329,6 @@ static void test_outlines(void **state)
         {"{\"spec\":{}", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct json_bounds bounds = {.max_text = 1000, .max_tree = 10000, .outline = true};
@@ -370,22 +355,4 @@ static void test_outlines(void **state)
     assert_int_equal(json_parse_within(arena, text, strlen(text), &bounds, &tree, &ei), ERR_OK);
     assert_true(bounds.tree > 4000 && bounds.tree <= 10000);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_json_is_read),
-        cmocka_unit_test(all_else_is_refused),
-        cmocka_unit_test(the_length_counts_not_the_nul),
-        cmocka_unit_test(bounds_hold),
-        cmocka_unit_test(million_brackets),
-        cmocka_unit_test(damaged_text_does_no_harm),
-        cmocka_unit_test(numbers_keep_their_value),
-        cmocka_unit_test(test_trees_are_bounded),
-        cmocka_unit_test(test_objects_with_many_members),
-        cmocka_unit_test(test_usual_trees_fit),
-        cmocka_unit_test(test_outlines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

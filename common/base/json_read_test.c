@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/json.h"
+#include "test/unit.h"
 
 static struct json_object *read(struct arena *arena, const char *text)
 {
@@ -43,9 +39,8 @@ static void decode(struct json_reader *r, struct json_object *root, struct decod
     }
 }
 
-static void good_input_is_read(void **state)
+CASE(good_input_is_read)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct decoded d;
@@ -74,9 +69,8 @@ static void good_input_is_read(void **state)
     arena_free(arena);
 }
 
-static void errors_carry_the_path(void **state)
+CASE(errors_carry_the_path)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -125,9 +119,8 @@ static void errors_carry_the_path(void **state)
     arena_free(arena);
 }
 
-static void the_first_error_stays(void **state)
+CASE(the_first_error_stays)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root = read(arena, "{\"a\":1,\"b\":{\"c\":2},\"d\":\"5s\",\"e\":[1]}");
@@ -144,9 +137,8 @@ static void the_first_error_stays(void **state)
     arena_free(arena);
 }
 
-static void paths_can_be_asked_for(void **state)
+CASE(paths_can_be_asked_for)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root = read(arena, "{\"a\":[[{\"b c\":{}}]],\"\":{}}");
@@ -165,9 +157,8 @@ static void paths_can_be_asked_for(void **state)
     arena_free(arena);
 }
 
-static void a_key_may_be_the_callers_own_memory(void **state)
+CASE(a_key_may_be_the_callers_own_memory)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     char key[4] = "abc";
@@ -178,9 +169,8 @@ static void a_key_may_be_the_callers_own_memory(void **state)
     arena_free(arena);
 }
 
-static void long_values_are_cut_in_errors(void **state)
+CASE(long_values_are_cut_in_errors)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     char text[1100] = "{\"a\":\"";
@@ -190,17 +180,4 @@ static void long_values_are_cut_in_errors(void **state)
     assert_in_range(strlen(r.info.text), 90, 110);
     assert_non_null(strstr(r.info.text, "xxx..."));
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_input_is_read),
-        cmocka_unit_test(errors_carry_the_path),
-        cmocka_unit_test(the_first_error_stays),
-        cmocka_unit_test(paths_can_be_asked_for),
-        cmocka_unit_test(a_key_may_be_the_callers_own_memory),
-        cmocka_unit_test(long_values_are_cut_in_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

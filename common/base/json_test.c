@@ -1,11 +1,7 @@
 #include "base/json.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct json_object *read(struct arena *arena, const char *text)
 {
@@ -14,9 +10,8 @@ static struct json_object *read(struct arena *arena, const char *text)
     return tree;
 }
 
-static void trees_are_walked(void **state)
+CASE(trees_are_walked)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *o =
         read(arena, "{\"s\":{\"t\":\"x\",\"n\":null},\"i\":7,\"r\":2.5,\"w\":3.0,\"b\":true,"
@@ -43,9 +38,8 @@ static void trees_are_walked(void **state)
     arena_free(arena);
 }
 
-static void arrays_are_bounded(void **state)
+CASE(arrays_are_bounded)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *o = read(arena, "[1,null,3]");
     assert_int_equal(json_len(o), 3);
@@ -57,9 +51,8 @@ static void arrays_are_bounded(void **state)
     arena_free(arena);
 }
 
-static void whole_numbers_are_told(void **state)
+CASE(whole_numbers_are_told)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool whole;
@@ -89,9 +82,8 @@ static void whole_numbers_are_told(void **state)
     arena_free(arena);
 }
 
-static void equality_is_deep(void **state)
+CASE(equality_is_deep)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         bool same;
@@ -126,9 +118,8 @@ static void equality_is_deep(void **state)
     arena_free(arena);
 }
 
-static void copies_are_apart(void **state)
+CASE(copies_are_apart)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *o = read(arena, "{\"a\":{\"b\":[1.50,\"x\\u0000y\",null]}}");
     struct json_object *copy = json_copy(arena, o);
@@ -140,9 +131,8 @@ static void copies_are_apart(void **state)
     arena_free(arena);
 }
 
-static void setters_set(void **state)
+CASE(setters_set)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *o = json_own(arena, json_object_new_object());
     struct json_object *value = json_own(arena, json_object_new_string("v"));
@@ -163,26 +153,11 @@ static void setters_set(void **state)
     arena_free(arena);
 }
 
-static void a_reference_outlives_the_arena(void **state)
+CASE(a_reference_outlives_the_arena)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *o = json_object_get(read(arena, "{\"a\":\"kept\"}"));
     arena_free(arena);
     assert_string_equal(json_str_at(o, "a", NULL), "kept");
     assert_int_equal(json_object_put(o), 1); /* it was the last one */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trees_are_walked),
-        cmocka_unit_test(arrays_are_bounded),
-        cmocka_unit_test(whole_numbers_are_told),
-        cmocka_unit_test(equality_is_deep),
-        cmocka_unit_test(copies_are_apart),
-        cmocka_unit_test(setters_set),
-        cmocka_unit_test(a_reference_outlives_the_arena),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/json.h"
+#include "test/unit.h"
 
 static struct json_object *read(struct arena *arena, const char *text)
 {
@@ -15,9 +11,8 @@ static struct json_object *read(struct arena *arena, const char *text)
     return tree;
 }
 
-static void strings_are_quoted(void **state)
+CASE(strings_are_quoted)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t len;
@@ -43,9 +38,8 @@ static void strings_are_quoted(void **state)
     buf_fini(&out);
 }
 
-static void order_is_the_trees_or_sorted(void **state)
+CASE(order_is_the_trees_or_sorted)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *o =
         read(arena,
@@ -60,9 +54,8 @@ static void order_is_the_trees_or_sorted(void **state)
     arena_free(arena);
 }
 
-static void equal_trees_give_equal_sorted_text(void **state)
+CASE(equal_trees_give_equal_sorted_text)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"{\"a\":1.0,\"b\":1e2}", "{\"b\":100,\"a\":1}"},
         {"[2.50,-0,1E1]", "[2.5,0,10.0]"},
@@ -77,9 +70,8 @@ static void equal_trees_give_equal_sorted_text(void **state)
     arena_free(arena);
 }
 
-static void reals_of_our_own_are_short(void **state)
+CASE(reals_of_our_own_are_short)
 {
-    (void)state;
     static const struct {
         double real;
         const char *text;
@@ -93,24 +85,11 @@ static void reals_of_our_own_are_short(void **state)
     arena_free(arena);
 }
 
-static void bad_utf8_in_a_tree_is_replaced(void **state)
+CASE(bad_utf8_in_a_tree_is_replaced)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *o = json_own(arena, json_object_new_object());
     json_set_str(o, "k\xff", "v\xc3");
     assert_string_equal(json_text(arena, o), "{\"k\\ufffd\":\"v\\ufffd\"}");
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_are_quoted),
-        cmocka_unit_test(order_is_the_trees_or_sorted),
-        cmocka_unit_test(equal_trees_give_equal_sorted_text),
-        cmocka_unit_test(reals_of_our_own_are_short),
-        cmocka_unit_test(bad_utf8_in_a_tree_is_replaced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/log_queue.h"
+#include "test/unit.h"
 
 enum { LINES_OF_A_PIPE = 300, LINES = 20000, MOST = 4 * 1024 * 1024 };
 
@@ -58,9 +52,8 @@ static char *read_until(uint64_t dropped)
     return text;
 }
 
-static void test_lines_in_order(void **state)
+CASE(test_lines_in_order)
 {
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     log_set_fd(ends[1]);
     log_start();
@@ -80,11 +73,10 @@ static void test_lines_in_order(void **state)
 }
 
 /* Nobody reads: the writer goes on at once, and what is lost is told when somebody does. */
-static void test_a_stalled_reader(void **state)
+CASE(test_a_stalled_reader)
 {
     uint64_t before = log_queue_dropped();
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     log_set_fd(ends[1]);
     log_start();
@@ -106,9 +98,8 @@ static void test_a_stalled_reader(void **state)
 }
 
 /* The end of the process does not wait for him either. */
-static void test_the_end_with_a_stalled_reader(void **state)
+CASE(test_the_end_with_a_stalled_reader)
 {
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     log_set_fd(ends[1]);
     log_start();
@@ -117,14 +108,4 @@ static void test_the_end_with_a_stalled_reader(void **state)
     int64_t begin = clock_monotonic_ms();
     log_stop();
     assert_true(clock_monotonic_ms() - begin < 5000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_in_order),
-        cmocka_unit_test(test_a_stalled_reader),
-        cmocka_unit_test(test_the_end_with_a_stalled_reader),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

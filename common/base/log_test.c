@@ -1,18 +1,14 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/json.h"
+#include "test/unit.h"
 
 struct fixture {
     struct arena *arena;
@@ -41,6 +37,8 @@ static int teardown(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = setup, .tear_down = teardown);
+
 /* All that was written so far, as text. */
 static char *written(struct fixture *f, size_t *len)
 {
@@ -64,9 +62,8 @@ static struct json_object *the_line(struct fixture *f)
     return line;
 }
 
-static void a_line_is_an_object_with_keys_in_order(void **state)
+FIXTURE_CASE(a_line_is_an_object_with_keys_in_order)
 {
-    struct fixture *f = *state;
     log_info("gate_opened", "podinfo.test", "opened by request", LOG_STR("gate", "a \"b\""),
              LOG_INT("status", -202));
     struct json_object *line = the_line(f);
@@ -87,9 +84,8 @@ static void a_line_is_an_object_with_keys_in_order(void **state)
     assert_int_equal(json_int_at(line, 0, "status", NULL), -202);
 }
 
-static void fields_and_canary_may_be_missing(void **state)
+FIXTURE_CASE(fields_and_canary_may_be_missing)
 {
-    struct fixture *f = *state;
     const char *none = NULL;
     log_error("broken", NULL, "it is broken", LOG_STR("why", none));
     struct json_object *line = the_line(f);
@@ -98,9 +94,8 @@ static void fields_and_canary_may_be_missing(void **state)
     assert_string_equal(json_str_at(line, "why", NULL), "");
 }
 
-static void hostile_values_stay_one_line(void **state)
+FIXTURE_CASE(hostile_values_stay_one_line)
 {
-    struct fixture *f = *state;
     log_warn("odd", NULL, "a\nb\x01\xff\x7f", LOG_STR("k\"ey", "\r\n{\"level\":\"error\"}"));
     struct json_object *line = the_line(f);
     assert_string_equal(json_str_at(line, "msg", NULL), "a\nb\x01\xef\xbf\xbd\x7f");
@@ -108,9 +103,8 @@ static void hostile_values_stay_one_line(void **state)
     assert_string_equal(json_str_at(line, "level", NULL), "warn");
 }
 
-static void long_values_are_cut(void **state)
+FIXTURE_CASE(long_values_are_cut)
 {
-    struct fixture *f = *state;
     size_t size = 100000;
     char *value = arena_alloc(f->arena, size);
     memset(value, 'x', size - 1);
@@ -119,9 +113,8 @@ static void long_values_are_cut(void **state)
     assert_int_equal(strlen(json_str_at(the_line(f), "value", NULL)), LOG_MAX_VALUE - 1);
 }
 
-static void too_many_fields_are_left_out_whole(void **state)
+FIXTURE_CASE(too_many_fields_are_left_out_whole)
 {
-    struct fixture *f = *state;
     struct log_field fields[64];
     char *value = arena_alloc(f->arena, LOG_MAX_VALUE + 1);
     memset(value, 1, LOG_MAX_VALUE); /* six bytes each when escaped */
@@ -132,9 +125,8 @@ static void too_many_fields_are_left_out_whole(void **state)
     assert_in_range(length, 10, 20);
 }
 
-static void levels_filter(void **state)
+FIXTURE_CASE(levels_filter)
 {
-    struct fixture *f = *state;
     static const struct {
         const char *text;
         enum log_level least;
@@ -161,9 +153,8 @@ static void levels_filter(void **state)
     assert_int_equal(evaluated, 0);
 }
 
-static void errno_survives(void **state)
+FIXTURE_CASE(errno_survives)
 {
-    struct fixture *f = *state;
     (void)f;
     errno = ENOENT;
     log_info("x", NULL, "x");
@@ -171,18 +162,4 @@ static void errno_survives(void **state)
     log_set_fd(-1);
     log_info("x", NULL, "nobody reads this");
     assert_int_equal(errno, ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_line_is_an_object_with_keys_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(fields_and_canary_may_be_missing, setup, teardown),
-        cmocka_unit_test_setup_teardown(hostile_values_stay_one_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(long_values_are_cut, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_many_fields_are_left_out_whole, setup, teardown),
-        cmocka_unit_test_setup_teardown(levels_filter, setup, teardown),
-        cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

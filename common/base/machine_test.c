@@ -1,15 +1,11 @@
 #include "base/machine.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum door { DOOR_SHUT, DOOR_OPEN, DOOR_GONE };
 static const struct machine_state states[] = {
@@ -36,9 +32,8 @@ static char *logged(enum door from, enum door to)
     return text;
 }
 
-static void a_step_is_logged(void **state)
+CASE(a_step_is_logged)
 {
-    (void)state;
     char *text = logged(DOOR_SHUT, DOOR_OPEN);
 
     assert_non_null(strstr(text, "\"event\":\"door_state\",\"canary\":\"podinfo.test\","
@@ -47,9 +42,8 @@ static void a_step_is_logged(void **state)
     free(text);
 }
 
-static void a_step_below_the_level_is_not(void **state)
+CASE(a_step_below_the_level_is_not)
 {
-    (void)state;
     assert_true(log_set_level("warn"));
     char *text = logged(DOOR_OPEN, DOOR_SHUT);
 
@@ -74,9 +68,8 @@ static int ends(enum door from, enum door to)
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void only_steps_of_the_table_are_taken(void **state)
+CASE(only_steps_of_the_table_are_taken)
 {
-    (void)state;
     static const bool allowed[3][3] = {
         [DOOR_SHUT] = {[DOOR_OPEN] = true, [DOOR_GONE] = true},
         [DOOR_OPEN] = {[DOOR_SHUT] = true, [DOOR_OPEN] = true},
@@ -86,20 +79,8 @@ static void only_steps_of_the_table_are_taken(void **state)
             assert_int_equal(ends((enum door)from, (enum door)to), allowed[from][to] ? 0 : SIGABRT);
 }
 
-static void states_have_names(void **state)
+CASE(states_have_names)
 {
-    (void)state;
     assert_int_equal(machine.count, 3);
     assert_string_equal(machine_name(&machine, DOOR_GONE), "gone");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_is_logged),
-        cmocka_unit_test(a_step_below_the_level_is_not),
-        cmocka_unit_test(only_steps_of_the_table_are_taken),
-        cmocka_unit_test(states_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

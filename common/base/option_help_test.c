@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/option.h"
 #include "base/utf8.h"
+#include "test/unit.h"
 
 static const char *const levels[] = {"debug", "info", "warn", NULL};
 static const struct option_row rows[] = {
@@ -55,9 +51,8 @@ static const struct option_program program = {
     .rows = rows,
     .details = "Signals: TERM ends it.\n\nExample:\n  flagger-x --port 1\n"};
 
-static void help_is_as_it_should_look(void **state)
+CASE(help_is_as_it_should_look)
 {
-    (void)state;
     struct arena *arena = arena_new();
     assert_string_equal(option_help(&program, arena, false),
                         "flagger-x: does x\n"
@@ -98,9 +93,8 @@ static void help_is_as_it_should_look(void **state)
     arena_free(arena);
 }
 
-static void no_line_is_too_wide_or_ends_in_blanks(void **state)
+CASE(no_line_is_too_wide_or_ends_in_blanks)
 {
-    (void)state;
     struct arena *arena = arena_new();
     for (const char *line = option_help(&program, arena, false); *line;) {
         size_t len = strcspn(line, "\n");
@@ -111,9 +105,8 @@ static void no_line_is_too_wide_or_ends_in_blanks(void **state)
     arena_free(arena);
 }
 
-static void color_changes_nothing_else(void **state)
+CASE(color_changes_nothing_else)
 {
-    (void)state;
     struct arena *arena = arena_new();
     const char *bold = option_help(&program, arena, true);
     char *plain = arena_alloc(arena, strlen(bold) + 1), *at = plain;
@@ -134,14 +127,4 @@ static void color_changes_nothing_else(void **state)
     assert_true(on > 10);
     assert_null(strchr(option_help(&program, arena, false), '\033'));
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_is_as_it_should_look),
-        cmocka_unit_test(no_line_is_too_wide_or_ends_in_blanks),
-        cmocka_unit_test(color_changes_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

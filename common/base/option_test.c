@@ -1,18 +1,14 @@
 #include "base/option.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/log.h"
+#include "test/unit.h"
 
 static struct {
     int64_t port, interval, level_count;
@@ -92,9 +88,8 @@ static enum err read_words(struct arena *arena, const struct option_program *p,
     return option_read(p, arena, count(words) + 1, argv, env, first, ei);
 }
 
-static void defaults_stand_alone(void **state)
+CASE(defaults_stand_alone)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct errinfo ei;
     int first;
@@ -116,9 +111,8 @@ static void defaults_stand_alone(void **state)
     arena_free(arena);
 }
 
-static void flags_have_gos_forms(void **state)
+CASE(flags_have_gos_forms)
 {
-    (void)state;
     static const char *const forms[][MAX_WORDS] = {
         {"--port", "1", "--database", "d", "--verbose", "--leader=false", "--interval=1m30s"},
         {"-port=1", "-database=d", "-verbose=true", "-leader=0", "-interval", "90s"},
@@ -142,9 +136,8 @@ static void flags_have_gos_forms(void **state)
     arena_free(arena);
 }
 
-static void flag_beats_environment_beats_default(void **state)
+CASE(flag_beats_environment_beats_default)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct errinfo ei;
     int first;
@@ -172,9 +165,8 @@ static void flag_beats_environment_beats_default(void **state)
     arena_free(arena);
 }
 
-static void mistakes_are_one_sentence(void **state)
+CASE(mistakes_are_one_sentence)
 {
-    (void)state;
     static const struct {
         const char *words[3], *environment[2], *error;
     } cases[] = {
@@ -216,9 +208,8 @@ static void mistakes_are_one_sentence(void **state)
     arena_free(arena);
 }
 
-static void secrets_are_not_repeated(void **state)
+CASE(secrets_are_not_repeated)
 {
-    (void)state;
     static int64_t pin;
     static const struct option_row secret_rows[] = {
         {.name = "pin", .type = OPTION_INT, .at = &pin, .secret = true, .env = "PIN"}, {0}};
@@ -233,9 +224,8 @@ static void secrets_are_not_repeated(void **state)
     arena_free(arena);
 }
 
-static void arguments_follow_the_flags(void **state)
+CASE(arguments_follow_the_flags)
 {
-    (void)state;
     static const struct {
         const char *words[5];
         int first;
@@ -258,9 +248,8 @@ static void arguments_follow_the_flags(void **state)
     arena_free(arena);
 }
 
-static void help_and_version_are_told(void **state)
+CASE(help_and_version_are_told)
 {
-    (void)state;
     static const char *const asking[] = {"--help", "-h", "-help", "--version"};
     struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
@@ -301,9 +290,8 @@ static int run(struct arena *arena, const char *word, const char *second, char *
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void the_process_ends_as_it_should(void **state)
+CASE(the_process_ends_as_it_should)
 {
-    (void)state;
     struct arena *arena = arena_new();
     char *out, *err;
     assert_int_equal(run(arena, "--help", NULL, &out, &err), 0);
@@ -319,19 +307,4 @@ static void the_process_ends_as_it_should(void **state)
     assert_non_null(strstr(err, "\"flag\":\"old-flag\""));
     assert_non_null(strstr(err, "\"flag\":\"old-value\""));
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_stand_alone),
-        cmocka_unit_test(flags_have_gos_forms),
-        cmocka_unit_test(flag_beats_environment_beats_default),
-        cmocka_unit_test(mistakes_are_one_sentence),
-        cmocka_unit_test(secrets_are_not_repeated),
-        cmocka_unit_test(arguments_follow_the_flags),
-        cmocka_unit_test(help_and_version_are_told),
-        cmocka_unit_test(the_process_ends_as_it_should),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,16 @@
 #define _GNU_SOURCE /* SCHED_BATCH */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "base/process.h"
+#include "test/unit.h"
 
-static void test_files(void **state)
+CASE(test_files)
 {
     struct rlimit files;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     files.rlim_cur = files.rlim_max / 2;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
@@ -26,19 +20,17 @@ static void test_files(void **state)
     assert_int_equal(process_raise_files(), files.rlim_max);
 }
 
-static void test_hide(void **state)
+CASE(test_hide)
 {
-    (void)state;
     assert_int_equal(prctl(PR_GET_DUMPABLE), 1);
     process_hide();
     assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
 }
 
-static void test_turns(void **state)
+CASE(test_turns)
 {
     const struct sched_param none = {0};
 
-    (void)state;
     assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
     process_wait_turn(true);
     assert_int_equal(sched_getscheduler(0), SCHED_BATCH);
@@ -48,14 +40,4 @@ static void test_turns(void **state)
     assert_int_equal(sched_setscheduler(0, SCHED_IDLE, &none), 0);
     process_wait_turn(true);
     assert_int_equal(sched_getscheduler(0), SCHED_IDLE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_hide),
-        cmocka_unit_test(test_turns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

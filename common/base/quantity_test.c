@@ -1,11 +1,7 @@
 #include "base/quantity.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct quantity read(const char *text)
 {
@@ -15,9 +11,8 @@ static struct quantity read(const char *text)
 }
 
 /* The texts were compared with apimachinery 0.36.2, together with 200,000 random ones. */
-static void text_is_apimachinerys(void **state)
+CASE(text_is_apimachinerys)
 {
-    (void)state;
     static const struct {
         const char *text, *back;
         enum quantity_format format;
@@ -87,9 +82,8 @@ static void text_is_apimachinerys(void **state)
     }
 }
 
-static void other_texts_are_refused(void **state)
+CASE(other_texts_are_refused)
 {
-    (void)state;
     static const char *const cases[] = {
         "",
         "-",
@@ -131,9 +125,8 @@ static void other_texts_are_refused(void **state)
     }
 }
 
-static void representation_is_apimachinerys(void **state)
+CASE(representation_is_apimachinerys)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t value;
@@ -166,9 +159,8 @@ static void representation_is_apimachinerys(void **state)
     }
 }
 
-static void order_is_exact(void **state)
+CASE(order_is_exact)
 {
-    (void)state;
     /* Each is less than the next. */
     static const char *const rising[] = {
         "-1e1000000",
@@ -219,9 +211,8 @@ static void order_is_exact(void **state)
     }
 }
 
-static void made_by_hand(void **state)
+CASE(made_by_hand)
 {
-    (void)state;
     static const struct {
         struct quantity q;
         const char *text;
@@ -239,16 +230,4 @@ static void made_by_hand(void **state)
         char text[QUANTITY_TEXT];
         assert_string_equal(quantity_format(&cases[i].q, text), cases[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_apimachinerys),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test(representation_is_apimachinerys),
-        cmocka_unit_test(order_is_exact),
-        cmocka_unit_test(made_by_hand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 #include "base/table.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 struct item {
     const char *first;
@@ -20,9 +16,8 @@ static void key(const void *item, const char **first, const char **second)
     *second = ((const struct item *)item)->second;
 }
 
-static void pairs_are_told_apart(void **state)
+CASE(pairs_are_told_apart)
 {
-    (void)state;
     struct table table;
     struct item a = {.first = "x", .second = "yz"};
     struct item b = {.first = "xy", .second = "z"};
@@ -48,9 +43,8 @@ static void pairs_are_told_apart(void **state)
 }
 
 /* Against a plain array: random puts and takes, everything compared now and then. */
-static void agrees_with_a_list(void **state)
+CASE(agrees_with_a_list)
 {
-    (void)state;
     enum { ITEMS = 700, STEPS = 60000 };
     static struct item items[ITEMS];
     struct table table;
@@ -85,13 +79,4 @@ static void agrees_with_a_list(void **state)
         assert_int_equal(seen, in);
     }
     table_fini(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_are_told_apart),
-        cmocka_unit_test(agrees_with_a_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

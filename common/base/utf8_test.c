@@ -1,14 +1,10 @@
 #include "base/utf8.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void sequences_follow_the_standard(void **state)
+CASE(sequences_follow_the_standard)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t len;
@@ -45,9 +41,8 @@ static void sequences_follow_the_standard(void **state)
     assert_false(utf8_valid("ok \xc3", 4));
 }
 
-static void every_character_survives_encoding(void **state)
+CASE(every_character_survives_encoding)
 {
-    (void)state;
     for (uint32_t code = 0; code <= 0x10ffff; code++) {
         char text[4];
         if (code == 0xd800)
@@ -57,9 +52,8 @@ static void every_character_survives_encoding(void **state)
     }
 }
 
-static void cut_ends_at_a_boundary(void **state)
+CASE(cut_ends_at_a_boundary)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t len, cut;
@@ -78,21 +72,9 @@ static void cut_ends_at_a_boundary(void **state)
         assert_int_equal(utf8_cut(cases[i].text, cases[i].len), cases[i].cut);
 }
 
-static void characters_are_counted(void **state)
+CASE(characters_are_counted)
 {
-    (void)state;
     assert_int_equal(utf8_count("a\xc3\xa9\xe2\x82\xac", 6), 3);
     assert_int_equal(utf8_count("\xff\xff", 2), 2);
     assert_int_equal(utf8_count("", 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequences_follow_the_standard),
-        cmocka_unit_test(every_character_survives_encoding),
-        cmocka_unit_test(cut_ends_at_a_boundary),
-        cmocka_unit_test(characters_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

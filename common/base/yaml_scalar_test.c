@@ -1,18 +1,13 @@
 #include "base/yaml_scalar.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/json.h"
+#include "test/unit.h"
 
 /* The plain scalars were compared with sigs.k8s.io/yaml 1.6.0. */
-static void plain_scalars_have_types(void **state)
+CASE(plain_scalars_have_types)
 {
-    (void)state;
     static const struct {
         const char *text, *json;
     } cases[] = {
@@ -93,9 +88,8 @@ static void plain_scalars_have_types(void **state)
     arena_free(arena);
 }
 
-static void tags_decide(void **state)
+CASE(tags_decide)
 {
-    (void)state;
     static const struct {
         const char *tag, *text;
         bool plain;
@@ -136,9 +130,8 @@ static void tags_decide(void **state)
     arena_free(arena);
 }
 
-static void bytes_are_kept(void **state)
+CASE(bytes_are_kept)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *value = NULL;
     assert_null(yaml_scalar(arena, "1\0", 2, NULL, true, &value));
@@ -148,14 +141,4 @@ static void bytes_are_kept(void **state)
     assert_null(yaml_scalar(arena, digits, sizeof(digits), NULL, true, &value));
     assert_int_equal(json_object_get_string_len(json_own(arena, value)), 2000);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_scalars_have_types),
-        cmocka_unit_test(tags_decide),
-        cmocka_unit_test(bytes_are_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

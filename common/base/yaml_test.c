@@ -1,22 +1,17 @@
 #include "base/yaml.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "test/unit.h"
 
 enum { MAX = 1024 * 1024 };
 
-static void documents_become_json(void **state)
+CASE(documents_become_json)
 {
-    (void)state;
     static const struct {
         const char *yaml, *json;
     } cases[] = {
@@ -60,9 +55,8 @@ static void documents_become_json(void **state)
     arena_free(arena);
 }
 
-static void errors_name_the_place(void **state)
+CASE(errors_name_the_place)
 {
-    (void)state;
     static const struct {
         const char *yaml, *error;
     } cases[] = {
@@ -113,9 +107,8 @@ static enum err parse(struct arena *arena, const char *text, struct errinfo *ei)
     return yaml_parse(arena, "x.yaml", text, strlen(text), MAX, &docs, ei);
 }
 
-static void laughs_are_bounded(void **state)
+CASE(laughs_are_bounded)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct errinfo ei = {0};
     struct buf text;
@@ -147,9 +140,8 @@ static void laughs_are_bounded(void **state)
     arena_free(arena);
 }
 
-static void depth_and_size_are_bounded(void **state)
+CASE(depth_and_size_are_bounded)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct errinfo ei;
     char deep[2 * JSON_MAX_DEPTH + 3] = "";
@@ -166,9 +158,8 @@ static void depth_and_size_are_bounded(void **state)
     arena_free(arena);
 }
 
-static void aliases_are_copies(void **state)
+CASE(aliases_are_copies)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *docs;
     static const char text[] = "a: &x {b: [1.5]}\nc: *x\nd: {<<: *x}\n";
@@ -182,9 +173,8 @@ static void aliases_are_copies(void **state)
 }
 
 /* Every cut and many changes of a document are read or refused, without a leak or a bad access. */
-static void damaged_text_does_no_harm(void **state)
+CASE(damaged_text_does_no_harm)
 {
-    (void)state;
     static const char text[] = "a: &x {b: [1, 'two', \"th\\u0072ee\"], <<: {z: 1}}\nc: *x\nd: |\n  "
                                "lit\n--- !!map\n? e\n: f\n";
     static const char bytes[] = "\0\n\t :-?[]{},&*!|>'\"%@`#\\<\x7f\xff\xc3";
@@ -205,9 +195,8 @@ static void damaged_text_does_no_harm(void **state)
     arena_free(arena);
 }
 
-static void files_are_read(void **state)
+CASE(files_are_read)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct json_object *docs;
     struct errinfo ei;
@@ -225,15 +214,4 @@ static void files_are_read(void **state)
     unlink(path);
     assert_int_equal(yaml_parse_file(arena, path, MAX, &docs, &ei), ERR_NOT_FOUND);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents_become_json), cmocka_unit_test(errors_name_the_place),
-        cmocka_unit_test(laughs_are_bounded),    cmocka_unit_test(depth_and_size_are_bounded),
-        cmocka_unit_test(aliases_are_copies),    cmocka_unit_test(damaged_text_does_no_harm),
-        cmocka_unit_test(files_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 #include "kube/backoff.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static void grows_to_the_maximum_within_its_upper_half(void **state)
+CASE(grows_to_the_maximum_within_its_upper_half)
 {
-    (void)state;
     static const int64_t full[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000};
     for (int round = 0; round < 50; round++) {
         struct backoff backoff = {.min_ms = 500, .max_ms = 30000};
@@ -21,9 +15,8 @@ static void grows_to_the_maximum_within_its_upper_half(void **state)
     }
 }
 
-static void is_spread(void **state)
+CASE(is_spread)
 {
-    (void)state;
     struct backoff a = {.min_ms = 1000000, .max_ms = 1000000};
     int64_t first = backoff_next(&a, 0);
     int different = 0;
@@ -32,9 +25,8 @@ static void is_spread(void **state)
     assert_true(different > 0);
 }
 
-static void what_was_asked_is_a_floor_with_a_ceiling(void **state)
+CASE(what_was_asked_is_a_floor_with_a_ceiling)
 {
-    (void)state;
     struct backoff backoff = {.min_ms = 100, .max_ms = 1000};
     int64_t wait = backoff_next(&backoff, 7000);
     assert_in_range(wait, 7000, 7100);
@@ -42,23 +34,11 @@ static void what_was_asked_is_a_floor_with_a_ceiling(void **state)
     assert_in_range(wait, BACKOFF_MAX_ASKED_MS, BACKOFF_MAX_ASKED_MS + 1000);
 }
 
-static void never_overflows(void **state)
+CASE(never_overflows)
 {
-    (void)state;
     struct backoff backoff = {.min_ms = 1, .max_ms = 50};
     for (int i = 0; i < 2000; i++)
         assert_in_range(backoff_next(&backoff, 0), 1, 50);
     assert_int_equal(backoff_random(0), 0);
     assert_int_equal(backoff_random(1), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_to_the_maximum_within_its_upper_half),
-        cmocka_unit_test(is_spread),
-        cmocka_unit_test(what_was_asked_is_a_floor_with_a_ceiling),
-        cmocka_unit_test(never_overflows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void keep_tree(void *arg, const struct kube_result *result)
     keeper->tree = json_object_get(result->body);
 }
 
-static void what_is_kept_waits_for_room(void **state)
+CASE(what_is_kept_waits_for_room)
 {
     static const struct {
         int empties;
@@ -64,7 +64,6 @@ static void what_is_kept_waits_for_room(void **state)
     int empties = 0;
     struct fake_api *api = fake_start(answer_empties, &empties);
 
-    (void)state;
     fake_connect(api, NULL);
     for (int i = 0; i < CASES; i++) {
         struct kube_request request = {.verb = cases[i].verb,
@@ -86,12 +85,4 @@ static void what_is_kept_waits_for_room(void **state)
         json_object_put(keepers[i].tree);
     assert_int_equal(reply_kept(), 0);
     fake_stop(api);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_kept_waits_for_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,9 +38,8 @@ static void answer_rows(struct fake_api *api, struct http_conn_request *req,
                row->body, strlen(row->body));
 }
 
-static void goes_over_the_wire(void **state)
+CASE(goes_over_the_wire)
 {
-    (void)state;
     static const struct row rows[] = {{200, "{\"kind\":\"Pod\"}", NULL, NULL}, {0}};
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
     struct fake_result out = {0};
@@ -77,9 +76,8 @@ static void goes_over_the_wire(void **state)
     fake_stop(api);
 }
 
-static void basic_authorization_and_none(void **state)
+CASE(basic_authorization_and_none)
 {
-    (void)state;
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
     for (int basic = 0; basic < 2; basic++) {
         struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
@@ -102,9 +100,8 @@ static void basic_authorization_and_none(void **state)
 
 #define STATUS_BODY(text) "{\"kind\":\"Status\",\"message\":\"" text "\"}"
 
-static void what_comes_of_each_answer(void **state)
+CASE(what_comes_of_each_answer)
 {
-    (void)state;
     static const struct {
         enum kube_verb verb;
         struct row rows[6];
@@ -188,9 +185,8 @@ static void what_comes_of_each_answer(void **state)
     }
 }
 
-static void retry_after_is_told_and_waited_for(void **state)
+CASE(retry_after_is_told_and_waited_for)
 {
-    (void)state;
     static const struct row rows[] = {{429, "{}", "1", NULL}, {200, "{}", NULL, NULL}, {0}};
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
     struct kube_request request = get_pod;
@@ -213,9 +209,8 @@ static void retry_after_is_told_and_waited_for(void **state)
     fake_stop(api);
 }
 
-static void a_server_that_hangs(void **state)
+CASE(a_server_that_hangs)
 {
-    (void)state;
     static const struct row rows[] = {{0, "", NULL, NULL}, {0}};
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
     struct kube_request request = get_pod;
@@ -231,9 +226,8 @@ static void a_server_that_hangs(void **state)
 }
 
 /* Nothing listens there: every verb may be sent again, for it was never heard. */
-static void a_server_that_is_not_there(void **state)
+CASE(a_server_that_is_not_there)
 {
-    (void)state;
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
     static const enum kube_verb verbs[] = {KUBE_GET, KUBE_DELETE};
     for (size_t i = 0; i < 2; i++) {
@@ -265,9 +259,8 @@ static void answer_oversize(struct fake_api *api, struct http_conn_request *req,
     free(text);
 }
 
-static void an_answer_has_a_maximum(void **state)
+CASE(an_answer_has_a_maximum)
 {
-    (void)state;
     struct fake_api *api = fake_start(answer_oversize, NULL);
     struct fake_result out = {0};
 
@@ -279,9 +272,8 @@ static void an_answer_has_a_maximum(void **state)
     fake_stop(api);
 }
 
-static void a_raw_path_need_not_be_json(void **state)
+CASE(a_raw_path_need_not_be_json)
 {
-    (void)state;
     static const struct row rows[] = {{200, "ok", NULL, "text/plain"}, {0}};
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
     struct fake_result out = {0};
@@ -297,9 +289,8 @@ static void a_raw_path_need_not_be_json(void **state)
     fake_stop(api);
 }
 
-static void a_bad_request_is_refused_from_the_loop(void **state)
+CASE(a_bad_request_is_refused_from_the_loop)
 {
-    (void)state;
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
     struct kube_request request = get_pod;
@@ -317,9 +308,8 @@ static void a_bad_request_is_refused_from_the_loop(void **state)
     fake_stop(api);
 }
 
-static void the_rate_is_limited_but_not_for_all(void **state)
+CASE(the_rate_is_limited_but_not_for_all)
 {
-    (void)state;
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
     struct fake_result limited = {0};
@@ -352,9 +342,8 @@ static void send_named(struct fake_api *api, enum kube_verb verb, const char *na
     kube_send(api->client, &request, fake_done, out);
 }
 
-static void writes_go_before_reads_before_events(void **state)
+CASE(writes_go_before_reads_before_events)
 {
-    (void)state;
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
     static const char *const order[] = {"first", "write", "other-write", "read", "event", "event"};
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
@@ -373,9 +362,8 @@ static void writes_go_before_reads_before_events(void **state)
     fake_stop(api);
 }
 
-static void waiting_for_the_rate_counts_as_time(void **state)
+CASE(waiting_for_the_rate_counts_as_time)
 {
-    (void)state;
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
     struct kube_request request = get_pod;
@@ -401,10 +389,9 @@ static void answer_no_read(struct fake_api *api, struct http_conn_request *req,
 }
 
 /* Reads that hang have taken every connection of theirs. */
-static void a_slow_server_holds_no_write_behind_reads(void **state)
+CASE(a_slow_server_holds_no_write_behind_reads)
 {
     enum { READS = 30 };
-    (void)state;
     struct fake_api *api = fake_start(answer_no_read, NULL);
     struct fake_result reads = {0}, write = {0};
 
@@ -425,9 +412,8 @@ static bool is_true(void *arg)
 }
 
 /* Whether it may is asked when it is sent, not when it was asked for. */
-static void permission_is_asked_after_all_waiting(void **state)
+CASE(permission_is_asked_after_all_waiting)
 {
-    (void)state;
     static const struct row limited[] = {{200, "{}", NULL, NULL}, {0}};
     static const struct row repeated[] = {{429, "{}", "1", NULL}, {200, "{}", NULL, NULL}, {0}};
     for (int backoff = 0; backoff < 2; backoff++) {
@@ -492,9 +478,8 @@ static struct kube_call *call_at(struct fake_api *api, enum stage stage, struct 
     return call;
 }
 
-static void cancelled_at_every_stage(void **state)
+CASE(cancelled_at_every_stage)
 {
-    (void)state;
     for (enum stage stage = 0; stage < STAGE_COUNT; stage++) {
         for (int whole_client = 0; whole_client < 2; whole_client++) {
             struct fake_api *api =
@@ -534,9 +519,8 @@ static void send_once_more(void *arg, const struct kube_result *result)
     assert_int_equal(resend->out.calls, 0);
 }
 
-static void whoever_sends_while_the_client_is_freed_gets_an_end(void **state)
+CASE(whoever_sends_while_the_client_is_freed_gets_an_end)
 {
-    (void)state;
     struct fake_api *api = fake_start(answer_never, NULL);
     struct resend resend = {.api = api};
 
@@ -585,9 +569,8 @@ static void answer_stream(struct fake_api *api, struct http_conn_request *req,
     http_stream_end(req);
 }
 
-static void streams(void **state)
+CASE(streams)
 {
-    (void)state;
     struct kube_request request = {
         .verb = KUBE_LIST, .resource = &kube_pods, .query = "watch=1", .on_data = stream_data};
     for (int i = 0; i < 3; i++) {
@@ -608,9 +591,8 @@ static void streams(void **state)
     }
 }
 
-static void a_silent_stream_is_cut(void **state)
+CASE(a_silent_stream_is_cut)
 {
-    (void)state;
     struct fake_api *api = fake_start(answer_never, NULL);
     struct stream stream = {0};
     struct kube_request request = {.verb = KUBE_LIST,
@@ -624,29 +606,4 @@ static void a_silent_stream_is_cut(void **state)
     FAKE_WAIT(api, stream.out.calls);
     assert_int_equal(stream.out.err, ERR_RETRY);
     fake_stop(api);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goes_over_the_wire),
-        cmocka_unit_test(basic_authorization_and_none),
-        cmocka_unit_test(what_comes_of_each_answer),
-        cmocka_unit_test(retry_after_is_told_and_waited_for),
-        cmocka_unit_test(a_server_that_hangs),
-        cmocka_unit_test(a_server_that_is_not_there),
-        cmocka_unit_test(an_answer_has_a_maximum),
-        cmocka_unit_test(a_raw_path_need_not_be_json),
-        cmocka_unit_test(a_bad_request_is_refused_from_the_loop),
-        cmocka_unit_test(the_rate_is_limited_but_not_for_all),
-        cmocka_unit_test(writes_go_before_reads_before_events),
-        cmocka_unit_test(waiting_for_the_rate_counts_as_time),
-        cmocka_unit_test(a_slow_server_holds_no_write_behind_reads),
-        cmocka_unit_test(permission_is_asked_after_all_waiting),
-        cmocka_unit_test(cancelled_at_every_stage),
-        cmocka_unit_test(whoever_sends_while_the_client_is_freed_gets_an_end),
-        cmocka_unit_test(streams),
-        cmocka_unit_test(a_silent_stream_is_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 #include "kube/config_exec.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define V1 "client.authentication.k8s.io/v1"
 
@@ -25,9 +20,8 @@ static const char *find(const char *const *env, const char *name)
     return found;
 }
 
-static void the_plugin_is_told(void **state)
+CASE(the_plugin_is_told)
 {
-    (void)state;
     struct arena *arena = arena_new();
     static const char *const vars[] = {"REGION=north", "HOME=/plugin", NULL};
     struct kube_config config = {.server = "https://h",
@@ -58,9 +52,8 @@ static void the_plugin_is_told(void **state)
     arena_free(arena);
 }
 
-static void answers(void **state)
+CASE(answers)
 {
-    (void)state;
 #define HEAD "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"status\":"
     static const struct {
         const char *output;
@@ -106,13 +99,4 @@ static void answers(void **state)
         assert_true(cases[i].cert ? strcmp(out.cert_pem, cases[i].cert) == 0 : !out.cert_pem);
     }
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_plugin_is_told),
-        cmocka_unit_test(answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

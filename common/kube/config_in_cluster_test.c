@@ -1,16 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "kube/config_parts.h"
+#include "test/unit.h"
 
 static struct arena *arena;
 static char dir[64];
@@ -38,6 +33,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
 static void put(const char *name, const char *text)
 {
     assert_int_equal(
@@ -45,9 +42,8 @@ static void put(const char *name, const char *text)
         ERR_OK);
 }
 
-static void a_pod(void **state)
+CASE(a_pod)
 {
-    (void)state;
     struct kube_config config;
     struct errinfo ei = {0};
 
@@ -71,9 +67,8 @@ static void a_pod(void **state)
     assert_string_equal(config.namespace_, "default");
 }
 
-static void what_is_missing_is_named(void **state)
+CASE(what_is_missing_is_named)
 {
-    (void)state;
     struct kube_config config;
     struct errinfo ei = {0};
 
@@ -88,13 +83,4 @@ static void what_is_missing_is_named(void **state)
     unsetenv("KUBERNETES_SERVICE_PORT");
     assert_int_equal(config_in_cluster(arena, dir, &config, &ei), ERR_NOT_FOUND);
     assert_non_null(strstr(ei.text, "this is no pod"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_pod, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_missing_is_named, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,18 @@
 #include "kube/config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/base64.h"
 #include "base/file.h"
+#include "test/unit.h"
 
 #define PEM "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 
-/* Of what is loaded; freed at the end. */
+/* Of what the case loads. */
 static struct arena *loaded;
 
 struct fixture {
@@ -29,7 +24,7 @@ static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
 
-    f->arena = arena_new();
+    loaded = f->arena = arena_new();
     snprintf(f->dir, sizeof(f->dir), "/tmp/kube_config_test.XXXXXX");
     if (!mkdtemp(f->dir))
         return -1;
@@ -54,6 +49,8 @@ static int tear_down(void **state)
     free(f);
     return 0;
 }
+
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static const char *put(struct fixture *f, const char *name, const char *text)
 {
@@ -95,9 +92,8 @@ static const char cluster_a[] = "apiVersion: v1\n"
                                 "- name: ua\n"
                                 "  user: {token: secret}\n";
 
-static void one_file(void **state)
+FIXTURE_CASE(one_file)
 {
-    struct fixture *f = *state;
     const char *path = put(f, "a", cluster_a);
     struct kube_config config = load(path, NULL, NULL);
 
@@ -117,9 +113,8 @@ static void one_file(void **state)
     assert_string_equal(load(path, NULL, "localhost:8080").server, "http://localhost:8080");
 }
 
-static void files_are_merged(void **state)
+FIXTURE_CASE(files_are_merged)
 {
-    struct fixture *f = *state;
     put(f, "a", cluster_a);
     put(f, "b",
         "current-context: cb\n"
@@ -149,9 +144,8 @@ static void files_are_merged(void **state)
     unsetenv("KUBECONFIG");
 }
 
-static void the_home_file_is_the_last(void **state)
+FIXTURE_CASE(the_home_file_is_the_last)
 {
-    struct fixture *f = *state;
     mkdir(arena_printf(f->arena, "%s/.kube", f->dir), 0700);
     struct kube_config config = load(NULL, NULL, "https://only.master");
     assert_string_equal(config.server, "https://only.master");
@@ -160,9 +154,8 @@ static void the_home_file_is_the_last(void **state)
     assert_string_equal(load(NULL, NULL, NULL).server, "https://a.example:6443/prefix");
 }
 
-static void certificates_inline_and_by_path(void **state)
+FIXTURE_CASE(certificates_inline_and_by_path)
 {
-    struct fixture *f = *state;
     const char *pem = base64_encode(f->arena, PEM, strlen(PEM));
     const char *text = arena_printf(f->arena,
                                     "current-context: c\n"
@@ -188,9 +181,8 @@ static void certificates_inline_and_by_path(void **state)
     assert_string_equal(config.token_file, arena_printf(f->arena, "%s/tok", f->dir));
 }
 
-static void plugins(void **state)
+FIXTURE_CASE(plugins)
 {
-    struct fixture *f = *state;
     struct kube_config config = load(
         put(f, "a",
             "current-context: c\n"
@@ -238,9 +230,8 @@ static void plugins(void **state)
 #define CLUSTER "clusters: [{name: c, cluster: {server: 'https://c'}}]\n"
 #define CONTEXT "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
 
-static void mistakes_are_named(void **state)
+FIXTURE_CASE(mistakes_are_named)
 {
-    struct fixture *f = *state;
     static const struct {
         const char *text, *context, *want;
         enum err err;
@@ -303,9 +294,8 @@ static void mistakes_are_named(void **state)
     }
 }
 
-static void what_is_not_there(void **state)
+FIXTURE_CASE(what_is_not_there)
 {
-    struct fixture *f = *state;
     struct kube_config config;
     struct errinfo ei = {0};
     struct kube_config_source source = {0};
@@ -321,21 +311,4 @@ static void what_is_not_there(void **state)
     source = (struct kube_config_source){.master = "gopher://x"};
     assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "master: expected an http or https URL"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_are_merged, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_home_file_is_the_last, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(certificates_inline_and_by_path, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(plugins, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(mistakes_are_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_there, set_up, tear_down),
-    };
-    loaded = arena_new();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    arena_free(loaded);
-    return failed;
 }

@@ -34,6 +34,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
 static const char *put(struct arena *arena, const char *name, const char *text)
 {
     const char *path = arena_printf(arena, "%s/%s", dir, name);
@@ -73,9 +75,8 @@ static void never(void *arg)
     fail();
 }
 
-static void a_401_reads_the_token_file_again(void **state)
+CASE(a_401_reads_the_token_file_again)
 {
-    (void)state;
     struct fake_api *api = fake_start(answer_token, "Bearer one");
     struct fake_result out = {0};
 
@@ -115,9 +116,8 @@ static void a_401_reads_the_token_file_again(void **state)
     fake_stop(api);
 }
 
-static void a_rotated_token_file_is_noticed(void **state)
+CASE(a_rotated_token_file_is_noticed)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct loop *loop = loop_new(1000);
     struct kube_config config = {.auth = KUBE_AUTH_TOKEN_FILE,
@@ -146,9 +146,8 @@ static void a_rotated_token_file_is_noticed(void **state)
     arena_free(arena);
 }
 
-static void a_token_file_that_is_bad_from_the_start(void **state)
+CASE(a_token_file_that_is_bad_from_the_start)
 {
-    (void)state;
     static const char *const contents[] = {NULL, "", " \n", "two\nlines"};
     for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
         struct fake_api *api = fake_start(answer_token, "Bearer one");
@@ -200,9 +199,8 @@ static int plugin_runs(struct arena *arena)
     "echo noise >/dev/null; echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1               \
     "\",\"status\":{" status "}}'"
 
-static void one_run_serves_many_calls(void **state)
+CASE(one_run_serves_many_calls)
 {
-    (void)state;
     struct fake_api *api = fake_start(answer_token, "Bearer t1");
     struct fake_result out = {0};
 
@@ -217,9 +215,8 @@ static void one_run_serves_many_calls(void **state)
     fake_stop(api);
 }
 
-static void a_401_runs_the_plugin_again_once(void **state)
+CASE(a_401_runs_the_plugin_again_once)
 {
-    (void)state;
     struct fake_api *api = fake_start(answer_token, "Bearer t2");
     struct fake_result out = {0};
 
@@ -242,9 +239,8 @@ static void a_401_runs_the_plugin_again_once(void **state)
     fake_stop(api);
 }
 
-static void an_expired_answer_is_renewed_but_not_for_each_call(void **state)
+CASE(an_expired_answer_is_renewed_but_not_for_each_call)
 {
-    (void)state;
     struct fake_api *api = fake_start(answer_token, "Bearer t1");
     struct fake_result out = {0};
 
@@ -263,9 +259,8 @@ static void an_expired_answer_is_renewed_but_not_for_each_call(void **state)
     fake_stop(api);
 }
 
-static void what_can_go_wrong_with_a_plugin(void **state)
+CASE(what_can_go_wrong_with_a_plugin)
 {
-    (void)state;
     static const struct {
         const char *body, *want;
     } cases[] = {
@@ -299,9 +294,8 @@ static void what_can_go_wrong_with_a_plugin(void **state)
     }
 }
 
-static void calls_that_wait_for_a_slow_plugin(void **state)
+CASE(calls_that_wait_for_a_slow_plugin)
 {
-    (void)state;
     enum { CANCEL, TIME_OUT, FREE_CLIENT };
     for (int way = CANCEL; way <= FREE_CLIENT; way++) {
         struct fake_api *api = fake_start(answer_token, "Bearer t1");
@@ -333,9 +327,8 @@ static void answered(void *arg)
     *(bool *)arg = true;
 }
 
-static void a_plugin_may_give_a_certificate(void **state)
+CASE(a_plugin_may_give_a_certificate)
 {
-    (void)state;
     struct fake_api *api = fake_start(answer_token, NULL);
     struct credentials_view view = {0};
     struct errinfo ei = {0};
@@ -357,20 +350,4 @@ static void a_plugin_may_give_a_certificate(void **state)
     fake_stop(api);
 }
 
-int main(int argc, char **argv)
-{
-    child_main(argc, argv);
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(a_401_reads_the_token_file_again),
-        CASE(a_rotated_token_file_is_noticed),
-        CASE(a_token_file_that_is_bad_from_the_start),
-        CASE(one_run_serves_many_calls),
-        CASE(a_401_runs_the_plugin_again_once),
-        CASE(an_expired_answer_is_renewed_but_not_for_each_call),
-        CASE(what_can_go_wrong_with_a_plugin),
-        CASE(calls_that_wait_for_a_slow_plugin),
-        CASE(a_plugin_may_give_a_certificate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_FIRST(child_main)

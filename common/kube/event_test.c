@@ -69,9 +69,8 @@ static struct json_object *body(struct fixture *f, int at)
     return out;
 }
 
-static void is_made_then_counted(void **state)
+CASE(is_made_then_counted)
 {
-    (void)state;
     struct fixture f = {.script = {.status = {201, 200}}};
     start(&f);
     record(&f, "one");
@@ -116,9 +115,8 @@ static void is_made_then_counted(void **state)
     stop(&f);
 }
 
-static void what_happens_meanwhile_is_one_request_more(void **state)
+CASE(what_happens_meanwhile_is_one_request_more)
 {
-    (void)state;
     struct fixture f = {.script = {.status = {-1, 200}}};
     start(&f);
     record(&f, "one");
@@ -138,9 +136,8 @@ static void what_happens_meanwhile_is_one_request_more(void **state)
     stop(&f);
 }
 
-static void after_the_window_another_one_is_made(void **state)
+CASE(after_the_window_another_one_is_made)
 {
-    (void)state;
     struct fixture f = {.script = {.status = {201}}};
     start(&f);
     event_recorder_set_window(f.recorder, 0);
@@ -155,9 +152,8 @@ static void after_the_window_another_one_is_made(void **state)
     stop(&f);
 }
 
-static void what_comes_of_each_answer(void **state)
+CASE(what_comes_of_each_answer)
 {
-    (void)state;
     static const struct {
         int status[8];
         const char *methods; /* of the requests that "one", "one" leads to */
@@ -193,9 +189,8 @@ static void what_comes_of_each_answer(void **state)
     }
 }
 
-static void is_given_up_after_four_tries(void **state)
+CASE(is_given_up_after_four_tries)
 {
-    (void)state;
     struct fixture f = {.script = {.status = {503, 503, 503, 503, 201}}};
     start(&f);
     record(&f, "one");
@@ -207,9 +202,8 @@ static void is_given_up_after_four_tries(void **state)
     stop(&f);
 }
 
-static void what_is_repeated_is_sent_now_and_then(void **state)
+CASE(what_is_repeated_is_sent_now_and_then)
 {
-    (void)state;
     struct fixture f = {.script = {.status = {201}}};
 
     start(&f);
@@ -226,9 +220,8 @@ static void what_is_repeated_is_sent_now_and_then(void **state)
     stop(&f);
 }
 
-static void an_object_has_a_burst(void **state)
+CASE(an_object_has_a_burst)
 {
-    (void)state;
     struct fixture f = {.script = {.status = {201}}};
     struct event_object other = canary;
     char message[32];
@@ -246,9 +239,8 @@ static void an_object_has_a_burst(void **state)
     stop(&f);
 }
 
-static void what_is_remembered_is_bounded(void **state)
+CASE(what_is_remembered_is_bounded)
 {
-    (void)state;
     struct fixture f = {.script = {.status = {-1, -1}}};
     struct event_object object = canary;
     char name[32];
@@ -263,9 +255,8 @@ static void what_is_remembered_is_bounded(void **state)
     stop(&f);
 }
 
-static void texts_are_cut_and_copied(void **state)
+CASE(texts_are_cut_and_copied)
 {
-    (void)state;
     struct fixture f = {.script = {.status = {201}}};
     struct event_object object = {.api_version = "v1", .kind = "Node", .name = "n"};
     char message[2001];
@@ -289,9 +280,8 @@ static void texts_are_cut_and_copied(void **state)
     stop(&f);
 }
 
-static void is_freed_at_any_time(void **state)
+CASE(is_freed_at_any_time)
 {
-    (void)state;
     for (int turns = 0; turns < 24; turns++) {
         struct fixture f = {.script = {.status = {503, -1}}};
         start(&f);
@@ -304,10 +294,9 @@ static void is_freed_at_any_time(void **state)
 }
 
 /* However many things happen at once: a few requests are under way, none is given up for that. */
-static void many_subjects_take_turns(void **state)
+CASE(many_subjects_take_turns)
 {
     enum { SUBJECTS = 200, AT_ONCE = 8 };
-    (void)state;
     struct fixture f = {.script = {.status = {-1, -1, -1, -1, -1, -1, -1, -1}}};
     start(&f);
     for (int i = 0; i < SUBJECTS; i++) {
@@ -323,10 +312,9 @@ static void many_subjects_take_turns(void **state)
     stop(&f);
 }
 
-static void every_subject_gets_its_turn(void **state)
+CASE(every_subject_gets_its_turn)
 {
     enum { SUBJECTS = 200 };
-    (void)state;
     struct fixture f = {.script = {.status = {201}}};
     start(&f);
     for (int i = 0; i < SUBJECTS; i++) {
@@ -338,23 +326,4 @@ static void every_subject_gets_its_turn(void **state)
     FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
     assert_int_equal(f.api->count, 2 * SUBJECTS);
     stop(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_made_then_counted),
-        cmocka_unit_test(many_subjects_take_turns),
-        cmocka_unit_test(every_subject_gets_its_turn),
-        cmocka_unit_test(what_happens_meanwhile_is_one_request_more),
-        cmocka_unit_test(after_the_window_another_one_is_made),
-        cmocka_unit_test(what_comes_of_each_answer),
-        cmocka_unit_test(is_given_up_after_four_tries),
-        cmocka_unit_test(what_is_repeated_is_sent_now_and_then),
-        cmocka_unit_test(an_object_has_a_burst),
-        cmocka_unit_test(what_is_remembered_is_bounded),
-        cmocka_unit_test(texts_are_cut_and_copied),
-        cmocka_unit_test(is_freed_at_any_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,20 +5,15 @@
 #ifndef KUBE_FAKE_API_H
 #define KUBE_FAKE_API_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "kube/client.h"
 #include "net/server/server.h"
+#include "test/unit.h"
 
 enum { FAKE_MAX_SEEN = 4096, FAKE_DEADLINE_MS = 20000 };
 

@@ -193,9 +193,8 @@ static const char *holder(const struct fixture *f)
     return text ? text : "";
 }
 
-static void one_candidate_makes_and_renews_it(void **state)
+CASE(one_candidate_makes_and_renews_it)
 {
-    (void)state;
     struct fixture f = {0};
     start_slow(&f);
     compete(&f, &f.a, "a");
@@ -230,9 +229,8 @@ static void one_candidate_makes_and_renews_it(void **state)
     stop(&f);
 }
 
-static void the_second_waits_while_the_first_renews(void **state)
+CASE(the_second_waits_while_the_first_renews)
 {
-    (void)state;
     struct fixture f = {0};
     start(&f);
     compete(&f, &f.a, "a");
@@ -246,9 +244,8 @@ static void the_second_waits_while_the_first_renews(void **state)
     stop(&f);
 }
 
-static void the_second_need_not_wait_when_the_first_gives_back(void **state)
+CASE(the_second_need_not_wait_when_the_first_gives_back)
 {
-    (void)state;
     struct fixture f = {0};
     start_slow(&f);
     compete(&f, &f.a, "a");
@@ -290,15 +287,13 @@ static void stops_before_the_other_starts(bool refuses)
     stop(&f);
 }
 
-static void a_leader_whose_requests_hang_stops_in_time(void **state)
+CASE(a_leader_whose_requests_hang_stops_in_time)
 {
-    (void)state;
     stops_before_the_other_starts(false);
 }
 
-static void a_leader_whose_requests_are_refused_stops_in_time(void **state)
+CASE(a_leader_whose_requests_are_refused_stops_in_time)
 {
-    (void)state;
     stops_before_the_other_starts(true);
 }
 
@@ -330,23 +325,20 @@ static void an_outage_that_ends_in_time_costs_nothing(bool refuses, int64_t long
     stop(&f);
 }
 
-static void a_server_that_hangs_for_a_while(void **state)
+CASE(a_server_that_hangs_for_a_while)
 {
-    (void)state;
     an_outage_that_ends_in_time_costs_nothing(false, 2500);
 }
 
-static void a_server_that_refuses_for_a_while(void **state)
+CASE(a_server_that_refuses_for_a_while)
 {
-    (void)state;
     an_outage_that_ends_in_time_costs_nothing(true, 1500);
 }
 
 /* The loop stands still, as under SIGSTOP: the answer is right all the same, before any timer has
  * run. */
-static void the_clock_alone_ends_the_leadership(void **state)
+CASE(the_clock_alone_ends_the_leadership)
 {
-    (void)state;
     struct fixture f = {0};
     start(&f);
     compete(&f, &f.a, "a");
@@ -360,9 +352,8 @@ static void the_clock_alone_ends_the_leadership(void **state)
     stop(&f);
 }
 
-static void somebody_takes_it_by_force(void **state)
+CASE(somebody_takes_it_by_force)
 {
-    (void)state;
     struct fixture f = {0};
     start_slow(&f);
     compete(&f, &f.a, "a");
@@ -379,9 +370,8 @@ static void somebody_takes_it_by_force(void **state)
     stop(&f);
 }
 
-static void a_lease_that_is_deleted_is_made_anew(void **state)
+CASE(a_lease_that_is_deleted_is_made_anew)
 {
-    (void)state;
     struct fixture f = {0};
     start(&f);
     compete(&f, &f.a, "a");
@@ -394,9 +384,8 @@ static void a_lease_that_is_deleted_is_made_anew(void **state)
 }
 
 /* Two candidates, a fault at request n; one leads in the end, and never both. */
-static void every_request_may_fail(void **state)
+CASE(every_request_may_fail)
 {
-    (void)state;
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++) {
         for (int n = 1; n <= 6; n++) {
             struct fixture f = {.server = {.fault = fault, .fault_at = n}};
@@ -425,9 +414,8 @@ static void on_released(void *arg)
     assert_false(lease_is_leader(c->lease));
 }
 
-static void is_released_at_any_time(void **state)
+CASE(is_released_at_any_time)
 {
-    (void)state;
     for (int turns = 0; turns < 40; turns++) {
         struct fixture f = {0};
         start(&f);
@@ -446,9 +434,8 @@ static void is_released_at_any_time(void **state)
     }
 }
 
-static void a_release_that_is_not_heard_ends_all_the_same(void **state)
+CASE(a_release_that_is_not_heard_ends_all_the_same)
 {
-    (void)state;
     struct fixture f = {0};
     start(&f);
     compete(&f, &f.a, "a");
@@ -460,9 +447,8 @@ static void a_release_that_is_not_heard_ends_all_the_same(void **state)
     stop(&f);
 }
 
-static void is_freed_at_any_time(void **state)
+CASE(is_freed_at_any_time)
 {
-    (void)state;
     for (int turns = 0; turns < 40; turns++) {
         struct fixture f = {0};
         start(&f);
@@ -475,9 +461,8 @@ static void is_freed_at_any_time(void **state)
     }
 }
 
-static void the_default_identity_is_nobody_elses(void **state)
+CASE(the_default_identity_is_nobody_elses)
 {
-    (void)state;
     struct fixture f = {0};
     start(&f);
     fake_connect(f.api, NULL);
@@ -492,26 +477,4 @@ static void the_default_identity_is_nobody_elses(void **state)
     lease_free(one);
     lease_free(two);
     fake_stop(f.api);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_candidate_makes_and_renews_it),
-        cmocka_unit_test(the_second_waits_while_the_first_renews),
-        cmocka_unit_test(the_second_need_not_wait_when_the_first_gives_back),
-        cmocka_unit_test(a_leader_whose_requests_hang_stops_in_time),
-        cmocka_unit_test(a_leader_whose_requests_are_refused_stops_in_time),
-        cmocka_unit_test(a_server_that_hangs_for_a_while),
-        cmocka_unit_test(a_server_that_refuses_for_a_while),
-        cmocka_unit_test(the_clock_alone_ends_the_leadership),
-        cmocka_unit_test(somebody_takes_it_by_force),
-        cmocka_unit_test(a_lease_that_is_deleted_is_made_anew),
-        cmocka_unit_test(every_request_may_fail),
-        cmocka_unit_test(is_released_at_any_time),
-        cmocka_unit_test(a_release_that_is_not_heard_ends_all_the_same),
-        cmocka_unit_test(is_freed_at_any_time),
-        cmocka_unit_test(the_default_identity_is_nobody_elses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 #include "kube/limiter.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
+#include "test/unit.h"
 
 struct taker {
     struct limiter_place place;
@@ -27,9 +23,8 @@ static bool enter(struct limiter *limiter, struct taker *taker, enum limiter_urg
     return limiter_enter(limiter, &taker->place, urgency, note, taker);
 }
 
-static void the_most_urgent_goes_first_and_who_leaves_does_not(void **state)
+CASE(the_most_urgent_goes_first_and_who_leaves_does_not)
 {
-    (void)state;
     struct loop *loop = loop_new(1000);
     struct limiter limiter;
     char log[16] = "";
@@ -57,12 +52,4 @@ static void the_most_urgent_goes_first_and_who_leaves_does_not(void **state)
     loop_drain(loop);
     loop_run(loop);
     loop_free(loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_most_urgent_goes_first_and_who_leaves_does_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

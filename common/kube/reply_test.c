@@ -1,11 +1,5 @@
 #include "kube/reply.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test/unit.h"
 
 enum { MIB = 1024 * 1024 };
 
@@ -26,13 +20,12 @@ static struct arena *parse(size_t empties, enum reply_use use, struct json_objec
     return arena;
 }
 
-static void test_what_is_kept_counts_until_it_is_dropped(void **state)
+CASE(test_what_is_kept_counts_until_it_is_dropped)
 {
     struct json_object *tree;
     enum reply_shape shape;
     struct arena *arena = parse(100, REPLY_PASSES, &tree, &shape), *copies = arena_new();
 
-    (void)state;
     assert_int_equal(reply_kept(), 0);
     assert_int_equal(reply_size(tree), 0);
     arena_free(arena);
@@ -69,14 +62,13 @@ static size_t empties_of(size_t bytes)
 }
 
 /* The large ones share a part, and leave the rest to those that are as large as most. */
-static void test_large_ones_wait_for_each_other(void **state)
+CASE(test_large_ones_wait_for_each_other)
 {
     struct json_object *tree;
     enum reply_shape shape;
     size_t much = empties_of(12 * MIB), less = empties_of(8 * MIB), small = empties_of(MIB / 4);
     struct arena *first = parse(much, REPLY_ASKS, &tree, &shape);
 
-    (void)state;
     assert_int_equal(shape, REPLY_WHOLE);
     struct arena *second = parse(less, REPLY_ASKS, &tree, &shape);
     assert_int_equal(shape, REPLY_NO_ROOM);
@@ -99,7 +91,7 @@ static void test_large_ones_wait_for_each_other(void **state)
     arena_free(second);
 }
 
-static void test_all_that_is_kept_has_an_end(void **state)
+CASE(test_all_that_is_kept_has_an_end)
 {
     enum { MOST = 1000 };
     struct arena *arenas[MOST];
@@ -108,7 +100,6 @@ static void test_all_that_is_kept_has_an_end(void **state)
     size_t quarter = empties_of(MIB / 4);
     int n = 0;
 
-    (void)state;
     while (shape == REPLY_WHOLE && n < MOST)
         arenas[n++] = parse(quarter, REPLY_ASKS, &tree, &shape);
     assert_int_equal(shape, REPLY_NO_ROOM);
@@ -118,27 +109,15 @@ static void test_all_that_is_kept_has_an_end(void **state)
     assert_int_equal(reply_kept(), 0);
 }
 
-static void test_one_may_be_too_large(void **state)
+CASE(test_one_may_be_too_large)
 {
     struct json_object *tree;
     enum reply_shape shape;
     size_t too_much = empties_of(REPLY_MAX_TREE) + 1000;
 
-    (void)state;
     arena_free(parse(too_much, REPLY_PASSES, &tree, &shape));
     assert_int_equal(shape, REPLY_TOO_LARGE);
     arena_free(parse(too_much, REPLY_ASKS, &tree, &shape));
     assert_int_equal(shape, REPLY_TOO_LARGE);
     assert_int_equal(reply_kept(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_kept_counts_until_it_is_dropped),
-        cmocka_unit_test(test_large_ones_wait_for_each_other),
-        cmocka_unit_test(test_all_that_is_kept_has_an_end),
-        cmocka_unit_test(test_one_may_be_too_large),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

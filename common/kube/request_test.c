@@ -1,19 +1,13 @@
 #include "kube/request.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/json.h"
 #include "test/kinds.h"
+#include "test/unit.h"
 
-static void every_verb(void **state)
+CASE(every_verb)
 {
-    (void)state;
     static const struct {
         struct kube_request request;
         const char *method, *url, *label, *content_type;
@@ -91,9 +85,8 @@ static void every_verb(void **state)
     arena_free(arena);
 }
 
-static void names_that_would_do_harm(void **state)
+CASE(names_that_would_do_harm)
 {
-    (void)state;
     static const struct {
         enum kube_verb verb;
         const struct kube_resource *resource;
@@ -140,9 +133,8 @@ static bool no_data(void *arg, const char *data, size_t len)
     return false;
 }
 
-static void metadata_alone(void **state)
+CASE(metadata_alone)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct kube_request request = {
         .verb = KUBE_LIST, .resource = &kube_pods, .metadata_only = true};
@@ -161,14 +153,4 @@ static void metadata_alone(void **state)
     assert_int_equal(request_build(arena, "http://h", &request, &wire, &ei), ERR_OK);
     assert_string_equal(wire.accept, "application/json");
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_verb),
-        cmocka_unit_test(names_that_would_do_harm),
-        cmocka_unit_test(metadata_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

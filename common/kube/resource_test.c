@@ -1,16 +1,9 @@
 #include "kube/resource.h"
 #include "test/kinds.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void paths(void **state)
+CASE(paths)
 {
-    (void)state;
     static const struct {
         const struct kube_resource *resource;
         const char *namespace_, *name, *sub, *path;
@@ -37,9 +30,8 @@ static void paths(void **state)
     arena_free(arena);
 }
 
-static void sameness(void **state)
+CASE(sameness)
 {
-    (void)state;
     const struct kube_resource twin = {.group = "apps",
                                        .version = "v1",
                                        .plural = "deployments",
@@ -51,10 +43,4 @@ static void sameness(void **state)
     assert_false(kube_resource_same(&kube_deployments, &beta));
     assert_false(kube_resource_same(&kube_deployments, &kube_daemonsets));
     assert_false(kube_resource_same(&kube_services, &kube_deployments));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(paths), cmocka_unit_test(sameness)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

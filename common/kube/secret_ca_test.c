@@ -1,16 +1,11 @@
 #include "kube/secret_ca.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/base64.h"
 #include "net/test_certs.h"
+#include "test/unit.h"
 
 static char dir[] = "/tmp/secret_ca_test.XXXXXX";
 static struct cert one, other;
@@ -29,7 +24,7 @@ static const char *base64(struct arena *arena, const char *text)
     return base64_encode(arena, text, strlen(text));
 }
 
-static void test_what_is_read(void **state)
+CASE(test_what_is_read)
 {
     struct arena *arena = arena_new();
     /* A block that asks for a password must be refused, not answered at the terminal. */
@@ -65,7 +60,6 @@ static void test_what_is_read(void **state)
          "Secret ca.test: the value of key ca.crt holds no certificates in PEM", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *pem;
         struct errinfo ei = {0};
@@ -102,10 +96,4 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_read),
-    };
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);

@@ -1,18 +1,12 @@
 #include "kube/status.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/json.h"
+#include "test/unit.h"
 
-static void statuses(void **state)
+CASE(statuses)
 {
-    (void)state;
     static const struct {
         int status;
         enum err err;
@@ -27,9 +21,8 @@ static void statuses(void **state)
         assert_int_equal(kube_status_err(cases[i].status), cases[i].err);
 }
 
-static void sentences(void **state)
+CASE(sentences)
 {
-    (void)state;
     static const struct {
         int status;
         const char *json, *text;
@@ -71,9 +64,8 @@ static void sentences(void **state)
     arena_free(arena);
 }
 
-static void a_long_text_is_cut_between_characters(void **state)
+CASE(a_long_text_is_cut_between_characters)
 {
-    (void)state;
     char text[1000];
     for (size_t i = 0; i + 2 < sizeof(text); i += 2)
         memcpy(text + i, "\xc3\xa9", 2);
@@ -88,14 +80,4 @@ static void a_long_text_is_cut_between_characters(void **state)
         assert_int_equal((unsigned char)ei.text[len - 1], 0xa9);
     }
     assert_int_equal(kube_status_fill(NULL, "GET /", 500, NULL, text, 0), ERR_RETRY);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statuses),
-        cmocka_unit_test(sentences),
-        cmocka_unit_test(a_long_text_is_cut_between_characters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

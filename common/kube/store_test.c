@@ -123,9 +123,8 @@ static bool agrees(const struct world *w, const struct mirror *m)
     return true;
 }
 
-static void follows_the_world(void **state)
+CASE(follows_the_world)
 {
-    (void)state;
     struct world *w = world_start();
     struct mirror m = {0};
 
@@ -156,9 +155,8 @@ static void follows_the_world(void **state)
 }
 
 /* A list that brings nothing new says nothing but that it is whole. */
-static void what_is_known_is_not_told_again(void **state)
+CASE(what_is_known_is_not_told_again)
 {
-    (void)state;
     struct world *w = world_start();
     struct mirror m = {0};
 
@@ -175,9 +173,8 @@ static void what_is_known_is_not_told_again(void **state)
     world_stop(w);
 }
 
-static void is_freed_in_any_callback(void **state)
+CASE(is_freed_in_any_callback)
 {
-    (void)state;
     for (int at = 1; at <= 10; at++) {
         struct world *w = world_start();
         struct mirror m = {.free_at = at};
@@ -239,24 +236,12 @@ static int live(enum fault fault, int n)
     return requests;
 }
 
-static void every_request_may_fail(void **state)
+CASE(every_request_may_fail)
 {
-    (void)state;
     int total = live(FAULT_500, 0);
 
     assert_in_range(total, 8, 12);
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
         for (int n = 1; n <= total; n++)
             live(fault, n);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_the_world),
-        cmocka_unit_test(what_is_known_is_not_told_again),
-        cmocka_unit_test(is_freed_in_any_callback),
-        cmocka_unit_test(every_request_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 #include "kube/watch_keys.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void what_a_list_leaves_out_is_stale(void **state)
+CASE(what_a_list_leaves_out_is_stale)
 {
-    (void)state;
     struct watch_keys keys;
     size_t count = 9;
 
@@ -40,9 +35,8 @@ static void what_a_list_leaves_out_is_stale(void **state)
     watch_keys_fini(&keys);
 }
 
-static void another_uid_replaces(void **state)
+CASE(another_uid_replaces)
 {
-    (void)state;
     struct watch_keys keys;
     watch_keys_init(&keys);
     assert_null(watch_keys_put(&keys, "ns", "a", "1"));
@@ -56,13 +50,4 @@ static void another_uid_replaces(void **state)
     assert_null(watch_keys_put(&keys, "ns", "a", "3"));
     assert_int_equal(keys.table.count, 1);
     watch_keys_fini(&keys);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_list_leaves_out_is_stale),
-        cmocka_unit_test(another_uid_replaces),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,14 @@
 #include "kube/watch_line.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define META                                                                                       \
     "{\"metadata\":{\"namespace\":\"n\",\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"7\"}}"
 
-static void events(void **state)
+CASE(events)
 {
-    (void)state;
     static const struct {
         const char *line;
         enum err err;
@@ -78,9 +72,8 @@ static bool collect(void *arg, const char *line, size_t len)
 }
 
 /* However the stream is cut, the lines are the same. */
-static void lines_are_whole_whatever_the_pieces(void **state)
+CASE(lines_are_whole_whatever_the_pieces)
 {
-    (void)state;
     static const char text[] = "one\ntwo\n\nthree\r\nlast";
     for (size_t piece = 1; piece <= sizeof(text); piece++) {
         struct buf rest;
@@ -96,9 +89,8 @@ static void lines_are_whole_whatever_the_pieces(void **state)
     }
 }
 
-static void a_line_has_a_maximum_and_a_reader_may_stop(void **state)
+CASE(a_line_has_a_maximum_and_a_reader_may_stop)
 {
-    (void)state;
     struct buf rest;
     struct seen seen = {0};
     buf_init(&rest, 8);
@@ -114,14 +106,4 @@ static void a_line_has_a_maximum_and_a_reader_may_stop(void **state)
     assert_false(watch_lines_feed(&rest, "a\nb\nc\n", 6, collect, &seen));
     assert_string_equal(seen.text, "a|b|");
     buf_fini(&rest);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events),
-        cmocka_unit_test(lines_are_whole_whatever_the_pieces),
-        cmocka_unit_test(a_line_has_a_maximum_and_a_reader_may_stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,9 +54,8 @@ static struct watch *start(struct world *w, struct log *log)
     return log->watch;
 }
 
-static void what_is_asked(void **state)
+CASE(what_is_asked)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
     char label[] = "app in (a,b)";
@@ -94,9 +93,8 @@ static void what_is_asked(void **state)
     world_stop(w);
 }
 
-static void resumes_where_it_was(void **state)
+CASE(resumes_where_it_was)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
 
@@ -120,9 +118,8 @@ static void resumes_where_it_was(void **state)
     world_stop(w);
 }
 
-static void a_gap_shows_in_what_vanished(void **state)
+CASE(a_gap_shows_in_what_vanished)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
 
@@ -145,9 +142,8 @@ static void a_gap_shows_in_what_vanished(void **state)
     world_stop(w);
 }
 
-static void troubles_are_told_while_they_last(void **state)
+CASE(troubles_are_told_while_they_last)
 {
-    (void)state;
     static const struct {
         enum fault fault;
         int at;
@@ -183,9 +179,8 @@ static void troubles_are_told_while_they_last(void **state)
 }
 
 /* What is too old is listed anew at once; only when that happens again there is a pause. */
-static void the_first_410_is_not_waited_for(void **state)
+CASE(the_first_410_is_not_waited_for)
 {
-    (void)state;
     static const enum fault faults[] = {FAULT_410, FAULT_ERROR_410};
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         struct world *w = world_start();
@@ -220,9 +215,8 @@ static void answer_bad_watch(struct fake_api *api, struct http_conn_request *req
     }
 }
 
-static void lists_do_not_follow_each_other_without_a_pause(void **state)
+CASE(lists_do_not_follow_each_other_without_a_pause)
 {
-    (void)state;
     static const enum fault faults[] = {FAULT_410, FAULT_ERROR_410, FAULT_GARBAGE, FAULT_END,
                                         FAULT_403, FAULT_404,       FAULT_CUT,     FAULT_HALF_LINE};
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
@@ -244,9 +238,8 @@ static void lists_do_not_follow_each_other_without_a_pause(void **state)
     }
 }
 
-static void a_missing_resource_is_asked_for_now_and_then(void **state)
+CASE(a_missing_resource_is_asked_for_now_and_then)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
     struct watch_spec spec = {.resource = &kube_configmaps, .timing = {.missing_ms = 100}};
@@ -262,9 +255,8 @@ static void a_missing_resource_is_asked_for_now_and_then(void **state)
     world_stop(w);
 }
 
-static void a_silent_watch_is_cut_and_resumed(void **state)
+CASE(a_silent_watch_is_cut_and_resumed)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
 
@@ -297,9 +289,8 @@ static void answer_long_line(struct fake_api *api, struct http_conn_request *req
     free(text);
 }
 
-static void a_line_has_a_maximum(void **state)
+CASE(a_line_has_a_maximum)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
 
@@ -329,9 +320,8 @@ static void answer_big_objects(struct fake_api *api, struct http_conn_request *r
     world_answer(api, req, seen);
 }
 
-static void pages_shrink_when_they_are_too_long(void **state)
+CASE(pages_shrink_when_they_are_too_long)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
 
@@ -393,9 +383,8 @@ static void answer_large(struct fake_api *api, struct http_conn_request *req,
     buf_fini(&text);
 }
 
-static void one_too_large_object_does_not_stop_the_others(void **state)
+CASE(one_too_large_object_does_not_stop_the_others)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
     struct watch_spec spec = {
@@ -418,9 +407,8 @@ static void one_too_large_object_does_not_stop_the_others(void **state)
     world_stop(w);
 }
 
-static void goes_on_at_the_same_page(void **state)
+CASE(goes_on_at_the_same_page)
 {
-    (void)state;
     struct world *w = world_start();
     struct log log = {0};
 
@@ -467,9 +455,8 @@ static void answer_crowd(struct fake_api *api, struct http_conn_request *req,
     crowd->held[crowd->held_count++] = req;
 }
 
-static void only_a_few_list_at_once(void **state)
+CASE(only_a_few_list_at_once)
 {
-    (void)state;
     enum { MANY = 11 };
     struct crowd crowd = {0};
     struct fake_api *api = fake_start(answer_crowd, &crowd);
@@ -511,9 +498,8 @@ static void only_a_few_list_at_once(void **state)
 
 /* ---- freeing */
 
-static void is_freed_in_any_callback(void **state)
+CASE(is_freed_in_any_callback)
 {
-    (void)state;
     for (int at = 1; at <= 12; at++) {
         struct world *w = world_start();
         struct log log = {.free_at = at};
@@ -543,9 +529,8 @@ static void is_freed_in_any_callback(void **state)
 }
 
 /* After each number of turns of the loop, whatever it is doing then. */
-static void is_freed_at_any_time(void **state)
+CASE(is_freed_at_any_time)
 {
-    (void)state;
     static const enum fault faults[] = {FAULT_500, FAULT_CUT, FAULT_HANG, FAULT_404};
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         for (int turns = 0; turns < 40; turns++) {
@@ -565,26 +550,4 @@ static void is_freed_at_any_time(void **state)
             world_stop(w);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_asked),
-        cmocka_unit_test(resumes_where_it_was),
-        cmocka_unit_test(a_gap_shows_in_what_vanished),
-        cmocka_unit_test(troubles_are_told_while_they_last),
-        cmocka_unit_test(the_first_410_is_not_waited_for),
-        cmocka_unit_test(lists_do_not_follow_each_other_without_a_pause),
-        cmocka_unit_test(a_missing_resource_is_asked_for_now_and_then),
-        cmocka_unit_test(a_silent_watch_is_cut_and_resumed),
-        cmocka_unit_test(a_line_has_a_maximum),
-        cmocka_unit_test(pages_shrink_when_they_are_too_long),
-        cmocka_unit_test(one_too_large_object_does_not_stop_the_others),
-        cmocka_unit_test(goes_on_at_the_same_page),
-        cmocka_unit_test(only_a_few_list_at_once),
-        cmocka_unit_test(is_freed_in_any_callback),
-        cmocka_unit_test(is_freed_at_any_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,12 +9,11 @@ static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
                                            {"GET", "/stream", serve_stream},
                                            {NULL, NULL, NULL}};
 
-static void test_connections_are_reused(void **state)
+CASE(test_connections_are_reused)
 {
     struct fixture f;
     char first[256] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (int i = 0; i < 10; i++) {
         struct answer a = {.want_header = "X-Peer"};
@@ -26,7 +25,7 @@ static void test_connections_are_reused(void **state)
     fixture_end(&f);
 }
 
-static void test_connections_are_capped(void **state)
+CASE(test_connections_are_capped)
 {
     enum { COUNT = 100, CAP = 4 };
     static struct answer answers[COUNT];
@@ -34,7 +33,6 @@ static void test_connections_are_capped(void **state)
     int peer_count = 0;
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     http_client_free(f.client);
     f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = CAP});
@@ -59,14 +57,13 @@ static void test_connections_are_capped(void **state)
     fixture_end(&f);
 }
 
-static void test_streams_starve_no_call(void **state)
+CASE(test_streams_starve_no_call)
 {
     enum { STREAMS = 30 };
     static struct answer streams[STREAMS];
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     http_client_free(f.client);
     f.client =
@@ -83,14 +80,13 @@ static void test_streams_starve_no_call(void **state)
 }
 
 /* As many connections as there are calls: a hook that hangs holds up no other. */
-static void test_without_a_cap_nobody_waits(void **state)
+CASE(test_without_a_cap_nobody_waits)
 {
     enum { COUNT = 64 };
     static struct answer held[COUNT];
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     http_client_free(f.client);
     f.client =
@@ -114,12 +110,11 @@ static void release_held(void *arg)
 }
 
 /* The time-out of a call is its own: what it waits for its turn does not count. */
-static void test_waiting_for_a_turn_costs_no_time(void **state)
+CASE(test_waiting_for_a_turn_costs_no_time)
 {
     struct fixture f;
     struct answer held = {0}, late = {0}, cancelled = {0}, after = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     http_client_free(f.client);
     f.client = http_client_new(f.loop, &(struct http_client_options){.max_calls = 1});
@@ -141,12 +136,11 @@ static void test_waiting_for_a_turn_costs_no_time(void **state)
 }
 
 /* Those that wait for a connection time out, and can be cancelled, as well. */
-static void test_waiting_calls_end(void **state)
+CASE(test_waiting_calls_end)
 {
     struct fixture f;
     struct answer held = {0}, late = {0}, cancelled = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     http_client_free(f.client);
     f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = 1});
@@ -205,7 +199,7 @@ static void on_burst_turn(uv_check_t *check)
 }
 
 /* Others have their turn between them, in which a probe can be answered. */
-static void test_long_answers_leave_time_to_others(void **state)
+CASE(test_long_answers_leave_time_to_others)
 {
     static const struct http_route burst_routes[] = {{"GET", "/burst", serve_burst},
                                                      {NULL, NULL, NULL}};
@@ -213,7 +207,6 @@ static void test_long_answers_leave_time_to_others(void **state)
     struct fixture f;
     uv_check_t check;
 
-    (void)state;
     fixture_start(&f, burst_routes, (struct http_server_options){0});
     http_client_free(f.client);
     f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = -1});
@@ -235,12 +228,11 @@ static void test_long_answers_leave_time_to_others(void **state)
 }
 
 /* A kept connection that the server has closed meanwhile is no failure. */
-static void test_closed_while_idle(void **state)
+CASE(test_closed_while_idle)
 {
     struct fixture f;
     struct answer first = {.want_header = "X-Peer"}, second = {.want_header = "X-Peer"};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.request_timeout_ms = 50});
     exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &first);
     struct fixture ignored = {0};
@@ -253,12 +245,11 @@ static void test_closed_while_idle(void **state)
     fixture_end(&f);
 }
 
-static void test_sockets_are_not_inherited(void **state)
+CASE(test_sockets_are_not_inherited)
 {
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
     int sockets = 0;
@@ -276,12 +267,11 @@ static void test_sockets_are_not_inherited(void **state)
 }
 
 /* An idle pool does not keep the loop alive. */
-static void test_idle_pool_lets_the_loop_end(void **state)
+CASE(test_idle_pool_lets_the_loop_end)
 {
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
     http_server_stop(f.server);
@@ -289,21 +279,4 @@ static void test_idle_pool_lets_the_loop_end(void **state)
     assert_int_equal(loop_run(f.loop), 0);
     assert_true(clock_monotonic_ms() - start < 5000);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_connections_are_reused),
-        cmocka_unit_test(test_connections_are_capped),
-        cmocka_unit_test(test_streams_starve_no_call),
-        cmocka_unit_test(test_without_a_cap_nobody_waits),
-        cmocka_unit_test(test_waiting_for_a_turn_costs_no_time),
-        cmocka_unit_test(test_waiting_calls_end),
-        cmocka_unit_test(test_long_answers_leave_time_to_others),
-        cmocka_unit_test(test_closed_while_idle),
-        cmocka_unit_test(test_sockets_are_not_inherited),
-        cmocka_unit_test(test_idle_pool_lets_the_loop_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

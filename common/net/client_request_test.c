@@ -11,7 +11,7 @@ static void serve_redirect(void *arg, struct http_conn_request *req)
 static const struct http_route routes[] = {
     {NULL, "/echo", serve_echo}, {NULL, "/redirect", serve_redirect}, {NULL, NULL, NULL}};
 
-static void test_requests_that_cannot_be_sent(void **state)
+CASE(test_requests_that_cannot_be_sent)
 {
     static const struct http_header bad_value[] = {{"X-A", "b\r\nX-Evil: 1"}, {NULL, NULL}};
     static const struct http_header bad_name[] = {{"X A", "b"}, {NULL, NULL}};
@@ -39,7 +39,6 @@ static void test_requests_that_cannot_be_sent(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {0};
@@ -55,7 +54,7 @@ static void test_requests_that_cannot_be_sent(void **state)
     fixture_end(&f);
 }
 
-static void test_methods_and_bodies(void **state)
+CASE(test_methods_and_bodies)
 {
     static const struct {
         const char *method, *body, *seen, *reply;
@@ -69,7 +68,6 @@ static void test_methods_and_bodies(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {.want_header = "X-Method"};
@@ -87,7 +85,7 @@ static void test_methods_and_bodies(void **state)
     fixture_end(&f);
 }
 
-static void test_headers(void **state)
+CASE(test_headers)
 {
     static const struct http_header typed[] = {{"Content-Type", "application/json"}, {NULL, NULL}};
     static const struct http_header empty[] = {{"Content-Type", ""}, {NULL, NULL}};
@@ -105,7 +103,6 @@ static void test_headers(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {.want_header = cases[i].want};
@@ -127,7 +124,7 @@ static void test_headers(void **state)
     fixture_end(&f);
 }
 
-static void test_redirects(void **state)
+CASE(test_redirects)
 {
     static const struct {
         const char *path;
@@ -144,7 +141,6 @@ static void test_redirects(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {0};
@@ -159,12 +155,11 @@ static void test_redirects(void **state)
 }
 
 /* A proxy is sent whole URLs, which our server refuses: so it shows who was asked. */
-static void test_proxies(void **state)
+CASE(test_proxies)
 {
     char proxy[64];
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", http_server_port(f.server));
     const struct {
@@ -190,16 +185,4 @@ static void test_proxies(void **state)
     unsetenv("http_proxy");
     unsetenv("no_proxy");
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests_that_cannot_be_sent),
-        cmocka_unit_test(test_methods_and_bodies),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_redirects),
-        cmocka_unit_test(test_proxies),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

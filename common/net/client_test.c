@@ -23,12 +23,11 @@ static const struct http_route routes[] = {
     {"GET", "/retry", serve_retry}, {"GET", "/fail", serve_fail}, {NULL, NULL, NULL},
 };
 
-static void test_no_server(void **state)
+CASE(test_no_server)
 {
     struct fixture f;
     char url[128];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     struct answer refused = {0}, unknown = {0};
     /* a port that was free a moment ago */
@@ -52,12 +51,11 @@ static void test_no_server(void **state)
     fixture_end(&f);
 }
 
-static void test_statuses_are_no_errors(void **state)
+CASE(test_statuses_are_no_errors)
 {
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     exchange(&f, (struct http_request){.url = url_of(&f, "/fail"), .on_data = on_answer_data}, &a);
     assert_int_equal(a.err, ERR_OK);
@@ -67,14 +65,13 @@ static void test_statuses_are_no_errors(void **state)
     fixture_end(&f);
 }
 
-static void test_retry_after(void **state)
+CASE(test_retry_after)
 {
     struct fixture f;
     char date[64], path[256];
     time_t then = time(NULL) + 100;
     struct tm tm;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     strftime(date, sizeof(date), "%a,%%20%d%%20%b%%20%Y%%20%H:%M:%S%%20GMT", gmtime_r(&then, &tm));
     const struct {
@@ -100,12 +97,11 @@ static void test_retry_after(void **state)
     fixture_end(&f);
 }
 
-static void test_timeouts(void **state)
+CASE(test_timeouts)
 {
     struct fixture f;
     struct answer whole = {0}, idle = {0}, kept = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     int64_t start = clock_monotonic_ms();
     exchange(&f, (struct http_request){.url = url_of(&f, "/hold"), .timeout_ms = 60}, &whole);
@@ -137,12 +133,11 @@ static void test_timeouts(void **state)
     fixture_end(&f);
 }
 
-static void test_too_long(void **state)
+CASE(test_too_long)
 {
     struct fixture f;
     char body[1000];
 
-    (void)state;
     memset(body, 'x', sizeof(body));
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t max = 999; max <= 1000; max++) {
@@ -204,7 +199,7 @@ static void odd_accept(uv_stream_t *listener, int status)
     uv_read_start((uv_stream_t *)&s->conn, odd_alloc, odd_read);
 }
 
-static void test_odd_answers(void **state)
+CASE(test_odd_answers)
 {
     static char long_headers[400 * 1024];
     const struct {
@@ -226,7 +221,6 @@ static void test_odd_answers(void **state)
     };
     struct fixture f;
 
-    (void)state;
     size_t len = (size_t)snprintf(long_headers, sizeof(long_headers), "HTTP/1.1 200 OK\r\n");
     while (len + 1100 < sizeof(long_headers))
         len += (size_t)snprintf(long_headers + len, sizeof(long_headers) - len,
@@ -301,7 +295,7 @@ static void reset_accept(uv_stream_t *listener, int status)
 
 /* A server may end a connection that it kept for the next request just when that comes: a proxy
  * that is restarted does. */
-static void test_a_kept_connection_is_reset(void **state)
+CASE(test_a_kept_connection_is_reset)
 {
     struct reset_server s = {0};
     struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -309,7 +303,6 @@ static void test_a_kept_connection_is_reset(void **state)
     struct fixture f;
     char url[64];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     uv_tcp_init(loop_uv(f.loop), &s.listener);
     s.listener.data = &s;
@@ -330,11 +323,10 @@ static void test_a_kept_connection_is_reset(void **state)
     fixture_end(&f);
 }
 
-static void test_cancel_at_each_stage(void **state)
+CASE(test_cancel_at_each_stage)
 {
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (int stage = 0; stage < 8; stage++) {
         struct answer a = {0};
@@ -368,11 +360,10 @@ static void test_cancel_at_each_stage(void **state)
     fixture_end(&f);
 }
 
-static void test_ends_from_on_data(void **state)
+CASE(test_ends_from_on_data)
 {
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (int way = 0; way < 2; way++) {
         struct answer a = {.refuse_data = way == 0};
@@ -419,12 +410,11 @@ static bool chain_data(void *arg, const char *data, size_t len)
     return true;
 }
 
-static void test_sends_from_callbacks(void **state)
+CASE(test_sends_from_callbacks)
 {
     struct fixture f;
     struct chain c = {.f = &f};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     c.request = (struct http_request){
         .method = "POST", .url = url_of(&f, "/echo"), .body = "x", .body_len = 1};
@@ -438,10 +428,9 @@ static void test_sends_from_callbacks(void **state)
     fixture_end(&f);
 }
 
-static void test_free_cancels(void **state)
+CASE(test_free_cancels)
 {
     enum { FROM_OUTSIDE, FROM_DONE, FROM_DATA, WAYS };
-    (void)state;
     for (int way = 0; way < WAYS; way++) {
         struct fixture f;
         struct answer held = {0}, queued = {0}, other = {0};
@@ -472,22 +461,4 @@ static void test_free_cancels(void **state)
         fixture_end(&f);
     }
     http_client_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_server),
-        cmocka_unit_test(test_statuses_are_no_errors),
-        cmocka_unit_test(test_retry_after),
-        cmocka_unit_test(test_timeouts),
-        cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_odd_answers),
-        cmocka_unit_test(test_a_kept_connection_is_reset),
-        cmocka_unit_test(test_cancel_at_each_stage),
-        cmocka_unit_test(test_ends_from_on_data),
-        cmocka_unit_test(test_sends_from_callbacks),
-        cmocka_unit_test(test_free_cancels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

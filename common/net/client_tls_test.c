@@ -9,7 +9,7 @@ static const struct http_route routes[] = {
 static char dir[] = "/tmp/client_tls_test.XXXXXX";
 static struct cert ca, other_ca, server, client, stranger;
 
-static void test_trust(void **state)
+CASE(test_trust)
 {
     const struct {
         struct http_tls tls;
@@ -35,7 +35,6 @@ static void test_trust(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes,
                   (struct http_server_options){.tls_cert_file = server.cert_file,
                                                .tls_key_file = server.key_file});
@@ -61,7 +60,7 @@ static void test_trust(void **state)
 }
 
 /* An authority of the client is believed by requests that bring none of their own. */
-static void test_ca_of_the_client(void **state)
+CASE(test_ca_of_the_client)
 {
     const struct {
         struct http_tls tls;
@@ -76,7 +75,6 @@ static void test_ca_of_the_client(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes,
                   (struct http_server_options){.tls_cert_file = server.cert_file,
                                                .tls_key_file = server.key_file});
@@ -95,13 +93,12 @@ static void test_ca_of_the_client(void **state)
 }
 
 /* A file of authorities that is replaced is followed, long before curl would read it again. */
-static void test_ca_file_is_followed(void **state)
+CASE(test_ca_file_is_followed)
 {
     static const char *const begins[] = {"of the request", "of the client"};
     struct fixture f;
     char live[64];
 
-    (void)state;
     snprintf(live, sizeof(live), "%s/live.ca", dir);
     for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
         const struct http_tls tls = {.ca_file = i == 0 ? live : NULL};
@@ -130,7 +127,7 @@ static void test_ca_file_is_followed(void **state)
     unlink(live);
 }
 
-static void test_mutual(void **state)
+CASE(test_mutual)
 {
     const struct {
         struct http_tls tls;
@@ -150,7 +147,6 @@ static void test_mutual(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes,
                   (struct http_server_options){.tls_cert_file = server.cert_file,
                                                .tls_key_file = server.key_file,
@@ -168,7 +164,7 @@ static void test_mutual(void **state)
 }
 
 /* Connections are shared by equal settings only: a stranger must not ride on a friend's. */
-static void test_connections_by_settings(void **state)
+CASE(test_connections_by_settings)
 {
     struct fixture f;
     char peers[5][256];
@@ -179,7 +175,6 @@ static void test_connections_by_settings(void **state)
     const struct http_tls *use[5] = {&friend, &copy, &plain, &open, &both};
     char bundle[sizeof(ca.cert_pem) + sizeof(other_ca.cert_pem)];
 
-    (void)state;
     char *same = strdup(ca.cert_pem);
     copy.ca_pem = same;
     snprintf(bundle, sizeof(bundle), "%s%s", other_ca.cert_pem, ca.cert_pem);
@@ -232,14 +227,4 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trust),
-        cmocka_unit_test(test_ca_of_the_client),
-        cmocka_unit_test(test_ca_file_is_followed),
-        cmocka_unit_test(test_mutual),
-        cmocka_unit_test(test_connections_by_settings),
-    };
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);

@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "net/loop.h"
+#include "test/unit.h"
 
 struct record {
     struct loop *loop;
@@ -44,21 +38,19 @@ static void stop_other(void *arg)
     r->timer = NULL;
 }
 
-static void test_empty_loop_ends(void **state)
+CASE(test_empty_loop_ends)
 {
     struct loop *loop = loop_new(1000);
-    (void)state;
     assert_int_equal(loop_run(loop), 0);
     assert_false(loop_draining(loop));
     loop_free(loop);
     loop_free(NULL);
 }
 
-static void test_drain_calls_hooks_in_order_once(void **state)
+CASE(test_drain_calls_hooks_in_order_once)
 {
     struct record r = {.loop = loop_new(1000)};
 
-    (void)state;
     loop_on_drain(r.loop, note_a, &r);
     loop_on_drain(r.loop, note_b, &r);
     loop_on_drain(r.loop, stop_other, &r);
@@ -75,11 +67,10 @@ static void test_drain_calls_hooks_in_order_once(void **state)
     loop_free(r.loop);
 }
 
-static void test_off_drain(void **state)
+CASE(test_off_drain)
 {
     struct record r = {.loop = loop_new(1000)};
 
-    (void)state;
     loop_on_drain(r.loop, note_a, &r);
     loop_on_drain(r.loop, note_b, &r);
     loop_off_drain(r.loop, note_b, &r);
@@ -98,11 +89,10 @@ static void raise_signal(void *arg)
     kill(getpid(), *(int *)arg);
 }
 
-static void test_signals_drain(void **state)
+CASE(test_signals_drain)
 {
     static const int signums[] = {SIGTERM, SIGINT};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct record r = {.loop = loop_new(10000)};
         int signum = signums[i];
@@ -133,11 +123,10 @@ static void hear_hangup(void *arg)
         timer_start(r->loop, 1, 0, raise_hangup, NULL);
 }
 
-static void test_a_hangup_is_told_each_time(void **state)
+CASE(test_a_hangup_is_told_each_time)
 {
     struct record r = {.loop = loop_new(10000)};
 
-    (void)state;
     loop_take_hangup(r.loop, "nothing takes a restart");
     loop_on_drain(r.loop, stop_other, &r);
     r.timer = timer_start(r.loop, 1000000, 0, note_b, &r);
@@ -151,11 +140,10 @@ static void test_a_hangup_is_told_each_time(void **state)
     loop_free(r.loop);
 }
 
-static void test_deadline_and_second_signal(void **state)
+CASE(test_deadline_and_second_signal)
 {
     int signum = SIGTERM;
 
-    (void)state;
     struct record r = {.loop = loop_new(30)};
     timer_start(r.loop, 1000000, 0, note_a, &r);
     loop_drain(r.loop);
@@ -179,11 +167,10 @@ static void count_up(void *arg)
     }
 }
 
-static void test_timers(void **state)
+CASE(test_timers)
 {
     struct record r = {.loop = loop_new(1000)};
 
-    (void)state;
     r.timer = timer_start(r.loop, 1, 1, count_up, &r);
     assert_int_equal(loop_run(r.loop), 0);
     assert_int_equal(r.count, 3);
@@ -215,11 +202,10 @@ static void stop_self(void *arg)
     note(r, 'x');
 }
 
-static void test_timers_of_nothing(void **state)
+CASE(test_timers_of_nothing)
 {
     struct record r = {.loop = loop_new(1000)};
 
-    (void)state;
     /* in order */
     timer_start(r.loop, 0, 0, note_a, &r);
     timer_start(r.loop, 0, 0, note_b, &r);
@@ -243,31 +229,14 @@ static void test_timers_of_nothing(void **state)
     loop_free(r.loop);
 }
 
-static void test_broken_pipe_is_no_end(void **state)
+CASE(test_broken_pipe_is_no_end)
 {
     struct loop *loop = loop_new(1000);
     int fds[2];
 
-    (void)state;
     assert_int_equal(pipe(fds), 0);
     close(fds[0]);
     assert_int_equal(write(fds[1], "x", 1), -1);
     close(fds[1]);
     loop_free(loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty_loop_ends),
-        cmocka_unit_test(test_drain_calls_hooks_in_order_once),
-        cmocka_unit_test(test_off_drain),
-        cmocka_unit_test(test_signals_drain),
-        cmocka_unit_test(test_a_hangup_is_told_each_time),
-        cmocka_unit_test(test_deadline_and_second_signal),
-        cmocka_unit_test(test_timers),
-        cmocka_unit_test(test_timers_of_nothing),
-        cmocka_unit_test(test_broken_pipe_is_no_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* rotation: when its owner is called, and when not. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "net/rotation.h"
+#include "test/unit.h"
 
 static char dir[] = "/tmp/rotation_test.XXXXXX";
 static char first[64], second[64], pipe_path[64];
@@ -58,11 +54,10 @@ static int tear_down(void **state)
     return unlink(pipe_path);
 }
 
-static void a_change_is_told_once(void **state)
+CASE(a_change_is_told_once)
 {
     struct owner owner = {.takes = true};
 
-    (void)state;
     struct rotation *rotation =
         rotation_start(loop, (const char *const[]){first, NULL, second}, 3, on_changed, &owner);
     rotation_look(rotation);
@@ -81,11 +76,10 @@ static void a_change_is_told_once(void **state)
     rotation_stop(NULL);
 }
 
-static void what_was_not_taken_is_told_again(void **state)
+CASE(what_was_not_taken_is_told_again)
 {
     struct owner owner = {.takes = false};
 
-    (void)state;
     struct rotation *rotation =
         rotation_start(loop, (const char *const[]){first}, 1, on_changed, &owner);
     put(first, "bad");
@@ -108,11 +102,10 @@ static void what_was_not_taken_is_told_again(void **state)
 }
 
 /* It would have to be waited for: it counts as a file that cannot be read. */
-static void a_pipe_is_not_read(void **state)
+CASE(a_pipe_is_not_read)
 {
     struct owner owner = {.takes = true};
 
-    (void)state;
     struct rotation *rotation =
         rotation_start(loop, (const char *const[]){pipe_path, first}, 2, on_changed, &owner);
     rotation_look(rotation);
@@ -132,6 +125,9 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down, .set_up_all = group_setup,
+             .tear_down_all = group_teardown);
+
 static void raise_hangup(void *arg)
 {
     (void)arg;
@@ -149,12 +145,11 @@ static void stop(void *arg)
     rotation_stop(arg);
 }
 
-static void a_hangup_looks_at_once(void **state)
+CASE(a_hangup_looks_at_once)
 {
     struct owner owner = {.takes = true};
     int64_t began = clock_monotonic_ms();
 
-    (void)state;
     loop_take_hangup(loop, "nothing");
     struct rotation *rotation =
         rotation_start(loop, (const char *const[]){first}, 1, on_changed_ends, &owner);
@@ -164,15 +159,4 @@ static void a_hangup_looks_at_once(void **state)
     assert_int_equal(loop_run(loop), 0);
     assert_int_equal(owner.calls, 1);
     assert_true(clock_monotonic_ms() - began < ROTATION_LOOK_MS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_change_is_told_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_not_taken_is_told_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pipe_is_not_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_hangup_looks_at_once, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

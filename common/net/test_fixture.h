@@ -6,13 +6,6 @@
 #ifndef NET_TEST_FIXTURE_H
 #define NET_TEST_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -25,6 +18,7 @@
 #include "base/clock.h"
 #include "net/client.h"
 #include "net/server/server_internal.h"
+#include "test/unit.h"
 
 #define UNUSED_OK __attribute__((unused))
 

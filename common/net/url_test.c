@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "net/client.h"
+#include "test/unit.h"
 
-static void test_encoding(void **state)
+CASE(test_encoding)
 {
     static const struct {
         const char *text, *component, *form;
@@ -22,7 +16,6 @@ static void test_encoding(void **state)
     };
     struct arena *arena = arena_new();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_string_equal(url_encode(arena, cases[i].text), cases[i].component);
         assert_string_equal(url_encode_form(arena, cases[i].text), cases[i].form);
@@ -30,7 +23,7 @@ static void test_encoding(void **state)
     arena_free(arena);
 }
 
-static void test_origin(void **state)
+CASE(test_origin)
 {
     static const struct {
         const char *url, *origin;
@@ -44,13 +37,12 @@ static void test_origin(void **state)
     };
     struct arena *arena = arena_new();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_string_equal(url_origin(arena, cases[i].url), cases[i].origin);
     arena_free(arena);
 }
 
-static void test_same_origin(void **state)
+CASE(test_same_origin)
 {
     static const struct {
         const char *one, *other;
@@ -69,31 +61,18 @@ static void test_same_origin(void **state)
         {"http://a/", "", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(url_same_origin(cases[i].one, cases[i].other), cases[i].same);
         assert_int_equal(url_same_origin(cases[i].other, cases[i].one), cases[i].same);
     }
 }
 
-static void test_same_host(void **state)
+CASE(test_same_host)
 {
-    (void)state;
     assert_true(url_same_host("http://a/x", "https://A:8443/y"));
     assert_true(url_same_host("http://user:word@a/", "http://a/"));
     assert_false(url_same_host("http://a/", "http://b/"));
     assert_false(url_same_host("http://a/", "http://b.a/"));
     assert_false(url_same_host("http://a/", "http://a@b/"));
     assert_false(url_same_host("http://a/", "a"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_encoding),
-        cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_same_origin),
-        cmocka_unit_test(test_same_host),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* The table of rules as a person reads it: MATRIX.txt says what is asked in which phase. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "decide/rules.h"
+#include "test/unit.h"
 
 enum { COLUMN = 5, MOST = 32768 };
 
@@ -72,13 +68,12 @@ static void print_matrix(FILE *out)
 }
 
 /* It stands in the tree, so that a change of it is seen. */
-static void test_the_matrix_is_the_one_in_the_tree(void **state)
+CASE(test_the_matrix_is_the_one_in_the_tree)
 {
     static char stands[MOST];
     char *printed = NULL;
     size_t size = 0;
 
-    (void)state;
     FILE *out = open_memstream(&printed, &size);
     assert_non_null(out);
     print_matrix(out);
@@ -99,9 +94,8 @@ static void test_the_matrix_is_the_one_in_the_tree(void **state)
 
 /* Every phase has a rule that ends its tick whatever the others say: the last one of a living
  * Canary is asked by each strategy. */
-static void test_no_phase_is_left_out(void **state)
+CASE(test_no_phase_is_left_out)
 {
-    (void)state;
     for (size_t i = 0; i < COLUMNS; i++) {
         unsigned asked = 0;
         for (size_t k = 0; k < n_rules; k++)
@@ -116,22 +110,11 @@ static void test_no_phase_is_left_out(void **state)
     }
 }
 
-static void test_each_rule_stands_once(void **state)
+CASE(test_each_rule_stands_once)
 {
-    (void)state;
     for (size_t i = 0; i < n_rules; i++) {
         for (size_t k = 0; k < i; k++)
             assert_true(rules[i].ask != rules[k].ask);
         assert_true((rules[i].phases & ~(unsigned)EVERY) == 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_matrix_is_the_one_in_the_tree),
-        cmocka_unit_test(test_no_phase_is_left_out),
-        cmocka_unit_test(test_each_rule_stands_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

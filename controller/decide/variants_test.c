@@ -3,12 +3,7 @@
  * schema's name for it is the table's. (The schema knows more: what is not served yet is refused by
  * accept.c, by name.)
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <regex.h>
 #include <string.h>
 
@@ -17,6 +12,7 @@
 #include "router/router.h"
 #include "scaler/scaler.h"
 #include "target/target.h"
+#include "test/unit.h"
 
 enum { MAX_CRD = 1024 * 1024 };
 
@@ -71,7 +67,7 @@ static void must_allow(struct json_object *schema, const char *what, const char 
         fail_msg("%s: the schema does not allow %s, which is served", what, text);
 }
 
-static void routers_may_be_named(void **state)
+CASE(routers_may_be_named)
 {
     struct json_object *spec = spec_schema(*state, "proto/crd/canaries.yaml");
     for (const struct router *const *router = router_table; *router; router++) {
@@ -83,7 +79,7 @@ static void routers_may_be_named(void **state)
     assert_false(allows(json_at(spec, "provider", NULL), "no-such-mesh"));
 }
 
-static void targets_and_scalers_may_be_named(void **state)
+CASE(targets_and_scalers_may_be_named)
 {
     struct json_object *spec = spec_schema(*state, "proto/crd/canaries.yaml");
     for (const struct target *const *target = target_table; *target; target++)
@@ -101,7 +97,7 @@ static void targets_and_scalers_may_be_named(void **state)
                    (*scaler)->kind);
 }
 
-static void metric_backends_may_be_named(void **state)
+CASE(metric_backends_may_be_named)
 {
     struct json_object *spec = spec_schema(*state, "proto/crd/metrictemplates.yaml");
     for (const struct metric_backend *const *backend = metric_backend_table; *backend; backend++)
@@ -121,12 +117,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(routers_may_be_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(targets_and_scalers_may_be_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(metric_backends_may_be_named, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);

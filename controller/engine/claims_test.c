@@ -1,15 +1,11 @@
 /* claims: two Canaries that share a target or a Service are known, and who of them is refused, in
  * whatever order they come and go. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "engine/claims.h"
+#include "test/unit.h"
 
 #define TARGET(name)        "\"targetRef\":{\"kind\":\"Deployment\",\"name\":\"" name "\"}"
 #define SERVED(name, named) TARGET(name) ",\"service\":{\"name\":\"" named "\"}"
@@ -88,7 +84,7 @@ static void pair_free(struct pair *pair)
     arena_free(pair->arena);
 }
 
-static void who_comes_first(void **state)
+CASE(who_comes_first)
 {
     enum { NOBODY = -1, A, B };
     static const struct {
@@ -134,7 +130,6 @@ static void who_comes_first(void **state)
         {AT("01", ""), AT("02", ""), NOBODY, NULL, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (int first = 0; first < 2; first++) {
             struct pair pair = pair_new(&cases[i].a, &cases[i].b, first);
@@ -153,7 +148,7 @@ static void who_comes_first(void **state)
 }
 
 /* Who is being deleted leaves its target to one that stays. */
-static void the_heir_lives_and_has_the_same_target(void **state)
+CASE(the_heir_lives_and_has_the_same_target)
 {
     static const struct {
         struct one a, b;
@@ -167,7 +162,6 @@ static void the_heir_lives_and_has_the_same_target(void **state)
         {GOING("01", TARGET("x-primary")), AT("02", TARGET("x")), NULL, NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct pair pair = pair_new(&cases[i].a, &cases[i].b, 0);
         const char *of_a = judge(&pair, 0).heir, *of_b = judge(&pair, 1).heir;
@@ -184,13 +178,12 @@ static void count(void *arg, const char *namespace_, const char *name)
     (*(int *)arg)++;
 }
 
-static void what_is_dropped_is_free(void **state)
+CASE(what_is_dropped_is_free)
 {
     const struct one one = AT("01", TARGET("x"));
     struct pair pair = pair_new(&one, &one, 0);
     int neighbours = 0;
 
-    (void)state;
     claims_neighbours(pair.claims, pair.sets[0], count, &neighbours);
     assert_true(neighbours > 0);
     assert_non_null(judge(&pair, 1).rival);
@@ -201,7 +194,7 @@ static void what_is_dropped_is_free(void **state)
     pair_free(&pair);
 }
 
-static void sets_are_the_same_when_they_claim_the_same(void **state)
+CASE(sets_are_the_same_when_they_claim_the_same)
 {
     const struct one one = HAS("01", TARGET("x"), PHASE("Succeeded"));
     const struct one same = HAS("01", TARGET("x"), PHASE("Progressing"));
@@ -214,7 +207,6 @@ static void sets_are_the_same_when_they_claim_the_same(void **state)
     struct claim_set *set = claim_set_read(canary(arena, "a", &one));
     struct claim_set *other = claim_set_read(canary(arena, "a", &same));
 
-    (void)state;
     assert_true(claim_set_same(set, other));
     claim_set_free(other);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -224,15 +216,4 @@ static void sets_are_the_same_when_they_claim_the_same(void **state)
     }
     claim_set_free(set);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_comes_first),
-        cmocka_unit_test(the_heir_lives_and_has_the_same_target),
-        cmocka_unit_test(what_is_dropped_is_free),
-        cmocka_unit_test(sets_are_the_same_when_they_claim_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* deps: what is news for whom. The watch set is played by a table of this test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "engine/deps.h"
 #include "kube/reply.h"
+#include "test/unit.h"
 
 static const struct kube_resource things = {
     .group = "example.org", .version = "v1", .plural = "things", .kind = "Thing"};
@@ -81,6 +77,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
 /* A change from version `before` (NULL: new) to `after` (NULL: gone); hashes say whether more than
  * status changed. */
 static int news(struct fixture *f, const char *before, uint64_t hash_before, const char *after,
@@ -96,14 +94,13 @@ static int news(struct fixture *f, const char *before, uint64_t hash_before, con
     return f->woken;
 }
 
-static void a_change_of_what_nobody_asked_for_is_no_news(void **state)
+CASE(a_change_of_what_nobody_asked_for_is_no_news)
 {
     assert_int_equal(news(*state, "1", 1, "2", 2), 0);
 }
 
-static void what_was_read_is_known_until_its_version_changes(void **state)
+FIXTURE_CASE(what_was_read_is_known_until_its_version_changes)
 {
-    struct fixture *f = *state;
     struct json_object *tree = NULL;
     assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
     struct json_object *read = thing(f->arena, "5");
@@ -120,9 +117,8 @@ static void what_was_read_is_known_until_its_version_changes(void **state)
     assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
 }
 
-static void absence_is_known_too(void **state)
+FIXTURE_CASE(absence_is_known_too)
 {
-    struct fixture *f = *state;
     struct json_object *tree = thing(f->arena, "x");
     deps_read(f->deps, &things, "ns", "a", NULL);
     assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
@@ -130,9 +126,8 @@ static void absence_is_known_too(void **state)
     assert_int_equal(news(f, NULL, 0, "1", 1), 1);
 }
 
-static void our_own_write_wakes_nobody(void **state)
+FIXTURE_CASE(our_own_write_wakes_nobody)
 {
-    struct fixture *f = *state;
     struct json_object *tree = NULL;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     struct json_object *written = thing(f->arena, "6");
@@ -144,9 +139,8 @@ static void our_own_write_wakes_nobody(void **state)
     assert_int_equal(news(f, "6", 2, "7", 3), 1);
 }
 
-static void two_writes_in_a_row_keep_what_the_watch_shows(void **state)
+FIXTURE_CASE(two_writes_in_a_row_keep_what_the_watch_shows)
 {
-    struct fixture *f = *state;
     struct json_object *tree = NULL;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     deps_wrote(f->deps, &things, "ns", "a", thing(f->arena, "6"));
@@ -157,9 +151,8 @@ static void two_writes_in_a_row_keep_what_the_watch_shows(void **state)
     assert_int_equal(news(f, "6", 2, "7", 3), 0);
 }
 
-static void status_alone_is_no_news_while_idle(void **state)
+FIXTURE_CASE(status_alone_is_no_news_while_idle)
 {
-    struct fixture *f = *state;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     f->hears_status = false;
     assert_int_equal(news(f, "5", 1, "6", 1), 0);
@@ -168,34 +161,30 @@ static void status_alone_is_no_news_while_idle(void **state)
     assert_int_equal(news(f, "7", 2, "8", 2), 1);
 }
 
-static void a_metadata_watch_knows_no_status_so_every_change_is_news(void **state)
+FIXTURE_CASE(a_metadata_watch_knows_no_status_so_every_change_is_news)
 {
-    struct fixture *f = *state;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     f->hears_status = false;
     assert_int_equal(news(f, "5", 0, "6", 0), 1);
 }
 
-static void deletion_is_news(void **state)
+FIXTURE_CASE(deletion_is_news)
 {
-    struct fixture *f = *state;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     f->hears_status = false;
     assert_int_equal(news(f, "5", 1, NULL, 0), 1);
 }
 
-static void what_a_tick_did_not_use_is_no_dependency_any_more(void **state)
+FIXTURE_CASE(what_a_tick_did_not_use_is_no_dependency_any_more)
 {
-    struct fixture *f = *state;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     deps_begin(f->deps);
     deps_end(f->deps, true);
     assert_int_equal(news(f, "5", 1, "6", 2), 0);
 }
 
-static void an_idle_end_drops_trees_and_keeps_versions(void **state)
+FIXTURE_CASE(an_idle_end_drops_trees_and_keeps_versions)
 {
-    struct fixture *f = *state;
     struct json_object *tree = NULL;
     deps_begin(f->deps);
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
@@ -206,9 +195,8 @@ static void an_idle_end_drops_trees_and_keeps_versions(void **state)
     assert_int_equal(news(f, "5", 2, "6", 3), 1);
 }
 
-static void sharers_are_told_each_and_may_leave_in_any_order(void **state)
+FIXTURE_CASE(sharers_are_told_each_and_may_leave_in_any_order)
 {
-    struct fixture *f = *state;
     struct fixture others[3];
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     for (int i = 0; i < 3; i++) {
@@ -230,7 +218,7 @@ static void sharers_are_told_each_and_may_leave_in_any_order(void **state)
     assert_int_equal(others[2].woken, 2);
 }
 
-static void what_is_not_in_a_list_is_news_for_who_has_seen_it(void **state)
+CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it)
 {
     static const struct kube_resource others = {
         .group = "example.org", .version = "v1", .plural = "others", .kind = "Other"};
@@ -275,9 +263,8 @@ static struct json_object *large_thing(struct fixture *f, int empties)
     return tree;
 }
 
-static void a_large_tree_is_not_kept_between_ticks(void **state)
+FIXTURE_CASE(a_large_tree_is_not_kept_between_ticks)
 {
-    struct fixture *f = *state;
     struct json_object *tree = NULL;
     for (int large = 0; large < 2; large++) {
         deps_begin(f->deps);
@@ -289,26 +276,4 @@ static void a_large_tree_is_not_kept_between_ticks(void **state)
         assert_int_equal(deps_known(f->deps, NULL, &things, "ns", "a", &tree), !large);
         assert_int_equal(reply_kept() > 0, !large);
     }
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_change_of_what_nobody_asked_for_is_no_news),
-        CASE(what_was_read_is_known_until_its_version_changes),
-        CASE(absence_is_known_too),
-        CASE(our_own_write_wakes_nobody),
-        CASE(two_writes_in_a_row_keep_what_the_watch_shows),
-        CASE(status_alone_is_no_news_while_idle),
-        CASE(a_metadata_watch_knows_no_status_so_every_change_is_news),
-        CASE(deletion_is_news),
-        CASE(what_a_tick_did_not_use_is_no_dependency_any_more),
-        CASE(an_idle_end_drops_trees_and_keeps_versions),
-        CASE(a_large_tree_is_not_kept_between_ticks),
-        CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it),
-        CASE(sharers_are_told_each_and_may_leave_in_any_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static enum verdict rule_hook_of_the_crowd(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void hooks_that_hang_hold_up_nobody(void **state)
+FIXTURE_CASE(hooks_that_hang_hold_up_nobody)
 {
-    struct fixture *f = *state;
     f->rule = rule_hook_of_the_crowd;
     let_crowd_hang(f);
 }
@@ -59,9 +58,8 @@ static enum verdict rule_metric_of_the_crowd(struct fixture *f, struct tick *tic
     return VERDICT_STOP;
 }
 
-static void metrics_that_hang_hold_up_nobody(void **state)
+FIXTURE_CASE(metrics_that_hang_hold_up_nobody)
 {
-    struct fixture *f = *state;
     f->rule = rule_metric_of_the_crowd;
     let_crowd_hang(f);
 }
@@ -75,9 +73,8 @@ static enum verdict rule_inform_the_crowd(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void informing_hooks_that_hang_hold_up_nobody(void **state)
+FIXTURE_CASE(informing_hooks_that_hang_hold_up_nobody)
 {
-    struct fixture *f = *state;
     f->rule = rule_inform_the_crowd;
     let_crowd_hang(f);
 }
@@ -92,9 +89,8 @@ static enum verdict rule_inform_and_step(struct fixture *f, struct tick *tick)
 }
 
 /* Not even the release that it informs of. */
-static void a_release_goes_on_beside_its_informing_hook(void **state)
+FIXTURE_CASE(a_release_goes_on_beside_its_informing_hook)
 {
-    struct fixture *f = *state;
     f->rule = rule_inform_and_step;
     f->hook_path = "hang";
     f->stop_after = 3;
@@ -112,34 +108,19 @@ static enum verdict rule_inform_twice(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void informing_hooks_are_told(void **state)
+FIXTURE_CASE(informing_hooks_are_told)
 {
-    struct fixture *f = *state;
     f->rule = rule_inform_twice;
     run_engine(f, false);
     assert_int_equal(f->hooks, 2);
     assert_true(told(f, "Post-rollout check check passed"));
 }
 
-static void after_an_informing_hook_that_failed_the_rest_is_left_out(void **state)
+FIXTURE_CASE(after_an_informing_hook_that_failed_the_rest_is_left_out)
 {
-    struct fixture *f = *state;
     f->rule = rule_inform_twice;
     f->hook_fails = true;
     run_engine(f, false);
     assert_int_equal(f->hooks, 1);
     assert_true(told(f, "Post-rollout hook check failed bad"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(hooks_that_hang_hold_up_nobody),
-        CASE(metrics_that_hang_hold_up_nobody),
-        CASE(informing_hooks_that_hang_hold_up_nobody),
-        CASE(a_release_goes_on_beside_its_informing_hook),
-        CASE(informing_hooks_are_told),
-        CASE(after_an_informing_hook_that_failed_the_rest_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

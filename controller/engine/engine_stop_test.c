@@ -52,36 +52,23 @@ static int place(const struct fixture *f, const char *text)
     return 0;
 }
 
-static void a_stop_waits_for_its_writes(void **state)
+FIXTURE_CASE(a_stop_waits_for_its_writes)
 {
-    struct fixture *f = *state;
     stop_while_writing(f, 5000);
     assert_true(place(f, "answered") < place(f, "stopped"));
     assert_int_equal(noted(f, "the write is cut off"), 0);
 }
 
-static void a_stop_does_not_wait_for_ever(void **state)
+FIXTURE_CASE(a_stop_does_not_wait_for_ever)
 {
-    struct fixture *f = *state;
     stop_while_writing(f, 100);
     assert_true(place(f, "stopped with writes under way") < place(f, "the write is cut off"));
 }
 
-static void a_stop_without_writes_is_quick(void **state)
+FIXTURE_CASE(a_stop_without_writes_is_quick)
 {
-    struct fixture *f = *state;
     f->stops = true;
     f->stop_ms = 60000;
     run_engine(f, false);
     assert_int_equal(noted(f, "stopped"), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_stop_waits_for_its_writes),
-        CASE(a_stop_does_not_wait_for_ever),
-        CASE(a_stop_without_writes_is_quick),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,18 +55,16 @@ static enum verdict rule_never_content(struct fixture *f, struct tick *tick)
 
 /* --- cases */
 
-static void a_canary_is_read_once_and_then_left_alone(void **state)
+FIXTURE_CASE(a_canary_is_read_once_and_then_left_alone)
 {
-    struct fixture *f = *state;
     run_engine(f, false);
     assert_int_equal(f->decided, 1);
     assert_int_equal(noted(f, "read canary"), 1);
     assert_false(f->timed_out);
 }
 
-static void our_own_status_write_does_not_wake_it(void **state)
+FIXTURE_CASE(our_own_status_write_does_not_wake_it)
 {
-    struct fixture *f = *state;
     f->rule = rule_write_status;
     f->asked = "{\"name\":\"podinfo\",\"namespace\":\"test\",\"phase\":\"Progressing\","
                "\"checksum\":\"c1\"}";
@@ -76,9 +74,8 @@ static void our_own_status_write_does_not_wake_it(void **state)
     assert_int_equal(noted(f, "write status"), 1);
 }
 
-static void a_conflict_decides_again_and_calls_no_hook_twice(void **state)
+FIXTURE_CASE(a_conflict_decides_again_and_calls_no_hook_twice)
 {
-    struct fixture *f = *state;
     f->rule = rule_write_status;
     f->fail_writes = 2;
     f->fail_status = 409;
@@ -102,9 +99,8 @@ static enum verdict rule_view_the_canary(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void after_a_conflict_the_rules_see_the_canary_as_it_is_now(void **state)
+FIXTURE_CASE(after_a_conflict_the_rules_see_the_canary_as_it_is_now)
 {
-    struct fixture *f = *state;
     f->rule = rule_view_the_canary;
     f->fail_writes = 1;
     f->fail_status = 409;
@@ -116,9 +112,8 @@ static void after_a_conflict_the_rules_see_the_canary_as_it_is_now(void **state)
 }
 
 /* As the status of a workload that grows makes them. */
-static void a_storm_of_conflicts_is_outlived(void **state)
+FIXTURE_CASE(a_storm_of_conflicts_is_outlived)
 {
-    struct fixture *f = *state;
     f->rule = rule_write_status;
     f->fail_writes = 6;
     f->fail_status = 409;
@@ -130,9 +125,8 @@ static void a_storm_of_conflicts_is_outlived(void **state)
     assert_false(told(f, ""));
 }
 
-static void a_failed_write_is_told_and_derived_anew(void **state)
+FIXTURE_CASE(a_failed_write_is_told_and_derived_anew)
 {
-    struct fixture *f = *state;
     f->rule = rule_write_status;
     f->fail_writes = 1;
     f->fail_status = 403;
@@ -143,9 +137,8 @@ static void a_failed_write_is_told_and_derived_anew(void **state)
     assert_true(told(f, "as the test asked"));
 }
 
-static void a_failure_that_lasts_is_told_once(void **state)
+FIXTURE_CASE(a_failure_that_lasts_is_told_once)
 {
-    struct fixture *f = *state;
     int told_times = 0;
     f->rule = rule_write_status;
     f->fail_writes = 3;
@@ -171,9 +164,8 @@ static enum verdict rule_that_breaks(struct fixture *f, struct tick *tick)
     return tick_broken(tick, "and more came of it");
 }
 
-static void a_rule_that_breaks_is_an_error_of_its_canary(void **state)
+FIXTURE_CASE(a_rule_that_breaks_is_an_error_of_its_canary)
 {
-    struct fixture *f = *state;
     f->rule = rule_that_breaks;
     f->stop_after = 4;
     run_engine(f, false);
@@ -184,9 +176,8 @@ static void a_rule_that_breaks_is_an_error_of_its_canary(void **state)
     assert_int_equal(noted(f, "write status"), 1);
 }
 
-static void an_unreachable_api_holds_and_goes_on(void **state)
+FIXTURE_CASE(an_unreachable_api_holds_and_goes_on)
 {
-    struct fixture *f = *state;
     f->fail_reads = 4; /* the client repeats three times itself */
     f->fail_status = 500;
     run_engine(f, false);
@@ -195,9 +186,8 @@ static void an_unreachable_api_holds_and_goes_on(void **state)
 }
 
 /* A restart loses every sample; a dashboard must not wait for the next release. */
-static void a_canary_that_rests_has_its_gauges(void **state)
+FIXTURE_CASE(a_canary_that_rests_has_its_gauges)
 {
-    struct fixture *f = *state;
     f->phase = "Failed";
     run_engine(f, false);
     assert_non_null(
@@ -208,17 +198,15 @@ static void a_canary_that_rests_has_its_gauges(void **state)
     assert_int_equal(noted(f, "write status"), 0);
 }
 
-static void what_is_absent_is_asked_once(void **state)
+FIXTURE_CASE(what_is_absent_is_asked_once)
 {
-    struct fixture *f = *state;
     f->rule = rule_ask_a_thing;
     run_engine(f, false);
     assert_int_equal(noted(f, "read thing"), 1);
 }
 
-static void steps_come_once_an_interval(void **state)
+FIXTURE_CASE(steps_come_once_an_interval)
 {
-    struct fixture *f = *state;
     f->rule = rule_step_each_interval;
     f->stop_after = 3;
     run_engine(f, false);
@@ -226,9 +214,8 @@ static void steps_come_once_an_interval(void **state)
     assert_int_equal(noted(f, "not due"), 0);
 }
 
-static void a_rule_is_woken_before_the_interval(void **state)
+FIXTURE_CASE(a_rule_is_woken_before_the_interval)
 {
-    struct fixture *f = *state;
     f->rule = rule_wake_earlier;
     f->interval = "10m";
     f->stop_after = 4;
@@ -243,9 +230,8 @@ static void change_it(void *arg)
     tell_watch(f, "MODIFIED");
 }
 
-static void a_change_wakes_it_without_a_step(void **state)
+FIXTURE_CASE(a_change_wakes_it_without_a_step)
 {
-    struct fixture *f = *state;
     f->rule = rule_step_each_interval;
     f->interval = "1m";
     f->stop_after = 2;
@@ -267,9 +253,8 @@ static void delete_it(void *arg)
 
 /* disableTLS and a Secret: whoever answers gets it. */
 /* An object that takes too much memory concerns its own Canary. */
-static void what_is_too_large_is_told_and_the_others_go_on(void **state)
+FIXTURE_CASE(what_is_too_large_is_told_and_the_others_go_on)
 {
-    struct fixture *f = *state;
     enum { PIECES = 100000 };
     struct buf junk;
     buf_init(&junk, 4 * PIECES);
@@ -288,9 +273,8 @@ static void what_is_too_large_is_told_and_the_others_go_on(void **state)
     buf_fini(&junk);
 }
 
-static void an_unverified_secret_is_told_once(void **state)
+FIXTURE_CASE(an_unverified_secret_is_told_once)
 {
-    struct fixture *f = *state;
     int told_times = 0;
     f->hook_fields = ",\"disableTLS\":true,\"headersFrom\":[{\"secretRef\":{\"name\":\"key\"}}]";
     f->rule = rule_step_each_interval;
@@ -302,9 +286,8 @@ static void an_unverified_secret_is_told_once(void **state)
     assert_int_equal(told_times, 1);
 }
 
-static void a_deleted_canary_ticks_no_more(void **state)
+FIXTURE_CASE(a_deleted_canary_ticks_no_more)
 {
-    struct fixture *f = *state;
     f->rule = rule_step_each_interval;
     f->stop_after = 100;
     timer_start(f->loop, 300, 0, delete_it, f);
@@ -321,9 +304,8 @@ static void lead_now(void *arg)
     engine_lead(f->engine, true);
 }
 
-static void a_standby_does_nothing_until_it_leads(void **state)
+FIXTURE_CASE(a_standby_does_nothing_until_it_leads)
 {
-    struct fixture *f = *state;
     timer_start(f->loop, 300, 0, lead_now, f);
     run_engine(f, true);
     assert_int_equal(f->decided, 1);
@@ -337,9 +319,8 @@ static void stop_leading(void *arg)
     f->leads = false; /* the lease ran out before the tick writes */
 }
 
-static void a_write_without_leadership_is_not_made(void **state)
+FIXTURE_CASE(a_write_without_leadership_is_not_made)
 {
-    struct fixture *f = *state;
     f->rule = rule_write_status;
     timer_start(f->loop, 100, 0, stop_leading, f);
     run_engine(f, true);
@@ -355,9 +336,8 @@ static enum verdict rule_tell(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void an_event_without_leadership_is_not_told(void **state)
+FIXTURE_CASE(an_event_without_leadership_is_not_told)
 {
-    struct fixture *f = *state;
     f->rule = rule_tell;
     timer_start(f->loop, 100, 0, stop_leading, f);
     run_engine(f, true);
@@ -365,9 +345,8 @@ static void an_event_without_leadership_is_not_told(void **state)
     assert_false(told(f, ""));
 }
 
-static void a_resource_that_is_not_installed_holds_up_nothing(void **state)
+FIXTURE_CASE(a_resource_that_is_not_installed_holds_up_nothing)
 {
-    struct fixture *f = *state;
     f->rule = rule_ask_a_thing;
     f->no_things = true;
     f->ask_ready = true;
@@ -385,9 +364,8 @@ static enum verdict rule_want_no_thing(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void what_went_before_the_list_is_noticed(void **state)
+FIXTURE_CASE(what_went_before_the_list_is_noticed)
 {
-    struct fixture *f = *state;
     f->rule = rule_want_no_thing;
     f->late_list = true;
     f->stop_after = 2;
@@ -404,9 +382,8 @@ static enum verdict rule_at_once(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void at_once_is_not_for_ever(void **state)
+FIXTURE_CASE(at_once_is_not_for_ever)
 {
-    struct fixture *f = *state;
     f->rule = rule_at_once;
     f->interval = "1m";
     f->stop_after = 0;
@@ -415,9 +392,8 @@ static void at_once_is_not_for_ever(void **state)
     assert_int_equal(f->decided, 11);
 }
 
-static void an_object_that_changes_without_end_costs_little(void **state)
+FIXTURE_CASE(an_object_that_changes_without_end_costs_little)
 {
-    struct fixture *f = *state;
     f->stop_after = 0;
     struct timer *changes = timer_start(f->loop, 100, 5, change_it, f);
     timer_start(f->loop, 1500, 0, (timer_fn)timer_stop, changes);
@@ -439,9 +415,8 @@ static enum verdict rule_note_rival(struct fixture *f, struct tick *tick)
 }
 
 /* Both are known before either runs; the one that has to wait is woken when the other has gone. */
-static void two_canaries_of_one_target_know_of_each_other(void **state)
+FIXTURE_CASE(two_canaries_of_one_target_know_of_each_other)
 {
-    struct fixture *f = *state;
     f->twin = true;
     f->rule = rule_note_rival;
     f->stop_after = 3;
@@ -453,9 +428,8 @@ static void two_canaries_of_one_target_know_of_each_other(void **state)
     assert_int_equal(noted(f, "twin waits for nobody, leaves to nobody"), 1);
 }
 
-static void a_spec_that_cannot_be_read_is_told(void **state)
+FIXTURE_CASE(a_spec_that_cannot_be_read_is_told)
 {
-    struct fixture *f = *state;
     f->interval = "soon";
     timer_start(f->loop, 500, 0, (timer_fn)loop_drain, f->loop);
     run_engine(f, false);
@@ -464,9 +438,8 @@ static void a_spec_that_cannot_be_read_is_told(void **state)
     assert_true(told(f, "spec.analysis.interval"));
 }
 
-static void a_canary_that_is_deleted_needs_no_analysis(void **state)
+FIXTURE_CASE(a_canary_that_is_deleted_needs_no_analysis)
 {
-    struct fixture *f = *state;
     f->interval = "soon";
     f->deleting = true;
     run_engine(f, false);
@@ -474,9 +447,8 @@ static void a_canary_that_is_deleted_needs_no_analysis(void **state)
     assert_int_equal(noted(f, "write status"), 0);
 }
 
-static void a_canary_that_is_deleted_and_cannot_be_read_is_let_go(void **state)
+FIXTURE_CASE(a_canary_that_is_deleted_and_cannot_be_read_is_let_go)
 {
-    struct fixture *f = *state;
     f->target = "";
     f->deleting = true;
     timer_start(f->loop, 500, 0, (timer_fn)loop_drain, f->loop);
@@ -503,9 +475,8 @@ static enum verdict rule_let_go(struct fixture *f, struct tick *tick)
 }
 
 /* The watch is quicker than the answer to the write that let the Canary go. */
-static void the_end_of_a_canary_is_told(void **state)
+FIXTURE_CASE(the_end_of_a_canary_is_told)
 {
-    struct fixture *f = *state;
     f->rule = rule_let_go;
     f->deleting = true;
     f->deaf = true;
@@ -517,9 +488,8 @@ static void the_end_of_a_canary_is_told(void **state)
 }
 
 /* Deleted between the read and the write: nothing to complain about. */
-static void a_canary_that_goes_under_a_write_is_left_alone(void **state)
+FIXTURE_CASE(a_canary_that_goes_under_a_write_is_left_alone)
 {
-    struct fixture *f = *state;
     f->rule = rule_write_status;
     f->fail_writes = 1;
     f->fail_status = 404;
@@ -532,9 +502,8 @@ static void a_canary_that_goes_under_a_write_is_left_alone(void **state)
     assert_false(told(f, "as the test asked"));
 }
 
-static void rules_that_never_have_enough_are_stopped(void **state)
+FIXTURE_CASE(rules_that_never_have_enough_are_stopped)
 {
-    struct fixture *f = *state;
     f->rule = rule_never_content;
     timer_start(f->loop, 1000, 0, (timer_fn)loop_drain, f->loop);
     run_engine(f, false);
@@ -607,9 +576,8 @@ static void rest(struct fixture *f, enum verdict (*rule)(struct fixture *f, stru
     f->stop_after = 0;
 }
 
-static void status_wakes_a_canary_at_rest_that_looked_at_it(void **state)
+FIXTURE_CASE(status_wakes_a_canary_at_rest_that_looked_at_it)
 {
-    struct fixture *f = *state;
     rest(f, rule_look_at_status);
     timer_start(f->loop, 500, 0, change_thing_status, f);
     run_engine(f, false);
@@ -618,9 +586,8 @@ static void status_wakes_a_canary_at_rest_that_looked_at_it(void **state)
 }
 
 /* Pods come and go: that costs no request. The change of the spec that follows is seen. */
-static void status_alone_costs_a_canary_at_rest_nothing(void **state)
+FIXTURE_CASE(status_alone_costs_a_canary_at_rest_nothing)
 {
-    struct fixture *f = *state;
     rest(f, rule_look_at_no_status);
     for (int i = 0; i < 6; i++)
         timer_start(f->loop, (unsigned)(500 + 20 * i), 0,
@@ -633,9 +600,8 @@ static void status_alone_costs_a_canary_at_rest_nothing(void **state)
 }
 
 /* A release that is under way hears of everything. */
-static void status_wakes_a_canary_that_is_not_at_rest(void **state)
+FIXTURE_CASE(status_wakes_a_canary_that_is_not_at_rest)
 {
-    struct fixture *f = *state;
     rest(f, rule_look_at_no_status);
     f->phase = "Promoting";
     timer_start(f->loop, 500, 0, change_thing_status, f);
@@ -644,53 +610,10 @@ static void status_wakes_a_canary_that_is_not_at_rest(void **state)
 }
 
 /* Somebody else wrote the Canary's status: every rule reads it. */
-static void the_status_of_the_canary_itself_is_news(void **state)
+FIXTURE_CASE(the_status_of_the_canary_itself_is_news)
 {
-    struct fixture *f = *state;
     rest(f, rule_look_at_no_status);
     timer_start(f->loop, 500, 0, change_canary_status, f);
     run_engine(f, false);
     assert_false(f->timed_out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_canary_is_read_once_and_then_left_alone),
-        CASE(our_own_status_write_does_not_wake_it),
-        CASE(a_conflict_decides_again_and_calls_no_hook_twice),
-        CASE(after_a_conflict_the_rules_see_the_canary_as_it_is_now),
-        CASE(a_storm_of_conflicts_is_outlived),
-        CASE(a_failed_write_is_told_and_derived_anew),
-        CASE(a_failure_that_lasts_is_told_once),
-        CASE(a_rule_that_breaks_is_an_error_of_its_canary),
-        CASE(an_unreachable_api_holds_and_goes_on),
-        CASE(a_canary_that_rests_has_its_gauges),
-        CASE(what_is_absent_is_asked_once),
-        CASE(steps_come_once_an_interval),
-        CASE(a_rule_is_woken_before_the_interval),
-        CASE(a_change_wakes_it_without_a_step),
-        CASE(what_is_too_large_is_told_and_the_others_go_on),
-        CASE(an_unverified_secret_is_told_once),
-        CASE(a_deleted_canary_ticks_no_more),
-        CASE(a_standby_does_nothing_until_it_leads),
-        CASE(a_write_without_leadership_is_not_made),
-        CASE(rules_that_never_have_enough_are_stopped),
-        CASE(an_event_without_leadership_is_not_told),
-        CASE(a_resource_that_is_not_installed_holds_up_nothing),
-        CASE(what_went_before_the_list_is_noticed),
-        CASE(at_once_is_not_for_ever),
-        CASE(an_object_that_changes_without_end_costs_little),
-        CASE(two_canaries_of_one_target_know_of_each_other),
-        CASE(a_spec_that_cannot_be_read_is_told),
-        CASE(a_canary_that_is_deleted_needs_no_analysis),
-        CASE(a_canary_that_is_deleted_and_cannot_be_read_is_let_go),
-        CASE(a_canary_that_goes_under_a_write_is_left_alone),
-        CASE(status_wakes_a_canary_at_rest_that_looked_at_it),
-        CASE(status_alone_costs_a_canary_at_rest_nothing),
-        CASE(status_wakes_a_canary_that_is_not_at_rest),
-        CASE(the_status_of_the_canary_itself_is_news),
-        CASE(the_end_of_a_canary_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

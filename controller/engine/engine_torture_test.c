@@ -42,24 +42,15 @@ static void torture(void **state, int fail_at, int status, int drain_at)
         assert_true(noted(f, "write status") >= 1);
 }
 
-static void a_failure_at_each_request_only_delays(void **state)
+CASE(a_failure_at_each_request_only_delays)
 {
     static const int statuses[] = {403, 409, 500};
     for (int n = 1; n <= TORTURED_REQUESTS; n++)
         torture(state, n, statuses[n % 3], 0);
 }
 
-static void an_end_at_each_request_leaves_nothing(void **state)
+CASE(an_end_at_each_request_leaves_nothing)
 {
     for (int n = 1; n <= TORTURED_REQUESTS; n++)
         torture(state, 0, 0, n);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_failure_at_each_request_only_delays),
-        CASE(an_end_at_each_request_leaves_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /*
  * For the tests of the engine: a small API server with rules of the test in place of decide/.
- * Included by one file of each program.
+ * decide() plays the rules of whichever fixture is up.
  */
 #ifndef ENGINE_FIXTURE_TEST_H
 #define ENGINE_FIXTURE_TEST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +13,7 @@
 #include "decide/decide.h"
 #include "engine/engine.h"
 #include "net/server/server.h"
+#include "test/unit.h"
 
 #define MAYBE_UNUSED __attribute__((unused))
 
@@ -80,7 +75,8 @@ struct fixture {
     bool timed_out;
 };
 
-static struct fixture *now; /* decide() has no argument of ours */
+/* decide() has no argument of ours. Weak: each file of the program has both. */
+struct fixture *now __attribute__((weak));
 
 static void note(struct fixture *f, const char *fmt, ...)
 {
@@ -108,7 +104,7 @@ static MAYBE_UNUSED bool told(const struct fixture *f, const char *text)
     return false;
 }
 
-enum verdict decide(struct tick *tick)
+__attribute__((weak)) enum verdict decide(struct tick *tick)
 {
     struct fixture *f = now;
     enum verdict verdict = f->rule(f, tick);
@@ -547,6 +543,6 @@ static void run_engine(struct fixture *f, bool elects)
     assert_int_equal(loop_run(f->loop), 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 #endif

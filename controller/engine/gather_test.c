@@ -10,19 +10,10 @@ static enum verdict rule_list_things(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void a_list_is_read_whole(void **state)
+FIXTURE_CASE(a_list_is_read_whole)
 {
-    struct fixture *f = *state;
     f->rule = rule_list_things;
     f->thing_version = 3;
     run_engine(f, false);
     assert_int_equal(noted(f, "one"), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_list_is_read_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* gauges: what a Canary leaves behind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/expo.h"
 #include "engine/gauges.h"
+#include "test/unit.h"
 
-static void a_deleted_canary_leaves_no_sample(void **state)
+CASE(a_deleted_canary_leaves_no_sample)
 {
-    (void)state;
     struct canary canary = {
         .name = "web", .namespace_ = "test", .target = {.kind = "Deployment", .name = "podinfo"}};
     struct canary other = canary;
@@ -38,7 +33,7 @@ static void a_deleted_canary_leaves_no_sample(void **state)
 }
 
 /* Dashboards made for Flagger join these by the target's name. */
-static void samples_have_flaggers_labels(void **state)
+CASE(samples_have_flaggers_labels)
 {
     static const char *const lines[] = {
         "flagger_canary_status{name=\"podinfo\",namespace=\"test\"} 2\n",
@@ -58,7 +53,6 @@ static void samples_have_flaggers_labels(void **state)
                             .status = {.phase = PHASE_Failed, .canary_weight = 10}};
     struct buf out;
 
-    (void)state;
     gauges_canary(&canary);
     gauges_analysis(&canary, "errors", 3);
     gauges_tick_seconds(&canary, 0.1);
@@ -74,26 +68,15 @@ static void samples_have_flaggers_labels(void **state)
     expo_reset();
 }
 
-static void a_canary_without_a_status_has_no_sample(void **state)
+CASE(a_canary_without_a_status_has_no_sample)
 {
     struct canary canary = {.name = "web", .namespace_ = "test", .target = {.name = "podinfo"}};
     struct buf out;
 
-    (void)state;
     gauges_canary(&canary);
     buf_init(&out, 65536);
     expo_write(&out);
     assert_null(strstr(out.data, "podinfo"));
     buf_fini(&out);
     expo_reset();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_deleted_canary_leaves_no_sample),
-        cmocka_unit_test(samples_have_flaggers_labels),
-        cmocka_unit_test(a_canary_without_a_status_has_no_sample),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

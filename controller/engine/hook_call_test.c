@@ -1,17 +1,13 @@
 /* Webhooks against a real server on the loop: which answers pass, what is repeated, what the answer
  * says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "engine/hook_call.h"
 #include "engine/outbox.h"
 #include "net/server/server.h"
+#include "test/unit.h"
 
 enum { MAX_REPLIES = 8 };
 
@@ -100,6 +96,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
 static struct canary_webhook hook(struct fixture *f, int retries)
 {
     return (struct canary_webhook){
@@ -119,9 +117,8 @@ static void call(struct fixture *f, int retries)
     assert_true(f->answered);
 }
 
-static void a_good_answer_passes_with_its_text(void **state)
+FIXTURE_CASE(a_good_answer_passes_with_its_text)
 {
-    struct fixture *f = *state;
     call(f, 0);
     assert_true(f->passed);
     assert_string_equal(f->text, "fine");
@@ -129,7 +126,7 @@ static void a_good_answer_passes_with_its_text(void **state)
     assert_string_equal(f->content_type, "application/json");
 }
 
-static void status_codes_pass_as_the_contract_says(void **state)
+CASE(status_codes_pass_as_the_contract_says)
 {
     static const struct {
         int status;
@@ -149,9 +146,8 @@ static void status_codes_pass_as_the_contract_says(void **state)
     }
 }
 
-static void a_refusal_tells_its_body_or_its_status(void **state)
+FIXTURE_CASE(a_refusal_tells_its_body_or_its_status)
 {
-    struct fixture *f = *state;
     f->statuses[0] = 403;
     f->body = "";
     call(f, 0);
@@ -159,9 +155,8 @@ static void a_refusal_tells_its_body_or_its_status(void **state)
     assert_non_null(strstr(f->text, " answered 403"));
 }
 
-static void a_server_error_is_repeated_and_may_pass(void **state)
+FIXTURE_CASE(a_server_error_is_repeated_and_may_pass)
 {
-    struct fixture *f = *state;
     f->statuses[0] = 503;
     f->statuses[1] = 200;
     call(f, 1);
@@ -169,9 +164,8 @@ static void a_server_error_is_repeated_and_may_pass(void **state)
     assert_int_equal(f->asked, 2);
 }
 
-static void a_server_error_is_not_repeated_without_retries(void **state)
+FIXTURE_CASE(a_server_error_is_not_repeated_without_retries)
 {
-    struct fixture *f = *state;
     f->statuses[0] = 500;
     f->body = "no database";
     call(f, 0);
@@ -180,9 +174,8 @@ static void a_server_error_is_not_repeated_without_retries(void **state)
     assert_int_equal(f->asked, 1);
 }
 
-static void the_last_attempt_keeps_the_body(void **state)
+FIXTURE_CASE(the_last_attempt_keeps_the_body)
 {
-    struct fixture *f = *state;
     f->statuses[0] = 500;
     f->body = "no database";
     call(f, 1);
@@ -193,9 +186,8 @@ static void the_last_attempt_keeps_the_body(void **state)
 }
 
 /* What passes does so whatever it says; what is told is cut, at a character. */
-static void a_long_answer_is_cut(void **state)
+FIXTURE_CASE(a_long_answer_is_cut)
 {
-    struct fixture *f = *state;
     enum { LONG = 300 * 1024 };
     char *body = arena_alloc(f->arena, LONG + 1);
     memset(body, 'x', LONG);
@@ -207,9 +199,8 @@ static void a_long_answer_is_cut(void **state)
     assert_int_equal(strlen(f->text), 16 * 1024 - 1);
 }
 
-static void nobody_there_is_told(void **state)
+FIXTURE_CASE(nobody_there_is_told)
 {
-    struct fixture *f = *state;
     struct canary_webhook webhook = {
         .name = "gone", .url = "http://127.0.0.1:1/services/T0/secret", .timeout_ms = 1000};
     hook_call_start(&f->context, "test", &webhook, "{}", on_answer, f);
@@ -221,9 +212,8 @@ static void nobody_there_is_told(void **state)
 }
 
 /* The path of a hook is a secret with chat services. */
-static void no_sentence_shows_the_path(void **state)
+FIXTURE_CASE(no_sentence_shows_the_path)
 {
-    struct fixture *f = *state;
     f->statuses[0] = 500;
     f->body = "";
     call(f, 0);
@@ -236,9 +226,8 @@ static void cancel_now(void *arg)
     hook_call_cancel(arg);
 }
 
-static void a_cancelled_call_says_nothing(void **state)
+FIXTURE_CASE(a_cancelled_call_says_nothing)
 {
-    struct fixture *f = *state;
     struct canary_webhook webhook = hook(f, 5);
     struct hook_call *first = hook_call_start(&f->context, "test", &webhook, "{}", on_answer, f);
     hook_call_cancel(first);
@@ -267,9 +256,8 @@ static struct canary told(struct fixture *f, struct canary_webhook *webhook)
     return canary;
 }
 
-static void events_leave_in_order_and_carry_what_happened(void **state)
+FIXTURE_CASE(events_leave_in_order_and_carry_what_happened)
 {
-    struct fixture *f = *state;
     struct canary_webhook webhook;
     struct canary canary = told(f, &webhook);
     struct outbox *outbox = outbox_new(&f->context);
@@ -294,9 +282,8 @@ static void events_leave_in_order_and_carry_what_happened(void **state)
     outbox_free(outbox);
 }
 
-static void the_global_receiver_serves_canaries_without_their_own(void **state)
+FIXTURE_CASE(the_global_receiver_serves_canaries_without_their_own)
 {
-    struct fixture *f = *state;
     struct canary_webhook webhook;
     struct canary canary = told(f, &webhook);
     canary.analysis.n_webhooks = 0;
@@ -308,25 +295,4 @@ static void the_global_receiver_serves_canaries_without_their_own(void **state)
     assert_int_equal(f->asked, 1);
     assert_non_null(strstr(f->seen[0], "rolled back"));
     outbox_free(outbox);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_good_answer_passes_with_its_text),
-        CASE(status_codes_pass_as_the_contract_says),
-        CASE(a_refusal_tells_its_body_or_its_status),
-        CASE(a_server_error_is_repeated_and_may_pass),
-        CASE(a_server_error_is_not_repeated_without_retries),
-        CASE(the_last_attempt_keeps_the_body),
-        CASE(a_long_answer_is_cut),
-        CASE(nobody_there_is_told),
-        CASE(no_sentence_shows_the_path),
-        CASE(a_cancelled_call_says_nothing),
-        CASE(events_leave_in_order_and_carry_what_happened),
-        CASE(the_global_receiver_serves_canaries_without_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 #include "engine/hook_headers.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/base64.h"
+#include "test/unit.h"
 
 /* A Secret of "key=value" pairs; the values are encoded here. */
 static struct json_object *secret(struct arena *arena, const char *const *pairs)
@@ -24,9 +19,8 @@ static struct json_object *secret(struct arena *arena, const char *const *pairs)
     return object;
 }
 
-static void test_keys_become_headers(void **state)
+CASE(test_keys_become_headers)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct hook_headers headers = {0};
     struct errinfo ei;
@@ -49,9 +43,8 @@ static void test_keys_become_headers(void **state)
     arena_free(arena);
 }
 
-static void test_what_is_no_header(void **state)
+CASE(test_what_is_no_header)
 {
-    (void)state;
     static const struct {
         const char *secret; /* JSON */
         const char *told;
@@ -93,9 +86,8 @@ static void test_what_is_no_header(void **state)
     }
 }
 
-static void test_bounds(void **state)
+CASE(test_bounds)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct errinfo ei;
 
@@ -121,9 +113,8 @@ static void test_bounds(void **state)
     arena_free(arena);
 }
 
-static void test_values_are_struck_out(void **state)
+CASE(test_values_are_struck_out)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct hook_headers headers = {0};
     struct errinfo ei;
@@ -138,15 +129,4 @@ static void test_values_are_struck_out(void **state)
                         "you sent ***, that is ***, ****** and 1");
     assert_string_equal(hook_headers_redact(&headers, arena, ""), "");
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys_become_headers),
-        cmocka_unit_test(test_what_is_no_header),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_values_are_struck_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

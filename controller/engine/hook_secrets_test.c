@@ -1,11 +1,6 @@
 /* Webhooks with headersFrom and caSecretRef, against real servers: the service, plain and with TLS,
  * another host, and the API with the Secrets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -16,6 +11,7 @@
 #include "engine/watchset.h"
 #include "net/server/server.h"
 #include "net/test_certs.h"
+#include "test/unit.h"
 
 enum { WATCHDOG_MS = 8000, POLL_MS = 5 };
 
@@ -282,9 +278,8 @@ static void call(struct fixture *f, const char *path, const char *secret)
 
 /* --- cases */
 
-static void the_keys_are_sent_as_headers(void **state)
+FIXTURE_CASE(the_keys_are_sent_as_headers)
 {
-    struct fixture *f = *state;
     call(f, "/hook", "key");
     assert_true(f->passed && !f->unasked);
     assert_string_equal(f->authorization, "Bearer token-7");
@@ -293,18 +288,16 @@ static void the_keys_are_sent_as_headers(void **state)
     assert_string_equal(f->body, "{\"name\":\"podinfo\"}");
 }
 
-static void a_secret_that_is_missing_is_told(void **state)
+FIXTURE_CASE(a_secret_that_is_missing_is_told)
 {
-    struct fixture *f = *state;
     call(f, "/hook", "gone");
     assert_true(!f->passed && f->unasked);
     assert_string_equal(f->text, "headersFrom: Secret gone.test does not exist");
     assert_int_equal(f->asked, 0);
 }
 
-static void a_secret_that_must_not_be_read_is_told(void **state)
+FIXTURE_CASE(a_secret_that_must_not_be_read_is_told)
 {
-    struct fixture *f = *state;
     f->secret_status = 403;
     call(f, "/hook", "key");
     assert_true(!f->passed && f->unasked);
@@ -313,9 +306,8 @@ static void a_secret_that_must_not_be_read_is_told(void **state)
     assert_int_equal(f->asked, 0);
 }
 
-static void a_second_attempt_has_them_too(void **state)
+FIXTURE_CASE(a_second_attempt_has_them_too)
 {
-    struct fixture *f = *state;
     f->first_status = 503;
     call(f, "/hook", "key");
     assert_true(f->passed);
@@ -324,18 +316,16 @@ static void a_second_attempt_has_them_too(void **state)
     assert_int_equal(f->reads, 1);
 }
 
-static void what_the_service_echoes_is_struck_out(void **state)
+FIXTURE_CASE(what_the_service_echoes_is_struck_out)
 {
-    struct fixture *f = *state;
     f->status = 403;
     f->replies = "nobody knows token-7";
     call(f, "/hook", "key");
     assert_string_equal(f->text, "nobody knows ***");
 }
 
-static void a_redirect_on_the_same_host_is_followed(void **state)
+FIXTURE_CASE(a_redirect_on_the_same_host_is_followed)
 {
-    struct fixture *f = *state;
     call(f, "/redirect?to=/hook", "key");
     assert_true(f->passed);
     assert_string_equal(f->method, "POST");
@@ -343,9 +333,8 @@ static void a_redirect_on_the_same_host_is_followed(void **state)
     assert_string_equal(f->body, "{\"name\":\"podinfo\"}");
 }
 
-static void a_redirect_that_was_found_is_fetched(void **state)
+FIXTURE_CASE(a_redirect_that_was_found_is_fetched)
 {
-    struct fixture *f = *state;
     call(f, "/redirect?status=302&to=/hook", "key");
     assert_true(f->passed);
     assert_string_equal(f->method, "GET");
@@ -353,9 +342,8 @@ static void a_redirect_that_was_found_is_fetched(void **state)
     assert_string_equal(f->team, "red");
 }
 
-static void a_redirect_to_another_host_gets_nothing(void **state)
+FIXTURE_CASE(a_redirect_to_another_host_gets_nothing)
 {
-    struct fixture *f = *state;
     call(f, arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)),
          "key");
     assert_false(f->passed);
@@ -363,18 +351,16 @@ static void a_redirect_to_another_host_gets_nothing(void **state)
     assert_int_equal(f->others_asked, 0);
 }
 
-static void redirects_without_end_are_not_followed(void **state)
+FIXTURE_CASE(redirects_without_end_are_not_followed)
 {
-    struct fixture *f = *state;
     call(f, "/redirect", "key");
     assert_false(f->passed);
     assert_non_null(strstr(f->text, " redirects more than 10 times"));
 }
 
 /* Whoever has no headers to lose is redirected as before. */
-static void without_headers_other_hosts_are_fine(void **state)
+FIXTURE_CASE(without_headers_other_hosts_are_fine)
 {
-    struct fixture *f = *state;
     aim(f, arena_printf(f->arena, "/redirect?to=http://127.0.0.1:%d/", http_server_port(f->other)),
         "key");
     f->webhook.n_headers_from = 0;
@@ -431,9 +417,8 @@ static void poll_seen(void *arg)
         call_when_seen(f);
 }
 
-static void it_is_read_once_per_version(void **state)
+FIXTURE_CASE(it_is_read_once_per_version)
 {
-    struct fixture *f = *state;
     f->then = second_call;
     call(f, "/hook", "key");
     assert_int_equal(f->asked, 3);
@@ -459,18 +444,16 @@ static void call_safe(struct fixture *f, const char *secret, const char *key)
     assert_true(f->answered);
 }
 
-static void an_authority_of_a_secret_is_believed(void **state)
+FIXTURE_CASE(an_authority_of_a_secret_is_believed)
 {
-    struct fixture *f = *state;
     f->ca = ca.cert_pem;
     call_safe(f, "key", NULL);
     assert_string_equal(f->text, "fine");
     assert_true(f->passed && !f->unasked);
 }
 
-static void nobody_else_is_believed(void **state)
+FIXTURE_CASE(nobody_else_is_believed)
 {
-    struct fixture *f = *state;
     /* The client's own authorities, which would do, are not asked. */
     http_client_free(f->http);
     f->http = http_client_new(f->loop, &(struct http_client_options){.ca_file = ca.cert_file});
@@ -487,7 +470,7 @@ static void nobody_else_is_believed(void **state)
     assert_int_equal(f->asked, 0);
 }
 
-static void a_ca_that_cannot_be_used_is_told(void **state)
+CASE(a_ca_that_cannot_be_used_is_told)
 {
     static const struct {
         const char *ca, *secret, *key, *text;
@@ -537,9 +520,8 @@ static void again_with_the_wrong_one(struct fixture *f)
     call_when_seen(f);
 }
 
-static void a_ca_that_is_rotated_is_followed(void **state)
+FIXTURE_CASE(a_ca_that_is_rotated_is_followed)
 {
-    struct fixture *f = *state;
     f->ca = other_ca.cert_pem;
     f->then = again_with_the_wrong_one;
     call_safe(f, "key", NULL);
@@ -556,9 +538,8 @@ static void cancel_when_held(void *arg)
     hook_call_cancel(*call);
 }
 
-static void a_call_that_waits_for_its_secret_can_be_cancelled(void **state)
+FIXTURE_CASE(a_call_that_waits_for_its_secret_can_be_cancelled)
 {
-    struct fixture *f = *state;
     f->hold_reads = true;
     aim(f, "/hook", "key");
     struct hook_call *held = start(f);
@@ -582,9 +563,8 @@ static void poll_asked(void *arg)
         f->poll = timer_start(f->loop, POLL_MS, 0, poll_asked, f);
 }
 
-static void events_have_them_too(void **state)
+FIXTURE_CASE(events_have_them_too)
 {
-    struct fixture *f = *state;
     aim(f, "/hook", "key");
     f->webhook.type = HOOK_EVENT;
     struct canary canary = {.name = "podinfo", .namespace_ = "test"};
@@ -619,28 +599,5 @@ static int group_tear_down(void **state)
     return rmdir(dir);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(the_keys_are_sent_as_headers),
-        CASE(a_secret_that_is_missing_is_told),
-        CASE(a_secret_that_must_not_be_read_is_told),
-        CASE(a_second_attempt_has_them_too),
-        CASE(what_the_service_echoes_is_struck_out),
-        CASE(a_redirect_on_the_same_host_is_followed),
-        CASE(a_redirect_that_was_found_is_fetched),
-        CASE(a_redirect_to_another_host_gets_nothing),
-        CASE(redirects_without_end_are_not_followed),
-        CASE(without_headers_other_hosts_are_fine),
-        CASE(it_is_read_once_per_version),
-        CASE(an_authority_of_a_secret_is_believed),
-        CASE(nobody_else_is_believed),
-        CASE(a_ca_that_cannot_be_used_is_told),
-        CASE(a_ca_that_is_rotated_is_followed),
-        CASE(a_call_that_waits_for_its_secret_can_be_cancelled),
-        CASE(events_have_them_too),
-    };
-    return cmocka_run_group_tests(tests, group_set_up, group_tear_down);
-}
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down, .set_up_all = group_set_up,
+             .tear_down_all = group_tear_down);

@@ -54,9 +54,8 @@ static void see_who_asks(void *arg)
     loop_drain(f->loop);
 }
 
-static void a_canary_that_waits_for_a_webhook(void **state)
+FIXTURE_CASE(a_canary_that_waits_for_a_webhook)
 {
-    struct fixture *f = *state;
     f->rule = rule_ask;
     f->hook_path = "hang";
     f->stop_after = 0;
@@ -99,9 +98,8 @@ static void see_the_last_plan(void *arg)
     loop_drain(f->loop);
 }
 
-static void the_last_plan_that_did_something(void **state)
+FIXTURE_CASE(the_last_plan_that_did_something)
 {
-    struct fixture *f = *state;
     f->rule = rule_step_once;
     f->interval = "60s";
     f->stop_after = 0;
@@ -131,9 +129,8 @@ static enum verdict rule_status(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static void what_failed_and_what_was_meant(void **state)
+FIXTURE_CASE(what_failed_and_what_was_meant)
 {
-    struct fixture *f = *state;
     f->rule = rule_status;
     f->fail_writes = 1000;
     f->fail_status = 422;
@@ -216,9 +213,8 @@ static void see_the_crowd(void *arg)
     loop_drain(f->loop);
 }
 
-static void a_crowd_comes_in_pages(void **state)
+FIXTURE_CASE(a_crowd_comes_in_pages)
 {
-    struct fixture *f = *state;
     f->rule = rule_ask_the_crowd;
     f->crowd = 7;
     f->stop_after = 0;
@@ -245,24 +241,11 @@ static void see_the_queue(void *arg)
     loop_drain(f->loop);
 }
 
-static void the_place_in_the_queue(void **state)
+FIXTURE_CASE(the_place_in_the_queue)
 {
-    struct fixture *f = *state;
     f->crowd = 2;
     f->stop_after = 0;
     f->ticker = timer_start(f->loop, 10, 10, see_the_queue, f);
     run_engine(f, true);
     assert_false(f->timed_out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_canary_that_waits_for_a_webhook),
-        CASE(the_last_plan_that_did_something),
-        CASE(what_failed_and_what_was_meant),
-        CASE(a_crowd_comes_in_pages),
-        CASE(the_place_in_the_queue),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

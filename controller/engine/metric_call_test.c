@@ -1,15 +1,11 @@
 /* Metric servers on the loop: which redirects are followed, and what goes with them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "engine/metric_call.h"
 #include "net/server/server.h"
+#include "test/unit.h"
 
 struct fixture {
     struct loop *loop;
@@ -94,6 +90,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
 static struct json_object *json(struct fixture *f, const char *text)
 {
     struct json_object *out;
@@ -137,35 +135,29 @@ static void expect_42(struct fixture *f, int asked, const char *token, const cha
     assert_string_equal(f->tenant, tenant);
 }
 
-static void an_answer_is_read(void **state)
+CASE(an_answer_is_read)
 {
     ask(*state, "/home");
     expect_42(*state, 1, "Bearer secret", "team");
 }
 
-static void a_redirect_of_the_same_host_is_followed(void **state)
+FIXTURE_CASE(a_redirect_of_the_same_host_is_followed)
 {
-    struct fixture *f = *state;
-
     f->target = "/home/api/v1/query?query=up";
     ask(f, "/away");
     expect_42(f, 2, "Bearer secret", "team");
 }
 
-static void another_host_gets_no_credentials(void **state)
+FIXTURE_CASE(another_host_gets_no_credentials)
 {
-    struct fixture *f = *state;
-
     f->status = 308;
     f->target = home(f, "localhost");
     ask(f, "/away");
     expect_42(f, 2, "none", "none");
 }
 
-static void a_circle_of_redirects_ends(void **state)
+FIXTURE_CASE(a_circle_of_redirects_ends)
 {
-    struct fixture *f = *state;
-
     f->target = "/away/api/v1/query?query=up";
     ask(f, "/away");
     assert_true(f->answered);
@@ -174,10 +166,8 @@ static void a_circle_of_redirects_ends(void **state)
     assert_int_equal(f->asked, 11);
 }
 
-static void a_redirect_to_another_protocol_is_an_error(void **state)
+FIXTURE_CASE(a_redirect_to_another_protocol_is_an_error)
 {
-    struct fixture *f = *state;
-
     f->target = "file:///etc/passwd";
     ask(f, "/away");
     assert_true(f->answered);
@@ -185,10 +175,8 @@ static void a_redirect_to_another_protocol_is_an_error(void **state)
     assert_int_equal(f->asked, 1);
 }
 
-static void what_was_cancelled_is_not_followed(void **state)
+FIXTURE_CASE(what_was_cancelled_is_not_followed)
 {
-    struct fixture *f = *state;
-
     f->target = "/home/api/v1/query?query=up";
     f->cancels = true;
     ask(f, "/away");
@@ -196,9 +184,8 @@ static void what_was_cancelled_is_not_followed(void **state)
     assert_int_equal(f->asked, 1);
 }
 
-static void what_cannot_be_sent_is_said_at_once(void **state)
+FIXTURE_CASE(what_cannot_be_sent_is_said_at_once)
 {
-    struct fixture *f = *state;
     const struct metric_question unknown = {.id = "x", .backend = "abacus"};
     const struct metric_question nowhere = {.id = "x", .backend = "prometheus", .query = "up"};
     struct metric_answer answer = {0};
@@ -210,20 +197,4 @@ static void what_cannot_be_sent_is_said_at_once(void **state)
     assert_string_equal(answer.text, "prometheus address \"\" is not a valid URL");
     loop_drain(f->loop);
     assert_int_equal(loop_run(f->loop), 0);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(an_answer_is_read),
-        CASE(a_redirect_of_the_same_host_is_followed),
-        CASE(another_host_gets_no_credentials),
-        CASE(a_circle_of_redirects_ends),
-        CASE(a_redirect_to_another_protocol_is_an_error),
-        CASE(what_was_cancelled_is_not_followed),
-        CASE(what_cannot_be_sent_is_said_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

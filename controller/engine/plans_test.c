@@ -1,17 +1,11 @@
 #include "engine/plans.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
-static void the_last_plan_is_kept(void **state)
+CASE(the_last_plan_is_kept)
 {
-    (void)state;
     struct plans *plans = plans_new();
     int64_t at = 0;
 
@@ -31,9 +25,8 @@ static void the_last_plan_is_kept(void **state)
     plans_free(NULL);
 }
 
-static void memory_ends(void **state)
+CASE(memory_ends)
 {
-    (void)state;
     struct plans *plans = plans_new();
     char name[32], text[2 * PLANS_TEXT];
     int64_t at = 0;
@@ -51,13 +44,4 @@ static void memory_ends(void **state)
     assert_non_null(plans_find(plans, "ns", "c11", &at));
     assert_string_equal(plans_find(plans, "ns", "busy", &at), "again\n");
     plans_free(plans);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_plan_is_kept),
-        cmocka_unit_test(memory_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static const struct render_model model = {
 
 static const char pods[] = "tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)"; /* of a Deployment */
 
-static void test_render(void **state)
+CASE(test_render)
 {
     static const struct {
         const char *query, *out; /* out NULL: an error with the text of `error` in it */
@@ -45,7 +45,6 @@ static void test_render(void **state)
     struct arena *arena = arena_new();
     struct render_model with = model;
 
-    (void)state;
     with.variables = fixture_json(arena, "{'a':'1','b_c':'2 3'}");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *out = NULL;
@@ -63,25 +62,23 @@ static void test_render(void **state)
     arena_free(arena);
 }
 
-static void test_too_long(void **state)
+CASE(test_too_long)
 {
     struct arena *arena = arena_new();
     char *query = arena_alloc(arena, 70000);
     const char *out;
     struct errinfo ei;
 
-    (void)state;
     memset(query, 'x', 69999);
     assert_int_equal(render_query(arena, query, &model, &out, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "longer than"));
     arena_free(arena);
 }
 
-static void test_every_family_renders(void **state)
+CASE(test_every_family_renders)
 {
     struct arena *arena = arena_new();
 
-    (void)state;
     assert_non_null(metric_family_table[0]);
     for (size_t i = 0; metric_family_table[i]; i++) {
         const struct metric_family *family = metric_family_table[i];
@@ -110,14 +107,13 @@ static void test_every_family_renders(void **state)
     arena_free(arena);
 }
 
-static void test_http_family(void **state)
+CASE(test_http_family)
 {
     struct arena *arena = arena_new();
     struct render_model with = model;
     const char *out;
     struct errinfo ei;
 
-    (void)state;
     with.pods = pods;
     assert_int_equal(
         render_query(arena, metric_family_find("http")->success_rate, &with, &out, &ei), ERR_OK);
@@ -128,15 +124,4 @@ static void test_http_family(void **state)
              "kubernetes_namespace=\"my-ns\", "
              "kubernetes_pod_name=~\"tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\" }[1m] ) ) * 100");
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_render),
-        cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_every_family_renders),
-        cmocka_unit_test(test_http_family),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,8 @@ static void expect(const struct sample *samples, size_t n)
 }
 #define EXPECT(samples) expect((samples), sizeof(samples) / sizeof((samples)[0]))
 
-static void test_text_and_borders(void **state)
+CASE(test_text_and_borders)
 {
-    (void)state;
     static const struct sample samples[] = {
         {"", ""},
         {"}} { {", "}} { {"},
@@ -51,9 +50,8 @@ static void test_text_and_borders(void **state)
     EXPECT(samples);
 }
 
-static void test_values(void **state)
+CASE(test_values)
 {
-    (void)state;
     static const struct sample samples[] = {
         {"{{ 1 }} {{ -0x1F }} {{ 0o17 }} {{ 017 }} {{ 0b11 }} {{ 'a' }} {{ '\\n' }}",
          "1 -31 15 15 3 97 10"},
@@ -72,9 +70,8 @@ static void test_values(void **state)
     EXPECT(samples);
 }
 
-static void test_logic(void **state)
+CASE(test_logic)
 {
-    (void)state;
     static const struct sample samples[] = {
         {"{{ eq name \"podinfo\" }} {{ eq 1 2 1 }} {{ ne 1 2 }} {{ eq nil . }} {{ eq \"a\" nil }}",
          "true true true true false"},
@@ -93,9 +90,8 @@ static void test_logic(void **state)
     EXPECT(samples);
 }
 
-static void test_variables_and_ranges(void **state)
+CASE(test_variables_and_ranges)
 {
-    (void)state;
     static const struct sample samples[] = {
         {"{{ $x := name }}{{ $x }}{{ $x = 2 }}{{ $x }}", "podinfo2"},
         {"{{ $x := 1 }}{{ if $y := 2 }}{{ $x = $y }}{{ end }}{{ $x }}", "2"},
@@ -113,9 +109,8 @@ static void test_variables_and_ranges(void **state)
     EXPECT(samples);
 }
 
-static void test_printf(void **state)
+CASE(test_printf)
 {
-    (void)state;
     static const struct sample samples[] = {
         {"{{ printf \"%s|%5s|%-5s|%.2s|%v|%q\" name \"a\" \"b\" \"cde\" 1 \"x\\\"\" }}",
          "podinfo|    a|b    |cd|1|\"x\\\"\""},
@@ -129,9 +124,8 @@ static void test_printf(void **state)
     EXPECT(samples);
 }
 
-static void test_mistakes(void **state)
+CASE(test_mistakes)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -194,13 +188,12 @@ static void test_mistakes(void **state)
     }
 }
 
-static void test_depth_has_an_end(void **state)
+CASE(test_depth_has_an_end)
 {
     struct arena *arena = arena_new();
     const char *deep = "1", *out;
     struct errinfo ei;
 
-    (void)state;
     for (int i = 0; i < 64; i++)
         deep = arena_printf(arena, "(%s)", deep);
     assert_int_equal(render(arena, arena_printf(arena, "{{ %s }}", deep), &out, &ei), ERR_OK);
@@ -209,18 +202,4 @@ static void test_depth_has_an_end(void **state)
     assert_int_equal(render(arena, deep, &out, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "more than 64 levels"));
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_and_borders),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_logic),
-        cmocka_unit_test(test_variables_and_ranges),
-        cmocka_unit_test(test_printf),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_depth_has_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,8 @@ static const struct {
      "[{" PLAIN "," ANY "}]"},
 };
 
-static void test_revert(void **state)
+CASE(test_revert)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = gateway(cases[i].service);
         fixture_put(&f, "httproutes/podinfo", arena_printf(f.arena, ROUTE "%s}}", cases[i].rules));
@@ -82,11 +81,10 @@ static void test_revert(void **state)
     }
 }
 
-static void test_made_anew(void **state)
+CASE(test_made_anew)
 {
     struct fixture f = gateway(",'hosts':['a.test'],'apex':{'labels':{'x':'1'}}");
 
-    (void)state;
     assert_int_equal(fixture_run(&f, router()->revert(f.tick, false)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick), "again never\n");
     assert_int_equal(fixture_run(&f, router()->revert(f.tick, true)), VERDICT_GO);
@@ -99,11 +97,10 @@ static void test_made_anew(void **state)
 }
 
 /* ... and nobody else's. */
-static void test_routes_of_a_former_name(void **state)
+CASE(test_routes_of_a_former_name)
 {
     struct fixture f = gateway("");
 
-    (void)state;
     fixture_put(&f, "httproutes/podinfo", ROUTE "[{" ANY "," PLAIN "}]}}");
     fixture_put(&f, "httproutes/former", ROUTE "[{" ANY "," SPLIT("") "}]}}");
     fixture_put(&f, "httproutes/theirs", "{'metadata':{},'spec':{'rules':[]}}");
@@ -116,11 +113,10 @@ static void test_routes_of_a_former_name(void **state)
     fixture_end(&f);
 }
 
-static void test_disown(void **state)
+CASE(test_disown)
 {
     struct fixture f = gateway("");
 
-    (void)state;
     assert_int_equal(fixture_run(&f, router()->disown(f.tick)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick), "again never\n");
     fixture_put(&f, "httproutes/podinfo", ROUTE "[{" PLAIN "}]}}");
@@ -129,15 +125,4 @@ static void test_disown(void **state)
                         "{'metadata':{'annotations':{'kustomize.toolkit.fluxcd.io/reconcile':null},"
                         "'ownerReferences':null}}");
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_revert),
-        cmocka_unit_test(test_made_anew),
-        cmocka_unit_test(test_routes_of_a_former_name),
-        cmocka_unit_test(test_disown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,9 +77,8 @@ static void read_back(struct fixture *f, struct weights weights)
     same_cookie(found.cookies.previous, weights.cookies.previous);
 }
 
-static void test_ab(void **state)
+CASE(test_ab)
 {
-    (void)state;
     struct fixture f = begin(AB, ",'match':[{'uri':{'prefix':'/api'},'headers':{'X':{'exact':'0'},"
                                  "'y':{'exact':'3'}}}]");
     const struct weights weights = {.canary = 100, .matched = true};
@@ -103,9 +102,8 @@ static void test_ab(void **state)
     fixture_end(&f);
 }
 
-static void test_ab_for_everybody(void **state)
+CASE(test_ab_for_everybody)
 {
-    (void)state;
     struct fixture f = begin(AB, "");
     const struct weights weights = {.canary = 100};
 
@@ -114,9 +112,8 @@ static void test_ab_for_everybody(void **state)
     fixture_end(&f);
 }
 
-static void test_mirror(void **state)
+CASE(test_mirror)
 {
-    (void)state;
     struct fixture f = begin(MIRROR, ",'headers':{'request':{'set':{'a':'1'}}}");
     const struct weights weights = {.primary = 100, .mirrored = true};
 
@@ -135,9 +132,8 @@ static void test_mirror(void **state)
 }
 
 /* A mirror of the spec's own is not the analysis's. */
-static void test_mirror_elsewhere(void **state)
+CASE(test_mirror_elsewhere)
 {
-    (void)state;
     struct fixture f = begin(MIRROR, ",'mirror':[{'backendRef':{'name':'copy','port':80}}]");
 
     read_back(&f, (struct weights){.primary = 100});
@@ -146,9 +142,8 @@ static void test_mirror_elsewhere(void **state)
     fixture_end(&f);
 }
 
-static void test_sticky(void **state)
+CASE(test_sticky)
 {
-    (void)state;
     struct fixture f = begin(STICKY, "");
     const struct weights weights = {
         .primary = 70, .canary = 30, .cookies = {.canary = "stay=abc", .primary = "keep=xyz"}};
@@ -164,9 +159,8 @@ static void test_sticky(void **state)
     fixture_end(&f);
 }
 
-static void test_cookie_taken_back(void **state)
+CASE(test_cookie_taken_back)
 {
-    (void)state;
     struct fixture f = begin(STICKY, "");
     const struct weights weights = {.primary = 100, .cookies = {.previous = "stay=abc"}};
 
@@ -181,9 +175,8 @@ static void test_cookie_taken_back(void **state)
 }
 
 /* A step forward and one back leave nothing of each other in the rules. */
-static void test_there_and_back(void **state)
+CASE(test_there_and_back)
 {
-    (void)state;
     struct fixture f = begin(STICKY, "");
     const struct weights back = {.primary = 100, .cookies = {.previous = "stay=abc"}};
     const char *before = routed(&f, back);
@@ -195,9 +188,8 @@ static void test_there_and_back(void **state)
 }
 
 /* In the middle of a release, and after one. */
-static void test_what_flagger_wrote(void **state)
+CASE(test_what_flagger_wrote)
 {
-    (void)state;
     static const char to_primary[] = SERVICE("primary", 60, GIVES("keep=xyz; Max-Age=60"));
     static const char to_canary[] = SERVICE("canary", 40, GIVES("stay=abc; Max-Age=86400"));
     struct fixture f = begin(STICKY, "");
@@ -218,9 +210,8 @@ static void test_what_flagger_wrote(void **state)
     fixture_end(&f);
 }
 
-static void test_mirror_without_its_share(void **state)
+CASE(test_mirror_without_its_share)
 {
-    (void)state;
     struct fixture f = begin(MIRROR, "");
     struct weights weights = {.primary = 100, .mirrored = true};
 
@@ -238,9 +229,8 @@ static void test_mirror_without_its_share(void **state)
 }
 
 /* What the spec no longer asks for leaves nothing in what it asks for now. */
-static void test_another_filter_in_its_place(void **state)
+CASE(test_another_filter_in_its_place)
 {
-    (void)state;
     static const char *const before[] = {
         "[{'type':'RequestHeaderModifier','requestHeaderModifier':{'set':[{'name':'a','value':'1'}]"
         "}}]",
@@ -263,9 +253,8 @@ static void test_another_filter_in_its_place(void **state)
 }
 
 /* The product of both lists is what the API counts. */
-static void test_too_many_matches(void **state)
+CASE(test_too_many_matches)
 {
-    (void)state;
     struct arena *arena = arena_new();
     const char *list = "{'uri':{'exact':'/0'}}";
 
@@ -278,22 +267,4 @@ static void test_too_many_matches(void **state)
                         "Gateway API takes 64 of a rule");
     fixture_end(&f);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ab),
-        cmocka_unit_test(test_ab_for_everybody),
-        cmocka_unit_test(test_mirror),
-        cmocka_unit_test(test_mirror_elsewhere),
-        cmocka_unit_test(test_sticky),
-        cmocka_unit_test(test_cookie_taken_back),
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_what_flagger_wrote),
-        cmocka_unit_test(test_mirror_without_its_share),
-        cmocka_unit_test(test_another_filter_in_its_place),
-        cmocka_unit_test(test_too_many_matches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

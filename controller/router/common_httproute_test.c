@@ -27,11 +27,10 @@ static const char *rule_text(struct fixture *f, const char *key)
     return fixture_quoted(f, json_text_sorted(f->arena, json_at(json_elem(rules, 0), key, NULL)));
 }
 
-static void test_create(void **state)
+CASE(test_create)
 {
     struct fixture f = gateway(",'hosts':['a.test'],'timeout':'5s','apex':{'labels':{'x':'1'}}");
 
-    (void)state;
     assert_int_equal(fixture_run(&f, router()->reconcile(f.tick)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick),
                         "create httproutes test/podinfo weights 100/0\nagain never\n");
@@ -49,7 +48,7 @@ static void test_create(void **state)
     fixture_end(&f);
 }
 
-static void test_matches(void **state)
+CASE(test_matches)
 {
     static const struct {
         const char *match, *out;
@@ -66,7 +65,6 @@ static void test_matches(void **state)
          "'value':'2'}]}]"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct fixture f = gateway(arena_printf(arena, ",'match':%s", cases[i].match));
@@ -78,7 +76,7 @@ static void test_matches(void **state)
     }
 }
 
-static void test_filters(void **state)
+CASE(test_filters)
 {
     static const struct {
         const char *given, *out;
@@ -102,7 +100,6 @@ static void test_filters(void **state)
          "'CORS'}]"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct fixture f = gateway(arena_printf(arena, ",%s", cases[i].given));
@@ -113,7 +110,7 @@ static void test_filters(void **state)
     }
 }
 
-static void test_check(void **state)
+CASE(test_check)
 {
     static const struct {
         const char *given, *sentence;
@@ -132,7 +129,6 @@ static void test_check(void **state)
          "4, in \"/[a\""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = gateway(cases[i].given);
         assert_string_equal(router()->check(f.arena, &f.canary), cases[i].sentence);
@@ -151,12 +147,11 @@ static void test_check(void **state)
     "'','kind':'Service','name':'podinfo-primary','port':80,'weight':70},{'group':'','kind':"      \
     "'Service','name':'podinfo-canary','port':80,'weight':30,'x-unknown':1}]}]}%s}"
 
-static void test_live_route(void **state)
+CASE(test_live_route)
 {
     struct fixture f = gateway("");
     struct weights weights;
 
-    (void)state;
     fixture_put(&f, "httproutes/podinfo", arena_printf(f.arena, LIVE, ""));
     assert_int_equal(fixture_run(&f, router()->reconcile(f.tick)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick), "again never\n");
@@ -175,11 +170,10 @@ static void test_live_route(void **state)
     fixture_end(&f);
 }
 
-static void test_repair_keeps_weights_and_others_keys(void **state)
+CASE(test_repair_keeps_weights_and_others_keys)
 {
     struct fixture f = gateway(",'timeout':'5s'");
 
-    (void)state;
     fixture_put(&f, "httproutes/podinfo", arena_printf(f.arena, LIVE, ""));
     assert_int_equal(fixture_run(&f, router()->reconcile(f.tick)), VERDICT_GO);
     assert_string_equal(
@@ -194,7 +188,7 @@ static void test_repair_keeps_weights_and_others_keys(void **state)
     fixture_end(&f);
 }
 
-static void test_settled(void **state)
+CASE(test_settled)
 {
     static const char same[] = "{'group':'gateway.networking.k8s.io','kind':'Gateway','name':'gw',"
                                "'namespace':'infra'}";
@@ -209,7 +203,6 @@ static void test_settled(void **state)
         {"{'name':'another'}", "False", 3, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = gateway("");
         fixture_put(
@@ -230,7 +223,7 @@ static void test_settled(void **state)
 
 /* What is about to be written, the gateway cannot have taken over; one that says nothing of routes
  * is not asked. */
-static void test_settled_after_the_plan(void **state)
+CASE(test_settled_after_the_plan)
 {
     static const char says[] =
         ",'status':{'parents':[{'parentRef':{'group':'gateway.networking.k8s.io','kind':'Gateway',"
@@ -238,7 +231,6 @@ static void test_settled_after_the_plan(void **state)
         "'observedGeneration':3}]}]}";
     const struct weights weights = {.primary = 50, .canary = 50};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct fixture f = gateway("");
         const char *why;
@@ -252,7 +244,7 @@ static void test_settled_after_the_plan(void **state)
 }
 
 /* Somebody else's numbers, or none. */
-static void test_odd_weights(void **state)
+CASE(test_odd_weights)
 {
     static const struct {
         const char *backends;
@@ -266,7 +258,6 @@ static void test_odd_weights(void **state)
         {"[]", 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = gateway("");
         struct weights weights;
@@ -278,20 +269,4 @@ static void test_odd_weights(void **state)
         assert_int_equal(weights.primary, 100 - cases[i].canary);
         fixture_end(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create),
-        cmocka_unit_test(test_matches),
-        cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_live_route),
-        cmocka_unit_test(test_repair_keeps_weights_and_others_keys),
-        cmocka_unit_test(test_settled),
-        cmocka_unit_test(test_settled_after_the_plan),
-        cmocka_unit_test(test_odd_weights),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

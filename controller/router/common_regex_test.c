@@ -1,20 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "router/common_regex.h"
+#include "test/unit.h"
 
-static void test_read(void **state)
+CASE(test_read)
 {
     static const char *const good[] = {
         "",      "insider",         "^(?:a|b)*$",   "[^/]+",       "/api/v[12](/.*)?", "(?i)safari",
         "a{2,}", "(?P<name>x)\\d+", "\\p{Greek}.*", "[[:alpha:]]", "\\Q(\\E",          "ä.*",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         struct arena *arena = arena_new();
         assert_null(regex_mistake(arena, good[i]));
@@ -22,7 +15,7 @@ static void test_read(void **state)
     }
 }
 
-static void test_mistakes(void **state)
+CASE(test_mistakes)
 {
     static const struct {
         const char *pattern, *mistake;
@@ -35,7 +28,6 @@ static void test_mistakes(void **state)
         {"[b-a]", "range out of order in character class at character 4"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         const char *mistake = regex_mistake(arena, cases[i].pattern);
@@ -43,14 +35,4 @@ static void test_mistakes(void **state)
         assert_string_equal(mistake, cases[i].mistake);
         arena_free(arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_mistakes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,14 +14,13 @@ static const struct service_pods pods = {.label = "app",
                                          .primary_value = "podinfo-primary",
                                          .answers = answer};
 
-static void test_sides_are_created(void **state)
+CASE(test_sides_are_created)
 {
     struct fixture f = fixture_new(
         "{'spec':{'service':{'name':'web','portName':'grpc','appProtocol':'h2c','headless':true,"
         "'trafficDistribution':'PreferClose','canary':{'labels':{'x':'1'},'annotations':{'y':'2',"
         "'a.toolkit.fluxcd.io/b':'3'}}}}}");
 
-    (void)state;
     assert_int_equal(fixture_run(&f, services_reconcile_sides(f.tick, &pods)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick),
                         "create services test/web-canary -> app=podinfo\n"
@@ -76,11 +75,10 @@ static const struct {
      ""},
 };
 
-static void test_apex_is_laid_over(void **state)
+CASE(test_apex_is_laid_over)
 {
     struct service_pods settled = pods;
 
-    (void)state;
     settled.drop_old_ports = true;
     for (size_t i = 0; i < sizeof(apex_cases) / sizeof(apex_cases[0]); i++) {
         struct fixture f = fixture_new(
@@ -105,12 +103,11 @@ static void test_apex_is_laid_over(void **state)
     }
 }
 
-static void test_discovered_ports_in_any_order(void **state)
+CASE(test_discovered_ports_in_any_order)
 {
     struct fixture f = fixture_new(NULL);
     struct service_pods more = pods;
 
-    (void)state;
     more.ports =
         fixture_json(f.arena, "[{'name':'m','protocol':'TCP','port':9090,'targetPort':9090}]");
     fixture_put(&f, "services/podinfo",
@@ -123,14 +120,13 @@ static void test_discovered_ports_in_any_order(void **state)
 }
 
 /* What is there goes on selecting whom it selects until the others answer; its ports follow. */
-static void test_nobody_is_selected_who_does_not_answer(void **state)
+CASE(test_nobody_is_selected_who_does_not_answer)
 {
     struct fixture f = fixture_new(NULL);
     struct service_pods nobody = pods;
     static const char live[] = "{'spec':{'selector':{'app':'old-primary'},'ports':[{'name':'http',"
                                "'port':80,'targetPort':1,'protocol':'TCP'}]}}";
 
-    (void)state;
     nobody.arg = &f;
     fixture_put(&f, "services/podinfo", live);
     assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &nobody)), VERDICT_GO);
@@ -167,9 +163,8 @@ static const struct {
      "patch services test/podinfo -> {'app':'podinfo'}\n", ""},
 };
 
-static void test_apex_of_a_deleted_canary(void **state)
+CASE(test_apex_of_a_deleted_canary)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(deleted_cases) / sizeof(deleted_cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct json_object *template =
@@ -186,11 +181,10 @@ static void test_apex_of_a_deleted_canary(void **state)
     }
 }
 
-static void test_apex_of_a_deleted_canary_is_made_anew(void **state)
+CASE(test_apex_of_a_deleted_canary_is_made_anew)
 {
     struct fixture f = fixture_new("{'spec':{'service':{'apex':{'labels':{'x':'1'}}}}}");
 
-    (void)state;
     assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, NULL, false)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick), "again never\n");
     assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, NULL, true)), VERDICT_GO);
@@ -202,17 +196,4 @@ static void test_apex_of_a_deleted_canary_is_made_anew(void **state)
     assert_int_equal(fixture_run(&f, services_disown_apex(f.tick)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick), "again never\n");
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sides_are_created),
-        cmocka_unit_test(test_apex_is_laid_over),
-        cmocka_unit_test(test_discovered_ports_in_any_order),
-        cmocka_unit_test(test_nobody_is_selected_who_does_not_answer),
-        cmocka_unit_test(test_apex_of_a_deleted_canary),
-        cmocka_unit_test(test_apex_of_a_deleted_canary_is_made_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static struct fixture fixture_of(const char *service)
     return f;
 }
 
-static void test_get(void **state)
+CASE(test_get)
 {
     static const struct {
         const char *service;
@@ -36,7 +36,6 @@ static void test_get(void **state)
         {"{" ANNOTATED ",'spec':{}}", 100},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_of(cases[i].service);
         struct weights weights = {0};
@@ -47,7 +46,7 @@ static void test_get(void **state)
     }
 }
 
-static void test_settled(void **state)
+CASE(test_settled)
 {
     static const struct {
         const char *service;
@@ -69,7 +68,6 @@ static void test_settled(void **state)
         {"{'metadata':{'generation':3},'spec':{},'status':{'observedGeneration':3}}", VERDICT_STOP},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_of(cases[i].service);
         const char *why = NULL;
@@ -82,7 +80,7 @@ static void test_settled(void **state)
 }
 
 /* The traffic after reconcile() and after a share of 20; NULL: nothing is written. */
-static void test_reconcile_and_set(void **state)
+CASE(test_reconcile_and_set)
 {
     static const struct {
         const char *service, *reconciled, *set;
@@ -97,7 +95,6 @@ static void test_reconcile_and_set(void **state)
          "[{'latestRevision':true,'percent':20},{'percent':80,'revisionName':'a-1'}]"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static const struct weights weights = {.primary = 80, .canary = 20};
         struct fixture f = fixture_of(cases[i].service);
@@ -118,12 +115,11 @@ static void test_reconcile_and_set(void **state)
 }
 
 /* Flagger's process ends where the annotation is missing: its router has no logger. */
-static void test_annotation_that_is_lost(void **state)
+CASE(test_annotation_that_is_lost)
 {
     static const struct weights weights = {.primary = 80, .canary = 20};
     struct fixture f = fixture_of("{'spec':{'traffic':" TRAFFIC(40, 60) "}}");
 
-    (void)state;
     assert_int_equal(fixture_run(&f, knative()->reconcile(f.tick)), VERDICT_GO);
     assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
                         "{'metadata':{'annotations':{'flagger.app/primary-revision':'a-1'}}}");
@@ -137,11 +133,10 @@ static void test_annotation_that_is_lost(void **state)
     fixture_end(&f);
 }
 
-static void test_revert(void **state)
+CASE(test_revert)
 {
     struct fixture f = fixture_of("{" ANNOTATED ",'spec':{'traffic':" TRAFFIC(0, 100) "}}");
 
-    (void)state;
     assert_int_equal(fixture_run(&f, knative()->revert(f.tick, true)), VERDICT_GO);
     assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
                         "{'metadata':{'resourceVersion':'9'},'spec':{'traffic':[{'latestRevision':"
@@ -161,16 +156,4 @@ static void test_revert(void **state)
     assert_int_equal(fixture_run(&f, knative()->disown(f.tick)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_get),
-        cmocka_unit_test(test_settled),
-        cmocka_unit_test(test_reconcile_and_set),
-        cmocka_unit_test(test_annotation_that_is_lost),
-        cmocka_unit_test(test_revert),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 #include "metric/family.h"
 #include "tick/fixture_test.h"
 
-static void test_every_row_is_whole(void **state)
+CASE(test_every_row_is_whole)
 {
-    (void)state;
     assert_non_null(router_table[0]);
     for (size_t i = 0; router_table[i]; i++) {
         const struct router *router = router_table[i];
@@ -27,7 +26,7 @@ static void test_every_row_is_whole(void **state)
     }
 }
 
-static void test_names(void **state)
+CASE(test_names)
 {
     static const struct {
         const char *provider, *version; /* of the last resource; NULL: not served */
@@ -43,7 +42,6 @@ static void test_names(void **state)
         {"kubernetes:service", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct router *router = router_find(cases[i].provider);
         if (!cases[i].version) {
@@ -56,13 +54,4 @@ static void test_names(void **state)
             last++;
         assert_string_equal(router->resources[last]->version, cases[i].version);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_row_is_whole),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 #include "scaler/common_query.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test/unit.h"
 
 static const struct {
     const char *query, *primary;
@@ -43,19 +37,12 @@ static const struct {
     {"f{a=\"\\", "f{a=\"\\"},
 };
 
-static void test_queries(void **state)
+CASE(test_queries)
 {
     struct arena *arena = arena_new();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_string_equal(query_for_primary(arena, cases[i].query, "podinfo"), cases[i].primary);
     assert_string_equal(query_for_primary(arena, "podinfo", ""), "podinfo");
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_queries)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

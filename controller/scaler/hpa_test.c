@@ -23,11 +23,10 @@ static const struct scaler *hpa(void)
     return scaler_find("HorizontalPodAutoscaler");
 }
 
-static void test_create(void **state)
+CASE(test_create)
 {
     struct fixture f = with_hpa(",'primaryScalerReplicas':{'minReplicas':5,'maxReplicas':9}");
 
-    (void)state;
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
     assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
     struct json_object *body = fixture_said(f.arena, f.tick->plan->first->body);
@@ -41,11 +40,10 @@ static void test_create(void **state)
     fixture_end(&f);
 }
 
-static void test_update(void **state)
+CASE(test_update)
 {
     struct fixture f = with_hpa("");
 
-    (void)state;
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
     fixture_put(&f, "horizontalpodautoscalers/web-primary",
                 "{'metadata':{'labels':{'mine':'1'}},'spec':{'minReplicas':1,'maxReplicas':4,"
@@ -60,11 +58,10 @@ static void test_update(void **state)
 }
 
 /* Flagger finds an annotated HPA changed at every tick of a promotion, and loses what it wrote. */
-static void test_metadata_is_copied_once(void **state)
+CASE(test_metadata_is_copied_once)
 {
     struct fixture f = with_hpa("");
 
-    (void)state;
     fixture_put(&f, "horizontalpodautoscalers/web",
                 "{'metadata':{'annotations':{'keep/c':'4','other':'5'},'labels':{'a':'1'}},"
                 "'spec':{'maxReplicas':4,'scaleTargetRef':{'name':'podinfo'}}}");
@@ -82,7 +79,7 @@ static void test_metadata_is_copied_once(void **state)
     fixture_end(&f);
 }
 
-static void test_floor(void **state)
+CASE(test_floor)
 {
     static const struct {
         int floor;
@@ -95,7 +92,6 @@ static void test_floor(void **state)
     };
     struct fixture f = with_hpa("");
 
-    (void)state;
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
     fixture_put(&f, "horizontalpodautoscalers/web-primary",
                 "{'metadata':{'labels':{'keep/b':'2'}},'spec':{'minReplicas':1,'maxReplicas':4,"
@@ -109,23 +105,21 @@ static void test_floor(void **state)
     fixture_end(&f);
 }
 
-static void test_missing(void **state)
+CASE(test_missing)
 {
     struct fixture f = with_hpa("");
 
-    (void)state;
     assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_STOP);
     assert_string_equal(f.tick->plan->first->text,
                         "HorizontalPodAutoscaler web.test get query error: not found");
     fixture_end(&f);
 }
 
-static void test_replicas_to_start_with(void **state)
+CASE(test_replicas_to_start_with)
 {
     struct fixture f = with_hpa("");
     int replicas = 0;
 
-    (void)state;
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
     assert_int_equal(fixture_run(&f, hpa()->min_replicas(f.tick, &replicas)), VERDICT_GO);
     assert_int_equal(replicas, 2);
@@ -138,17 +132,4 @@ static void test_replicas_to_start_with(void **state)
     assert_int_equal(fixture_run(&f, hpa()->resume_target(f.tick)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create),
-        cmocka_unit_test(test_update),
-        cmocka_unit_test(test_metadata_is_copied_once),
-        cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_replicas_to_start_with),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,8 @@ static void expect_create(const char *ref, const char *expected)
     fixture_end(&f);
 }
 
-static void test_create(void **state)
+CASE(test_create)
 {
-    (void)state;
     expect_create("", COPY("'a':'1','keep/b':'2'",
                            "'keep/c':'3','scaledobject.keda.sh/transfer-hpa-ownership':'true'",
                            COPY_SPEC("2", "5"), REWRITTEN));
@@ -98,9 +97,8 @@ static void expect_update(const char *live, int floor, const char *patch)
     fixture_end(&f);
 }
 
-static void test_update(void **state)
+CASE(test_update)
 {
-    (void)state;
     expect_update(COPY("'scaledobject.keda.sh/name':'web-primary','keep/b':'2'", "'keep/c':'3'",
                        COPY_SPEC("2", "5"), REWRITTEN),
                   0, "");
@@ -111,9 +109,8 @@ static void test_update(void **state)
                   "'fallback':null,'minReplicaCount':2}}");
 }
 
-static void test_the_primary_is_never_paused(void **state)
+CASE(test_the_primary_is_never_paused)
 {
-    (void)state;
     expect_update(COPY("'keep/b':'2'",
                        "'keep/c':'3','autoscaling.keda.sh/paused-replicas':'0',"
                        "'autoscaling.keda.sh/paused-scale-out':'true',"
@@ -126,21 +123,19 @@ static void test_the_primary_is_never_paused(void **state)
                   "'autoscaling.keda.sh/paused-scale-out':null}}}");
 }
 
-static void test_floor(void **state)
+CASE(test_floor)
 {
-    (void)state;
     expect_update(COPY("'keep/b':'2'", "'keep/c':'3'", COPY_SPEC("2", "5"), REWRITTEN), 4,
                   "{'metadata':{},'spec':{'idleReplicaCount':null,'minReplicaCount':4}}");
     expect_update(COPY("'keep/b':'2'", "'keep/c':'3'", COPY_SPEC("2", "5"), REWRITTEN), 40,
                   "{'metadata':{},'spec':{'idleReplicaCount':null,'minReplicaCount':5}}");
 }
 
-static void test_pause_and_resume(void **state)
+CASE(test_pause_and_resume)
 {
     struct fixture f = with_keda("");
     bool paused = false;
 
-    (void)state;
     fixture_put(&f, "scaledobjects/web",
                 "{'metadata':{'annotations':{'mine':'1'}},'spec':{'new':'kept'}}");
     assert_int_equal(fixture_run(&f, keda()->is_paused(f.tick, &paused)), VERDICT_GO);
@@ -167,12 +162,11 @@ static void test_pause_and_resume(void **state)
     fixture_end(&f);
 }
 
-static void test_missing(void **state)
+CASE(test_missing)
 {
     struct fixture f = with_keda("");
     bool paused = false;
 
-    (void)state;
     assert_int_equal(fixture_run(&f, keda()->reconcile_primary(f.tick, 0)), VERDICT_STOP);
     assert_string_equal(f.tick->plan->first->text,
                         "Keda ScaledObject web.test get query error: not found");
@@ -185,7 +179,7 @@ static void test_missing(void **state)
     fixture_end(&f);
 }
 
-static void test_replicas(void **state)
+CASE(test_replicas)
 {
     static const struct {
         const char *source;
@@ -198,7 +192,6 @@ static void test_replicas(void **state)
     struct fixture f = with_keda("");
     int replicas = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fixture_put(&f, "scaledobjects/web", cases[i].source);
         assert_int_equal(fixture_run(&f, keda()->min_replicas(f.tick, &replicas)), VERDICT_GO);
@@ -207,18 +200,4 @@ static void test_replicas(void **state)
         assert_int_equal(replicas, cases[i].max);
     }
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create),
-        cmocka_unit_test(test_update),
-        cmocka_unit_test(test_the_primary_is_never_paused),
-        cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_pause_and_resume),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_replicas),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

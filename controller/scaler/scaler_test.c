@@ -1,12 +1,7 @@
 #include "scaler/scaler.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static void test_versions(void **state)
+CASE(test_versions)
 {
     static const struct {
         const char *kind, *api_version;
@@ -22,16 +17,9 @@ static void test_versions(void **state)
         {"ScaledObject", NULL, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_int_equal(scaler_is_of(scaler_find(cases[i].kind), cases[i].api_version),
                          cases[i].is);
     assert_null(scaler_find("Scaler"));
     assert_null(scaler_find(NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_versions)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

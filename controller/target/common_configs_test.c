@@ -35,13 +35,12 @@ static const char *tracked(struct fixture *f, const struct target_info *info)
     return out;
 }
 
-static void test_every_place_that_names_a_config(void **state)
+CASE(test_every_place_that_names_a_config)
 {
     struct fixture f = fixture_new(NULL);
     struct json_object *spec = fixture_json(f.arena, pod);
     struct target_info info = {0};
 
-    (void)state;
     put_all(&f);
     assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
     assert_string_equal(tracked(&f, &info),
@@ -57,7 +56,7 @@ static void test_every_place_that_names_a_config(void **state)
     fixture_end(&f);
 }
 
-static void test_what_is_not_tracked(void **state)
+CASE(test_what_is_not_tracked)
 {
     static const struct {
         const char *key, *object; /* NULL: missing */
@@ -69,7 +68,6 @@ static void test_what_is_not_tracked(void **state)
         {"secrets/s-env", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
@@ -89,12 +87,11 @@ static void test_what_is_not_tracked(void **state)
     }
 }
 
-static void test_mandatory_and_missing(void **state)
+CASE(test_mandatory_and_missing)
 {
     struct fixture f = fixture_new(NULL);
     struct target_info info = {0};
 
-    (void)state;
     put_all(&f);
     json_object_object_del(f.objects, "secrets/s-from");
     assert_int_equal(fixture_run(&f, configs_read(f.tick, fixture_json(f.arena, pod), &info)),
@@ -104,12 +101,11 @@ static void test_mandatory_and_missing(void **state)
     fixture_end(&f);
 }
 
-static void test_tracking_is_off(void **state)
+CASE(test_tracking_is_off)
 {
     struct fixture f = fixture_new(NULL);
     struct target_info info = {0};
 
-    (void)state;
     f.settings.config_tracking = false;
     assert_int_equal(fixture_run(&f, configs_read(f.tick, fixture_json(f.arena, pod), &info)),
                      VERDICT_GO);
@@ -119,7 +115,7 @@ static void test_tracking_is_off(void **state)
 }
 
 /* Flagger's hash of {"a":"1"} and of no data; binaryData has a key of its own. */
-static void test_hashes(void **state)
+CASE(test_hashes)
 {
     struct fixture f = fixture_new(NULL);
     struct target_info info = {0};
@@ -127,7 +123,6 @@ static void test_hashes(void **state)
         f.arena, "{'volumes':[{'configMap':{'name':'a'}},{'configMap':{'name':'b'}}]}");
     char hash[CONFIG_HASH_TEXT];
 
-    (void)state;
     fixture_put(&f, "configmaps/a", "{'data':{'a':'1'}}");
     fixture_put(&f, "configmaps/b", "{'binaryData':{'x':'MQ=='}}");
     assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
@@ -139,14 +134,13 @@ static void test_hashes(void **state)
     fixture_end(&f);
 }
 
-static void test_copies(void **state)
+CASE(test_copies)
 {
     struct fixture f = fixture_new(NULL);
     struct target_info info = {0};
     struct json_object *spec = fixture_json(
         f.arena, "{'volumes':[{'configMap':{'name':'a'}},{'secret':{'secretName':'b'}}]}");
 
-    (void)state;
     fixture_put(&f, "configmaps/a",
                 "{'metadata':{'labels':{'keep/x':'1','other':'2'}},'data':{'a':'1'},'binaryData':{"
                 "'b':'MQ=='}}");
@@ -172,7 +166,7 @@ static void test_copies(void **state)
 }
 
 /* What no patch can do: kind, key and the verbs that do it. */
-static void test_copies_that_cannot_be_patched(void **state)
+CASE(test_copies_that_cannot_be_patched)
 {
     static const struct {
         const char *key, *source, *copy, *verbs;
@@ -194,7 +188,6 @@ static void test_copies_that_cannot_be_patched(void **state)
          "{'immutable':true,'type':'Opaque','data':{'a':'MQ=='}}", "DC"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
@@ -237,7 +230,7 @@ static void test_copies_that_cannot_be_patched(void **state)
     }
 }
 
-static void test_compares_the_copies(void **state)
+CASE(test_compares_the_copies)
 {
     static const struct {
         const char *key, *object; /* NULL: missing */
@@ -252,7 +245,6 @@ static void test_compares_the_copies(void **state)
         {"secrets/s-primary", NULL, false, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
         bool flagger = i % 2; /* wrote the status */
         struct fixture f = fixture_new(flagger ? NULL : "{'status':{'serviceName':'podinfo'}}");
@@ -272,19 +264,4 @@ static void test_compares_the_copies(void **state)
         assert_int_equal(same, flagger ? cases[i / 2].same_for_flagger : cases[i / 2].same);
         fixture_end(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_place_that_names_a_config),
-        cmocka_unit_test(test_what_is_not_tracked),
-        cmocka_unit_test(test_mandatory_and_missing),
-        cmocka_unit_test(test_tracking_is_off),
-        cmocka_unit_test(test_hashes),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_that_cannot_be_patched),
-        cmocka_unit_test(test_compares_the_copies),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

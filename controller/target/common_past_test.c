@@ -47,9 +47,8 @@ static void expect_hash(const struct target *target, const char *template)
     fixture_end(&f);
 }
 
-static void test_hash_of_the_primary(void **state)
+CASE(test_hash_of_the_primary)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(templates) / sizeof(templates[0]); i++) {
         expect_hash(target_find("apps/v1", "Deployment"), templates[i]);
         expect_hash(target_find("apps/v1", "DaemonSet"), templates[i]);
@@ -58,7 +57,7 @@ static void test_hash_of_the_primary(void **state)
 
 #define AT(time) "'time':'" time "','fieldsV1':{'f:spec':{'f:template':{}}}"
 
-static void test_age_of_the_template(void **state)
+CASE(test_age_of_the_template)
 {
     /* asked for 2026-01-02T00:00:00Z */
     static const struct {
@@ -91,7 +90,6 @@ static void test_age_of_the_template(void **state)
          false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {.object = fixture_json(f.arena, cases[i].object)};
@@ -99,13 +97,4 @@ static void test_age_of_the_template(void **state)
             fail_msg("case %zu", i);
         fixture_end(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hash_of_the_primary),
-        cmocka_unit_test(test_age_of_the_template),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

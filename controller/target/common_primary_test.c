@@ -14,7 +14,7 @@ static struct target_info info_of(struct fixture *f, const char *deployment)
     return info;
 }
 
-static void test_template(void **state)
+CASE(test_template)
 {
     struct fixture f = fixture_new(NULL);
     struct target_info info = info_of(
@@ -35,7 +35,6 @@ static void test_template(void **state)
     struct json_object *template = primary_template(f.tick, &info);
 
     primary_rewrite_affinity(f.tick, json_sub(template, "spec"), "podinfo", "podinfo-primary");
-    (void)state;
     assert_string_equal(json_str_at(template, "metadata", "annotations", PRIMARY_ID, NULL),
                         primary_id(f.tick, &info));
     json_object_object_del(json_at(template, "metadata", "annotations", NULL), PRIMARY_ID);
@@ -59,14 +58,13 @@ static void test_template(void **state)
     fixture_end(&f);
 }
 
-static void test_id_follows_from_what_is_promoted(void **state)
+CASE(test_id_follows_from_what_is_promoted)
 {
     struct fixture f = fixture_new(NULL);
     struct target_info info =
         info_of(&f, "{'spec':{'selector':{'matchLabels':{'name':'x'}},'template':{}}}");
     const char *first = primary_id(f.tick, &info);
 
-    (void)state;
     assert_string_equal(info.label, "name");
     assert_int_equal(strlen(first), 36);
     assert_string_equal(primary_id(f.tick, &info), first);
@@ -78,7 +76,7 @@ static void test_id_follows_from_what_is_promoted(void **state)
     fixture_end(&f);
 }
 
-static void test_ports(void **state)
+CASE(test_ports)
 {
     static const char spec[] =
         "{'containers':[{'name':'app','ports':[{'containerPort':9898,'name':'http'},{"
@@ -92,7 +90,6 @@ static void test_ports(void **state)
         {"{'spec':{'service':{'targetPort':null}}}", "http 9898 metrics 9797 "},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(cases[i].patch);
         const char *text = "";
@@ -105,14 +102,4 @@ static void test_ports(void **state)
         assert_string_equal(text, cases[i].ports);
         fixture_end(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_template),
-        cmocka_unit_test(test_id_follows_from_what_is_promoted),
-        cmocka_unit_test(test_ports),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static struct target_info read_target(struct fixture *f, const char *target)
     return info;
 }
 
-static void test_read(void **state)
+CASE(test_read)
 {
     static const struct {
         const char *object, *sentence;
@@ -41,7 +41,6 @@ static void test_read(void **state)
          "daemonset podinfo.test spec.selector.matchLabels must contain one of [app name]"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
         struct target_info info = {0};
@@ -54,7 +53,7 @@ static void test_read(void **state)
 }
 
 /* The selector that scales it to zero is no part of the revision, and neither is an empty one. */
-static void test_hash(void **state)
+CASE(test_hash)
 {
     static const struct {
         const char *target, *same_as;
@@ -66,7 +65,6 @@ static void test_hash(void **state)
         {TARGET(DISK), TARGET(""), false, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
         struct target_info one = read_target(&f, cases[i].target);
@@ -79,7 +77,7 @@ static void test_hash(void **state)
 }
 
 /* Flagger's own hash of a DaemonSet, at zero or not. */
-static void test_hash_is_flaggers(void **state)
+CASE(test_hash_is_flaggers)
 {
     struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
     const char *hash;
@@ -87,7 +85,6 @@ static void test_hash_is_flaggers(void **state)
     struct json_object *target =
         fixture_json(f.arena, "{'spec':{'selector':{'matchLabels':{'app':'podinfo'}}}}");
 
-    (void)state;
     f.settings.config_tracking = false;
     json_set(json_sub(target, "spec"), "template", template);
     for (int zero = 0; zero < 2; zero++) {
@@ -100,7 +97,7 @@ static void test_hash_is_flaggers(void **state)
     fixture_end(&f);
 }
 
-static void test_stopped(void **state)
+CASE(test_stopped)
 {
     static const struct {
         const char *status;
@@ -112,7 +109,6 @@ static void test_stopped(void **state)
         {"{'observedGeneration':2,'currentNumberScheduled':1,'numberMisscheduled':0}", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
         struct json_object *object = fixture_json(f.arena, TARGET(ZERO));
@@ -123,12 +119,11 @@ static void test_stopped(void **state)
     }
 }
 
-static void test_create_primary(void **state)
+CASE(test_create_primary)
 {
     struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
     struct target_info info = read_target(&f, TARGET(DISK_ZERO));
 
-    (void)state;
     assert_int_equal(fixture_run(&f, daemonset()->ensure_primary(f.tick, &info)), VERDICT_GO);
     struct json_object *body = fixture_said(f.arena, f.tick->plan->first->body);
     json_object_object_del(json_at(body, "spec", "template", "metadata", NULL), "annotations");
@@ -146,11 +141,10 @@ static void test_create_primary(void **state)
     fixture_end(&f);
 }
 
-static void test_promote(void **state)
+CASE(test_promote)
 {
     struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
 
-    (void)state;
     f.settings.include_label_prefixes = (const char *const[]){"*", NULL};
     fixture_put(&f, "daemonsets/podinfo-primary", PRIMARY(DISK));
     struct target_info info = read_target(&f, TARGET(ZERO));
@@ -178,14 +172,13 @@ static void test_promote(void **state)
     fixture_end(&f);
 }
 
-static void test_update_strategy(void **state)
+CASE(test_update_strategy)
 {
     static const char target[] =
         "{'spec':{'updateStrategy':{'type':'OnDelete'},'selector':{'matchLabels':{'app':'podinfo'"
         "}}," TEMPLATE("podinfo:2", "") "}}";
     struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
 
-    (void)state;
     fixture_put(&f, "daemonsets/podinfo-primary", PRIMARY(""));
     struct target_info info = read_target(&f, target);
     assert_int_equal(fixture_run(&f, daemonset()->ensure_primary(f.tick, &info)), VERDICT_STOP);
@@ -201,7 +194,7 @@ static void test_update_strategy(void **state)
 }
 
 /* Scaling writes the selector and nothing else; a primary that has it loses it. */
-static void test_scale(void **state)
+CASE(test_scale)
 {
     static const char on[] = "{'metadata':{'resourceVersion':'9'},'spec':{'template':{'spec':{"
                              "'nodeSelector':{'flagger.app/scale-to-zero':'true'}}}}}";
@@ -212,7 +205,6 @@ static void test_scale(void **state)
                                .at_zero = true};
     struct target_info up = {.object = fixture_json(f.arena, PRIMARY(DISK))};
 
-    (void)state;
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     daemonset()->scale_to_zero(f.tick, &zero);
     daemonset()->scale_from_zero(f.tick, &up, 3);
@@ -265,9 +257,8 @@ static const struct {
      "waiting for rollout to finish: no node is there for its pods"},
 };
 
-static void test_ready(void **state)
+CASE(test_ready)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(ready_cases) / sizeof(ready_cases[0]); i++) {
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
         const char *why;
@@ -297,20 +288,4 @@ static void test_ready(void **state)
         }
         fixture_end(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_hash),
-        cmocka_unit_test(test_hash_is_flaggers),
-        cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_create_primary),
-        cmocka_unit_test(test_promote),
-        cmocka_unit_test(test_update_strategy),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_ready),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

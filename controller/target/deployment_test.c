@@ -29,7 +29,7 @@ static struct target_info read_target(struct fixture *f)
     return info;
 }
 
-static void test_read(void **state)
+CASE(test_read)
 {
     static const struct {
         const char *object, *sentence;
@@ -39,7 +39,6 @@ static void test_read(void **state)
          "deployment podinfo.test spec.selector.matchLabels must contain one of [app name]"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
@@ -58,12 +57,11 @@ static void test_read(void **state)
     fixture_end(&f);
 }
 
-static void test_create_primary(void **state)
+CASE(test_create_primary)
 {
     struct fixture f = fixture_new(NULL);
     struct target_info info = read_target(&f);
 
-    (void)state;
     assert_int_equal(fixture_run(&f, deployment()->ensure_primary(f.tick, &info)), VERDICT_GO);
     struct json_object *body = fixture_said(f.arena, f.tick->plan->first->body);
     json_object_object_del(json_at(body, "spec", NULL), "template");
@@ -77,11 +75,10 @@ static void test_create_primary(void **state)
     fixture_end(&f);
 }
 
-static void test_promote(void **state)
+CASE(test_promote)
 {
     struct fixture f = fixture_new(NULL);
 
-    (void)state;
     fixture_put(&f, "deployments/podinfo-primary", PRIMARY);
     struct target_info info = read_target(&f);
     assert_false(deployment()->is_promoted(f.tick, &info));
@@ -106,12 +103,11 @@ static void test_promote(void **state)
     fixture_end(&f);
 }
 
-static void test_replicas_belong_to_the_autoscaler(void **state)
+CASE(test_replicas_belong_to_the_autoscaler)
 {
     struct fixture f = fixture_new("{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':"
                                    "'HorizontalPodAutoscaler','name':'podinfo'}}}");
 
-    (void)state;
     fixture_put(&f, "deployments/podinfo-primary", PRIMARY);
     struct target_info info = read_target(&f);
     assert_int_equal(fixture_run(&f, deployment()->promote(f.tick, &info)), VERDICT_GO);
@@ -119,7 +115,7 @@ static void test_replicas_belong_to_the_autoscaler(void **state)
     fixture_end(&f);
 }
 
-static void test_scale(void **state)
+CASE(test_scale)
 {
     static const struct {
         int target, primary, given; /* replicas */
@@ -131,7 +127,6 @@ static void test_scale(void **state)
         {3, 4, 0, "", "0"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {
@@ -240,9 +235,8 @@ static const struct {
      "waiting for rollout to finish: 1 of 4 (readyThreshold 100%) updated replicas are available"},
 };
 
-static void test_ready(void **state)
+CASE(test_ready)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(ready_cases) / sizeof(ready_cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct json_object *workload = fixture_json(
@@ -268,7 +262,7 @@ static void test_ready(void **state)
 }
 
 /* What a Deployment says of the time before this release is of another revision. */
-static void test_deadline_is_of_this_release(void **state)
+CASE(test_deadline_is_of_this_release)
 {
     static const struct {
         const char *moved;
@@ -286,7 +280,6 @@ static void test_deadline_is_of_this_release(void **state)
         "'ReplicaSetUpdated','lastUpdateTime':'2023-11-14T12:00:00Z'}]}",
     };
 
-    (void)state;
     for (size_t i = 0; i < 6; i++) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
@@ -302,12 +295,11 @@ static void test_deadline_is_of_this_release(void **state)
     }
 }
 
-static void test_find(void **state)
+CASE(test_find)
 {
     struct fixture f = fixture_new("{'spec':{'service':{'portDiscovery':true}}}");
     struct target_info info = {0};
 
-    (void)state;
     assert_int_equal(fixture_run(&f, deployment()->find(f.tick, &info)), VERDICT_GO);
     assert_null(info.object);
     assert_string_equal(plan_print(f.tick), "again never\n"); /* nothing is told */
@@ -331,7 +323,7 @@ static void test_find(void **state)
     fixture_end(&f);
 }
 
-static void test_restore(void **state)
+CASE(test_restore)
 {
     static const struct {
         const char *target, *primary; /* specs; NULL: there is no primary */
@@ -349,7 +341,6 @@ static void test_restore(void **state)
         {"{'replicas':3}", NULL, 5, NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
@@ -373,32 +364,14 @@ static void test_restore(void **state)
     }
 }
 
-static void test_serves(void **state)
+CASE(test_serves)
 {
     struct fixture f = fixture_new(NULL);
     struct target_info info = {
         .object = fixture_json(f.arena, "{'status':{'replicas':2}}"),
         .primary = fixture_json(f.arena, "{'status':{'replicas':2,'availableReplicas':1}}")};
 
-    (void)state;
     assert_true(deployment()->serves(&info, SIDE_PRIMARY));
     assert_false(deployment()->serves(&info, SIDE_CANARY));
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_create_primary),
-        cmocka_unit_test(test_promote),
-        cmocka_unit_test(test_replicas_belong_to_the_autoscaler),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_ready),
-        cmocka_unit_test(test_deadline_is_of_this_release),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_restore),
-        cmocka_unit_test(test_serves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static struct fixture fixture_of(const char *service, const char *phase)
     return f;
 }
 
-static void test_read(void **state)
+CASE(test_read)
 {
     static const struct {
         const char *service, *sentence;
@@ -37,7 +37,6 @@ static void test_read(void **state)
         {"{'spec':{}}", "Knative Service podinfo.test has no revision yet"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_of(cases[i].service, "Initialized");
         struct target_info info = {0};
@@ -58,7 +57,7 @@ static void test_read(void **state)
 }
 
 /* Which revision is the primary; "": none, the latest will be. */
-static void test_primary(void **state)
+CASE(test_primary)
 {
     static const struct {
         const char *phase, *service, *primary;
@@ -84,7 +83,6 @@ static void test_primary(void **state)
         {"Succeeded", "{" ANNOTATED("gone") "," LATEST("a-2") "}", ""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_of(cases[i].service, cases[i].phase);
         struct target_info info = {0};
@@ -103,7 +101,7 @@ static void test_primary(void **state)
     }
 }
 
-static void test_ready(void **state)
+CASE(test_ready)
 {
     static const struct {
         const char *revision;
@@ -121,7 +119,6 @@ static void test_ready(void **state)
         {"{}", 600, NOT_READY_YET, "Knative Revision a-3.test is not ready"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_of("{" ANNOTATED("a-3") "," LATEST("a-3") "}", "Progressing");
         const char *why;
@@ -139,9 +136,8 @@ static void test_ready(void **state)
 }
 
 /* Annotation and routes in one write, also where the canary has no traffic. */
-static void test_promote(void **state)
+CASE(test_promote)
 {
-    (void)state;
     for (int share = 0; share <= 50; share += 50) {
         struct fixture f = fixture_of(NULL, "Progressing");
         fixture_put(
@@ -173,15 +169,4 @@ static void test_promote(void **state)
         assert_int_equal(f.tick->plan->count, 0);
         fixture_end(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_primary),
-        cmocka_unit_test(test_ready),
-        cmocka_unit_test(test_promote),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static const char *effect_text(struct fixture *f, int index)
     return fixture_quoted(f, fixture_body(f, index));
 }
 
-static void test_find(void **state)
+CASE(test_find)
 {
     static const struct {
         const char *api_version;
@@ -47,7 +47,6 @@ static void test_find(void **state)
         {"x.io/v1", NULL}, {"serving/v1", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct target *found = target_find(cases[i].api_version, "Service");
         if (cases[i].group)
@@ -60,13 +59,12 @@ static void test_find(void **state)
     assert_null(target_find("v1", "ServiceX"));
 }
 
-static void test_read(void **state)
+CASE(test_read)
 {
     struct fixture f = fixture_new("{'spec':{" SERVICE "}}");
     struct target_info info = {0};
     const char *hash;
 
-    (void)state;
     assert_int_equal(fixture_run(&f, service()->read(f.tick, &info)), VERDICT_STOP);
     assert_string_equal(f.tick->plan->first->text,
                         "service podinfo.test get query error: not found");
@@ -82,7 +80,7 @@ static void test_read(void **state)
 }
 
 /* The copies get addresses of their own, and none of what tells tools that the target is theirs. */
-static void test_create(void **state)
+CASE(test_create)
 {
     static const char copy[] =
         "{'apiVersion':'v1','kind':'Service','metadata':{'annotations':{'b':'2','keep/a':'1'},"
@@ -94,7 +92,6 @@ static void test_create(void **state)
         fixture_new("{'spec':{" SERVICE ",'service':{'trafficDistribution':'PreferClose'}}}");
     struct target_info info = read_target(&f, TARGET);
 
-    (void)state;
     assert_int_equal(fixture_run(&f, service()->own_services(f.tick, &info)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 1);
     assert_string_equal(effect_text(&f, 0), arena_printf(f.arena, copy, "canary"));
@@ -137,9 +134,8 @@ static const struct {
      "{'spec':{'type':'ClusterIP','clusterIP':'None','clusterIPs':['None']," PORTS "}}", NULL},
 };
 
-static void test_canary_follows(void **state)
+CASE(test_canary_follows)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(follow_cases) / sizeof(follow_cases[0]); i++) {
         struct fixture f = fixture_new("{'spec':{" SERVICE "}}");
         fixture_put(&f, "services/podinfo-canary", follow_cases[i].copy);
@@ -155,9 +151,8 @@ static void test_canary_follows(void **state)
 }
 
 /* Labels and annotations are those of the target only where the copy is ours. */
-static void test_metadata_of_the_canary(void **state)
+CASE(test_metadata_of_the_canary)
 {
-    (void)state;
     for (int ours = 0; ours < 2; ours++) {
         struct fixture f = fixture_new("{'spec':{" SERVICE "}}");
         fixture_put(&f, "services/podinfo-canary",
@@ -176,7 +171,7 @@ static void test_metadata_of_the_canary(void **state)
 }
 
 /* With traffic on it, the canary's Service follows only to what was analysed or promoted. */
-static void test_users_do_not_get_what_is_new(void **state)
+CASE(test_users_do_not_get_what_is_new)
 {
     static const struct {
         int weight;
@@ -189,7 +184,6 @@ static void test_users_do_not_get_what_is_new(void **state)
         {0, "", "", true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new("{'spec':{" SERVICE "}}");
         fixture_put(&f, "services/podinfo-canary", "{'spec':{'selector':{'app':'blue'}}}");
@@ -204,12 +198,11 @@ static void test_users_do_not_get_what_is_new(void **state)
 }
 
 /* Owner, addresses and what others wrote stay the primary's own. */
-static void test_promote(void **state)
+CASE(test_promote)
 {
     struct fixture f = fixture_new("{'spec':{" SERVICE "}}");
     bool same = true;
 
-    (void)state;
     fixture_put(&f, "services/podinfo-primary",
                 "{'metadata':{'resourceVersion':'9','labels':{'theirs':'1'}," OWNER "},'spec':{"
                 "'type':'LoadBalancer','selector':{'app':'blue'}," ADDRESS(
@@ -236,13 +229,12 @@ static void test_promote(void **state)
     fixture_end(&f);
 }
 
-static void test_nothing_to_scale(void **state)
+CASE(test_nothing_to_scale)
 {
     struct fixture f = fixture_new("{'spec':{" SERVICE "}}");
     struct target_info info = read_target(&f, TARGET);
     const char *why;
 
-    (void)state;
     service()->scale_to_zero(f.tick, &info);
     service()->scale_from_zero(f.tick, &info, 3);
     service()->restore(f.tick, &info, 3);
@@ -252,19 +244,4 @@ static void test_nothing_to_scale(void **state)
     assert_false(service()->serves(&info, SIDE_PRIMARY));
     assert_false(service()->has_replicas);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_create),
-        cmocka_unit_test(test_canary_follows),
-        cmocka_unit_test(test_metadata_of_the_canary),
-        cmocka_unit_test(test_users_do_not_get_what_is_new),
-        cmocka_unit_test(test_promote),
-        cmocka_unit_test(test_nothing_to_scale),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,9 +88,8 @@ static struct json_object *read_live(struct arena *arena, const char *quoted)
     return fixture_json(arena, text);
 }
 
-static void test_lay(void **state)
+CASE(test_lay)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct json_object *live = read_live(f.arena, cases[i].live);
@@ -114,14 +113,13 @@ static void test_lay(void **state)
     }
 }
 
-static void test_new_object(void **state)
+CASE(test_new_object)
 {
     struct fixture f = fixture_new(NULL);
     struct json_object *base = fixture_json(f.arena, "{'metadata':{'name':'x'},'spec':{'once':1}}");
     struct json_object *wanted =
         fixture_json(f.arena, "{'spec':{'a':1,'b':null,'list':[{'x':1},{'x':2}]}}");
 
-    (void)state;
     struct json_object *out = applied_lay(f.arena, NULL, base, wanted);
     assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, json_at(out, "spec", NULL))),
                         "{'a':1,'list':[{'x':1},{'x':2}],'once':1}");
@@ -132,14 +130,13 @@ static void test_new_object(void **state)
 }
 
 /* Said by the caller: elements that change place, with all that others and we have added. */
-static void test_pairs(void **state)
+CASE(test_pairs)
 {
     struct fixture f = fixture_new(NULL);
     struct json_object *live = fixture_json(f.arena, "{'l':[{'n':1,'o':1},{'n':2,'o':2}]}");
     struct json_object *list = json_at(live, "l", NULL);
     struct json_object *wanted = fixture_json(f.arena, "{'l':[{'n':3},{'n':4},{'n':5}]}");
 
-    (void)state;
     edit_pair(json_elem(json_at(wanted, "l", NULL), 0), json_elem(list, 1));
     edit_pair(json_elem(json_at(wanted, "l", NULL), 1), NULL);
     edit_pair(json_elem(json_at(wanted, "l", NULL), 2), json_elem(list, 0));
@@ -152,28 +149,16 @@ static void test_pairs(void **state)
     fixture_end(&f);
 }
 
-static void test_disclaim(void **state)
+CASE(test_disclaim)
 {
     struct fixture f = fixture_new(NULL);
     struct json_object *wanted = fixture_json(f.arena, "{'metadata':{'labels':{'a':'1','b':'2'}}}");
     struct json_object *live = applied_lay(f.arena, NULL, edit_object(f.arena), wanted);
 
-    (void)state;
     applied_disclaim(f.arena, live, "labels", "a");
     applied_disclaim(f.arena, live, "annotations", "a");
     live = applied_lay(f.arena, live, live, edit_object(f.arena));
     assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, live)),
                         "{'metadata':{'labels':{'a':'1'}}}");
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lay),
-        cmocka_unit_test(test_new_object),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_disclaim),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

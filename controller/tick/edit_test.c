@@ -2,7 +2,7 @@
 
 #include "tick/fixture_test.h"
 
-static void test_overlay(void **state)
+CASE(test_overlay)
 {
     static const struct {
         const char *live, *wanted, *out;
@@ -19,7 +19,6 @@ static void test_overlay(void **state)
     };
     struct fixture f = fixture_new(NULL);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct json_object *live = fixture_json(f.arena, cases[i].live);
         const char *before = json_text(f.arena, live);
@@ -31,13 +30,12 @@ static void test_overlay(void **state)
     fixture_end(&f);
 }
 
-static void test_metadata(void **state)
+CASE(test_metadata)
 {
     struct fixture f = fixture_new(NULL);
     struct json_object *map =
         fixture_json(f.arena, "{'keep/a':'1','other':'2','kustomize.toolkit.fluxcd.io/name':'3'}");
 
-    (void)state;
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     assert_string_equal(
         fixture_quoted(&f, json_text_sorted(f.arena, edit_without_toolkit(f.arena, map))),
@@ -53,7 +51,7 @@ static void test_metadata(void **state)
     fixture_end(&f);
 }
 
-static void test_ownership(void **state)
+CASE(test_ownership)
 {
     static const struct {
         const char *owners;
@@ -67,7 +65,6 @@ static void test_ownership(void **state)
     };
     struct fixture f = fixture_new(NULL);
 
-    (void)state;
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *object =
@@ -77,7 +74,7 @@ static void test_ownership(void **state)
     fixture_end(&f);
 }
 
-static void test_released(void **state)
+CASE(test_released)
 {
     static const struct {
         const char *live;
@@ -105,7 +102,6 @@ static void test_released(void **state)
     };
     struct fixture f = fixture_new(NULL);
 
-    (void)state;
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct json_object *live =
@@ -118,15 +114,4 @@ static void test_released(void **state)
         assert_string_equal(json_text(f.arena, live), before);
     }
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overlay),
-        cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_ownership),
-        cmocka_unit_test(test_released),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,10 @@
 #ifndef TICK_FIXTURE_TEST_H
 #define TICK_FIXTURE_TEST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "test/unit.h"
 #include "tick/tick.h"
 
 struct fixture {

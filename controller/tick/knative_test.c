@@ -12,7 +12,7 @@ static struct json_object *service_of(struct fixture *f, const char *quoted)
     return service;
 }
 
-static void test_share(void **state)
+CASE(test_share)
 {
     static const struct {
         const char *traffic;
@@ -37,7 +37,6 @@ static void test_share(void **state)
          0, "a-1"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         struct json_object *traffic = fixture_json(f.arena, cases[i].traffic);
@@ -49,7 +48,7 @@ static void test_share(void **state)
 }
 
 /* What the Service says, and the patch that routes 20 % to the latest beside a-1; NULL: nothing. */
-static void test_route(void **state)
+CASE(test_route)
 {
     static const struct {
         const char *service, *patch;
@@ -71,7 +70,6 @@ static void test_route(void **state)
          "'revisionName':'a-1'},{'revisionName':'p-1','tag':'preview'}]}}"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f = fixture_new(NULL);
         f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
@@ -84,7 +82,7 @@ static void test_route(void **state)
 }
 
 /* A plan writes the Service once, whatever it does to it. */
-static void test_one_patch(void **state)
+CASE(test_one_patch)
 {
     struct fixture f = fixture_new(NULL);
     struct json_object *service = service_of(
@@ -92,7 +90,6 @@ static void test_one_patch(void **state)
         "{'metadata':{'annotations':{'flagger.app/primary-revision':'a-1'}},'spec':{'traffic':[{"
         "'latestRevision':true,'percent':50},{'revisionName':'a-1','percent':50}]}}");
 
-    (void)state;
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     knative_route(f.tick, service, "a-1", 0, "weights 100/0");
     knative_route(
@@ -108,7 +105,7 @@ static void test_one_patch(void **state)
     fixture_end(&f);
 }
 
-static void test_release(void **state)
+CASE(test_release)
 {
     struct fixture f = fixture_new(NULL);
     struct json_object *service = service_of(
@@ -116,7 +113,6 @@ static void test_release(void **state)
         "{'metadata':{'annotations':{'flagger.app/primary-revision':'a-1'}},'spec':{'traffic':[{"
         "'latestRevision':true,'percent':0},{'revisionName':'a-1','percent':100}]}}");
 
-    (void)state;
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
     knative_release(f.tick, service, "x");
     knative_annotate(f.tick, service, NULL, "y");
@@ -125,15 +121,4 @@ static void test_release(void **state)
                         "primary-revision':null},'resourceVersion':'9'},'spec':{'traffic':[{"
                         "'latestRevision':true,'percent':100}]}}");
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share),
-        cmocka_unit_test(test_route),
-        cmocka_unit_test(test_one_patch),
-        cmocka_unit_test(test_release),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

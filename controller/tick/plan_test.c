@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit.h"
 #include "tick/tick.h"
 
 static const struct kube_resource configmaps = {
@@ -34,6 +30,8 @@ static int teardown(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = setup, .tear_down = teardown);
+
 static struct json_object *parse(struct arena *arena, const char *text)
 {
     struct json_object *object = NULL;
@@ -43,7 +41,7 @@ static struct json_object *parse(struct arena *arena, const char *text)
     return object;
 }
 
-static void test_every_kind_of_effect_in_order(void **state)
+CASE(test_every_kind_of_effect_in_order)
 {
     struct arena *arena = *state;
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
@@ -91,7 +89,7 @@ static void test_every_kind_of_effect_in_order(void **state)
 }
 
 /* What a status says in words may be long, and what an object holds may be secret. */
-static void test_an_outline_has_no_content(void **state)
+CASE(test_an_outline_has_no_content)
 {
     struct arena *arena = *state;
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
@@ -115,7 +113,7 @@ static void test_an_outline_has_no_content(void **state)
                                                   "status phase=Failed failedChecks=3\n");
 }
 
-static void test_update_patches_only_what_differs(void **state)
+CASE(test_update_patches_only_what_differs)
 {
     struct arena *arena = *state;
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
@@ -137,7 +135,7 @@ static void test_update_patches_only_what_differs(void **state)
 }
 
 /* What a plan writes twice counts on its own first write. */
-static void test_later_effects_count_on_what_the_plan_has_written(void **state)
+CASE(test_later_effects_count_on_what_the_plan_has_written)
 {
     struct arena *arena = *state;
     struct canary seen = canary;
@@ -158,16 +156,4 @@ static void test_later_effects_count_on_what_the_plan_has_written(void **state)
     effect_done(first, "8");
     assert_string_equal(json_str_at(status, "metadata", "resourceVersion", NULL), "8");
     assert_string_equal(json_str_at(first->next->body, "metadata", "resourceVersion", NULL), "7");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_kind_of_effect_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_an_outline_has_no_content, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_update_patches_only_what_differs, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_later_effects_count_on_what_the_plan_has_written,
-                                        setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

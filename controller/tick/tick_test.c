@@ -1,11 +1,7 @@
+#include "test/unit.h"
 #include "tick/tick.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct kube_resource deployments = {
     .group = "", .version = "v1", .plural = "deployments"};
@@ -36,7 +32,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_defaults(void **state)
+UNIT_FIXTURE(.set_up = setup, .tear_down = teardown);
+
+CASE(test_defaults)
 {
     struct canary canary = make_canary();
     struct tick *tick = tick_new(*state, &canary, &settings, 5, true);
@@ -54,7 +52,7 @@ static void test_defaults(void **state)
     assert_int_equal(tick_interval_ms(tick), 10000);
 }
 
-static void test_object_is_asked_for_once_and_kept(void **state)
+CASE(test_object_is_asked_for_once_and_kept)
 {
     struct canary canary = make_canary();
     struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
@@ -84,7 +82,7 @@ static void test_object_is_asked_for_once_and_kept(void **state)
 }
 
 /* A list is a fact of its own. */
-static void test_objects(void **state)
+CASE(test_objects)
 {
     struct canary canary = make_canary();
     struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
@@ -103,7 +101,7 @@ static void test_objects(void **state)
     assert_false(need_object(tick, &services, "test", "podinfo", &found));
 }
 
-static void test_conflict_forgets_objects_only(void **state)
+CASE(test_conflict_forgets_objects_only)
 {
     struct canary canary = make_canary();
     struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
@@ -134,7 +132,7 @@ static void test_conflict_forgets_objects_only(void **state)
     assert_false(need_hook(tick, 1, PHASE_Progressing, "c2", &hook));
 }
 
-static void test_questions_share_no_answer(void **state)
+CASE(test_questions_share_no_answer)
 {
     struct canary canary = make_canary();
     struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
@@ -158,7 +156,7 @@ static void test_questions_share_no_answer(void **state)
         assert_false(need_metric(tick, &others[i], &answer));
 }
 
-static void test_what_cannot_be_breaks_the_tick_alone(void **state)
+CASE(test_what_cannot_be_breaks_the_tick_alone)
 {
     struct canary canary = make_canary();
     struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
@@ -174,17 +172,4 @@ static void test_what_cannot_be_breaks_the_tick_alone(void **state)
     plan_create(tick, &deployments, "test", json_own(*state, json_object_new_object()));
     assert_string_equal(tick->broken, "deployments without a name would be created");
     assert_int_equal(tick->plan->count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_object_is_asked_for_once_and_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_conflict_forgets_objects_only, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_questions_share_no_answer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_cannot_be_breaks_the_tick_alone, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

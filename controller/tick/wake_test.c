@@ -1,18 +1,14 @@
 #include "tick/wake.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/json.h"
+#include "test/unit.h"
 
 enum { INTERVAL = 60000 };
 
 /* Each row: a plan that a run at time 1000 carried out in 10 ms, and when the next one is. */
-static void test_timers(void **state)
+CASE(test_timers)
 {
     static const struct {
         struct plan plan;
@@ -29,7 +25,6 @@ static void test_timers(void **state)
         {{.again = AGAIN_INTERVAL, .wake_ms = 900}, 1500, 490},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct wake wake = {.next_due = rows[i].next_due};
         wake_ran(&wake, &rows[i].plan, PHASE_Progressing, 1000, INTERVAL);
@@ -37,12 +32,11 @@ static void test_timers(void **state)
     }
 }
 
-static void test_now_has_an_end(void **state)
+CASE(test_now_has_an_end)
 {
     const struct plan now = {.again = AGAIN_NOW}, rest = {.again = AGAIN_NEVER};
     struct wake wake = {0};
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         wake_ran(&wake, &now, PHASE_Progressing, 0, INTERVAL);
         assert_int_equal(wake_after(&wake, &now, 0, 0, INTERVAL), 0);
@@ -55,11 +49,10 @@ static void test_now_has_an_end(void **state)
     assert_false(wake_is_restless(&wake));
 }
 
-static void test_due(void **state)
+CASE(test_due)
 {
     struct wake wake = {.next_due = 1000};
 
-    (void)state;
     assert_false(wake_is_due(&wake, PHASE_Progressing, 999, INTERVAL));
     assert_true(wake_is_due(&wake, PHASE_Progressing, 1000, INTERVAL));
     assert_true(wake_is_due(&wake, PHASE_Failed, 999, INTERVAL));
@@ -68,7 +61,7 @@ static void test_due(void **state)
     assert_true(wake_is_due(&wake, PHASE_Progressing, INTERVAL, INTERVAL));
 }
 
-static void test_status(void **state)
+CASE(test_status)
 {
     static const struct {
         enum phase phase;
@@ -81,7 +74,6 @@ static void test_status(void **state)
     };
     struct wake wake = {0};
 
-    (void)state;
     assert_true(wake_hears_status(&wake));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct plan plan = {.reads_status = rows[i].reads_status};
@@ -92,16 +84,15 @@ static void test_status(void **state)
     assert_true(wake_hears_status(&wake));
 }
 
-static void test_sleep(void **state)
+CASE(test_sleep)
 {
-    (void)state;
     assert_true(wake_sleeps(&(struct plan){.again = AGAIN_NEVER}));
     assert_false(wake_sleeps(&(struct plan){.again = AGAIN_NEVER, .wake_ms = 1}));
     assert_false(wake_sleeps(&(struct plan){.again = AGAIN_NOW}));
     assert_false(wake_sleeps(&(struct plan){.again = AGAIN_INTERVAL}));
 }
 
-static void test_news(void **state)
+CASE(test_news)
 {
     static const struct {
         struct wake_change change;
@@ -118,12 +109,11 @@ static void test_news(void **state)
         {{.known = "5", .now = "6", .status_only = true, .is_canary = true}, false, WAKE_NEWS},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_int_equal(wake_news(&rows[i].change, rows[i].hears), rows[i].news);
 }
 
-static void test_more_than_status(void **state)
+CASE(test_more_than_status)
 {
     static const char first[] =
         "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\",\"labels\":{\"a\":\"b\"}},"
@@ -146,7 +136,6 @@ static void test_more_than_status(void **state)
     struct arena *arena = arena_new();
     struct json_object *tree, *patch;
 
-    (void)state;
     assert_int_equal(json_parse(arena, first, strlen(first), JSON_MAX_BYTES, &tree, NULL), ERR_OK);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *text = rows[i].patch;
@@ -157,19 +146,4 @@ static void test_more_than_status(void **state)
         assert_int_equal(more, rows[i].more);
     }
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_more_than_status),
-        cmocka_unit_test(test_timers),
-        cmocka_unit_test(test_now_has_an_end),
-        cmocka_unit_test(test_due),
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_news),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

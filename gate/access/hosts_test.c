@@ -1,12 +1,7 @@
 /* hosts: which names are the gate's own, and which a page of another site may have brought. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "gate/access/hosts.h"
+#include "test/unit.h"
 
 static const struct hosts_options nothing = {.public_url = ""};
 static const struct hosts_options pod = {
@@ -58,10 +53,9 @@ static const struct {
     {"[::1", false, false},
 };
 
-static void only_own_names_pass(void **state)
+CASE(only_own_names_pass)
 {
     struct arena *arena = arena_new();
-    (void)state;
     const struct hosts *anywhere = hosts_new(arena, &nothing), *in_pod = hosts_new(arena, &pod);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%s\n", cases[i].host ? cases[i].host : "(none)");
@@ -69,10 +63,4 @@ static void only_own_names_pass(void **state)
         assert_int_equal(hosts_own(in_pod, cases[i].host), cases[i].in_the_pod);
     }
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_own_names_pass)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static void expect(struct fixture *f, const struct ask *what, int status, const 
     assert_string_equal(a.header, status == 401 ? "Bearer" : "");
 }
 
-static void every_role_has_its_routes(void **state)
+CASE(every_role_has_its_routes)
 {
     static const struct {
         const char *token;
@@ -172,7 +172,6 @@ static void every_role_has_its_routes(void **state)
     };
     struct fixture f;
 
-    (void)state;
     begin(&f, true, false, false);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *token = cases[i].token;
@@ -194,11 +193,10 @@ static void every_role_has_its_routes(void **state)
     end(&f);
 }
 
-static void without_tokens_everybody_is_admin(void **state)
+CASE(without_tokens_everybody_is_admin)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f, false, false, false);
     expect(&f, &ASK("PUT", "/v1/policy", NULL), 200, "|admin|not");
     expect(&f, &ASK("PUT", "/v1/policy", WRONG), 200, "|admin|not");
@@ -208,11 +206,10 @@ static void without_tokens_everybody_is_admin(void **state)
     end(&f);
 }
 
-static void a_check_may_be_anonymous(void **state)
+CASE(a_check_may_be_anonymous)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f, true, false, true);
     expect(&f, &ASK("POST", "/gate/check", NULL), 200, "|check|not");
     expect(&f, &ASK("POST", "/gate/check", C), 200, "carl|check|verified");
@@ -225,11 +222,10 @@ static void a_check_may_be_anonymous(void **state)
     end(&f);
 }
 
-static void certificates_have_rows(void **state)
+CASE(certificates_have_rows)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f, true, true, false);
     expect(&f, &ASK("POST", "/gate/open", NULL, .cert = &build), 200, "pipeline|operate|verified");
     expect(&f, &ASK("PUT", "/v1/policy", NULL, .cert = &build), 403, "pipeline has the");
@@ -245,11 +241,10 @@ static void certificates_have_rows(void **state)
     end(&f);
 }
 
-static void certificates_alone_are_admins(void **state)
+CASE(certificates_alone_are_admins)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f, false, true, false);
     expect(&f, &ASK("PUT", "/v1/policy", NULL, .cert = &build), 200, "build|admin|verif");
     expect(&f, &ASK("PUT", "/v1/policy", NULL, .cert = &blank), 401, "has a blank");
@@ -258,7 +253,7 @@ static void certificates_alone_are_admins(void **state)
     end(&f);
 }
 
-static void foreign_pages_change_nothing(void **state)
+CASE(foreign_pages_change_nothing)
 {
     static const struct {
         const char *name, *value; /* %: the server's own host and port */
@@ -284,7 +279,6 @@ static void foreign_pages_change_nothing(void **state)
     static const char *const methods[] = {"POST", "PUT", "DELETE", "PATCH"};
     struct fixture f;
 
-    (void)state;
     begin(&f, true, false, false);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *percent = cases[i].value ? strchr(cases[i].value, '%') : NULL;
@@ -308,7 +302,7 @@ static void foreign_pages_change_nothing(void **state)
 }
 
 /* The default port of the scheme may be named or not. */
-static void default_ports_are_the_same_host(void **state)
+CASE(default_ports_are_the_same_host)
 {
     static const struct {
         const char *host, *origin;
@@ -327,7 +321,6 @@ static void default_ports_are_the_same_host(void **state)
     };
     struct fixture f;
 
-    (void)state;
     begin(&f, false, false, false);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char request[512], text[2048] = "";
@@ -345,7 +338,7 @@ static void default_ports_are_the_same_host(void **state)
     end(&f);
 }
 
-static void bodies_below_v1_are_json(void **state)
+CASE(bodies_below_v1_are_json)
 {
     static const struct {
         const char *path, *type, *body;
@@ -363,7 +356,6 @@ static void bodies_below_v1_are_json(void **state)
     };
     struct fixture f;
 
-    (void)state;
     begin(&f, true, false, false);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         expect(&f,
@@ -374,7 +366,7 @@ static void bodies_below_v1_are_json(void **state)
     end(&f);
 }
 
-static void wrong_rows_are_told(void **state)
+CASE(wrong_rows_are_told)
 {
     static char long_name[300];
     memset(long_name, 'n', 254);
@@ -402,7 +394,6 @@ static void wrong_rows_are_told(void **state)
     };
     struct loop *loop = loop_new(1000);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct errinfo info = {0};
         write_tokens(cases[i].rows);
@@ -442,6 +433,8 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);
+
 static bool knows(void *arg, struct http_conn_request *req)
 {
     (void)arg;
@@ -449,7 +442,7 @@ static bool knows(void *arg, struct http_conn_request *req)
 }
 
 /* Whose body is read: that of whoever may ask anything there. */
-static void a_body_is_read_of_who_is_known(void **state)
+CASE(a_body_is_read_of_who_is_known)
 {
     static const struct {
         const char *path, *token;
@@ -462,7 +455,6 @@ static void a_body_is_read_of_who_is_known(void **state)
     };
     static const struct http_route routes_plain[] = {{NULL, "/*", check}, {NULL, NULL, NULL}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct identities_options options = {.token_file = token_file,
                                                    .anonymous_check = cases[i].anonymous_check};
@@ -485,21 +477,4 @@ static void a_body_is_read_of_who_is_known(void **state)
         close(fd);
         end(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_role_has_its_routes),
-        cmocka_unit_test(without_tokens_everybody_is_admin),
-        cmocka_unit_test(a_check_may_be_anonymous),
-        cmocka_unit_test(certificates_have_rows),
-        cmocka_unit_test(certificates_alone_are_admins),
-        cmocka_unit_test(foreign_pages_change_nothing),
-        cmocka_unit_test(default_ports_are_the_same_host),
-        cmocka_unit_test(bodies_below_v1_are_json),
-        cmocka_unit_test(a_body_is_read_of_who_is_known),
-        cmocka_unit_test(wrong_rows_are_told),
-    };
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

@@ -1,12 +1,7 @@
 /* rights: the second word of a row, and which namespaces it reaches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "gate/access/rights.h"
+#include "test/unit.h"
 
 static const struct {
     const char *word;
@@ -38,9 +33,8 @@ static const struct {
     {NULL, ROLE_NONE, false, false, false, false},
 };
 
-static void a_word_gives_a_role_in_namespaces(void **state)
+CASE(a_word_gives_a_role_in_namespaces)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rights rights;
         bool good = rights_read(cases[i].word, &rights);
@@ -54,10 +48,4 @@ static void a_word_gives_a_role_in_namespaces(void **state)
         assert_int_equal(rights_cover(rights.namespaces, "te"), cases[i].te);
         assert_int_equal(rights_cover(rights.namespaces, ""), cases[i].all);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_word_gives_a_role_in_namespaces)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* request: tables of bodies, with what is read of them or the sentence that refuses them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gate/api/request.h"
+#include "test/unit.h"
 
 static int setup(void **state)
 {
@@ -21,6 +17,8 @@ static int teardown(void **state)
     arena_free(*state);
     return 0;
 }
+
+UNIT_FIXTURE(.set_up = setup, .tear_down = teardown);
 
 static void same(const char *what, const char *got, const char *wanted)
 {
@@ -40,7 +38,7 @@ static bool refused(const char *body, enum err err, const struct errinfo *info, 
     return true;
 }
 
-static void a_webhook_names_a_canary_hook_and_revision(void **state)
+CASE(a_webhook_names_a_canary_hook_and_revision)
 {
     static const struct {
         const char *body, *hook, *wanted_hook, *revision, *phase, *wrong;
@@ -73,7 +71,7 @@ static void a_webhook_names_a_canary_hook_and_revision(void **state)
     }
 }
 
-static void a_change_has_its_fields_and_no_others(void **state)
+CASE(a_change_has_its_fields_and_no_others)
 {
     static const struct {
         enum request_verb verb;
@@ -123,7 +121,7 @@ static void a_change_has_its_fields_and_no_others(void **state)
     }
 }
 
-static void long_texts_are_refused(void **state)
+CASE(long_texts_are_refused)
 {
     char name[REQUEST_MAX_NAME + 2], body[2 * REQUEST_MAX_REASON];
     struct gate_name gate;
@@ -145,7 +143,7 @@ static void long_texts_are_refused(void **state)
     assert_non_null(strstr(info.text, "reason: expected at most 1000 bytes"));
 }
 
-static void a_policy_says_how_many_who_and_by_when(void **state)
+CASE(a_policy_says_how_many_who_and_by_when)
 {
     static const struct {
         const char *body, *quorum, *approvers, *deadline, *on_deadline, *wrong;
@@ -178,7 +176,7 @@ static void a_policy_says_how_many_who_and_by_when(void **state)
     }
 }
 
-static void a_freeze_is_once_or_every_week(void **state)
+CASE(a_freeze_is_once_or_every_week)
 {
     static const struct {
         const char *body, *namespace_, *from, *weekly_from, *weekly_until, *zone, *wrong;
@@ -221,7 +219,7 @@ static void a_freeze_is_once_or_every_week(void **state)
     }
 }
 
-static void a_number_is_whole_and_bounded(void **state)
+CASE(a_number_is_whole_and_bounded)
 {
     static const struct {
         const char *text, *out;
@@ -243,7 +241,7 @@ static void a_number_is_whole_and_bounded(void **state)
 
 enum { NOW_S = 1795300000, HOUR_S = 3600, DAY_S = 86400 };
 
-static void a_link_says_what_it_is_for(void **state)
+CASE(a_link_says_what_it_is_for)
 {
 #define A "\"namespace\":\"b\",\"name\":\"a\","
     static const struct {
@@ -307,19 +305,4 @@ static void a_link_says_what_it_is_for(void **state)
         assert_int_equal(link.for_ms, cases[i].for_ms);
         assert_int_equal(link.expires_s, cases[i].expires_s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_webhook_names_a_canary_hook_and_revision, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_change_has_its_fields_and_no_others, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_link_says_what_it_is_for, setup, teardown),
-        cmocka_unit_test_setup_teardown(long_texts_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_policy_says_how_many_who_and_by_when, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_freeze_is_once_or_every_week, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_number_is_whole_and_bounded, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

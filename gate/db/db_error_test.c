@@ -1,12 +1,7 @@
 /* db_error: what a SQLSTATE means. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "gate/db/db_error.h"
+#include "test/unit.h"
 
 static const struct {
     const char *sqlstate, *message;
@@ -40,9 +35,8 @@ static const struct {
     {NULL, "", ERR_RETRY, 503, "database: no answer", false},
 };
 
-static void a_state_says_what_to_do(void **state)
+CASE(a_state_says_what_to_do)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct errinfo info = {0};
         assert_int_equal(db_error_from(cases[i].sqlstate, cases[i].message, &info), cases[i].err);
@@ -50,12 +44,4 @@ static void a_state_says_what_to_do(void **state)
         assert_string_equal(info.text, cases[i].text);
         assert_int_equal(db_error_wants_reconnect(cases[i].sqlstate), cases[i].reconnect);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_state_says_what_to_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* db_source: what is taken from the file, and what is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "gate/db/db_source.h"
+#include "test/unit.h"
 
 static char path[] = "/tmp/db_source_test.XXXXXX";
 
@@ -39,7 +35,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void the_file_is_followed(void **state)
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
+CASE(the_file_is_followed)
 {
     static char long_one[20000];
     static const struct {
@@ -59,7 +57,6 @@ static void the_file_is_followed(void **state)
     };
     struct db_source *source = NULL;
     struct errinfo info = {0};
-    (void)state;
     memset(long_one, 'x', sizeof(long_one));
     write_file("host=a", 6);
     assert_int_equal(db_source_new("host=other", path, &source, &info), ERR_OK);
@@ -76,11 +73,10 @@ static void the_file_is_followed(void **state)
     db_source_free(source);
 }
 
-static void without_a_file_nothing_changes(void **state)
+CASE(without_a_file_nothing_changes)
 {
     struct db_source *source = NULL;
     struct errinfo info = {0};
-    (void)state;
     assert_int_equal(db_source_new("host=a", "", &source, &info), ERR_OK);
     assert_int_equal(db_source_look(source), 1);
     assert_string_equal(db_source_dsn(source), "host=a");
@@ -90,11 +86,10 @@ static void without_a_file_nothing_changes(void **state)
     db_source_free(source);
 }
 
-static void what_cannot_be_read_is_told_without_its_secret(void **state)
+CASE(what_cannot_be_read_is_told_without_its_secret)
 {
     struct db_source *source = NULL;
     struct errinfo info = {0};
-    (void)state;
     write_file("u:hush@h/d", 10);
     assert_int_equal(db_source_new(NULL, path, &source, &info), ERR_INVALID);
     assert_non_null(strstr(info.text, path));
@@ -109,7 +104,7 @@ static void what_cannot_be_read_is_told_without_its_secret(void **state)
     assert_null(source);
 }
 
-static void a_password_in_the_arguments_is_seen(void **state)
+CASE(a_password_in_the_arguments_is_seen)
 {
     static const struct {
         const char *dsn;
@@ -128,7 +123,6 @@ static void a_password_in_the_arguments_is_seen(void **state)
         {"", {"--database", ""}, false},
         {NULL, {"--port", "1"}, false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char *argv[4] = {(char *)(uintptr_t) "flagger-gate"};
         int argc = 1;
@@ -137,17 +131,4 @@ static void a_password_in_the_arguments_is_seen(void **state)
         print_message("%s\n", cases[i].dsn ? cases[i].dsn : "(none)");
         assert_int_equal(db_source_shows_password(cases[i].dsn, argc, argv), cases[i].shown);
     }
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(the_file_is_followed),
-        CASE(without_a_file_nothing_changes),
-        CASE(what_cannot_be_read_is_told_without_its_secret),
-        CASE(a_password_in_the_arguments_is_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void run(struct fixture *f, const struct db_statement *statement)
 #define change(f) run((f), &change_)
 #define list(f)   run((f), &read_)
 
-static void what_is_asked_is_answered(void **state)
+CASE_WITH(what_is_asked_is_answered, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db) && f->begun == 1 && f->ready_calls == 1);
@@ -40,7 +40,7 @@ static void what_is_asked_is_answered(void **state)
     assert_true(f->upgrades >= 1); /* all of this server are told that it has no tables yet */
 }
 
-static void before_it_is_connected_it_refuses(void **state)
+CASE_WITH(before_it_is_connected_it_refuses, set_up, tear_down)
 {
     struct fixture *f = *state;
     ask(f);
@@ -52,7 +52,7 @@ static void before_it_is_connected_it_refuses(void **state)
     assert_true(strlen(f->info.text) > 0);
 }
 
-static void a_connection_lost_before_the_reply_is_no_yes(void **state)
+CASE_WITH(a_connection_lost_before_the_reply_is_no_yes, set_up, tear_down)
 {
     static const enum mood moods[] = {MOOD_BREAK_OFF, MOOD_COMMIT_AND_BREAK_OFF};
     struct fixture *f = *state;
@@ -78,7 +78,7 @@ static void a_connection_lost_before_the_reply_is_no_yes(void **state)
 }
 
 /* Four questions, over as many connections of the lane as are ready: one or two. */
-static void questions_of_one_turn_go_together(void **state)
+CASE_WITH(questions_of_one_turn_go_together, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
@@ -106,7 +106,7 @@ static void questions_of_one_turn_go_together(void **state)
     assert_true(f->yes);
 }
 
-static void a_failed_statement_fails_alone(void **state)
+CASE_WITH(a_failed_statement_fails_alone, set_up, tear_down)
 {
     static const struct {
         enum mood mood;
@@ -136,7 +136,7 @@ static void a_failed_statement_fails_alone(void **state)
     }
 }
 
-static void tables_that_are_gone_are_prepared_for_again(void **state)
+CASE_WITH(tables_that_are_gone_are_prepared_for_again, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
@@ -153,7 +153,7 @@ static void tables_that_are_gone_are_prepared_for_again(void **state)
     assert_int_equal(f->err, ERR_OK);
 }
 
-static void too_many_at_once_are_refused(void **state)
+CASE_WITH(too_many_at_once_are_refused, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
@@ -170,7 +170,7 @@ static void too_many_at_once_are_refused(void **state)
     assert_int_equal(f->cancelled, DB_MAX_IN_FLIGHT);
 }
 
-static void a_server_that_does_not_answer_is_left(void **state)
+CASE_WITH(a_server_that_does_not_answer_is_left, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
@@ -182,7 +182,7 @@ static void a_server_that_does_not_answer_is_left(void **state)
     assert_false(db_ready(f->db));
 }
 
-static void what_is_asked_does_not_wait_behind_a_change(void **state)
+CASE_WITH(what_is_asked_does_not_wait_behind_a_change, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
@@ -196,7 +196,7 @@ static void what_is_asked_does_not_wait_behind_a_change(void **state)
 }
 
 /* Whoever may read must not keep others from asking and changing. */
-static void lists_are_few_and_delay_nothing(void **state)
+CASE_WITH(lists_are_few_and_delay_nothing, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
@@ -217,7 +217,7 @@ static void lists_are_few_and_delay_nothing(void **state)
     assert_int_equal(f->err, ERR_OK);
 }
 
-static void a_shutdown_lets_changes_come_to_their_end(void **state)
+CASE_WITH(a_shutdown_lets_changes_come_to_their_end, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
@@ -236,7 +236,7 @@ static void a_shutdown_lets_changes_come_to_their_end(void **state)
     assert_int_equal(f->err, ERR_CANCELLED);
 }
 
-static void a_server_that_may_be_behind_is_refused(void **state)
+CASE_WITH(a_server_that_may_be_behind_is_refused, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->standby = true;
@@ -249,7 +249,7 @@ static void a_server_that_may_be_behind_is_refused(void **state)
     RUN_UNTIL(f, db_ready(f->db));
 }
 
-static void a_server_that_becomes_read_only_is_left(void **state)
+CASE_WITH(a_server_that_becomes_read_only_is_left, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
@@ -260,7 +260,7 @@ static void a_server_that_becomes_read_only_is_left(void **state)
     RUN_UNTIL(f, strstr(db_trouble(f->db), "read-only"));
 }
 
-static void notices_come_and_come_again(void **state)
+CASE_WITH(notices_come_and_come_again, set_up, tear_down)
 {
     struct fixture *f = *state;
     RUN_UNTIL(f, f->begun == 1);
@@ -283,9 +283,8 @@ static void notices_come_and_come_again(void **state)
 }
 
 /* Whatever message a server breaks off at, the gate connects again and works. */
-static void it_recovers_from_a_break_anywhere(void **state)
+CASE(it_recovers_from_a_break_anywhere)
 {
-    (void)state;
     for (int at = 1; at <= 45; at++) {
         static struct fixture fixture;
         struct fixture *f = &fixture;
@@ -305,9 +304,8 @@ static void it_recovers_from_a_break_anywhere(void **state)
 }
 
 /* Whenever it is told to end, it ends, and every query has been answered once. */
-static void it_ends_at_any_time(void **state)
+CASE(it_ends_at_any_time)
 {
-    (void)state;
     for (int turns = 0; turns < 60; turns++) {
         static struct fixture fixture;
         struct fixture *f = &fixture;
@@ -322,29 +320,4 @@ static void it_ends_at_any_time(void **state)
         end(f);
         assert_int_equal(f->answers, asked);
     }
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(what_is_asked_is_answered),
-        CASE(before_it_is_connected_it_refuses),
-        CASE(a_connection_lost_before_the_reply_is_no_yes),
-        CASE(questions_of_one_turn_go_together),
-        CASE(a_failed_statement_fails_alone),
-        CASE(tables_that_are_gone_are_prepared_for_again),
-        CASE(too_many_at_once_are_refused),
-        CASE(a_server_that_does_not_answer_is_left),
-        CASE(what_is_asked_does_not_wait_behind_a_change),
-        CASE(lists_are_few_and_delay_nothing),
-        CASE(a_shutdown_lets_changes_come_to_their_end),
-        CASE(a_server_that_may_be_behind_is_refused),
-        CASE(a_server_that_becomes_read_only_is_left),
-        CASE(notices_come_and_come_again),
-        cmocka_unit_test(it_recovers_from_a_break_anywhere),
-        cmocka_unit_test(it_ends_at_any_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,7 @@
 #ifndef GATE_FAKE_DATABASE_H
 #define GATE_FAKE_DATABASE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +14,7 @@
 #include "gate/db/db.h"
 #include "gate/db/db_source.h"
 #include "gate/db/schema.h"
+#include "test/unit.h"
 
 enum { WATCHDOG_MS = 30000, MAX_CLIENTS = 32 };
 

@@ -1,14 +1,10 @@
 /* resolve: which names are resolved, and what libpq gets in their place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gate/db/resolve.h"
+#include "test/unit.h"
 
 struct outcome {
     int calls;
@@ -51,9 +47,8 @@ static struct outcome resolve(const char *dsn)
     return resolve_from(dsn, 0);
 }
 
-static void what_has_no_name_is_left_to_libpq(void **state)
+CASE(what_has_no_name_is_left_to_libpq)
 {
-    (void)state;
     static const char *const dsns[] = {
         "",
         "host=/run/postgresql dbname=x",
@@ -70,9 +65,8 @@ static void what_has_no_name_is_left_to_libpq(void **state)
     }
 }
 
-static void a_name_is_resolved_and_kept(void **state)
+CASE(a_name_is_resolved_and_kept)
 {
-    (void)state;
     struct outcome outcome = resolve("postgresql://u:secret@localhost:5433/x");
     assert_int_equal(outcome.err, ERR_OK);
     assert_int_equal(strncmp(outcome.host, "localhost", 9), 0);
@@ -80,18 +74,16 @@ static void a_name_is_resolved_and_kept(void **state)
     assert_int_equal(strncmp(outcome.port, "5433", 4), 0);
 }
 
-static void lists_keep_their_order_and_length(void **state)
+CASE(lists_keep_their_order_and_length)
 {
-    (void)state;
     struct outcome outcome = resolve("host=/tmp,10.1.2.3,localhost port=1,2,3");
     assert_int_equal(strncmp(outcome.host, "/tmp,10.1.2.3,localhost", 23), 0);
     assert_int_equal(strncmp(outcome.hostaddr, ",10.1.2.3,", 10), 0);
     assert_int_equal(strncmp(outcome.port, "1,2,3", 5), 0);
 }
 
-static void the_address_to_begin_with_is_chosen(void **state)
+CASE(the_address_to_begin_with_is_chosen)
 {
-    (void)state;
     static const char *const hosts[] = {"10.0.0.1,/tmp,10.0.0.3", "/tmp,10.0.0.3,10.0.0.1",
                                         "10.0.0.3,10.0.0.1,/tmp", "10.0.0.1,/tmp,10.0.0.3"};
     static const char *const addresses[] = {"10.0.0.1,,10.0.0.3", ",10.0.0.3,10.0.0.1",
@@ -104,18 +96,16 @@ static void the_address_to_begin_with_is_chosen(void **state)
     }
 }
 
-static void the_environment_is_heard(void **state)
+CASE(the_environment_is_heard)
 {
-    (void)state;
     setenv("PGHOST", "localhost", 1);
     struct outcome outcome = resolve("dbname=x");
     unsetenv("PGHOST");
     assert_int_equal(strncmp(outcome.host, "localhost", 9), 0);
 }
 
-static void an_unknown_name_is_told(void **state)
+CASE(an_unknown_name_is_told)
 {
-    (void)state;
     struct outcome outcome = resolve("host=no-such-host.invalid password=secret");
     assert_int_equal(outcome.err, ERR_RETRY);
     assert_non_null(strstr(outcome.text, "no-such-host.invalid"));
@@ -131,9 +121,8 @@ static void cancel_later(void *arg)
     resolve_cancel(arg);
 }
 
-static void a_cancelled_one_is_silent(void **state)
+CASE(a_cancelled_one_is_silent)
 {
-    (void)state;
     struct loop *loop = loop_new(5000);
     struct outcome outcome = {0};
     resolve_cancel(resolve_start(loop, "host=localhost", 0, on_done, &outcome));
@@ -146,9 +135,8 @@ static void a_cancelled_one_is_silent(void **state)
     assert_int_equal(outcome.calls, 0);
 }
 
-static void a_string_that_cannot_be_read_is_not_shown(void **state)
+CASE(a_string_that_cannot_be_read_is_not_shown)
 {
-    (void)state;
     struct errinfo info = {0};
     assert_int_equal(resolve_check("postgresql://u:p@h/db", &info), ERR_OK);
     assert_int_equal(resolve_check("", &info), ERR_OK);
@@ -156,19 +144,4 @@ static void a_string_that_cannot_be_read_is_not_shown(void **state)
     assert_null(strstr(info.text, "secret"));
     assert_int_equal(resolve_check("hots=secret", &info), ERR_INVALID);
     assert_null(strstr(info.text, "secret"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_no_name_is_left_to_libpq),
-        cmocka_unit_test(a_name_is_resolved_and_kept),
-        cmocka_unit_test(lists_keep_their_order_and_length),
-        cmocka_unit_test(the_address_to_begin_with_is_chosen),
-        cmocka_unit_test(the_environment_is_heard),
-        cmocka_unit_test(an_unknown_name_is_told),
-        cmocka_unit_test(a_cancelled_one_is_silent),
-        cmocka_unit_test(a_string_that_cannot_be_read_is_not_shown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* schema: which versions are missing, which database is too new, and what is sent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gate/db/schema.h"
+#include "test/unit.h"
 
 static const char script[] = "-- What it is.\n"
                              "-- version 1\n"
@@ -61,9 +57,8 @@ static const struct {
      NULL},
 };
 
-static void versions_are_judged(void **state)
+CASE(versions_are_judged)
 {
-    (void)state;
     struct arena *arena = arena_new();
     struct schema *schema = schema_new(arena, script);
     assert_int_equal(schema_version(schema), 3);
@@ -89,12 +84,4 @@ static void versions_are_judged(void **state)
         PQclear(rows);
     }
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_are_judged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

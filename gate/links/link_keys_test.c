@@ -1,12 +1,6 @@
 /* link_keys: which files are read, and that a new one is noticed. */
 #include "gate/links/link_keys.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "test/unit.h"
 
 #define OLD "the old key of thirty-two letters"
 #define NEW "the new key of thirty-two letters"
@@ -41,6 +36,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
 static void put(const void *text, size_t len)
 {
     struct errinfo info;
@@ -59,9 +56,8 @@ static void assert_keys(const struct link_keys *keys, int wanted, const char *fi
     assert_memory_equal(list[count - 1].text, last, strlen(last));
 }
 
-static void keys_are_lines(void **state)
+CASE(keys_are_lines)
 {
-    (void)state;
     static const char *const files[] = {
         OLD,
         OLD "\n",
@@ -77,9 +73,8 @@ static void keys_are_lines(void **state)
     }
 }
 
-static void bad_files_are_told_without_their_keys(void **state)
+CASE(bad_files_are_told_without_their_keys)
 {
-    (void)state;
     char many[17 * sizeof(OLD) + 1] = "";
     char huge[LINK_KEY_MAX_LENGTH + 2];
     for (int i = 0; i < 17; i++)
@@ -115,9 +110,8 @@ static void bad_files_are_told_without_their_keys(void **state)
     assert_non_null(strstr(info.text, "/no/such/file"));
 }
 
-static void a_new_file_is_read_and_a_bad_one_is_not(void **state)
+CASE(a_new_file_is_read_and_a_bad_one_is_not)
 {
-    (void)state;
     struct link_keys *keys = NULL;
     struct errinfo info;
     int null = open("/dev/null", O_WRONLY);
@@ -139,16 +133,4 @@ static void a_new_file_is_read_and_a_bad_one_is_not(void **state)
     link_keys_free(keys);
     log_set_fd(2);
     close(null);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(keys_are_lines),
-        TEST(bad_files_are_told_without_their_keys),
-        TEST(a_new_file_is_read_and_a_bad_one_is_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* link_page: what is said, and that nothing from outside becomes markup. */
 #include "gate/links/link_page.h"
+#include "test/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 static struct arena *arena;
@@ -24,6 +19,8 @@ static int tear_down(void **state)
     arena_free(arena);
     return 0;
 }
+
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static struct link sample(void)
 {
@@ -52,9 +49,8 @@ static void assert_silent(const char *page, const char *text)
         fail_msg("\"%s\" is in\n%s", text, page);
 }
 
-static void it_says_what_it_will_do(void **state)
+CASE(it_says_what_it_will_do)
 {
-    (void)state;
     struct link link = sample();
     const char *page = link_page_confirm(arena, &link);
     static const char *const said[] = {"<h1>Approve this revision?</h1>",
@@ -77,9 +73,8 @@ static void it_says_what_it_will_do(void **state)
     assert_silent(page, "://");
 }
 
-static void what_is_not_said_is_told(void **state)
+CASE(what_is_not_said_is_told)
 {
-    (void)state;
     struct link link = sample();
     link.action = LINK_OPEN;
     link.for_ms = 0;
@@ -104,9 +99,8 @@ static void assert_harmless(const char *page)
     assert_says(page, "&lt;b&gt;&lt;img src=x onload=&quot;x&quot;&gt;&amp;lt;b&gt;&#39;x&#39;");
 }
 
-static void hostile_texts_stay_texts(void **state)
+CASE(hostile_texts_stay_texts)
 {
-    (void)state;
     static const char evil[] = "<b><img src=x onload=\"x\">&lt;b>'x'";
     for (int field = 0; field < 7; field++) {
         struct link link = sample();
@@ -120,9 +114,8 @@ static void hostile_texts_stay_texts(void **state)
     assert_harmless(link_page_refused(arena, evil));
 }
 
-static void every_link_has_words(void **state)
+CASE(every_link_has_words)
 {
-    (void)state;
     const char *seen[LINK_KINDS * LINK_ACTIONS];
     int count = 0;
     for (int kind = 0; kind < LINK_KINDS; kind++) {
@@ -139,9 +132,8 @@ static void every_link_has_words(void **state)
     }
 }
 
-static void it_says_what_it_has_done(void **state)
+CASE(it_says_what_it_has_done)
 {
-    (void)state;
     static const struct {
         enum link_action action;
         struct link_result result;
@@ -172,9 +164,8 @@ static void it_says_what_it_has_done(void **state)
     assert_silent(page, "<form");
 }
 
-static void headers_bound_what_a_browser_does(void **state)
+CASE(headers_bound_what_a_browser_does)
 {
-    (void)state;
     static const char *const wanted[][2] = {{"Content-Security-Policy", "default-src 'none'"},
                                             {"Content-Security-Policy", "frame-ancestors 'none'"},
                                             {"Referrer-Policy", "same-origin"},
@@ -188,16 +179,4 @@ static void headers_bound_what_a_browser_does(void **state)
         assert_says(h->value, wanted[i][1]);
         assert_silent(h->value, "unsafe");
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(it_says_what_it_will_do),  TEST(what_is_not_said_is_told),
-        TEST(hostile_texts_stay_texts), TEST(every_link_has_words),
-        TEST(it_says_what_it_has_done), TEST(headers_bound_what_a_browser_does),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

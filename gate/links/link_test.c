@@ -1,16 +1,11 @@
 /* link: what is signed comes back, and nothing else is believed. */
 #include "gate/links/link.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
+#include "test/unit.h"
 
 #define KEY(text_) ((struct link_key){.text = (text_), .len = sizeof(text_) - 1})
 static const struct link_key key = KEY("an old key of thirty-two letters");
@@ -32,6 +27,8 @@ static int tear_down(void **state)
     arena_free(arena);
     return 0;
 }
+
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static struct link sample(void)
 {
@@ -66,9 +63,8 @@ static enum link_verdict judge(const char *token)
     return link_verify(arena, &key, 1, token, NOW, &out);
 }
 
-static void a_link_comes_back_as_it_was_made(void **state)
+CASE(a_link_comes_back_as_it_was_made)
 {
-    (void)state;
     struct link link = sample();
     struct link out;
     char id[LINK_ID_TEXT];
@@ -93,9 +89,8 @@ static void a_link_comes_back_as_it_was_made(void **state)
     assert_string_equal(link_id_text(&out, id), "00112233445566778899aabbccddeeff");
 }
 
-static void what_is_left_out_is_empty(void **state)
+CASE(what_is_left_out_is_empty)
 {
-    (void)state;
     struct link out;
     const struct link link = {.action = LINK_CLOSE,
                               .kind = LINK_OF_ROLLBACK,
@@ -111,9 +106,8 @@ static void what_is_left_out_is_empty(void **state)
     assert_false(out.verified);
 }
 
-static void every_flipped_bit_is_refused(void **state)
+CASE(every_flipped_bit_is_refused)
 {
-    (void)state;
     struct link link = sample();
     const char *token = token_of(&key, &link);
     char *forged = arena_strdup(arena, token);
@@ -127,9 +121,8 @@ static void every_flipped_bit_is_refused(void **state)
     assert_int_equal(judge(forged), LINK_GOOD);
 }
 
-static void every_other_letter_is_refused(void **state)
+CASE(every_other_letter_is_refused)
 {
-    (void)state;
     struct link link = sample();
     const char *token = token_of(&key, &link);
     char *forged = arena_strdup(arena, token);
@@ -143,9 +136,8 @@ static void every_other_letter_is_refused(void **state)
     }
 }
 
-static void cut_or_lengthened_it_is_no_link(void **state)
+CASE(cut_or_lengthened_it_is_no_link)
 {
-    (void)state;
     struct link link = sample();
     const char *token = token_of(&key, &link);
     for (size_t len = 0; len < strlen(token); len++)
@@ -161,9 +153,8 @@ static void cut_or_lengthened_it_is_no_link(void **state)
 }
 
 /* The signature of another payload, no signature, and those that a careless comparison takes. */
-static void a_signature_belongs_to_its_payload(void **state)
+CASE(a_signature_belongs_to_its_payload)
 {
-    (void)state;
     struct link mine = sample();
     struct link yours = sample();
     yours.name = "payments";
@@ -181,9 +172,8 @@ static void a_signature_belongs_to_its_payload(void **state)
     assert_int_equal(judge(""), LINK_NOT_ONE);
 }
 
-static void keys_are_rotated(void **state)
+CASE(keys_are_rotated)
 {
-    (void)state;
     struct link link = sample();
     struct link out;
     const char *old = token_of(&key, &link);
@@ -195,9 +185,8 @@ static void keys_are_rotated(void **state)
     assert_int_equal(link_verify(arena, both, 0, fresh, NOW, &out), LINK_FORGED);
 }
 
-static void it_ends_at_the_second(void **state)
+CASE(it_ends_at_the_second)
 {
-    (void)state;
     struct link link = sample();
     struct link out = {0};
     const char *token = token_of(&key, &link);
@@ -210,9 +199,8 @@ static void it_ends_at_the_second(void **state)
 }
 
 /* Signed by us, but by a version that wrote something else: refused as a whole. */
-static void a_signed_payload_is_still_checked(void **state)
+CASE(a_signed_payload_is_still_checked)
 {
-    (void)state;
     struct link link = sample();
     const char *token = token_of(&key, &link);
     char *payload;
@@ -250,9 +238,8 @@ static char *repeat(char c, size_t count)
     return text;
 }
 
-static void a_link_that_could_not_be_read_is_not_made(void **state)
+CASE(a_link_that_could_not_be_read_is_not_made)
 {
-    (void)state;
     const char *token = NULL;
     struct errinfo info;
     struct link links[11];
@@ -279,9 +266,8 @@ static void a_link_that_could_not_be_read_is_not_made(void **state)
     assert_null(token);
 }
 
-static void the_longest_link_fits(void **state)
+CASE(the_longest_link_fits)
 {
-    (void)state;
     struct link out;
     struct link link = sample();
     char *name = repeat('x', LINK_MAX_NAME);
@@ -293,9 +279,8 @@ static void the_longest_link_fits(void **state)
     assert_string_equal(out.reason, link.reason);
 }
 
-static void words_are_read(void **state)
+CASE(words_are_read)
 {
-    (void)state;
     enum link_action action;
     enum link_kind kind;
     for (int i = 0; i < LINK_ACTIONS; i++) {
@@ -310,25 +295,4 @@ static void words_are_read(void **state)
     for (int i = 0; i < LINK_VERDICTS; i++)
         assert_true(strlen(link_verdict_word((enum link_verdict)i)) > 0 &&
                     strlen(link_verdict_text((enum link_verdict)i)) > 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_link_comes_back_as_it_was_made),
-        TEST(what_is_left_out_is_empty),
-        TEST(every_flipped_bit_is_refused),
-        TEST(every_other_letter_is_refused),
-        TEST(cut_or_lengthened_it_is_no_link),
-        TEST(a_signature_belongs_to_its_payload),
-        TEST(keys_are_rotated),
-        TEST(it_ends_at_the_second),
-        TEST(a_signed_payload_is_still_checked),
-        TEST(a_link_that_could_not_be_read_is_not_made),
-        TEST(the_longest_link_fits),
-        TEST(words_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* The chain of hashes: every byte that is changed in it is found, and where. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gate/rules/chain.h"
+#include "test/unit.h"
 
 enum { ENTRIES = 5, ENTRY_TEXT = 64 };
 
@@ -68,21 +64,19 @@ static const char *walk(const struct history *history)
 }
 
 /* Made with another program. */
-static void test_hashes(void **state)
+CASE(test_hashes)
 {
     static const char one[] = "{\"seq\": 1}", two[] = "{\"seq\": 2, \"name\": \"gr\xc3\xbcn\"}";
     char hash[CHAIN_HASH_TEXT];
 
-    (void)state;
     chain_hash(chain_start, one, strlen(one), hash);
     assert_string_equal(hash, "8fbcae6f633234b0ac311ac18c7d08c6e1d7443ddd617b55968c9967b294f8c1");
     chain_hash(hash, two, strlen(two), hash);
     assert_string_equal(hash, "b3748d833897c623d592e69d558f2201f2e55f03ef564702f914face7854038b");
 }
 
-static void test_a_whole_history(void **state)
+CASE(test_a_whole_history)
 {
-    (void)state;
     struct history history = make_history("podinfo");
 
     assert_string_equal(walk(&history), "");
@@ -99,11 +93,10 @@ static void expect_changed(const struct history *history, int row, const char *w
     assert_string_equal(walk(history), expected);
 }
 
-static void test_every_byte(void **state)
+CASE(test_every_byte)
 {
     struct history whole = make_history("podinfo");
 
-    (void)state;
     for (int i = 0; i < ENTRIES; i++) {
         for (size_t k = 0; k < strlen(whole.rows[i].entry); k++) {
             struct history history = whole;
@@ -119,11 +112,10 @@ static void test_every_byte(void **state)
     }
 }
 
-static void test_a_row_that_is_missing(void **state)
+CASE(test_a_row_that_is_missing)
 {
     struct history whole = make_history("podinfo");
 
-    (void)state;
     for (int i = 0; i < ENTRIES; i++) {
         struct history history = whole;
         char expected[64];
@@ -138,11 +130,10 @@ static void test_a_row_that_is_missing(void **state)
     }
 }
 
-static void test_two_entries_that_are_swapped(void **state)
+CASE(test_two_entries_that_are_swapped)
 {
     struct history whole = make_history("podinfo");
 
-    (void)state;
     for (int i = 0; i < ENTRIES; i++) {
         for (int k = i + 1; k < ENTRIES; k++) {
             struct history history = whole;
@@ -158,12 +149,11 @@ static void test_two_entries_that_are_swapped(void **state)
     }
 }
 
-static void test_rows_that_are_put_in(void **state)
+CASE(test_rows_that_are_put_in)
 {
     struct history history = make_history("podinfo");
     struct row *more = &history.rows[ENTRIES];
 
-    (void)state;
     *more = (struct row){.seq = 6, .entry = "{\"seq\": 6}"};
     chain_hash(history.rows[4].hash, more->entry, strlen(more->entry), more->hash);
     history.count++;
@@ -182,11 +172,10 @@ static void test_rows_that_are_put_in(void **state)
     assert_string_equal(walk(&history), "row 0: no entry has such a number\n");
 }
 
-static void test_the_head(void **state)
+CASE(test_the_head)
 {
     struct history history = make_history("podinfo");
 
-    (void)state;
     history.head_hash[7] ^= 1;
     assert_string_equal(walk(&history), "entry 5: flagger_gate_head has another hash for the end "
                                         "of the history\n");
@@ -198,14 +187,13 @@ static void test_the_head(void **state)
     assert_string_equal(walk(&history), "entries 6 to 7: the end was cut off\n");
 }
 
-static void test_findings_are_bounded_and_plain(void **state)
+CASE(test_findings_are_bounded_and_plain)
 {
     char text[4096] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
     struct findings findings = {.out = out};
     int lines = 0;
 
-    (void)state;
     for (int i = 0; i < 25; i++)
         findings_add(&findings, "row %d \033[2J\n", i);
     findings_end(&findings);
@@ -215,20 +203,4 @@ static void test_findings_are_bounded_and_plain(void **state)
     assert_int_equal(lines, FINDINGS_SHOWN + 1);
     assert_non_null(strstr(text, "row 19 ?[2J?\nand 5 more\n"));
     assert_int_equal(findings.count, 25);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hashes),
-        cmocka_unit_test(test_a_whole_history),
-        cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_a_row_that_is_missing),
-        cmocka_unit_test(test_two_entries_that_are_swapped),
-        cmocka_unit_test(test_rows_that_are_put_in),
-        cmocka_unit_test(test_the_head),
-        cmocka_unit_test(test_findings_are_bounded_and_plain),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* child_filter: what it refuses, and that processes and threads are made as before. */
 #define _GNU_SOURCE /* CLONE_* */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/sched.h>
 #include <pthread.h>
@@ -18,6 +13,7 @@
 #include <unistd.h>
 
 #include "net/child/child_filter.h"
+#include "test/unit.h"
 
 enum { NO_FILTER = 99 };
 
@@ -105,11 +101,10 @@ static int filtered(int (*probe)(void))
     return WEXITSTATUS(status);
 }
 
-static void what_leads_out_is_refused(void **state)
+CASE(what_leads_out_is_refused)
 {
     static int (*const refused[])(void) = {clone_user, clone_mount, clone_net_and_pid, unshare_uts,
                                            trace_me};
-    (void)state;
     if (filtered(plain_fork) == NO_FILTER)
         skip();
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
@@ -118,21 +113,11 @@ static void what_leads_out_is_refused(void **state)
     assert_int_equal(filtered(clone3_user), ENOSYS);
 }
 
-static void what_programs_need_works(void **state)
+CASE(what_programs_need_works)
 {
     static int (*const allowed[])(void) = {plain_fork, plain_clone, plain_thread};
-    (void)state;
     if (filtered(plain_fork) == NO_FILTER)
         skip();
     for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
         assert_int_equal(filtered(allowed[i]), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_leads_out_is_refused),
-        cmocka_unit_test(what_programs_need_works),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

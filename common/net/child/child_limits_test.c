@@ -1,10 +1,5 @@
 /* child_limits: the text that carries them, and that real children are held to them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -12,10 +7,10 @@
 #include <unistd.h>
 
 #include "net/child/child_limits.h"
+#include "test/unit.h"
 
-static void the_text_carries_everything(void **state)
+CASE(the_text_carries_everything)
 {
-    (void)state;
     const struct child_limits limits = {.memory = INT64_MAX,
                                         .processes = 2,
                                         .user_processes = 3,
@@ -39,9 +34,8 @@ static void the_text_carries_everything(void **state)
     assert_int_equal(read.processes, 0);
 }
 
-static void other_texts_are_refused(void **state)
+CASE(other_texts_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "", "1", "0,1,2,3,4,5,6,7,8", "0,1,2,3,4,5,6,7,8,9,10", "0,1,2,3,4,5,6,7,8,x", "true"};
     struct child_limits read;
@@ -84,9 +78,8 @@ static void run(const struct run *run)
                  err_name(result.err), why, result.exit_status, output);
 }
 
-static void children_are_held(void **state)
+CASE(children_are_held)
 {
-    (void)state;
     static const struct run runs[] = {
         {"ulimit -n; ulimit -t", {.files = 77, .cpu_s = 5}, NULL, 0, "77\n5\n"},
         {"nice", {.nice = 3}, NULL, 0, NULL},
@@ -137,22 +130,20 @@ static void be_headless_hog(void)
     _exit(1);
 }
 
-static void memory_behind_a_thread_that_ended_counts(void **state)
+CASE(memory_behind_a_thread_that_ended_counts)
 {
     static char command[4200];
     ssize_t len = readlink("/proc/self/exe", command, sizeof(command) - 20);
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* what a sanitizer reserves is more than the limit */
 #endif
     assert_true(len > 0);
-    memcpy(command + len, " --headless", sizeof(" --headless"));
+    memcpy(command + len, " --headless-hog", sizeof(" --headless-hog"));
     run(&(struct run){command, {.memory = 32 << 20}, "memory", -1, NULL});
 }
 
-static void root_becomes_somebody_else(void **state)
+CASE(root_becomes_somebody_else)
 {
-    (void)state;
     static const struct run as_nobody = {
         "id -u; id -g; id -G", {.uid = 65534}, NULL, 0, "65534\n65534\n65534\n"};
     if (geteuid() != 0)
@@ -160,17 +151,11 @@ static void root_becomes_somebody_else(void **state)
     run(&as_nobody);
 }
 
-int main(int argc, char **argv)
+static void before_all(int argc, char **argv)
 {
     child_main(argc, argv);
-    if (argc == 2 && strcmp(argv[1], "--headless") == 0)
+    if (argc == 2 && strcmp(argv[1], "--headless-hog") == 0)
         be_headless_hog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_carries_everything),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test(children_are_held),
-        cmocka_unit_test(memory_behind_a_thread_that_ended_counts),
-        cmocka_unit_test(root_becomes_somebody_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
+
+UNIT_FIRST(before_all)

@@ -1,10 +1,4 @@
 /* child_live: who is asked to look, and who is taken for an orphan. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +7,7 @@
 
 #include "net/child/child_live.h"
 #include "net/child/child_watch.h"
+#include "test/unit.h"
 
 enum { DEADLINE_MS = 10000 };
 
@@ -50,14 +45,13 @@ static void turn_until(struct loop *loop, const int *counter, int at_least)
     timer_stop(deadline);
 }
 
-static void those_are_told_whose_patience_is_over(void **state)
+CASE(those_are_told_whose_patience_is_over)
 {
     struct loop *loop = loop_new(1000);
     struct child_live never = {.look = look, .child = &looks[0]},
                       soon = {.patience = 5, .look = look, .child = &looks[1]},
                       late = {.patience = INT64_MAX, .look = look, .child = &looks[2]};
 
-    (void)state;
     if (child_watch_number() < 0)
         skip(); /* this kernel numbers nothing */
     child_live_add(loop, &never);
@@ -76,13 +70,12 @@ static void those_are_told_whose_patience_is_over(void **state)
     loop_free(loop);
 }
 
-static void those_without_a_supervisor_are_orphans(void **state)
+CASE(those_without_a_supervisor_are_orphans)
 {
     struct loop *loop = loop_new(1000);
     int status;
     pid_t kept = fork();
 
-    (void)state;
     if (kept == 0) {
         for (;;)
             pause();
@@ -108,11 +101,4 @@ static void those_without_a_supervisor_are_orphans(void **state)
     child_live_remove(&live);
     assert_int_equal(child_live_kill_orphans(), 0);
     loop_free(loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(those_are_told_whose_patience_is_over),
-                                       cmocka_unit_test(those_without_a_supervisor_are_orphans)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* child_order: what a supervisor reads is what was ordered, and nothing else is an order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +6,7 @@
 #include <unistd.h>
 
 #include "net/child/child_order.h"
+#include "test/unit.h"
 
 /* An order stays until the process ends, which is no leak. */
 const char *__asan_default_options(void);
@@ -33,7 +28,7 @@ static bool receive(const char *bytes, size_t len, struct child_order *out)
     return is_order;
 }
 
-static void an_order_arrives_as_it_was_given(void **state)
+CASE(an_order_arrives_as_it_was_given)
 {
     static const char *const argv[] = {"tool", "", "two words\nand a line", "--last", NULL};
     static const char *const env[] = {"A=1", "B=", "C=a b=c", NULL};
@@ -42,7 +37,6 @@ static void an_order_arrives_as_it_was_given(void **state)
     struct child_order order;
     size_t len;
 
-    (void)state;
     const char *text = child_order_text(
         arena,
         &(struct child_spec){.argv = argv, .env = env, .cwd = "/some where", .limits = &limits},
@@ -62,14 +56,13 @@ static void an_order_arrives_as_it_was_given(void **state)
     arena_free(arena);
 }
 
-static void what_is_left_out_is_ours(void **state)
+CASE(what_is_left_out_is_ours)
 {
     static const char *const argv[] = {"tool", NULL}, *const none[] = {NULL};
     struct arena *arena = arena_new();
     struct child_order order;
     size_t len;
 
-    (void)state;
     setenv("CHILD_ORDER_TEST", "here", 1);
     const char *text = child_order_text(arena, &(struct child_spec){.argv = argv}, 1, &len);
     assert_true(receive(text, len, &order));
@@ -86,13 +79,12 @@ static void what_is_left_out_is_ours(void **state)
     arena_free(arena);
 }
 
-static void what_is_too_long_is_no_order(void **state)
+CASE(what_is_too_long_is_no_order)
 {
     struct arena *arena = arena_new();
     char *word = malloc(ORDER_MAX + 1);
     size_t len;
 
-    (void)state;
     memset(word, 'a', ORDER_MAX);
     word[ORDER_MAX] = '\0';
     assert_null(child_order_text(
@@ -105,7 +97,7 @@ static void what_is_too_long_is_no_order(void **state)
 }
 
 /* However it is cut or spoilt: the supervisor ends, and runs nothing. */
-static void other_bytes_are_refused(void **state)
+CASE(other_bytes_are_refused)
 {
     static const char *const argv[] = {"tool", "a", NULL}, *const none[] = {NULL};
     struct arena *arena = arena_new();
@@ -116,7 +108,6 @@ static void other_bytes_are_refused(void **state)
         child_order_text(arena, &(struct child_spec){.argv = argv, .env = none}, 1, &len);
     char *spoilt = arena_alloc(arena, len);
 
-    (void)state;
     assert_true(receive(text, len, &order));
     for (size_t cut = 0; cut < len; cut++)
         assert_false(receive(text, cut, &order));
@@ -135,13 +126,4 @@ static void other_bytes_are_refused(void **state)
     memcpy(spoilt, &size, sizeof(size));
     assert_false(receive(spoilt, len - 2, &order));
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_order_arrives_as_it_was_given),
-                                       cmocka_unit_test(what_is_left_out_is_ours),
-                                       cmocka_unit_test(what_is_too_long_is_no_order),
-                                       cmocka_unit_test(other_bytes_are_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

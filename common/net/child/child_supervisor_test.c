@@ -1,13 +1,6 @@
 #define _GNU_SOURCE /* pipe2, memmem */
 #include "net/child/child_supervisor.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +16,7 @@
 #include "net/child/child_nurse.h"
 #include "net/child/child_nursery.h"
 #include "net/child/child_order.h"
+#include "test/unit.h"
 
 static char program[4096]; /* this one; not /proc/self/exe, which under valgrind is another */
 
@@ -69,7 +63,7 @@ static bool take_stays(struct supervisor_msg *msgs, int *count)
     return false;
 }
 
-static void test_what_it_says(void **state)
+CASE(test_what_it_says)
 {
     static const struct {
         const char *command[4];
@@ -91,7 +85,6 @@ static void test_what_it_says(void **state)
         {{"true"}, "/no/such/dir", {SUPERVISOR_HERE, SUPERVISOR_CHDIR_FAILED}, 2, ENOENT},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct supervisor_msg msgs[5];
         int fd = order(cases[i].command, cases[i].cwd);
@@ -123,14 +116,13 @@ static pid_t supervise(const char *const *argv, bool *stays)
     return msgs[0].value;
 }
 
-static void test_one_that_is_not_gone_for_long_stays(void **state)
+CASE(test_one_that_is_not_gone_for_long_stays)
 {
     static const char *const argv[] = {"true", NULL};
     pid_t stayed[64];
     int n_stayed = 0;
     bool again = false;
 
-    (void)state;
     for (int tries = 0; !again && tries < 1000; tries++) {
         bool stays;
         pid_t pid = supervise(argv, &stays);
@@ -183,13 +175,12 @@ static int count_files(pid_t pid)
     return count;
 }
 
-static void test_one_that_stays_keeps_nothing(void **state)
+CASE(test_one_that_stays_keeps_nothing)
 {
     enum { ROUNDS = 8 };
     static const char *const argv[] = {"true", "the-password-of-somebody", NULL};
     int rounds = 0, files = 0;
 
-    (void)state;
     for (int tries = 0; rounds < ROUNDS && tries < 1000; tries++) {
         bool stays;
         pid_t pid = supervise(argv, &stays);
@@ -206,14 +197,13 @@ static void test_one_that_stays_keeps_nothing(void **state)
     assert_int_equal(rounds, ROUNDS);
 }
 
-static void test_others_end(void **state)
+CASE(test_others_end)
 {
     static const char *const commands[][4] = {
         {"sleep", "0.2"},                         /* lasted */
         {"sh", "-c", "(sleep 1000 >/dev/null)&"}, /* has left something behind */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         struct supervisor_msg msgs[6];
         int fd = order(commands[i], NULL);
@@ -225,13 +215,12 @@ static void test_others_end(void **state)
 }
 
 /* A silent other side and an early end of it are the same thing: nothing may go on. */
-static void test_deserted_from_the_start(void **state)
+CASE(test_deserted_from_the_start)
 {
     static const char *const argv[] = {"sleep", "1000", NULL};
     struct supervisor_msg here = {0};
     int status;
 
-    (void)state;
     int fd = order(argv, NULL);
     assert_int_equal(recv(fd, &here, sizeof(here), MSG_WAITALL), sizeof(here));
     close(fd);
@@ -240,10 +229,9 @@ static void test_deserted_from_the_start(void **state)
 }
 
 /* What comes over the socket is no order: the supervisor ends, and there is another one. */
-static void test_no_order(void **state)
+CASE(test_no_order)
 {
     static const char *const texts[] = {"\0\0\0\0", "\377\377\377\377", "\4\0\0\0abcd", "\1\0\0\0"};
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct supervisor_msg here;
         int pair[2];
@@ -259,12 +247,11 @@ static void test_no_order(void **state)
     }
 }
 
-static void test_the_nursery_is_replaced(void **state)
+CASE(test_the_nursery_is_replaced)
 {
     static const char *const argv[] = {"true", NULL};
     struct supervisor_msg msgs[4];
 
-    (void)state;
     pid_t first = child_nursery_pid();
     assert_true(first > 0);
     kill(first, SIGKILL);
@@ -279,13 +266,12 @@ static void test_the_nursery_is_replaced(void **state)
     assert_int_equal(child_nursery_pid(), 0);
 }
 
-static void test_called_by_hand(void **state)
+CASE(test_called_by_hand)
 {
     int fds[2], status;
     char text[256] = "";
     char *args[] = {"program", CHILD_SUPERVISOR, NULL};
 
-    (void)state;
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -303,29 +289,17 @@ static void test_called_by_hand(void **state)
     close(fds[0]);
 }
 
-static void test_other_arguments_pass(void **state)
+CASE(test_other_arguments_pass)
 {
     char *none[] = {"program", NULL}, *other[] = {"program", "--port", CHILD_SUPERVISOR, NULL};
-    (void)state;
     child_main(1, none);
     child_main(3, other);
 }
 
-int main(int argc, char **argv)
+static int find_program(void **state)
 {
-    child_main(argc, argv);
-    if (readlink("/proc/self/exe", program, sizeof(program) - 1) <= 0)
-        return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_that_is_not_gone_for_long_stays),
-        cmocka_unit_test(test_one_that_stays_keeps_nothing),
-        cmocka_unit_test(test_others_end),
-        cmocka_unit_test(test_what_it_says),
-        cmocka_unit_test(test_deserted_from_the_start),
-        cmocka_unit_test(test_no_order),
-        cmocka_unit_test(test_the_nursery_is_replaced),
-        cmocka_unit_test(test_called_by_hand),
-        cmocka_unit_test(test_other_arguments_pass),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return readlink("/proc/self/exe", program, sizeof(program) - 1) > 0 ? 0 : -1;
 }
+
+UNIT_FIXTURE(.set_up_all = find_program);
+UNIT_FIRST(child_main)

@@ -1,10 +1,4 @@
 #define _GNU_SOURCE /* pipe2, closefrom */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +13,7 @@
 
 #include "base/clock.h"
 #include "net/child/child.h"
+#include "test/unit.h"
 
 enum { DEADLINE_MS = 20000 };
 
@@ -107,7 +102,7 @@ static bool is_alive(int pid)
     return n > 0 && end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
 }
 
-static void test_results(void **state)
+CASE(test_results)
 {
     static const struct {
         const char *script;
@@ -123,7 +118,6 @@ static void test_results(void **state)
         {"read line; echo \"got:$line\"", 0, 0, "got:\n"}, /* no input */
         {"exec 3<&-; printf done", 0, 0, "done"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct outcome o = {0};
         run_shell(cases[i].script, (struct child_spec){0}, &o);
@@ -136,7 +130,7 @@ static void test_results(void **state)
     }
 }
 
-static void test_cannot_start(void **state)
+CASE(test_cannot_start)
 {
     static const char *const missing[] = {"no-such-command-here", NULL};
     static const char *const directory[] = {"/", NULL};
@@ -155,7 +149,6 @@ static void test_cannot_start(void **state)
         {fine, "/no/such/place", ERR_NOT_FOUND,
          "cannot enter the working directory for \"true\": No such file or directory"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct outcome o = {0};
         run_spec(&(struct child_spec){.argv = cases[i].argv, .cwd = cases[i].cwd}, &o);
@@ -165,12 +158,11 @@ static void test_cannot_start(void **state)
     }
 }
 
-static void test_surroundings(void **state)
+CASE(test_surroundings)
 {
     static const char *const env[] = {"PATH=/usr/bin:/bin", "COLOUR=blue", NULL};
     struct outcome o = {0};
 
-    (void)state;
     /* A descriptor that would leak, and a signal that we ignore, as the loop does with SIGPIPE. */
     int leak = fcntl(STDERR_FILENO, F_DUPFD, 20);
     assert_true(leak >= 20);
@@ -185,11 +177,10 @@ static void test_surroundings(void **state)
                                   "SigIgn:\t0000000000000000\n");
 }
 
-static void test_capture_choices(void **state)
+CASE(test_capture_choices)
 {
     struct outcome o = {0};
 
-    (void)state;
     run_shell("echo out; exec 2>/dev/null; echo err >&2",
               (struct child_spec){.inherit_stderr = true}, &o);
     assert_string_equal(o.output, "out\n");
@@ -199,12 +190,11 @@ static void test_capture_choices(void **state)
     assert_string_equal(o.output, "");
 }
 
-static void test_endless_output(void **state)
+CASE(test_endless_output)
 {
     static const char *const yes[] = {"yes", NULL};
     struct outcome o = {0};
 
-    (void)state;
     run_spec(
         &(struct child_spec){
             .argv = yes, .timeout_ms = 1000, .max_output = 1000, .on_output = count_output},
@@ -225,12 +215,11 @@ static void stop_on_output(void *arg, const char *data, size_t len)
         child_stop(o->child);
 }
 
-static void test_ignores_term(void **state)
+CASE(test_ignores_term)
 {
     struct outcome o = {0};
     int64_t start = clock_monotonic_ms();
 
-    (void)state;
     run_shell("trap '' TERM; echo ready; while :; do sleep 0.05; done",
               (struct child_spec){.on_output = stop_on_output, .grace_ms = 200}, &o);
     assert_true(o.stopped);
@@ -250,7 +239,7 @@ static void read_pids(const char *text, int *pids, int n)
     }
 }
 
-static void test_leaves_nothing(void **state)
+CASE(test_leaves_nothing)
 {
     static const struct {
         const char *script;
@@ -271,7 +260,6 @@ static void test_leaves_nothing(void **state)
          "sleep 1' & sleep 1",
          1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct outcome o = {0};
         int pids[4];
@@ -285,13 +273,12 @@ static void test_leaves_nothing(void **state)
 }
 
 /* Who is stopped is woken, so that it can end on TERM and nobody waits for the grace period. */
-static void test_stopped_descendant(void **state)
+CASE(test_stopped_descendant)
 {
     struct outcome o = {0};
     int pids[1];
     int64_t start = clock_monotonic_ms();
 
-    (void)state;
     run_shell("setsid sleep 1000 & echo $!; kill -STOP $!", (struct child_spec){.grace_ms = 15000},
               &o);
     assert_int_equal(o.exit_status, 0);
@@ -300,10 +287,9 @@ static void test_stopped_descendant(void **state)
     assert_true(clock_monotonic_ms() - start < 10000);
 }
 
-static void test_stop_at_each_stage(void **state)
+CASE(test_stop_at_each_stage)
 {
     const char *argv[] = {"sh", "-c", "echo $$; sleep 1000", NULL};
-    (void)state;
     for (int stage = 0; stage < 4; stage++) {
         struct loop *loop = loop_new(1000);
         struct outcome o = {0};
@@ -331,7 +317,7 @@ static void test_stop_at_each_stage(void **state)
     }
 }
 
-static void test_signal(void **state)
+CASE(test_signal)
 {
     const char *argv[] = {"sh", "-c",
                           "exec 2>/dev/null; trap 'echo reload; exit 7' HUP; echo ready; while :; "
@@ -340,7 +326,6 @@ static void test_signal(void **state)
     struct loop *loop = loop_new(1000);
     struct outcome o = {0};
 
-    (void)state;
     struct child_spec spec = {.argv = argv, .on_output = count_output};
     struct child *child = child_spawn(loop, &spec, on_done, &o);
     TURN_UNTIL(loop, &o, o.pieces > 0);
@@ -366,13 +351,12 @@ static int parent_of(int pid)
     return parent;
 }
 
-static void test_supervisor_killed(void **state)
+CASE(test_supervisor_killed)
 {
     const char *argv[] = {"sleep", "1000", NULL};
     struct loop *loop = loop_new(1000);
     struct outcome o = {0};
 
-    (void)state;
     struct child *child = child_spawn(loop, &(struct child_spec){.argv = argv}, on_done, &o);
     TURN_UNTIL(loop, &o, child_pid(child) > 0);
     int pid = child_pid(child);
@@ -406,14 +390,13 @@ static void doomed_parent(int fd)
     _exit(9);
 }
 
-static void test_killed_parent_leaves_nothing(void **state)
+CASE(test_killed_parent_leaves_nothing)
 {
     int fds[2];
     char text[128] = "";
     size_t len = 0;
     int pids[2];
 
-    (void)state;
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     pid_t parent = fork();
     if (parent == 0)
@@ -437,14 +420,13 @@ static void test_killed_parent_leaves_nothing(void **state)
     close(fds[0]);
 }
 
-static void test_many(void **state)
+CASE(test_many)
 {
     enum { COUNT = 20 };
     const char *argv[] = {"sh", "-c", "echo hello; exit 5", NULL};
     struct loop *loop = loop_new(1000);
     struct outcome o[COUNT] = {0};
 
-    (void)state;
     for (int i = 0; i < COUNT; i++)
         child_spawn(loop, &(struct child_spec){.argv = argv}, on_done, &o[i]);
     assert_int_equal(loop_run(loop), 0);
@@ -457,9 +439,8 @@ static void test_many(void **state)
 }
 
 /* A command may stop its supervisor, again and again. */
-static void test_stopped_supervisor(void **state)
+CASE(test_stopped_supervisor)
 {
-    (void)state;
     struct outcome o = {0};
     run_shell("kill -STOP $PPID; sleep 30", (struct child_spec){.timeout_ms = 200, .grace_ms = 200},
               &o);
@@ -472,9 +453,8 @@ static void test_stopped_supervisor(void **state)
 }
 
 /* What a command leaves behind has the grace period, and that is not the command's time. */
-static void test_time_ends_with_the_command(void **state)
+CASE(test_time_ends_with_the_command)
 {
-    (void)state;
     struct outcome o = {0};
     run_shell("( (trap '' TERM; echo ready; exec sleep 60) & ) | (read ready; exit 7)",
               (struct child_spec){.timeout_ms = 1000, .grace_ms = 1500}, &o);
@@ -509,11 +489,10 @@ static void be_headless(void)
     _exit(1);
 }
 
-static void test_headless_process(void **state)
+CASE(test_headless_process)
 {
     struct outcome o = {0};
     char self[1024] = "", command[4096];
-    (void)state;
     assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
     /* in the command's own group, and in a session of its own */
     snprintf(command, sizeof(command), "setsid %s --headless & %s --headless & sleep 0.3", self,
@@ -531,7 +510,7 @@ static void test_headless_process(void **state)
 }
 
 /* Last of all: it is for the whole process. */
-static void test_orphans_of_a_killed_supervisor(void **state)
+CASE(test_orphans_of_a_killed_supervisor)
 {
     static const char *const bystander[] = {"sh", "-c", "sleep 0.5; exit 5", NULL};
     static const char *const rebel[] = {"sh", "-c",
@@ -541,7 +520,6 @@ static void test_orphans_of_a_killed_supervisor(void **state)
     struct outcome other = {0}, o = {0};
     struct loop *loop = loop_new(1000);
 
-    (void)state;
     child_adopt_orphans(loop);
     struct child_spec spec = {.argv = bystander};
     other.child = child_spawn(loop, &spec, on_done, &other);
@@ -561,29 +539,11 @@ static void test_orphans_of_a_killed_supervisor(void **state)
     assert_string_equal(o.output, "");
 }
 
-int main(int argc, char **argv)
+static void before_all(int argc, char **argv)
 {
     child_main(argc, argv);
     if (argc == 2 && strcmp(argv[1], "--headless") == 0)
         be_headless();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),
-        cmocka_unit_test(test_cannot_start),
-        cmocka_unit_test(test_surroundings),
-        cmocka_unit_test(test_capture_choices),
-        cmocka_unit_test(test_endless_output),
-        cmocka_unit_test(test_ignores_term),
-        cmocka_unit_test(test_leaves_nothing),
-        cmocka_unit_test(test_stopped_descendant),
-        cmocka_unit_test(test_stopped_supervisor),
-        cmocka_unit_test(test_time_ends_with_the_command),
-        cmocka_unit_test(test_headless_process),
-        cmocka_unit_test(test_stop_at_each_stage),
-        cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_supervisor_killed),
-        cmocka_unit_test(test_killed_parent_leaves_nothing),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_orphans_of_a_killed_supervisor),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
+
+UNIT_FIRST(before_all)

@@ -1,11 +1,5 @@
 /* child_watch: real descendants are counted, with their threads and their memory. */
 #define _GNU_SOURCE /* pipe2 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +8,7 @@
 #include <unistd.h>
 
 #include "net/child/child_watch.h"
+#include "test/unit.h"
 
 enum { MIB = 1024 * 1024 };
 
@@ -66,17 +61,15 @@ static enum child_limit look(int64_t processes, int64_t memory)
     return child_watch_look(&watch, &limits, getpid());
 }
 
-static void some_limits_are_to_be_watched(void **state)
+CASE(some_limits_are_to_be_watched)
 {
-    (void)state;
     assert_false(child_watch_needed(&(struct child_limits){.files = 1, .cpu_s = 1}));
     assert_true(child_watch_needed(&(struct child_limits){.memory = 1}));
     assert_true(child_watch_needed(&(struct child_limits){.processes = 1}));
 }
 
-static void processes_are_counted_with_their_children(void **state)
+CASE(processes_are_counted_with_their_children)
 {
-    (void)state;
     if (!child_watch_possible())
         skip();
     child_watch_begin(&watch);
@@ -88,9 +81,8 @@ static void processes_are_counted_with_their_children(void **state)
 }
 
 /* What can be no more than the limit is not looked at; what may be is. */
-static void a_look_is_taken_where_it_matters(void **state)
+CASE(a_look_is_taken_where_it_matters)
 {
-    (void)state;
     if (!child_watch_possible() || child_watch_number() < 0)
         skip();
     child_watch_begin(&watch);
@@ -107,9 +99,8 @@ static void a_look_is_taken_where_it_matters(void **state)
 }
 
 /* A kernel that numbers nothing: every look is a full one. */
-static void without_numbers_every_look_is_full(void **state)
+CASE(without_numbers_every_look_is_full)
 {
-    (void)state;
     if (!child_watch_possible())
         skip();
     child_watch_begin(&watch);
@@ -123,9 +114,8 @@ static void without_numbers_every_look_is_full(void **state)
     end(family);
 }
 
-static void memory_is_that_of_all(void **state)
+CASE(memory_is_that_of_all)
 {
-    (void)state;
     if (!child_watch_possible())
         skip();
     child_watch_begin(&watch);
@@ -145,14 +135,4 @@ static void memory_is_that_of_all(void **state)
     assert_int_equal(look(0, 1000 * (int64_t)MIB), CHILD_LIMIT_NONE);
     assert_in_range(watch.memory, 30 * MIB, of_one + 30 * MIB - 1);
     end(other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(some_limits_are_to_be_watched),
-                                       cmocka_unit_test(processes_are_counted_with_their_children),
-                                       cmocka_unit_test(a_look_is_taken_where_it_matters),
-                                       cmocka_unit_test(without_numbers_every_look_is_full),
-                                       cmocka_unit_test(memory_is_that_of_all)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static const struct http_route routes[] = {
     {NULL, NULL, NULL},
 };
 
-static void test_pages(void **state)
+CASE(test_pages)
 {
     static const struct {
         const char *path;
@@ -56,7 +56,6 @@ static void test_pages(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {.want_header = "Cache-Control"};
@@ -68,7 +67,7 @@ static void test_pages(void **state)
     fixture_end(&f);
 }
 
-static void test_pages_of_other_sites_are_shown_nothing(void **state)
+CASE(test_pages_of_other_sites_are_shown_nothing)
 {
     static const struct {
         struct http_header headers[2];
@@ -81,7 +80,6 @@ static void test_pages_of_other_sites_are_shown_nothing(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {0};
@@ -92,14 +90,13 @@ static void test_pages_of_other_sites_are_shown_nothing(void **state)
     fixture_end(&f);
 }
 
-static void test_the_process(void **state)
+CASE(test_the_process)
 {
     struct fixture f;
     struct answer a = {0};
     struct json_object *out = NULL;
     struct arena *arena = arena_new();
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_connections = 7});
     looked_at = f.server;
     exchange(&f, (struct http_request){.url = url_of(&f, "/process")}, &a);
@@ -113,14 +110,4 @@ static void test_the_process(void **state)
     assert_true(json_int_at(out, 0, "memory", "residentBytes", NULL) > 0);
     fixture_end(&f);
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_pages_of_other_sites_are_shown_nothing),
-        cmocka_unit_test(test_the_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static char dir[] = "/tmp/server_admission_test.XXXXXX";
 static struct cert ca, server;
 
 /* No byte of a body has been sent, and none is waited for. */
-static void test_strangers(void **state)
+CASE(test_strangers)
 {
     static const struct {
         const char *before, *head;
@@ -53,7 +53,6 @@ static void test_strangers(void **state)
         {"", KNOWN "Transfer-Encoding: chunked\r\n", NULL, 0, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f;
         char request[512], text[4096] = "";
@@ -87,12 +86,11 @@ static void test_strangers(void **state)
 }
 
 /* Nothing that he goes on to send is kept. */
-static void test_a_body_that_comes_all_the_same(void **state)
+CASE(test_a_body_that_comes_all_the_same)
 {
     struct fixture f;
     char *body = calloc(1, LONG), text[4096] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_body = 2 * LONG, .knows = knows});
     int fd = raw_connect(&f);
     raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n");
@@ -112,12 +110,11 @@ static void test_a_body_that_comes_all_the_same(void **state)
 }
 
 /* A real client gets the answer, whoever he is, with TLS as without. */
-static void test_clients(void **state)
+CASE(test_clients)
 {
     static char body[LONG];
     const struct http_header credentials[] = {{"Authorization", "Bearer known"}, {0}};
 
-    (void)state;
     memset(body, 'a', sizeof(body));
     for (int tls = 0; tls < 2; tls++) {
         struct fixture f;
@@ -149,13 +146,12 @@ static void test_clients(void **state)
 }
 
 /* Whoever does not take the answer, or goes in between, leaves nothing behind. */
-static void test_many_who_do_not_read(void **state)
+CASE(test_many_who_do_not_read)
 {
     enum { MANY = 200 };
     struct fixture f;
     int fds[MANY];
 
-    (void)state;
     fixture_start(&f, routes, options);
     asked = 0;
     for (int i = 0; i < MANY; i++) {
@@ -191,13 +187,4 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_a_body_that_comes_all_the_same),
-        cmocka_unit_test(test_clients),
-        cmocka_unit_test(test_many_who_do_not_read),
-    };
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);

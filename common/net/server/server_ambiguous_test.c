@@ -11,7 +11,7 @@ static void serve_count(void *arg, struct http_conn_request *req)
 static const struct http_route routes[] = {{NULL, "/echo", serve_count}, {NULL, NULL, NULL}};
 
 /* What two parsers could read differently is refused, and what comes behind it is not looked at. */
-static void test_what_is_refused(void **state)
+CASE(test_what_is_refused)
 {
     static const struct {
         const char *head, *body;
@@ -52,7 +52,6 @@ static void test_what_is_refused(void **state)
     static const char next[] = "GET /echo HTTP/1.1\r\nHost: smuggled\r\n\r\n";
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[4096] = "", request[1024];
@@ -71,12 +70,11 @@ static void test_what_is_refused(void **state)
 }
 
 /* The second request of a connection is looked at like the first. */
-static void test_behind_another(void **state)
+CASE(test_behind_another)
 {
     struct fixture f;
     char text[4096] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f);
     raw_send(fd, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -86,13 +84,4 @@ static void test_behind_another(void **state)
     assert_non_null(strstr(text, "HTTP/1.1 400 "));
     close(fd);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_behind_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

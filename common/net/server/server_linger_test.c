@@ -6,13 +6,12 @@
 static const struct http_route routes[] = {{NULL, "/echo", serve_echo}, {NULL, NULL, NULL}};
 
 /* The answer to a body that is refused while it is being sent arrives all the same. */
-static void test_refused_upload(void **state)
+CASE(test_refused_upload)
 {
     enum { SIZE = 8 * 1024 * 1024 };
     struct fixture f;
     char *body = calloc(1, SIZE);
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_body = 1000});
     for (int i = 0; i < 10; i++) {
         struct answer a = {0};
@@ -29,12 +28,11 @@ static void test_refused_upload(void **state)
 }
 
 /* A client that neither sends the rest nor closes does not keep the server. */
-static void test_end_while_lingering(void **state)
+CASE(test_end_while_lingering)
 {
     struct fixture f;
     char text[2048] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_body = 1000});
     int fd = raw_connect(&f);
     raw_send(fd, "POST /echo HTTP/1.1\r\nContent-Length: 5000\r\n\r\nabc");
@@ -56,14 +54,13 @@ static int count_files(void)
 }
 
 /* Many of them do not hold the descriptors of others: the oldest ends. */
-static void test_lingering_is_bounded(void **state)
+CASE(test_lingering_is_bounded)
 {
     enum { CLIENTS = 200 };
     struct fixture f;
     int fds[CLIENTS];
     char text[2048];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_body = 1000});
     int before = count_files();
     for (int i = 0; i < CLIENTS; i++) {
@@ -78,14 +75,4 @@ static void test_lingering_is_bounded(void **state)
     for (int i = 0; i < CLIENTS; i++)
         close(fds[i]);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused_upload),
-        cmocka_unit_test(test_end_while_lingering),
-        cmocka_unit_test(test_lingering_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,14 +9,13 @@ static const struct http_route routes[] = {
     {NULL, NULL, NULL},
 };
 
-static void test_addresses_that_cannot_be(void **state)
+CASE(test_addresses_that_cannot_be)
 {
     struct fixture f;
     struct errinfo ei;
     struct http_server *server;
     char dir[] = "/tmp/server_test.XXXXXX", path[64];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof(path), "unix:%s/no/such/dir", dir);
@@ -59,12 +58,11 @@ static int unix_connect(const char *path)
     return fd;
 }
 
-static void test_unix_socket(void **state)
+CASE(test_unix_socket)
 {
     struct fixture f;
     char dir[] = "/tmp/server_test.XXXXXX", address[64], text[1024] = "";
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     snprintf(address, sizeof(address), "unix:%s/s", dir);
     /* The file of a server that was killed is in nobody's way. */
@@ -89,13 +87,4 @@ static void test_unix_socket(void **state)
     struct stat st;
     assert_int_equal(stat(address + 5, &st), -1);
     rmdir(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses_that_cannot_be),
-        cmocka_unit_test(test_unix_socket),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@ static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
                                            {NULL, "/any/*", serve_echo},
                                            {NULL, NULL, NULL}};
 
-static void test_what_is_counted(void **state)
+CASE(test_what_is_counted)
 {
     static const struct {
         const char *method, *path;
@@ -29,7 +29,6 @@ static void test_what_is_counted(void **state)
     static char text[64 * 1024];
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.name = "test_counts"});
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
         struct answer a = {0};
@@ -55,12 +54,4 @@ static void test_what_is_counted(void **state)
     assert_null(strstr(text, "secret"));
     close(fd);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,12 +46,11 @@ static void close_all(int *fds, int n)
 }
 
 /* With all places taken by who says nothing, the oldest of them gives way. */
-static void test_silent_connections_give_way(void **state)
+CASE(test_silent_connections_give_way)
 {
     struct fixture f;
     int fds[MANY];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_connections = 8});
     for (int i = 0; i < MANY; i++) {
         fds[i] = raw_connect(&f);
@@ -71,12 +70,11 @@ static void test_silent_connections_give_way(void **state)
 }
 
 /* A crowd that comes at once does not displace itself unread. */
-static void test_a_crowd_is_served(void **state)
+CASE(test_a_crowd_is_served)
 {
     struct fixture f;
     int fds[MANY];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_connections = 80});
     for (int i = 0; i < MANY; i++) {
         fds[i] = raw_connect(&f);
@@ -91,13 +89,12 @@ static void test_a_crowd_is_served(void **state)
 }
 
 /* Nor who needs a moment for what it came to say, as a client on a busy machine does. */
-static void test_who_has_just_come_is_heard(void **state)
+CASE(test_who_has_just_come_is_heard)
 {
     struct fixture f;
     char text[1024] = "";
     int fds[MANY];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_connections = 8});
     int fd = raw_connect(&f);
     for (int i = 0; i < MANY; i++)
@@ -113,13 +110,12 @@ static void test_who_has_just_come_is_heard(void **state)
 }
 
 /* Requests that are being answered do not give way; probes have places of their own. */
-static void test_probes_have_places(void **state)
+CASE(test_probes_have_places)
 {
     struct fixture f;
     int fds[6];
     char text[1024] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_connections = 8});
     for (int i = 0; i < 6; i++) {
         fds[i] = raw_connect(&f);
@@ -139,7 +135,7 @@ static void test_probes_have_places(void **state)
 }
 
 /* Halves of bodies share one budget, with "100 Continue" as without. */
-static void test_half_requests_share_memory(void **state)
+CASE(test_half_requests_share_memory)
 {
     static const char *const begins[] = {
         "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n",
@@ -152,7 +148,6 @@ static void test_half_requests_share_memory(void **state)
     int fds[MANY];
     char *body = malloc(BODY + 1);
 
-    (void)state;
     memset(body, 'a', BODY);
     body[BODY] = '\0';
     fixture_start(&f, routes, (struct http_server_options){.max_held = MOST});
@@ -181,12 +176,11 @@ static void test_half_requests_share_memory(void **state)
 }
 
 /* Headers that do not end are not waited for; what comes behind whole headers may be long. */
-static void test_endless_headers(void **state)
+CASE(test_endless_headers)
 {
     struct fixture f;
     char *text = malloc(BODY + 1), line[2048] = "";
 
-    (void)state;
     memset(text, 'a', BODY);
     text[BODY] = '\0';
     fixture_start(&f, routes, (struct http_server_options){0});
@@ -212,12 +206,11 @@ static void test_endless_headers(void **state)
 }
 
 /* An answer that nobody takes gives way as well. */
-static void test_stuck_answers_give_way(void **state)
+CASE(test_stuck_answers_give_way)
 {
     struct fixture f;
     int fds[8];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_held = 40 * 1024 * 1024});
     for (int i = 0; i < 8; i++) {
         fds[i] = raw_connect(&f);
@@ -246,12 +239,11 @@ static void serve_heavy(void *arg, struct http_conn_request *req)
     assert_int_equal(freed, 0); /* its maker may still look at it */
 }
 
-static void test_answers_let_go_of_what_they_were_made_of(void **state)
+CASE(test_answers_let_go_of_what_they_were_made_of)
 {
     static const struct http_route heavy[] = {{NULL, "/heavy", serve_heavy}, {NULL, NULL, NULL}};
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, heavy, (struct http_server_options){0});
     int fd = raw_connect(&f);
     raw_send(fd, "POST /heavy HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
@@ -265,13 +257,12 @@ static void test_answers_let_go_of_what_they_were_made_of(void **state)
 }
 
 /* Requests that wait for their answer with much in hand leave no room for others of that kind. */
-static void test_held_bodies_are_counted(void **state)
+CASE(test_held_bodies_are_counted)
 {
     struct fixture f;
     struct answer first = {0}, second = {0};
     char *body = calloc(1, BODY);
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.max_held = 4 * BODY});
     struct http_request request = {
         .method = "POST", .url = url_of(&f, "/hold"), .body = body, .body_len = BODY};
@@ -285,20 +276,4 @@ static void test_held_bodies_are_counted(void **state)
     assert_int_equal(first.status, 200);
     free(body);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_silent_connections_give_way),
-        cmocka_unit_test(test_a_crowd_is_served),
-        cmocka_unit_test(test_who_has_just_come_is_heard),
-        cmocka_unit_test(test_probes_have_places),
-        cmocka_unit_test(test_half_requests_share_memory),
-        cmocka_unit_test(test_endless_headers),
-        cmocka_unit_test(test_stuck_answers_give_way),
-        cmocka_unit_test(test_answers_let_go_of_what_they_were_made_of),
-        cmocka_unit_test(test_held_bodies_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

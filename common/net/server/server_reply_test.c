@@ -42,7 +42,7 @@ static const struct http_route routes[] = {
     {NULL, NULL, NULL},
 };
 
-static void test_on_the_wire(void **state)
+CASE(test_on_the_wire)
 {
     static const struct {
         const char *request, *has, *has_not;
@@ -61,7 +61,6 @@ static void test_on_the_wire(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[2048] = "";
@@ -79,7 +78,7 @@ static void test_on_the_wire(void **state)
     fixture_end(&f);
 }
 
-static void test_too_large(void **state)
+CASE(test_too_large)
 {
     static const char *const requests[] = {
         "POST /echo HTTP/1.1\r\nContent-Length: 101\r\n\r\n",
@@ -93,7 +92,6 @@ static void test_too_large(void **state)
     struct answer fits = {0};
     char body[100];
 
-    (void)state;
     memset(body, 'x', sizeof(body));
     fixture_start(&f, routes, (struct http_server_options){.max_body = 100});
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
@@ -118,13 +116,4 @@ static void test_too_large(void **state)
     assert_int_equal(fits.status, 200);
     assert_int_equal(fits.body_len, sizeof(body));
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_on_the_wire),
-        cmocka_unit_test(test_too_large),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@ static const struct http_route routes[] = {
     {NULL, NULL, NULL},
 };
 
-static void test_parameters(void **state)
+CASE(test_parameters)
 {
     static const struct {
         const char *query, *value;
@@ -25,7 +25,6 @@ static void test_parameters(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {.want_header = "X-Q"};
@@ -38,14 +37,13 @@ static void test_parameters(void **state)
     fixture_end(&f);
 }
 
-static void test_body_and_headers(void **state)
+CASE(test_body_and_headers)
 {
     static const char body[] = "nul \0 inside";
     struct fixture f;
     struct answer a = {.want_header = "X-Auth"};
     char text[2048] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     const struct http_header headers[] = {{"Authorization", "Bearer x"}, {NULL, NULL}};
     exchange(&f,
@@ -74,7 +72,7 @@ static void test_body_and_headers(void **state)
     fixture_end(&f);
 }
 
-static void test_malformed(void **state)
+CASE(test_malformed)
 {
     static const struct {
         const char *request, *reply;
@@ -93,7 +91,6 @@ static void test_malformed(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[2048] = "";
@@ -105,12 +102,11 @@ static void test_malformed(void **state)
     fixture_end(&f);
 }
 
-static void test_gone_while_pending(void **state)
+CASE(test_gone_while_pending)
 {
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     static const char *const requests[] = {
         "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -136,12 +132,11 @@ static void test_gone_while_pending(void **state)
     assert_int_equal(f.gone, 4);
 }
 
-static void test_pipelined_while_pending(void **state)
+CASE(test_pipelined_while_pending)
 {
     struct fixture f;
     char text[4096] = "", big[32 * 1024];
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f);
     raw_send(fd, "GET /hold?first HTTP/1.1\r\nHost: x\r\nX-Mine: kept\r\n\r\n");
@@ -169,14 +164,13 @@ static void test_pipelined_while_pending(void **state)
 }
 
 /* A client that sends without end while it waits is not read without end. */
-static void test_flood_while_pending(void **state)
+CASE(test_flood_while_pending)
 {
     struct fixture f;
     static char junk[64 * 1024];
     size_t sent = 0;
     char text[1024] = "";
 
-    (void)state;
     memset(junk, 'x', sizeof(junk));
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f);
@@ -196,17 +190,4 @@ static void test_flood_while_pending(void **state)
     raw_read(&f, fd, text, sizeof(text), "fine");
     close(fd);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_body_and_headers),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_gone_while_pending),
-        cmocka_unit_test(test_pipelined_while_pending),
-        cmocka_unit_test(test_flood_while_pending),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@ static const struct http_route routes[] = {
     {"GET", "/api/v1", serve_echo}, {"DELETE", "/api/*", serve_echo}, {NULL, NULL, NULL},
 };
 
-static void test_routes(void **state)
+CASE(test_routes)
 {
     static const struct {
         const char *method, *path;
@@ -38,7 +38,6 @@ static void test_routes(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {.want_header = cases[i].header};
@@ -60,13 +59,12 @@ static bool never_ready(void *arg)
     return false;
 }
 
-static void test_readiness(void **state)
+CASE(test_readiness)
 {
     struct fixture f;
     struct answer a = {0}, draining = {0};
     char text[1024] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.ready = never_ready});
     exchange(&f, (struct http_request){.url = url_of(&f, "/readyz")}, &a);
     assert_int_equal(a.status, 503);
@@ -85,24 +83,13 @@ static void test_readiness(void **state)
     fixture_end(&f);
 }
 
-static void test_without_builtins(void **state)
+CASE(test_without_builtins)
 {
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.no_builtin = true});
     exchange(&f, (struct http_request){.url = url_of(&f, "/healthz")}, &a);
     assert_int_equal(a.status, 404);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes),
-        cmocka_unit_test(test_readiness),
-        cmocka_unit_test(test_without_builtins),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,12 +37,11 @@ static const struct http_route routes[] = {
     {NULL, NULL, NULL},
 };
 
-static void test_each_piece_at_once(void **state)
+CASE(test_each_piece_at_once)
 {
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     struct http_request request = {
         .url = url_of(&f, "/stream"), .timeout_ms = -1, .on_data = on_answer_data};
@@ -65,14 +64,13 @@ static void test_each_piece_at_once(void **state)
 
 /* Clients of streams that take nothing share one budget, and it is theirs no longer when they do.
  */
-static void test_slow_clients_share_memory(void **state)
+CASE(test_slow_clients_share_memory)
 {
     enum { STREAMS = 40, MOST = 4 * 1024 * 1024, PIECE = 4096, SMALL = 128 * 1024 };
     struct fixture f;
     int fds[STREAMS];
     static char piece[PIECE], text[64 * 1024];
 
-    (void)state;
     memset(piece, 'a', sizeof(piece));
     fixture_start(&f, routes, (struct http_server_options){.max_held = MOST});
     for (int i = 0; i < STREAMS; i++) {
@@ -99,12 +97,11 @@ static void test_slow_clients_share_memory(void **state)
     fixture_end(&f);
 }
 
-static void test_headers_come_first(void **state)
+CASE(test_headers_come_first)
 {
     struct fixture f;
     char text[1024] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f);
     raw_send(fd, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -116,7 +113,7 @@ static void test_headers_come_first(void **state)
     fixture_end(&f);
 }
 
-static void test_forms(void **state)
+CASE(test_forms)
 {
     static const struct {
         const char *request, *end;
@@ -130,7 +127,6 @@ static void test_forms(void **state)
     };
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[2048] = "";
@@ -156,7 +152,7 @@ static void on_sent(void *arg)
     ++*sent;
 }
 
-static void test_what_waits_is_told(void **state)
+CASE(test_what_waits_is_told)
 {
     static char piece[90000];
     struct fixture f;
@@ -164,7 +160,6 @@ static void test_what_waits_is_told(void **state)
     int sent = 0;
     size_t queued = 0;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f);
     raw_send(fd, "GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -197,13 +192,12 @@ static void test_what_waits_is_told(void **state)
 
 /* A client that reads nothing is cut off when its queue is full, and its owner hears of it once,
  * later. */
-static void test_slow_client(void **state)
+CASE(test_slow_client)
 {
     static char piece[10000];
     struct fixture f;
     size_t sent = 0;
 
-    (void)state;
     memset(piece, 'x', sizeof(piece));
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f);
@@ -226,12 +220,11 @@ static void test_slow_client(void **state)
     fixture_end(&f);
 }
 
-static void test_end_after_cut(void **state)
+CASE(test_end_after_cut)
 {
     static char piece[100001];
     struct fixture f;
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f);
     raw_send(fd, "GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -247,7 +240,7 @@ static void test_end_after_cut(void **state)
 }
 
 /* Everything queued when the stream ends still arrives, however much the socket takes at a time. */
-static void test_queue_is_sent_to_the_end(void **state)
+CASE(test_queue_is_sent_to_the_end)
 {
     enum { SIZE = 900000 };
     struct fixture f;
@@ -255,7 +248,6 @@ static void test_queue_is_sent_to_the_end(void **state)
     static char buf[65536];
     size_t got = 0;
 
-    (void)state;
     memset(piece, 'x', SIZE);
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f);
@@ -290,7 +282,7 @@ static void serve_many(void *arg, struct http_conn_request *req)
     http_stream_start(req, 200, "application/json", 0);
 }
 
-static void test_a_thousand_streams(void **state)
+CASE(test_a_thousand_streams)
 {
     static const struct http_route many_routes[] = {
         {"GET", "/many", serve_many}, {"GET", "/stream", serve_stream}, {NULL, NULL, NULL}};
@@ -299,7 +291,6 @@ static void test_a_thousand_streams(void **state)
     struct answer quick = {0};
     struct rlimit limit;
 
-    (void)state;
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
     setrlimit(RLIMIT_NOFILE, &limit);
@@ -329,20 +320,4 @@ static void test_a_thousand_streams(void **state)
     for (int i = 0; i < MANY; i++)
         assert_int_equal(answers[i].err, ERR_OK);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_piece_at_once),
-        cmocka_unit_test(test_headers_come_first),
-        cmocka_unit_test(test_slow_clients_share_memory),
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_what_waits_is_told),
-        cmocka_unit_test(test_slow_client),
-        cmocka_unit_test(test_end_after_cut),
-        cmocka_unit_test(test_queue_is_sent_to_the_end),
-        cmocka_unit_test(test_a_thousand_streams),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

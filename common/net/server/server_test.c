@@ -6,12 +6,11 @@ static const struct http_route routes[] = {
     {NULL, NULL, NULL},
 };
 
-static void test_graceful_drain(void **state)
+CASE(test_graceful_drain)
 {
     struct fixture f;
     struct answer slow = {.want_header = "Connection"}, idle = {0};
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &idle);
     http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer, &slow);
@@ -39,12 +38,11 @@ static void test_graceful_drain(void **state)
     fixture_end(&f);
 }
 
-static void test_drain_deadline(void **state)
+CASE(test_drain_deadline)
 {
     struct fixture f;
     char text[1024] = "", stream_text[1024] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){0});
     int fd = raw_connect(&f), stream = raw_connect(&f);
     raw_send(fd, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -67,12 +65,11 @@ static void test_drain_deadline(void **state)
     close(stream);
 }
 
-static void test_idle_connections_time_out(void **state)
+CASE(test_idle_connections_time_out)
 {
     struct fixture f;
     char text[1024] = "";
 
-    (void)state;
     fixture_start(&f, routes, (struct http_server_options){.request_timeout_ms = 100});
     int fd = raw_connect(&f);
     raw_send(fd, "GET /echo HTTP/1.1\r\nHo");
@@ -105,13 +102,12 @@ static void serve_big(void *arg, struct http_conn_request *req)
 }
 
 /* A client that asks and then takes nothing does not keep its connection. */
-static void test_stalled_reader_is_given_up(void **state)
+CASE(test_stalled_reader_is_given_up)
 {
     static const struct http_route big_routes[] = {{"GET", "/big", serve_big}, {NULL, NULL, NULL}};
     struct fixture f;
     struct answer a = {0};
 
-    (void)state;
     fixture_start(&f, big_routes,
                   (struct http_server_options){.max_connections = 1, .request_timeout_ms = 300});
     int fd = raw_connect(&f);
@@ -121,15 +117,4 @@ static void test_stalled_reader_is_given_up(void **state)
     assert_int_equal(a.status, 200);
     close(fd);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_graceful_drain),
-        cmocka_unit_test(test_drain_deadline),
-        cmocka_unit_test(test_idle_connections_time_out),
-        cmocka_unit_test(test_stalled_reader_is_given_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static int nonblocking(struct fixture *f)
     return fd;
 }
 
-static void test_protocols(void **state)
+CASE(test_protocols)
 {
     static const struct {
         int max_version;
@@ -75,7 +75,6 @@ static void test_protocols(void **state)
     };
     struct fixture f;
 
-    (void)state;
     start(&f);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
@@ -100,13 +99,12 @@ static void test_protocols(void **state)
     fixture_end(&f);
 }
 
-static void test_streams_and_ends(void **state)
+CASE(test_streams_and_ends)
 {
     struct fixture f;
     struct http_tls tls = {.ca_pem = ca.cert_pem};
     struct answer stream = {0}, held = {0};
 
-    (void)state;
     start(&f);
     struct http_request request = {
         .url = url_of(&f, "/stream"), .tls = &tls, .timeout_ms = -1, .on_data = on_answer_data};
@@ -129,13 +127,12 @@ static void test_streams_and_ends(void **state)
     fixture_end(&f);
 }
 
-static void test_drain(void **state)
+CASE(test_drain)
 {
     struct fixture f;
     struct http_tls tls = {.ca_pem = ca.cert_pem};
     struct answer a = {0}, idle = {0};
 
-    (void)state;
     start(&f);
     exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .tls = &tls}, &idle);
     int silent = raw_connect(&f); /* never begins its handshake */
@@ -185,11 +182,10 @@ static const char *name_of(struct fixture *f, const struct cert *authority, cons
     return a.err == ERR_OK ? a.body : err_name(a.err);
 }
 
-static void test_client_names(void **state)
+CASE(test_client_names)
 {
     struct fixture f;
 
-    (void)state;
     start_live(&f, true);
     assert_string_equal(name_of(&f, &ca, NULL), "(none)");
     assert_string_equal(name_of(&f, &ca, &client), "client");
@@ -238,12 +234,11 @@ static bool ask_resuming(struct fixture *f, SSL_CTX *ctx, SSL_SESSION **session)
 
 /* A session that is resumed keeps its name, and does not outlive the CA that it was believed for.
  */
-static void test_resumed_names(void **state)
+CASE(test_resumed_names)
 {
     static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
     struct fixture f;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
         SSL_SESSION *session = NULL;
@@ -262,11 +257,10 @@ static void test_resumed_names(void **state)
     }
 }
 
-static void test_rotation(void **state)
+CASE(test_rotation)
 {
     struct fixture f;
 
-    (void)state;
     start_live(&f, true);
     assert_string_equal(name_of(&f, &ca, &client), "client");
     put_pair(&next);
@@ -283,12 +277,11 @@ static void test_rotation(void **state)
 }
 
 /* Whoever was accepted before the change and speaks after it gets what he was accepted with. */
-static void test_rotation_before_the_handshake(void **state)
+CASE(test_rotation_before_the_handshake)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
     struct fixture f;
 
-    (void)state;
     start_live(&f, true);
     int fd = nonblocking(&f);
     RUN_UNTIL(&f, f.server->conn_count == 1); /* nobody else holds the old context */
@@ -303,11 +296,10 @@ static void test_rotation_before_the_handshake(void **state)
     fixture_end(&f);
 }
 
-static void test_broken_rotation(void **state)
+CASE(test_broken_rotation)
 {
     struct fixture f;
 
-    (void)state;
     start_live(&f, true);
     put(live_cert, next.cert_pem); /* half of the pair */
     rotation_look(f.server->rotation);
@@ -373,17 +365,4 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_protocols),
-        cmocka_unit_test(test_streams_and_ends),
-        cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_client_names),
-        cmocka_unit_test(test_resumed_names),
-        cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_rotation_before_the_handshake),
-        cmocka_unit_test(test_broken_rotation),
-    };
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);

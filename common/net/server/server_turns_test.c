@@ -76,12 +76,11 @@ static void hear(struct fixture *f, int fd, const char *until)
 }
 
 /* Requests that are whole at once and take long are answered turn by turn, a probe before them. */
-static void test_a_probe_does_not_wait(void **state)
+CASE(test_a_probe_does_not_wait)
 {
     struct fixture f;
     int fds[MANY + 1];
 
-    (void)state;
     start(&f, fds, MANY + 1);
     for (int i = 0; i < MANY; i++)
         ask(fds[i], "/slow");
@@ -96,12 +95,11 @@ static void test_a_probe_does_not_wait(void **state)
 }
 
 /* Nor who comes while it goes on: between two of them a client is taken in and read. */
-static void test_who_comes_meanwhile_does_not_wait(void **state)
+CASE(test_who_comes_meanwhile_does_not_wait)
 {
     struct fixture f;
     int fds[MANY];
 
-    (void)state;
     start(&f, fds, MANY);
     for (int i = 0; i < MANY; i++)
         ask(fds[i], "/slow");
@@ -116,12 +114,11 @@ static void test_who_comes_meanwhile_does_not_wait(void **state)
 }
 
 /* What takes no time is answered in the turn in which it comes. */
-static void test_quick_ones_are_not_queued(void **state)
+CASE(test_quick_ones_are_not_queued)
 {
     struct fixture f;
     int fds[MANY];
 
-    (void)state;
     start(&f, fds, MANY);
     for (int i = 0; i < MANY; i++)
         ask(fds[i], "/quick");
@@ -132,12 +129,11 @@ static void test_quick_ones_are_not_queued(void **state)
 }
 
 /* A request whose client has gone while it was queued is not begun. */
-static void test_who_goes_leaves_the_queue(void **state)
+CASE(test_who_goes_leaves_the_queue)
 {
     struct fixture f;
     int fds[4];
 
-    (void)state;
     start(&f, fds, 4);
     for (int i = 0; i < 3; i++)
         ask(fds[i], "/slow");
@@ -150,12 +146,11 @@ static void test_who_goes_leaves_the_queue(void **state)
 }
 
 /* The server ends with requests that never had their turn. */
-static void test_the_end_answers_the_queued(void **state)
+CASE(test_the_end_answers_the_queued)
 {
     struct fixture f;
     int fds[MANY];
 
-    (void)state;
     start(&f, fds, MANY);
     for (int i = 0; i < MANY; i++)
         ask(fds[i], "/slow");
@@ -171,12 +166,11 @@ static void test_the_end_answers_the_queued(void **state)
 }
 
 /* Those who waited together get one text, which is no older than their questions. */
-static void test_who_waits_shares_an_answer(void **state)
+CASE(test_who_waits_shares_an_answer)
 {
     struct fixture f;
     int fds[MANY + 1];
 
-    (void)state;
     start(&f, fds, MANY + 1);
     ask(fds[0], "/slow");
     for (int i = 1; i < MANY; i++)
@@ -193,12 +187,11 @@ static void test_who_waits_shares_an_answer(void **state)
 }
 
 /* Nobody is told what was before he asked, within one turn either. */
-static void test_no_answer_is_older_than_its_question(void **state)
+CASE(test_no_answer_is_older_than_its_question)
 {
     struct fixture f;
     int fds[5];
 
-    (void)state;
     start(&f, fds, 5);
     ask(fds[0], "/list");
     ask(fds[1], "/quick");
@@ -213,12 +206,11 @@ static void test_no_answer_is_older_than_its_question(void **state)
 }
 
 /* A text that one client does not take stays whole for it. */
-static void test_a_shared_text_outlives_its_maker(void **state)
+CASE(test_a_shared_text_outlives_its_maker)
 {
     struct fixture f;
     int fds[4];
 
-    (void)state;
     start(&f, fds, 4);
     ask(fds[0], "/slow");
     ask(fds[1], "/list");
@@ -232,19 +224,4 @@ static void test_a_shared_text_outlives_its_maker(void **state)
     hear(&f, fds[2], "slow 1 quick 0");
     hear(&f, fds[3], "process_open_fds");
     end(&f, fds, 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_probe_does_not_wait),
-        cmocka_unit_test(test_who_comes_meanwhile_does_not_wait),
-        cmocka_unit_test(test_quick_ones_are_not_queued),
-        cmocka_unit_test(test_who_goes_leaves_the_queue),
-        cmocka_unit_test(test_the_end_answers_the_queued),
-        cmocka_unit_test(test_who_waits_shares_an_answer),
-        cmocka_unit_test(test_no_answer_is_older_than_its_question),
-        cmocka_unit_test(test_a_shared_text_outlives_its_maker),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

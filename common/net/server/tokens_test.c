@@ -1,10 +1,5 @@
 /* tokens: which headers are admitted, which files are read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +8,7 @@
 
 #include "base/file.h"
 #include "net/server/tokens.h"
+#include "test/unit.h"
 
 static char path[64];
 static struct loop *loop;
@@ -35,6 +31,8 @@ static int tear_down(void **state)
     loop_free(loop);
     return 0;
 }
+
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static void put(const char *text)
 {
@@ -59,9 +57,8 @@ static enum err check_row(const struct token_row *row, struct errinfo *ei)
     return ERR_OK;
 }
 
-static void headers_are_compared_whole(void **state)
+CASE(headers_are_compared_whole)
 {
-    (void)state;
     struct tokens *tokens;
     struct errinfo info;
     static const struct {
@@ -108,9 +105,8 @@ static void assert_row(const struct token_row *row, const char *role, const char
         assert_null(row->name);
 }
 
-static void rows_are_found(void **state)
+CASE(rows_are_found)
 {
-    (void)state;
     struct tokens *tokens;
     struct errinfo info;
     assert_int_equal(open_tokens("aaaaaaaaaaaaaaaa\n"
@@ -131,9 +127,8 @@ static void rows_are_found(void **state)
     tokens_free(tokens);
 }
 
-static void bad_files_are_told(void **state)
+CASE(bad_files_are_told)
 {
-    (void)state;
     struct tokens *tokens;
     struct errinfo info;
     char many[20 * (TOKENS_MAX + 2)];
@@ -166,9 +161,8 @@ static void bad_files_are_told(void **state)
     assert_non_null(strstr(info.text, "/no/such/file"));
 }
 
-static void a_zero_byte_is_told(void **state)
+CASE(a_zero_byte_is_told)
 {
-    (void)state;
     struct tokens *tokens;
     struct errinfo info;
     assert_int_equal(file_write(path, "0123456789abcdef\n\0b", 19, 0600, &info), ERR_OK);
@@ -176,9 +170,8 @@ static void a_zero_byte_is_told(void **state)
     assert_non_null(strstr(info.text, "a byte 0"));
 }
 
-static void a_new_file_is_followed(void **state)
+CASE(a_new_file_is_followed)
 {
-    (void)state;
     struct tokens *tokens;
     struct errinfo info;
     assert_int_equal(open_tokens("first-of-all-tokens a ann\n", check_row, &tokens, &info), ERR_OK);
@@ -202,7 +195,7 @@ static void count_change(void *arg)
 }
 
 /* Who empties or breaks the file shuts everybody out; a full table of descriptors does not. */
-static void a_broken_file_lets_nobody_in(void **state)
+CASE(a_broken_file_lets_nobody_in)
 {
     static const char *const wrong[] = {
         "third-of-all-tokens\n", "", "# only a comment\n", "second-of-all-tokens b ben\nx\n", NULL,
@@ -214,7 +207,6 @@ static void a_broken_file_lets_nobody_in(void **state)
     struct rlimit files, none;
     int changes = 0;
 
-    (void)state;
     assert_int_equal(open_tokens(good, check_row, &tokens, &info), ERR_OK);
     tokens_on_changed(tokens, count_change, &changes);
     for (size_t i = 0; i < count; i++) {
@@ -242,17 +234,4 @@ static void a_broken_file_lets_nobody_in(void **state)
     tokens_look(tokens);
     assert_row(tokens_find(tokens, "Bearer fourth-of-all-tokens"), "b", "ben");
     tokens_free(tokens);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(headers_are_compared_whole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_are_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bad_files_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_zero_byte_is_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_broken_file_lets_nobody_in, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_new_file_is_followed, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

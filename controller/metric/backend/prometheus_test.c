@@ -8,7 +8,7 @@ static const struct metric_backend *prometheus(void)
     return metric_backend_find("prometheus");
 }
 
-static void test_request(void **state)
+CASE(test_request)
 {
     static const struct {
         const char *address, *query, *url;
@@ -23,7 +23,6 @@ static void test_request(void **state)
     };
     struct arena *arena = arena_new();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct metric_question question = {.address = cases[i].address, .query = cases[i].query};
         struct http_request request;
@@ -40,7 +39,7 @@ static void test_request(void **state)
     arena_free(arena);
 }
 
-static void test_credentials_and_headers(void **state)
+CASE(test_credentials_and_headers)
 {
     static const struct {
         const char *secret, *authorization; /* NULL: refused */
@@ -54,7 +53,6 @@ static void test_credentials_and_headers(void **state)
     };
     struct arena *arena = arena_new();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct metric_question question = {
             .address = "http://p",
@@ -79,7 +77,7 @@ static void test_credentials_and_headers(void **state)
     arena_free(arena);
 }
 
-static void test_whom_to_believe(void **state)
+CASE(test_whom_to_believe)
 {
     static const struct {
         const char *address, *spec, *ca_pem;
@@ -101,7 +99,6 @@ static void test_whom_to_believe(void **state)
     };
     struct arena *arena = arena_new();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct metric_question question = {.address = cases[i].address,
                                            .query = "up",
@@ -127,7 +124,7 @@ static void test_whom_to_believe(void **state)
     arena_free(arena);
 }
 
-static void test_answer(void **state)
+CASE(test_answer)
 {
     static const struct {
         int status;
@@ -159,7 +156,6 @@ static void test_answer(void **state)
     struct arena *arena = arena_new();
     const struct metric_question question = {.id = "x"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char *body = arena_strdup(arena, cases[i].body);
         for (char *at = body; *at; at++)
@@ -185,7 +181,7 @@ static long in_use(void)
 }
 
 /* Nothing of an answer stays but the number; one that would take much memory is refused. */
-static void test_memory(void **state)
+CASE(test_memory)
 {
     enum { MAX = 256 * 1024 };
     static const struct {
@@ -201,7 +197,6 @@ static void test_memory(void **state)
     };
     const struct metric_question question = {.address = "http://p", .query = "up"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena *arena = arena_new();
         struct buf body;
@@ -226,28 +221,17 @@ static void test_memory(void **state)
     }
 }
 
-static void test_probe(void **state)
+CASE(test_probe)
 {
     struct arena *arena = arena_new();
     const struct metric_question question = {.address = "http://p"};
     struct http_request request;
     struct errinfo ei;
 
-    (void)state;
     assert_int_equal(prometheus()->probe(arena, &question, 0, &request, &ei), ERR_OK);
     assert_string_equal(request.url, "http://p/api/v1/query?query=vector%281%29");
     assert_null(metric_backend_find("nothing"));
     assert_null(metric_backend_find(NULL));
     assert_string_equal(metric_backend_names(arena), "prometheus");
     arena_free(arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request),         cmocka_unit_test(test_credentials_and_headers),
-        cmocka_unit_test(test_whom_to_believe), cmocka_unit_test(test_answer),
-        cmocka_unit_test(test_memory),          cmocka_unit_test(test_probe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "object/intstr.h"
+#include "test/unit.h"
 
-static void int_or_percent(void **state)
+CASE(int_or_percent)
 {
-    (void)state;
     struct json_object *value = NULL;
     static const struct {
         const char *percent;
@@ -36,9 +31,8 @@ static void int_or_percent(void **state)
     json_object_put(value);
 }
 
-static void int_or_percent_refuses(void **state)
+CASE(int_or_percent_refuses)
 {
-    (void)state;
     struct json_object *cases[] = {
         json_object_new_string("25"),
         json_object_new_string("25%%"),
@@ -59,13 +53,4 @@ static void int_or_percent_refuses(void **state)
         assert_true(strlen(ei.text) > 10);
         json_object_put(cases[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(int_or_percent),
-        cmocka_unit_test(int_or_percent_refuses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
