@@ -7,7 +7,6 @@
 
 CASE(only_what_is_named_is_passed)
 {
-    struct arena *arena = arena_new();
     char *ours[] = {"PATH=/bin",    "SECRET=x", "HELM_DRIVER=secret",
                     "AWS_SECRET=y", "LC_ALL=C", "PATHOLOGICAL=1",
                     "KUBECONFIG=",  "broken",   NULL};
@@ -25,5 +24,4 @@ CASE(only_what_is_named_is_passed)
     env = environment_for_tasks(arena, ours, all);
     assert_string_equal(env[7], "broken");
     assert_null(env[8]);
-    arena_free(arena);
 }

@@ -23,8 +23,8 @@ static void service(void *arg, struct http_conn_request *req)
                                     http_req_path(req), http_req_query(req));
 
     (void)arg;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = http_req_header(req, names[i]);
+    EACH_ROW (row, names) {
+        const char *value = http_req_header(req, *row);
         text = arena_printf(http_req_arena(req), "%s|%s", text, value ? value : "");
     }
     http_reply_header(req, "WWW-Authenticate", "Bearer");
@@ -96,17 +96,17 @@ CASE(paths_stay_what_they_are)
     begin(&f);
     assert_int_equal(regcomp(&production, "^prod-", REG_EXTENDED | REG_NOSUB), 0);
     api.namespaces = &production;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         char request[512], text[2048] = "";
         int fd = raw_connect(&f);
         snprintf(
             request, sizeof(request),
             "POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
-            cases[i].target, sizeof(body) - 1, body);
+            row->target, sizeof(body) - 1, body);
         raw_send(fd, request);
         raw_read(&f, fd, text, sizeof(text), NULL);
-        if ((strstr(text, "/service/") != NULL) != cases[i].passes)
-            fail_msg("%s: %s", cases[i].target, text);
+        if ((strstr(text, "/service/") != NULL) != row->passes)
+            fail_msg("%s: %s", row->target, text);
         close(fd);
     }
     regfree(&production);

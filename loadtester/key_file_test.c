@@ -70,15 +70,13 @@ CASE(only_what_is_below_is_read)
         {"..1", ERR_INVALID},
         {"missing", ERR_NOT_FOUND},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct errinfo info = {0};
         char *key;
-        enum err err = key_file_read(arena, below("keys"), cases[i].path, &key, &info);
-        if (err != cases[i].err)
-            fail_msg("%s: %s %s", cases[i].path, err_name(err), info.text);
+        enum err err = key_file_read(arena, below("keys"), row->path, &key, &info);
+        if (err != row->err)
+            fail_msg("%s: %s %s", row->path, err_name(err), info.text);
         if (err == ERR_OK)
             assert_string_equal(key, "key-a\n");
-        arena_free(arena);
     }
 }

@@ -39,10 +39,8 @@ CASE(credentials_are_not_shown)
         {"tokens of the secret society", NULL},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
-        const char *shown = mask_credentials(arena, cases[i].text);
-        assert_string_equal(shown, cases[i].shown ? cases[i].shown : cases[i].text);
-        arena_free(arena);
+    EACH_ROW (row, cases) {
+        const char *shown = mask_credentials(arena, row->text);
+        assert_string_equal(shown, row->shown ? row->shown : row->text);
     }
 }

@@ -7,7 +7,6 @@
 
 CASE(short_output_is_kept_whole)
 {
-    struct arena *arena = arena_new();
     struct output output = {0};
     assert_string_equal(output_text(&output, arena), "");
     output_add(&output, "one\n", 4);
@@ -19,17 +18,14 @@ CASE(short_output_is_kept_whole)
     assert_string_equal(output_tail(&output, arena, 2), "o\n");
     assert_int_equal(output.total, 8);
     output_fini(&output);
-    arena_free(arena);
 }
 
 CASE(zero_bytes_hide_nothing)
 {
-    struct arena *arena = arena_new();
     struct output output = {0};
     output_add(&output, "a\0b\0\0c", 6);
     assert_string_equal(output_text(&output, arena), "a?b??c");
     output_fini(&output);
-    arena_free(arena);
 }
 
 /* The text that is right: the first bytes, a note, the last ones. */
@@ -57,11 +53,9 @@ CASE(long_output_keeps_both_ends)
     static const size_t pieces[] = {1, 7, 4096, OUTPUT_HEAD, OUTPUT_TAIL, 1000000};
     static const size_t totals[] = {OUTPUT_HEAD + OUTPUT_TAIL, OUTPUT_HEAD + OUTPUT_TAIL + 1,
                                     3 * OUTPUT_TAIL + 11};
-    for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {
+    EACH_ROW (row, pieces) {
         for (size_t t = 0; t < sizeof(totals) / sizeof(totals[0]); t++) {
-            struct arena *arena = arena_new();
-            check_long(arena, pieces[p], totals[t]);
-            arena_free(arena);
+            check_long(arena, *row, totals[t]);
         }
     }
 }

@@ -90,34 +90,30 @@ CASE(only_what_is_listed_is_let)
         {"date x", false},
         {"date -u", false},
     };
-    struct arena *arena = arena_new();
     struct errinfo info = {0};
     const struct policy *policy;
 
     if (read_text(arena, tools, &policy, &info) != ERR_OK)
         fail_msg("%s", info.text);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         const char *const *argv;
-        assert_int_equal(words_split(arena, cases[i].command, &argv, &info), ERR_OK);
+        assert_int_equal(words_split(arena, row->command, &argv, &info), ERR_OK);
         info = (struct errinfo){0};
         enum err err = policy_check(policy, argv, &info);
-        if (err != (cases[i].let ? ERR_OK : ERR_DENIED))
-            fail_msg("%s: %s", cases[i].command, info.text);
+        if (err != (row->let ? ERR_OK : ERR_DENIED))
+            fail_msg("%s: %s", row->command, info.text);
     }
-    arena_free(arena);
 }
 
 CASE(a_name_alone_lets_everything)
 {
     static const char *const names[] = {"hey", NULL}, *const good[] = {"hey", "-D", "x", NULL},
                              *const bad[] = {"heya", NULL};
-    struct arena *arena = arena_new();
     struct errinfo info = {0};
     const struct policy *policy = policy_of_names(arena, names);
 
     assert_int_equal(policy_check(policy, good, &info), ERR_OK);
     assert_int_equal(policy_check(policy, bad, &info), ERR_DENIED);
-    arena_free(arena);
 }
 
 CASE(a_wrong_file_is_told)
@@ -141,27 +137,23 @@ CASE(a_wrong_file_is_told)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
         struct errinfo info = {0};
         const struct policy *policy;
         assert_int_equal(read_text(arena, cases[i].text, &policy, &info), ERR_INVALID);
         if (!strstr(info.text, cases[i].error) || !strstr(info.text, path))
             fail_msg("%s: %s", cases[i].text, info.text);
-        arena_free(arena);
     }
 }
 
 CASE(a_command_is_in_one_file)
 {
     const char *const files[] = {path, path, NULL};
-    struct arena *arena = arena_new();
     struct errinfo info = {0};
     const struct policy *policy;
 
     assert_int_equal(read_text(arena, "commands: {hey: {}}\n", &policy, &info), ERR_OK);
     assert_int_equal(policy_read(arena, files, &policy, &info), ERR_INVALID);
     assert_non_null(strstr(info.text, "in another file already"));
-    arena_free(arena);
 }
 
 static int set_up(void **state)

@@ -321,14 +321,14 @@ CASE_WITH(bad_answers_are_told, set_up, tear_down)
         {0, "{\"id\":\"77/../..\"}", "nGrinder's answer has no id"},
         {0, "[1,2]", "nGrinder's answer has no id"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        f->fail_status = cases[i].status;
-        f->garbage = cases[i].garbage;
+    EACH_ROW (row, cases) {
+        f->fail_status = row->status;
+        f->garbage = row->garbage;
         f->ended = 0;
         start(f, "ngrinder", 0);
         RUN_UNTIL(f, f->ended);
-        if (!strstr(f->error, cases[i].error))
-            fail_msg("%s: %s", cases[i].garbage, f->error);
+        if (!strstr(f->error, row->error))
+            fail_msg("%s: %s", row->garbage, f->error);
     }
 }
 
@@ -481,11 +481,11 @@ CASE_WITH(bad_metadata_is_refused, set_up, tear_down)
          "\"r\",\"entrypoint\":\"e\",\"endpoint\":\"e\",\"arguments.a\\\"\\r\\nX: y\":\"z\"}",
          "cannot be sent to Concord"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct errinfo info = {0};
-        assert_int_equal(make(f, cases[i].type, cases[i].metadata, &info), ERR_INVALID);
-        if (!strstr(info.text, cases[i].error))
-            fail_msg("%s: %s", cases[i].metadata, info.text);
+        assert_int_equal(make(f, row->type, row->metadata, &info), ERR_INVALID);
+        if (!strstr(info.text, row->error))
+            fail_msg("%s: %s", row->metadata, info.text);
     }
 }
 
@@ -510,10 +510,10 @@ CASE(files_are_bounded)
         {{.key_dir = "/keys"}, "/keys/../etc/shadow", false},
         {{.key_dir = "/keys"}, "/keys/a/..", false},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct errinfo info = {0};
         const char *path;
-        enum err err = task_file(&cases[i].policy, "apiKeyPath", cases[i].path, &path, &info);
-        assert_int_equal(err, cases[i].allowed ? ERR_OK : ERR_DENIED);
+        enum err err = task_file(&row->policy, "apiKeyPath", row->path, &path, &info);
+        assert_int_equal(err, row->allowed ? ERR_OK : ERR_DENIED);
     }
 }

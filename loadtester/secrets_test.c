@@ -55,13 +55,13 @@ CASE(others_read_what_is_open)
 
     if (geteuid() != 0)
         skip();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(chmod(file, cases[i].file), 0);
-        assert_int_equal(chmod(inner, cases[i].file), 0);
-        assert_int_equal(chmod(root, cases[i].root), 0);
-        assert_int_equal(secrets_readable(file, 65534, 0), cases[i].readable);
-        if (cases[i].root == 0755)
-            assert_int_equal(secrets_readable(folder, 65534, 0), cases[i].readable);
+    EACH_ROW (row, cases) {
+        assert_int_equal(chmod(file, row->file), 0);
+        assert_int_equal(chmod(inner, row->file), 0);
+        assert_int_equal(chmod(root, row->root), 0);
+        assert_int_equal(secrets_readable(file, 65534, 0), row->readable);
+        if (row->root == 0755)
+            assert_int_equal(secrets_readable(folder, 65534, 0), row->readable);
     }
     /* by their group */
     assert_int_equal(chown(file, 0, 4242), 0);

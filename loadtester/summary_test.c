@@ -68,7 +68,6 @@ static const struct {
 CASE(outputs_become_numbers)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
         struct summary summary;
         bool found = summary_parse(cases[i].output, &summary);
         if (!cases[i].json) {
@@ -90,14 +89,12 @@ CASE(outputs_become_numbers)
             }
             assert_int_equal(json_object_object_length(expected), json_object_object_length(got));
         }
-        arena_free(arena);
     }
 }
 
 /* Whatever a task prints: more codes than there is room for, cut anywhere. */
 CASE(hostile_output_is_bounded)
 {
-    struct arena *arena = arena_new();
     const char *text = "Requests/sec: 1\nStatus code distribution:\n";
     struct summary summary;
     for (int i = 0; i < 100; i++)
@@ -108,10 +105,9 @@ CASE(hostile_output_is_bounded)
         text = arena_printf(arena, "%s  [%d] 1 responses\n", text, i);
     (void)summary_parse(text, &summary);
     assert_in_range(summary.n_codes, 0, SUMMARY_MAX_CODES);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        size_t len = strlen(cases[i].output);
+    EACH_ROW (row, cases) {
+        size_t len = strlen(row->output);
         for (size_t n = 0; n < len; n++)
-            (void)summary_parse(arena_strndup(arena, cases[i].output, n), &summary);
+            (void)summary_parse(arena_strndup(arena, row->output, n), &summary);
     }
-    arena_free(arena);
 }

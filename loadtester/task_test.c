@@ -78,37 +78,35 @@ static void forget(struct arena *parsed, const struct webhook_message *message)
 
 CASE(metadata_becomes_a_command)
 {
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new(), *parsed = arena_new();
+    EACH_ROW (row, cases) {
+        struct arena *parsed = arena_new();
         struct errinfo info = {0};
         struct webhook_message message;
         const char *body = arena_printf(
-            arena, "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":%s}", cases[i].metadata);
+            arena, "{\"name\":\"a\",\"namespace\":\"b\",\"metadata\":%s}", row->metadata);
         assert_int_equal(webhook_parse(parsed, body, strlen(body), &message, &info), ERR_OK);
         const struct task_type *type = task_type_find(webhook_metadata(&message, "type"));
-        if (!cases[i].type) {
+        if (!row->type) {
             assert_null(type);
             arena_free(parsed);
-            arena_free(arena);
             continue;
         }
         assert_non_null(type);
-        assert_string_equal(type->name, cases[i].type);
+        assert_string_equal(type->name, row->type);
         assert_int_equal(type->blocking, strcmp(type->name, "cmd") != 0);
         struct task_plan plan = {0};
         enum err err = type->make(arena, &message, &anything, &plan, &info);
         forget(parsed, &message);
-        if (cases[i].error) {
+        if (row->error) {
             assert_int_equal(err, ERR_INVALID);
-            assert_non_null(strstr(info.text, cases[i].error));
+            assert_non_null(strstr(info.text, row->error));
         } else {
             assert_int_equal(err, ERR_OK);
-            assert_string_equal(join(arena, plan.argv), cases[i].argv);
-            assert_string_equal(plan.text, cases[i].text);
-            assert_int_equal(plan.log_output, cases[i].log_output);
-            assert_int_equal(plan.return_output, cases[i].return_output);
+            assert_string_equal(join(arena, plan.argv), row->argv);
+            assert_string_equal(plan.text, row->text);
+            assert_int_equal(plan.log_output, row->log_output);
+            assert_int_equal(plan.return_output, row->return_output);
         }
-        arena_free(arena);
     }
 }
 
@@ -137,26 +135,23 @@ static const struct {
 
 CASE(only_what_is_allowed_becomes_a_command)
 {
-    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, policies) {
         struct errinfo info = {0};
         struct json_object *metadata = json_own(arena, json_object_new_object());
-        json_set_str(metadata, "cmd", policies[i].cmd);
+        json_set_str(metadata, "cmd", row->cmd);
         struct webhook_message message = {.metadata = metadata};
-        const char *const allow[] = {policies[i].allow, NULL};
+        const char *const allow[] = {row->allow, NULL};
         struct task_policy policy = {.commands = policy_of_names(arena, allow),
-                                     .shell = policies[i].shell};
+                                     .shell = row->shell};
         struct task_plan plan = {0};
-        enum err err =
-            task_type_find(policies[i].type)->make(arena, &message, &policy, &plan, &info);
-        if (policies[i].argv) {
+        enum err err = task_type_find(row->type)->make(arena, &message, &policy, &plan, &info);
+        if (row->argv) {
             assert_int_equal(err, ERR_OK);
-            assert_string_equal(join(arena, plan.argv), policies[i].argv);
+            assert_string_equal(join(arena, plan.argv), row->argv);
         } else {
             assert_true(err == ERR_DENIED || err == ERR_INVALID);
-            if (!strstr(info.text, policies[i].error))
-                fail_msg("%s: %s", policies[i].cmd, info.text);
+            if (!strstr(info.text, row->error))
+                fail_msg("%s: %s", row->cmd, info.text);
         }
-        arena_free(arena);
     }
 }

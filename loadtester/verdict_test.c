@@ -45,7 +45,6 @@ static const struct {
 
 CASE(bounds_decide)
 {
-    struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct task_plan plan = {.text = "hey x", .bounds = cases[i].bounds};
         const char *sentence = verdict_sentence(arena, &plan, cases[i].error, cases[i].summary);
@@ -53,12 +52,10 @@ CASE(bounds_decide)
             (sentence && strcmp(sentence, cases[i].sentence) != 0))
             fail_msg("case %zu: %s", i, sentence ? sentence : "(none)");
     }
-    arena_free(arena);
 }
 
 CASE(a_failure_is_told_once_and_to_its_revision)
 {
-    struct arena *arena = arena_new();
     struct verdicts *verdicts = verdicts_new();
     assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r1"));
     verdicts_put(verdicts, "a.b", "k", "r1", "one");
@@ -73,24 +70,20 @@ CASE(a_failure_is_told_once_and_to_its_revision)
     assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r2"));
     assert_null(verdicts_take(verdicts, arena, "a.b", "k", "r1"));
     verdicts_free(verdicts);
-    arena_free(arena);
 }
 
 CASE(the_oldest_goes_when_there_are_too_many)
 {
-    struct arena *arena = arena_new();
     struct verdicts *verdicts = verdicts_new();
     for (int i = 0; i <= VERDICT_KEPT; i++)
         verdicts_put(verdicts, arena_printf(arena, "c%d.b", i), "k", "r1", "bad");
     assert_null(verdicts_take(verdicts, arena, "c0.b", "k", "r1"));
     assert_non_null(verdicts_take(verdicts, arena, "c1.b", "k", "r1"));
     verdicts_free(verdicts);
-    arena_free(arena);
 }
 
 CASE(long_commands_are_bounded_together)
 {
-    struct arena *arena = arena_new();
     struct verdicts *verdicts = verdicts_new();
     size_t len = VERDICT_BYTES / 4;
     char *key = arena_alloc(arena, len + 1);
@@ -101,5 +94,4 @@ CASE(long_commands_are_bounded_together)
     assert_non_null(verdicts_take(verdicts, arena, "c2.b", key, "r1"));
     assert_non_null(verdicts_take(verdicts, arena, "c4.b", key, "r1"));
     verdicts_free(verdicts);
-    arena_free(arena);
 }

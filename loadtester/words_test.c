@@ -59,33 +59,28 @@ static const char *join(struct arena *arena, const char *const *words)
 
 CASE(test_good)
 {
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    EACH_ROW (row, good) {
         const char *const *words;
         struct errinfo info = {0};
-        if (words_split(arena, good[i].text, &words, &info) != ERR_OK)
-            fail_msg("%s: %s", good[i].text, info.text);
-        assert_string_equal(join(arena, words), good[i].words);
+        if (words_split(arena, row->text, &words, &info) != ERR_OK)
+            fail_msg("%s: %s", row->text, info.text);
+        assert_string_equal(join(arena, words), row->words);
     }
-    arena_free(arena);
 }
 
 CASE(test_bad)
 {
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    EACH_ROW (row, bad) {
         const char *const *words;
         struct errinfo info = {0};
-        if (words_split(arena, bad[i][0], &words, &info) != ERR_INVALID)
-            fail_msg("%s was taken for words", bad[i][0]);
-        assert_string_equal(info.text, bad[i][1]);
+        if (words_split(arena, (*row)[0], &words, &info) != ERR_INVALID)
+            fail_msg("%s was taken for words", (*row)[0]);
+        assert_string_equal(info.text, (*row)[1]);
     }
-    arena_free(arena);
 }
 
 CASE(test_many)
 {
-    struct arena *arena = arena_new();
     const char *const *words;
     struct errinfo info = {0};
     char text[2 * WORDS_MAX + 3];
@@ -98,14 +93,12 @@ CASE(test_many)
     memcpy(text + 2 * (size_t)WORDS_MAX, "a", 2);
     assert_int_equal(words_split(arena, text, &words, &info), ERR_INVALID);
     assert_string_equal(info.text, "more than 1024 words");
-    arena_free(arena);
 }
 
 /* A megabyte of anything takes one look at each byte. */
 CASE(test_long)
 {
     enum { LONG = 1000000 };
-    struct arena *arena = arena_new();
     char *text = arena_alloc(arena, LONG + 8);
     const char *const *words;
     struct errinfo info = {0};
@@ -117,5 +110,4 @@ CASE(test_long)
         enum err err = words_split(arena, text, &words, &info);
         assert_true(err == ERR_OK || fill[i] == '\'');
     }
-    arena_free(arena);
 }

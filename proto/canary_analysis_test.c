@@ -2,7 +2,6 @@
 
 CASE(test_defaults)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         canary_testing_view(arena, "{\"spec\":{\"analysis\":{\"interval\":null,\"threshold\":null,"
                                    "\"maxWeight\":null}}}")
@@ -24,13 +23,11 @@ CASE(test_defaults)
     assert_null(a.match);
     assert_null(a.affinity.cookie_name);
     assert_int_equal(a.n_metrics + a.n_webhooks + a.n_alerts, 0);
-    arena_free(arena);
 }
 
 /* An API server may hand a number back as 10 or as 10.0. */
 CASE(test_everything)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         canary_testing_view(
             arena, "{\"spec\":{\"analysis\":{\"interval\":\"1m30s\",\"threshold\":3.0,"
@@ -55,7 +52,6 @@ CASE(test_everything)
     assert_int_equal(json_len(a.match), 1);
     assert_string_equal(a.affinity.cookie_name, "c");
     assert_string_equal(a.affinity.primary_cookie_name, "p");
-    arena_free(arena);
 }
 
 CASE(test_max_weight)
@@ -71,18 +67,15 @@ CASE(test_max_weight)
         {"{\"maxWeight\":30,\"stepWeight\":null,\"stepWeights\":[5,50]}", 50},
         {"{\"maxWeight\":30,\"stepWeight\":null,\"stepWeights\":[100]}", 100},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct canary c = canary_testing_view(
-            arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", cases[i].analysis));
-        assert_int_equal(c.analysis.max_weight, cases[i].max);
-        arena_free(arena);
+            arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", row->analysis));
+        assert_int_equal(c.analysis.max_weight, row->max);
     }
 }
 
 CASE(test_both_spellings)
 {
-    struct arena *arena = arena_new();
     struct canary c = canary_testing_view(
         arena, "{\"spec\":{\"analysis\":null,\"canaryAnalysis\":{\"interval\":\"10s\","
                "\"threshold\":10,\"maxWeight\":50,\"stepWeight\":5}}}");
@@ -101,7 +94,6 @@ CASE(test_both_spellings)
     c = canary_testing_view(arena, "{\"spec\":{\"canaryAnalysis\":{\"stepWeight\":1000}}}");
     assert_false(c.analysis.legacy);
     assert_int_equal(c.analysis.step_weight, 10);
-    arena_free(arena);
 }
 
 #define ANALYSIS(fields, text)                                                                     \
@@ -169,15 +161,12 @@ CASE(test_mistakes)
 CASE(test_wrong_intervals_are_refused)
 {
     static const char *const intervals[] = {"5mfoo", "", "1", "-1m", "m", "1 m", "1d"};
-    for (size_t i = 0; i < sizeof intervals / sizeof intervals[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, intervals) {
         struct json_object *json = canary_testing_patched(
-            arena,
-            arena_printf(arena, "{\"spec\":{\"analysis\":{\"interval\":\"%s\"}}}", intervals[i]));
+            arena, arena_printf(arena, "{\"spec\":{\"analysis\":{\"interval\":\"%s\"}}}", *row));
         struct canary c;
         struct errinfo ei = {0};
         assert_int_equal(canary_view(arena, json, &c, &ei), ERR_INVALID);
         assert_non_null(strstr(ei.text, "spec.analysis.interval: "));
-        arena_free(arena);
     }
 }

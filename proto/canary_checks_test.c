@@ -8,7 +8,6 @@ static struct canary_analysis view(struct arena *arena, const char *fields)
 
 CASE(test_metrics)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"metrics\":["
                     "{\"name\":\"request-success-rate\",\"interval\":\"1m\",\"threshold\":99},"
@@ -36,12 +35,10 @@ CASE(test_metrics)
     assert_true(a.metrics[2].has_threshold && a.metrics[2].threshold == 0);
     assert_string_equal(a.metrics[2].query, "up");
     assert_true(a.metrics[3].has_min && !a.metrics[3].has_max);
-    arena_free(arena);
 }
 
 CASE(test_policies)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"onMetricError\":\"hold\",\"metrics\":[{\"name\":\"a\"},"
                     "{\"name\":\"b\",\"noData\":\"fail\"},{\"name\":\"c\",\"noData\":\"hold\"},"
@@ -52,12 +49,10 @@ CASE(test_policies)
     assert_int_equal(a.metrics[2].no_data, POLICY_HOLD);
     assert_int_equal(a.metrics[3].no_data, POLICY_PASS);
     assert_int_equal(view(arena, "{}").on_metric_error, POLICY_FAIL);
-    arena_free(arena);
 }
 
 CASE(test_webhooks)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"webhooks\":["
                     "{\"name\":\"load\",\"url\":\"http://loadtester.test/\"},"
@@ -79,12 +74,10 @@ CASE(test_webhooks)
     assert_string_equal(json_str_at(a.webhooks[1].metadata, "cmd", NULL), "hey");
     assert_int_equal(a.webhooks[2].type, HOOK_ROLLOUT);
     assert_int_equal(a.webhooks[2].timeout_ms, 10000);
-    arena_free(arena);
 }
 
 CASE(test_deadlines)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"webhooks\":["
                     "{\"name\":\"a\",\"type\":\"confirm-rollout\",\"url\":\"http://x\"},"
@@ -101,12 +94,10 @@ CASE(test_deadlines)
     assert_true(a.webhooks[2].approve_at_deadline);
     assert_int_equal(a.webhooks[3].deadline_ms, 1000);
     assert_false(a.webhooks[3].approve_at_deadline);
-    arena_free(arena);
 }
 
 CASE(test_headers_from)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"webhooks\":[{\"name\":\"a\",\"url\":\"http://x\"},"
                     "{\"name\":\"b\",\"url\":\"http://x\",\"headersFrom\":["
@@ -115,12 +106,10 @@ CASE(test_headers_from)
     assert_int_equal(a.webhooks[1].n_headers_from, 2);
     assert_string_equal(a.webhooks[1].headers_from[0], "one");
     assert_string_equal(a.webhooks[1].headers_from[1], "two");
-    arena_free(arena);
 }
 
 CASE(test_ca_secret)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"webhooks\":[{\"name\":\"a\",\"url\":\"https://x\"},"
                     "{\"name\":\"b\",\"url\":\"HTTPS://x\",\"caSecretRef\":{\"name\":\"ca\"}},"
@@ -131,7 +120,6 @@ CASE(test_ca_secret)
     assert_null(a.webhooks[1].ca_key);
     assert_string_equal(a.webhooks[2].ca_secret, "ca");
     assert_string_equal(a.webhooks[2].ca_key, "root.pem");
-    arena_free(arena);
 }
 
 CASE(test_every_hook_type)
@@ -149,22 +137,19 @@ CASE(test_every_hook_type)
         {"rollback", HOOK_ROLLBACK},
         {"event", HOOK_EVENT},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct canary_analysis a =
             view(arena, arena_printf(arena,
                                      "{\"webhooks\":[{\"name\":\"a\",\"url\":\"http://x\","
                                      "\"type\":\"%s\"}]}",
-                                     cases[i].name));
-        assert_int_equal(a.webhooks[0].type, cases[i].type);
-        assert_string_equal(hook_type_name(cases[i].type), cases[i].name);
-        arena_free(arena);
+                                     row->name));
+        assert_int_equal(a.webhooks[0].type, row->type);
+        assert_string_equal(hook_type_name(row->type), row->name);
     }
 }
 
 CASE(test_alerts)
 {
-    struct arena *arena = arena_new();
     struct canary_analysis a =
         view(arena, "{\"alerts\":["
                     "{\"name\":\"a\",\"severity\":\"error\",\"providerRef\":{\"name\":\"p\"}},"
@@ -177,7 +162,6 @@ CASE(test_alerts)
     assert_string_equal(a.alerts[1].severity, "info");
     assert_string_equal(a.alerts[1].provider.namespace_, "n");
     assert_string_equal(a.alerts[2].severity, "info");
-    arena_free(arena);
 }
 
 #define METRIC(fields, text)                                                                       \

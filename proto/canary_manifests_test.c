@@ -55,7 +55,6 @@ CASE(test_published_manifests)
 /* A manifest of the year 2019, written from the fields that v1alpha3 had. */
 CASE(test_a_manifest_of_v1alpha3)
 {
-    struct arena *arena = arena_new();
     struct json_object *docs;
     struct errinfo ei;
     if (yaml_parse_file(arena, "proto/testdata/canary-v1alpha3.yaml", 65536, &docs, &ei) != ERR_OK)
@@ -75,5 +74,4 @@ CASE(test_a_manifest_of_v1alpha3)
     assert_int_equal(c.analysis.metrics[2].interval_ms, CANARY_UNSET);
     assert_int_equal(c.analysis.n_webhooks, 2);
     assert_int_equal(c.analysis.webhooks[1].timeout_ms, 180000);
-    arena_free(arena);
 }

@@ -3,7 +3,6 @@
 
 CASE(test_references)
 {
-    struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root = canary_testing_parse(
         arena,
@@ -24,12 +23,10 @@ CASE(test_references)
     canary_read_ref(&r, root, "none", JSON_REQUIRED);
     assert_int_equal(r.err, ERR_INVALID);
     assert_string_equal(r.info.text, "none: required: expected an object");
-    arena_free(arena);
 }
 
 CASE(test_the_first_mistake_is_kept)
 {
-    struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root = canary_testing_parse(
         arena, "{\"map\":{\"a.b\":1},\"list\":[\"x\",2],\"objects\":[{},null]}");
@@ -46,12 +43,10 @@ CASE(test_the_first_mistake_is_kept)
     assert_non_null(canary_read_element(&r, objects, 0));
     assert_null(canary_read_element(&r, objects, 1));
     assert_string_equal(r.info.text, "objects[1]: expected an object, found null");
-    arena_free(arena);
 }
 
 CASE(test_names_and_numbers)
 {
-    struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root =
         canary_testing_parse(arena, "{\"empty\":\"\",\"name\":\"n\",\"ten\":10.0}");
@@ -62,5 +57,4 @@ CASE(test_names_and_numbers)
     assert_int_equal(r.err, ERR_OK);
     assert_null(canary_read_name(&r, root, "empty", JSON_REQUIRED));
     assert_string_equal(r.info.text, "empty: expected a name, found an empty string");
-    arena_free(arena);
 }

@@ -2,7 +2,6 @@
 
 CASE(test_defaults)
 {
-    struct arena *arena = arena_new();
     struct canary_service s = canary_testing_view(arena, "{}").service;
     assert_string_equal(s.name, "podinfo");
     assert_string_equal(s.primary_name, "podinfo-primary");
@@ -18,12 +17,10 @@ CASE(test_defaults)
     assert_null(s.unmanaged_annotations[0]);
     assert_null(s.gateway_refs);
     assert_null(s.hosts);
-    arena_free(arena);
 }
 
 CASE(test_everything)
 {
-    struct arena *arena = arena_new();
     struct canary_service s =
         canary_testing_view(
             arena,
@@ -54,7 +51,6 @@ CASE(test_everything)
     assert_null(s.unmanaged_annotations[1]);
     assert_int_equal(json_len(s.gateway_refs), 1);
     assert_int_equal(json_len(s.hosts), 1);
-    arena_free(arena);
 }
 
 CASE(test_an_empty_target_port_is_none)
@@ -64,13 +60,10 @@ CASE(test_an_empty_target_port_is_none)
         bool given;
     } cases[] = {{"0", false},   {"\"\"", false},  {"null", false},
                  {"9898", true}, {"9898.0", true}, {"\"http\"", true}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct canary c = canary_testing_view(
-            arena,
-            arena_printf(arena, "{\"spec\":{\"service\":{\"targetPort\":%s}}}", cases[i].port));
-        assert_int_equal(c.service.target_port != NULL, cases[i].given);
-        arena_free(arena);
+            arena, arena_printf(arena, "{\"spec\":{\"service\":{\"targetPort\":%s}}}", row->port));
+        assert_int_equal(c.service.target_port != NULL, row->given);
     }
 }
 

@@ -2,7 +2,6 @@
 
 CASE(test_the_least_a_canary_needs)
 {
-    struct arena *arena = arena_new();
     struct canary c;
     struct json_object *json = canary_testing_parse(
         arena, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"targetRef\":{\"kind\":\"Deployment\","
@@ -34,12 +33,10 @@ CASE(test_the_least_a_canary_needs)
     assert_int_equal(c.status.phase, PHASE_NONE);
     assert_string_equal(c.status.last_applied_spec, "");
     assert_null(c.status.json);
-    arena_free(arena);
 }
 
 CASE(test_everything_at_the_top)
 {
-    struct arena *arena = arena_new();
     struct canary c = canary_testing_view(
         arena,
         "{\"apiVersion\":\"flagger.app/"
@@ -69,7 +66,6 @@ CASE(test_everything_at_the_top)
     assert_int_equal(c.progress_deadline_s, 60);
     assert_true(c.skip_analysis && c.suspend);
     assert_false(c.revert_on_deletion);
-    arena_free(arena);
 }
 
 CASE(test_strategies)
@@ -87,19 +83,16 @@ CASE(test_strategies)
          "ab-testing"},
         {"{\"stepWeight\":null,\"iterations\":0,\"match\":[{}]}", STRATEGY_CANARY, "canary"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct canary c = canary_testing_view(
-            arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", cases[i].analysis));
-        assert_int_equal(c.strategy, cases[i].strategy);
-        assert_string_equal(strategy_name(c.strategy), cases[i].name);
-        arena_free(arena);
+            arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", row->analysis));
+        assert_int_equal(c.strategy, row->strategy);
+        assert_string_equal(strategy_name(c.strategy), row->name);
     }
 }
 
 CASE(test_status)
 {
-    struct arena *arena = arena_new();
     struct canary c = canary_testing_view(
         arena, "{\"status\":{\"phase\":\"WaitingPromotion\",\"canaryWeight\":50,\"failedChecks\":2,"
                "\"iterations\":-1,\"lastAppliedSpec\":\"a\",\"lastPromotedSpec\":\"b\","
@@ -117,12 +110,10 @@ CASE(test_status)
     assert_int_equal(json_object_object_length(c.status.tracked_configs), 1);
     assert_string_equal(c.status.last_transition_time, "2026-01-02T03:04:05Z");
     assert_non_null(c.status.json);
-    arena_free(arena);
 }
 
 CASE(test_an_odd_status_is_put_right)
 {
-    struct arena *arena = arena_new();
     struct canary c = canary_testing_view(
         arena, "{\"status\":{\"phase\":\"Dancing\",\"canaryWeight\":120,\"failedChecks\":-3,"
                "\"iterations\":-9,\"lastAppliedSpec\":7,\"trackedConfigs\":[]}}");
@@ -133,7 +124,6 @@ CASE(test_an_odd_status_is_put_right)
     assert_string_equal(c.status.last_applied_spec, "");
     assert_null(c.status.tracked_configs);
     assert_null(c.status.service_name);
-    arena_free(arena);
 }
 
 CASE(test_mistakes)
@@ -175,11 +165,9 @@ CASE(test_mistakes)
 
 CASE(test_what_is_no_object)
 {
-    struct arena *arena = arena_new();
     struct canary c;
     struct errinfo ei;
     assert_int_equal(canary_view(arena, canary_testing_parse(arena, "[1]"), &c, &ei), ERR_INVALID);
     assert_string_equal(ei.text, "expected a Canary object, found [1]");
     assert_int_equal(canary_view(arena, NULL, &c, &ei), ERR_INVALID);
-    arena_free(arena);
 }

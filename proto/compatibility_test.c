@@ -37,7 +37,6 @@ static void check_row(size_t number, char *line)
 
 CASE(test_rows)
 {
-    struct arena *arena = arena_new();
     char *text;
     struct errinfo ei;
     if (file_read(arena, path, 1024 * 1024, &text, NULL, &ei) != ERR_OK)
@@ -59,5 +58,4 @@ CASE(test_rows)
         }
     }
     assert_true(rows >= 40);
-    arena_free(arena);
 }

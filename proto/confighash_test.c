@@ -17,15 +17,12 @@ CASE(test_hash_of_gos_text)
         {"{\"b\":\"2\",\"a\":\"1\"}", "21f76dfbfe6dfe21"}, /* {"a":"1","b":"2"} */
         {"{\"k\":\"<a>&\\u2028\"}", "aed2e14a74c0e768"},   /* {"k":"\u003ca\u003e\u0026\u2028"} */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct json_object *data;
         char hash[CONFIG_HASH_TEXT];
         assert_int_equal(
-            json_parse(arena, cases[i].json, strlen(cases[i].json), JSON_MAX_BYTES, &data, NULL),
-            ERR_OK);
+            json_parse(arena, row->json, strlen(row->json), JSON_MAX_BYTES, &data, NULL), ERR_OK);
         confighash(arena, data, hash);
-        assert_string_equal(hash, cases[i].hash);
-        arena_free(arena);
+        assert_string_equal(hash, row->hash);
     }
 }

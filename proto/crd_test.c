@@ -50,7 +50,6 @@ CASE(test_names_and_versions)
 {
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
         const struct definition *d = &definitions[i];
-        struct arena *arena = arena_new();
         struct json_object *crd = read_one(arena, d->path);
         assert_string_equal(json_str_at(crd, "apiVersion", NULL), "apiextensions.k8s.io/v1");
         assert_string_equal(json_str_at(crd, "kind", NULL), "CustomResourceDefinition");
@@ -75,7 +74,6 @@ CASE(test_names_and_versions)
             assert_int_equal(json_bool_at(version(crd, v), false, "storage", NULL), v == 0);
             assert_non_null(json_at(version(crd, v), "subresources", "status", NULL));
         }
-        arena_free(arena);
     }
 }
 
@@ -83,22 +81,19 @@ CASE(test_names_and_versions)
 CASE(test_versions_are_alike)
 {
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
-        struct arena *arena = arena_new();
         struct json_object *crd = read_one(arena, definitions[i].path);
         static const char *const keys[] = {"schema", "additionalPrinterColumns", "subresources"};
-        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-            assert_non_null(json_at(version(crd, 0), keys[k], NULL));
-            assert_true(json_same(json_at(version(crd, 0), keys[k], NULL),
-                                  json_at(version(crd, 1), keys[k], NULL)));
+        EACH_ROW (row, keys) {
+            assert_non_null(json_at(version(crd, 0), *row, NULL));
+            assert_true(json_same(json_at(version(crd, 0), *row, NULL),
+                                  json_at(version(crd, 1), *row, NULL)));
         }
-        arena_free(arena);
     }
 }
 
 CASE(test_printer_columns)
 {
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
-        struct arena *arena = arena_new();
         struct json_object *columns = json_at(version(read_one(arena, definitions[i].path), 0),
                                               "additionalPrinterColumns", NULL);
         const char *text = "";
@@ -109,7 +104,6 @@ CASE(test_printer_columns)
                                 json_str_at(column, "name", NULL), wide ? ")" : "");
         }
         assert_string_equal(text, definitions[i].columns);
-        arena_free(arena);
     }
 }
 
@@ -147,12 +141,10 @@ CASE(test_every_property_is_described)
 {
     static const size_t at_least[N_DEFINITIONS] = {300, 10, 8};
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
-        struct arena *arena = arena_new();
         struct json_object *schema = json_at(version(read_one(arena, definitions[i].path), 0),
                                              "schema", "openAPIV3Schema", NULL);
         assert_non_null(json_str_at(schema, "description", NULL));
         assert_true(check_properties(arena, schema, "") >= at_least[i]);
-        arena_free(arena);
     }
 }
 
@@ -183,20 +175,17 @@ CASE(test_enums_follow_the_tables)
 #include "proto/hook_type.def"
 #undef HOOK_TYPE
     };
-    struct arena *arena = arena_new();
     struct json_object *root = canary_schema(arena);
     check_enum(json_at(root, "status", "properties", "phase", NULL), phases,
                sizeof phases / sizeof phases[0]);
     check_enum(json_at(root, "spec", "properties", "analysis", "properties", "webhooks", "items",
                        "properties", "type", NULL),
                hooks, sizeof hooks / sizeof hooks[0]);
-    arena_free(arena);
 }
 
 /* The old spelling knows the same fields, without the rule of one. */
 CASE(test_both_spellings_of_analysis)
 {
-    struct arena *arena = arena_new();
     struct json_object *spec = json_at(canary_schema(arena), "spec", "properties", NULL);
     struct json_object *analysis = json_at(spec, "analysis", NULL);
     struct json_object *legacy = json_at(spec, "canaryAnalysis", NULL);
@@ -205,7 +194,6 @@ CASE(test_both_spellings_of_analysis)
     assert_int_equal(json_len(json_at(analysis, "oneOf", NULL)), 3);
     assert_null(json_at(legacy, "oneOf", NULL));
     assert_null(json_at(legacy, "required", NULL));
-    arena_free(arena);
 }
 
 /* As yamllint has it: no tab, no space at the end of a line, no line too wide, one newline at the
@@ -213,7 +201,6 @@ CASE(test_both_spellings_of_analysis)
 CASE(test_the_files_are_tidy)
 {
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
-        struct arena *arena = arena_new();
         char *text;
         size_t len;
         assert_int_equal(file_read(arena, definitions[i].path, MAX_BYTES, &text, &len, NULL),
@@ -227,6 +214,5 @@ CASE(test_the_files_are_tidy)
                 fail_msg("%s:%zu: too wide, or a space at the end", definitions[i].path, line);
             at += width + 1;
         }
-        arena_free(arena);
     }
 }

@@ -69,8 +69,8 @@ static void check_schema(const struct doc *doc, struct json_object *schema, bool
         return; /* a schema of its own, checked with the components */
     const char *type = json_str_at(schema, "type", NULL);
     bool known = false;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        known = known || (type != NULL && strcmp(types[i], type) == 0);
+    EACH_ROW (row, types)
+        known = known || (type != NULL && strcmp(*row, type) == 0);
     if (!known)
         fail_msg("%s: no type in %s", doc->path, json_text(doc->arena, schema));
     if (described && json_str_at(schema, "description", NULL) == NULL)
@@ -299,10 +299,10 @@ CASE(test_paths)
         {"proto/openapi/loadtester.yaml", "/readyz", "get"},
         {"proto/openapi/loadtester.yaml", "/metrics", "get"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct doc doc = open_doc(cases[i].document);
-        if (json_at(doc.root, "paths", cases[i].path, cases[i].method, NULL) == NULL)
-            fail_msg("%s lacks %s", cases[i].document, cases[i].path);
+    EACH_ROW (row, cases) {
+        struct doc doc = open_doc(row->document);
+        if (json_at(doc.root, "paths", row->path, row->method, NULL) == NULL)
+            fail_msg("%s lacks %s", row->document, row->path);
         arena_free(doc.arena);
     }
 }

@@ -23,10 +23,10 @@ CASE(test_names_are_the_wire_text)
         {PHASE_Terminated, "Terminated", "Unknown"},
     };
     assert_int_equal(sizeof cases / sizeof cases[0], PHASE_COUNT);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_string_equal(phase_name(cases[i].phase), cases[i].name);
-        assert_string_equal(phase_promoted(cases[i].phase), cases[i].promoted);
-        assert_int_equal(phase_parse(cases[i].name), cases[i].phase);
+    EACH_ROW (row, cases) {
+        assert_string_equal(phase_name(row->phase), row->name);
+        assert_string_equal(phase_promoted(row->phase), row->promoted);
+        assert_int_equal(phase_parse(row->name), row->phase);
     }
 }
 
@@ -52,8 +52,6 @@ CASE(test_messages_name_the_kind)
         {PHASE_Failed, "Deployment", "Canary analysis failed, Deployment scaled to zero."},
         {PHASE_Failed, "%s%n", "Canary analysis failed, %s%n scaled to zero."},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(phase_message(cases[i].phase, cases[i].kind, arena), cases[i].message);
-    arena_free(arena);
+    EACH_ROW (row, cases)
+        assert_string_equal(phase_message(row->phase, row->kind, arena), row->message);
 }

@@ -35,11 +35,11 @@ CASE(test_dumps)
         {"0.0001Ki", LONG("false", "[102400000]", "9", "DecimalSI")},
         {"0.1n", LONG("false", "[1]", "9", "DecimalSI")},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    EACH_ROW (row, cases) {
         struct buf out;
         buf_init(&out, 1024);
-        assert_int_equal(spechash_quantity(&out, cases[i].text, NULL), ERR_OK);
-        assert_string_equal(out.data, cases[i].dump);
+        assert_int_equal(spechash_quantity(&out, row->text, NULL), ERR_OK);
+        assert_string_equal(out.data, row->dump);
         buf_fini(&out);
     }
 }
@@ -53,12 +53,12 @@ CASE(test_what_is_no_quantity)
 
         "--1", "1 Gi", "1.2.3", "1234567890123456789012345678901234567890",
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    EACH_ROW (row, cases) {
         struct buf out;
         buf_init(&out, 1024);
         struct errinfo ei = {0};
-        if (spechash_quantity(&out, cases[i], &ei) != ERR_INVALID)
-            fail_msg("\"%s\" gave %s", cases[i], out.data);
+        if (spechash_quantity(&out, *row, &ei) != ERR_INVALID)
+            fail_msg("\"%s\" gave %s", *row, out.data);
         assert_non_null(strstr(ei.text, "expected a quantity"));
         buf_fini(&out);
     }

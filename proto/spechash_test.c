@@ -149,15 +149,13 @@ CASE(test_wrong_types_are_named)
          "spec.containers[0].livenessProbe.httpGet.port: expected a whole number of 32 bits, found "
          "[]"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
-        struct json_object *obj = read_json(arena, cases[i].json, strlen(cases[i].json));
+    EACH_ROW (row, cases) {
+        struct json_object *obj = read_json(arena, row->json, strlen(row->json));
         struct errinfo ei = {0};
         char hash[SPECHASH_TEXT];
         assert_int_equal(spechash_pod_template(arena, obj, hash, &ei), ERR_INVALID);
-        assert_string_equal(ei.text, cases[i].message);
+        assert_string_equal(ei.text, row->message);
         assert_string_equal(hash, "");
-        arena_free(arena);
     }
 }
 
@@ -179,12 +177,10 @@ CASE(test_table_is_sorted)
 
 CASE(test_a_missing_template_is_the_empty_one)
 {
-    struct arena *arena = arena_new();
     char none[SPECHASH_TEXT], empty[SPECHASH_TEXT];
     assert_int_equal(spechash_pod_template(arena, NULL, none, NULL), ERR_OK);
     assert_int_equal(
         spechash_pod_template(arena, json_own(arena, json_object_new_object()), empty, NULL),
         ERR_OK);
     assert_string_equal(none, empty);
-    arena_free(arena);
 }

@@ -27,23 +27,20 @@ CASE(test_text_has_the_keys_in_order)
          "\"checksum\":\"758df7c9fc\",\"metadata\":{\"cmd\":\"hey -z 1m \\\"x\\\"\","
          "\"type\":\"cmd\"}}"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct webhook_message message = {
-            .name = cases[i].name,
+            .name = row->name,
             .namespace_ = "test",
             .phase = "Progressing",
             .checksum = "758df7c9fc",
-            .metadata = cases[i].metadata != NULL ? parse(arena, cases[i].metadata) : NULL,
+            .metadata = row->metadata != NULL ? parse(arena, row->metadata) : NULL,
         };
-        assert_string_equal(webhook_text(arena, &message), cases[i].text);
-        arena_free(arena);
+        assert_string_equal(webhook_text(arena, &message), row->text);
     }
 }
 
 CASE(test_what_is_written_is_read)
 {
-    struct arena *arena = arena_new();
     struct webhook_message in = {
         .name = "podinfo",
         .namespace_ = "test",
@@ -60,7 +57,6 @@ CASE(test_what_is_written_is_read)
     assert_string_equal(out.checksum, "c");
     assert_string_equal(webhook_metadata(&out, "cmd"), "a\n\tb");
     assert_null(webhook_metadata(&out, "absent"));
-    arena_free(arena);
 }
 
 CASE(test_fields_may_be_missing)
@@ -71,14 +67,12 @@ CASE(test_fields_may_be_missing)
         "{\"metadata\":{\"type\":null}}",
         "{\"unknown\":[1,2,{}],\"eventMessage\":3}",
     };
-    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, bodies) {
         struct webhook_message out;
-        assert_int_equal(webhook_parse(arena, bodies[i], strlen(bodies[i]), &out, NULL), ERR_OK);
+        assert_int_equal(webhook_parse(arena, *row, strlen(*row), &out, NULL), ERR_OK);
         assert_string_equal(out.name, "");
         assert_string_equal(out.namespace_, "");
         assert_null(webhook_metadata(&out, "type"));
-        arena_free(arena);
     }
 }
 
@@ -99,16 +93,14 @@ CASE(test_mistakes_name_the_field)
         {"{\"metadata\":{\"cmd\":[\"a\"]}}",
          "webhook message: metadata.cmd: expected a string, found [\"a\"]"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct webhook_message out;
         struct errinfo ei = {0};
-        assert_int_equal(webhook_parse(arena, cases[i].body, strlen(cases[i].body), &out, &ei),
+        assert_int_equal(webhook_parse(arena, row->body, strlen(row->body), &out, &ei),
                          ERR_INVALID);
-        if (strncmp(ei.text, cases[i].message, strlen(cases[i].message)) != 0)
-            fail_msg("%s: \"%s\", expected \"%s\"", cases[i].body, ei.text, cases[i].message);
+        if (strncmp(ei.text, row->message, strlen(row->message)) != 0)
+            fail_msg("%s: \"%s\", expected \"%s\"", row->body, ei.text, row->message);
         assert_string_equal(out.name, "");
-        arena_free(arena);
     }
 }
 
@@ -119,13 +111,11 @@ CASE(test_a_body_has_a_maximum)
     memset(body, ' ', len);
     body[0] = '{';
     body[len - 1] = '}';
-    struct arena *arena = arena_new();
     struct webhook_message out;
     struct errinfo ei;
     assert_int_equal(webhook_parse(arena, body, len, &out, &ei), ERR_INVALID);
     body[len - 2] = '}';
     assert_int_equal(webhook_parse(arena, body, len - 1, &out, &ei), ERR_OK);
-    arena_free(arena);
     free(body);
 }
 
@@ -142,20 +132,18 @@ CASE(test_booleans_as_go_reads_them)
         {"false", ERR_OK, false},   {"FALSE", ERR_OK, false}, {"False", ERR_OK, false},
         {"yes", ERR_INVALID, true}, {"", ERR_INVALID, true},  {"tRUE", ERR_INVALID, true},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct webhook_message message = {.metadata = json_own(arena, json_object_new_object())};
-        json_set_str(message.metadata, "logCmdOutput", cases[i].text);
+        json_set_str(message.metadata, "logCmdOutput", row->text);
         struct errinfo ei = {0};
         bool value;
         assert_int_equal(webhook_metadata_bool(&message, "logCmdOutput", true, &value, &ei),
-                         cases[i].err);
-        assert_int_equal(value, cases[i].value);
-        if (cases[i].err != ERR_OK)
+                         row->err);
+        assert_int_equal(value, row->value);
+        if (row->err != ERR_OK)
             assert_non_null(
                 strstr(ei.text, "metadata.logCmdOutput: expected \"true\" or \"false\""));
         assert_int_equal(webhook_metadata_bool(&message, "absent", false, &value, &ei), ERR_OK);
         assert_false(value);
-        arena_free(arena);
     }
 }

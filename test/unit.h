@@ -6,19 +6,26 @@
  *         ...
  *     }
  *
- * The cases of a folder are one program (test/unit.c), which runs those of the files it is given.
+ * A case has an arena, `arena`, which is freed after it. The cases of a folder are one program (test/unit.c), which runs
+ * those of the files it is given.
  */
 #ifndef TEST_UNIT_H
 #define TEST_UNIT_H
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
 
-/* cmocka hands each case a state, which most of ours do not need. */
+#include "base/arena.h"
+
+/* Of a header for tests, whose files do not call all of it. */
+#define UNIT_HELPER __attribute__((unused)) static
+
+/* Most cases need no state, and many no arena. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { UNIT_MAX_CASES = 80 };
@@ -38,6 +45,15 @@ static struct unit_file unit_file __attribute__((unused));
 /* UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down); */
 #define UNIT_FIXTURE(...) static struct unit_file unit_file = {__VA_ARGS__}
 
+/* That of the case that runs. */
+extern struct arena *unit_arena;
+
+/* Notes at which row the case is; false behind the last. */
+bool unit_row(const char *rows, size_t row, size_t len);
+
+/* The case has come to its end, and did not fail. */
+void unit_passed(void);
+
 void unit_add(struct unit_file *file, const char *path, struct CMUnitTest test);
 
 /* The program calls what is given here before all else, even if none of the file's cases is to run. */
@@ -49,30 +65,34 @@ void unit_add_first(void (*function)(int argc, char **argv));
         unit_add_first(function);                                                                  \
     }
 
-#define UNIT_ADD(name, run, set_up, tear_down)                                                     \
+/* PARAMETER and ARGUMENT: what the case is handed before its arena */
+#define UNIT_CASE(name, parameter, argument, set_up, tear_down)                                    \
+    static void name(parameter, struct arena *arena);                                              \
+    static void unit_runs_##name(void **state)                                                     \
+    {                                                                                              \
+        name(argument, unit_arena);                                                                \
+        unit_passed();                                                                             \
+    }                                                                                              \
     __attribute__((constructor)) static void unit_adds_##name(void)                                \
     {                                                                                              \
         unit_add(&unit_file, __BASE_FILE__,                                                        \
-                 (struct CMUnitTest){#name, run, set_up, tear_down, NULL});                        \
-    }
+                 (struct CMUnitTest){#name, unit_runs_##name, set_up, tear_down, NULL});           \
+    }                                                                                              \
+    static void name(parameter, struct arena *arena)
 
-/* A case with a fixture of its own. */
-#define CASE_WITH(name, set_up, tear_down)                                                         \
-    static void name(void **state);                                                                \
-    UNIT_ADD(name, name, set_up, tear_down)                                                        \
-    static void name(void **state)
+#define CASE(name) UNIT_CASE(name, void **state, state, unit_file.set_up, unit_file.tear_down)
 
-#define CASE(name) CASE_WITH(name, unit_file.set_up, unit_file.tear_down)
+/* A case with set-up and tear-down of its own. */
+#define CASE_WITH(name, set_up, tear_down) UNIT_CASE(name, void **state, state, set_up, tear_down)
 
 /* A case that is handed what the file's set_up() left as the state: struct fixture *f. */
 #define FIXTURE_CASE(name)                                                                         \
-    static void name(struct fixture *f);                                                           \
-    static void unit_runs_##name(void **state)                                                     \
-    {                                                                                              \
-        name(*state);                                                                              \
-    }                                                                                              \
-    UNIT_ADD(name, unit_runs_##name, unit_file.set_up, unit_file.tear_down)                        \
-    static void name(struct fixture *f)
+    UNIT_CASE(name, struct fixture *f, *state, unit_file.set_up, unit_file.tear_down)
+
+/* Each row of a table of cases. A case that fails tells in which row. */
+#define EACH_ROW(row, rows)                                                                        \
+    for (typeof(&(rows)[0]) row = (rows);                                                          \
+         unit_row(#rows, (size_t)(row - (rows)), sizeof(rows) / sizeof((rows)[0])); row++)
 
 /* As CASE(), of a file that lists its cases: UNIT_MAIN(cmocka_unit_test(one), ...) */
 #define UNIT_MAIN(...)                                                                             \

@@ -10,11 +10,11 @@
 
 CASE(pieces_are_zeroed_aligned_and_apart)
 {
-    struct arena *arena = arena_new();
+    struct arena *own = arena_new();
     unsigned char *pieces[500];
     for (size_t i = 0; i < 500; i++) {
         size_t size = i * i % 1000;
-        pieces[i] = arena_alloc(arena, size);
+        pieces[i] = arena_alloc(own, size);
         assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
         for (size_t j = 0; j < size; j++)
             assert_int_equal(pieces[i][j], 0);
@@ -24,21 +24,21 @@ CASE(pieces_are_zeroed_aligned_and_apart)
         for (size_t j = 0; j < i * i % 1000; j++)
             assert_int_equal(pieces[i][j], i & 0xff);
     }
-    assert_ptr_not_equal(arena_alloc(arena, 0), arena_alloc(arena, 0));
-    arena_free(arena);
+    assert_ptr_not_equal(arena_alloc(own, 0), arena_alloc(own, 0));
+    arena_free(own);
     arena_free(NULL);
 }
 
 CASE(large_pieces_leave_the_current_block)
 {
-    struct arena *arena = arena_new();
-    char *before = arena_alloc(arena, 16);
-    char *large = arena_alloc(arena, 10 * 1024 * 1024);
-    char *after = arena_alloc(arena, 16);
+    struct arena *own = arena_new();
+    char *before = arena_alloc(own, 16);
+    char *large = arena_alloc(own, 10 * 1024 * 1024);
+    char *after = arena_alloc(own, 16);
     large[10 * 1024 * 1024 - 1] = 1;
     assert_true(after > before && after - before < 256);
-    assert_int_equal(arena_used(arena), 10 * 1024 * 1024 + 32);
-    arena_free(arena);
+    assert_int_equal(arena_used(own), 10 * 1024 * 1024 + 32);
+    arena_free(own);
 }
 
 /* An arena is often made of an ended one: nothing of that may show. */
@@ -64,23 +64,23 @@ CASE(a_new_one_is_empty)
 
 CASE(reset_starts_over)
 {
-    struct arena *arena = arena_new();
-    char *first = arena_strdup(arena, "dirt that must not come back");
+    struct arena *own = arena_new();
+    char *first = arena_strdup(own, "dirt that must not come back");
     for (int i = 0; i < 100; i++)
-        memset(arena_alloc(arena, 5000), 0xff, 5000);
-    arena_reset(arena);
-    assert_int_equal(arena_used(arena), 0);
-    char *again = arena_alloc(arena, 29);
+        memset(arena_alloc(own, 5000), 0xff, 5000);
+    arena_reset(own);
+    assert_int_equal(arena_used(own), 0);
+    char *again = arena_alloc(own, 29);
     assert_ptr_equal(again, first);
     for (size_t i = 0; i < 29; i++)
         assert_int_equal(again[i], 0);
-    arena_reset(arena);
-    arena_reset(arena);
-    arena_free(arena);
+    arena_reset(own);
+    arena_reset(own);
+    arena_free(own);
 }
 
 struct trace {
-    struct arena *arena;
+    struct arena *own;
     char text[16];
 };
 
@@ -93,38 +93,38 @@ static void note_a(void *ptr)
 {
     struct trace *trace = ptr;
     strncat(trace->text, "a", 2);
-    arena_defer(trace->arena, note_b, trace);
+    arena_defer(trace->own, note_b, trace);
 }
 
 CASE(deferred_calls_run_last_in_first_out)
 {
-    struct trace trace = {.arena = arena_new()};
-    arena_defer(trace.arena, note_b, &trace);
-    arena_defer(trace.arena, note_a, &trace);
-    assert_int_equal(arena_used(trace.arena), 0);
+    struct trace trace = {.own = arena_new()};
+    arena_defer(trace.own, note_b, &trace);
+    arena_defer(trace.own, note_a, &trace);
+    assert_int_equal(arena_used(trace.own), 0);
     assert_string_equal(trace.text, "");
-    arena_reset(trace.arena);
+    arena_reset(trace.own);
     assert_string_equal(trace.text, "abb"); /* note_a deferred one more */
-    arena_reset(trace.arena);
+    arena_reset(trace.own);
     assert_string_equal(trace.text, "abb");
-    arena_defer(trace.arena, note_b, &trace);
-    arena_free(trace.arena);
+    arena_defer(trace.own, note_b, &trace);
+    arena_free(trace.own);
     assert_string_equal(trace.text, "abbb");
 }
 
 CASE(texts_are_copied)
 {
-    struct arena *arena = arena_new();
-    assert_null(arena_strdup(arena, NULL));
-    assert_string_equal(arena_strdup(arena, ""), "");
-    assert_string_equal(arena_strndup(arena, "abcdef", 3), "abc");
-    assert_string_equal(arena_strndup(arena, NULL, 0), "");
-    assert_string_equal(arena_printf(arena, "%d-%s", 5, "x"), "5-x");
+    struct arena *own = arena_new();
+    assert_null(arena_strdup(own, NULL));
+    assert_string_equal(arena_strdup(own, ""), "");
+    assert_string_equal(arena_strndup(own, "abcdef", 3), "abc");
+    assert_string_equal(arena_strndup(own, NULL, 0), "");
+    assert_string_equal(arena_printf(own, "%d-%s", 5, "x"), "5-x");
     for (int width = 250; width < 262; width++) {
-        char *text = arena_printf(arena, "%*s", width, "");
+        char *text = arena_printf(own, "%*s", width, "");
         assert_int_equal(strlen(text), width);
     }
-    arena_free(arena);
+    arena_free(own);
 }
 
 CASE(heap_helpers_work)
@@ -148,14 +148,14 @@ CASE(heap_helpers_work)
 
 static void ask_for_half_of_everything(void)
 {
-    struct arena *arena = arena_new();
-    (void)arena_alloc(arena, SIZE_MAX / 2);
+    struct arena *own = arena_new();
+    (void)arena_alloc(own, SIZE_MAX / 2);
 }
 
 static void overflow_an_array(void)
 {
-    struct arena *arena = arena_new();
-    (void)arena_array(arena, SIZE_MAX / 4, 8);
+    struct arena *own = arena_new();
+    (void)arena_array(own, SIZE_MAX / 4, 8);
 }
 
 static void overflow_the_heap(void)
@@ -167,14 +167,14 @@ CASE(too_much_ends_the_process)
 {
     void (*const calls[])(void) = {ask_for_half_of_everything, overflow_an_array,
                                    overflow_the_heap};
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+    EACH_ROW (row, calls) {
         pid_t pid = fork();
         if (pid == 0) {
             struct rlimit none = {0};
             setrlimit(RLIMIT_CORE, &none);
             close(STDERR_FILENO);
             signal(SIGABRT, SIG_DFL);
-            calls[i]();
+            (*row)();
             _exit(0);
         }
         int status;

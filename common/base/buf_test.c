@@ -117,17 +117,17 @@ CASE(reals_read_back)
     };
     struct buf buf;
     buf_init(&buf, 100);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         buf_clear(&buf);
-        buf_real(&buf, cases[i].real);
-        assert_string_equal(buf.data, cases[i].text);
+        buf_real(&buf, row->real);
+        assert_string_equal(buf.data, row->text);
     }
     static const double others[] = {1.0 / 3,  2.0 / 3, DBL_MAX,   DBL_MIN, DBL_EPSILON,
                                     4.9e-324, -1e300,  0.1 + 0.2, 0x1p53,  0x1p63};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    EACH_ROW (row, others) {
         buf_clear(&buf);
-        buf_real(&buf, others[i]);
-        assert_true(strtod(buf.data, NULL) == others[i]);
+        buf_real(&buf, *row);
+        assert_true(strtod(buf.data, NULL) == *row);
     }
     buf_fini(&buf);
 }

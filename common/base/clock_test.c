@@ -22,12 +22,12 @@ CASE(times_are_read)
         {"0000-01-01T00:00:00Z", -62167219200000, "0000-01-01T00:00:00.000000Z"},
         {"9999-12-31T23:59:59Z", 253402300799000, "9999-12-31T23:59:59.000000Z"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         int64_t ms = 0;
         char text[CLOCK_TEXT];
-        assert_int_equal(clock_parse(cases[i].text, &ms, NULL), ERR_OK);
-        assert_int_equal(ms, cases[i].ms);
-        assert_string_equal(clock_rfc3339_micro(ms, text), cases[i].back);
+        assert_int_equal(clock_parse(row->text, &ms, NULL), ERR_OK);
+        assert_int_equal(ms, row->ms);
+        assert_string_equal(clock_rfc3339_micro(ms, text), row->back);
     }
 }
 
@@ -68,10 +68,10 @@ CASE(other_texts_are_refused)
         "-2026-11-20T19:15:10Z",
         "2026-1-20T19:15:10Z",
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         int64_t ms;
         struct errinfo ei;
-        assert_int_equal(clock_parse(cases[i], &ms, &ei), ERR_INVALID);
+        assert_int_equal(clock_parse(*row, &ms, &ei), ERR_INVALID);
         assert_non_null(
             strstr(ei.text, "expected a time such as \"2026-11-20T19:15:10Z\", found \""));
     }
@@ -109,8 +109,8 @@ CASE(test_steps)
     };
     struct clock_steps steps = {0};
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        clock_steps_see(&steps, cases[i].wall, cases[i].monotonic);
-        assert_int_equal(steps.at_ms, cases[i].at);
+    EACH_ROW (row, cases) {
+        clock_steps_see(&steps, row->wall, row->monotonic);
+        assert_int_equal(steps.at_ms, row->at);
     }
 }

@@ -39,10 +39,10 @@ CASE(texts_become_nanoseconds)
         {"-9223372036854775808ns", INT64_MIN},
         {"0.3333333333333333333h", 20 * 60 * SECOND},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         int64_t ns = -1;
-        assert_int_equal(duration_parse(cases[i].text, &ns, NULL), ERR_OK);
-        assert_int_equal(ns, cases[i].ns);
+        assert_int_equal(duration_parse(row->text, &ns, NULL), ERR_OK);
+        assert_int_equal(ns, row->ns);
     }
 }
 
@@ -76,10 +76,10 @@ CASE(other_texts_are_refused)
         "99999999999999999999s",
         "9223372036854s9223372036854s",
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         int64_t ns;
         struct errinfo ei = {0};
-        assert_int_equal(duration_parse(cases[i], &ns, &ei), ERR_INVALID);
+        assert_int_equal(duration_parse(*row, &ns, &ei), ERR_INVALID);
         assert_non_null(strstr(ei.text, "expected a duration such as \"1m30s\""));
     }
 }
@@ -133,11 +133,11 @@ CASE(text_is_gos)
         {INT64_MAX, "2562047h47m16.854775807s"},
         {INT64_MIN, "-2562047h47m16.854775808s"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         char text[DURATION_TEXT];
         int64_t back;
-        assert_string_equal(duration_format(cases[i].ns, text), cases[i].text);
+        assert_string_equal(duration_format(row->ns, text), row->text);
         assert_int_equal(duration_parse(text, &back, NULL), ERR_OK);
-        assert_int_equal(back, cases[i].ns);
+        assert_int_equal(back, row->ns);
     }
 }

@@ -70,9 +70,9 @@ CASE(what_is_no_utf8_becomes_question_marks)
         {"\xff\xe2\x82\xac\xc0\xaf", "?\xe2\x82\xac??"},
         {"plain", "plain"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct errinfo ei = {0};
-        (void)err_set(&ei, ERR_INVALID, "%s", cases[i].given);
-        assert_string_equal(ei.text, cases[i].text);
+        (void)err_set(&ei, ERR_INVALID, "%s", row->given);
+        assert_string_equal(ei.text, row->text);
     }
 }

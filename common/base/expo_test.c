@@ -55,7 +55,6 @@ static const char *written(struct arena *arena)
 
 CASE(counters_and_gauges)
 {
-    struct arena *arena = arena_new();
     expo_register(&weight);
     expo_register(&requests); /* has labels: nothing to show yet */
     expo_add(&requests, 1, "/b", "200");
@@ -74,12 +73,10 @@ CASE(counters_and_gauges)
     assert_true(expo_value(&weight) == -1.25);
     assert_true(expo_value(&requests, "/b", "200") == 1.5);
     assert_true(expo_value(&requests, "/b", "500") == 0);
-    arena_free(arena);
 }
 
 CASE(histograms_are_cumulative)
 {
-    struct arena *arena = arena_new();
     static const double observed[] = {0.05, 0.1, 0.5, 5, 50, 1};
     for (size_t i = 0; i < 6; i++)
         expo_observe(&seconds, observed[i], "x");
@@ -97,23 +94,19 @@ CASE(histograms_are_cumulative)
     assert_non_null(strstr(text, "b_seconds_bucket{le=\"0.005\"} 1\n"));
     assert_non_null(strstr(text, "b_seconds_bucket{le=\"2.5\"} 1\n"));
     assert_non_null(strstr(text, "b_seconds_sum 0.005\nb_seconds_count 1\n"));
-    arena_free(arena);
 }
 
 CASE(odd_values_are_escaped)
 {
-    struct arena *arena = arena_new();
     expo_set(&few, NAN, "a\"b\\c\nd\xff\xc3\xa9");
     expo_set(&few, -INFINITY, "");
     const char *text = written(arena);
     assert_non_null(strstr(text, "x_few{name=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\xc3\xa9\"} NaN\n"));
     assert_non_null(strstr(text, "x_few{name=\"\"} -Inf\n"));
-    arena_free(arena);
 }
 
 CASE(samples_have_a_maximum)
 {
-    struct arena *arena = arena_new();
     expo_set(&few, 1, "a");
     expo_set(&few, 2, "b");
     expo_set(&few, 3, "c");
@@ -126,7 +119,6 @@ CASE(samples_have_a_maximum)
     expo_forget(&few, "a");
     expo_set(&few, 6, "c");
     assert_non_null(strstr(written(arena), "x_few{name=\"b\"} 2\nx_few{name=\"c\"} 6\n"));
-    arena_free(arena);
 }
 
 CASE(values_are_told_apart_by_their_bounds)
@@ -141,7 +133,6 @@ CASE(values_are_told_apart_by_their_bounds)
 
 CASE(many_samples_come_and_go)
 {
-    struct arena *arena = arena_new();
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 5000; i++)
             expo_add(&requests, i, arena_printf(arena, "/%d", i), "200");
@@ -157,7 +148,6 @@ CASE(many_samples_come_and_go)
         expo_forget(&requests, arena_printf(arena, "/%d", i), "200");
     assert_int_equal(requests.count, 0);
     assert_null(strstr(written(arena), "x_requests_total"));
-    arena_free(arena);
 }
 
 CASE(samples_go_by_their_first_labels)
@@ -202,7 +192,6 @@ CASE(values_are_told_apart_by_where_they_end)
 
 CASE(reset_forgets_all)
 {
-    struct arena *arena = arena_new();
     expo_add(&requests, 1, "/", "200");
     expo_observe(&seconds, 1, "x");
     expo_reset();
@@ -212,5 +201,4 @@ CASE(reset_forgets_all)
     assert_true(expo_value(&requests, "/", "200") == 2);
     expo_reset();
     expo_reset();
-    arena_free(arena);
 }

@@ -125,10 +125,10 @@ FIXTURE_CASE(only_regular_files_are_read)
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_int_equal(symlink(pipe, link), 0);
     const char *const paths[] = {pipe, link, "/dev/null", "/dev/zero", f->dir};
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        assert_int_equal(file_read(f->arena, paths[i], 10, &text, NULL, &ei), ERR_INVALID);
+    EACH_ROW (row, paths) {
+        assert_int_equal(file_read(f->arena, *row, 10, &text, NULL, &ei), ERR_INVALID);
         assert_non_null(strstr(ei.text, ": it is no regular file"));
-        assert_int_equal(file_check(paths[i], &ei), ERR_INVALID);
+        assert_int_equal(file_check(*row, &ei), ERR_INVALID);
     }
     assert_int_equal(file_write(at(f, "a"), "1", 1, 0600, NULL), ERR_OK);
     assert_int_equal(file_check(at(f, "a"), &ei), ERR_OK);

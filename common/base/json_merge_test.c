@@ -35,15 +35,12 @@ CASE(patches_apply)
         {"null", "{\"a\":[null]}", "{\"a\":[null]}"},
         {"{\"n\":1.50}", "{\"m\":2.0}", "{\"n\":1.50,\"m\":2.0}"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct json_object *target = read(arena, cases[i].target),
-                           *patch = read(arena, cases[i].patch);
-        assert_string_equal(json_text(arena, json_merge(arena, target, patch)), cases[i].result);
-        assert_string_equal(json_text(arena, target), cases[i].target);
-        assert_string_equal(json_text(arena, patch), cases[i].patch);
+    EACH_ROW (row, cases) {
+        struct json_object *target = read(arena, row->target), *patch = read(arena, row->patch);
+        assert_string_equal(json_text(arena, json_merge(arena, target, patch)), row->result);
+        assert_string_equal(json_text(arena, target), row->target);
+        assert_string_equal(json_text(arena, patch), row->patch);
     }
-    arena_free(arena);
 }
 
 CASE(differences_are_least_patches)
@@ -64,15 +61,13 @@ CASE(differences_are_least_patches)
         {"{}", "[]", "[]"},
         {"1", "{}", "{}"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct json_object *from = read(arena, cases[i].from), *to = read(arena, cases[i].to);
+    EACH_ROW (row, cases) {
+        struct json_object *from = read(arena, row->from), *to = read(arena, row->to);
         struct json_object *patch = json_merge_diff(arena, from, to);
         assert_non_null(patch);
-        assert_string_equal(json_text(arena, patch), cases[i].patch);
+        assert_string_equal(json_text(arena, patch), row->patch);
         assert_true(json_same(json_merge(arena, from, patch), to));
     }
-    arena_free(arena);
 }
 
 CASE(equal_trees_have_no_difference)
@@ -85,8 +80,6 @@ CASE(equal_trees_have_no_difference)
         {"null", "null"},
         {"[1]", "[1]"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-        assert_null(json_merge_diff(arena, read(arena, pairs[i][0]), read(arena, pairs[i][1])));
-    arena_free(arena);
+    EACH_ROW (row, pairs)
+        assert_null(json_merge_diff(arena, read(arena, (*row)[0]), read(arena, (*row)[1])));
 }

@@ -50,14 +50,12 @@ CASE(what_is_json_is_read)
          "{\"b\":1,\"a\":[null,{\"\":\"\"}]}"},
         {"{\"\\u0061\":1,\"A\":2}", "{\"a\":1,\"A\":2}"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_object *tree = NULL;
         struct errinfo ei = {0};
-        assert_int_equal(parse(arena, cases[i].text, &tree, &ei), ERR_OK);
-        assert_string_equal(json_text(arena, tree), cases[i].back);
+        assert_int_equal(parse(arena, row->text, &tree, &ei), ERR_OK);
+        assert_string_equal(json_text(arena, tree), row->back);
     }
-    arena_free(arena);
 }
 
 CASE(all_else_is_refused)
@@ -110,21 +108,18 @@ CASE(all_else_is_refused)
         {"[\"\xc3\xa9\xc3\xa9\", x]", "line 1, column 8: expected a JSON value, found 'x'"},
         {"{\"a\":[{\"b\":}]}", "line 1, column 12: expected a JSON value, found '}'"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_object *tree = NULL;
         struct errinfo ei = {0};
-        assert_int_equal(parse(arena, cases[i].text, &tree, &ei), ERR_INVALID);
-        assert_string_equal(ei.text, cases[i].error);
+        assert_int_equal(parse(arena, row->text, &tree, &ei), ERR_INVALID);
+        assert_string_equal(ei.text, row->error);
         assert_null(tree);
-        assert_int_equal(parse(arena, cases[i].text, &tree, NULL), ERR_INVALID);
+        assert_int_equal(parse(arena, row->text, &tree, NULL), ERR_INVALID);
     }
-    arena_free(arena);
 }
 
 CASE(the_length_counts_not_the_nul)
 {
-    struct arena *arena = arena_new();
     struct json_object *tree;
     struct errinfo ei;
     assert_int_equal(json_parse(arena, "[1]garbage", 3, 3, &tree, &ei), ERR_OK);
@@ -137,18 +132,16 @@ CASE(the_length_counts_not_the_nul)
     /* Not NUL-terminated, and as tight as can be, so that the sanitizer sees a read beyond. */
     static const char *const cut[] = {"\"abc", "\"\\u12", "[1,",        "{\"a\"",
                                       "-",     "1e+",     "\"\xe2\x82", "fals"};
-    for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
-        size_t len = strlen(cut[i]);
-        char *tight = memcpy(heap_alloc(len), cut[i], len);
+    EACH_ROW (row, cut) {
+        size_t len = strlen(*row);
+        char *tight = memcpy(heap_alloc(len), *row, len);
         assert_int_equal(json_parse(arena, tight, len, len, &tree, &ei), ERR_INVALID);
         free(tight);
     }
-    arena_free(arena);
 }
 
 CASE(bounds_hold)
 {
-    struct arena *arena = arena_new();
     struct json_object *tree;
     struct errinfo ei;
     assert_int_equal(json_parse(arena, "[1,2]", 5, 4, &tree, &ei), ERR_INVALID);
@@ -163,17 +156,14 @@ CASE(bounds_hold)
     assert_int_equal(json_parse(arena, deep, 2 * JSON_MAX_DEPTH + 2, sizeof(deep), &tree, &ei),
                      ERR_INVALID);
     assert_string_equal(ei.text, "line 1, column 65: nested more than 64 levels deep");
-    arena_free(arena);
 }
 
 CASE(million_brackets)
 {
-    struct arena *arena = arena_new();
     struct json_object *tree;
     char *text = arena_alloc(arena, 1000000);
     memset(text, '[', 1000000);
     assert_int_equal(json_parse(arena, text, 1000000, JSON_MAX_BYTES, &tree, NULL), ERR_INVALID);
-    arena_free(arena);
 }
 
 /* Every cut and every changed byte of a document is either read or refused, without a leak or a bad
@@ -182,7 +172,6 @@ CASE(damaged_text_does_no_harm)
 {
     static const char text[] =
         "{\"a\":[1,-2.5e3,\"x\\u00e9\\ud83d\\ude00\xe2\x82\xac\"],\"b\":{\"c\":null,\"d\":true}}";
-    struct arena *arena = arena_new();
     char copy[sizeof(text)];
     for (size_t at = 0; at < sizeof(text) - 1; at++) {
         struct json_object *tree;
@@ -195,19 +184,16 @@ CASE(damaged_text_does_no_harm)
         }
         arena_reset(arena);
     }
-    arena_free(arena);
 }
 
 CASE(numbers_keep_their_value)
 {
-    struct arena *arena = arena_new();
     struct json_object *tree;
     assert_int_equal(parse(arena, "[0.1,-2.5E-3,18446744073709551615,-0]", &tree, NULL), ERR_OK);
     assert_true(json_object_get_double(json_elem(tree, 0)) == 0.1);
     assert_true(json_object_get_double(json_elem(tree, 1)) == -0.0025);
     assert_true(json_object_get_uint64(json_elem(tree, 2)) == UINT64_MAX);
     assert_true(signbit(json_object_get_double(json_elem(tree, 3))));
-    arena_free(arena);
 }
 
 /* A list of `n` times the piece, with commas. */
@@ -246,29 +232,26 @@ CASE(test_trees_are_bounded)
 
     if (in_use() == 0)
         skip(); /* a sanitizer's heap does not count */
-    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, pieces) {
         struct json_object *tree;
-        char *text = list_of(pieces[i], MAX / (strlen(pieces[i]) + 1) - 1);
+        char *text = list_of(*row, MAX / (strlen(*row) + 1) - 1);
         long before = in_use();
         enum err err = json_parse(arena, text, strlen(text), MAX, &tree, &ei);
         long taken = in_use() - before;
         if (taken > TREE + TREE / 8)
-            fail_msg("%s: %ld bytes", pieces[i], taken);
+            fail_msg("%s: %ld bytes", *row, taken);
         if (err != ERR_OK) {
             assert_non_null(
                 strstr(ei.text, "the value takes more than the limit of 2097152 bytes"));
             assert_true(taken < 8 * 1024);
         }
         free(text);
-        arena_free(arena);
     }
 }
 
 CASE(test_objects_with_many_members)
 {
     enum { MAX = 64 * 1024 };
-    struct arena *arena = arena_new();
     struct buf text;
     struct json_object *tree;
     struct errinfo ei;
@@ -283,7 +266,6 @@ CASE(test_objects_with_many_members)
     (void)!json_parse(arena, text.data, text.len, MAX, &tree, &ei);
     assert_true(in_use() - before <= MAX * JSON_TREE_SHARE * 9 / 8);
     buf_fini(&text);
-    arena_free(arena);
 }
 
 /* What people write fits: a Deployment of some size, within a limit of its own length. */
@@ -298,7 +280,6 @@ CASE(test_usual_trees_fit)
         "\"resources\":{\"limits\":{\"cpu\":\"2\",\"memory\":\"512Mi\"},\"requests\":{\"cpu\":"
         "\"100m\","
         "\"memory\":\"64Mi\"}}}";
-    struct arena *arena = arena_new();
     struct json_object *tree;
     struct errinfo ei = {0};
     char *text = list_of(container, 1000);
@@ -306,7 +287,6 @@ CASE(test_usual_trees_fit)
     if (json_parse(arena, text, strlen(text), strlen(text), &tree, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
     free(text);
-    arena_free(arena);
 }
 
 /* What is too large is refused with what it takes, and its outline can be read. */
@@ -329,21 +309,17 @@ CASE(test_outlines)
         {"{\"spec\":{}", NULL},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct json_bounds bounds = {.max_text = 1000, .max_tree = 10000, .outline = true};
         struct json_object *tree;
         struct errinfo ei = {0};
-        enum err err =
-            json_parse_within(arena, cases[i].text, strlen(cases[i].text), &bounds, &tree, &ei);
-        assert_int_equal(err, cases[i].outline ? ERR_OK : ERR_INVALID);
+        enum err err = json_parse_within(arena, row->text, strlen(row->text), &bounds, &tree, &ei);
+        assert_int_equal(err, row->outline ? ERR_OK : ERR_INVALID);
         if (err == ERR_OK)
-            assert_string_equal(json_text(arena, tree), cases[i].outline);
+            assert_string_equal(json_text(arena, tree), row->outline);
         else
             assert_true(bounds.tree <= bounds.max_tree);
-        arena_free(arena);
     }
-    struct arena *arena = arena_new();
     struct json_bounds bounds = {.max_text = 1000, .max_tree = 3000};
     struct json_object *tree;
     struct errinfo ei = {0};
@@ -354,5 +330,4 @@ CASE(test_outlines)
     bounds.max_tree = 10000;
     assert_int_equal(json_parse_within(arena, text, strlen(text), &bounds, &tree, &ei), ERR_OK);
     assert_true(bounds.tree > 4000 && bounds.tree <= 10000);
-    arena_free(arena);
 }

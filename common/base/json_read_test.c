@@ -41,7 +41,6 @@ static void decode(struct json_reader *r, struct json_object *root, struct decod
 
 CASE(good_input_is_read)
 {
-    struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct decoded d;
     decode(
@@ -66,7 +65,6 @@ CASE(good_input_is_read)
     assert_int_equal(d.interval, 60000);
     assert_true(d.ratio == 0.5);
     assert_false(d.skip);
-    arena_free(arena);
 }
 
 CASE(errors_carry_the_path)
@@ -108,20 +106,17 @@ CASE(errors_carry_the_path)
          "\"\"}}]}}}",
          "spec.analysis.metrics[0][\"a.b\"].min: expected a number, found \"\""},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_reader r = {.arena = arena};
         struct decoded d;
-        decode(&r, read(arena, cases[i].text), &d);
+        decode(&r, read(arena, row->text), &d);
         assert_int_equal(r.err, ERR_INVALID);
-        assert_string_equal(r.info.text, cases[i].error);
+        assert_string_equal(r.info.text, row->error);
     }
-    arena_free(arena);
 }
 
 CASE(the_first_error_stays)
 {
-    struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root = read(arena, "{\"a\":1,\"b\":{\"c\":2},\"d\":\"5s\",\"e\":[1]}");
     struct json_object *b = json_read_obj(&r, root, "b", JSON_REQUIRED);
@@ -134,12 +129,10 @@ CASE(the_first_error_stays)
     assert_int_equal(json_read_duration(&r, root, "d", -7), -7);
     assert_int_equal(r.err, ERR_INVALID);
     assert_string_equal(r.info.text, "b.c: stepWeight and iterations");
-    arena_free(arena);
 }
 
 CASE(paths_can_be_asked_for)
 {
-    struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     struct json_object *root = read(arena, "{\"a\":[[{\"b c\":{}}]],\"\":{}}");
     struct json_object *a = json_read_array(&r, root, "a", JSON_REQUIRED);
@@ -154,24 +147,20 @@ CASE(paths_can_be_asked_for)
                         "[\"\"].k");
     assert_null(json_read_elem(&r, a, 9));
     assert_int_equal(r.err, ERR_OK);
-    arena_free(arena);
 }
 
 CASE(a_key_may_be_the_callers_own_memory)
 {
-    struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     char key[4] = "abc";
     struct json_object *obj = json_read_obj(&r, read(arena, "{\"abc\":{}}"), key, JSON_REQUIRED);
     memcpy(key, "xyz", 3);
     json_reader_fail(&r, obj, NULL, "%s", "odd");
     assert_string_equal(r.info.text, "abc: odd");
-    arena_free(arena);
 }
 
 CASE(long_values_are_cut_in_errors)
 {
-    struct arena *arena = arena_new();
     struct json_reader r = {.arena = arena};
     char text[1100] = "{\"a\":\"";
     memset(text + 6, 'x', 1000);
@@ -179,5 +168,4 @@ CASE(long_values_are_cut_in_errors)
     json_read_int(&r, read(arena, text), "a", 0, 1, 0);
     assert_in_range(strlen(r.info.text), 90, 110);
     assert_non_null(strstr(r.info.text, "xxx..."));
-    arena_free(arena);
 }

@@ -12,7 +12,6 @@ static struct json_object *read(struct arena *arena, const char *text)
 
 CASE(trees_are_walked)
 {
-    struct arena *arena = arena_new();
     struct json_object *o =
         read(arena, "{\"s\":{\"t\":\"x\",\"n\":null},\"i\":7,\"r\":2.5,\"w\":3.0,\"b\":true,"
                     "\"z\":\"a\\u0000b\",\"u\":18446744073709551615,\"h\":1e30}");
@@ -35,12 +34,10 @@ CASE(trees_are_walked)
     assert_true(json_bool_at(o, false, "b", NULL));
     assert_true(json_bool_at(o, true, "i", NULL));
     assert_false(json_bool_at(o, false, "none", NULL));
-    arena_free(arena);
 }
 
 CASE(arrays_are_bounded)
 {
-    struct arena *arena = arena_new();
     struct json_object *o = read(arena, "[1,null,3]");
     assert_int_equal(json_len(o), 3);
     assert_int_equal(json_len(NULL), 0);
@@ -48,7 +45,6 @@ CASE(arrays_are_bounded)
     assert_null(json_elem(o, 1));
     assert_null(json_elem(o, 3));
     assert_null(json_elem(NULL, 0));
-    arena_free(arena);
 }
 
 CASE(whole_numbers_are_told)
@@ -72,14 +68,12 @@ CASE(whole_numbers_are_told)
         {"null", false, 0},
         {"true", false, 0},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         int64_t value = 0;
-        assert_int_equal(json_to_int(read(arena, cases[i].text), &value), cases[i].whole);
-        if (cases[i].whole)
-            assert_int_equal(value, cases[i].value);
+        assert_int_equal(json_to_int(read(arena, row->text), &value), row->whole);
+        if (row->whole)
+            assert_int_equal(value, row->value);
     }
-    arena_free(arena);
 }
 
 CASE(equality_is_deep)
@@ -108,19 +102,16 @@ CASE(equality_is_deep)
         {"{\"a\":null}", "{\"b\":null}", false},
         {"{}", "[]", false},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct json_object *a = read(arena, cases[i].a), *b = read(arena, cases[i].b);
-        assert_int_equal(json_same(a, b), cases[i].same);
-        assert_int_equal(json_same(b, a), cases[i].same);
+    EACH_ROW (row, cases) {
+        struct json_object *a = read(arena, row->a), *b = read(arena, row->b);
+        assert_int_equal(json_same(a, b), row->same);
+        assert_int_equal(json_same(b, a), row->same);
         assert_true(json_same(a, a));
     }
-    arena_free(arena);
 }
 
 CASE(copies_are_apart)
 {
-    struct arena *arena = arena_new();
     struct json_object *o = read(arena, "{\"a\":{\"b\":[1.50,\"x\\u0000y\",null]}}");
     struct json_object *copy = json_copy(arena, o);
     assert_string_equal(json_text(arena, copy), "{\"a\":{\"b\":[1.50,\"x\\u0000y\",null]}}");
@@ -128,12 +119,10 @@ CASE(copies_are_apart)
     assert_string_equal(json_text(arena, o), "{\"a\":{\"b\":[1.50,\"x\\u0000y\",null]}}");
     assert_null(json_copy(arena, NULL));
     assert_null(json_own(arena, NULL));
-    arena_free(arena);
 }
 
 CASE(setters_set)
 {
-    struct arena *arena = arena_new();
     struct json_object *o = json_own(arena, json_object_new_object());
     struct json_object *value = json_own(arena, json_object_new_string("v"));
     json_set(o, "v", value);
@@ -150,14 +139,12 @@ CASE(setters_set)
         "{\"v\":\"v\",\"null\":null,\"s\":{\"n\":2},\"i\":-9223372036854775808,\"b\":true,"
         "\"sub\":{\"sub\":{\"n\":1}}}");
     assert_string_equal(json_object_get_string(value), "v");
-    arena_free(arena);
 }
 
 CASE(a_reference_outlives_the_arena)
 {
-    struct arena *arena = arena_new();
     struct json_object *o = json_object_get(read(arena, "{\"a\":\"kept\"}"));
-    arena_free(arena);
+    arena_reset(arena);
     assert_string_equal(json_str_at(o, "a", NULL), "kept");
     assert_int_equal(json_object_put(o), 1); /* it was the last one */
 }

@@ -30,17 +30,16 @@ CASE(strings_are_quoted)
     };
     struct buf out;
     buf_init(&out, 1000);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         buf_clear(&out);
-        json_quote(&out, cases[i].text, cases[i].len);
-        assert_string_equal(out.data, cases[i].quoted);
+        json_quote(&out, row->text, row->len);
+        assert_string_equal(out.data, row->quoted);
     }
     buf_fini(&out);
 }
 
 CASE(order_is_the_trees_or_sorted)
 {
-    struct arena *arena = arena_new();
     struct json_object *o =
         read(arena,
              "{\"b\":1,\"a\":{\"z\":[{\"y\":1,\"x\":2}],\"\":0},\"B\":2,\"aa\":3,\"\xc3\xa9\":4}");
@@ -51,7 +50,6 @@ CASE(order_is_the_trees_or_sorted)
         json_text_sorted(arena, o),
         "{\"B\":2,\"a\":{\"\":0,\"z\":[{\"x\":2,\"y\":1}]},\"aa\":3,\"b\":1,\"\xc3\xa9\":4}");
     assert_string_equal(json_text(arena, NULL), "null");
-    arena_free(arena);
 }
 
 CASE(equal_trees_give_equal_sorted_text)
@@ -61,13 +59,11 @@ CASE(equal_trees_give_equal_sorted_text)
         {"[2.50,-0,1E1]", "[2.5,0,10.0]"},
         {"\"\\u0061\\/\"", "\"a/\""},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-        struct json_object *a = read(arena, pairs[i][0]), *b = read(arena, pairs[i][1]);
+    EACH_ROW (row, pairs) {
+        struct json_object *a = read(arena, (*row)[0]), *b = read(arena, (*row)[1]);
         assert_true(json_same(a, b));
         assert_string_equal(json_text_sorted(arena, a), json_text_sorted(arena, b));
     }
-    arena_free(arena);
 }
 
 CASE(reals_of_our_own_are_short)
@@ -77,19 +73,14 @@ CASE(reals_of_our_own_are_short)
         const char *text;
     } cases[] = {{0.1, "0.1"},  {99.5, "99.5"},     {3, "3"},
                  {NAN, "null"}, {INFINITY, "null"}, {-1e300, "-1e+300"}};
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_string_equal(
-            json_text(arena, json_own(arena, json_object_new_double(cases[i].real))),
-            cases[i].text);
-    arena_free(arena);
+    EACH_ROW (row, cases)
+        assert_string_equal(json_text(arena, json_own(arena, json_object_new_double(row->real))),
+                            row->text);
 }
 
 CASE(bad_utf8_in_a_tree_is_replaced)
 {
-    struct arena *arena = arena_new();
     struct json_object *o = json_own(arena, json_object_new_object());
     json_set_str(o, "k\xff", "v\xc3");
     assert_string_equal(json_text(arena, o), "{\"k\\ufffd\":\"v\\ufffd\"}");
-    arena_free(arena);
 }

@@ -134,10 +134,10 @@ FIXTURE_CASE(levels_filter)
         {"debug", LOG_DEBUG},  {"info", LOG_INFO},   {"INFO", LOG_INFO},   {"warn", LOG_WARN},
         {"warning", LOG_WARN}, {"error", LOG_ERROR}, {"fatal", LOG_ERROR}, {"panic", LOG_ERROR},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_true(log_set_level(cases[i].text));
+    EACH_ROW (row, cases) {
+        assert_true(log_set_level(row->text));
         for (enum log_level level = LOG_DEBUG; level <= LOG_ERROR; level++)
-            assert_int_equal(log_enabled(level), level >= cases[i].least);
+            assert_int_equal(log_enabled(level), level >= row->least);
     }
     assert_false(log_set_level("loud"));
     assert_false(log_set_level(""));

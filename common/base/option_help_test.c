@@ -53,7 +53,6 @@ static const struct option_program program = {
 
 CASE(help_is_as_it_should_look)
 {
-    struct arena *arena = arena_new();
     assert_string_equal(option_help(&program, arena, false),
                         "flagger-x: does x\n"
                         "\n"
@@ -90,24 +89,20 @@ CASE(help_is_as_it_should_look)
                         "\n"
                         "Example:\n"
                         "  flagger-x --port 1\n");
-    arena_free(arena);
 }
 
 CASE(no_line_is_too_wide_or_ends_in_blanks)
 {
-    struct arena *arena = arena_new();
     for (const char *line = option_help(&program, arena, false); *line;) {
         size_t len = strcspn(line, "\n");
         assert_in_range(utf8_count(line, len), 0, 100);
         assert_true(len == 0 || line[len - 1] != ' ');
         line += len + 1;
     }
-    arena_free(arena);
 }
 
 CASE(color_changes_nothing_else)
 {
-    struct arena *arena = arena_new();
     const char *bold = option_help(&program, arena, true);
     char *plain = arena_alloc(arena, strlen(bold) + 1), *at = plain;
     size_t on = 0, off = 0;
@@ -126,5 +121,4 @@ CASE(color_changes_nothing_else)
     assert_int_equal(on, off);
     assert_true(on > 10);
     assert_null(strchr(option_help(&program, arena, false), '\033'));
-    arena_free(arena);
 }

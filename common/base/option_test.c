@@ -90,7 +90,6 @@ static enum err read_words(struct arena *arena, const struct option_program *p,
 
 CASE(defaults_stand_alone)
 {
-    struct arena *arena = arena_new();
     struct errinfo ei;
     int first;
     assert_int_equal(read_words(arena, &program, (const char *[]){NULL},
@@ -108,7 +107,6 @@ CASE(defaults_stand_alone)
     memset(&opt, 0, sizeof(opt));
     assert_int_equal(option_read(&program, arena, 0, NULL, NULL, &first, &ei), ERR_OK);
     assert_int_equal(opt.port, 8080);
-    arena_free(arena);
 }
 
 CASE(flags_have_gos_forms)
@@ -118,7 +116,6 @@ CASE(flags_have_gos_forms)
         {"-port=1", "-database=d", "-verbose=true", "-leader=0", "-interval", "90s"},
         {"-port", "2", "--port=1", "--database=x", "--database", "d", "--verbose=T", "--leader=F"},
     };
-    struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         struct errinfo ei;
         int first;
@@ -133,12 +130,10 @@ CASE(flags_have_gos_forms)
         assert_int_equal(opt.interval, i == 2 ? 10000 : 90000);
         assert_int_equal(first, count(words) + 1);
     }
-    arena_free(arena);
 }
 
 CASE(flag_beats_environment_beats_default)
 {
-    struct arena *arena = arena_new();
     struct errinfo ei;
     int first;
     static const char *const environment[] = {"PORT=7",       "DATABASE_URL=env", "SLACK_URL=env",
@@ -162,7 +157,6 @@ CASE(flag_beats_environment_beats_default)
                                 (const char *[]){NULL}, &first, &ei),
                      ERR_OK);
     assert_string_equal(opt.slack, "flag");
-    arena_free(arena);
 }
 
 CASE(mistakes_are_one_sentence)
@@ -196,16 +190,13 @@ CASE(mistakes_are_one_sentence)
         {{"--", "x"}, {0}, "unexpected argument \"x\"; flags begin with --"},
         {{0}, {"PORT=x"}, "PORT: expected a whole number from 0 to 65535, found \"x\""},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct errinfo ei = {0};
         int first;
-        assert_int_equal(
-            read_words(arena, &program, cases[i].words, cases[i].environment, &first, &ei),
-            ERR_INVALID);
-        assert_string_equal(ei.text, cases[i].error);
+        assert_int_equal(read_words(arena, &program, row->words, row->environment, &first, &ei),
+                         ERR_INVALID);
+        assert_string_equal(ei.text, row->error);
     }
-    arena_free(arena);
 }
 
 CASE(secrets_are_not_repeated)
@@ -214,14 +205,12 @@ CASE(secrets_are_not_repeated)
     static const struct option_row secret_rows[] = {
         {.name = "pin", .type = OPTION_INT, .at = &pin, .secret = true, .env = "PIN"}, {0}};
     static const struct option_program secret = {.name = "prog", .rows = secret_rows};
-    struct arena *arena = arena_new();
     struct errinfo ei;
     int first;
     assert_int_equal(read_words(arena, &secret, (const char *[]){"--pin=hunter2", NULL},
                                 (const char *[]){NULL}, &first, &ei),
                      ERR_INVALID);
     assert_string_equal(ei.text, "--pin: expected a whole number");
-    arena_free(arena);
 }
 
 CASE(arguments_follow_the_flags)
@@ -236,22 +225,19 @@ CASE(arguments_follow_the_flags)
         {{"--port", "1"}, 3},
         {{0}, 1},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct errinfo ei;
         int first = -1;
         assert_int_equal(
-            read_words(arena, &with_arguments, cases[i].words, (const char *[]){NULL}, &first, &ei),
+            read_words(arena, &with_arguments, row->words, (const char *[]){NULL}, &first, &ei),
             ERR_OK);
-        assert_int_equal(first, cases[i].first);
+        assert_int_equal(first, row->first);
     }
-    arena_free(arena);
 }
 
 CASE(help_and_version_are_told)
 {
     static const char *const asking[] = {"--help", "-h", "-help", "--version"};
-    struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
         struct errinfo ei;
         int first;
@@ -261,7 +247,6 @@ CASE(help_and_version_are_told)
                          ERR_CANCELLED);
         assert_string_equal(ei.text, i < 3 ? "--help was asked for" : "--version was asked for");
     }
-    arena_free(arena);
 }
 
 /* What option_parse() does to a process of its own. */
@@ -292,7 +277,6 @@ static int run(struct arena *arena, const char *word, const char *second, char *
 
 CASE(the_process_ends_as_it_should)
 {
-    struct arena *arena = arena_new();
     char *out, *err;
     assert_int_equal(run(arena, "--help", NULL, &out, &err), 0);
     assert_string_equal(out, option_help(&program, arena, false));
@@ -306,5 +290,4 @@ CASE(the_process_ends_as_it_should)
     assert_non_null(strstr(err, "\"event\":\"option_ignored\""));
     assert_non_null(strstr(err, "\"flag\":\"old-flag\""));
     assert_non_null(strstr(err, "\"flag\":\"old-value\""));
-    arena_free(arena);
 }

@@ -72,11 +72,11 @@ CASE(text_is_apimachinerys)
         {"12345678901234567890123456789012345678e4", "123456789012345678901234567890123456780e3",
          QUANTITY_DECIMAL_EXPONENT},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         char text[QUANTITY_TEXT];
-        struct quantity q = read(cases[i].text);
-        assert_string_equal(quantity_format(&q, text), cases[i].back);
-        assert_int_equal(q.format, cases[i].format);
+        struct quantity q = read(row->text);
+        assert_string_equal(quantity_format(&q, text), row->back);
+        assert_int_equal(q.format, row->format);
         struct quantity back = read(text);
         assert_int_equal(quantity_compare(&q, &back), 0);
     }
@@ -115,13 +115,13 @@ CASE(other_texts_are_refused)
         "123456789012345678901234567890123456789",
         "0.123456789012345678901Gi",
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct quantity q;
         struct errinfo ei = {0};
-        assert_int_equal(quantity_parse(cases[i], &q, &ei), ERR_INVALID);
+        assert_int_equal(quantity_parse(*row, &q, &ei), ERR_INVALID);
         assert_non_null(
             strstr(ei.text, "expected a quantity such as \"500m\" or \"1.5Gi\", found \""));
-        assert_non_null(strstr(ei.text, cases[i]));
+        assert_non_null(strstr(ei.text, *row));
     }
 }
 
@@ -149,13 +149,13 @@ CASE(representation_is_apimachinerys)
         {"1.5Gi", 1610612736000000000, -9, true, false, ""},
         {"16Ei", INT64_MAX, 0, true, false, ""},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct quantity q = read(cases[i].text);
-        assert_int_equal(q.value, cases[i].value);
-        assert_int_equal(q.scale, cases[i].scale);
-        assert_int_equal(q.decimal, cases[i].decimal);
-        assert_int_equal(q.big, cases[i].big);
-        assert_string_equal(q.source, cases[i].source);
+    EACH_ROW (row, cases) {
+        struct quantity q = read(row->text);
+        assert_int_equal(q.value, row->value);
+        assert_int_equal(q.scale, row->scale);
+        assert_int_equal(q.decimal, row->decimal);
+        assert_int_equal(q.big, row->big);
+        assert_string_equal(q.source, row->source);
     }
 }
 
@@ -204,8 +204,8 @@ CASE(order_is_exact)
             assert_int_equal(order > 0, i > j);
         }
     }
-    for (size_t i = 0; i < sizeof(equal) / sizeof(equal[0]); i++) {
-        struct quantity a = read(equal[i][0]), b = read(equal[i][1]);
+    EACH_ROW (row, equal) {
+        struct quantity a = read((*row)[0]), b = read((*row)[1]);
         assert_int_equal(quantity_compare(&a, &b), 0);
         assert_int_equal(quantity_compare(&b, &a), 0);
     }
@@ -226,8 +226,8 @@ CASE(made_by_hand)
         {{.value = INT64_MIN, .format = QUANTITY_DECIMAL_SI}, "-9223372036854775808"},
         {{.value = 1, .scale = -12}, "1e-12"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         char text[QUANTITY_TEXT];
-        assert_string_equal(quantity_format(&cases[i].q, text), cases[i].text);
+        assert_string_equal(quantity_format(&row->q, text), row->text);
     }
 }

@@ -31,10 +31,10 @@ CASE(sequences_follow_the_standard)
         {"\xe2\x28\xa1", 0}, /* bad second byte */
         {"\xf0\x9f\x98", 0},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        size_t len = strlen(cases[i].text);
-        assert_int_equal(utf8_sequence(cases[i].text, len), cases[i].len);
-        assert_int_equal(utf8_valid(cases[i].text, len), cases[i].len == len);
+    EACH_ROW (row, cases) {
+        size_t len = strlen(row->text);
+        assert_int_equal(utf8_sequence(row->text, len), row->len);
+        assert_int_equal(utf8_valid(row->text, len), row->len == len);
     }
     assert_int_equal(utf8_sequence("a", 0), 0);
     assert_true(utf8_valid("", 0));
@@ -68,8 +68,8 @@ CASE(cut_ends_at_a_boundary)
         {"\x80\x80\x80\x80", 4, 4}, /* no character at all: nothing to save */
         {"", 0, 0},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(utf8_cut(cases[i].text, cases[i].len), cases[i].cut);
+    EACH_ROW (row, cases)
+        assert_int_equal(utf8_cut(row->text, row->len), row->cut);
 }
 
 CASE(characters_are_counted)

@@ -76,16 +76,14 @@ CASE(plain_scalars_have_types)
         {"=", "\"=\""},
         {"<<", "\"<<\""},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_object *value = NULL;
-        size_t len = strlen(cases[i].text);
-        assert_null(yaml_scalar(arena, cases[i].text, len, NULL, true, &value));
-        assert_string_equal(json_text(arena, json_own(arena, value)), cases[i].json);
-        assert_null(yaml_scalar(arena, cases[i].text, len, NULL, false, &value));
-        assert_string_equal(json_object_get_string(json_own(arena, value)), cases[i].text);
+        size_t len = strlen(row->text);
+        assert_null(yaml_scalar(arena, row->text, len, NULL, true, &value));
+        assert_string_equal(json_text(arena, json_own(arena, value)), row->json);
+        assert_null(yaml_scalar(arena, row->text, len, NULL, false, &value));
+        assert_string_equal(json_object_get_string(json_own(arena, value)), row->text);
     }
-    arena_free(arena);
 }
 
 CASE(tags_decide)
@@ -115,24 +113,21 @@ CASE(tags_decide)
         {"", "5", true, "5", NULL},
         {NULL, ".nan", true, NULL, "a number that JSON can hold"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_object *value = NULL;
-        const char *error = yaml_scalar(arena, cases[i].text, strlen(cases[i].text), cases[i].tag,
-                                        cases[i].plain, &value);
+        const char *error =
+            yaml_scalar(arena, row->text, strlen(row->text), row->tag, row->plain, &value);
         json_own(arena, value);
-        if (cases[i].error)
-            assert_string_equal(error, cases[i].error);
+        if (row->error)
+            assert_string_equal(error, row->error);
         else
-            assert_string_equal(json_text(arena, value), cases[i].json);
-        assert_int_equal(error == NULL, cases[i].error == NULL);
+            assert_string_equal(json_text(arena, value), row->json);
+        assert_int_equal(error == NULL, row->error == NULL);
     }
-    arena_free(arena);
 }
 
 CASE(bytes_are_kept)
 {
-    struct arena *arena = arena_new();
     struct json_object *value = NULL;
     assert_null(yaml_scalar(arena, "1\0", 2, NULL, true, &value));
     assert_int_equal(json_object_get_string_len(json_own(arena, value)), 2);
@@ -140,5 +135,4 @@ CASE(bytes_are_kept)
     memset(digits, '1', sizeof(digits));
     assert_null(yaml_scalar(arena, digits, sizeof(digits), NULL, true, &value));
     assert_int_equal(json_object_get_string_len(json_own(arena, value)), 2000);
-    arena_free(arena);
 }

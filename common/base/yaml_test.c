@@ -42,17 +42,14 @@ CASE(documents_become_json)
          "a: 1\n",
          "[{\"a\":1}]"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_object *docs = NULL;
         struct errinfo ei = {0};
-        enum err err =
-            yaml_parse(arena, "x.yaml", cases[i].yaml, strlen(cases[i].yaml), MAX, &docs, &ei);
+        enum err err = yaml_parse(arena, "x.yaml", row->yaml, strlen(row->yaml), MAX, &docs, &ei);
         assert_string_equal(ei.text, "");
         assert_int_equal(err, ERR_OK);
-        assert_string_equal(json_text(arena, docs), cases[i].json);
+        assert_string_equal(json_text(arena, docs), row->json);
     }
-    arena_free(arena);
 }
 
 CASE(errors_name_the_place)
@@ -88,17 +85,14 @@ CASE(errors_name_the_place)
         {"ok: 1\n--- [",
          "x.yaml:3:1: while parsing a flow node, did not find expected node content"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_object *docs = NULL;
         struct errinfo ei = {0};
-        assert_int_equal(
-            yaml_parse(arena, "x.yaml", cases[i].yaml, strlen(cases[i].yaml), MAX, &docs, &ei),
-            ERR_INVALID);
-        assert_string_equal(ei.text, cases[i].error);
+        assert_int_equal(yaml_parse(arena, "x.yaml", row->yaml, strlen(row->yaml), MAX, &docs, &ei),
+                         ERR_INVALID);
+        assert_string_equal(ei.text, row->error);
         assert_null(docs);
     }
-    arena_free(arena);
 }
 
 static enum err parse(struct arena *arena, const char *text, struct errinfo *ei)
@@ -109,7 +103,6 @@ static enum err parse(struct arena *arena, const char *text, struct errinfo *ei)
 
 CASE(laughs_are_bounded)
 {
-    struct arena *arena = arena_new();
     struct errinfo ei = {0};
     struct buf text;
     buf_init(&text, MAX);
@@ -137,12 +130,10 @@ CASE(laughs_are_bounded)
     assert_int_equal(parse(arena, text.data, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "nested more than 64 levels deep"));
     buf_fini(&text);
-    arena_free(arena);
 }
 
 CASE(depth_and_size_are_bounded)
 {
-    struct arena *arena = arena_new();
     struct errinfo ei;
     char deep[2 * JSON_MAX_DEPTH + 3] = "";
     memset(deep, '[', JSON_MAX_DEPTH);
@@ -155,12 +146,10 @@ CASE(depth_and_size_are_bounded)
     struct json_object *docs;
     assert_int_equal(yaml_parse(arena, "x.yaml", "a: 1", 4, 3, &docs, &ei), ERR_INVALID);
     assert_string_equal(ei.text, "x.yaml: 4 bytes of YAML are more than the limit of 3");
-    arena_free(arena);
 }
 
 CASE(aliases_are_copies)
 {
-    struct arena *arena = arena_new();
     struct json_object *docs;
     static const char text[] = "a: &x {b: [1.5]}\nc: *x\nd: {<<: *x}\n";
     assert_int_equal(yaml_parse(arena, "x", text, strlen(text), MAX, &docs, NULL), ERR_OK);
@@ -169,7 +158,6 @@ CASE(aliases_are_copies)
     json_object_array_add(json_at(doc, "d", "b", NULL), json_object_new_int(3));
     assert_string_equal(json_text(arena, doc),
                         "{\"a\":{\"b\":[1.5]},\"c\":{\"b\":2},\"d\":{\"b\":[1.5,3]}}");
-    arena_free(arena);
 }
 
 /* Every cut and many changes of a document are read or refused, without a leak or a bad access. */
@@ -178,7 +166,6 @@ CASE(damaged_text_does_no_harm)
     static const char text[] = "a: &x {b: [1, 'two', \"th\\u0072ee\"], <<: {z: 1}}\nc: *x\nd: |\n  "
                                "lit\n--- !!map\n? e\n: f\n";
     static const char bytes[] = "\0\n\t :-?[]{},&*!|>'\"%@`#\\<\x7f\xff\xc3";
-    struct arena *arena = arena_new();
     char copy[sizeof(text)];
     for (size_t at = 0; at < sizeof(text) - 1; at++) {
         for (size_t i = 0; i < sizeof(bytes) - 1; i++) {
@@ -192,12 +179,10 @@ CASE(damaged_text_does_no_harm)
         }
         arena_reset(arena);
     }
-    arena_free(arena);
 }
 
 CASE(files_are_read)
 {
-    struct arena *arena = arena_new();
     struct json_object *docs;
     struct errinfo ei;
     char path[] = "/tmp/yaml_test.XXXXXX";
@@ -213,5 +198,4 @@ CASE(files_are_read)
     assert_string_equal(json_text(arena, docs), "[{\"a\":1}]");
     unlink(path);
     assert_int_equal(yaml_parse_file(arena, path, MAX, &docs, &ei), ERR_NOT_FOUND);
-    arena_free(arena);
 }

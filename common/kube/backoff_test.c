@@ -6,9 +6,9 @@ CASE(grows_to_the_maximum_within_its_upper_half)
     static const int64_t full[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000};
     for (int round = 0; round < 50; round++) {
         struct backoff backoff = {.min_ms = 500, .max_ms = 30000};
-        for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++) {
+        EACH_ROW (row, full) {
             int64_t wait = backoff_next(&backoff, 0);
-            assert_in_range(wait, full[i] / 2, full[i]);
+            assert_in_range(wait, *row / 2, *row);
         }
         backoff_reset(&backoff);
         assert_in_range(backoff_next(&backoff, 0), 250, 500);

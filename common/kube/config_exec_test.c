@@ -22,7 +22,6 @@ static const char *find(const char *const *env, const char *name)
 
 CASE(the_plugin_is_told)
 {
-    struct arena *arena = arena_new();
     static const char *const vars[] = {"REGION=north", "HOME=/plugin", NULL};
     struct kube_config config = {.server = "https://h",
                                  .exec_api_version = V1,
@@ -49,7 +48,6 @@ CASE(the_plugin_is_told)
     config.exec_env = NULL;
     assert_string_equal(find(config_exec_env(arena, &config), "HOME"), "/root");
     unsetenv("KUBERNETES_EXEC_INFO");
-    arena_free(arena);
 }
 
 CASE(answers)
@@ -81,7 +79,6 @@ CASE(answers)
         {"s3cret", ERR_DENIED, NULL, NULL, "not JSON (6 bytes)", 0},
     };
     struct kube_config config = {.exec_api_version = V1};
-    struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct exec_credential out;
         struct errinfo ei = {0};
@@ -98,5 +95,4 @@ CASE(answers)
         assert_true(cases[i].token ? strcmp(out.token, cases[i].token) == 0 : !out.token);
         assert_true(cases[i].cert ? strcmp(out.cert_pem, cases[i].cert) == 0 : !out.cert_pem);
     }
-    arena_free(arena);
 }

@@ -7,13 +7,11 @@
 #include "kube/config_parts.h"
 #include "test/unit.h"
 
-static struct arena *arena;
 static char dir[64];
 
 static int set_up(void **state)
 {
     (void)state;
-    arena = arena_new();
     snprintf(dir, sizeof(dir), "/tmp/kube_in_cluster_test.XXXXXX");
     setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
     setenv("KUBERNETES_SERVICE_PORT", "443", 1);
@@ -24,12 +22,11 @@ static int tear_down(void **state)
 {
     (void)state;
     static const char *const files[] = {"token", "ca.crt", "namespace"};
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        unlink(arena_printf(arena, "%s/%s", dir, files[i]));
+    EACH_ROW (row, files)
+        unlink(arena_printf(unit_arena, "%s/%s", dir, *row));
     rmdir(dir);
     unsetenv("KUBERNETES_SERVICE_HOST");
     unsetenv("KUBERNETES_SERVICE_PORT");
-    arena_free(arena);
     return 0;
 }
 
@@ -38,7 +35,7 @@ UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 static void put(const char *name, const char *text)
 {
     assert_int_equal(
-        file_write(arena_printf(arena, "%s/%s", dir, name), text, strlen(text), 0600, NULL),
+        file_write(arena_printf(unit_arena, "%s/%s", dir, name), text, strlen(text), 0600, NULL),
         ERR_OK);
 }
 

@@ -41,8 +41,8 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     static const char *const files[] = {"a", "b", ".kube/config"};
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        unlink(arena_printf(f->arena, "%s/%s", f->dir, files[i]));
+    EACH_ROW (row, files)
+        unlink(arena_printf(f->arena, "%s/%s", f->dir, *row));
     rmdir(arena_printf(f->arena, "%s/.kube", f->dir));
     rmdir(f->dir);
     arena_free(f->arena);

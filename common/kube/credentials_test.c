@@ -26,8 +26,8 @@ static int tear_down(void **state)
     char path[128];
 
     (void)state;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+    EACH_ROW (row, files) {
+        snprintf(path, sizeof(path), "%s/%s", dir, *row);
         unlink(path);
     }
     rmdir(dir);
@@ -118,7 +118,6 @@ CASE(a_401_reads_the_token_file_again)
 
 CASE(a_rotated_token_file_is_noticed)
 {
-    struct arena *arena = arena_new();
     struct loop *loop = loop_new(1000);
     struct kube_config config = {.auth = KUBE_AUTH_TOKEN_FILE,
                                  .token_file = put(arena, "token", "one \n")};
@@ -143,18 +142,17 @@ CASE(a_rotated_token_file_is_noticed)
     assert_string_equal(view.authorization, "Bearer two");
     credentials_free(c);
     loop_free(loop);
-    arena_free(arena);
 }
 
 CASE(a_token_file_that_is_bad_from_the_start)
 {
     static const char *const contents[] = {NULL, "", " \n", "two\nlines"};
-    for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
+    EACH_ROW (row, contents) {
         struct fake_api *api = fake_start(answer_token, "Bearer one");
         struct fake_result out = {0};
         api->config.auth = KUBE_AUTH_TOKEN_FILE;
-        api->config.token_file = put(api->arena, "token", contents[i] ? contents[i] : "");
-        if (!contents[i])
+        api->config.token_file = put(api->arena, "token", *row ? *row : "");
+        if (!*row)
             unlink(api->config.token_file);
         fake_connect(api, NULL);
         get_and_wait(api, &out);

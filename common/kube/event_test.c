@@ -166,21 +166,21 @@ CASE(what_comes_of_each_answer)
         {{403, 201}, "PP", {1, 2}},          /* given up at once */
         {{201, 422, 200}, "PP", {1, 2}},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = {0};
-        memcpy(f.script.status, cases[i].status, sizeof(f.script.status));
+        memcpy(f.script.status, row->status, sizeof(f.script.status));
         start(&f);
         record(&f, "one");
         FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
         record(&f, "one");
         FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
-        assert_int_equal(f.api->count, strlen(cases[i].methods));
+        assert_int_equal(f.api->count, strlen(row->methods));
         for (int at = 0; at < f.api->count; at++)
-            assert_int_equal(json_int_at(body(&f, at), 0, "count", NULL), cases[i].counts[at]);
-        if (cases[i].status[0] == 500)
+            assert_int_equal(json_int_at(body(&f, at), 0, "count", NULL), row->counts[at]);
+        if (row->status[0] == 500)
             assert_string_equal(json_str_at(body(&f, 0), "metadata", "name", NULL),
                                 json_str_at(body(&f, 1), "metadata", "name", NULL));
-        if (cases[i].status[1] == 404) {
+        if (row->status[1] == 404) {
             assert_string_equal(f.api->seen[2].method, "POST");
             assert_string_not_equal(json_str_at(body(&f, 0), "metadata", "name", NULL),
                                     json_str_at(body(&f, 2), "metadata", "name", NULL));

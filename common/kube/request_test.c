@@ -62,27 +62,25 @@ CASE(every_verb)
          "GET /version",
          NULL},
     };
-    struct arena *arena = arena_new();
     struct json_object *body = json_own(arena, json_object_new_object());
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct kube_request request = cases[i].request;
+    EACH_ROW (row, cases) {
+        struct kube_request request = row->request;
         struct request_wire wire;
         struct errinfo ei = {0};
-        request.body = cases[i].content_type ? body : NULL;
+        request.body = row->content_type ? body : NULL;
         assert_int_equal(request_build(arena, "https://h/p", &request, &wire, &ei), ERR_OK);
-        assert_string_equal(wire.method, cases[i].method);
-        assert_string_equal(wire.url, cases[i].url);
-        assert_string_equal(wire.label, cases[i].label);
-        if (!cases[i].content_type) {
+        assert_string_equal(wire.method, row->method);
+        assert_string_equal(wire.url, row->url);
+        assert_string_equal(wire.label, row->label);
+        if (!row->content_type) {
             assert_null(wire.content_type);
             assert_null(wire.body);
             continue;
         }
-        assert_string_equal(wire.content_type, cases[i].content_type);
+        assert_string_equal(wire.content_type, row->content_type);
         assert_string_equal(wire.body, "{}");
         assert_int_equal(wire.body_len, 2);
     }
-    arena_free(arena);
 }
 
 CASE(names_that_would_do_harm)
@@ -106,17 +104,16 @@ CASE(names_that_would_do_harm)
         {KUBE_GET, &kube_pods, "a", "%2e%2e", NULL, "the name \"%2e%2e\" cannot stand in a path"},
         {KUBE_GET, &kube_namespaces, NULL, "a/b", NULL, "the name \"a/b\" cannot stand in a path"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct kube_request request = {.verb = cases[i].verb,
-                                       .resource = cases[i].resource,
-                                       .namespace_ = cases[i].namespace_,
-                                       .name = cases[i].name,
-                                       .sub = cases[i].sub};
+    EACH_ROW (row, cases) {
+        struct kube_request request = {.verb = row->verb,
+                                       .resource = row->resource,
+                                       .namespace_ = row->namespace_,
+                                       .name = row->name,
+                                       .sub = row->sub};
         struct request_wire wire;
         struct errinfo ei = {0};
         assert_int_equal(request_build(arena, "http://h", &request, &wire, &ei), ERR_INVALID);
-        assert_string_equal(ei.text, cases[i].text);
+        assert_string_equal(ei.text, row->text);
         assert_non_null(wire.label);
     }
     struct kube_request good = {.verb = KUBE_LIST, .resource = &kube_pods};
@@ -124,7 +121,6 @@ CASE(names_that_would_do_harm)
     struct errinfo ei = {0};
     assert_int_equal(request_build(arena, NULL, &good, &wire, &ei), ERR_INVALID);
     assert_string_equal(ei.text, "no Kubernetes API server is configured");
-    arena_free(arena);
 }
 
 static bool no_data(void *arg, const char *data, size_t len)
@@ -135,7 +131,6 @@ static bool no_data(void *arg, const char *data, size_t len)
 
 CASE(metadata_alone)
 {
-    struct arena *arena = arena_new();
     struct kube_request request = {
         .verb = KUBE_LIST, .resource = &kube_pods, .metadata_only = true};
     struct request_wire wire;
@@ -152,5 +147,4 @@ CASE(metadata_alone)
     request.metadata_only = false;
     assert_int_equal(request_build(arena, "http://h", &request, &wire, &ei), ERR_OK);
     assert_string_equal(wire.accept, "application/json");
-    arena_free(arena);
 }

@@ -20,14 +20,11 @@ CASE(paths)
         {&kube_namespaces, "ignored", "test", NULL, "/api/v1/namespaces/test"},
         {&kube_secrets, "a/b", "c?d", NULL, "/api/v1/namespaces/a%2Fb/secrets/c%3Fd"},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_string_equal(
-            kube_path(arena, cases[i].resource, cases[i].namespace_, cases[i].name, cases[i].sub),
-            cases[i].path);
+    EACH_ROW (row, cases)
+        assert_string_equal(kube_path(arena, row->resource, row->namespace_, row->name, row->sub),
+                            row->path);
     assert_string_equal(kube_api_version(arena, &kube_deployments), "apps/v1");
     assert_string_equal(kube_api_version(arena, &kube_events), "v1");
-    arena_free(arena);
 }
 
 CASE(sameness)

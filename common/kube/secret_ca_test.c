@@ -26,7 +26,6 @@ static const char *base64(struct arena *arena, const char *text)
 
 CASE(test_what_is_read)
 {
-    struct arena *arena = arena_new();
     /* A block that asks for a password must be refused, not answered at the terminal. */
     const char *encrypted = "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\n"
                             "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n"
@@ -60,22 +59,20 @@ CASE(test_what_is_read)
          "Secret ca.test: the value of key ca.crt holds no certificates in PEM", NULL},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         const char *pem;
         struct errinfo ei = {0};
-        enum err err =
-            secret_ca_read(arena, "ca.test", secret_of(arena, cases[i].key, cases[i].value),
-                           cases[i].asked, &pem, &ei);
-        if (!cases[i].mistake) {
+        enum err err = secret_ca_read(arena, "ca.test", secret_of(arena, row->key, row->value),
+                                      row->asked, &pem, &ei);
+        if (!row->mistake) {
             assert_int_equal(err, ERR_OK);
-            assert_string_equal(pem, cases[i].text);
+            assert_string_equal(pem, row->text);
         } else {
             assert_int_equal(err, ERR_INVALID);
-            assert_string_equal(ei.text, cases[i].mistake);
+            assert_string_equal(ei.text, row->mistake);
             assert_null(pem);
         }
     }
-    arena_free(arena);
 }
 
 static int group_setup(void **state)

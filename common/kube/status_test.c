@@ -17,8 +17,8 @@ CASE(statuses)
         {410, ERR_CONFLICT},  {415, ERR_INVALID}, {422, ERR_INVALID}, {429, ERR_RETRY},
         {500, ERR_RETRY},     {502, ERR_RETRY},   {503, ERR_RETRY},   {504, ERR_RETRY},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(kube_status_err(cases[i].status), cases[i].err);
+    EACH_ROW (row, cases)
+        assert_int_equal(kube_status_err(row->status), row->err);
 }
 
 CASE(sentences)
@@ -46,22 +46,20 @@ CASE(sentences)
         {429, "{\"message\":3}", "", 0,
          "PATCH x a/b: temporary failure: the server answered HTTP 429", 0},
     };
-    struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_object *body = NULL;
         struct errinfo ei = {0};
-        if (cases[i].json)
+        if (row->json)
             assert_int_equal(
-                json_parse(arena, cases[i].json, strlen(cases[i].json), JSON_MAX_BYTES, &body, &ei),
+                json_parse(arena, row->json, strlen(row->json), JSON_MAX_BYTES, &body, &ei),
                 ERR_OK);
-        assert_int_equal(kube_status_fill(&ei, "PATCH x a/b", cases[i].status, body, cases[i].text,
-                                          cases[i].header_ms),
-                         kube_status_err(cases[i].status));
-        assert_string_equal(ei.text, cases[i].want);
-        assert_int_equal(ei.status, cases[i].status);
-        assert_int_equal(ei.retry_after_ms, cases[i].want_ms);
+        assert_int_equal(
+            kube_status_fill(&ei, "PATCH x a/b", row->status, body, row->text, row->header_ms),
+            kube_status_err(row->status));
+        assert_string_equal(ei.text, row->want);
+        assert_int_equal(ei.status, row->status);
+        assert_int_equal(ei.retry_after_ms, row->want_ms);
     }
-    arena_free(arena);
 }
 
 CASE(a_long_text_is_cut_between_characters)

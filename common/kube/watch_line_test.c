@@ -35,17 +35,16 @@ CASE(events)
         {"{\"type\":\"ADDED\",\"obj", ERR_INVALID, 0, 0},
         {"<html>", ERR_INVALID, 0, 0},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct line_event event;
         struct errinfo ei = {0};
-        assert_int_equal(watch_line_parse(arena, cases[i].line, strlen(cases[i].line), &event, &ei),
-                         cases[i].err);
-        if (cases[i].err != ERR_OK) {
+        assert_int_equal(watch_line_parse(arena, row->line, strlen(row->line), &event, &ei),
+                         row->err);
+        if (row->err != ERR_OK) {
             assert_true(ei.text[0] != '\0');
         } else {
-            assert_int_equal(event.type, cases[i].type);
-            assert_int_equal(event.code, cases[i].code);
+            assert_int_equal(event.type, row->type);
+            assert_int_equal(event.code, row->code);
             if (event.type == LINE_PUT) {
                 assert_string_equal(event.namespace_, "n");
                 assert_string_equal(event.name, "a");
@@ -53,7 +52,6 @@ CASE(events)
                 assert_string_equal(event.resource_version, "7");
             }
         }
-        arena_free(arena);
     }
 }
 

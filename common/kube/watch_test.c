@@ -182,13 +182,13 @@ CASE(troubles_are_told_while_they_last)
 CASE(the_first_410_is_not_waited_for)
 {
     static const enum fault faults[] = {FAULT_410, FAULT_ERROR_410};
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+    EACH_ROW (row, faults) {
         struct world *w = world_start();
         struct log log = {0};
         struct watch_spec spec = {
             .resource = &kube_configmaps,
             .timing = {.backoff_min_ms = 60000, .backoff_max_ms = 60000, .list_ms = 60000}};
-        w->fault = faults[i];
+        w->fault = *row;
         w->fault_at = 2;
         world_put(w, "a");
         log.watch = watch_new(w->api->loop, w->api->client, &spec, on_event, &log);
@@ -219,14 +219,14 @@ CASE(lists_do_not_follow_each_other_without_a_pause)
 {
     static const enum fault faults[] = {FAULT_410, FAULT_ERROR_410, FAULT_GARBAGE, FAULT_END,
                                         FAULT_403, FAULT_404,       FAULT_CUT,     FAULT_HALF_LINE};
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+    EACH_ROW (row, faults) {
         struct world *w = world_start();
         struct log log = {0};
         struct watch_spec spec = {
             .resource = &kube_configmaps,
             .timing = {.backoff_min_ms = 50, .backoff_max_ms = 100000, .missing_ms = 100000}};
         w->api->answer = answer_bad_watch;
-        w->fault = faults[i];
+        w->fault = *row;
         log.watch = watch_new(w->api->loop, w->api->client, &spec, on_event, &log);
         fake_run_for(w->api, 400);
         /* doubling from 25..50 ms on: at most five waits in 400 ms, one more list for the first 410
@@ -532,13 +532,13 @@ CASE(is_freed_in_any_callback)
 CASE(is_freed_at_any_time)
 {
     static const enum fault faults[] = {FAULT_500, FAULT_CUT, FAULT_HANG, FAULT_404};
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+    EACH_ROW (row, faults) {
         for (int turns = 0; turns < 40; turns++) {
             struct world *w = world_start();
             struct log log = {0};
             for (const char *name = "a\0b\0c\0d\0"; *name; name += 2)
                 world_put(w, name);
-            w->fault = faults[i];
+            w->fault = *row;
             w->fault_at = 1 + turns % 3;
             start(w, &log);
             for (int turn = 0; turn < turns; turn++)

@@ -11,18 +11,17 @@ static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
 
 CASE(test_connections_are_reused)
 {
-    struct fixture f;
     char first[256] = "";
 
-    fixture_start(&f, routes, (struct http_server_options){0});
+    struct fixture *f = SERVER(routes);
     for (int i = 0; i < 10; i++) {
         struct answer a = {.want_header = "X-Peer"};
-        exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+        exchange(f, (struct http_request){.url = url_of(f, "/echo")}, &a);
         if (i == 0)
             memcpy(first, a.header, sizeof(first));
         assert_string_equal(a.header, first);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_connections_are_capped)
@@ -31,18 +30,17 @@ CASE(test_connections_are_capped)
     static struct answer answers[COUNT];
     char peers[CAP][256];
     int peer_count = 0;
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    http_client_free(f.client);
-    f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = CAP});
-    struct http_request request = {.url = url_of(&f, "/echo")};
+    struct fixture *f = SERVER(routes);
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop, &(struct http_client_options){.max_per_host = CAP});
+    struct http_request request = {.url = url_of(f, "/echo")};
     for (int i = 0; i < COUNT; i++) {
         answers[i].want_header = "X-Peer";
-        http_send(f.client, &request, on_answer, &answers[i]);
+        http_send(f->client, &request, on_answer, &answers[i]);
     }
-    assert_int_equal(http_client_active(f.client), COUNT);
-    RUN_UNTIL(&f, http_client_active(f.client) == 0);
+    assert_int_equal(http_client_active(f->client), COUNT);
+    RUN_UNTIL(f, http_client_active(f->client) == 0);
     for (int i = 0; i < COUNT; i++) {
         int known = 0;
         assert_int_equal(answers[i].err, ERR_OK);
@@ -54,27 +52,26 @@ CASE(test_connections_are_capped)
         }
     }
     assert_true(peer_count > 1);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_streams_starve_no_call)
 {
     enum { STREAMS = 30 };
     static struct answer streams[STREAMS];
-    struct fixture f;
     struct answer a = {0};
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    http_client_free(f.client);
-    f.client =
-        http_client_new(f.loop, &(struct http_client_options){.max_per_host = 1, .max_total = 1});
-    struct http_request request = {.url = url_of(&f, "/stream"), .timeout_ms = -1};
+    struct fixture *f = SERVER(routes);
+    http_client_free(f->client);
+    f->client =
+        http_client_new(f->loop, &(struct http_client_options){.max_per_host = 1, .max_total = 1});
+    struct http_request request = {.url = url_of(f, "/stream"), .timeout_ms = -1};
     for (int i = 0; i < STREAMS; i++)
-        http_send(f.client, &request, on_answer, &streams[i]);
-    RUN_UNTIL(&f, f.holds == STREAMS);
-    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+        http_send(f->client, &request, on_answer, &streams[i]);
+    RUN_UNTIL(f, f->holds == STREAMS);
+    exchange(f, (struct http_request){.url = url_of(f, "/echo")}, &a);
     assert_int_equal(a.status, 200);
-    fixture_end(&f);
+    fixture_end(f);
     for (int i = 0; i < STREAMS; i++)
         assert_int_equal(streams[i].err, ERR_CANCELLED);
 }
@@ -84,20 +81,19 @@ CASE(test_without_a_cap_nobody_waits)
 {
     enum { COUNT = 64 };
     static struct answer held[COUNT];
-    struct fixture f;
     struct answer a = {0};
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    http_client_free(f.client);
-    f.client =
-        http_client_new(f.loop, &(struct http_client_options){.max_per_host = -1, .max_total = -1});
+    struct fixture *f = SERVER(routes);
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop,
+                                &(struct http_client_options){.max_per_host = -1, .max_total = -1});
     for (int i = 0; i < COUNT; i++)
-        http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer,
+        http_send(f->client, &(struct http_request){.url = url_of(f, "/hold")}, on_answer,
                   &held[i]);
-    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+    exchange(f, (struct http_request){.url = url_of(f, "/echo")}, &a);
     assert_int_equal(a.status, 200);
-    RUN_UNTIL(&f, f.holds == COUNT);
-    fixture_end(&f);
+    RUN_UNTIL(f, f->holds == COUNT);
+    fixture_end(f);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(held[i].err, ERR_CANCELLED);
 }
@@ -112,54 +108,52 @@ static void release_held(void *arg)
 /* The time-out of a call is its own: what it waits for its turn does not count. */
 CASE(test_waiting_for_a_turn_costs_no_time)
 {
-    struct fixture f;
     struct answer held = {0}, late = {0}, cancelled = {0}, after = {0};
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    http_client_free(f.client);
-    f.client = http_client_new(f.loop, &(struct http_client_options){.max_calls = 1});
-    http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer, &held);
-    RUN_UNTIL(&f, f.held);
-    struct http_request request = {.url = url_of(&f, "/echo"), .timeout_ms = 1000};
-    http_send(f.client, &request, on_answer, &late);
-    struct http_call *call = http_send(f.client, &request, on_answer, &cancelled);
-    http_send(f.client, &request, on_answer, &after);
+    struct fixture *f = SERVER(routes);
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop, &(struct http_client_options){.max_calls = 1});
+    http_send(f->client, &(struct http_request){.url = url_of(f, "/hold")}, on_answer, &held);
+    RUN_UNTIL(f, f->held);
+    struct http_request request = {.url = url_of(f, "/echo"), .timeout_ms = 1000};
+    http_send(f->client, &request, on_answer, &late);
+    struct http_call *call = http_send(f->client, &request, on_answer, &cancelled);
+    http_send(f->client, &request, on_answer, &after);
     http_cancel(call);
-    RUN_UNTIL(&f, cancelled.count);
+    RUN_UNTIL(f, cancelled.count);
     assert_int_equal(cancelled.err, ERR_CANCELLED);
-    timer_start(f.loop, 1300, 0, release_held, &f);
-    RUN_UNTIL(&f, late.count && after.count);
+    timer_start(f->loop, 1300, 0, release_held, f);
+    RUN_UNTIL(f, late.count && after.count);
     assert_int_equal(held.err, ERR_OK);
     assert_int_equal(late.err, ERR_OK);
     assert_int_equal(after.err, ERR_OK);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* Those that wait for a connection time out, and can be cancelled, as well. */
 CASE(test_waiting_calls_end)
 {
-    struct fixture f;
     struct answer held = {0}, late = {0}, cancelled = {0};
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    http_client_free(f.client);
-    f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = 1});
-    http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer, &held);
-    RUN_UNTIL(&f, f.held);
-    struct http_request request = {.url = url_of(&f, "/echo"), .timeout_ms = 50};
-    http_send(f.client, &request, on_answer, &late);
+    struct fixture *f = SERVER(routes);
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop, &(struct http_client_options){.max_per_host = 1});
+    http_send(f->client, &(struct http_request){.url = url_of(f, "/hold")}, on_answer, &held);
+    RUN_UNTIL(f, f->held);
+    struct http_request request = {.url = url_of(f, "/echo"), .timeout_ms = 50};
+    http_send(f->client, &request, on_answer, &late);
     request.timeout_ms = 0;
-    struct http_call *call = http_send(f.client, &request, on_answer, &cancelled);
-    RUN_UNTIL(&f, late.count);
+    struct http_call *call = http_send(f->client, &request, on_answer, &cancelled);
+    RUN_UNTIL(f, late.count);
     assert_int_equal(late.err, ERR_RETRY);
     assert_false(late.sent);
     http_cancel(call);
-    RUN_UNTIL(&f, cancelled.count);
+    RUN_UNTIL(f, cancelled.count);
     assert_false(cancelled.sent);
     assert_int_equal(held.count, 0);
-    http_reply_text(f.held, 200, "x");
-    RUN_UNTIL(&f, held.count);
-    fixture_end(&f);
+    http_reply_text(f->held, 200, "x");
+    RUN_UNTIL(f, held.count);
+    fixture_end(f);
 }
 
 enum { BURST = 40, WORK_MS = 3 };
@@ -204,54 +198,51 @@ CASE(test_long_answers_leave_time_to_others)
     static const struct http_route burst_routes[] = {{"GET", "/burst", serve_burst},
                                                      {NULL, NULL, NULL}};
     static struct answer answers[BURST];
-    struct fixture f;
     uv_check_t check;
 
-    fixture_start(&f, burst_routes, (struct http_server_options){0});
-    http_client_free(f.client);
-    f.client = http_client_new(f.loop, &(struct http_client_options){.max_per_host = -1});
+    struct fixture *f = SERVER(burst_routes);
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop, &(struct http_client_options){.max_per_host = -1});
     for (int i = 0; i < BURST; i++)
-        http_send(f.client, &(struct http_request){.url = url_of(&f, "/burst")}, on_burst_done,
+        http_send(f->client, &(struct http_request){.url = url_of(f, "/burst")}, on_burst_done,
                   &answers[i]);
-    RUN_UNTIL(&f, burst.holds == BURST);
-    uv_check_init(loop_uv(f.loop), &check);
+    RUN_UNTIL(f, burst.holds == BURST);
+    uv_check_init(loop_uv(f->loop), &check);
     uv_check_start(&check, on_burst_turn);
     for (int i = 0; i < BURST; i++)
         http_reply_text(burst.held[i], 200, "x");
-    RUN_UNTIL(&f, burst.done == BURST);
+    RUN_UNTIL(f, burst.done == BURST);
     for (int i = 0; i < BURST; i++)
         assert_int_equal(answers[i].count == 1 ? answers[i].err : ERR_INVALID, ERR_OK);
     assert_true(burst.turns >= BURST / 3);
     uv_check_stop(&check);
     uv_close((uv_handle_t *)&check, NULL);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* A kept connection that the server has closed meanwhile is no failure. */
 CASE(test_closed_while_idle)
 {
-    struct fixture f;
     struct answer first = {.want_header = "X-Peer"}, second = {.want_header = "X-Peer"};
 
-    fixture_start(&f, routes, (struct http_server_options){.request_timeout_ms = 50});
-    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &first);
+    struct fixture *f = SERVER(routes, .request_timeout_ms = 50);
+    exchange(f, (struct http_request){.url = url_of(f, "/echo")}, &first);
     struct fixture ignored = {0};
-    struct timer *tick = timer_start(f.loop, 150, 0, fixture_on_timeout, &ignored);
+    struct timer *tick = timer_start(f->loop, 150, 0, fixture_on_timeout, &ignored);
     (void)tick;
-    RUN_UNTIL(&f, ignored.timed_out);
-    exchange(&f, (struct http_request){.method = "POST", .url = url_of(&f, "/echo")}, &second);
+    RUN_UNTIL(f, ignored.timed_out);
+    exchange(f, (struct http_request){.method = "POST", .url = url_of(f, "/echo")}, &second);
     assert_int_equal(second.err, ERR_OK);
     assert_string_not_equal(first.header, second.header);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_sockets_are_not_inherited)
 {
-    struct fixture f;
     struct answer a = {0};
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
+    struct fixture *f = SERVER(routes);
+    exchange(f, (struct http_request){.url = url_of(f, "/echo")}, &a);
     int sockets = 0;
     for (int fd = 3; fd < 64; fd++) {
         int domain;
@@ -263,20 +254,19 @@ CASE(test_sockets_are_not_inherited)
         assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     }
     assert_true(sockets >= 3);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* An idle pool does not keep the loop alive. */
 CASE(test_idle_pool_lets_the_loop_end)
 {
-    struct fixture f;
     struct answer a = {0};
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    exchange(&f, (struct http_request){.url = url_of(&f, "/echo")}, &a);
-    http_server_stop(f.server);
+    struct fixture *f = SERVER(routes);
+    exchange(f, (struct http_request){.url = url_of(f, "/echo")}, &a);
+    http_server_stop(f->server);
     int64_t start = clock_monotonic_ms();
-    assert_int_equal(loop_run(f.loop), 0);
+    assert_int_equal(loop_run(f->loop), 0);
     assert_true(clock_monotonic_ms() - start < 5000);
-    fixture_end(&f);
+    fixture_end(f);
 }

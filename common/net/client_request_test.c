@@ -37,12 +37,11 @@ CASE(test_requests_that_cannot_be_sent)
         {NULL, "http://host/", bad_name, "\"X A\" is no name of a header"},
         {NULL, "http://host/", no_name, "\"\" is no name of a header"},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
+    struct fixture *f = SERVER(routes);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {0};
-        exchange(&f,
+        exchange(f,
                  (struct http_request){
                      .method = cases[i].method, .url = cases[i].url, .headers = cases[i].headers},
                  &a);
@@ -51,7 +50,7 @@ CASE(test_requests_that_cannot_be_sent)
         if (!strstr(a.info, cases[i].info) || strstr(a.info, "secret"))
             fail_msg("case %zu: %s", i, a.info);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_methods_and_bodies)
@@ -66,23 +65,22 @@ CASE(test_methods_and_bodies)
         {"DELETE", "x", "DELETE", "x"},   {"HEAD", NULL, "HEAD", ""},
         {"OPTIONS", NULL, "OPTIONS", ""},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    struct fixture *f = SERVER(routes);
+    EACH_ROW (row, cases) {
         struct answer a = {.want_header = "X-Method"};
-        exchange(&f,
-                 (struct http_request){.method = cases[i].method,
-                                       .url = url_of(&f, "/echo"),
-                                       .body = cases[i].body,
-                                       .body_len = cases[i].body ? strlen(cases[i].body) : 0},
+        exchange(f,
+                 (struct http_request){.method = row->method,
+                                       .url = url_of(f, "/echo"),
+                                       .body = row->body,
+                                       .body_len = row->body ? strlen(row->body) : 0},
                  &a);
         assert_int_equal(a.err, ERR_OK);
-        assert_string_equal(a.header, cases[i].seen);
-        assert_string_equal(a.body, cases[i].reply);
+        assert_string_equal(a.header, row->seen);
+        assert_string_equal(a.body, row->reply);
         assert_true(a.sent);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_headers)
@@ -101,27 +99,26 @@ CASE(test_headers)
         {auth, "X-Auth", "Bearer t"},
         {host, "X-Host", "name.test"},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct answer a = {.want_header = cases[i].want};
-        exchange(&f,
+    struct fixture *f = SERVER(routes);
+    EACH_ROW (row, cases) {
+        struct answer a = {.want_header = row->want};
+        exchange(f,
                  (struct http_request){.method = "POST",
-                                       .url = url_of(&f, "/echo"),
-                                       .headers = cases[i].headers,
+                                       .url = url_of(f, "/echo"),
+                                       .headers = row->headers,
                                        .body = "{}",
                                        .body_len = 2},
                  &a);
-        assert_string_equal(a.header, cases[i].value);
+        assert_string_equal(a.header, row->value);
     }
     /* user and password of the URL are sent as such */
     struct answer a = {.want_header = "X-Auth"};
     char url[256];
-    snprintf(url, sizeof(url), "http://me:pass@127.0.0.1:%d/echo", http_server_port(f.server));
-    exchange(&f, (struct http_request){.url = url}, &a);
+    snprintf(url, sizeof(url), "http://me:pass@127.0.0.1:%d/echo", http_server_port(f->server));
+    exchange(f, (struct http_request){.url = url}, &a);
     assert_string_equal(a.header, "Basic bWU6cGFzcw==");
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_redirects)
@@ -139,29 +136,27 @@ CASE(test_redirects)
         {"/redirect?to=/redirect%3fto=/echo", 2, ERR_OK, 200, ""},
         {"/redirect?to=file:///etc/passwd", 5, ERR_INVALID, 302, "rotocol"},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
+    struct fixture *f = SERVER(routes);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {0};
         exchange(
-            &f,
-            (struct http_request){.url = url_of(&f, cases[i].path), .max_redirects = cases[i].max},
+            f,
+            (struct http_request){.url = url_of(f, cases[i].path), .max_redirects = cases[i].max},
             &a);
         if (a.err != cases[i].err || a.status != cases[i].status || !strstr(a.info, cases[i].info))
             fail_msg("case %zu: %d %d %s", i, a.err, a.status, a.info);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* A proxy is sent whole URLs, which our server refuses: so it shows who was asked. */
 CASE(test_proxies)
 {
     char proxy[64];
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", http_server_port(f.server));
+    struct fixture *f = SERVER(routes);
+    snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", http_server_port(f->server));
     const struct {
         const char *env, *no_proxy, *proxy;
         int status;
@@ -177,12 +172,11 @@ CASE(test_proxies)
             setenv("http_proxy", cases[i].env, 1);
         if (cases[i].no_proxy)
             setenv("no_proxy", cases[i].no_proxy, 1);
-        exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .proxy = cases[i].proxy},
-                 &a);
+        exchange(f, (struct http_request){.url = url_of(f, "/echo"), .proxy = cases[i].proxy}, &a);
         if (a.status != cases[i].status)
             fail_msg("case %zu: %d %s", i, a.status, a.info);
     }
     unsetenv("http_proxy");
     unsetenv("no_proxy");
-    fixture_end(&f);
+    fixture_end(f);
 }

@@ -33,15 +33,13 @@ CASE(test_trust)
         {.tls = {.cert_pem = "only half"}, .err = ERR_INVALID, .info = "needs its key"},
         {.tls = {.key_file = "only half"}, .err = ERR_INVALID, .info = "needs its key"},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes,
-                  (struct http_server_options){.tls_cert_file = server.cert_file,
-                                               .tls_key_file = server.key_file});
+    struct fixture *f =
+        SERVER(routes, .tls_cert_file = server.cert_file, .tls_key_file = server.key_file);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {.want_header = "X-Host"};
-        exchange(&f,
-                 (struct http_request){.url = url_of(&f, "/echo"),
+        exchange(f,
+                 (struct http_request){.url = url_of(f, "/echo"),
                                        .tls = cases[i].none ? NULL : &cases[i].tls},
                  &a);
         if (a.err != cases[i].err)
@@ -56,7 +54,7 @@ CASE(test_trust)
                 fail_msg("case %zu: %s", i, a.info);
         }
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* An authority of the client is believed by requests that bring none of their own. */
@@ -73,23 +71,21 @@ CASE(test_ca_of_the_client)
         {.tls = {.ca_pem = other_ca.cert_pem}, .err = ERR_DENIED},
         {.tls = {.ca_file = other_ca.cert_file}, .err = ERR_DENIED},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes,
-                  (struct http_server_options){.tls_cert_file = server.cert_file,
-                                               .tls_key_file = server.key_file});
-    http_client_free(f.client);
-    f.client = http_client_new(f.loop, &(struct http_client_options){.ca_file = ca.cert_file});
+    struct fixture *f =
+        SERVER(routes, .tls_cert_file = server.cert_file, .tls_key_file = server.key_file);
+    http_client_free(f->client);
+    f->client = http_client_new(f->loop, &(struct http_client_options){.ca_file = ca.cert_file});
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct answer a = {0};
-        exchange(&f,
-                 (struct http_request){.url = url_of(&f, "/echo"),
+        exchange(f,
+                 (struct http_request){.url = url_of(f, "/echo"),
                                        .tls = cases[i].none ? NULL : &cases[i].tls},
                  &a);
         if (a.err != cases[i].err)
             fail_msg("case %zu: %d, %s", i, a.err, a.info);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* A file of authorities that is replaced is followed, long before curl would read it again. */
@@ -145,28 +141,23 @@ CASE(test_mutual)
          ERR_DENIED},
         {{.ca_pem = ca.cert_pem, .cert_file = "/no/such", .key_file = "/no/such"}, ERR_DENIED},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes,
-                  (struct http_server_options){.tls_cert_file = server.cert_file,
-                                               .tls_key_file = server.key_file,
-                                               .tls_client_ca_file = ca.cert_file});
+    struct fixture *f = SERVER(routes, .tls_cert_file = server.cert_file,
+                               .tls_key_file = server.key_file, .tls_client_ca_file = ca.cert_file);
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
             struct answer a = {0};
-            exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .tls = &cases[i].tls},
-                     &a);
+            exchange(f, (struct http_request){.url = url_of(f, "/echo"), .tls = &cases[i].tls}, &a);
             if (a.err != cases[i].err)
                 fail_msg("case %zu: %d, %s", i, a.err, a.info);
         }
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* Connections are shared by equal settings only: a stranger must not ride on a friend's. */
 CASE(test_connections_by_settings)
 {
-    struct fixture f;
     char peers[5][256];
     struct http_tls friend = {
         .ca_pem = ca.cert_pem, .cert_pem = client.cert_pem, .key_pem = client.key_pem};
@@ -179,12 +170,11 @@ CASE(test_connections_by_settings)
     copy.ca_pem = same;
     snprintf(bundle, sizeof(bundle), "%s%s", other_ca.cert_pem, ca.cert_pem);
     both.ca_pem = bundle;
-    fixture_start(&f, routes,
-                  (struct http_server_options){.tls_cert_file = server.cert_file,
-                                               .tls_key_file = server.key_file});
+    struct fixture *f =
+        SERVER(routes, .tls_cert_file = server.cert_file, .tls_key_file = server.key_file);
     for (int i = 0; i < 5; i++) {
         struct answer a = {.want_header = "X-Peer"};
-        exchange(&f, (struct http_request){.url = url_of(&f, "/echo"), .tls = use[i]}, &a);
+        exchange(f, (struct http_request){.url = url_of(f, "/echo"), .tls = use[i]}, &a);
         assert_int_equal(a.err, ERR_OK);
         memcpy(peers[i], a.header, sizeof(peers[i]));
     }
@@ -196,13 +186,13 @@ CASE(test_connections_by_settings)
         assert_string_not_equal(peers[i], peers[4]);
     /* None of the open connections is one for who does not believe the server. */
     struct answer wrong = {0};
-    exchange(&f,
-             (struct http_request){.url = url_of(&f, "/echo"),
+    exchange(f,
+             (struct http_request){.url = url_of(f, "/echo"),
                                    .tls = &(struct http_tls){.ca_pem = other_ca.cert_pem}},
              &wrong);
     assert_int_equal(wrong.err, ERR_DENIED);
     free(same);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 static int group_setup(void **state)

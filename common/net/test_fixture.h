@@ -20,8 +20,6 @@
 #include "net/server/server_internal.h"
 #include "test/unit.h"
 
-#define UNUSED_OK __attribute__((unused))
-
 struct fixture {
     struct loop *loop;
     struct http_server *server;
@@ -33,7 +31,7 @@ struct fixture {
     const char *scheme;
 };
 
-static UNUSED_OK void fixture_on_timeout(void *arg)
+UNIT_HELPER void fixture_on_timeout(void *arg)
 {
     struct fixture *f = arg;
     f->timed_out = true;
@@ -48,7 +46,7 @@ static UNUSED_OK void fixture_on_timeout(void *arg)
         timer_stop(t_);                                                                            \
     } while (0)
 
-static UNUSED_OK void fixture_on_gone(void *arg)
+UNIT_HELPER void fixture_on_gone(void *arg)
 {
     struct fixture *f = arg;
     f->gone++;
@@ -56,7 +54,7 @@ static UNUSED_OK void fixture_on_gone(void *arg)
 }
 
 /* Answers later: the test replies to f->held. */
-static UNUSED_OK void serve_hold(void *arg, struct http_conn_request *req)
+UNIT_HELPER void serve_hold(void *arg, struct http_conn_request *req)
 {
     struct fixture *f = arg;
     f->held = req;
@@ -65,14 +63,14 @@ static UNUSED_OK void serve_hold(void *arg, struct http_conn_request *req)
 }
 
 /* Starts a stream, whose pieces the test sends. */
-static UNUSED_OK void serve_stream(void *arg, struct http_conn_request *req)
+UNIT_HELPER void serve_stream(void *arg, struct http_conn_request *req)
 {
     serve_hold(arg, req);
     http_stream_start(req, 200, "application/json", 0);
 }
 
 /* "127.0.0.1:1234" */
-static UNUSED_OK const char *peer_of(struct http_conn_request *req)
+UNIT_HELPER const char *peer_of(struct http_conn_request *req)
 {
     struct sockaddr_storage addr;
     char host[INET6_ADDRSTRLEN];
@@ -93,7 +91,7 @@ static UNUSED_OK const char *peer_of(struct http_conn_request *req)
 }
 
 /* Sends the body back, and what it knows of the request in headers. */
-static UNUSED_OK void serve_echo(void *arg, struct http_conn_request *req)
+UNIT_HELPER void serve_echo(void *arg, struct http_conn_request *req)
 {
     size_t len;
     const char *body = http_req_body(req, &len);
@@ -111,8 +109,8 @@ static UNUSED_OK void serve_echo(void *arg, struct http_conn_request *req)
     http_reply(req, 200, "application/octet-stream", body, len);
 }
 
-static UNUSED_OK void fixture_start(struct fixture *f, const struct http_route *routes,
-                                    struct http_server_options options)
+UNIT_HELPER void fixture_start(struct fixture *f, const struct http_route *routes,
+                               struct http_server_options options)
 {
     struct errinfo ei = {0};
 
@@ -127,12 +125,21 @@ static UNUSED_OK void fixture_start(struct fixture *f, const struct http_route *
     f->client = http_client_new(f->loop, NULL);
 }
 
-static UNUSED_OK void fixture_end(struct fixture *f)
+UNIT_HELPER void fixture_end(struct fixture *f)
 {
     http_client_free(f->client);
     http_server_free(f->server);
     loop_free(f->loop);
 }
+
+/* The fixture of a case that needs one: struct fixture *f = SERVER(routes, .max_body = 100); */
+#define SERVER(routes, ...) SERVER_WITH(routes, ((struct http_server_options){__VA_ARGS__}))
+#define SERVER_WITH(routes, options)                                                               \
+    ({                                                                                             \
+        static struct fixture fixture_;                                                            \
+        fixture_start(&fixture_, routes, options);                                                 \
+        &fixture_;                                                                                 \
+    })
 
 struct answer {
     int count;
@@ -154,7 +161,7 @@ struct answer {
     struct http_client *free_on_done;
 };
 
-static UNUSED_OK void on_answer(void *arg, const struct http_result *result)
+UNIT_HELPER void on_answer(void *arg, const struct http_result *result)
 {
     struct answer *a = arg;
     a->count++;
@@ -172,7 +179,7 @@ static UNUSED_OK void on_answer(void *arg, const struct http_result *result)
         http_client_free(a->free_on_done);
 }
 
-static UNUSED_OK bool on_answer_data(void *arg, const char *data, size_t len)
+UNIT_HELPER bool on_answer_data(void *arg, const char *data, size_t len)
 {
     struct answer *a = arg;
     size_t room = sizeof(a->data) - 1 - a->data_len;
@@ -186,7 +193,7 @@ static UNUSED_OK bool on_answer_data(void *arg, const char *data, size_t len)
 }
 
 /* One of eight buffers in turn. */
-static UNUSED_OK const char *url_of(struct fixture *f, const char *path)
+UNIT_HELPER const char *url_of(struct fixture *f, const char *path)
 {
     static char urls[8][512];
     static int turn;
@@ -197,7 +204,7 @@ static UNUSED_OK const char *url_of(struct fixture *f, const char *path)
 }
 
 /* Sends and waits for the answer. */
-static UNUSED_OK void exchange(struct fixture *f, struct http_request request, struct answer *a)
+UNIT_HELPER void exchange(struct fixture *f, struct http_request request, struct answer *a)
 {
     assert_non_null(http_send(f->client, &request, on_answer, a));
     assert_int_equal(a->count, 0);
@@ -205,7 +212,7 @@ static UNUSED_OK void exchange(struct fixture *f, struct http_request request, s
     assert_int_equal(a->count, 1);
 }
 
-static UNUSED_OK int raw_connect(struct fixture *f)
+UNIT_HELPER int raw_connect(struct fixture *f)
 {
     struct sockaddr_in addr = {.sin_family = AF_INET,
                                .sin_port = htons((uint16_t)http_server_port(f->server)),
@@ -216,14 +223,13 @@ static UNUSED_OK int raw_connect(struct fixture *f)
     return fd;
 }
 
-static UNUSED_OK void raw_send(int fd, const char *text)
+UNIT_HELPER void raw_send(int fd, const char *text)
 {
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
 /* Turns the loop and reads until text holds `until`, or to the end when until is NULL. */
-static UNUSED_OK void raw_read(struct fixture *f, int fd, char *text, size_t size,
-                               const char *until)
+UNIT_HELPER void raw_read(struct fixture *f, int fd, char *text, size_t size, const char *until)
 {
     size_t len = strlen(text);
     int64_t end = clock_monotonic_ms() + 10000;

@@ -14,13 +14,11 @@ CASE(test_encoding)
         {"\xe2\x82\xac\n\x7f", "%E2%82%AC%0A%7F", "%E2%82%AC%0A%7F"},
         {"*'()!", "%2A%27%28%29%21", "%2A%27%28%29%21"},
     };
-    struct arena *arena = arena_new();
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_string_equal(url_encode(arena, cases[i].text), cases[i].component);
-        assert_string_equal(url_encode_form(arena, cases[i].text), cases[i].form);
+    EACH_ROW (row, cases) {
+        assert_string_equal(url_encode(arena, row->text), row->component);
+        assert_string_equal(url_encode_form(arena, row->text), row->form);
     }
-    arena_free(arena);
 }
 
 CASE(test_origin)
@@ -35,11 +33,9 @@ CASE(test_origin)
         {"", "(not a URL)"},
         {"no url at all", "(not a URL)"},
     };
-    struct arena *arena = arena_new();
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_string_equal(url_origin(arena, cases[i].url), cases[i].origin);
-    arena_free(arena);
+    EACH_ROW (row, cases)
+        assert_string_equal(url_origin(arena, row->url), row->origin);
 }
 
 CASE(test_same_origin)
@@ -61,9 +57,9 @@ CASE(test_same_origin)
         {"http://a/", "", false},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(url_same_origin(cases[i].one, cases[i].other), cases[i].same);
-        assert_int_equal(url_same_origin(cases[i].other, cases[i].one), cases[i].same);
+    EACH_ROW (row, cases) {
+        assert_int_equal(url_same_origin(row->one, row->other), row->same);
+        assert_int_equal(url_same_origin(row->other, row->one), row->same);
     }
 }
 

@@ -162,11 +162,11 @@ CASE(the_heir_lives_and_has_the_same_target)
         {GOING("01", TARGET("x-primary")), AT("02", TARGET("x")), NULL, NULL},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct pair pair = pair_new(&cases[i].a, &cases[i].b, 0);
+    EACH_ROW (row, cases) {
+        struct pair pair = pair_new(&row->a, &row->b, 0);
         const char *of_a = judge(&pair, 0).heir, *of_b = judge(&pair, 1).heir;
-        assert_string_equal(of_a ? of_a : "", cases[i].of_a ? cases[i].of_a : "");
-        assert_string_equal(of_b ? of_b : "", cases[i].of_b ? cases[i].of_b : "");
+        assert_string_equal(of_a ? of_a : "", row->of_a ? row->of_a : "");
+        assert_string_equal(of_b ? of_b : "", row->of_b ? row->of_b : "");
         pair_free(&pair);
     }
 }
@@ -203,17 +203,15 @@ CASE(sets_are_the_same_when_they_claim_the_same)
         HAS("01", TARGET("x"), PHASE("Initializing")),
         HAS("01", SERVED("x", "y"), PHASE("Succeeded")),
         {.created = "01", .spec = TARGET("x"), .status = PHASE("Succeeded"), .deleting = true}};
-    struct arena *arena = arena_new();
     struct claim_set *set = claim_set_read(canary(arena, "a", &one));
     struct claim_set *other = claim_set_read(canary(arena, "a", &same));
 
     assert_true(claim_set_same(set, other));
     claim_set_free(other);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        other = claim_set_read(canary(arena, "a", &others[i]));
+    EACH_ROW (row, others) {
+        other = claim_set_read(canary(arena, "a", row));
         assert_false(claim_set_same(set, other));
         claim_set_free(other);
     }
     claim_set_free(set);
-    arena_free(arena);
 }

@@ -15,8 +15,6 @@
 #include "net/server/server.h"
 #include "test/unit.h"
 
-#define MAYBE_UNUSED __attribute__((unused))
-
 enum { MAX_LOG = 256, WATCHDOG_MS = 8000 };
 
 struct fixture {
@@ -87,7 +85,7 @@ static void note(struct fixture *f, const char *fmt, ...)
     va_end(args);
 }
 
-static MAYBE_UNUSED int noted(const struct fixture *f, const char *text)
+UNIT_HELPER int noted(const struct fixture *f, const char *text)
 {
     int count = 0;
     for (int i = 0; i < f->logged; i++)
@@ -96,7 +94,7 @@ static MAYBE_UNUSED int noted(const struct fixture *f, const char *text)
 }
 
 /* Was an event recorded that has this in it? */
-static MAYBE_UNUSED bool told(const struct fixture *f, const char *text)
+UNIT_HELPER bool told(const struct fixture *f, const char *text)
 {
     for (int i = 0; i < f->logged; i++)
         if (strncmp(f->log[i], "event ", 6) == 0 && strstr(f->log[i], text))
@@ -284,7 +282,7 @@ static void patch_status(void *arg, struct http_conn_request *req)
     http_reply_json(req, 200, canary_text(f));
 }
 
-static MAYBE_UNUSED void tell_watch(struct fixture *f, const char *type);
+UNIT_HELPER void tell_watch(struct fixture *f, const char *type);
 static void on_held_gone(void *arg);
 
 /* The last finalizer has gone, and the Canary with it. */
@@ -382,7 +380,7 @@ static const struct http_route routes[] = {
 };
 
 /* One line to every watch of the canaries. */
-static MAYBE_UNUSED void tell_watch(struct fixture *f, const char *type)
+UNIT_HELPER void tell_watch(struct fixture *f, const char *type)
 {
     const char *line =
         arena_printf(f->arena, "{\"type\":\"%s\",\"object\":%s}\n", type, canary_text(f));
@@ -391,7 +389,7 @@ static MAYBE_UNUSED void tell_watch(struct fixture *f, const char *type)
             http_stream_send(f->watches[i], line, strlen(line));
 }
 
-static MAYBE_UNUSED void tell_things_watch(struct fixture *f)
+UNIT_HELPER void tell_things_watch(struct fixture *f)
 {
     const char *line =
         arena_printf(f->arena, "{\"type\":\"MODIFIED\",\"object\":%s}\n", thing_text(f));
@@ -399,7 +397,7 @@ static MAYBE_UNUSED void tell_things_watch(struct fixture *f)
         http_stream_send(f->things_watch, line, strlen(line));
 }
 
-static MAYBE_UNUSED const struct kube_resource things = {
+UNIT_HELPER const struct kube_resource things = {
     .group = "example.org", .version = "v1", .plural = "things", .kind = "Thing"};
 
 static enum verdict rule_rest(struct fixture *f, struct tick *tick)
@@ -409,7 +407,7 @@ static enum verdict rule_rest(struct fixture *f, struct tick *tick)
     return VERDICT_STOP;
 }
 
-static MAYBE_UNUSED void plan_a_status(struct fixture *f, struct tick *tick)
+UNIT_HELPER void plan_a_status(struct fixture *f, struct tick *tick)
 {
     struct json_object *patch = json_own(f->arena, json_object_new_object());
     json_set_str(json_sub(patch, "status"), "phase", "Progressing");
@@ -522,7 +520,7 @@ static int tear_down(void **state)
 }
 
 /* Ends a fixture that was not used: set_up() has opened handles. */
-static MAYBE_UNUSED void tear_down_idle(void **state)
+UNIT_HELPER void tear_down_idle(void **state)
 {
     struct fixture *f = *state;
     loop_drain(f->loop);

@@ -60,9 +60,9 @@ CASE(samples_have_flaggers_labels)
     gauges_outcome(&canary, false, "completed");
     buf_init(&out, 65536);
     expo_write(&out);
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        if (!strstr(out.data, lines[i]))
-            fail_msg("%s is not in\n%s", lines[i], out.data);
+    EACH_ROW (row, lines) {
+        if (!strstr(out.data, *row))
+            fail_msg("%s is not in\n%s", *row, out.data);
     }
     buf_fini(&out);
     expo_reset();

@@ -21,7 +21,6 @@ static struct json_object *secret(struct arena *arena, const char *const *pairs)
 
 CASE(test_keys_become_headers)
 {
-    struct arena *arena = arena_new();
     struct hook_headers headers = {0};
     struct errinfo ei;
     static const char *const one[] = {"Authorization=Bearer abc", "X-Empty=", NULL};
@@ -40,7 +39,6 @@ CASE(test_keys_become_headers)
     assert_string_equal(headers.list[0].value, "Basic xyz");
     assert_string_equal(headers.list[2].value, "a\tb");
     assert_null(headers.list[3].name);
-    arena_free(arena);
 }
 
 CASE(test_what_is_no_header)
@@ -70,25 +68,21 @@ CASE(test_what_is_no_header)
         {"{\"data\":{\"a\":\"aGlkZGVufw==\"}}", "control character"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct hook_headers headers = {0};
         struct json_object *object;
         struct errinfo ei;
-        assert_int_equal(
-            json_parse(arena, cases[i].secret, strlen(cases[i].secret), 4096, &object, &ei),
-            ERR_OK);
+        assert_int_equal(json_parse(arena, row->secret, strlen(row->secret), 4096, &object, &ei),
+                         ERR_OK);
         assert_int_equal(hook_headers_add(&headers, arena, "s.test", object, &ei), ERR_INVALID);
-        if (!strstr(ei.text, cases[i].told))
-            fail_msg("%s and not %s", ei.text, cases[i].told);
+        if (!strstr(ei.text, row->told))
+            fail_msg("%s and not %s", ei.text, row->told);
         assert_null(strstr(ei.text, "hid"));
-        arena_free(arena);
     }
 }
 
 CASE(test_bounds)
 {
-    struct arena *arena = arena_new();
     struct errinfo ei;
 
     for (int over = 0; over < 2; over++) {
@@ -110,12 +104,10 @@ CASE(test_bounds)
         assert_int_equal(hook_headers_add(&headers, arena, "s.test", large, &ei),
                          over ? ERR_INVALID : ERR_OK);
     }
-    arena_free(arena);
 }
 
 CASE(test_values_are_struck_out)
 {
-    struct arena *arena = arena_new();
     struct hook_headers headers = {0};
     struct errinfo ei;
     static const char *const pairs[] = {"Authorization=Bearer s3cret-token", "X-Key=kkkk", "X-V=1",
@@ -128,5 +120,4 @@ CASE(test_values_are_struck_out)
                                             "kkkkkkkk and 1"),
                         "you sent ***, that is ***, ****** and 1");
     assert_string_equal(hook_headers_redact(&headers, arena, ""), "");
-    arena_free(arena);
 }

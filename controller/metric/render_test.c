@@ -42,29 +42,26 @@ CASE(test_render)
         {"{{", NULL, "without"},
         {"x {{ name }", NULL, "without"},
     };
-    struct arena *arena = arena_new();
     struct render_model with = model;
 
     with.variables = fixture_json(arena, "{'a':'1','b_c':'2 3'}");
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         const char *out = NULL;
         struct errinfo ei = {0};
-        enum err err = render_query(arena, cases[i].query, &with, &out, &ei);
-        if (cases[i].out) {
+        enum err err = render_query(arena, row->query, &with, &out, &ei);
+        if (row->out) {
             assert_int_equal(err, ERR_OK);
-            assert_string_equal(out, cases[i].out);
+            assert_string_equal(out, row->out);
         } else {
             assert_int_equal(err, ERR_INVALID);
-            if (!strstr(ei.text, cases[i].error))
-                fail_msg("%s: %s", cases[i].query, ei.text);
+            if (!strstr(ei.text, row->error))
+                fail_msg("%s: %s", row->query, ei.text);
         }
     }
-    arena_free(arena);
 }
 
 CASE(test_too_long)
 {
-    struct arena *arena = arena_new();
     char *query = arena_alloc(arena, 70000);
     const char *out;
     struct errinfo ei;
@@ -72,13 +69,10 @@ CASE(test_too_long)
     memset(query, 'x', 69999);
     assert_int_equal(render_query(arena, query, &model, &out, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "longer than"));
-    arena_free(arena);
 }
 
 CASE(test_every_family_renders)
 {
-    struct arena *arena = arena_new();
-
     assert_non_null(metric_family_table[0]);
     for (size_t i = 0; metric_family_table[i]; i++) {
         const struct metric_family *family = metric_family_table[i];
@@ -104,12 +98,10 @@ CASE(test_every_family_renders)
     }
     assert_null(metric_family_find("nothing"));
     assert_null(metric_family_find(NULL));
-    arena_free(arena);
 }
 
 CASE(test_http_family)
 {
-    struct arena *arena = arena_new();
     struct render_model with = model;
     const char *out;
     struct errinfo ei;
@@ -123,5 +115,4 @@ CASE(test_http_family)
              "}[1m] ) ) / sum( rate( http_request_duration_seconds_count{ "
              "kubernetes_namespace=\"my-ns\", "
              "kubernetes_pod_name=~\"tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\" }[1m] ) ) * 100");
-    arena_free(arena);
 }

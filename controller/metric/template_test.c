@@ -176,21 +176,18 @@ CASE(test_mistakes)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         const char *out = NULL;
         struct errinfo ei = {0};
-        if (render(arena, cases[i].text, &out, &ei) == ERR_OK)
-            fail_msg("%s: %s", cases[i].text, out);
-        if (!strstr(ei.text, cases[i].error))
-            fail_msg("%s: %s", cases[i].text, ei.text);
-        arena_free(arena);
+        if (render(arena, row->text, &out, &ei) == ERR_OK)
+            fail_msg("%s: %s", row->text, out);
+        if (!strstr(ei.text, row->error))
+            fail_msg("%s: %s", row->text, ei.text);
     }
 }
 
 CASE(test_depth_has_an_end)
 {
-    struct arena *arena = arena_new();
     const char *deep = "1", *out;
     struct errinfo ei;
 
@@ -201,5 +198,4 @@ CASE(test_depth_has_an_end)
     deep = arena_printf(arena, "{{ (%s) }}", deep);
     assert_int_equal(render(arena, deep, &out, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "more than 64 levels"));
-    arena_free(arena);
 }

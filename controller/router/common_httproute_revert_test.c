@@ -61,23 +61,21 @@ static const struct {
 
 CASE(test_revert)
 {
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = gateway(cases[i].service);
-        fixture_put(&f, "httproutes/podinfo", arena_printf(f.arena, ROUTE "%s}}", cases[i].rules));
+    EACH_ROW (row, cases) {
+        struct fixture f = gateway(row->service);
+        fixture_put(&f, "httproutes/podinfo", arena_printf(f.arena, ROUTE "%s}}", row->rules));
         assert_int_equal(fixture_run(&f, router()->revert(f.tick, true)), VERDICT_GO);
-        if (!*cases[i].out) {
+        if (!*row->out) {
             assert_string_equal(plan_print(f.tick), "again never\n");
-            fixture_end(&f);
             continue;
         }
         assert_string_equal(plan_print(f.tick),
                             "patch httproutes test/podinfo -> podinfo\nagain never\n");
         struct json_object *spec = json_at(f.tick->plan->first->body, "spec", NULL);
-        const char *want = arena_printf(f.arena, "{'rules':%s}", cases[i].out);
+        const char *want = arena_printf(f.arena, "{'rules':%s}", row->out);
         const char *got = fixture_quoted(&f, json_text_sorted(f.arena, spec));
         if (strcmp(got, want) != 0)
-            fail_msg("%s:\n%s\nand not\n%s", cases[i].name, got, want);
-        fixture_end(&f);
+            fail_msg("%s:\n%s\nand not\n%s", row->name, got, want);
     }
 }
 
@@ -93,7 +91,6 @@ CASE(test_made_anew)
         "{'apiVersion':'gateway.networking.k8s.io/v1','kind':'HTTPRoute','metadata':{'labels':{"
         "'x':'1'},'name':'podinfo','namespace':'test'},'spec':{'hostnames':['a.test'],"
         "'parentRefs':[{'name':'gw','namespace':'infra'}],'rules':[{" PLAIN "," ANY "}]}}");
-    fixture_end(&f);
 }
 
 /* ... and nobody else's. */
@@ -110,7 +107,6 @@ CASE(test_routes_of_a_former_name)
     assert_int_equal(fixture_run(&f, router()->revert(f.tick, true)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick),
                         "delete httproutes test/former of a former name\nagain never\n");
-    fixture_end(&f);
 }
 
 CASE(test_disown)
@@ -124,5 +120,4 @@ CASE(test_disown)
     assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
                         "{'metadata':{'annotations':{'kustomize.toolkit.fluxcd.io/reconcile':null},"
                         "'ownerReferences':null}}");
-    fixture_end(&f);
 }

@@ -99,7 +99,6 @@ CASE(test_ab)
                         "name':'y','type':"
                         "'Exact','value':'3'}],'path':{'type':'PathPrefix','value':'/api'}}]}]");
     read_back(&f, weights);
-    fixture_end(&f);
 }
 
 CASE(test_ab_for_everybody)
@@ -109,7 +108,6 @@ CASE(test_ab_for_everybody)
 
     assert_string_equal(routed(&f, weights), "[{" TO(0, 100) ",'matches':[{" ALL_PATHS "}]}]");
     read_back(&f, weights);
-    fixture_end(&f);
 }
 
 CASE(test_mirror)
@@ -128,7 +126,6 @@ CASE(test_mirror)
         routed(&f, (struct weights){.primary = 70, .canary = 30}),
         "[{" TO(70, 30) ",'filters':[{'requestHeaderModifier':{'set':[{'name':'a','value':'1'}]},"
                         "'type':'RequestHeaderModifier'}],'matches':[{" ALL_PATHS "}]}]");
-    fixture_end(&f);
 }
 
 /* A mirror of the spec's own is not the analysis's. */
@@ -139,7 +136,6 @@ CASE(test_mirror_elsewhere)
     read_back(&f, (struct weights){.primary = 100});
     routed(&f, (struct weights){.primary = 100, .mirrored = true});
     read_back(&f, (struct weights){.primary = 100, .mirrored = true});
-    fixture_end(&f);
 }
 
 CASE(test_sticky)
@@ -156,7 +152,6 @@ CASE(test_sticky)
                                      TO(0, 100), HAS(".*stay.*abc.*"), TO(100, 0),
                                      HAS(".*keep.*xyz.*"), to_primary, to_canary, ALL_PATHS));
     read_back(&f, weights);
-    fixture_end(&f);
 }
 
 CASE(test_cookie_taken_back)
@@ -171,7 +166,6 @@ CASE(test_cookie_taken_back)
                                      to_primary, to_canary, HAS(".*stay.*abc.*"), TO(100, 0),
                                      ALL_PATHS));
     read_back(&f, weights);
-    fixture_end(&f);
 }
 
 /* A step forward and one back leave nothing of each other in the rules. */
@@ -184,7 +178,6 @@ CASE(test_there_and_back)
     routed(&f, (struct weights){.primary = 70, .canary = 30, .cookies = {.canary = "stay=def"}});
     routed(&f, (struct weights){.canary = 100, .cookies = {.canary = "stay=def"}});
     assert_string_equal(routed(&f, back), before);
-    fixture_end(&f);
 }
 
 /* In the middle of a release, and after one. */
@@ -207,7 +200,6 @@ CASE(test_what_flagger_wrote)
                                    .cookies = {.canary = "stay=abc", .primary = "keep=xyz"}});
     fixture_put(&f, "httproutes/podinfo", over);
     read_back(&f, (struct weights){.primary = 100, .cookies = {.previous = "stay=abc"}});
-    fixture_end(&f);
 }
 
 CASE(test_mirror_without_its_share)
@@ -225,7 +217,6 @@ CASE(test_mirror_without_its_share)
     /* and it is not asked for again and again */
     fixture_run(&f, router()->reconcile(f.tick));
     assert_int_equal(f.tick->plan->count, 0);
-    fixture_end(&f);
 }
 
 /* What the spec no longer asks for leaves nothing in what it asks for now. */
@@ -238,24 +229,22 @@ CASE(test_another_filter_in_its_place)
         "'ReplacePrefixMatch','replacePrefixMatch':'/y'}}}]",
     };
 
-    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+    EACH_ROW (row, before) {
         struct fixture f = begin(MIRROR, ",'rewrite':{'uri':'/x'}");
         struct json_object *live = json_at(f.objects, "httproutes/podinfo", NULL);
         json_set(json_elem(json_at(live, "spec", "rules", NULL), 0), "filters",
-                 fixture_json(f.arena, before[i]));
+                 fixture_json(f.arena, *row));
         assert_string_equal(
             routed(&f, (struct weights){.primary = 100}),
             "[{" TO(100, 0) ",'filters':[{'type':'URLRewrite','urlRewrite':{'path':{"
                             "'replaceFullPath':'/x','type':'ReplaceFullPath'}}}],'matches':["
                             "{" ALL_PATHS "}]}]");
-        fixture_end(&f);
     }
 }
 
 /* The product of both lists is what the API counts. */
 CASE(test_too_many_matches)
 {
-    struct arena *arena = arena_new();
     const char *list = "{'uri':{'exact':'/0'}}";
 
     for (int i = 1; i < 33; i++)
@@ -265,6 +254,4 @@ CASE(test_too_many_matches)
     assert_string_equal(router()->check(f.arena, &f.canary),
                         "spec.analysis.match: with spec.service.match it makes 66 matches, the "
                         "Gateway API takes 64 of a rule");
-    fixture_end(&f);
-    arena_free(arena);
 }

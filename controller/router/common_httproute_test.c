@@ -45,7 +45,6 @@ CASE(test_create)
         "'rules':[{'backendRefs':[{'group':'','kind':'Service','name':'podinfo-primary','port':80,"
         "'weight':100},{'group':'','kind':'Service','name':'podinfo-canary','port':80,'weight':0}],"
         "'matches':[{'path':{'type':'PathPrefix','value':'/'}}],'timeouts':{'request':'5s'}}]}}");
-    fixture_end(&f);
 }
 
 CASE(test_matches)
@@ -65,14 +64,11 @@ CASE(test_matches)
          "'value':'2'}]}]"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
-        struct fixture f = gateway(arena_printf(arena, ",'match':%s", cases[i].match));
+    EACH_ROW (row, cases) {
+        struct fixture f = gateway(arena_printf(arena, ",'match':%s", row->match));
         assert_null(router()->check(f.arena, &f.canary));
         fixture_run(&f, router()->reconcile(f.tick));
-        assert_string_equal(rule_text(&f, "matches"), cases[i].out);
-        fixture_end(&f);
-        arena_free(arena);
+        assert_string_equal(rule_text(&f, "matches"), row->out);
     }
 }
 
@@ -100,13 +96,10 @@ CASE(test_filters)
          "'CORS'}]"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
-        struct fixture f = gateway(arena_printf(arena, ",%s", cases[i].given));
+    EACH_ROW (row, cases) {
+        struct fixture f = gateway(arena_printf(arena, ",%s", row->given));
         fixture_run(&f, router()->reconcile(f.tick));
-        assert_string_equal(rule_text(&f, "filters"), cases[i].out);
-        fixture_end(&f);
-        arena_free(arena);
+        assert_string_equal(rule_text(&f, "filters"), row->out);
     }
 }
 
@@ -129,10 +122,9 @@ CASE(test_check)
          "4, in \"/[a\""},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = gateway(cases[i].given);
-        assert_string_equal(router()->check(f.arena, &f.canary), cases[i].sentence);
-        fixture_end(&f);
+    EACH_ROW (row, cases) {
+        struct fixture f = gateway(row->given);
+        assert_string_equal(router()->check(f.arena, &f.canary), row->sentence);
     }
 }
 
@@ -167,7 +159,6 @@ CASE(test_live_route)
     assert_non_null(strstr(fixture_body(&f, 0), "\"resourceVersion\":\"7\""));
     assert_non_null(strstr(fixture_body(&f, 0), "\"x-unknown\":1"));
     assert_non_null(strstr(fixture_body(&f, 0), "\"name\":\"mine\""));
-    fixture_end(&f);
 }
 
 CASE(test_repair_keeps_weights_and_others_keys)
@@ -185,7 +176,6 @@ CASE(test_repair_keeps_weights_and_others_keys)
         "'Service','name':'podinfo-primary','port':80,'weight':70},{'group':'','kind':'Service',"
         "'name':'podinfo-canary','port':80,'weight':30,'x-unknown':1}],'matches':[{'path':{'type':"
         "'PathPrefix','value':'/'}}],'name':'mine','timeouts':{'request':'5s'}}]}}");
-    fixture_end(&f);
 }
 
 CASE(test_settled)
@@ -203,7 +193,7 @@ CASE(test_settled)
         {"{'name':'another'}", "False", 3, true},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = gateway("");
         fixture_put(
             &f, "httproutes/podinfo",
@@ -212,12 +202,11 @@ CASE(test_settled)
                                       ",'status':{'parents':[{'parentRef':%s,'conditions':[{"
                                       "'type':'Accepted','status':'%s',"
                                       "'observedGeneration':%d}]}]}",
-                                      cases[i].parent, cases[i].status, cases[i].observed)));
+                                      row->parent, row->status, row->observed)));
         const char *why = NULL;
         assert_int_equal(fixture_run(&f, router()->settled(f.tick, &why)),
-                         cases[i].settled ? VERDICT_GO : VERDICT_STOP);
-        assert_true(cases[i].settled || strstr(why, "HTTPRoute podinfo.test parent gw is not"));
-        fixture_end(&f);
+                         row->settled ? VERDICT_GO : VERDICT_STOP);
+        assert_true(row->settled || strstr(why, "HTTPRoute podinfo.test parent gw is not"));
     }
 }
 
@@ -239,7 +228,6 @@ CASE(test_settled_after_the_plan)
         assert_int_equal(router()->set(f.tick, &weights), VERDICT_GO);
         assert_non_null(f.tick->plan->first);
         assert_int_equal(router()->settled(f.tick, &why), i == 0 ? VERDICT_GO : VERDICT_STOP);
-        fixture_end(&f);
     }
 }
 
@@ -258,15 +246,14 @@ CASE(test_odd_weights)
         {"[]", 0},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = gateway("");
         struct weights weights;
         fixture_put(
             &f, "httproutes/podinfo",
-            arena_printf(f.arena, "{'spec':{'rules':[{'backendRefs':%s}]}}", cases[i].backends));
+            arena_printf(f.arena, "{'spec':{'rules':[{'backendRefs':%s}]}}", row->backends));
         assert_int_equal(fixture_run(&f, router()->get(f.tick, &weights)), VERDICT_GO);
-        assert_int_equal(weights.canary, cases[i].canary);
-        assert_int_equal(weights.primary, 100 - cases[i].canary);
-        fixture_end(&f);
+        assert_int_equal(weights.canary, row->canary);
+        assert_int_equal(weights.primary, 100 - row->canary);
     }
 }

@@ -8,10 +8,8 @@ CASE(test_read)
         "a{2,}", "(?P<name>x)\\d+", "\\p{Greek}.*", "[[:alpha:]]", "\\Q(\\E",          "ä.*",
     };
 
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        struct arena *arena = arena_new();
-        assert_null(regex_mistake(arena, good[i]));
-        arena_free(arena);
+    EACH_ROW (row, good) {
+        assert_null(regex_mistake(arena, *row));
     }
 }
 
@@ -28,11 +26,9 @@ CASE(test_mistakes)
         {"[b-a]", "range out of order in character class at character 4"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
-        const char *mistake = regex_mistake(arena, cases[i].pattern);
+    EACH_ROW (row, cases) {
+        const char *mistake = regex_mistake(arena, row->pattern);
         assert_non_null(mistake);
-        assert_string_equal(mistake, cases[i].mistake);
-        arena_free(arena);
+        assert_string_equal(mistake, row->mistake);
     }
 }

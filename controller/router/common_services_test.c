@@ -39,7 +39,6 @@ CASE(test_sides_are_created)
                                                                              "annotations", NULL))),
                         "{'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
                         "'kustomize.toolkit.fluxcd.io/reconcile':'disabled','y':'2'}");
-    fixture_end(&f);
 }
 
 /* The apex Service as it is, and what is planned about it ("" for nothing). */
@@ -80,26 +79,24 @@ CASE(test_apex_is_laid_over)
     struct service_pods settled = pods;
 
     settled.drop_old_ports = true;
-    for (size_t i = 0; i < sizeof(apex_cases) / sizeof(apex_cases[0]); i++) {
+    EACH_ROW (row, apex_cases) {
         struct fixture f = fixture_new(
-            strstr(apex_cases[i].name, "unmanaged")
+            strstr(row->name, "unmanaged")
                 ? "{'spec':{'service':{'apex':{'labels':{'free':'given'}},'unmanagedMetadata':{"
                   "'labels':['free']}}}}"
                 : NULL);
-        fixture_put(&f, "services/podinfo", apex_cases[i].service);
+        fixture_put(&f, "services/podinfo", row->service);
         struct json_object *live = json_at(f.objects, "services/podinfo", NULL);
-        if (strncmp(apex_cases[i].name, "owned", 5) == 0)
+        if (strncmp(row->name, "owned", 5) == 0)
             json_set_str(json_at(live, "metadata", "annotations", NULL), "flagger.app/applied",
                          "{\"spec\":{\"ports\":[{\"name\":0,\"port\":0,\"protocol\":0,"
                          "\"targetPort\":0}]}}");
         assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &settled)), VERDICT_GO);
         const char *want =
-            *apex_cases[i].patch
-                ? arena_printf(f.arena, "patch services test/podinfo %s\nagain never\n",
-                               apex_cases[i].patch)
+            *row->patch
+                ? arena_printf(f.arena, "patch services test/podinfo %s\nagain never\n", row->patch)
                 : "again never\n";
         assert_string_equal(fixture_quoted(&f, plan_print(f.tick)), want);
-        fixture_end(&f);
     }
 }
 
@@ -116,7 +113,6 @@ CASE(test_discovered_ports_in_any_order)
                 "'protocol':'TCP'}]}}");
     assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &more)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick), "again never\n");
-    fixture_end(&f);
 }
 
 /* What is there goes on selecting whom it selects until the others answer; its ports follow. */
@@ -135,7 +131,6 @@ CASE(test_nobody_is_selected_who_does_not_answer)
     tick_reset(f.tick);
     assert_int_equal(fixture_run(&f, services_reconcile_apex(f.tick, &pods)), VERDICT_GO);
     assert_non_null(strstr(plan_print(f.tick), "\"selector\":{\"app\":\"podinfo-primary\"}"));
-    fixture_end(&f);
 }
 
 /* The apex Service of a Canary that is deleted: as it is, and what is planned about it. */
@@ -165,19 +160,18 @@ static const struct {
 
 CASE(test_apex_of_a_deleted_canary)
 {
-    for (size_t i = 0; i < sizeof(deleted_cases) / sizeof(deleted_cases[0]); i++) {
+    EACH_ROW (row, deleted_cases) {
         struct fixture f = fixture_new(NULL);
         struct json_object *template =
             fixture_json(f.arena, "{'metadata':{'labels':{'app':'podinfo','tier':'web'}}}");
-        fixture_put(&f, "services/podinfo", deleted_cases[i].service);
+        fixture_put(&f, "services/podinfo", row->service);
         assert_int_equal(fixture_run(&f, services_revert_apex(f.tick, &pods, template, true)),
                          VERDICT_GO);
         assert_string_equal(fixture_quoted(&f, plan_print(f.tick)),
-                            arena_printf(f.arena, "%sagain never\n", deleted_cases[i].revert));
+                            arena_printf(f.arena, "%sagain never\n", row->revert));
         assert_int_equal(fixture_run(&f, services_disown_apex(f.tick)), VERDICT_GO);
         assert_string_equal(plan_print(f.tick),
-                            arena_printf(f.arena, "%sagain never\n", deleted_cases[i].disown));
-        fixture_end(&f);
+                            arena_printf(f.arena, "%sagain never\n", row->disown));
     }
 }
 
@@ -195,5 +189,4 @@ CASE(test_apex_of_a_deleted_canary_is_made_anew)
         "'TCP','targetPort':9898}],'selector':{'app':'podinfo'},'type':'ClusterIP'}}");
     assert_int_equal(fixture_run(&f, services_disown_apex(f.tick)), VERDICT_GO);
     assert_string_equal(plan_print(f.tick), "again never\n");
-    fixture_end(&f);
 }

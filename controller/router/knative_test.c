@@ -36,13 +36,12 @@ CASE(test_get)
         {"{" ANNOTATED ",'spec':{}}", 100},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = fixture_of(cases[i].service);
+    EACH_ROW (row, cases) {
+        struct fixture f = fixture_of(row->service);
         struct weights weights = {0};
         assert_int_equal(fixture_run(&f, knative()->get(f.tick, &weights)), VERDICT_GO);
-        assert_int_equal(weights.canary, cases[i].canary);
-        assert_int_equal(weights.primary, 100 - cases[i].canary);
-        fixture_end(&f);
+        assert_int_equal(weights.canary, row->canary);
+        assert_int_equal(weights.primary, 100 - row->canary);
     }
 }
 
@@ -68,14 +67,13 @@ CASE(test_settled)
         {"{'metadata':{'generation':3},'spec':{},'status':{'observedGeneration':3}}", VERDICT_STOP},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = fixture_of(cases[i].service);
+    EACH_ROW (row, cases) {
+        struct fixture f = fixture_of(row->service);
         const char *why = NULL;
-        assert_int_equal(fixture_run(&f, knative()->settled(f.tick, &why)), cases[i].verdict);
-        if (cases[i].verdict == VERDICT_STOP)
+        assert_int_equal(fixture_run(&f, knative()->settled(f.tick, &why)), row->verdict);
+        if (row->verdict == VERDICT_STOP)
             assert_string_equal(why,
                                 "Knative Service podinfo.test has not taken over its traffic yet");
-        fixture_end(&f);
     }
 }
 
@@ -95,11 +93,11 @@ CASE(test_reconcile_and_set)
          "[{'latestRevision':true,'percent':20},{'percent':80,'revisionName':'a-1'}]"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         static const struct weights weights = {.primary = 80, .canary = 20};
-        struct fixture f = fixture_of(cases[i].service);
+        struct fixture f = fixture_of(row->service);
         for (int set = 0; set < 2; set++) {
-            const char *want = set ? cases[i].set : cases[i].reconciled;
+            const char *want = set ? row->set : row->reconciled;
             assert_int_equal(fixture_run(&f, set ? knative()->set(f.tick, &weights)
                                                  : knative()->reconcile(f.tick)),
                              VERDICT_GO);
@@ -110,7 +108,6 @@ CASE(test_reconcile_and_set)
                                                                          "spec", "traffic", NULL))),
                     want);
         }
-        fixture_end(&f);
     }
 }
 
@@ -123,14 +120,12 @@ CASE(test_annotation_that_is_lost)
     assert_int_equal(fixture_run(&f, knative()->reconcile(f.tick)), VERDICT_GO);
     assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
                         "{'metadata':{'annotations':{'flagger.app/primary-revision':'a-1'}}}");
-    fixture_end(&f);
     f = fixture_of("{'spec':{}}");
     assert_int_equal(fixture_run(&f, knative()->reconcile(f.tick)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
     assert_int_equal(fixture_run(&f, knative()->set(f.tick, &weights)), VERDICT_STOP);
     assert_string_equal(f.tick->plan->first->text, "Knative Service podinfo.test has no annotation "
                                                    "flagger.app/primary-revision");
-    fixture_end(&f);
 }
 
 CASE(test_revert)
@@ -145,15 +140,12 @@ CASE(test_revert)
     assert_string_equal(
         fixture_quoted(&f, fixture_body(&f, 0)),
         "{'metadata':{'annotations':{'flagger.app/primary-revision':null},'resourceVersion':'9'}}");
-    fixture_end(&f);
     f = fixture_of("{'spec':{'traffic':[{'latestRevision':true,'percent':100}]}}");
     assert_int_equal(fixture_run(&f, knative()->revert(f.tick, true)), VERDICT_GO);
     assert_int_equal(fixture_run(&f, knative()->disown(f.tick)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
-    fixture_end(&f);
     f = fixture_of(NULL);
     assert_int_equal(fixture_run(&f, knative()->revert(f.tick, true)), VERDICT_GO);
     assert_int_equal(fixture_run(&f, knative()->disown(f.tick)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
-    fixture_end(&f);
 }

@@ -42,9 +42,9 @@ CASE(test_names)
         {"kubernetes:service", NULL},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct router *router = router_find(cases[i].provider);
-        if (!cases[i].version) {
+    EACH_ROW (row, cases) {
+        const struct router *router = router_find(row->provider);
+        if (!row->version) {
             assert_null(router);
             continue;
         }
@@ -52,6 +52,6 @@ CASE(test_names)
         size_t last = 0;
         while (router->resources[last + 1])
             last++;
-        assert_string_equal(router->resources[last]->version, cases[i].version);
+        assert_string_equal(router->resources[last]->version, row->version);
     }
 }

@@ -39,10 +39,7 @@ static const struct {
 
 CASE(test_queries)
 {
-    struct arena *arena = arena_new();
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_string_equal(query_for_primary(arena, cases[i].query, "podinfo"), cases[i].primary);
+    EACH_ROW (row, cases)
+        assert_string_equal(query_for_primary(arena, row->query, "podinfo"), row->primary);
     assert_string_equal(query_for_primary(arena, "podinfo", ""), "podinfo");
-    arena_free(arena);
 }

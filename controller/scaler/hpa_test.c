@@ -37,7 +37,6 @@ CASE(test_create)
         "'a':'1','keep/b':'2'},'name':'web-primary','namespace':'test'},'spec':{'maxReplicas':9,"
         "'metrics':[{'type':'Resource'}],'minReplicas':5,'scaleTargetRef':{'apiVersion':'apps/v1',"
         "'kind':'Deployment','name':'podinfo-primary'}}}");
-    fixture_end(&f);
 }
 
 CASE(test_update)
@@ -54,7 +53,6 @@ CASE(test_update)
         fixture_quoted(&f, fixture_body(&f, 0)),
         "{'metadata':{'labels':{'keep/b':'2'}},'spec':{'behavior':null,'metrics':[{'type':"
         "'Resource'}],'minReplicas':2}}");
-    fixture_end(&f);
 }
 
 /* Flagger finds an annotated HPA changed at every tick of a promotion, and loses what it wrote. */
@@ -76,7 +74,6 @@ CASE(test_metadata_is_copied_once)
                         f.tick->plan->first->body));
     assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
-    fixture_end(&f);
 }
 
 CASE(test_floor)
@@ -97,12 +94,10 @@ CASE(test_floor)
                 "{'metadata':{'labels':{'keep/b':'2'}},'spec':{'minReplicas':1,'maxReplicas':4,"
                 "'metrics':[{'type':'Resource'}],'scaleTargetRef':{'apiVersion':'apps/v1',"
                 "'kind':'Deployment','name':'podinfo-primary'}}}");
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, cases[i].floor)),
-                         VERDICT_GO);
-        assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), cases[i].patch);
+    EACH_ROW (row, cases) {
+        assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, row->floor)), VERDICT_GO);
+        assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), row->patch);
     }
-    fixture_end(&f);
 }
 
 CASE(test_missing)
@@ -112,7 +107,6 @@ CASE(test_missing)
     assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_STOP);
     assert_string_equal(f.tick->plan->first->text,
                         "HorizontalPodAutoscaler web.test get query error: not found");
-    fixture_end(&f);
 }
 
 CASE(test_replicas_to_start_with)
@@ -131,5 +125,4 @@ CASE(test_replicas_to_start_with)
     assert_int_equal(fixture_run(&f, hpa()->pause_target(f.tick)), VERDICT_GO);
     assert_int_equal(fixture_run(&f, hpa()->resume_target(f.tick)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
-    fixture_end(&f);
 }

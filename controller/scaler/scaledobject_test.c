@@ -56,7 +56,6 @@ static void expect_create(const char *ref, const char *expected)
     json_object_object_del(body, "apiVersion");
     json_object_object_del(body, "kind");
     assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, body)), expected);
-    fixture_end(&f);
 }
 
 CASE(test_create)
@@ -94,7 +93,6 @@ static void expect_update(const char *live, int floor, const char *patch)
     assert_int_equal(f.tick->plan->count, *patch ? 1 : 0);
     if (*patch)
         assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), patch);
-    fixture_end(&f);
 }
 
 CASE(test_update)
@@ -159,7 +157,6 @@ CASE(test_pause_and_resume)
     assert_string_equal(
         fixture_quoted(&f, fixture_body(&f, 0)),
         "{'metadata':{'annotations':{'autoscaling.keda.sh/paused-replicas':null}}}");
-    fixture_end(&f);
 }
 
 CASE(test_missing)
@@ -176,7 +173,6 @@ CASE(test_missing)
     assert_int_equal(fixture_run(&f, keda()->is_paused(f.tick, &paused)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
     assert_true(paused);
-    fixture_end(&f);
 }
 
 CASE(test_replicas)
@@ -192,12 +188,11 @@ CASE(test_replicas)
     struct fixture f = with_keda("");
     int replicas = 0;
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        fixture_put(&f, "scaledobjects/web", cases[i].source);
+    EACH_ROW (row, cases) {
+        fixture_put(&f, "scaledobjects/web", row->source);
         assert_int_equal(fixture_run(&f, keda()->min_replicas(f.tick, &replicas)), VERDICT_GO);
-        assert_int_equal(replicas, cases[i].start);
+        assert_int_equal(replicas, row->start);
         assert_int_equal(fixture_run(&f, keda()->primary_max(f.tick, &replicas)), VERDICT_GO);
-        assert_int_equal(replicas, cases[i].max);
+        assert_int_equal(replicas, row->max);
     }
-    fixture_end(&f);
 }

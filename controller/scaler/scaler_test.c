@@ -17,9 +17,8 @@ CASE(test_versions)
         {"ScaledObject", NULL, false},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(scaler_is_of(scaler_find(cases[i].kind), cases[i].api_version),
-                         cases[i].is);
+    EACH_ROW (row, cases)
+        assert_int_equal(scaler_is_of(scaler_find(row->kind), row->api_version), row->is);
     assert_null(scaler_find("Scaler"));
     assert_null(scaler_find(NULL));
 }

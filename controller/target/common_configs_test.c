@@ -50,10 +50,9 @@ CASE(test_every_place_that_names_a_config)
     const char *renamed = json_text(f.arena, spec);
     static const char *const names[] = {"c-vol", "c-proj", "c-env", "c-init",
                                         "s-vol", "s-proj", "s-env", "s-from"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        assert_non_null(strstr(renamed, arena_printf(f.arena, "\"%s-primary\"", names[i])));
+    EACH_ROW (row, names)
+        assert_non_null(strstr(renamed, arena_printf(f.arena, "\"%s-primary\"", *row)));
     assert_null(strstr(renamed, "primary-primary"));
-    fixture_end(&f);
 }
 
 CASE(test_what_is_not_tracked)
@@ -68,22 +67,21 @@ CASE(test_what_is_not_tracked)
         {"secrets/s-env", NULL},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
         struct json_object *spec = fixture_json(f.arena, pod);
         put_all(&f);
-        json_object_object_del(f.objects, cases[i].key);
-        if (cases[i].object)
-            fixture_put(&f, cases[i].key, cases[i].object);
+        json_object_object_del(f.objects, row->key);
+        if (row->object)
+            fixture_put(&f, row->key, row->object);
         assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
-        const char *name = strchr(cases[i].key, '/');
+        const char *name = strchr(row->key, '/');
         assert_null(strstr(tracked(&f, &info), name));
         assert_int_equal(json_object_object_length(info.configs), 7);
         configs_rename(f.tick, &info, spec);
         assert_null(
             strstr(json_text(f.arena, spec), arena_printf(f.arena, "%s-primary", name + 1)));
-        fixture_end(&f);
     }
 }
 
@@ -98,7 +96,6 @@ CASE(test_mandatory_and_missing)
                      VERDICT_GO);
     assert_string_equal(info.missing, "secret s-from.test get query error: not found");
     assert_string_equal(plan_print(f.tick), "again never\n");
-    fixture_end(&f);
 }
 
 CASE(test_tracking_is_off)
@@ -111,7 +108,6 @@ CASE(test_tracking_is_off)
                      VERDICT_GO);
     assert_null(info.configs);
     assert_null(info.config_refs);
-    fixture_end(&f);
 }
 
 /* Flagger's hash of {"a":"1"} and of no data; binaryData has a key of its own. */
@@ -131,7 +127,6 @@ CASE(test_hashes)
     confighash(f.arena, NULL, hash);
     assert_string_equal(json_str_at(info.configs, "configmap/b", NULL), hash);
     assert_non_null(json_str_at(info.configs, "configmap/b" CONFIGS_BINARY, NULL));
-    fixture_end(&f);
 }
 
 CASE(test_copies)
@@ -162,7 +157,6 @@ CASE(test_copies)
         "'flagger.app/v1beta1','blockOwnerDeletion':true,'controller':true,'kind':'Canary','name':"
         "'podinfo','uid':'c-1'},{'controller':false,'kind':'Canary','name':'other','uid':'c-2'}],"
         "'resourceVersion':'5'}}");
-    fixture_end(&f);
 }
 
 /* What no patch can do: kind, key and the verbs that do it. */
@@ -188,19 +182,19 @@ CASE(test_copies_that_cannot_be_patched)
          "{'immutable':true,'type':'Opaque','data':{'a':'MQ=='}}", "DC"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
         struct json_object *spec = fixture_json(
-            f.arena, strncmp(cases[i].key, "secrets", 7) == 0
+            f.arena, strncmp(row->key, "secrets", 7) == 0
                          ? "{'volumes':[{'secret':{'secretName':'a'}}]}"
                          : "{'volumes':[{'projected':{'sources':[{'serviceAccountToken':{'path':"
                            "'t'}},{'downwardAPI':{}},{'configMap':{'name':'a'}}]}}]}");
         const char *verbs = "";
-        fixture_put(&f, cases[i].key, cases[i].source);
-        fixture_put(&f, arena_printf(f.arena, "%s-primary", cases[i].key), cases[i].copy);
+        fixture_put(&f, row->key, row->source);
+        fixture_put(&f, arena_printf(f.arena, "%s-primary", row->key), row->copy);
         struct json_object *metadata =
-            json_at(f.objects, arena_printf(f.arena, "%s-primary", cases[i].key), "metadata", NULL);
+            json_at(f.objects, arena_printf(f.arena, "%s-primary", row->key), "metadata", NULL);
         json_set_str(metadata, "uid", "u-1");
         json_set_str(metadata, "resourceVersion", "7");
         json_set_str(json_sub(metadata, "annotations"), "mine", "1");
@@ -212,7 +206,7 @@ CASE(test_copies_that_cannot_be_patched)
                                  effect->kind == EFFECT_DELETE   ? 'D'
                                  : effect->kind == EFFECT_CREATE ? 'C'
                                                                  : 'P');
-        assert_string_equal(verbs, cases[i].verbs);
+        assert_string_equal(verbs, row->verbs);
         if (*verbs == 'D') {
             struct json_object *fresh = f.tick->plan->first->next->body;
             assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
@@ -222,11 +216,10 @@ CASE(test_copies_that_cannot_be_patched)
             assert_string_equal(json_str_at(fresh, "metadata", "annotations", "mine", NULL), "1");
             assert_non_null(json_at(fresh, "metadata", "ownerReferences", NULL));
             assert_true(json_same(json_at(fresh, "data", NULL),
-                                  json_at(f.objects, cases[i].key, "data", NULL)));
+                                  json_at(f.objects, row->key, "data", NULL)));
             assert_true(json_same(json_at(fresh, "immutable", NULL),
-                                  json_at(f.objects, cases[i].key, "immutable", NULL)));
+                                  json_at(f.objects, row->key, "immutable", NULL)));
         }
-        fixture_end(&f);
     }
 }
 
@@ -262,6 +255,5 @@ CASE(test_compares_the_copies)
         assert_int_equal(fixture_run(&f, configs_read(f.tick, spec, &info)), VERDICT_GO);
         assert_int_equal(fixture_run(&f, configs_compare(f.tick, &info, &same)), VERDICT_GO);
         assert_int_equal(same, flagger ? cases[i / 2].same_for_flagger : cases[i / 2].same);
-        fixture_end(&f);
     }
 }

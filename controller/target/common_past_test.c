@@ -44,14 +44,13 @@ static void expect_hash(const struct target *target, const char *template)
     json_set_str(json_at(info.primary, "spec", "template", "metadata", "labels", NULL), "more",
                  "1");
     assert_string_not_equal(target->primary_hash(f.tick, &info), info.hash);
-    fixture_end(&f);
 }
 
 CASE(test_hash_of_the_primary)
 {
-    for (size_t i = 0; i < sizeof(templates) / sizeof(templates[0]); i++) {
-        expect_hash(target_find("apps/v1", "Deployment"), templates[i]);
-        expect_hash(target_find("apps/v1", "DaemonSet"), templates[i]);
+    EACH_ROW (row, templates) {
+        expect_hash(target_find("apps/v1", "Deployment"), *row);
+        expect_hash(target_find("apps/v1", "DaemonSet"), *row);
     }
 }
 
@@ -95,6 +94,5 @@ CASE(test_age_of_the_template)
         struct target_info info = {.object = fixture_json(f.arena, cases[i].object)};
         if (past_untouched_since(f.tick, &info, 1767312000000) != cases[i].untouched)
             fail_msg("case %zu", i);
-        fixture_end(&f);
     }
 }

@@ -55,7 +55,6 @@ CASE(test_template)
         fixture_quoted(&f, json_text_sorted(f.arena, primary_labels(f.tick, &info))),
         "{'keep/a':'1'}");
     assert_string_equal(json_text(f.arena, info.object), before);
-    fixture_end(&f);
 }
 
 CASE(test_id_follows_from_what_is_promoted)
@@ -73,7 +72,6 @@ CASE(test_id_follows_from_what_is_promoted)
     assert_string_not_equal(second, first);
     info.hash[0] = 'x';
     assert_string_not_equal(primary_id(f.tick, &info), second);
-    fixture_end(&f);
 }
 
 CASE(test_ports)
@@ -90,8 +88,8 @@ CASE(test_ports)
         {"{'spec':{'service':{'targetPort':null}}}", "http 9898 metrics 9797 "},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = fixture_new(cases[i].patch);
+    EACH_ROW (row, cases) {
+        struct fixture f = fixture_new(row->patch);
         const char *text = "";
         f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
         struct json_object *ports = primary_ports(f.tick, fixture_json(f.arena, spec));
@@ -99,7 +97,6 @@ CASE(test_ports)
             text = arena_printf(f.arena, "%s%s %d ", text,
                                 json_str_at(json_elem(ports, p), "name", NULL),
                                 (int)json_int_at(json_elem(ports, p), 0, "port", NULL));
-        assert_string_equal(text, cases[i].ports);
-        fixture_end(&f);
+        assert_string_equal(text, row->ports);
     }
 }

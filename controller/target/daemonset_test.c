@@ -41,14 +41,13 @@ CASE(test_read)
          "daemonset podinfo.test spec.selector.matchLabels must contain one of [app name]"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
         struct target_info info = {0};
-        if (cases[i].object)
-            fixture_put(&f, "daemonsets/podinfo", cases[i].object);
+        if (row->object)
+            fixture_put(&f, "daemonsets/podinfo", row->object);
         assert_int_equal(fixture_run(&f, daemonset()->read(f.tick, &info)), VERDICT_STOP);
-        assert_string_equal(f.tick->plan->first->text, cases[i].sentence);
-        fixture_end(&f);
+        assert_string_equal(f.tick->plan->first->text, row->sentence);
     }
 }
 
@@ -65,14 +64,13 @@ CASE(test_hash)
         {TARGET(DISK), TARGET(""), false, false},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
-        struct target_info one = read_target(&f, cases[i].target);
-        struct target_info other = read_target(&f, cases[i].same_as);
-        assert_int_equal(strcmp(one.hash, other.hash) == 0, cases[i].same);
-        assert_int_equal(one.at_zero, cases[i].at_zero);
+        struct target_info one = read_target(&f, row->target);
+        struct target_info other = read_target(&f, row->same_as);
+        assert_int_equal(strcmp(one.hash, other.hash) == 0, row->same);
+        assert_int_equal(one.at_zero, row->at_zero);
         assert_false(one.stopped);
-        fixture_end(&f);
     }
 }
 
@@ -94,7 +92,6 @@ CASE(test_hash_is_flaggers)
         struct target_info info = read_target(&f, fixture_quoted(&f, json_text(f.arena, target)));
         assert_string_equal(info.hash, hash);
     }
-    fixture_end(&f);
 }
 
 CASE(test_stopped)
@@ -109,13 +106,12 @@ CASE(test_stopped)
         {"{'observedGeneration':2,'currentNumberScheduled':1,'numberMisscheduled':0}", false},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
         struct json_object *object = fixture_json(f.arena, TARGET(ZERO));
-        json_set(object, "status", fixture_json(f.arena, cases[i].status));
+        json_set(object, "status", fixture_json(f.arena, row->status));
         struct target_info info = read_target(&f, fixture_quoted(&f, json_text(f.arena, object)));
-        assert_int_equal(info.stopped, cases[i].stopped);
-        fixture_end(&f);
+        assert_int_equal(info.stopped, row->stopped);
     }
 }
 
@@ -138,7 +134,6 @@ CASE(test_create_primary)
         "'metadata':{'labels':{'app':'podinfo-primary'}},'spec':{'containers':[{'image':"
         "'podinfo:2','name':'c'}],'nodeSelector':{'disk':'ssd'}}},'updateStrategy':{'type':"
         "'RollingUpdate'}}}");
-    fixture_end(&f);
 }
 
 CASE(test_promote)
@@ -169,7 +164,6 @@ CASE(test_promote)
     assert_true(same);
     assert_int_equal(fixture_run(&f, daemonset()->promote(f.tick, &info)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
-    fixture_end(&f);
 }
 
 CASE(test_update_strategy)
@@ -190,7 +184,6 @@ CASE(test_update_strategy)
     assert_int_equal(f.tick->plan->count, 0);
     assert_int_equal(fixture_run(&f, daemonset()->promote(f.tick, &info)), VERDICT_GO);
     assert_null(json_at(f.tick->plan->first->body, "spec", "updateStrategy", NULL));
-    fixture_end(&f);
 }
 
 /* Scaling writes the selector and nothing else; a primary that has it loses it. */
@@ -217,7 +210,6 @@ CASE(test_scale)
     zero.primary = zero.object;
     assert_int_equal(fixture_run(&f, daemonset()->ensure_primary(f.tick, &zero)), VERDICT_GO);
     assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), off);
-    fixture_end(&f);
 }
 
 /* status of the DaemonSet (generation 5), threshold percent, since when the Canary says that it
@@ -259,33 +251,31 @@ static const struct {
 
 CASE(test_ready)
 {
-    for (size_t i = 0; i < sizeof(ready_cases) / sizeof(ready_cases[0]); i++) {
+    EACH_ROW (row, ready_cases) {
         struct fixture f = fixture_new("{'spec':{'targetRef':{'kind':'DaemonSet'}}}");
         const char *why;
 
         for (enum side side = SIDE_PRIMARY; side <= SIDE_CANARY; side++) {
             const char *status =
-                ready_cases[i].since
+                row->since
                     ? arena_printf(f.arena,
                                    "{'conditions':[{'type':'%s','lastTransitionTime':'%s'}]}",
-                                   side_condition(side), ready_cases[i].since)
+                                   side_condition(side), row->since)
                     : "{}";
             struct target_info info = {0};
             struct json_object **object = side == SIDE_PRIMARY ? &info.primary : &info.object;
             *object = fixture_json(f.arena, "{'metadata':{'name':'podinfo','generation':5}}");
-            json_set(*object, "status", fixture_json(f.arena, ready_cases[i].status));
+            json_set(*object, "status", fixture_json(f.arena, row->status));
             json_set(f.canary.json, "status", fixture_json(f.arena, status));
-            f.canary.analysis.canary_ready_threshold = ready_cases[i].threshold;
-            f.canary.analysis.primary_ready_threshold = ready_cases[i].threshold;
+            f.canary.analysis.canary_ready_threshold = row->threshold;
+            f.canary.analysis.primary_ready_threshold = row->threshold;
             f.tick = tick_new(f.arena, &f.canary, &f.settings, 1700000000000, true);
-            assert_int_equal(daemonset()->ready(f.tick, &info, side, &why),
-                             ready_cases[i].readiness);
+            assert_int_equal(daemonset()->ready(f.tick, &info, side, &why), row->readiness);
             assert_string_equal(why, arena_printf(f.arena, "%s.test not ready: %s",
                                                   side == SIDE_PRIMARY
                                                       ? "primary daemonset podinfo-primary"
                                                       : "canary daemonset podinfo",
-                                                  ready_cases[i].why));
+                                                  row->why));
         }
-        fixture_end(&f);
     }
 }

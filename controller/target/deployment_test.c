@@ -39,14 +39,13 @@ CASE(test_read)
          "deployment podinfo.test spec.selector.matchLabels must contain one of [app name]"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
-        if (cases[i].object)
-            fixture_put(&f, "deployments/podinfo", cases[i].object);
+        if (row->object)
+            fixture_put(&f, "deployments/podinfo", row->object);
         assert_int_equal(fixture_run(&f, deployment()->read(f.tick, &info)), VERDICT_STOP);
-        assert_string_equal(f.tick->plan->first->text, cases[i].sentence);
-        fixture_end(&f);
+        assert_string_equal(f.tick->plan->first->text, row->sentence);
     }
     struct fixture f = fixture_new(NULL);
     struct target_info info = read_target(&f);
@@ -54,7 +53,6 @@ CASE(test_read)
     assert_null(info.primary);
     assert_false(info.at_zero);
     assert_true(strlen(info.hash) > 5);
-    fixture_end(&f);
 }
 
 CASE(test_create_primary)
@@ -72,7 +70,6 @@ CASE(test_create_primary)
         "'1'},'labels':{'app':'podinfo-primary','keep/l':'1'},'name':'podinfo-primary',"
         "'namespace':'test'},'spec':{'minReadySeconds':5,'replicas':3,'selector':{'matchLabels':{"
         "'app':'podinfo-primary'}},'strategy':{'type':'Recreate'}}}");
-    fixture_end(&f);
 }
 
 CASE(test_promote)
@@ -100,7 +97,6 @@ CASE(test_promote)
     assert_true(deployment()->is_promoted(f.tick, &info));
     assert_int_equal(fixture_run(&f, deployment()->promote(f.tick, &info)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
-    fixture_end(&f);
 }
 
 CASE(test_replicas_belong_to_the_autoscaler)
@@ -112,7 +108,6 @@ CASE(test_replicas_belong_to_the_autoscaler)
     struct target_info info = read_target(&f);
     assert_int_equal(fixture_run(&f, deployment()->promote(f.tick, &info)), VERDICT_GO);
     assert_null(json_at(f.tick->plan->first->body, "spec", "replicas", NULL));
-    fixture_end(&f);
 }
 
 CASE(test_scale)
@@ -127,25 +122,25 @@ CASE(test_scale)
         {3, 4, 0, "", "0"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {
-            .at_zero = cases[i].target == 0,
+            .at_zero = row->target == 0,
             .object = fixture_json(
                 f.arena,
                 arena_printf(f.arena, "{'metadata':{'resourceVersion':'7'},'spec':{'replicas':%d}}",
-                             cases[i].target)),
+                             row->target)),
             .primary = fixture_json(
-                f.arena, arena_printf(f.arena, "{'spec':{'replicas':%d}}", cases[i].primary)),
+                f.arena, arena_printf(f.arena, "{'spec':{'replicas':%d}}", row->primary)),
         };
         f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
         for (int down = 0; down < 2; down++) {
-            const char *want = down ? cases[i].down : cases[i].up;
+            const char *want = down ? row->down : row->up;
             tick_reset(f.tick);
             if (down)
                 deployment()->scale_to_zero(f.tick, &info);
             else
-                deployment()->scale_from_zero(f.tick, &info, cases[i].given);
+                deployment()->scale_from_zero(f.tick, &info, row->given);
             assert_int_equal(f.tick->plan->count, *want ? 1 : 0);
             if (*want)
                 assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
@@ -154,7 +149,6 @@ CASE(test_scale)
                                                  "'spec':{'replicas':%s}}",
                                                  want));
         }
-        fixture_end(&f);
     }
 }
 
@@ -237,27 +231,23 @@ static const struct {
 
 CASE(test_ready)
 {
-    for (size_t i = 0; i < sizeof(ready_cases) / sizeof(ready_cases[0]); i++) {
+    EACH_ROW (row, ready_cases) {
         struct fixture f = fixture_new(NULL);
         struct json_object *workload = fixture_json(
             f.arena, "{'metadata':{'name':'podinfo','generation':5},'spec':{'replicas':4}}");
         struct target_info info = {.object = workload, .primary = workload};
         const char *why;
 
-        json_set(workload, "status", fixture_json(f.arena, ready_cases[i].status));
-        f.canary.analysis.canary_ready_threshold = ready_cases[i].threshold;
+        json_set(workload, "status", fixture_json(f.arena, row->status));
+        f.canary.analysis.canary_ready_threshold = row->threshold;
         f.tick = tick_new(f.arena, &f.canary, &f.settings, 1700000000000, true);
-        assert_int_equal(deployment()->ready(f.tick, &info, SIDE_CANARY, &why),
-                         ready_cases[i].readiness);
-        assert_string_equal(why,
-                            arena_printf(f.arena, "canary deployment podinfo.test not ready: %s",
-                                         ready_cases[i].why));
-        f.canary.analysis.primary_ready_threshold = ready_cases[i].threshold;
-        assert_int_equal(deployment()->ready(f.tick, &info, SIDE_PRIMARY, &why),
-                         ready_cases[i].readiness);
+        assert_int_equal(deployment()->ready(f.tick, &info, SIDE_CANARY, &why), row->readiness);
         assert_string_equal(
-            why, arena_printf(f.arena, "podinfo-primary.test not ready: %s", ready_cases[i].why));
-        fixture_end(&f);
+            why, arena_printf(f.arena, "canary deployment podinfo.test not ready: %s", row->why));
+        f.canary.analysis.primary_ready_threshold = row->threshold;
+        assert_int_equal(deployment()->ready(f.tick, &info, SIDE_PRIMARY, &why), row->readiness);
+        assert_string_equal(why,
+                            arena_printf(f.arena, "podinfo-primary.test not ready: %s", row->why));
     }
 }
 
@@ -291,7 +281,6 @@ CASE(test_deadline_is_of_this_release)
         f.tick = tick_new(f.arena, &f.canary, &f.settings, 1700000000000, true);
         assert_int_equal(deployment()->ready(f.tick, &info, SIDE_CANARY, &why),
                          cases[i / 2].readiness);
-        fixture_end(&f);
     }
 }
 
@@ -320,7 +309,6 @@ CASE(test_find)
     assert_int_equal(fixture_run(&f, deployment()->find(f.tick, &info)), VERDICT_GO);
     assert_null(info.object);
     assert_null(info.primary);
-    fixture_end(&f);
 }
 
 CASE(test_restore)
@@ -341,26 +329,24 @@ CASE(test_restore)
         {"{'replicas':3}", NULL, 5, NULL},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new(NULL);
         struct target_info info = {0};
         f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
         info.object = fixture_json(
             f.arena,
             arena_printf(f.arena, "{'metadata':{'name':'podinfo','namespace':'test'},'spec':%s}",
-                         cases[i].target));
+                         row->target));
         info.at_zero = json_int_at(info.object, 1, "spec", "replicas", NULL) == 0;
-        if (cases[i].primary)
+        if (row->primary)
             info.primary =
-                fixture_json(f.arena, arena_printf(f.arena, "{'spec':%s}", cases[i].primary));
-        deployment()->restore(f.tick, &info, cases[i].replicas);
-        assert_string_equal(fixture_quoted(&f, plan_print(f.tick)),
-                            cases[i].plan
-                                ? arena_printf(f.arena,
-                                               "patch deployments test/podinfo %s\nagain never\n",
-                                               cases[i].plan)
-                                : "again never\n");
-        fixture_end(&f);
+                fixture_json(f.arena, arena_printf(f.arena, "{'spec':%s}", row->primary));
+        deployment()->restore(f.tick, &info, row->replicas);
+        assert_string_equal(
+            fixture_quoted(&f, plan_print(f.tick)),
+            row->plan ? arena_printf(f.arena, "patch deployments test/podinfo %s\nagain never\n",
+                                     row->plan)
+                      : "again never\n");
     }
 }
 
@@ -373,5 +359,4 @@ CASE(test_serves)
 
     assert_true(deployment()->serves(&info, SIDE_PRIMARY));
     assert_false(deployment()->serves(&info, SIDE_CANARY));
-    fixture_end(&f);
 }

@@ -37,12 +37,11 @@ CASE(test_read)
         {"{'spec':{}}", "Knative Service podinfo.test has no revision yet"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = fixture_of(cases[i].service, "Initialized");
+    EACH_ROW (row, cases) {
+        struct fixture f = fixture_of(row->service, "Initialized");
         struct target_info info = {0};
         assert_int_equal(fixture_run(&f, knative()->read(f.tick, &info)), VERDICT_STOP);
-        assert_string_equal(f.tick->plan->first->text, cases[i].sentence);
-        fixture_end(&f);
+        assert_string_equal(f.tick->plan->first->text, row->sentence);
     }
     char hash[SPECHASH_TEXT];
     struct fixture f = fixture_of("{" LATEST("a-2") "}", "Initialized");
@@ -53,7 +52,6 @@ CASE(test_read)
     assert_string_equal(info.revision, "a-2");
     assert_null(info.primary);
     assert_null(info.label);
-    fixture_end(&f);
 }
 
 /* Which revision is the primary; "": none, the latest will be. */
@@ -83,21 +81,19 @@ CASE(test_primary)
         {"Succeeded", "{" ANNOTATED("gone") "," LATEST("a-2") "}", ""},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = fixture_of(cases[i].service, cases[i].phase);
+    EACH_ROW (row, cases) {
+        struct fixture f = fixture_of(row->service, row->phase);
         struct target_info info = {0};
         assert_int_equal(fixture_run(&f, knative()->read(f.tick, &info)), VERDICT_GO);
         const char *name = json_str_at(info.primary, "metadata", "name", NULL);
-        assert_string_equal(name ? name : "", cases[i].primary);
-        assert_int_equal(knative()->is_promoted(f.tick, &info),
-                         strcmp(cases[i].primary, "a-2") == 0);
+        assert_string_equal(name ? name : "", row->primary);
+        assert_int_equal(knative()->is_promoted(f.tick, &info), strcmp(row->primary, "a-2") == 0);
         assert_int_equal(fixture_run(&f, knative()->ensure_primary(f.tick, &info)), VERDICT_GO);
-        assert_int_equal(f.tick->plan->count, *cases[i].primary ? 0 : 1);
-        if (!*cases[i].primary)
+        assert_int_equal(f.tick->plan->count, *row->primary ? 0 : 1);
+        if (!*row->primary)
             assert_string_equal(json_str_at(f.tick->plan->first->body, "metadata", "annotations",
                                             "flagger.app/primary-revision", NULL),
                                 "a-2");
-        fixture_end(&f);
     }
 }
 
@@ -119,19 +115,18 @@ CASE(test_ready)
         {"{}", 600, NOT_READY_YET, "Knative Revision a-3.test is not ready"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_of("{" ANNOTATED("a-3") "," LATEST("a-3") "}", "Progressing");
         const char *why;
         struct target_info info = {0};
-        fixture_put(&f, "revisions/a-3", cases[i].revision);
-        f.canary.progress_deadline_s = cases[i].deadline_s;
+        fixture_put(&f, "revisions/a-3", row->revision);
+        f.canary.progress_deadline_s = row->deadline_s;
         assert_int_equal(fixture_run(&f, knative()->read(f.tick, &info)), VERDICT_GO);
         for (enum side side = SIDE_PRIMARY; side <= SIDE_CANARY; side++) {
-            assert_int_equal(knative()->ready(f.tick, &info, side, &why), cases[i].readiness);
-            assert_string_equal(why, cases[i].why);
-            assert_int_equal(knative()->serves(&info, side), cases[i].readiness == READY);
+            assert_int_equal(knative()->ready(f.tick, &info, side, &why), row->readiness);
+            assert_string_equal(why, row->why);
+            assert_int_equal(knative()->serves(&info, side), row->readiness == READY);
         }
-        fixture_end(&f);
     }
 }
 
@@ -167,6 +162,5 @@ CASE(test_promote)
         spechash_string(info.revision, info.hash);
         assert_int_equal(fixture_run(&f, knative()->promote(f.tick, &info)), VERDICT_GO);
         assert_int_equal(f.tick->plan->count, 0);
-        fixture_end(&f);
     }
 }

@@ -76,7 +76,6 @@ CASE(test_read)
     assert_null(info.configs);
     assert_false(info.at_zero); /* it cannot be */
     assert_true(info.stopped);
-    fixture_end(&f);
 }
 
 /* The copies get addresses of their own, and none of what tells tools that the target is theirs. */
@@ -98,7 +97,6 @@ CASE(test_create)
     assert_int_equal(fixture_run(&f, service()->ensure_primary(f.tick, &info)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 1);
     assert_string_equal(effect_text(&f, 0), arena_printf(f.arena, copy, "primary"));
-    fixture_end(&f);
 }
 
 /* What the copy has, what the target says, and what is patched; NULL: nothing. */
@@ -136,17 +134,16 @@ static const struct {
 
 CASE(test_canary_follows)
 {
-    for (size_t i = 0; i < sizeof(follow_cases) / sizeof(follow_cases[0]); i++) {
+    EACH_ROW (row, follow_cases) {
         struct fixture f = fixture_new("{'spec':{" SERVICE "}}");
-        fixture_put(&f, "services/podinfo-canary", follow_cases[i].copy);
+        fixture_put(&f, "services/podinfo-canary", row->copy);
         json_set_str(json_at(f.objects, "services/podinfo-canary", "metadata", NULL),
                      "resourceVersion", "9");
-        struct target_info info = read_target(&f, follow_cases[i].target);
+        struct target_info info = read_target(&f, row->target);
         assert_int_equal(fixture_run(&f, service()->own_services(f.tick, &info)), VERDICT_GO);
-        assert_int_equal(f.tick->plan->count, follow_cases[i].patch ? 1 : 0);
-        if (follow_cases[i].patch)
-            assert_string_equal(effect_text(&f, 0), follow_cases[i].patch);
-        fixture_end(&f);
+        assert_int_equal(f.tick->plan->count, row->patch ? 1 : 0);
+        if (row->patch)
+            assert_string_equal(effect_text(&f, 0), row->patch);
     }
 }
 
@@ -166,7 +163,6 @@ CASE(test_metadata_of_the_canary)
             assert_string_equal(fixture_quoted(&f, json_text(f.arena, labels)), "{'app':'x'}");
         else
             assert_null(labels);
-        fixture_end(&f);
     }
 }
 
@@ -184,16 +180,15 @@ CASE(test_users_do_not_get_what_is_new)
         {0, "", "", true},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new("{'spec':{" SERVICE "}}");
         fixture_put(&f, "services/podinfo-canary", "{'spec':{'selector':{'app':'blue'}}}");
         struct target_info info = read_target(&f, "{'spec':{'selector':{'app':'green'}}}");
-        f.canary.status.canary_weight = cases[i].weight;
-        f.canary.status.last_applied_spec = *cases[i].applied ? info.hash : "";
-        f.canary.status.last_promoted_spec = *cases[i].promoted ? info.hash : "";
+        f.canary.status.canary_weight = row->weight;
+        f.canary.status.last_applied_spec = *row->applied ? info.hash : "";
+        f.canary.status.last_promoted_spec = *row->promoted ? info.hash : "";
         assert_int_equal(fixture_run(&f, service()->own_services(f.tick, &info)), VERDICT_GO);
-        assert_int_equal(f.tick->plan->count, cases[i].follows);
-        fixture_end(&f);
+        assert_int_equal(f.tick->plan->count, row->follows);
     }
 }
 
@@ -226,7 +221,6 @@ CASE(test_promote)
     assert_int_equal(fixture_run(&f, service()->promote(f.tick, &info)), VERDICT_GO);
     assert_int_equal(fixture_run(&f, service()->ensure_primary(f.tick, &info)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
-    fixture_end(&f);
 }
 
 CASE(test_nothing_to_scale)
@@ -243,5 +237,4 @@ CASE(test_nothing_to_scale)
     assert_true(service()->serves(&info, SIDE_CANARY));
     assert_false(service()->serves(&info, SIDE_PRIMARY));
     assert_false(service()->has_replicas);
-    fixture_end(&f);
 }

@@ -90,11 +90,11 @@ static struct json_object *read_live(struct arena *arena, const char *quoted)
 
 CASE(test_lay)
 {
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new(NULL);
-        struct json_object *live = read_live(f.arena, cases[i].live);
-        for (int k = 0; k < 4 && cases[i].specs[k]; k++) {
-            struct json_object *wanted = fixture_json(f.arena, cases[i].specs[k]);
+        struct json_object *live = read_live(f.arena, row->live);
+        for (int k = 0; k < 4 && row->specs[k]; k++) {
+            struct json_object *wanted = fixture_json(f.arena, row->specs[k]);
             const char *before = json_text(f.arena, live);
             struct json_object *out = applied_lay(f.arena, live, live, wanted);
             assert_string_equal(json_text(f.arena, live), before);
@@ -104,12 +104,11 @@ CASE(test_lay)
         }
         struct json_object *annotations = json_at(live, "metadata", "annotations", NULL);
         const char *applied = json_str_at(annotations, APPLIED, NULL);
-        assert_string_equal(fixture_quoted(&f, applied ? applied : ""), cases[i].applied);
+        assert_string_equal(fixture_quoted(&f, applied ? applied : ""), row->applied);
         if (annotations)
             json_object_object_del(json_at(live, "metadata", NULL), "annotations");
-        if (strcmp(fixture_quoted(&f, json_text_sorted(f.arena, live)), cases[i].out) != 0)
-            fail_msg("%s: %s", cases[i].name, json_text_sorted(f.arena, live));
-        fixture_end(&f);
+        if (strcmp(fixture_quoted(&f, json_text_sorted(f.arena, live)), row->out) != 0)
+            fail_msg("%s: %s", row->name, json_text_sorted(f.arena, live));
     }
 }
 
@@ -126,7 +125,6 @@ CASE(test_new_object)
     assert_string_equal(
         fixture_quoted(&f, json_str_at(out, "metadata", "annotations", APPLIED, NULL)),
         "{'spec':{'a':0,'list':[{'x':0}]}}");
-    fixture_end(&f);
 }
 
 /* Said by the caller: elements that change place, with all that others and we have added. */
@@ -146,7 +144,6 @@ CASE(test_pairs)
     assert_string_equal(
         fixture_quoted(&f, json_str_at(out, "metadata", "annotations", APPLIED, NULL)),
         "{'l':[{'n':0}]}");
-    fixture_end(&f);
 }
 
 CASE(test_disclaim)
@@ -160,5 +157,4 @@ CASE(test_disclaim)
     live = applied_lay(f.arena, live, live, edit_object(f.arena));
     assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, live)),
                         "{'metadata':{'labels':{'a':'1'}}}");
-    fixture_end(&f);
 }

@@ -19,15 +19,13 @@ CASE(test_overlay)
     };
     struct fixture f = fixture_new(NULL);
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct json_object *live = fixture_json(f.arena, cases[i].live);
+    EACH_ROW (row, cases) {
+        struct json_object *live = fixture_json(f.arena, row->live);
         const char *before = json_text(f.arena, live);
-        struct json_object *out =
-            edit_overlay(f.arena, live, fixture_json(f.arena, cases[i].wanted));
-        assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, out)), cases[i].out);
+        struct json_object *out = edit_overlay(f.arena, live, fixture_json(f.arena, row->wanted));
+        assert_string_equal(fixture_quoted(&f, json_text_sorted(f.arena, out)), row->out);
         assert_string_equal(json_text(f.arena, live), before);
     }
-    fixture_end(&f);
 }
 
 CASE(test_metadata)
@@ -48,7 +46,6 @@ CASE(test_metadata)
         "{'apiVersion':'v1','kind':'Service','metadata':{'name':'a','namespace':'test',"
         "'ownerReferences':[{'apiVersion':'flagger.app/v1beta1','blockOwnerDeletion':true,"
         "'controller':true,'kind':'Canary','name':'podinfo','uid':'c-1'}]}}");
-    fixture_end(&f);
 }
 
 CASE(test_ownership)
@@ -66,12 +63,11 @@ CASE(test_ownership)
     struct fixture f = fixture_new(NULL);
 
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         const char *object =
-            arena_printf(f.arena, "{'metadata':{'ownerReferences':%s}}", cases[i].owners);
-        assert_int_equal(edit_is_owned(f.tick, fixture_json(f.arena, object)), cases[i].owned);
+            arena_printf(f.arena, "{'metadata':{'ownerReferences':%s}}", row->owners);
+        assert_int_equal(edit_is_owned(f.tick, fixture_json(f.arena, object)), row->owned);
     }
-    fixture_end(&f);
 }
 
 CASE(test_released)
@@ -103,15 +99,14 @@ CASE(test_released)
     struct fixture f = fixture_new(NULL);
 
     f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct json_object *live =
-            fixture_json(f.arena, arena_printf(f.arena, "{'metadata':%s}", cases[i].live));
+            fixture_json(f.arena, arena_printf(f.arena, "{'metadata':%s}", row->live));
         const char *before = json_text(f.arena, live);
-        struct json_object *out = edit_released(f.tick, live, cases[i].managed);
+        struct json_object *out = edit_released(f.tick, live, row->managed);
         assert_string_equal(
             fixture_quoted(&f, json_text_sorted(f.arena, json_at(out, "metadata", NULL))),
-            cases[i].out);
+            row->out);
         assert_string_equal(json_text(f.arena, live), before);
     }
-    fixture_end(&f);
 }

@@ -17,8 +17,7 @@ struct fixture {
     struct json_object *objects; /* "services/podinfo" */
 };
 
-__attribute__((unused)) static struct json_object *fixture_json(struct arena *arena,
-                                                                const char *quoted)
+UNIT_HELPER struct json_object *fixture_json(struct arena *arena, const char *quoted)
 {
     char *text = arena_strdup(arena, quoted);
     struct json_object *object = NULL;
@@ -32,11 +31,11 @@ __attribute__((unused)) static struct json_object *fixture_json(struct arena *ar
 }
 
 /* The Canary test/podinfo on a Deployment, changed by patch (may be NULL). */
-__attribute__((unused)) static struct fixture fixture_new(const char *patch)
+UNIT_HELPER struct fixture fixture_new(const char *patch)
 {
     static const char *const labels[] = {"app", "name", NULL};
     static const char *const prefixes[] = {"keep/", NULL};
-    struct fixture f = {.arena = arena_new()};
+    struct fixture f = {.arena = unit_arena};
     struct json_object *object = fixture_json(
         f.arena, "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'podinfo',"
                  "'namespace':'test','uid':'c-1'},'spec':{'provider':'kubernetes','targetRef':{"
@@ -57,8 +56,7 @@ __attribute__((unused)) static struct fixture fixture_new(const char *patch)
     return f;
 }
 
-__attribute__((unused)) static void fixture_put(struct fixture *f, const char *key,
-                                                const char *quoted)
+UNIT_HELPER void fixture_put(struct fixture *f, const char *key, const char *quoted)
 {
     struct json_object *object = fixture_json(f->arena, quoted);
 
@@ -81,8 +79,7 @@ __attribute__((unused)) static void fixture_put(struct fixture *f, const char *k
     })
 
 /* All of a kind, as the API server lists them. */
-__attribute__((unused)) static struct json_object *fixture_list(struct fixture *f,
-                                                                const char *plural)
+UNIT_HELPER struct json_object *fixture_list(struct fixture *f, const char *plural)
 {
     struct json_object *list = json_own(f->arena, json_object_new_object());
     struct json_object *items = json_object_new_array();
@@ -97,7 +94,7 @@ __attribute__((unused)) static struct json_object *fixture_list(struct fixture *
     return list;
 }
 
-__attribute__((unused)) static void fixture_answer(struct fixture *f)
+UNIT_HELPER void fixture_answer(struct fixture *f)
 {
     for (const struct need *need = f->tick->needs; need; need = need->next) {
         assert_int_equal(need->kind, NEED_OBJECT);
@@ -111,8 +108,7 @@ __attribute__((unused)) static void fixture_answer(struct fixture *f)
 }
 
 /* Without what it remembers of what was applied (tick/applied.h has its own tests). */
-__attribute__((unused)) static struct json_object *fixture_said(struct arena *arena,
-                                                                struct json_object *body)
+UNIT_HELPER struct json_object *fixture_said(struct arena *arena, struct json_object *body)
 {
     struct json_object *copy = json_copy(arena, body);
     struct json_object *metadata = json_at(copy, "metadata", NULL);
@@ -127,7 +123,7 @@ __attribute__((unused)) static struct json_object *fixture_said(struct arena *ar
 }
 
 /* The body of the plan's effect number index as fixture_said(), sorted text. */
-__attribute__((unused)) static const char *fixture_body(struct fixture *f, int index)
+UNIT_HELPER const char *fixture_body(struct fixture *f, int index)
 {
     const struct effect *effect = f->tick->plan->first;
 
@@ -138,7 +134,7 @@ __attribute__((unused)) static const char *fixture_body(struct fixture *f, int i
 }
 
 /* The same with single quotes, as cases write it. */
-__attribute__((unused)) static const char *fixture_quoted(struct fixture *f, const char *json)
+UNIT_HELPER const char *fixture_quoted(struct fixture *f, const char *json)
 {
     char *text = arena_strdup(f->arena, json);
 
@@ -148,8 +144,8 @@ __attribute__((unused)) static const char *fixture_quoted(struct fixture *f, con
 }
 
 /* The object of a golden vector of proto/testdata, and its hash as Flagger computes it. */
-__attribute__((unused)) static struct json_object *
-fixture_vector(struct fixture *f, const char *name, const char **hash)
+UNIT_HELPER struct json_object *fixture_vector(struct fixture *f, const char *name,
+                                               const char **hash)
 {
     static const char path[] = "proto/testdata/hash_vectors.json";
     struct json_object *vectors = NULL, *out = NULL;
@@ -172,11 +168,6 @@ fixture_vector(struct fixture *f, const char *name, const char **hash)
     }
     fail_msg("%s has no vector %s", path, name);
     return NULL;
-}
-
-__attribute__((unused)) static void fixture_end(struct fixture *f)
-{
-    arena_free(f->arena);
 }
 
 #endif

@@ -37,13 +37,12 @@ CASE(test_share)
          0, "a-1"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new(NULL);
-        struct json_object *traffic = fixture_json(f.arena, cases[i].traffic);
+        struct json_object *traffic = fixture_json(f.arena, row->traffic);
         const char *named = knative_named(traffic);
-        assert_int_equal(knative_share(traffic), cases[i].share);
-        assert_string_equal(named ? named : "", cases[i].named ? cases[i].named : "");
-        fixture_end(&f);
+        assert_int_equal(knative_share(traffic), row->share);
+        assert_string_equal(named ? named : "", row->named ? row->named : "");
     }
 }
 
@@ -70,14 +69,13 @@ CASE(test_route)
          "'revisionName':'a-1'},{'revisionName':'p-1','tag':'preview'}]}}"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct fixture f = fixture_new(NULL);
         f.tick = tick_new(f.arena, &f.canary, &f.settings, 0, true);
-        knative_route(f.tick, service_of(&f, cases[i].service), "a-1", 20, "x");
-        assert_int_equal(f.tick->plan->count, cases[i].patch ? 1 : 0);
-        if (cases[i].patch)
-            assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), cases[i].patch);
-        fixture_end(&f);
+        knative_route(f.tick, service_of(&f, row->service), "a-1", 20, "x");
+        assert_int_equal(f.tick->plan->count, row->patch ? 1 : 0);
+        if (row->patch)
+            assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), row->patch);
     }
 }
 
@@ -102,7 +100,6 @@ CASE(test_one_patch)
                         "'resourceVersion':'9'},'spec':{'traffic':[{'latestRevision':true,"
                         "'percent':0},{'percent':100,'revisionName':'a-2'}]}}");
     assert_string_equal(f.tick->plan->first->why, "weights 100/0, promote");
-    fixture_end(&f);
 }
 
 CASE(test_release)
@@ -120,5 +117,4 @@ CASE(test_release)
                         "{'metadata':{'annotations':{'flagger.app/"
                         "primary-revision':null},'resourceVersion':'9'},'spec':{'traffic':[{"
                         "'latestRevision':true,'percent':100}]}}");
-    fixture_end(&f);
 }

@@ -18,20 +18,6 @@ static const struct canary canary = {
     .status = {.phase = PHASE_Progressing},
 };
 
-static int setup(void **state)
-{
-    *state = arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_free(*state);
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = setup, .tear_down = teardown);
-
 static struct json_object *parse(struct arena *arena, const char *text)
 {
     struct json_object *object = NULL;
@@ -43,7 +29,6 @@ static struct json_object *parse(struct arena *arena, const char *text)
 
 CASE(test_every_kind_of_effect_in_order)
 {
-    struct arena *arena = *state;
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
 
     plan_create(tick, &services, "test", parse(arena, "{\"metadata\":{\"name\":\"a\"}}"));
@@ -91,7 +76,6 @@ CASE(test_every_kind_of_effect_in_order)
 /* What a status says in words may be long, and what an object holds may be secret. */
 CASE(test_an_outline_has_no_content)
 {
-    struct arena *arena = *state;
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct json_object *from =
         parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\"},\"spec\":{}}");
@@ -115,7 +99,6 @@ CASE(test_an_outline_has_no_content)
 
 CASE(test_update_patches_only_what_differs)
 {
-    struct arena *arena = *state;
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
     struct json_object *from =
         parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"a\","
@@ -137,7 +120,6 @@ CASE(test_update_patches_only_what_differs)
 /* What a plan writes twice counts on its own first write. */
 CASE(test_later_effects_count_on_what_the_plan_has_written)
 {
-    struct arena *arena = *state;
     struct canary seen = canary;
     seen.resource_version = "7";
     struct tick *tick = tick_new(arena, &seen, &settings, 0, true);

@@ -152,8 +152,8 @@ CASE(test_questions_share_no_answer)
     assert_false(need_metric(tick, &question, &answer));
     fact_metric(tick, tick->needs, (struct metric_answer){.outcome = METRIC_VALUE, .value = 1});
     assert_true(need_metric(tick, &question, &answer));
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        assert_false(need_metric(tick, &others[i], &answer));
+    EACH_ROW (row, others)
+        assert_false(need_metric(tick, row, &answer));
 }
 
 CASE(test_what_cannot_be_breaks_the_tick_alone)

@@ -25,10 +25,10 @@ CASE(test_timers)
         {{.again = AGAIN_INTERVAL, .wake_ms = 900}, 1500, 490},
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct wake wake = {.next_due = rows[i].next_due};
-        wake_ran(&wake, &rows[i].plan, PHASE_Progressing, 1000, INTERVAL);
-        assert_int_equal(wake_after(&wake, &rows[i].plan, 1000, 1010, INTERVAL), rows[i].after);
+    EACH_ROW (row, rows) {
+        struct wake wake = {.next_due = row->next_due};
+        wake_ran(&wake, &row->plan, PHASE_Progressing, 1000, INTERVAL);
+        assert_int_equal(wake_after(&wake, &row->plan, 1000, 1010, INTERVAL), row->after);
     }
 }
 
@@ -75,10 +75,10 @@ CASE(test_status)
     struct wake wake = {0};
 
     assert_true(wake_hears_status(&wake));
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct plan plan = {.reads_status = rows[i].reads_status};
-        wake_ran(&wake, &plan, rows[i].phase, 0, INTERVAL);
-        assert_int_equal(wake_hears_status(&wake), rows[i].hears);
+    EACH_ROW (row, rows) {
+        const struct plan plan = {.reads_status = row->reads_status};
+        wake_ran(&wake, &plan, row->phase, 0, INTERVAL);
+        assert_int_equal(wake_hears_status(&wake), row->hears);
     }
     wake_forget(&wake);
     assert_true(wake_hears_status(&wake));
@@ -109,8 +109,8 @@ CASE(test_news)
         {{.known = "5", .now = "6", .status_only = true, .is_canary = true}, false, WAKE_NEWS},
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        assert_int_equal(wake_news(&rows[i].change, rows[i].hears), rows[i].news);
+    EACH_ROW (row, rows)
+        assert_int_equal(wake_news(&row->change, row->hears), row->news);
 }
 
 CASE(test_more_than_status)
@@ -133,17 +133,15 @@ CASE(test_more_than_status)
         {"{\"data\":{\"a\":\"b\"}}", true},
         {"{\"status\":{\"latest\":\"a-2\"}}", true},
     };
-    struct arena *arena = arena_new();
     struct json_object *tree, *patch;
 
     assert_int_equal(json_parse(arena, first, strlen(first), JSON_MAX_BYTES, &tree, NULL), ERR_OK);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *text = rows[i].patch;
+    EACH_ROW (row, rows) {
+        const char *text = row->patch;
         assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &patch, NULL),
                          ERR_OK);
         bool more = wake_spec_hash(tree, "latest") !=
                     wake_spec_hash(json_merge(arena, tree, patch), "latest");
-        assert_int_equal(more, rows[i].more);
+        assert_int_equal(more, row->more);
     }
-    arena_free(arena);
 }

@@ -55,12 +55,10 @@ static const struct {
 
 CASE(only_own_names_pass)
 {
-    struct arena *arena = arena_new();
     const struct hosts *anywhere = hosts_new(arena, &nothing), *in_pod = hosts_new(arena, &pod);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        print_message("%s\n", cases[i].host ? cases[i].host : "(none)");
-        assert_int_equal(hosts_own(anywhere, cases[i].host), cases[i].anywhere);
-        assert_int_equal(hosts_own(in_pod, cases[i].host), cases[i].in_the_pod);
+    EACH_ROW (row, cases) {
+        print_message("%s\n", row->host ? row->host : "(none)");
+        assert_int_equal(hosts_own(anywhere, row->host), row->anywhere);
+        assert_int_equal(hosts_own(in_pod, row->host), row->in_the_pod);
     }
-    arena_free(arena);
 }

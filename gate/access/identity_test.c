@@ -173,14 +173,14 @@ CASE(every_role_has_its_routes)
     struct fixture f;
 
     begin(&f, true, false, false);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const char *token = cases[i].token;
-        expect(&f, &ASK("GET", "/v1/look", token), cases[i].look, cases[i].name);
-        expect(&f, &ASK("POST", "/gate/check", token), cases[i].look, cases[i].name);
-        expect(&f, &ASK("POST", "/gate/open", token), cases[i].open,
-               cases[i].open == 403 ? "takes the role operate" : "");
-        expect(&f, &ASK("PUT", "/v1/policy", token), cases[i].policy,
-               cases[i].policy == 403 ? "takes the role admin, and " : "");
+    EACH_ROW (row, cases) {
+        const char *token = row->token;
+        expect(&f, &ASK("GET", "/v1/look", token), row->look, row->name);
+        expect(&f, &ASK("POST", "/gate/check", token), row->look, row->name);
+        expect(&f, &ASK("POST", "/gate/open", token), row->open,
+               row->open == 403 ? "takes the role operate" : "");
+        expect(&f, &ASK("PUT", "/v1/policy", token), row->policy,
+               row->policy == 403 ? "takes the role admin, and " : "");
     }
     struct buf text;
     buf_init(&text, 1 << 20);
@@ -280,21 +280,21 @@ CASE(foreign_pages_change_nothing)
     struct fixture f;
 
     begin(&f, true, false, false);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const char *percent = cases[i].value ? strchr(cases[i].value, '%') : NULL;
+    EACH_ROW (row, cases) {
+        const char *percent = row->value ? strchr(row->value, '%') : NULL;
         char value[128];
         if (percent)
-            snprintf(value, sizeof(value), "%.*s127.0.0.1:%d%s", (int)(percent - cases[i].value),
-                     cases[i].value, http_server_port(f.server), percent + 1);
+            snprintf(value, sizeof(value), "%.*s127.0.0.1:%d%s", (int)(percent - row->value),
+                     row->value, http_server_port(f.server), percent + 1);
         else
-            snprintf(value, sizeof(value), "%s", cases[i].value ? cases[i].value : "");
-        struct http_header header = {cases[i].name, value};
-        int status = cases[i].foreign ? 403 : 200;
+            snprintf(value, sizeof(value), "%s", row->value ? row->value : "");
+        struct http_header header = {row->name, value};
+        int status = row->foreign ? 403 : 200;
         for (size_t m = 0; m < sizeof(methods) / sizeof(methods[0]); m++)
             expect(&f, &ASK(methods[m], "/v1/open", A, .extra = header), status,
-                   cases[i].foreign ? "another site" : "adam");
+                   row->foreign ? "another site" : "adam");
         expect(&f, &ASK("POST", "/links/x", NULL, .extra = header), status,
-               cases[i].foreign ? "another site" : "clicked");
+               row->foreign ? "another site" : "clicked");
         expect(&f, &ASK("GET", "/v1/open", A, .extra = header), 200, "adam");
         expect(&f, &ASK("POST", "/gate/check", A, .extra = header), 200, "adam");
     }
@@ -322,17 +322,17 @@ CASE(default_ports_are_the_same_host)
     struct fixture f;
 
     begin(&f, false, false, false);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         char request[512], text[2048] = "";
         int fd = raw_connect(&f);
         snprintf(request, sizeof(request),
                  "POST /v1/open HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nContent-Length: 0\r\n"
                  "Connection: close\r\n\r\n",
-                 cases[i].host, cases[i].origin);
+                 row->host, row->origin);
         raw_send(fd, request);
         raw_read(&f, fd, text, sizeof(text), NULL);
-        if (!strstr(text, cases[i].foreign ? "HTTP/1.1 403" : "HTTP/1.1 200"))
-            fail_msg("Host %s, Origin %s: %s", cases[i].host, cases[i].origin, text);
+        if (!strstr(text, row->foreign ? "HTTP/1.1 403" : "HTTP/1.1 200"))
+            fail_msg("Host %s, Origin %s: %s", row->host, row->origin, text);
         close(fd);
     }
     end(&f);
@@ -357,12 +357,11 @@ CASE(bodies_below_v1_are_json)
     struct fixture f;
 
     begin(&f, true, false, false);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    EACH_ROW (row, cases)
         expect(&f,
-               &ASK("POST", cases[i].path, O,
-                    .extra = {cases[i].type ? "Content-Type" : NULL, cases[i].type},
-                    .body = cases[i].body),
-               cases[i].status, cases[i].status == 415 ? "application/json" : "olga");
+               &ASK("POST", row->path, O, .extra = {row->type ? "Content-Type" : NULL, row->type},
+                    .body = row->body),
+               row->status, row->status == 415 ? "application/json" : "olga");
     end(&f);
 }
 
@@ -394,16 +393,16 @@ CASE(wrong_rows_are_told)
     };
     struct loop *loop = loop_new(1000);
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct errinfo info = {0};
-        write_tokens(cases[i].rows);
+        write_tokens(row->rows);
         enum err err = identities_new(loop, &(struct identities_options){.token_file = token_file},
                                       &identities, &info);
-        assert_int_equal(err, cases[i].says ? ERR_INVALID : ERR_OK);
+        assert_int_equal(err, row->says ? ERR_INVALID : ERR_OK);
         if (err == ERR_OK)
             identities_free(identities);
-        else if (!strstr(info.text, cases[i].says))
-            fail_msg("%s, expected %s", info.text, cases[i].says);
+        else if (!strstr(info.text, row->says))
+            fail_msg("%s, expected %s", info.text, row->says);
         assert_null(strstr(info.text, "0123456789"));
     }
     loop_free(loop);
@@ -427,8 +426,8 @@ static int group_teardown(void **state)
 {
     struct cert *all[] = {&ca, &server, &build, &nobody, &blank};
     (void)state;
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        cert_free(all[i]);
+    EACH_ROW (row, all)
+        cert_free(*row);
     unlink(token_file);
     return rmdir(dir);
 }
@@ -458,23 +457,21 @@ CASE(a_body_is_read_of_who_is_known)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct identities_options options = {.token_file = token_file,
                                                    .anonymous_check = cases[i].anonymous_check};
-        struct fixture f;
         struct errinfo info;
         char request[512], text[4096] = "";
-        fixture_start(&f, routes_plain,
-                      (struct http_server_options){.max_body = 9, .knows = knows});
+        struct fixture *f = SERVER(routes_plain, .max_body = 9, .knows = knows);
         write_tokens(tokens);
-        assert_int_equal(identities_new(f.loop, &options, &identities, &info), ERR_OK);
+        assert_int_equal(identities_new(f->loop, &options, &identities, &info), ERR_OK);
         snprintf(request, sizeof(request),
                  "POST %s HTTP/1.1\r\nHost: x\r\n%s%s%sContent-Length: 10\r\n\r\n", cases[i].path,
                  cases[i].token ? "Authorization: " : "", cases[i].token ? cases[i].token : "",
                  cases[i].token ? "\r\n" : "");
-        int fd = raw_connect(&f);
+        int fd = raw_connect(f);
         raw_send(fd, request);
-        raw_read(&f, fd, text, sizeof(text), "\r\n\r\n");
+        raw_read(f, fd, text, sizeof(text), "\r\n\r\n");
         if (!strstr(text, cases[i].known ? " 413 " : " 401 "))
             fail_msg("case %zu: %s", i, text);
         close(fd);
-        end(&f);
+        end(f);
     }
 }

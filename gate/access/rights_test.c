@@ -35,17 +35,17 @@ static const struct {
 
 CASE(a_word_gives_a_role_in_namespaces)
 {
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct rights rights;
-        bool good = rights_read(cases[i].word, &rights);
-        print_message("%s\n", cases[i].word ? cases[i].word : "(none)");
-        assert_int_equal(good, cases[i].role != ROLE_NONE);
-        assert_int_equal(rights.role, cases[i].role);
+        bool good = rights_read(row->word, &rights);
+        print_message("%s\n", row->word ? row->word : "(none)");
+        assert_int_equal(good, row->role != ROLE_NONE);
+        assert_int_equal(rights.role, row->role);
         if (!good)
             continue;
-        assert_int_equal(rights_cover(rights.namespaces, "test"), cases[i].test);
-        assert_int_equal(rights_cover(rights.namespaces, "prod"), cases[i].prod);
-        assert_int_equal(rights_cover(rights.namespaces, "te"), cases[i].te);
-        assert_int_equal(rights_cover(rights.namespaces, ""), cases[i].all);
+        assert_int_equal(rights_cover(rights.namespaces, "test"), row->test);
+        assert_int_equal(rights_cover(rights.namespaces, "prod"), row->prod);
+        assert_int_equal(rights_cover(rights.namespaces, "te"), row->te);
+        assert_int_equal(rights_cover(rights.namespaces, ""), row->all);
     }
 }

@@ -55,19 +55,19 @@ CASE(a_webhook_names_a_canary_hook_and_revision)
         {.body = "{\"name\":\"a\",\"namespace\":\"b\"}", .hook = "\xff", .wrong = "hook"},
         {.body = "{\"name\":\"a\",\"namespace\":\"b\",\"checksum\":\"\\t\"}", .wrong = "checksum"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct gate_name gate = {.kind = "gate"};
         const char *revision, *phase;
         struct errinfo info = {0};
-        enum err err = request_webhook(*state, cases[i].body, strlen(cases[i].body), cases[i].hook,
-                                       &gate, &revision, &phase, &info);
-        if (refused(cases[i].body, err, &info, cases[i].wrong))
+        enum err err = request_webhook(*state, row->body, strlen(row->body), row->hook, &gate,
+                                       &revision, &phase, &info);
+        if (refused(row->body, err, &info, row->wrong))
             continue;
         same("name", gate.name, "a");
         same("namespace", gate.namespace_, "b");
-        same("hook", gate.hook, cases[i].wanted_hook);
-        same("revision", revision, cases[i].revision);
-        same("phase", phase, cases[i].phase);
+        same("hook", gate.hook, row->wanted_hook);
+        same("revision", revision, row->revision);
+        same("phase", phase, row->phase);
     }
 }
 
@@ -104,20 +104,20 @@ CASE(a_change_has_its_fields_and_no_others)
         {.verb = REQUEST_OPEN, .body = "{\"reason\":\"\xff\"}", .wrong = "the body"},
         {.verb = REQUEST_OPEN, .body = "{\"hook\":\"a\",\"hook\":\"b\"}", .wrong = "the body"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct gate_change change = {0};
         struct errinfo info = {0};
-        enum err err = request_change(*state, cases[i].body, strlen(cases[i].body), cases[i].verb,
-                                      &change, &info);
-        if (refused(cases[i].body, err, &info, cases[i].wrong))
+        enum err err =
+            request_change(*state, row->body, strlen(row->body), row->verb, &change, &info);
+        if (refused(row->body, err, &info, row->wrong))
             continue;
-        same("kind", change.gate.kind, cases[i].kind);
-        same("hook", change.gate.hook, cases[i].hook);
-        same("revision", change.revision, cases[i].revision);
-        same("expires", change.expires, cases[i].expires);
-        same("for", change.for_ms, cases[i].for_ms);
-        same("who", change.who, cases[i].who);
-        same("reason", change.reason, cases[i].reason);
+        same("kind", change.gate.kind, row->kind);
+        same("hook", change.gate.hook, row->hook);
+        same("revision", change.revision, row->revision);
+        same("expires", change.expires, row->expires);
+        same("for", change.for_ms, row->for_ms);
+        same("who", change.who, row->who);
+        same("reason", change.reason, row->reason);
     }
 }
 
@@ -161,18 +161,18 @@ CASE(a_policy_says_how_many_who_and_by_when)
         {.body = "{\"deadline\":\"1h\",\"onDeadline\":\"close\"}", .wrong = "open or rollback"},
         {.body = "{\"quorums\":1}", .wrong = "quorums: is not known"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct gate_change change = {0};
         struct gate_policy policy;
         struct errinfo info = {0};
         enum err err =
-            request_policy(*state, cases[i].body, strlen(cases[i].body), &change, &policy, &info);
-        if (refused(cases[i].body, err, &info, cases[i].wrong))
+            request_policy(*state, row->body, strlen(row->body), &change, &policy, &info);
+        if (refused(row->body, err, &info, row->wrong))
             continue;
-        same("quorum", policy.quorum, cases[i].quorum);
-        same("approvers", policy.approvers, cases[i].approvers);
-        same("deadline", policy.deadline_ms, cases[i].deadline);
-        same("onDeadline", policy.on_deadline, cases[i].on_deadline);
+        same("quorum", policy.quorum, row->quorum);
+        same("approvers", policy.approvers, row->approvers);
+        same("deadline", policy.deadline_ms, row->deadline);
+        same("onDeadline", policy.on_deadline, row->on_deadline);
     }
 }
 
@@ -203,19 +203,19 @@ CASE(a_freeze_is_once_or_every_week)
          .wrong = "weekly.day"},
         {.body = "{\"reason\":\"x\",\"weekly\":[]}", .wrong = "weekly"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct gate_change change = {0};
         struct gate_freeze freeze;
         struct errinfo info = {0};
         enum err err =
-            request_freeze(*state, cases[i].body, strlen(cases[i].body), &change, &freeze, &info);
-        if (refused(cases[i].body, err, &info, cases[i].wrong))
+            request_freeze(*state, row->body, strlen(row->body), &change, &freeze, &info);
+        if (refused(row->body, err, &info, row->wrong))
             continue;
-        same("namespace", change.gate.namespace_, cases[i].namespace_);
-        same("from", freeze.from, cases[i].from);
-        same("weekly.from", freeze.weekly_from, cases[i].weekly_from);
-        same("weekly.until", freeze.weekly_until, cases[i].weekly_until);
-        same("weekly.zone", freeze.zone, cases[i].zone);
+        same("namespace", change.gate.namespace_, row->namespace_);
+        same("from", freeze.from, row->from);
+        same("weekly.from", freeze.weekly_from, row->weekly_from);
+        same("weekly.until", freeze.weekly_until, row->weekly_until);
+        same("weekly.zone", freeze.zone, row->zone);
     }
 }
 
@@ -227,13 +227,13 @@ CASE(a_number_is_whole_and_bounded)
         {NULL, "100"}, {"0", "0"}, {"1000", "1000"}, {"1001", NULL},
         {"-1", NULL},  {"", NULL}, {"1x", NULL},     {"99999999999999999999", NULL},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct errinfo info = {0};
         const char *out;
-        enum err err = request_number(*state, "limit", cases[i].text, "100", 1000, &out, &info);
-        assert_int_equal(err, cases[i].out ? ERR_OK : ERR_INVALID);
-        if (cases[i].out)
-            same("limit", out, cases[i].out);
+        enum err err = request_number(*state, "limit", row->text, "100", 1000, &out, &info);
+        assert_int_equal(err, row->out ? ERR_OK : ERR_INVALID);
+        if (row->out)
+            same("limit", out, row->out);
         else
             assert_non_null(strstr(info.text, "limit: expected a whole number up to 1000"));
     }
@@ -287,22 +287,22 @@ CASE(a_link_says_what_it_is_for)
         {.body = "{" A "\"action\":\"open\",\"reason\":\"\\u0007\"}", .wrong = "reason"},
     };
 #undef A
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct link link;
         struct errinfo info = {0};
-        enum err err = request_link(*state, cases[i].body, strlen(cases[i].body),
-                                    (int64_t)NOW_S * 1000, &link, &info);
-        if (refused(cases[i].body, err, &info, cases[i].wrong))
+        enum err err =
+            request_link(*state, row->body, strlen(row->body), (int64_t)NOW_S * 1000, &link, &info);
+        if (refused(row->body, err, &info, row->wrong))
             continue;
-        assert_int_equal(link.action, cases[i].action);
-        assert_int_equal(link.kind, cases[i].kind);
+        assert_int_equal(link.action, row->action);
+        assert_int_equal(link.kind, row->kind);
         same("namespace", link.namespace_, "b");
         same("name", link.name, "a");
-        same("hook", link.hook, cases[i].hook);
-        same("revision", link.revision, cases[i].revision);
-        same("who", link.who, cases[i].who);
-        same("reason", link.reason, cases[i].reason);
-        assert_int_equal(link.for_ms, cases[i].for_ms);
-        assert_int_equal(link.expires_s, cases[i].expires_s);
+        same("hook", link.hook, row->hook);
+        same("revision", link.revision, row->revision);
+        same("who", link.who, row->who);
+        same("reason", link.reason, row->reason);
+        assert_int_equal(link.for_ms, row->for_ms);
+        assert_int_equal(link.expires_s, row->expires_s);
     }
 }

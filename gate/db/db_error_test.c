@@ -37,11 +37,11 @@ static const struct {
 
 CASE(a_state_says_what_to_do)
 {
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct errinfo info = {0};
-        assert_int_equal(db_error_from(cases[i].sqlstate, cases[i].message, &info), cases[i].err);
-        assert_int_equal(info.status, cases[i].status);
-        assert_string_equal(info.text, cases[i].text);
-        assert_int_equal(db_error_wants_reconnect(cases[i].sqlstate), cases[i].reconnect);
+        assert_int_equal(db_error_from(row->sqlstate, row->message, &info), row->err);
+        assert_int_equal(info.status, row->status);
+        assert_string_equal(info.text, row->text);
+        assert_int_equal(db_error_wants_reconnect(row->sqlstate), row->reconnect);
     }
 }

@@ -62,10 +62,10 @@ CASE(the_file_is_followed)
     assert_int_equal(db_source_new("host=other", path, &source, &info), ERR_OK);
     assert_string_equal(db_source_dsn(source), "host=a");
     assert_int_equal(db_source_generation(source), 1);
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        write_file(steps[i].text, steps[i].len);
-        assert_int_equal(db_source_look(source), steps[i].generation);
-        assert_string_equal(db_source_dsn(source), steps[i].dsn);
+    EACH_ROW (row, steps) {
+        write_file(row->text, row->len);
+        assert_int_equal(db_source_look(source), row->generation);
+        assert_string_equal(db_source_dsn(source), row->dsn);
     }
     unlink(path);
     assert_int_equal(db_source_look(source), 4);
@@ -123,12 +123,12 @@ CASE(a_password_in_the_arguments_is_seen)
         {"", {"--database", ""}, false},
         {NULL, {"--port", "1"}, false},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         char *argv[4] = {(char *)(uintptr_t) "flagger-gate"};
         int argc = 1;
-        for (size_t n = 0; n < 3 && cases[i].arguments[n]; n++)
-            argv[argc++] = (char *)(uintptr_t)cases[i].arguments[n];
-        print_message("%s\n", cases[i].dsn ? cases[i].dsn : "(none)");
-        assert_int_equal(db_source_shows_password(cases[i].dsn, argc, argv), cases[i].shown);
+        for (size_t n = 0; n < 3 && row->arguments[n]; n++)
+            argv[argc++] = (char *)(uintptr_t)row->arguments[n];
+        print_message("%s\n", row->dsn ? row->dsn : "(none)");
+        assert_int_equal(db_source_shows_password(row->dsn, argc, argv), row->shown);
     }
 }

@@ -120,14 +120,14 @@ CASE_WITH(a_failed_statement_fails_alone, set_up, tear_down)
     };
     struct fixture *f = *state;
     RUN_UNTIL(f, db_ready(f->db));
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        f->mood = cases[i].mood;
+    EACH_ROW (row, cases) {
+        f->mood = row->mood;
         f->answers = 0;
         change(f);
         RUN_UNTIL(f, f->answers == 1);
-        assert_int_equal(f->err, cases[i].err);
-        assert_int_equal(f->info.status, cases[i].status);
-        assert_string_equal(f->info.text, cases[i].text);
+        assert_int_equal(f->err, row->err);
+        assert_int_equal(f->info.status, row->status);
+        assert_string_equal(f->info.text, row->text);
         assert_true(db_ready(f->db));
         f->mood = MOOD_ANSWER;
         change(f);

@@ -57,8 +57,8 @@ CASE(what_has_no_name_is_left_to_libpq)
         "host=localhost service=main",
         "host=localhost,other port=1,2,3",
     };
-    for (size_t i = 0; i < sizeof(dsns) / sizeof(dsns[0]); i++) {
-        struct outcome outcome = resolve(dsns[i]);
+    EACH_ROW (row, dsns) {
+        struct outcome outcome = resolve(*row);
         assert_int_equal(outcome.err, ERR_OK);
         assert_string_equal(outcome.host, "-");
         assert_string_equal(outcome.hostaddr, "-");

@@ -59,29 +59,27 @@ static const struct {
 
 CASE(versions_are_judged)
 {
-    struct arena *arena = arena_new();
     struct schema *schema = schema_new(arena, script);
     assert_int_equal(schema_version(schema), 3);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        PGresult *rows = rows_of(cases[i].rows);
+    EACH_ROW (row, cases) {
+        PGresult *rows = rows_of(row->rows);
         struct errinfo info = {0};
         bool missing = false;
-        print_message("%s\n", cases[i].name);
-        assert_int_equal(schema_judge(schema, rows, &missing, &info), cases[i].err);
-        if (cases[i].err != ERR_OK)
+        print_message("%s\n", row->name);
+        assert_int_equal(schema_judge(schema, rows, &missing, &info), row->err);
+        if (row->err != ERR_OK)
             assert_non_null(strstr(info.text, "use a newer flagger-gate"));
-        assert_int_equal(missing, cases[i].missing);
-        if (cases[i].sql) {
+        assert_int_equal(missing, row->missing);
+        if (row->sql) {
             static const char *const words[] = {"one;", "two\n", "three;"};
             char *sql = schema_upgrade_sql(schema, rows), found[4] = "";
             for (size_t word = 0; word < 3; word++)
                 if (strstr(sql, words[word]))
                     found[strlen(found)] = (char)('1' + word);
-            assert_string_equal(found, cases[i].sql);
+            assert_string_equal(found, row->sql);
             assert_string_equal(sql + strlen(sql) - 6, "COMMIT");
             free(sql);
         }
         PQclear(rows);
     }
-    arena_free(arena);
 }

@@ -63,10 +63,10 @@ CASE(keys_are_lines)
         OLD "\n",
         "# a comment as long as a key would be\n\n\t " OLD " \r\n",
     };
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+    EACH_ROW (row, files) {
         struct link_keys *keys = NULL;
         struct errinfo info;
-        put(files[i], strlen(files[i]));
+        put(*row, strlen(*row));
         assert_int_equal(link_keys_new(loop, path, &keys, &info), ERR_OK);
         assert_keys(keys, 1, OLD, OLD);
         link_keys_free(keys);
@@ -94,13 +94,13 @@ CASE(bad_files_are_told_without_their_keys)
         {huge, sizeof(huge) - 1, "expected at most 1024"},
         {OLD "\0" OLD, 2 * sizeof(OLD), "found a byte 0"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct link_keys *keys = NULL;
         struct errinfo info = {0};
-        put(cases[i].text, cases[i].len);
+        put(row->text, row->len);
         assert_int_equal(link_keys_new(loop, path, &keys, &info), ERR_INVALID);
         assert_null(keys);
-        assert_non_null(strstr(info.text, cases[i].told));
+        assert_non_null(strstr(info.text, row->told));
         assert_non_null(strstr(info.text, path));
         assert_null(strstr(info.text, "hush"));
     }

@@ -4,24 +4,6 @@
 
 #include <string.h>
 
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
-
 static struct link sample(void)
 {
     return (struct link){.action = LINK_APPROVE,
@@ -66,8 +48,8 @@ CASE(it_says_what_it_will_do)
                                        "<form method=\"post\">",
                                        ">Approve this revision</button>",
                                        "Nothing has happened yet."};
-    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-        assert_says(page, said[i]);
+    EACH_ROW (row, said)
+        assert_says(page, *row);
     assert_silent(page, "<script");
     assert_silent(page, "style=");
     assert_silent(page, "://");
@@ -94,8 +76,8 @@ CASE(what_is_not_said_is_told)
 static void assert_harmless(const char *page)
 {
     static const char *const evil[] = {"<img", "<b>", "onload=\"", "&lt;b>", "'x'"};
-    for (size_t i = 0; i < sizeof(evil) / sizeof(evil[0]); i++)
-        assert_silent(page, evil[i]);
+    EACH_ROW (row, evil)
+        assert_silent(page, *row);
     assert_says(page, "&lt;b&gt;&lt;img src=x onload=&quot;x&quot;&gt;&amp;lt;b&gt;&#39;x&#39;");
 }
 
@@ -149,11 +131,11 @@ CASE(it_says_what_it_has_done)
         {LINK_CLOSE, {.changed = true, .quorum = 1}, "<h1>The gate is closed.</h1>"},
         {LINK_CLOSE, {.quorum = 1}, "<h1>The gate was closed already.</h1>"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct link link = sample();
-        link.action = cases[i].action;
-        const char *page = link_page_done(arena, &link, &cases[i].result);
-        assert_says(page, cases[i].said);
+        link.action = row->action;
+        const char *page = link_page_done(arena, &link, &row->result);
+        assert_says(page, row->said);
         assert_says(page, "The link is used up.");
         assert_silent(page, "<form");
     }
@@ -171,12 +153,12 @@ CASE(headers_bound_what_a_browser_does)
                                             {"Referrer-Policy", "same-origin"},
                                             {"Cache-Control", "no-store"},
                                             {"X-Frame-Options", "DENY"}};
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+    EACH_ROW (row, wanted) {
         const struct link_page_header *h = link_page_headers;
-        while (h->name && strcmp(h->name, wanted[i][0]) != 0)
+        while (h->name && strcmp(h->name, (*row)[0]) != 0)
             h++;
         assert_non_null(h->name);
-        assert_says(h->value, wanted[i][1]);
+        assert_says(h->value, (*row)[1]);
         assert_silent(h->value, "unsafe");
     }
 }

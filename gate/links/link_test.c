@@ -12,23 +12,6 @@ static const struct link_key key = KEY("an old key of thirty-two letters");
 static const struct link_key new_key = KEY("the new key, thirty-three letters");
 
 enum { NOW = 1795300000 };
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static struct link sample(void)
 {
@@ -53,14 +36,14 @@ static const char *token_of(const struct link_key *with, const struct link *link
 {
     static const char *token; /* static: gcc -O2 takes what comes back for its address */
     struct errinfo info;
-    assert_int_equal(link_sign(arena, with, link, &token, &info), ERR_OK);
+    assert_int_equal(link_sign(unit_arena, with, link, &token, &info), ERR_OK);
     return token;
 }
 
 static enum link_verdict judge(const char *token)
 {
     struct link out;
-    return link_verify(arena, &key, 1, token, NOW, &out);
+    return link_verify(unit_arena, &key, 1, token, NOW, &out);
 }
 
 CASE(a_link_comes_back_as_it_was_made)
@@ -143,9 +126,9 @@ CASE(cut_or_lengthened_it_is_no_link)
     for (size_t len = 0; len < strlen(token); len++)
         assert_int_equal(judge(arena_strndup(arena, token, len)), LINK_NOT_ONE);
     static const char *const tails[] = {"A", "=", ".", " ", "\n", "?", "AAAA", "\xff"};
-    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-        assert_int_equal(judge(arena_printf(arena, "%s%s", token, tails[i])), LINK_NOT_ONE);
-        assert_int_not_equal(judge(arena_printf(arena, "%s%s", tails[i], token)), LINK_GOOD);
+    EACH_ROW (row, tails) {
+        assert_int_equal(judge(arena_printf(arena, "%s%s", token, *row)), LINK_NOT_ONE);
+        assert_int_not_equal(judge(arena_printf(arena, "%s%s", *row, token)), LINK_GOOD);
     }
     char *huge = arena_alloc(arena, 2 * LINK_MAX_TOKEN);
     memset(huge, 'A', 2 * LINK_MAX_TOKEN - 1);
@@ -218,11 +201,11 @@ CASE(a_signed_payload_is_still_checked)
         {TEXTS + 2, 0}, {TEXTS + 2, 0xc0},
     };
     struct link_key signing = key;
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    EACH_ROW (row, changes) {
         unsigned char changed[512];
         assert_true(len < sizeof(changed));
         memcpy(changed, payload, len);
-        changed[changes[i].at] = changes[i].byte;
+        changed[row->at] = row->byte;
         assert_int_equal(judge(link_seal(arena, &signing, changed, len)), LINK_NOT_ONE);
     }
     for (size_t cut = 0; cut < len; cut++)
@@ -233,7 +216,7 @@ CASE(a_signed_payload_is_still_checked)
 
 static char *repeat(char c, size_t count)
 {
-    char *text = arena_alloc(arena, count + 1);
+    char *text = arena_alloc(unit_arena, count + 1);
     memset(text, c, count);
     return text;
 }

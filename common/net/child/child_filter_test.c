@@ -107,8 +107,8 @@ CASE(what_leads_out_is_refused)
                                            trace_me};
     if (filtered(plain_fork) == NO_FILTER)
         skip();
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-        assert_int_equal(filtered(refused[i]), EPERM);
+    EACH_ROW (row, refused)
+        assert_int_equal(filtered(*row), EPERM);
     /* the C library then takes clone */
     assert_int_equal(filtered(clone3_user), ENOSYS);
 }
@@ -118,6 +118,6 @@ CASE(what_programs_need_works)
     static int (*const allowed[])(void) = {plain_fork, plain_clone, plain_thread};
     if (filtered(plain_fork) == NO_FILTER)
         skip();
-    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-        assert_int_equal(filtered(allowed[i]), 0);
+    EACH_ROW (row, allowed)
+        assert_int_equal(filtered(*row), 0);
 }

@@ -39,8 +39,8 @@ CASE(other_texts_are_refused)
     static const char *const bad[] = {
         "", "1", "0,1,2,3,4,5,6,7,8", "0,1,2,3,4,5,6,7,8,9,10", "0,1,2,3,4,5,6,7,8,x", "true"};
     struct child_limits read;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_false(child_limits_read(bad[i], &read));
+    EACH_ROW (row, bad)
+        assert_false(child_limits_read(*row, &read));
 }
 
 struct run {
@@ -106,8 +106,8 @@ CASE(children_are_held)
         {"sed -n 's/^Seccomp:.//p' /proc/self/status", {.filter = true}, NULL, 0, "2\n"},
         {"unshare -U true 2>/dev/null", {.filter = true}, NULL, 1, ""},
     };
-    for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
-        run(&runs[i]);
+    EACH_ROW (row, runs)
+        run(row);
 }
 
 static void *hog(void *arg)

@@ -33,7 +33,6 @@ CASE(an_order_arrives_as_it_was_given)
     static const char *const argv[] = {"tool", "", "two words\nand a line", "--last", NULL};
     static const char *const env[] = {"A=1", "B=", "C=a b=c", NULL};
     const struct child_limits limits = {.processes = 7, .uid = 10001, .filter = true};
-    struct arena *arena = arena_new();
     struct child_order order;
     size_t len;
 
@@ -53,13 +52,11 @@ CASE(an_order_arrives_as_it_was_given)
     for (int i = 0; env[i]; i++)
         assert_string_equal(order.env[i], env[i]);
     assert_null(order.env[3]);
-    arena_free(arena);
 }
 
 CASE(what_is_left_out_is_ours)
 {
     static const char *const argv[] = {"tool", NULL}, *const none[] = {NULL};
-    struct arena *arena = arena_new();
     struct child_order order;
     size_t len;
 
@@ -76,12 +73,10 @@ CASE(what_is_left_out_is_ours)
     text = child_order_text(arena, &(struct child_spec){.argv = argv, .env = none}, 1, &len);
     assert_true(receive(text, len, &order));
     assert_null(order.env[0]);
-    arena_free(arena);
 }
 
 CASE(what_is_too_long_is_no_order)
 {
-    struct arena *arena = arena_new();
     char *word = malloc(ORDER_MAX + 1);
     size_t len;
 
@@ -93,14 +88,12 @@ CASE(what_is_too_long_is_no_order)
     assert_non_null(child_order_text(
         arena, &(struct child_spec){.argv = (const char *const[]){"tool", word, NULL}}, 1, &len));
     free(word);
-    arena_free(arena);
 }
 
 /* However it is cut or spoilt: the supervisor ends, and runs nothing. */
 CASE(other_bytes_are_refused)
 {
     static const char *const argv[] = {"tool", "a", NULL}, *const none[] = {NULL};
-    struct arena *arena = arena_new();
     struct child_order order;
     uint32_t size;
     size_t len;
@@ -125,5 +118,4 @@ CASE(other_bytes_are_refused)
     memcpy(spoilt, text, len);
     memcpy(spoilt, &size, sizeof(size));
     assert_false(receive(spoilt, len - 2, &order));
-    arena_free(arena);
 }

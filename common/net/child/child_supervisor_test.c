@@ -85,15 +85,15 @@ CASE(test_what_it_says)
         {{"true"}, "/no/such/dir", {SUPERVISOR_HERE, SUPERVISOR_CHDIR_FAILED}, 2, ENOENT},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct supervisor_msg msgs[5];
-        int fd = order(cases[i].command, cases[i].cwd);
+        int fd = order(row->command, row->cwd);
         int count = listen_all(fd, msgs, 5);
         bool stays = take_stays(msgs, &count);
-        assert_int_equal(count, cases[i].count);
-        for (int m = 0; m < cases[i].count; m++)
-            assert_int_equal(msgs[m].kind, cases[i].kinds[m]);
-        assert_int_equal(msgs[cases[i].count - 1].value, cases[i].status);
+        assert_int_equal(count, row->count);
+        for (int m = 0; m < row->count; m++)
+            assert_int_equal(msgs[m].kind, row->kinds[m]);
+        assert_int_equal(msgs[row->count - 1].value, row->status);
         /* it is a child of ours, although another process made it */
         assert_int_equal(waitpid(msgs[0].value, NULL, stays ? WNOHANG : 0),
                          stays ? 0 : msgs[0].value);
@@ -204,9 +204,9 @@ CASE(test_others_end)
         {"sh", "-c", "(sleep 1000 >/dev/null)&"}, /* has left something behind */
     };
 
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    EACH_ROW (row, commands) {
         struct supervisor_msg msgs[6];
-        int fd = order(commands[i], NULL);
+        int fd = order(*row, NULL);
         int count = listen_all(fd, msgs, 6);
         assert_false(take_stays(msgs, &count));
         assert_int_equal(waitpid(msgs[0].value, NULL, 0), msgs[0].value);

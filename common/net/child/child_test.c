@@ -118,14 +118,14 @@ CASE(test_results)
         {"read line; echo \"got:$line\"", 0, 0, "got:\n"}, /* no input */
         {"exec 3<&-; printf done", 0, 0, "done"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct outcome o = {0};
-        run_shell(cases[i].script, (struct child_spec){0}, &o);
+        run_shell(row->script, (struct child_spec){0}, &o);
         assert_int_equal(o.err, ERR_OK);
-        assert_int_equal(o.exit_status, cases[i].exit_status);
-        assert_int_equal(o.signal, cases[i].signal);
-        assert_string_equal(o.output, cases[i].output);
-        assert_int_equal(o.output_total, strlen(cases[i].output));
+        assert_int_equal(o.exit_status, row->exit_status);
+        assert_int_equal(o.signal, row->signal);
+        assert_string_equal(o.output, row->output);
+        assert_int_equal(o.output_total, strlen(row->output));
         assert_false(o.timed_out || o.stopped);
     }
 }
@@ -149,11 +149,11 @@ CASE(test_cannot_start)
         {fine, "/no/such/place", ERR_NOT_FOUND,
          "cannot enter the working directory for \"true\": No such file or directory"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct outcome o = {0};
-        run_spec(&(struct child_spec){.argv = cases[i].argv, .cwd = cases[i].cwd}, &o);
-        assert_int_equal(o.err, cases[i].err);
-        assert_string_equal(o.info, cases[i].info);
+        run_spec(&(struct child_spec){.argv = row->argv, .cwd = row->cwd}, &o);
+        assert_int_equal(o.err, row->err);
+        assert_string_equal(o.info, row->info);
         assert_int_equal(o.exit_status, -1);
     }
 }
@@ -260,14 +260,14 @@ CASE(test_leaves_nothing)
          "sleep 1' & sleep 1",
          1},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct outcome o = {0};
         int pids[4];
-        run_shell(cases[i].script, (struct child_spec){.grace_ms = 300}, &o);
+        run_shell(row->script, (struct child_spec){.grace_ms = 300}, &o);
         assert_int_equal(o.err, ERR_OK);
         assert_int_equal(o.exit_status, 0);
-        read_pids(o.output, pids, cases[i].pids);
-        for (int p = 0; p < cases[i].pids; p++)
+        read_pids(o.output, pids, row->pids);
+        for (int p = 0; p < row->pids; p++)
             assert_false(is_alive(pids[p]));
     }
 }

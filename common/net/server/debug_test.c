@@ -54,17 +54,16 @@ CASE(test_pages)
         {"/page?limit=99999999999999999999", 400,
          "{\"error\":\"limit: expected a number from 1 to 500, found 99999999999999999999\"}"},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    struct fixture *f = SERVER(routes);
+    EACH_ROW (row, cases) {
         struct answer a = {.want_header = "Cache-Control"};
-        exchange(&f, (struct http_request){.url = url_of(&f, cases[i].path)}, &a);
-        assert_int_equal(a.status, cases[i].status);
-        assert_string_equal(a.body, cases[i].body);
+        exchange(f, (struct http_request){.url = url_of(f, row->path)}, &a);
+        assert_int_equal(a.status, row->status);
+        assert_string_equal(a.body, row->body);
         assert_string_equal(a.header, a.status == 200 ? "no-store" : "");
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_pages_of_other_sites_are_shown_nothing)
@@ -78,28 +77,24 @@ CASE(test_pages_of_other_sites_are_shown_nothing)
         {{{"Sec-Fetch-Site", "same-origin"}}, 403}, /* after a rebinding of the name */
         {{{"Origin", "http://a.example"}}, 403},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    struct fixture *f = SERVER(routes);
+    EACH_ROW (row, cases) {
         struct answer a = {0};
-        exchange(&f, (struct http_request){.url = url_of(&f, "/page"), .headers = cases[i].headers},
-                 &a);
-        assert_int_equal(a.status, cases[i].status);
+        exchange(f, (struct http_request){.url = url_of(f, "/page"), .headers = row->headers}, &a);
+        assert_int_equal(a.status, row->status);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_the_process)
 {
-    struct fixture f;
     struct answer a = {0};
     struct json_object *out = NULL;
-    struct arena *arena = arena_new();
 
-    fixture_start(&f, routes, (struct http_server_options){.max_connections = 7});
-    looked_at = f.server;
-    exchange(&f, (struct http_request){.url = url_of(&f, "/process")}, &a);
+    struct fixture *f = SERVER(routes, .max_connections = 7);
+    looked_at = f->server;
+    exchange(f, (struct http_request){.url = url_of(f, "/process")}, &a);
     assert_int_equal(a.status, 200);
     assert_int_equal(json_parse(arena, a.body, strlen(a.body), 65536, &out, NULL), ERR_OK);
     assert_string_equal(json_str_at(out, "version", NULL), FLAGGER_VERSION);
@@ -108,6 +103,5 @@ CASE(test_the_process)
     assert_int_equal(json_int_at(out, 0, "server", "maxConnections", NULL), 7);
     assert_int_equal(json_int_at(out, 0, "server", "answering", NULL), 1);
     assert_true(json_int_at(out, 0, "memory", "residentBytes", NULL) > 0);
-    fixture_end(&f);
-    arena_free(arena);
+    fixture_end(f);
 }

@@ -54,19 +54,18 @@ CASE(test_strangers)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f;
         char request[512], text[4096] = "";
-        fixture_start(&f, routes, options);
+        struct fixture *f = SERVER_WITH(routes, options);
         served = asked = 0;
         snprintf(request, sizeof(request), "%sPOST /echo HTTP/1.1\r\nHost: x\r\n%s\r\n",
                  cases[i].before, cases[i].head);
-        int fd = raw_connect(&f);
+        int fd = raw_connect(f);
         raw_send(fd, request);
         if (cases[i].goes_on) {
-            RUN_UNTIL(&f, asked > 0);
-            assert_int_equal(TAILQ_FIRST(&f.server->conns)->state, CONN_READING);
+            RUN_UNTIL(f, asked > 0);
+            assert_int_equal(TAILQ_FIRST(&f->server->conns)->state, CONN_READING);
         } else {
-            raw_read(&f, fd, text, sizeof(text), NULL); /* to its end */
+            raw_read(f, fd, text, sizeof(text), NULL); /* to its end */
             if (!strstr(text, cases[i].status) || strstr(text, " 100 "))
                 fail_msg("case %zu: %s", i, text);
             assert_int_equal(strstr(text,
@@ -76,37 +75,36 @@ CASE(test_strangers)
             assert_int_equal(strstr(text, "WWW-Authenticate: Bearer") != NULL ||
                                  strstr(text, "www-authenticate: Bearer") != NULL,
                              strcmp(cases[i].status, " 401 ") == 0);
-            assert_int_equal(f.server->held, 0);
+            assert_int_equal(f->server->held, 0);
         }
         assert_int_equal(asked, strstr(cases[i].head, "Expect") ? 2 : 1); /* before h2o and after */
         assert_int_equal(served, cases[i].served);
         close(fd);
-        fixture_end(&f);
+        fixture_end(f);
     }
 }
 
 /* Nothing that he goes on to send is kept. */
 CASE(test_a_body_that_comes_all_the_same)
 {
-    struct fixture f;
     char *body = calloc(1, LONG), text[4096] = "";
 
-    fixture_start(&f, routes, (struct http_server_options){.max_body = 2 * LONG, .knows = knows});
-    int fd = raw_connect(&f);
+    struct fixture *f = SERVER(routes, .max_body = 2 * LONG, .knows = knows);
+    int fd = raw_connect(f);
     raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n");
-    RUN_UNTIL(&f, asked > 0);
+    RUN_UNTIL(f, asked > 0);
     for (size_t sent = 0; sent < LONG;) {
         ssize_t n = send(fd, body + sent, LONG - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno != EAGAIN)
             break; /* it is closed, which is fine */
         sent += n > 0 ? (size_t)n : 0;
-        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
-        assert_true(f.server->held < 20000);
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
+        assert_true(f->server->held < 20000);
     }
-    raw_read(&f, fd, text, sizeof(text), "its body is not read");
+    raw_read(f, fd, text, sizeof(text), "its body is not read");
     close(fd);
     free(body);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* A real client gets the answer, whoever he is, with TLS as without. */
@@ -117,18 +115,15 @@ CASE(test_clients)
 
     memset(body, 'a', sizeof(body));
     for (int tls = 0; tls < 2; tls++) {
-        struct fixture f;
-        fixture_start(&f, routes,
-                      (struct http_server_options){.max_body = 2 * LONG,
-                                                   .knows = knows,
-                                                   .tls_cert_file = tls ? server.cert_file : NULL,
-                                                   .tls_key_file = tls ? server.key_file : NULL});
+        struct fixture *f = SERVER(routes, .max_body = 2 * LONG, .knows = knows,
+                                   .tls_cert_file = tls ? server.cert_file : NULL,
+                                   .tls_key_file = tls ? server.key_file : NULL);
         for (int i = 0; i < 20; i++) {
             struct answer a = {.want_header = "WWW-Authenticate"};
             served = asked = 0;
-            exchange(&f,
+            exchange(f,
                      (struct http_request){.method = "POST",
-                                           .url = url_of(&f, "/echo"),
+                                           .url = url_of(f, "/echo"),
                                            .headers = i % 2 ? credentials : NULL,
                                            .body = body,
                                            .body_len = sizeof(body),
@@ -141,7 +136,7 @@ CASE(test_clients)
             assert_string_equal(a.header, i % 2 ? "" : "Bearer");
             assert_int_equal(served, i % 2);
         }
-        fixture_end(&f);
+        fixture_end(f);
     }
 }
 
@@ -149,24 +144,23 @@ CASE(test_clients)
 CASE(test_many_who_do_not_read)
 {
     enum { MANY = 200 };
-    struct fixture f;
     int fds[MANY];
 
-    fixture_start(&f, routes, options);
+    struct fixture *f = SERVER_WITH(routes, options);
     asked = 0;
     for (int i = 0; i < MANY; i++) {
-        fds[i] = raw_connect(&f);
+        fds[i] = raw_connect(f);
         raw_send(fds[i], "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nabc");
         if (i % 3 == 0)
             close(fds[i]);
-        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
     }
-    RUN_UNTIL(&f, f.server->open_count == 0);
-    assert_int_equal(f.server->held, 0);
+    RUN_UNTIL(f, f->server->open_count == 0);
+    assert_int_equal(f->server->held, 0);
     for (int i = 0; i < MANY; i++)
         if (i % 3)
             close(fds[i]);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 static int group_setup(void **state)

@@ -50,38 +50,36 @@ CASE(test_what_is_refused)
         {"GET /echo HTTP/1.1\r\nHost: x\r\nno colon\r\n", "", false},
     };
     static const char next[] = "GET /echo HTTP/1.1\r\nHost: smuggled\r\n\r\n";
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    struct fixture *f = SERVER(routes);
+    EACH_ROW (row, cases) {
         char text[4096] = "", request[1024];
-        int fd = raw_connect(&f);
+        int fd = raw_connect(f);
         calls = 0;
-        snprintf(request, sizeof(request), "%s\r\n%s%s", cases[i].head, cases[i].body, next);
+        snprintf(request, sizeof(request), "%s\r\n%s%s", row->head, row->body, next);
         raw_send(fd, request);
-        raw_read(&f, fd, text, sizeof(text), cases[i].fine ? "smuggled" : NULL);
-        if (cases[i].fine != (strncmp(text, "HTTP/1.1 200 ", 13) == 0) ||
-            (!cases[i].fine && strncmp(text, "HTTP/1.1 400 ", 13) != 0))
-            fail_msg("%s: %s", cases[i].head, text);
-        assert_int_equal(calls, cases[i].fine ? 2 : 0);
+        raw_read(f, fd, text, sizeof(text), row->fine ? "smuggled" : NULL);
+        if (row->fine != (strncmp(text, "HTTP/1.1 200 ", 13) == 0) ||
+            (!row->fine && strncmp(text, "HTTP/1.1 400 ", 13) != 0))
+            fail_msg("%s: %s", row->head, text);
+        assert_int_equal(calls, row->fine ? 2 : 0);
         close(fd);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* The second request of a connection is looked at like the first. */
 CASE(test_behind_another)
 {
-    struct fixture f;
     char text[4096] = "";
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    int fd = raw_connect(&f);
+    struct fixture *f = SERVER(routes);
+    int fd = raw_connect(f);
     raw_send(fd, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n"
                  "\r\nGET /echo HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n");
-    raw_read(&f, fd, text, sizeof(text), NULL);
+    raw_read(f, fd, text, sizeof(text), NULL);
     assert_int_equal(strncmp(text, "HTTP/1.1 200 ", 13), 0);
     assert_non_null(strstr(text, "HTTP/1.1 400 "));
     close(fd);
-    fixture_end(&f);
+    fixture_end(f);
 }

@@ -11,12 +11,11 @@ static const struct http_route routes[] = {
 
 CASE(test_addresses_that_cannot_be)
 {
-    struct fixture f;
     struct errinfo ei;
     struct http_server *server;
     char dir[] = "/tmp/server_test.XXXXXX", path[64];
 
-    fixture_start(&f, routes, (struct http_server_options){0});
+    struct fixture *f = SERVER(routes);
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof(path), "unix:%s/no/such/dir", dir);
     const struct {
@@ -24,7 +23,7 @@ CASE(test_addresses_that_cannot_be)
         enum err err;
         const char *text;
     } cases[] = {
-        {{.address = "127.0.0.1", .port = http_server_port(f.server)},
+        {{.address = "127.0.0.1", .port = http_server_port(f->server)},
          ERR_CONFLICT,
          "address already in use"},
         {{.address = "example.com"}, ERR_INVALID, "expected an IP address or unix:/path"},
@@ -40,13 +39,13 @@ CASE(test_addresses_that_cannot_be)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ei = (struct errinfo){0};
-        enum err err = http_server_new(f.loop, &cases[i].options, &server, &ei);
+        enum err err = http_server_new(f->loop, &cases[i].options, &server, &ei);
         if (!strstr(ei.text, cases[i].text))
             fail_msg("case %zu: \"%s\" instead of \"%s\"", i, ei.text, cases[i].text);
         assert_int_equal(err, cases[i].err);
     }
     rmdir(dir);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 static int unix_connect(const char *path)
@@ -60,7 +59,6 @@ static int unix_connect(const char *path)
 
 CASE(test_unix_socket)
 {
-    struct fixture f;
     char dir[] = "/tmp/server_test.XXXXXX", address[64], text[1024] = "";
 
     assert_non_null(mkdtemp(dir));
@@ -72,18 +70,18 @@ CASE(test_unix_socket)
     assert_int_equal(bind(stale, (struct sockaddr *)&addr, sizeof(addr)), 0);
     close(stale);
 
-    fixture_start(&f, routes, (struct http_server_options){.address = address});
+    struct fixture *f = SERVER(routes, .address = address);
     struct errinfo ei;
     struct http_server *second;
     assert_int_equal(
-        http_server_new(f.loop, &(struct http_server_options){.address = address}, &second, &ei),
+        http_server_new(f->loop, &(struct http_server_options){.address = address}, &second, &ei),
         ERR_CONFLICT);
     int fd = unix_connect(address + 5);
     raw_send(fd, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
-    raw_read(&f, fd, text, sizeof(text), "\r\n\r\n");
+    raw_read(f, fd, text, sizeof(text), "\r\n\r\n");
     assert_non_null(strstr(text, "X-Peer: unix\r\n"));
     close(fd);
-    fixture_end(&f);
+    fixture_end(f);
     struct stat st;
     assert_int_equal(stat(address + 5, &st), -1);
     rmdir(dir);

@@ -27,31 +27,27 @@ CASE(test_what_is_counted)
         "# TYPE test_counts_http_request_duration_seconds histogram\n",
     };
     static char text[64 * 1024];
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){.name = "test_counts"});
-    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+    struct fixture *f = SERVER(routes, .name = "test_counts");
+    EACH_ROW (row, requests) {
         struct answer a = {0};
-        exchange(&f,
-                 (struct http_request){.method = requests[i].method,
-                                       .url = url_of(&f, requests[i].path)},
-                 &a);
+        exchange(f, (struct http_request){.method = row->method, .url = url_of(f, row->path)}, &a);
         assert_int_equal(a.err, ERR_OK);
     }
-    int fd = raw_connect(&f);
+    int fd = raw_connect(f);
     raw_send(fd, "GET /hold HTTP/1.1\r\n\r\n");
-    RUN_UNTIL(&f, f.held);
+    RUN_UNTIL(f, f->held);
     close(fd);
-    RUN_UNTIL(&f, f.gone == 1);
+    RUN_UNTIL(f, f->gone == 1);
 
-    fd = raw_connect(&f);
+    fd = raw_connect(f);
     raw_send(fd, "GET /metrics HTTP/1.0\r\n\r\n");
-    raw_read(&f, fd, text, sizeof(text), NULL);
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        if (!strstr(text, lines[i]))
-            fail_msg("no %s in %s", lines[i], text);
+    raw_read(f, fd, text, sizeof(text), NULL);
+    EACH_ROW (row, lines) {
+        if (!strstr(text, *row))
+            fail_msg("no %s in %s", *row, text);
     }
     assert_null(strstr(text, "secret"));
     close(fd);
-    fixture_end(&f);
+    fixture_end(f);
 }

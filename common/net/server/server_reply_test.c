@@ -59,15 +59,14 @@ CASE(test_on_the_wire)
         {"GET /split HTTP/1.1\r\n\r\n", "Server: flagger-c\r\n", "h2o"},
         {"GET /split HTTP/1.0\r\n\r\n", "Connection: close\r\n", NULL},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
+    struct fixture *f = SERVER(routes);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[2048] = "";
-        int fd = raw_connect(&f);
+        int fd = raw_connect(f);
         raw_send(fd, cases[i].request);
         raw_send(fd, "GET /echo HTTP/1.0\r\n\r\n"); /* shows where the first reply ends, and ends */
-        raw_read(&f, fd, text, sizeof(text), NULL);
+        raw_read(f, fd, text, sizeof(text), NULL);
         char *next = strstr(text, "HTTP/1.1 200 OK\r\nDate: ");
         if (next && next != text)
             *next = '\0';
@@ -75,7 +74,7 @@ CASE(test_on_the_wire)
             fail_msg("case %zu: %s", i, text);
         close(fd);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_too_large)
@@ -88,17 +87,16 @@ CASE(test_too_large)
         "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"
         "8901234567890123456789",
     };
-    struct fixture f;
     struct answer fits = {0};
     char body[100];
 
     memset(body, 'x', sizeof(body));
-    fixture_start(&f, routes, (struct http_server_options){.max_body = 100});
+    struct fixture *f = SERVER(routes, .max_body = 100);
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
         char text[2048] = "";
-        int fd = raw_connect(&f);
+        int fd = raw_connect(f);
         raw_send(fd, requests[i]);
-        raw_read(&f, fd, text, sizeof(text), NULL);
+        raw_read(f, fd, text, sizeof(text), NULL);
         if (i != 2) {
             assert_int_equal(strncmp(text, "HTTP/1.1 413 ", 13), 0);
             assert_non_null(
@@ -109,11 +107,11 @@ CASE(test_too_large)
         close(fd);
     }
     exchange(
-        &f,
+        f,
         (struct http_request){
-            .method = "POST", .url = url_of(&f, "/echo"), .body = body, .body_len = sizeof(body)},
+            .method = "POST", .url = url_of(f, "/echo"), .body = body, .body_len = sizeof(body)},
         &fits);
     assert_int_equal(fits.status, 200);
     assert_int_equal(fits.body_len, sizeof(body));
-    fixture_end(&f);
+    fixture_end(f);
 }

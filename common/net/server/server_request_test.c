@@ -23,32 +23,30 @@ CASE(test_parameters)
         {"q=%26%3d%2B%25", "&=+%"},
         {"q=x%0d%0aEvil:1", "x  Evil:1"}, /* the header has them as spaces */
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    struct fixture *f = SERVER(routes);
+    EACH_ROW (row, cases) {
         struct answer a = {.want_header = "X-Q"};
         char path[256];
-        snprintf(path, sizeof(path), "/echo?%s", cases[i].query);
-        exchange(&f, (struct http_request){.url = url_of(&f, path)}, &a);
-        if (strcmp(a.header, cases[i].value) != 0)
-            fail_msg("%s: \"%s\"", cases[i].query, a.header);
+        snprintf(path, sizeof(path), "/echo?%s", row->query);
+        exchange(f, (struct http_request){.url = url_of(f, path)}, &a);
+        if (strcmp(a.header, row->value) != 0)
+            fail_msg("%s: \"%s\"", row->query, a.header);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_body_and_headers)
 {
     static const char body[] = "nul \0 inside";
-    struct fixture f;
     struct answer a = {.want_header = "X-Auth"};
     char text[2048] = "";
 
-    fixture_start(&f, routes, (struct http_server_options){0});
+    struct fixture *f = SERVER(routes);
     const struct http_header headers[] = {{"Authorization", "Bearer x"}, {NULL, NULL}};
-    exchange(&f,
+    exchange(f,
              (struct http_request){.method = "PUT",
-                                   .url = url_of(&f, "/echo"),
+                                   .url = url_of(f, "/echo"),
                                    .headers = headers,
                                    .body = body,
                                    .body_len = sizeof(body) - 1},
@@ -58,18 +56,18 @@ CASE(test_body_and_headers)
     assert_memory_equal(a.body, body, sizeof(body) - 1);
 
     /* chunked, in pieces, with a header in odd case */
-    int fd = raw_connect(&f);
+    int fd = raw_connect(f);
     raw_send(fd, "POST /echo HTTP/1.1\r\nhost: here\r\naUTHORIZATION: me\r\n"
                  "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
     for (int i = 0; i < 5; i++)
-        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
     raw_send(fd, "4\r\ndefg\r\n0\r\n\r\n");
-    raw_read(&f, fd, text, sizeof(text), "abcdefg");
+    raw_read(f, fd, text, sizeof(text), "abcdefg");
     assert_non_null(strstr(text, "X-Auth: me\r\n"));
     assert_non_null(strstr(text, "X-Host: here\r\n"));
     assert_non_null(strstr(text, "X-Peer: 127.0.0.1:"));
     close(fd);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_malformed)
@@ -89,93 +87,89 @@ CASE(test_malformed)
         {"POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 400 "},
         {"POST /echo HTTP/1.1\r\nContent-Length: 1\r\nExpect: magic\r\n\r\n", "HTTP/1.1 417 "},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    struct fixture *f = SERVER(routes);
+    EACH_ROW (row, cases) {
         char text[2048] = "";
-        int fd = raw_connect(&f);
-        raw_send(fd, cases[i].request);
-        raw_read(&f, fd, text, sizeof(text), cases[i].reply);
+        int fd = raw_connect(f);
+        raw_send(fd, row->request);
+        raw_read(f, fd, text, sizeof(text), row->reply);
         close(fd);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_gone_while_pending)
 {
-    struct fixture f;
     struct answer a = {0};
 
-    fixture_start(&f, routes, (struct http_server_options){0});
+    struct fixture *f = SERVER(routes);
     static const char *const requests[] = {
         "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n",
         "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
         "GET /hold HTTP/1.0\r\n\r\n",
     };
     for (int i = 0; i < 3; i++) {
-        int fd = raw_connect(&f);
+        int fd = raw_connect(f);
         raw_send(fd, requests[i]);
-        RUN_UNTIL(&f, f.holds == i + 1);
-        assert_int_equal(f.gone, i);
+        RUN_UNTIL(f, f->holds == i + 1);
+        assert_int_equal(f->gone, i);
         close(fd);
-        RUN_UNTIL(&f, f.gone == i + 1);
+        RUN_UNTIL(f, f->gone == i + 1);
     }
     /* A client that cancels is noticed in the same way. */
     struct http_call *call =
-        http_send(f.client, &(struct http_request){.url = url_of(&f, "/hold")}, on_answer, &a);
-    RUN_UNTIL(&f, f.holds == 4);
+        http_send(f->client, &(struct http_request){.url = url_of(f, "/hold")}, on_answer, &a);
+    RUN_UNTIL(f, f->holds == 4);
     http_cancel(call);
-    RUN_UNTIL(&f, f.gone == 4);
+    RUN_UNTIL(f, f->gone == 4);
     assert_int_equal(a.err, ERR_CANCELLED);
-    fixture_end(&f);
-    assert_int_equal(f.gone, 4);
+    fixture_end(f);
+    assert_int_equal(f->gone, 4);
 }
 
 CASE(test_pipelined_while_pending)
 {
-    struct fixture f;
     char text[4096] = "", big[32 * 1024];
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    int fd = raw_connect(&f);
+    struct fixture *f = SERVER(routes);
+    int fd = raw_connect(f);
     raw_send(fd, "GET /hold?first HTTP/1.1\r\nHost: x\r\nX-Mine: kept\r\n\r\n");
-    RUN_UNTIL(&f, f.holds == 1);
+    RUN_UNTIL(f, f->holds == 1);
     /* Enough to move the input buffer, in which h2o has its request. */
     snprintf(big, sizeof(big), "GET /hold?second HTTP/1.1\r\nHost: x\r\nX-Mine: %020000d\r\n\r\n",
              7);
     raw_send(fd, big);
     for (int i = 0; i < 10; i++)
-        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
-    assert_int_equal(f.holds, 1); /* one after the other */
-    assert_string_equal(http_req_query(f.held), "first");
-    assert_string_equal(http_req_header(f.held, "x-mine"), "kept");
-    assert_string_equal(http_req_method(f.held), "GET");
-    http_reply_text(f.held, 200, "one.");
-    RUN_UNTIL(&f, f.holds == 2);
-    assert_string_equal(http_req_query(f.held), "second");
-    assert_int_equal(strlen(http_req_header(f.held, "x-mine")), 20000);
-    http_reply_text(f.held, 200, "two.");
-    raw_read(&f, fd, text, sizeof(text), "two.");
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
+    assert_int_equal(f->holds, 1); /* one after the other */
+    assert_string_equal(http_req_query(f->held), "first");
+    assert_string_equal(http_req_header(f->held, "x-mine"), "kept");
+    assert_string_equal(http_req_method(f->held), "GET");
+    http_reply_text(f->held, 200, "one.");
+    RUN_UNTIL(f, f->holds == 2);
+    assert_string_equal(http_req_query(f->held), "second");
+    assert_int_equal(strlen(http_req_header(f->held, "x-mine")), 20000);
+    http_reply_text(f->held, 200, "two.");
+    raw_read(f, fd, text, sizeof(text), "two.");
     assert_non_null(strstr(text, "one."));
-    assert_int_equal(f.gone, 0);
+    assert_int_equal(f->gone, 0);
     close(fd);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 /* A client that sends without end while it waits is not read without end. */
 CASE(test_flood_while_pending)
 {
-    struct fixture f;
     static char junk[64 * 1024];
     size_t sent = 0;
     char text[1024] = "";
 
     memset(junk, 'x', sizeof(junk));
-    fixture_start(&f, routes, (struct http_server_options){0});
-    int fd = raw_connect(&f);
+    struct fixture *f = SERVER(routes);
+    int fd = raw_connect(f);
     raw_send(fd, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
-    RUN_UNTIL(&f, f.holds == 1);
+    RUN_UNTIL(f, f->holds == 1);
     for (int quiet = 0; quiet < 50; quiet++) {
         ssize_t n = send(fd, junk, sizeof(junk), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n > 0) {
@@ -183,11 +177,11 @@ CASE(test_flood_while_pending)
             quiet = 0;
         }
         assert_true(sent < 64 * 1024 * 1024);
-        uv_run(loop_uv(f.loop), UV_RUN_NOWAIT);
+        uv_run(loop_uv(f->loop), UV_RUN_NOWAIT);
     }
-    assert_int_equal(f.gone, 0);
-    http_reply_text(f.held, 200, "fine");
-    raw_read(&f, fd, text, sizeof(text), "fine");
+    assert_int_equal(f->gone, 0);
+    http_reply_text(f->held, 200, "fine");
+    raw_read(f, fd, text, sizeof(text), "fine");
     close(fd);
-    fixture_end(&f);
+    fixture_end(f);
 }

@@ -36,21 +36,18 @@ CASE(test_routes)
         {"GET", "/metrics", 200, "Content-Type", "text/plain; version=0.0.4; charset=utf-8", NULL},
         {"POST", "/healthz", 405, "Allow", "GET, HEAD", NULL},
     };
-    struct fixture f;
 
-    fixture_start(&f, routes, (struct http_server_options){0});
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct answer a = {.want_header = cases[i].header};
-        exchange(&f,
-                 (struct http_request){.method = cases[i].method, .url = url_of(&f, cases[i].path)},
-                 &a);
+    struct fixture *f = SERVER(routes);
+    EACH_ROW (row, cases) {
+        struct answer a = {.want_header = row->header};
+        exchange(f, (struct http_request){.method = row->method, .url = url_of(f, row->path)}, &a);
         assert_string_equal(a.info, "");
-        if (a.status != cases[i].status || strcmp(a.header, cases[i].value) != 0)
-            fail_msg("%s %s: %d, \"%s\"", cases[i].method, cases[i].path, a.status, a.header);
-        if (cases[i].reply)
-            assert_string_equal(a.body, cases[i].reply);
+        if (a.status != row->status || strcmp(a.header, row->value) != 0)
+            fail_msg("%s %s: %d, \"%s\"", row->method, row->path, a.status, a.header);
+        if (row->reply)
+            assert_string_equal(a.body, row->reply);
     }
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 static bool never_ready(void *arg)
@@ -61,35 +58,33 @@ static bool never_ready(void *arg)
 
 CASE(test_readiness)
 {
-    struct fixture f;
     struct answer a = {0}, draining = {0};
     char text[1024] = "";
 
-    fixture_start(&f, routes, (struct http_server_options){.ready = never_ready});
-    exchange(&f, (struct http_request){.url = url_of(&f, "/readyz")}, &a);
+    struct fixture *f = SERVER(routes, .ready = never_ready);
+    exchange(f, (struct http_request){.url = url_of(f, "/readyz")}, &a);
     assert_int_equal(a.status, 503);
     assert_string_equal(a.body, "{\"error\":\"not ready\"}");
-    fixture_end(&f);
+    fixture_end(f);
 
     (void)draining;
-    fixture_start(&f, routes, (struct http_server_options){0});
-    int fd = raw_connect(&f);
+    fixture_start(f, routes, (struct http_server_options){0});
+    int fd = raw_connect(f);
     raw_send(fd, "GET /echo HTTP/1.1\r\n\r\n");
-    raw_read(&f, fd, text, sizeof(text), "\r\n\r\n");
-    loop_drain(f.loop); /* known at once, done in the next turn */
+    raw_read(f, fd, text, sizeof(text), "\r\n\r\n");
+    loop_drain(f->loop); /* known at once, done in the next turn */
     raw_send(fd, "GET /readyz HTTP/1.1\r\n\r\n");
-    raw_read(&f, fd, text, sizeof(text), "not ready");
+    raw_read(f, fd, text, sizeof(text), "not ready");
     close(fd);
-    fixture_end(&f);
+    fixture_end(f);
 }
 
 CASE(test_without_builtins)
 {
-    struct fixture f;
     struct answer a = {0};
 
-    fixture_start(&f, routes, (struct http_server_options){.no_builtin = true});
-    exchange(&f, (struct http_request){.url = url_of(&f, "/healthz")}, &a);
+    struct fixture *f = SERVER(routes, .no_builtin = true);
+    exchange(f, (struct http_request){.url = url_of(f, "/healthz")}, &a);
     assert_int_equal(a.status, 404);
-    fixture_end(&f);
+    fixture_end(f);
 }

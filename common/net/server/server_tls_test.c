@@ -76,21 +76,21 @@ CASE(test_protocols)
     struct fixture f;
 
     start(&f);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
         SSL_CTX_set_security_level(ctx, 0);
-        SSL_CTX_set_max_proto_version(ctx, cases[i].max_version);
-        if (cases[i].alpn)
-            SSL_CTX_set_alpn_protos(ctx, (const unsigned char *)cases[i].alpn, cases[i].alpn_len);
+        SSL_CTX_set_max_proto_version(ctx, row->max_version);
+        if (row->alpn)
+            SSL_CTX_set_alpn_protos(ctx, (const unsigned char *)row->alpn, row->alpn_len);
         int fd = nonblocking(&f);
         SSL *ssl = handshake(&f, ctx, fd, NULL);
-        assert_int_equal(ssl != NULL, cases[i].connects);
+        assert_int_equal(ssl != NULL, row->connects);
         if (ssl) {
             const unsigned char *chosen;
             unsigned len;
             SSL_get0_alpn_selected(ssl, &chosen, &len);
-            assert_int_equal(len, strlen(cases[i].chosen));
-            assert_memory_equal(chosen ? (const char *)chosen : "", cases[i].chosen, len);
+            assert_int_equal(len, strlen(row->chosen));
+            assert_memory_equal(chosen ? (const char *)chosen : "", row->chosen, len);
             SSL_free(ssl);
         }
         SSL_CTX_free(ctx);
@@ -357,8 +357,8 @@ static int group_teardown(void **state)
 {
     struct cert *all[] = {&ca, &other_ca, &server, &next, &client, &stranger, &two_names, &hidden};
     (void)state;
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        cert_free(all[i]);
+    EACH_ROW (row, all)
+        cert_free(*row);
     unlink(live_cert);
     unlink(live_key);
     unlink(live_ca);

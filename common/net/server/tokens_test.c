@@ -87,8 +87,8 @@ CASE(headers_are_compared_whole)
                     "cert:build-pipeline\nanother-token-1234 what stands behind it",
                     NULL, &tokens, &info),
         ERR_OK);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(tokens_find(tokens, cases[i].header) != NULL, cases[i].known);
+    EACH_ROW (row, cases)
+        assert_int_equal(tokens_find(tokens, row->header) != NULL, row->known);
     tokens_free(tokens);
 }
 
@@ -150,10 +150,10 @@ CASE(bad_files_are_told)
         {"0123456789abcdef a b\n 0123456789abcdeg c d\n", check_row, ":2: the line begins with"},
         {"0123456789abcdef a b\n0123456789abcdeg\n", check_row, ":2: expected TOKEN ROLE NAME"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(open_tokens(cases[i].text, cases[i].check, &tokens, &info), ERR_INVALID);
+    EACH_ROW (row, cases) {
+        assert_int_equal(open_tokens(row->text, row->check, &tokens, &info), ERR_INVALID);
         assert_memory_equal(info.text, path, strlen(path));
-        assert_memory_equal(info.text + strlen(path), cases[i].says, strlen(cases[i].says));
+        assert_memory_equal(info.text + strlen(path), row->says, strlen(row->says));
         assert_null(strstr(info.text, "short"));
         assert_null(strstr(info.text, "0123456789"));
     }

@@ -21,22 +21,20 @@ CASE(test_request)
         {"", "up", NULL},
         {NULL, "up", NULL},
     };
-    struct arena *arena = arena_new();
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct metric_question question = {.address = cases[i].address, .query = cases[i].query};
+    EACH_ROW (row, cases) {
+        struct metric_question question = {.address = row->address, .query = row->query};
         struct http_request request;
         struct errinfo ei;
         enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
-        assert_int_equal(err, cases[i].url ? ERR_OK : ERR_INVALID);
-        if (!cases[i].url)
+        assert_int_equal(err, row->url ? ERR_OK : ERR_INVALID);
+        if (!row->url)
             continue;
-        assert_string_equal(request.url, cases[i].url);
+        assert_string_equal(request.url, row->url);
         assert_int_equal(request.timeout_ms, 5000);
         assert_null(request.headers[0].name);
         assert_null(request.tls);
     }
-    arena_free(arena);
 }
 
 CASE(test_credentials_and_headers)
@@ -51,30 +49,28 @@ CASE(test_credentials_and_headers)
         {"{'data':{'token':'***'}}", NULL},
         {"{}", NULL},
     };
-    struct arena *arena = arena_new();
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH_ROW (row, cases) {
         struct metric_question question = {
             .address = "http://p",
             .query = "up",
             .spec =
                 fixture_json(arena, "{'insecureSkipVerify':true,'headers':{'X-Org':['a','b']}}"),
-            .secret = fixture_json(arena, cases[i].secret),
+            .secret = fixture_json(arena, row->secret),
         };
         struct http_request request;
         struct errinfo ei;
         enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
-        assert_int_equal(err, cases[i].authorization ? ERR_OK : ERR_INVALID);
+        assert_int_equal(err, row->authorization ? ERR_OK : ERR_INVALID);
         if (err != ERR_OK)
             continue;
         assert_true(request.tls->insecure);
         assert_string_equal(request.headers[0].value, "a");
         assert_string_equal(request.headers[1].value, "b");
         assert_string_equal(request.headers[2].name, "Authorization");
-        assert_string_equal(request.headers[2].value, cases[i].authorization);
+        assert_string_equal(request.headers[2].value, row->authorization);
         assert_null(request.headers[3].name);
     }
-    arena_free(arena);
 }
 
 CASE(test_whom_to_believe)
@@ -97,31 +93,29 @@ CASE(test_whom_to_believe)
          .mistake = "prometheus: caSecretRef needs a provider without insecureSkipVerify, which "
                     "believes everybody"},
     };
-    struct arena *arena = arena_new();
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct metric_question question = {.address = cases[i].address,
+    EACH_ROW (row, cases) {
+        struct metric_question question = {.address = row->address,
                                            .query = "up",
-                                           .spec = fixture_json(arena, cases[i].spec),
-                                           .ca_pem = cases[i].ca_pem};
+                                           .spec = fixture_json(arena, row->spec),
+                                           .ca_pem = row->ca_pem};
         struct http_request request;
         struct errinfo ei;
         enum err err = prometheus()->request(arena, &question, 0, &request, &ei);
-        if (cases[i].mistake) {
+        if (row->mistake) {
             assert_int_equal(err, ERR_INVALID);
-            assert_string_equal(ei.text, cases[i].mistake);
+            assert_string_equal(ei.text, row->mistake);
             continue;
         }
         assert_int_equal(err, ERR_OK);
-        if (!cases[i].insecure && !cases[i].ca_pem) {
+        if (!row->insecure && !row->ca_pem) {
             assert_null(request.tls);
             continue;
         }
-        assert_int_equal(request.tls->insecure, cases[i].insecure);
-        assert_ptr_equal(request.tls->ca_pem, cases[i].ca_pem);
+        assert_int_equal(request.tls->insecure, row->insecure);
+        assert_ptr_equal(request.tls->ca_pem, row->ca_pem);
         assert_null(request.tls->ca_file);
     }
-    arena_free(arena);
 }
 
 CASE(test_answer)
@@ -153,25 +147,23 @@ CASE(test_answer)
         {400, "bad query", METRIC_ERROR, 0, "error response: bad query"},
         {503, "", METRIC_ERROR, 0, "error response: "},
     };
-    struct arena *arena = arena_new();
     const struct metric_question question = {.id = "x"};
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char *body = arena_strdup(arena, cases[i].body);
+    EACH_ROW (row, cases) {
+        char *body = arena_strdup(arena, row->body);
         for (char *at = body; *at; at++)
             *at = *at == '\'' ? '"' : *at;
         const struct http_result result = {
-            .status = cases[i].status, .body = body, .body_len = strlen(body)};
+            .status = row->status, .body = body, .body_len = strlen(body)};
         struct metric_answer answer = prometheus()->answer(arena, &question, &result);
-        assert_int_equal(answer.outcome, cases[i].outcome);
+        assert_int_equal(answer.outcome, row->outcome);
         if (answer.outcome == METRIC_VALUE)
-            assert_true(answer.value == cases[i].value);
+            assert_true(answer.value == row->value);
         else
             assert_non_null(answer.text);
-        if (cases[i].text)
-            assert_string_equal(answer.text, cases[i].text);
+        if (row->text)
+            assert_string_equal(answer.text, row->text);
     }
-    arena_free(arena);
 }
 
 static long in_use(void)
@@ -197,33 +189,30 @@ CASE(test_memory)
     };
     const struct metric_question question = {.address = "http://p", .query = "up"};
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
+    EACH_ROW (row, cases) {
         struct buf body;
         struct http_request request;
         struct errinfo ei;
         assert_int_equal(prometheus()->request(arena, &question, 0, &request, &ei), ERR_OK);
         assert_int_equal(request.max_body, MAX);
         buf_init(&body, MAX);
-        buf_puts(&body, cases[i].begin);
-        while (body.len + strlen(cases[i].piece) + strlen(cases[i].end) < MAX)
-            buf_puts(&body, cases[i].piece);
-        buf_puts(&body, cases[i].end);
+        buf_puts(&body, row->begin);
+        while (body.len + strlen(row->piece) + strlen(row->end) < MAX)
+            buf_puts(&body, row->piece);
+        buf_puts(&body, row->end);
         const struct http_result result = {.status = 200, .body = body.data, .body_len = body.len};
         long before = in_use();
         struct metric_answer answer = prometheus()->answer(arena, &question, &result);
-        assert_int_equal(answer.outcome, cases[i].outcome);
+        assert_int_equal(answer.outcome, row->outcome);
         assert_true(answer.outcome == METRIC_ERROR ? strstr(answer.text, "memory") != NULL
                                                    : answer.value == 5);
         assert_true(in_use() - before < 16 * 1024);
         buf_fini(&body);
-        arena_free(arena);
     }
 }
 
 CASE(test_probe)
 {
-    struct arena *arena = arena_new();
     const struct metric_question question = {.address = "http://p"};
     struct http_request request;
     struct errinfo ei;
@@ -233,5 +222,4 @@ CASE(test_probe)
     assert_null(metric_backend_find("nothing"));
     assert_null(metric_backend_find(NULL));
     assert_string_equal(metric_backend_names(arena), "prometheus");
-    arena_free(arena);
 }
