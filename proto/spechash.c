@@ -21,17 +21,18 @@
 #include "proto/spechash_quantity.h"
 
 /* A dump of a PodTemplateSpec of 1 MiB, which is what etcd holds, is far below. */
-enum { MAX_DUMP = 64 * 1024 * 1024 };
+enum { MAX_DUMP = 64 * 1024 * 1024, PIECE = 1024 };
 
 struct field {
     const char *owner;
     const char *name;
     const char *type;
     const char *key;
+    const char *head; /* what the dump has before the value */
 };
 
 static const struct field fields[] = {
-#define SPECHASH_FIELD(owner, name, type, key) {owner, name, type, key},
+#define SPECHASH_FIELD(owner, name, type, key) {owner, name, type, key, name ":(" type ")"},
 #include "proto/spechash_types.def"
 #undef SPECHASH_FIELD
 };
@@ -46,7 +47,10 @@ struct place {
 
 struct dumper {
     struct arena *arena;
-    struct buf out;
+    struct buf out; /* what is not summed up yet */
+    bool sums;      /* nobody wants the text itself */
+    uint32_t sum;   /* FNV-1a-32 of what was taken out of it, */
+    size_t summed;  /* so many bytes */
     enum err err;
     struct errinfo *ei;
 };
@@ -72,6 +76,29 @@ static void fail(struct dumper *d, const struct place *place, const char *expect
                          place_text(d->arena, place), expected, json_text(d->arena, found));
 }
 
+static const uint32_t fnv_start = 2166136261U;
+
+static uint32_t fnv_add(uint32_t sum, const struct buf *text)
+{
+    for (size_t i = 0; i < text->len; i++)
+        sum = (sum ^ (unsigned char)text->data[i]) * 16777619U;
+    return sum;
+}
+
+static bool is_too_large(const struct dumper *d)
+{
+    return d->out.truncated || d->summed + d->out.len > MAX_DUMP;
+}
+
+/* A template is hashed in every tick: its text need not grow to all of its length. */
+static void sum_up(struct dumper *d)
+{
+    d->sum = fnv_add(d->sum, &d->out);
+    d->summed += d->out.len;
+    if (!d->out.truncated)
+        buf_clear(&d->out);
+}
+
 /* The index of the first field of a struct, N_FIELDS if there is no such struct. */
 static size_t first_field(const char *owner)
 {
@@ -84,17 +111,6 @@ static size_t first_field(const char *owner)
             high = middle;
     }
     return low < N_FIELDS && strcmp(fields[low].owner, owner) == 0 ? low : N_FIELDS;
-}
-
-static void dump_field(struct dumper *d, const char *name, const char *type,
-                       struct json_object *obj, const struct place *place)
-{
-    const char *const parts[] = {name, ":(", type, ")"};
-
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]);
-         i++) /* printing is several times as slow */
-        buf_puts(&d->out, parts[i]);
-    dump_value(d, type, obj, place);
 }
 
 static void dump_struct(struct dumper *d, size_t first, struct json_object *obj,
@@ -112,8 +128,10 @@ static void dump_struct(struct dumper *d, size_t first, struct json_object *obj,
         struct place at = {.parent = place, .key = f->key};
         if (i > first)
             buf_puts(&d->out, " ");
-        dump_field(d, f->name, f->type, embedded ? obj : json_at(obj, f->key, NULL),
-                   embedded ? place : &at);
+        buf_puts(&d->out, f->head);
+        dump_value(d, f->type, embedded ? obj : json_at(obj, f->key, NULL), embedded ? place : &at);
+        if (d->sums && d->out.len > PIECE)
+            sum_up(d);
     }
     buf_puts(&d->out, "}");
 }
@@ -275,17 +293,21 @@ static void dump_raw(struct dumper *d, struct json_object *obj)
 static void dump_value(struct dumper *d, const char *type, struct json_object *obj,
                        const struct place *place)
 {
+    size_t first;
+
+    /* What a template has most of comes first: pointers to nothing, and strings. */
     if (d->err != ERR_OK)
         return;
-    size_t first = first_field(type);
-    if (first < N_FIELDS)
-        dump_struct(d, first, obj, place);
-    else if (type[0] == '*' && obj == NULL)
+    if (type[0] == '*' && obj == NULL)
         buf_puts(&d->out, "<nil>");
     else if (type[0] == '*')
         dump_value(d, type + 1, obj, place);
+    else if (strcmp(type, "string") == 0)
+        dump_string(d, obj, place);
     else if (strncmp(type, "[]", 2) == 0)
         dump_slice(d, type + 2, obj, place);
+    else if ((first = first_field(type)) < N_FIELDS)
+        dump_struct(d, first, obj, place);
     else if (strcmp(type, "map[string]string") == 0)
         dump_map(d, "string", obj, place);
     else if (strcmp(type, "v1.ResourceList") == 0)
@@ -309,43 +331,34 @@ static void dump_value(struct dumper *d, const char *type, struct json_object *o
 }
 
 /* FNV-1a-32 in decimal, in the letters that Kubernetes finds safe in names. */
-static void encode(const char *text, size_t len, char hash[SPECHASH_TEXT])
+static void encode(uint32_t sum, char hash[SPECHASH_TEXT])
 {
-    uint32_t sum = 2166136261U;
-    for (size_t i = 0; i < len; i++)
-        sum = (sum ^ (unsigned char)text[i]) * 16777619U;
     snprintf(hash, SPECHASH_TEXT, "%" PRIu32, sum);
     for (char *p = hash; *p != '\0'; p++)
         *p = "456789bcdf"[*p - '0'];
 }
 
-static enum err dump(struct arena *arena, const char *type, struct json_object *obj,
-                     const char **out, size_t *len, struct errinfo *ei)
+/* What it leaves in d->out is the caller's to free, also after an error. */
+static enum err dump(struct dumper *d, const char *type, struct json_object *obj)
 {
-    struct dumper d = {.arena = arena, .ei = ei};
-    buf_init(&d.out, MAX_DUMP);
-    buf_printf(&d.out, "(%s)", type);
-    dump_value(&d, type, obj, NULL);
-    if (d.err == ERR_OK && d.out.truncated)
-        d.err = err_set(ei, ERR_INVALID, "%s: too large to be hashed", type);
-    if (d.err == ERR_OK) {
-        *out = arena_strndup(arena, d.out.data, d.out.len);
-        *len = d.out.len;
-    }
-    buf_fini(&d.out);
-    return d.err;
+    buf_init(&d->out, MAX_DUMP);
+    buf_printf(&d->out, "(%s)", type);
+    dump_value(d, type, obj, NULL);
+    if (d->err == ERR_OK && is_too_large(d))
+        d->err = err_set(d->ei, ERR_INVALID, "%s: too large to be hashed", type);
+    return d->err;
 }
 
 static enum err hash_of(struct arena *arena, const char *type, struct json_object *obj,
                         char hash[SPECHASH_TEXT], struct errinfo *ei)
 {
-    const char *text = "";
-    size_t len = 0;
-    enum err err = dump(arena, type, obj, &text, &len, ei);
+    struct dumper d = {.arena = arena, .sums = true, .sum = fnv_start, .ei = ei};
+
     hash[0] = '\0';
-    if (err == ERR_OK)
-        encode(text, len, hash);
-    return err;
+    if (dump(&d, type, obj) == ERR_OK)
+        encode(fnv_add(d.sum, &d.out), hash);
+    buf_fini(&d.out);
+    return d.err;
 }
 
 enum err spechash_pod_template(struct arena *arena, struct json_object *pod_template,
@@ -365,7 +378,7 @@ void spechash_string(const char *text, char hash[SPECHASH_TEXT])
     struct buf out;
     buf_init(&out, MAX_DUMP);
     buf_printf(&out, "(string)%s", text);
-    encode(out.data, out.len, hash);
+    encode(fnv_add(fnv_start, &out), hash);
     buf_fini(&out);
 }
 
@@ -375,15 +388,20 @@ void spechash_checksum(struct arena *arena, struct json_object *tracked_configs,
     struct dumper d = {.arena = arena};
     buf_init(&d.out, MAX_DUMP);
     buf_puts(&d.out, "(struct { TrackedConfigs *map[string]string; LastAppliedSpec string }){");
-    dump_field(&d, "TrackedConfigs", "*map[string]string", tracked_configs, NULL);
+    buf_puts(&d.out, "TrackedConfigs:(*map[string]string)");
+    dump_value(&d, "*map[string]string", tracked_configs, NULL);
     buf_printf(&d.out, " LastAppliedSpec:(string)%s}", last_applied_spec);
-    encode(d.out.data, d.out.len, hash);
+    encode(fnv_add(fnv_start, &d.out), hash);
     buf_fini(&d.out);
 }
 
 enum err spechash_dump(struct arena *arena, const char *type, struct json_object *obj,
                        const char **out, struct errinfo *ei)
 {
-    size_t len;
-    return dump(arena, type, obj, out, &len, ei);
+    struct dumper d = {.arena = arena, .ei = ei};
+
+    if (dump(&d, type, obj) == ERR_OK)
+        *out = arena_strndup(arena, d.out.data, d.out.len);
+    buf_fini(&d.out);
+    return d.err;
 }

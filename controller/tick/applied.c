@@ -35,12 +35,11 @@ static struct json_object *list_shape(struct arena *arena, struct json_object *w
 
 static struct json_object *shape_of(struct arena *arena, struct json_object *wanted)
 {
-    struct json_object *shape = edit_object(arena);
-
     if (json_object_is_type(wanted, json_type_array) && is_object(json_elem(wanted, 0)))
         return list_shape(arena, wanted);
     if (!is_object(wanted) || is_empty(wanted))
         return json_own(arena, json_object_new_int(0));
+    struct json_object *shape = edit_object(arena);
     json_object_object_foreach(wanted, key, value)
     {
         if (value && strcmp(key, EDIT_PAIR) != 0)

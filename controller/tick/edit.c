@@ -145,6 +145,33 @@ static void take_away(struct json_object *object, const char *key, struct json_o
     json_object_object_del(object, key);
 }
 
+/* As edit_merge(), on an object that is our own already: a copy for each of its levels would copy
+ * what is deep in it many times. */
+static void lay_over(struct arena *arena, struct json_object *out, struct json_object *wanted,
+                     struct json_object *applied)
+{
+    json_object_object_foreach(wanted, key, value)
+    {
+        struct json_object *old = json_at(out, key, NULL);
+        struct json_object *shape = json_at(applied, key, NULL);
+        if (!value)
+            json_object_object_del(out, key);
+        else if (json_object_is_type(value, json_type_object) &&
+                 json_object_is_type(old, json_type_object))
+            lay_over(arena, old, value, shape);
+        else
+            json_set(out, key, edit_merge(arena, old, value, shape));
+    }
+    json_object_object_del(out, EDIT_PAIR);
+    if (!json_object_is_type(applied, json_type_object))
+        return;
+    json_object_object_foreach(applied, gone, inner)
+    {
+        if (!json_object_object_get_ex(wanted, gone, NULL))
+            take_away(out, gone, inner);
+    }
+}
+
 struct json_object *edit_merge(struct arena *arena, struct json_object *live,
                                struct json_object *wanted, struct json_object *applied)
 {
@@ -155,23 +182,7 @@ struct json_object *edit_merge(struct arena *arena, struct json_object *live,
 
     struct json_object *out =
         json_object_is_type(live, json_type_object) ? json_copy(arena, live) : edit_object(arena);
-    json_object_object_foreach(wanted, key, value)
-    {
-        if (value)
-            json_set(
-                out, key,
-                edit_merge(arena, json_at(out, key, NULL), value, json_at(applied, key, NULL)));
-        else
-            json_object_object_del(out, key);
-    }
-    json_object_object_del(out, EDIT_PAIR);
-    if (!json_object_is_type(applied, json_type_object))
-        return out;
-    json_object_object_foreach(applied, gone, shape)
-    {
-        if (!json_object_object_get_ex(wanted, gone, NULL))
-            take_away(out, gone, shape);
-    }
+    lay_over(arena, out, wanted, applied);
     return out;
 }
 

@@ -54,6 +54,8 @@ struct ticks {
     bool rewords; /* what is asked about now is asked once more in other words */
     struct pool clusters;
     struct pool asked;
+    struct cluster last;    /* the cluster that was asked about last */
+    uint32_t last_asked[2]; /* its number in asked + 1, by due; 0: not known */
     struct outcome *outcomes;
     uint32_t n_outcomes, outcome_capacity;
     struct step *steps;
@@ -465,21 +467,37 @@ static void ask(struct ticks *ticks, const struct cluster *cluster, bool due, ui
     }
 }
 
-const struct outcome *ticks_outcomes(struct ticks *ticks, const struct cluster *cluster, bool due,
-                                     int *count)
+/* The number of what is known of a cluster. It is asked about for each move from a state in turn. */
+static uint32_t find_asked(struct ticks *ticks, const struct cluster *cluster, bool due)
 {
-    struct asked_about identity = {.cluster = pool_put(&ticks->clusters, cluster, NULL),
-                                   .due = due};
-    uint8_t given[MAX_ANSWERS];
+    struct asked_about identity = {.due = due};
     bool is_new;
-    struct asked_about *asked = pool_at(&ticks->asked, pool_put(&ticks->asked, &identity, &is_new));
 
+    if (memcmp(&ticks->last, cluster, sizeof(*cluster)) != 0) {
+        ticks->last = *cluster;
+        memset(ticks->last_asked, 0, sizeof(ticks->last_asked));
+    }
+    if (ticks->last_asked[due])
+        return ticks->last_asked[due] - 1;
+    identity.cluster = pool_put(&ticks->clusters, cluster, NULL);
+    uint32_t number = pool_put(&ticks->asked, &identity, &is_new);
+    struct asked_about *asked = pool_at(&ticks->asked, number);
     if (is_new) {
+        uint8_t given[MAX_ANSWERS];
         asked->first = ticks->n_outcomes;
         ticks->rewords = identity.cluster % REWORDED == 0;
         ask(ticks, cluster, due, given, 0);
         asked->count = ticks->n_outcomes - asked->first;
     }
+    ticks->last_asked[due] = number + 1;
+    return number;
+}
+
+const struct outcome *ticks_outcomes(struct ticks *ticks, const struct cluster *cluster, bool due,
+                                     int *count)
+{
+    const struct asked_about *asked = pool_at(&ticks->asked, find_asked(ticks, cluster, due));
+
     *count = (int)asked->count;
     return ticks->outcomes + asked->first;
 }
