@@ -1,7 +1,5 @@
 /* environment: what tasks see of ours. */
 
-#include <string.h>
-
 #include "loadtester/environment.h"
 #include "test/unit.h"
 

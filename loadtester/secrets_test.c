@@ -1,7 +1,5 @@
 /* secrets: what users can read. */
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,30 +8,20 @@
 #include "loadtester/secrets.h"
 #include "test/unit.h"
 
-static char root[] = "/tmp/secrets_test.XXXXXX";
-static char file[64], folder[64], inner[80];
+static const char *root, *file, *folder, *inner;
 
 static int set_up(void **state)
 {
-    (void)state;
-    if (!mkdtemp(root) || chmod(root, 0755) != 0)
+    root = unit_folder();
+    folder = unit_path("folder");
+    file = unit_put("file", "x");
+    if (chmod(root, 0755) != 0 || mkdir(folder, 0755) != 0)
         return -1;
-    snprintf(file, sizeof(file), "%s/file", root);
-    snprintf(folder, sizeof(folder), "%s/folder", root);
-    snprintf(inner, sizeof(inner), "%s/inner", folder);
-    return mkdir(folder, 0755) == 0 && file_write(file, "x", 1, 0600, NULL) == ERR_OK &&
-                   file_write(inner, "x", 1, 0600, NULL) == ERR_OK
-               ? 0
-               : -1;
+    inner = unit_put("folder/inner", "x");
+    return 0;
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    return remove(inner) || remove(file) || remove(folder) || remove(root);
-}
-
-UNIT_FIXTURE(.set_up_all = set_up, .tear_down_all = tear_down);
+UNIT_FIXTURE(.set_up_all = set_up);
 
 CASE(we_read_what_is_ours)
 {

@@ -1,7 +1,6 @@
 /* COMPATIBILITY.md is read by people who decide whether to switch: every row says what, what
  * instead, and has its place. */
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"

@@ -2,7 +2,6 @@
  * The custom resource definitions: what every user of a cluster sees of us first. Whether they
  * accept and refuse the right objects is tested where there is an API server, in the sandbox.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"

@@ -3,7 +3,6 @@
  * somewhere, every operation says what it answers and whom it lets in, and every example is what
  * its schema says.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/yaml.h"

@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include "proto/phase.h"
 #include "test/unit.h"
 

@@ -4,7 +4,6 @@
  * nulls, computed with the Go libraries that Flagger is built with. "error" as the dump means that
  * they refuse the object.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"

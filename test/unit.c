@@ -1,9 +1,14 @@
 /* The program that a folder's unit tests are linked with: program [FILE..], without files all of the folder. */
+#define _GNU_SOURCE /* nftw */
 #include "test/unit.h"
 
 #include <assert.h>
+#include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/file.h"
 
 enum { MAX_FILES = 80, MAX_FIRST = 8 };
 
@@ -23,6 +28,50 @@ bool unit_row(const char *rows, size_t row, size_t len)
     rows_now = row < len ? rows : NULL;
     row_now = row;
     return row < len;
+}
+
+/* "" while there is none. */
+static char folder[32];
+static bool folder_is_of_case;
+static struct arena *paths;
+
+const char *unit_folder(void)
+{
+    if (!*folder) {
+        folder_is_of_case = running != NULL;
+        snprintf(folder, sizeof(folder), "/tmp/flagger-unit.XXXXXX");
+        if (!mkdtemp(folder))
+            fail_msg("cannot make %s", folder);
+    }
+    return folder;
+}
+
+const char *unit_path(const char *name)
+{
+    return arena_printf(paths, "%s/%s", unit_folder(), name);
+}
+
+const char *unit_put(const char *name, const char *text)
+{
+    const char *path = unit_path(name);
+    struct errinfo info;
+
+    if (file_write(path, text, strlen(text), 0600, &info) != ERR_OK)
+        fail_msg("%s", info.text);
+    return path;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *walk)
+{
+    (void)info, (void)type, (void)walk;
+    return remove(path);
+}
+
+static void remove_folder(void)
+{
+    if (*folder && nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
+        fail_msg("cannot remove %s", folder);
+    *folder = '\0';
 }
 
 void unit_passed(void)
@@ -69,6 +118,9 @@ static int after(void **state)
     rows_now = NULL;
     int result = running->teardown_func ? running->teardown_func(state) : 0;
     arena_free(unit_arena);
+    running = NULL;
+    if (folder_is_of_case)
+        remove_folder();
     return result;
 }
 
@@ -79,8 +131,10 @@ static int run(struct unit_file *file)
     for (size_t i = 0; i < file->len; i++)
         cases[i] = (struct CMUnitTest){file->cases[i].name, file->cases[i].test_func, before, after,
                                        &file->cases[i]};
-    return _cmocka_run_group_tests(file->path, cases, file->len, file->set_up_all,
-                                   file->tear_down_all);
+    int failed = _cmocka_run_group_tests(file->path, cases, file->len, file->set_up_all,
+                                         file->tear_down_all);
+    remove_folder();
+    return failed;
 }
 
 int main(int argc, char **argv)
@@ -89,6 +143,7 @@ int main(int argc, char **argv)
 
     for (size_t i = 0; i < first_len; i++)
         first[i](argc, argv);
+    paths = arena_new();
     for (size_t i = 0; argc < 2 && i < files_len; i++)
         failed += run(files[i]);
     for (int arg = 1; arg < argc; arg++) {
@@ -99,5 +154,6 @@ int main(int argc, char **argv)
             fprintf(stderr, "no cases in %s\n", argv[arg]);
         failed += i < files_len ? run(files[i]) : 1;
     }
+    arena_free(paths);
     return failed != 0;
 }

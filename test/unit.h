@@ -48,6 +48,16 @@ static struct unit_file unit_file __attribute__((unused));
 /* That of the case that runs. */
 extern struct arena *unit_arena;
 
+/*
+ * A folder for files, made when it is first asked for and removed with all that is in it: behind the case, or behind the
+ * file's last one if set_up_all() asked. Paths last as long as the program.
+ */
+const char *unit_folder(void);
+const char *unit_path(const char *name);
+
+/* Writes the file, with mode 0600, and returns its path. */
+const char *unit_put(const char *name, const char *text);
+
 /* Notes at which row the case is; false behind the last. */
 bool unit_row(const char *rows, size_t row, size_t len);
 

@@ -1,7 +1,6 @@
 #include "base/expo.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"

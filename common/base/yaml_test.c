@@ -1,6 +1,5 @@
 #include "base/yaml.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 #include "kube/config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,62 +11,22 @@
 
 #define PEM "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 
-/* Of what the case loads. */
-static struct arena *loaded;
-
-struct fixture {
-    struct arena *arena;
-    char dir[64];
-};
-
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-
-    loaded = f->arena = arena_new();
-    snprintf(f->dir, sizeof(f->dir), "/tmp/kube_config_test.XXXXXX");
-    if (!mkdtemp(f->dir))
-        return -1;
     unsetenv("KUBECONFIG");
     unsetenv("KUBERNETES_SERVICE_HOST");
     unsetenv("KUBERNETES_SERVICE_PORT");
-    setenv("HOME", f->dir, 1);
-    *state = f;
-    return 0;
+    return setenv("HOME", unit_folder(), 1);
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const files[] = {"a", "b", ".kube/config"};
-
-    EACH_ROW (row, files)
-        unlink(arena_printf(f->arena, "%s/%s", f->dir, *row));
-    rmdir(arena_printf(f->arena, "%s/.kube", f->dir));
-    rmdir(f->dir);
-    arena_free(f->arena);
-    free(f);
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
-
-static const char *put(struct fixture *f, const char *name, const char *text)
-{
-    const char *path = arena_printf(f->arena, "%s/%s", f->dir, name);
-    struct errinfo ei = {0};
-
-    if (file_write(path, text, strlen(text), 0600, &ei) != ERR_OK)
-        fail_msg("%s", ei.text);
-    return path;
-}
+UNIT_FIXTURE(.set_up = set_up);
 
 static struct kube_config load(const char *list, const char *context, const char *master)
 {
     struct kube_config config = {0};
     struct errinfo ei = {0};
     struct kube_config_source source = {.kubeconfig = list, .context = context, .master = master};
-    if (kube_config_load(loaded, &source, &config, &ei) != ERR_OK)
+    if (kube_config_load(unit_arena, &source, &config, &ei) != ERR_OK)
         fail_msg("%s", ei.text);
     return config;
 }
@@ -92,15 +51,15 @@ static const char cluster_a[] = "apiVersion: v1\n"
                                 "- name: ua\n"
                                 "  user: {token: secret}\n";
 
-FIXTURE_CASE(one_file)
+CASE(one_file)
 {
-    const char *path = put(f, "a", cluster_a);
+    const char *path = unit_put("a", cluster_a);
     struct kube_config config = load(path, NULL, NULL);
 
     assert_string_equal(config.server, "https://a.example:6443/prefix");
     assert_string_equal(config.namespace_, "test");
     assert_string_equal(config.context, "ca");
-    assert_string_equal(config.tls.ca_file, arena_printf(f->arena, "%s/certs/ca.crt", f->dir));
+    assert_string_equal(config.tls.ca_file, unit_path("certs/ca.crt"));
     assert_string_equal(config.tls.server_name, "inner");
     assert_string_equal(config.proxy, "http://proxy:3128");
     assert_int_equal(config.auth, KUBE_AUTH_TOKEN);
@@ -113,17 +72,17 @@ FIXTURE_CASE(one_file)
     assert_string_equal(load(path, NULL, "localhost:8080").server, "http://localhost:8080");
 }
 
-FIXTURE_CASE(files_are_merged)
+CASE(files_are_merged)
 {
-    put(f, "a", cluster_a);
-    put(f, "b",
-        "current-context: cb\n"
-        "contexts: [{name: ca, context: {cluster: b, user: ub}}]\n"
-        "clusters:\n"
-        "- {name: b, cluster: {server: 'https://b', insecure-skip-tls-verify: true}}\n"
-        "- {name: a, cluster: {server: 'https://loses'}}\n"
-        "users: [{name: ub, user: {username: u, password: p}}]\n");
-    const char *list = arena_printf(f->arena, "%s/none:%s/a::%s/b", f->dir, f->dir, f->dir);
+    unit_put("a", cluster_a);
+    unit_put("b", "current-context: cb\n"
+                  "contexts: [{name: ca, context: {cluster: b, user: ub}}]\n"
+                  "clusters:\n"
+                  "- {name: b, cluster: {server: 'https://b', insecure-skip-tls-verify: true}}\n"
+                  "- {name: a, cluster: {server: 'https://loses'}}\n"
+                  "users: [{name: ub, user: {username: u, password: p}}]\n");
+    const char *list =
+        arena_printf(arena, "%s/none:%s/a::%s/b", unit_folder(), unit_folder(), unit_folder());
 
     /* the first that sets it wins, name by name */
     assert_string_equal(load(list, NULL, NULL).server, "https://a.example:6443/prefix");
@@ -133,31 +92,31 @@ FIXTURE_CASE(files_are_merged)
     assert_int_equal(config.auth, KUBE_AUTH_BASIC);
     assert_string_equal(config.username, "u");
     assert_string_equal(config.password, "p");
-    list = arena_printf(f->arena, "%s/b:%s/a", f->dir, f->dir);
+    list = arena_printf(arena, "%s/b:%s/a", unit_folder(), unit_folder());
     config = load(list, NULL, NULL);
     assert_string_equal(config.context, "cb");
 
     setenv("KUBECONFIG", list, 1);
     assert_string_equal(load(NULL, NULL, NULL).context, "cb");
     assert_string_equal(load("", NULL, NULL).context, "cb");
-    assert_string_equal(load(arena_printf(f->arena, "%s/a", f->dir), NULL, NULL).context, "ca");
+    assert_string_equal(load(unit_path("a"), NULL, NULL).context, "ca");
     unsetenv("KUBECONFIG");
 }
 
-FIXTURE_CASE(the_home_file_is_the_last)
+CASE(the_home_file_is_the_last)
 {
-    mkdir(arena_printf(f->arena, "%s/.kube", f->dir), 0700);
+    mkdir(unit_path(".kube"), 0700);
     struct kube_config config = load(NULL, NULL, "https://only.master");
     assert_string_equal(config.server, "https://only.master");
     assert_string_equal(config.namespace_, "default");
-    put(f, ".kube/config", cluster_a);
+    unit_put(".kube/config", cluster_a);
     assert_string_equal(load(NULL, NULL, NULL).server, "https://a.example:6443/prefix");
 }
 
-FIXTURE_CASE(certificates_inline_and_by_path)
+CASE(certificates_inline_and_by_path)
 {
-    const char *pem = base64_encode(f->arena, PEM, strlen(PEM));
-    const char *text = arena_printf(f->arena,
+    const char *pem = base64_encode(arena, PEM, strlen(PEM));
+    const char *text = arena_printf(arena,
                                     "current-context: c\n"
                                     "contexts: [{name: c, context: {cluster: c, user: u}},\n"
                                     "           {name: d, context: {cluster: c, user: v}}]\n"
@@ -168,23 +127,24 @@ FIXTURE_CASE(certificates_inline_and_by_path)
                                     "        {name: v, user: {client-certificate: /abs/crt, "
                                     "client-key: rel/key, tokenFile: tok, token: t}}]\n",
                                     pem, pem, pem);
-    struct kube_config config = load(put(f, "a", text), NULL, NULL);
+    struct kube_config config = load(unit_put("a", text), NULL, NULL);
     assert_string_equal(config.tls.ca_pem, PEM);
     assert_null(config.tls.ca_file);
     assert_string_equal(config.tls.cert_pem, PEM);
     assert_string_equal(config.tls.key_pem, PEM);
     assert_int_equal(config.auth, KUBE_AUTH_TOKEN);
-    config = load(arena_printf(f->arena, "%s/a", f->dir), "d", NULL);
+    config = load(unit_path("a"), "d", NULL);
     assert_string_equal(config.tls.cert_file, "/abs/crt");
-    assert_string_equal(config.tls.key_file, arena_printf(f->arena, "%s/rel/key", f->dir));
+    assert_string_equal(config.tls.key_file, unit_path("rel/key"));
     assert_int_equal(config.auth, KUBE_AUTH_TOKEN_FILE);
-    assert_string_equal(config.token_file, arena_printf(f->arena, "%s/tok", f->dir));
+    assert_string_equal(config.token_file, unit_path("tok"));
 }
 
-FIXTURE_CASE(plugins)
+CASE(plugins)
 {
     struct kube_config config = load(
-        put(f, "a",
+        unit_put(
+            "a",
             "current-context: c\n"
             "contexts: [{name: c, context: {cluster: c, user: u}}, {name: d, context: {cluster: c, "
             "user: v}}]\n"
@@ -210,7 +170,7 @@ FIXTURE_CASE(plugins)
             "null}}\n"),
         NULL, NULL);
     assert_int_equal(config.auth, KUBE_AUTH_EXEC);
-    assert_string_equal(config.exec_argv[0], arena_printf(f->arena, "%s/./bin/login", f->dir));
+    assert_string_equal(config.exec_argv[0], unit_path("./bin/login"));
     assert_string_equal(config.exec_argv[1], "get");
     assert_string_equal(config.exec_argv[2], "token");
     assert_null(config.exec_argv[3]);
@@ -220,7 +180,7 @@ FIXTURE_CASE(plugins)
     assert_string_equal(config.exec_install_hint, "install it");
     assert_true(config.exec_cluster_info);
     assert_string_equal(config.exec_cluster_config, "{\"audience\":\"me\"}");
-    config = load(arena_printf(f->arena, "%s/a", f->dir), "d", NULL);
+    config = load(unit_path("a"), "d", NULL);
     assert_string_equal(config.exec_argv[0], "login");
     assert_null(config.exec_argv[1]);
     assert_null(config.exec_env[0]);
@@ -230,7 +190,7 @@ FIXTURE_CASE(plugins)
 #define CLUSTER "clusters: [{name: c, cluster: {server: 'https://c'}}]\n"
 #define CONTEXT "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
 
-FIXTURE_CASE(mistakes_are_named)
+CASE(mistakes_are_named)
 {
     static const struct {
         const char *text, *context, *want;
@@ -286,29 +246,29 @@ FIXTURE_CASE(mistakes_are_named)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct kube_config config;
         struct errinfo ei = {0};
-        struct kube_config_source source = {.kubeconfig = put(f, "a", cases[i].text),
+        struct kube_config_source source = {.kubeconfig = unit_put("a", cases[i].text),
                                             .context = cases[i].context};
-        enum err err = kube_config_load(loaded, &source, &config, &ei);
+        enum err err = kube_config_load(unit_arena, &source, &config, &ei);
         if (err != cases[i].err || !strstr(ei.text, cases[i].want))
             fail_msg("case %zu: %s: %s", i, err_name(err), ei.text);
     }
 }
 
-FIXTURE_CASE(what_is_not_there)
+CASE(what_is_not_there)
 {
     struct kube_config config;
     struct errinfo ei = {0};
     struct kube_config_source source = {0};
 
-    assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_NOT_FOUND);
+    assert_int_equal(kube_config_load(unit_arena, &source, &config, &ei), ERR_NOT_FOUND);
     assert_non_null(strstr(ei.text, "no Kubernetes configuration found"));
-    source.kubeconfig = arena_printf(f->arena, "%s/none", f->dir);
-    assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_NOT_FOUND);
+    source.kubeconfig = unit_path("none");
+    assert_int_equal(kube_config_load(unit_arena, &source, &config, &ei), ERR_NOT_FOUND);
     assert_non_null(strstr(ei.text, "/none"));
-    source.kubeconfig = arena_printf(f->arena, "%s/none:%s/nope", f->dir, f->dir);
-    assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_NOT_FOUND);
+    source.kubeconfig = arena_printf(arena, "%s/none:%s/nope", unit_folder(), unit_folder());
+    assert_int_equal(kube_config_load(unit_arena, &source, &config, &ei), ERR_NOT_FOUND);
     assert_non_null(strstr(ei.text, "none of these kubeconfig files is there"));
     source = (struct kube_config_source){.master = "gopher://x"};
-    assert_int_equal(kube_config_load(loaded, &source, &config, &ei), ERR_INVALID);
+    assert_int_equal(kube_config_load(unit_arena, &source, &config, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "master: expected an http or https URL"));
 }

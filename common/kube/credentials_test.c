@@ -1,7 +1,6 @@
 /* Token files and exec plugins, alone and as the client uses them. */
 #include "kube/credentials.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -10,39 +9,6 @@
 #include "test/kinds.h"
 
 #define V1 "client.authentication.k8s.io/v1"
-
-static char dir[64];
-
-static int set_up(void **state)
-{
-    (void)state;
-    snprintf(dir, sizeof(dir), "/tmp/kube_credentials_test.XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    static const char *const files[] = {"token", "runs", "plugin"};
-    char path[128];
-
-    (void)state;
-    EACH_ROW (row, files) {
-        snprintf(path, sizeof(path), "%s/%s", dir, *row);
-        unlink(path);
-    }
-    rmdir(dir);
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
-
-static const char *put(struct arena *arena, const char *name, const char *text)
-{
-    const char *path = arena_printf(arena, "%s/%s", dir, name);
-
-    assert_int_equal(file_write(path, text, strlen(text), 0600, NULL), ERR_OK);
-    return path;
-}
 
 /* Accepts the token in api->arg only. */
 static void answer_token(struct fake_api *api, struct http_conn_request *req,
@@ -81,13 +47,13 @@ CASE(a_401_reads_the_token_file_again)
     struct fake_result out = {0};
 
     api->config.auth = KUBE_AUTH_TOKEN_FILE;
-    api->config.token_file = put(api->arena, "token", "one\n");
+    api->config.token_file = unit_put("token", "one\n");
     fake_connect(api, NULL);
     get_and_wait(api, &out);
     assert_int_equal(out.err, ERR_OK);
     assert_int_equal(api->count, 1);
 
-    put(api->arena, "token", "two");
+    unit_put("token", "two");
     api->arg = "Bearer two";
     get_and_wait(api, &out);
     assert_int_equal(out.err, ERR_OK);
@@ -103,7 +69,7 @@ CASE(a_401_reads_the_token_file_again)
     assert_int_equal(api->count, 4);
 
     /* changed but refused as well: one refresh per call */
-    put(api->arena, "token", "four");
+    unit_put("token", "four");
     get_and_wait(api, &out);
     assert_int_equal(out.err, ERR_DENIED);
     assert_int_equal(api->count, 6);
@@ -120,7 +86,7 @@ CASE(a_rotated_token_file_is_noticed)
 {
     struct loop *loop = loop_new(1000);
     struct kube_config config = {.auth = KUBE_AUTH_TOKEN_FILE,
-                                 .token_file = put(arena, "token", "one \n")};
+                                 .token_file = unit_put("token", "one \n")};
     struct credentials *c = credentials_new(loop, &config, never, NULL);
     struct credentials_view view = {0};
     struct errinfo ei = {0};
@@ -128,7 +94,7 @@ CASE(a_rotated_token_file_is_noticed)
     assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
     assert_string_equal(view.authorization, "Bearer one");
     uint64_t generation = view.generation;
-    put(arena, "token", "two");
+    unit_put("token", "two");
     assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
     assert_string_equal(view.authorization, "Bearer one"); /* looked at a moment ago */
     credentials_set_check_interval(c, 0);
@@ -137,7 +103,7 @@ CASE(a_rotated_token_file_is_noticed)
     assert_true(view.generation > generation);
     assert_true(credentials_refused(c, generation)); /* of the old ones: try the new */
     assert_false(credentials_refused(c, view.generation));
-    put(arena, "token", "bad\ttoken\nof two lines");
+    unit_put("token", "bad\ttoken\nof two lines");
     assert_int_equal(credentials_get(c, &view, &ei), CREDENTIALS_READY);
     assert_string_equal(view.authorization, "Bearer two");
     credentials_free(c);
@@ -151,7 +117,7 @@ CASE(a_token_file_that_is_bad_from_the_start)
         struct fake_api *api = fake_start(answer_token, "Bearer one");
         struct fake_result out = {0};
         api->config.auth = KUBE_AUTH_TOKEN_FILE;
-        api->config.token_file = put(api->arena, "token", *row ? *row : "");
+        api->config.token_file = unit_put("token", *row ? *row : "");
         if (!*row)
             unlink(api->config.token_file);
         fake_connect(api, NULL);
@@ -160,7 +126,7 @@ CASE(a_token_file_that_is_bad_from_the_start)
         assert_non_null(strstr(out.text, api->config.token_file));
         assert_null(strstr(out.text, "lines"));
         assert_int_equal(api->count, 0);
-        put(api->arena, "token", "one"); /* read again for each call until it is good */
+        unit_put("token", "one"); /* read again for each call until it is good */
         get_and_wait(api, &out);
         assert_int_equal(out.err, ERR_OK);
         fake_stop(api);
@@ -173,11 +139,11 @@ static void use_plugin(struct fake_api *api, const char *body)
     const char *script = arena_printf(api->arena,
                                       "n=$(cat %s/runs 2>/dev/null || echo 0); n=$((n+1)); "
                                       "echo $n >%s/runs\n%s\n",
-                                      dir, dir, body);
+                                      unit_folder(), unit_folder(), body);
     const char **argv = arena_array(api->arena, 3, sizeof(*argv));
 
     argv[0] = "/bin/sh";
-    argv[1] = put(api->arena, "plugin", script);
+    argv[1] = unit_put("plugin", script);
     api->config.auth = KUBE_AUTH_EXEC;
     api->config.exec_argv = argv;
     api->config.exec_api_version = V1;
@@ -188,7 +154,7 @@ static int plugin_runs(struct arena *arena)
 {
     char *text = NULL;
 
-    if (file_read(arena, arena_printf(arena, "%s/runs", dir), 100, &text, NULL, NULL) != ERR_OK)
+    if (file_read(arena, unit_path("runs"), 100, &text, NULL, NULL) != ERR_OK)
         return 0;
     return (int)strtol(text, NULL, 10);
 }
@@ -286,8 +252,7 @@ CASE(what_can_go_wrong_with_a_plugin)
         if (cases[i].body)
             assert_int_equal(plugin_runs(api->arena), 1);
         assert_int_equal(api->count, 0);
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
+        unlink(unit_path("runs"));
         fake_stop(api);
     }
 }

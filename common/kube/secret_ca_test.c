@@ -1,13 +1,9 @@
 #include "kube/secret_ca.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/base64.h"
 #include "net/test_certs.h"
 #include "test/unit.h"
 
-static char dir[] = "/tmp/secret_ca_test.XXXXXX";
 static struct cert one, other;
 
 static struct json_object *secret_of(struct arena *arena, const char *key, const char *value)
@@ -78,19 +74,9 @@ CASE(test_what_is_read)
 static int group_setup(void **state)
 {
     (void)state;
-    if (!mkdtemp(dir))
-        return -1;
-    cert_make(&one, NULL, dir, "one");
-    cert_make(&other, NULL, dir, "other");
+    cert_make(&one, NULL, "one");
+    cert_make(&other, NULL, "other");
     return 0;
 }
 
-static int group_teardown(void **state)
-{
-    (void)state;
-    cert_free(&one);
-    cert_free(&other);
-    return rmdir(dir);
-}
-
-UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = certs_free);

@@ -1,7 +1,6 @@
 #include "kube/watch_line.h"
 #include "test/unit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define META                                                                                       \

@@ -6,7 +6,6 @@
 static const struct http_route routes[] = {
     {NULL, "/echo", serve_echo}, {NULL, "/hold", serve_hold}, {NULL, NULL, NULL}};
 
-static char dir[] = "/tmp/client_tls_test.XXXXXX";
 static struct cert ca, other_ca, server, client, stranger;
 
 CASE(test_trust)
@@ -95,7 +94,7 @@ CASE(test_ca_file_is_followed)
     struct fixture f;
     char live[64];
 
-    snprintf(live, sizeof(live), "%s/live.ca", dir);
+    snprintf(live, sizeof(live), "%s/live.ca", unit_folder());
     for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
         const struct http_tls tls = {.ca_file = i == 0 ? live : NULL};
         int64_t end = clock_monotonic_ms() + 10000;
@@ -198,23 +197,12 @@ CASE(test_connections_by_settings)
 static int group_setup(void **state)
 {
     (void)state;
-    if (!mkdtemp(dir))
-        return -1;
-    cert_make(&ca, NULL, dir, "ca");
-    cert_make(&other_ca, NULL, dir, "other-ca");
-    cert_make(&server, &ca, dir, "server");
-    cert_make(&client, &ca, dir, "client");
-    cert_make(&stranger, &other_ca, dir, "stranger");
+    cert_make(&ca, NULL, "ca");
+    cert_make(&other_ca, NULL, "other-ca");
+    cert_make(&server, &ca, "server");
+    cert_make(&client, &ca, "client");
+    cert_make(&stranger, &other_ca, "stranger");
     return 0;
 }
 
-static int group_teardown(void **state)
-{
-    struct cert *all[] = {&ca, &other_ca, &server, &client, &stranger};
-    (void)state;
-    for (int i = 0; i < 5; i++)
-        cert_free(all[i]);
-    return rmdir(dir);
-}
-
-UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = certs_free);

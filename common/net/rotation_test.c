@@ -1,8 +1,6 @@
 /* rotation: when its owner is called, and when not. */
 #include <signal.h>
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,8 +10,7 @@
 #include "net/rotation.h"
 #include "test/unit.h"
 
-static char dir[] = "/tmp/rotation_test.XXXXXX";
-static char first[64], second[64], pipe_path[64];
+static const char *first, *second, *pipe_path;
 static struct loop *loop;
 
 struct owner {
@@ -36,12 +33,10 @@ static void put(const char *path, const char *text)
 static int set_up(void **state)
 {
     (void)state;
-    snprintf(first, sizeof(first), "%s/first", dir);
-    snprintf(second, sizeof(second), "%s/second", dir);
-    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", dir);
+    first = unit_put("first", "1");
+    second = unit_put("second", "2");
+    pipe_path = unit_path("pipe");
     loop = loop_new(1000);
-    put(first, "1");
-    put(second, "2");
     return mkfifo(pipe_path, 0600);
 }
 
@@ -49,9 +44,7 @@ static int tear_down(void **state)
 {
     (void)state;
     loop_free(loop);
-    unlink(first);
-    unlink(second);
-    return unlink(pipe_path);
+    return 0;
 }
 
 CASE(a_change_is_told_once)
@@ -113,20 +106,7 @@ CASE(a_pipe_is_not_read)
     rotation_stop(rotation);
 }
 
-static int group_setup(void **state)
-{
-    (void)state;
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int group_teardown(void **state)
-{
-    (void)state;
-    return rmdir(dir);
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down, .set_up_all = group_setup,
-             .tear_down_all = group_teardown);
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static void raise_hangup(void *arg)
 {

@@ -1,6 +1,7 @@
 /*
  * For tests only: a certificate authority and what it signed, made anew for each run and written to
- * a directory. A certificate is for 127.0.0.1 and the name given.
+ * unit_folder(). A certificate is for 127.0.0.1 and the name given. The last cert_make() is followed
+ * by certs_free() as tear_down_all.
  */
 #ifndef NET_TEST_CERTS_H
 #define NET_TEST_CERTS_H
@@ -11,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "test/unit.h"
 
 struct cert {
     X509 *x509;
@@ -20,7 +22,10 @@ struct cert {
     char key_file[128];
     char cert_pem[4096];
     char key_pem[4096];
+    struct cert *before;
 };
+
+static struct cert *certs_made;
 
 static inline void cert_extension(X509 *x509, X509 *issuer, int nid, const char *value)
 {
@@ -40,13 +45,13 @@ static inline void cert_slurp(const char *path, char *text, size_t size)
 }
 
 /* ca NULL: signs itself and is an authority. */
-static inline void cert_make(struct cert *cert, const struct cert *ca, const char *dir,
-                             const char *name)
+static inline void cert_make(struct cert *cert, const struct cert *ca, const char *name)
 {
     static long serial = 1;
     char alt[128];
 
-    *cert = (struct cert){.x509 = X509_new(), .key = EVP_EC_gen("P-256")};
+    *cert = (struct cert){.x509 = X509_new(), .key = EVP_EC_gen("P-256"), .before = certs_made};
+    certs_made = cert;
     X509_set_version(cert->x509, 2);
     ASN1_INTEGER_set(X509_get_serialNumber(cert->x509), serial++);
     X509_gmtime_adj(X509_getm_notBefore(cert->x509), -3600);
@@ -64,8 +69,8 @@ static inline void cert_make(struct cert *cert, const struct cert *ca, const cha
     }
     X509_sign(cert->x509, ca ? ca->key : cert->key, EVP_sha256());
 
-    snprintf(cert->cert_file, sizeof(cert->cert_file), "%s/%s.crt", dir, name);
-    snprintf(cert->key_file, sizeof(cert->key_file), "%s/%s.key", dir, name);
+    snprintf(cert->cert_file, sizeof(cert->cert_file), "%s/%s.crt", unit_folder(), name);
+    snprintf(cert->key_file, sizeof(cert->key_file), "%s/%s.key", unit_folder(), name);
     FILE *file = fopen(cert->cert_file, "w");
     PEM_write_X509(file, cert->x509);
     fclose(file);
@@ -76,12 +81,13 @@ static inline void cert_make(struct cert *cert, const struct cert *ca, const cha
     cert_slurp(cert->key_file, cert->key_pem, sizeof(cert->key_pem));
 }
 
-static inline void cert_free(struct cert *cert)
+static inline int certs_free(void **state)
 {
-    unlink(cert->cert_file);
-    unlink(cert->key_file);
-    X509_free(cert->x509);
-    EVP_PKEY_free(cert->key);
+    for (; certs_made; certs_made = certs_made->before) {
+        X509_free(certs_made->x509);
+        EVP_PKEY_free(certs_made->key);
+    }
+    return 0;
 }
 
 #endif

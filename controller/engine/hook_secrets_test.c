@@ -43,7 +43,6 @@ struct fixture {
     struct canary_webhook webhook;
 };
 
-static char dir[] = "/tmp/hook_secrets_test.XXXXXX";
 static struct cert ca, other_ca, safe_cert;
 
 static const char *copy(struct fixture *f, const char *text)
@@ -582,22 +581,11 @@ FIXTURE_CASE(events_have_them_too)
 static int group_set_up(void **state)
 {
     (void)state;
-    if (!mkdtemp(dir))
-        return -1;
-    cert_make(&ca, NULL, dir, "ca");
-    cert_make(&other_ca, NULL, dir, "other_ca");
-    cert_make(&safe_cert, &ca, dir, "safe");
+    cert_make(&ca, NULL, "ca");
+    cert_make(&other_ca, NULL, "other_ca");
+    cert_make(&safe_cert, &ca, "safe");
     return 0;
 }
 
-static int group_tear_down(void **state)
-{
-    (void)state;
-    cert_free(&ca);
-    cert_free(&other_ca);
-    cert_free(&safe_cert);
-    return rmdir(dir);
-}
-
 UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down, .set_up_all = group_set_up,
-             .tear_down_all = group_tear_down);
+             .tear_down_all = certs_free);

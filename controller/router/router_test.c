@@ -1,7 +1,5 @@
 #include "router/router.h"
 
-#include <stdio.h>
-
 #include "metric/family.h"
 #include "tick/fixture_test.h"
 

@@ -6,7 +6,6 @@
 #include "gate/access/identity.h"
 #include "net/test_certs.h"
 
-static char dir[] = "/tmp/identity_test.XXXXXX";
 static char token_file[64];
 static struct identities *identities;
 static struct cert ca, server, build, nobody, blank;
@@ -411,28 +410,16 @@ CASE(wrong_rows_are_told)
 static int group_setup(void **state)
 {
     (void)state;
-    if (!mkdtemp(dir))
-        return -1;
-    snprintf(token_file, sizeof(token_file), "%s/tokens", dir);
-    cert_make(&ca, NULL, dir, "ca");
-    cert_make(&server, &ca, dir, "server");
-    cert_make(&build, &ca, dir, "build");
-    cert_make(&nobody, &ca, dir, "nobody");
-    cert_make(&blank, &ca, dir, "Ann Lee");
+    snprintf(token_file, sizeof(token_file), "%s/tokens", unit_folder());
+    cert_make(&ca, NULL, "ca");
+    cert_make(&server, &ca, "server");
+    cert_make(&build, &ca, "build");
+    cert_make(&nobody, &ca, "nobody");
+    cert_make(&blank, &ca, "Ann Lee");
     return 0;
 }
 
-static int group_teardown(void **state)
-{
-    struct cert *all[] = {&ca, &server, &build, &nobody, &blank};
-    (void)state;
-    EACH_ROW (row, all)
-        cert_free(*row);
-    unlink(token_file);
-    return rmdir(dir);
-}
-
-UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = certs_free);
 
 static bool knows(void *arg, struct http_conn_request *req)
 {

@@ -1,6 +1,5 @@
 /* request: tables of bodies, with what is read of them or the sentence that refuses them. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "gate/api/request.h"

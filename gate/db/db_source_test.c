@@ -1,6 +1,5 @@
 /* db_source: what is taken from the file, and what is not. */
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +8,7 @@
 #include "gate/db/db_source.h"
 #include "test/unit.h"
 
-static char path[] = "/tmp/db_source_test.XXXXXX";
+static const char *path;
 
 static void write_file(const char *text, size_t len)
 {
@@ -19,23 +18,13 @@ static void write_file(const char *text, size_t len)
 
 static int set_up(void **state)
 {
-    (void)state;
     log_set_level("error");
-    memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
+    path = unit_path("source");
+    write_file("", 0);
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+UNIT_FIXTURE(.set_up = set_up);
 
 CASE(the_file_is_followed)
 {

@@ -2,8 +2,6 @@
 #include "gate/links/link_keys.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,24 +12,18 @@
 #define OLD "the old key of thirty-two letters"
 #define NEW "the new key of thirty-two letters"
 
-static char path[64];
+static const char *path;
 static struct loop *loop;
 
 static int set_up(void **state)
 {
-    (void)state;
-    snprintf(path, sizeof(path), "/tmp/link_keys_test.XXXXXX");
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
+    path = unit_path("keys");
     loop = loop_new(1000);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    assert_int_equal(unlink(path), 0);
     loop_free(loop);
     return 0;
 }

@@ -1,7 +1,6 @@
 /* link: what is signed comes back, and nothing else is believed. */
 #include "gate/links/link.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"

@@ -1,7 +1,6 @@
 /* child_live: who is asked to look, and who is taken for an orphan. */
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

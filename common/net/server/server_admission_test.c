@@ -27,7 +27,6 @@ static void serve(void *arg, struct http_conn_request *req)
 static const struct http_route routes[] = {{NULL, "/echo", serve}, {NULL, NULL, NULL}};
 static const struct http_server_options options = {.max_body = MOST, .knows = knows};
 
-static char dir[] = "/tmp/server_admission_test.XXXXXX";
 static struct cert ca, server;
 
 /* No byte of a body has been sent, and none is waited for. */
@@ -166,19 +165,9 @@ CASE(test_many_who_do_not_read)
 static int group_setup(void **state)
 {
     (void)state;
-    if (!mkdtemp(dir))
-        return -1;
-    cert_make(&ca, NULL, dir, "ca");
-    cert_make(&server, &ca, dir, "server");
+    cert_make(&ca, NULL, "ca");
+    cert_make(&server, &ca, "server");
     return 0;
 }
 
-static int group_teardown(void **state)
-{
-    (void)state;
-    cert_free(&ca);
-    cert_free(&server);
-    return rmdir(dir);
-}
-
-UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = certs_free);

@@ -20,7 +20,6 @@ static const struct http_route routes[] = {{NULL, "/echo", serve_echo},
                                            {"GET", "/stream", serve_stream},
                                            {NULL, NULL, NULL}};
 
-static char dir[] = "/tmp/server_tls_test.XXXXXX";
 static struct cert ca, other_ca, server, next, client, stranger, two_names, hidden;
 static char live_cert[64], live_key[64], live_ca[64]; /* what the server under test reads */
 
@@ -335,34 +334,20 @@ static void add_name(struct cert *cert, const unsigned char *name, int len, bool
 static int group_setup(void **state)
 {
     (void)state;
-    if (!mkdtemp(dir))
-        return -1;
-    cert_make(&ca, NULL, dir, "ca");
-    cert_make(&other_ca, NULL, dir, "other-ca");
-    cert_make(&server, &ca, dir, "server");
-    cert_make(&next, &other_ca, dir, "next");
-    cert_make(&client, &ca, dir, "client");
-    cert_make(&stranger, &other_ca, dir, "stranger");
-    cert_make(&two_names, &ca, dir, "two-names");
+    cert_make(&ca, NULL, "ca");
+    cert_make(&other_ca, NULL, "other-ca");
+    cert_make(&server, &ca, "server");
+    cert_make(&next, &other_ca, "next");
+    cert_make(&client, &ca, "client");
+    cert_make(&stranger, &other_ca, "stranger");
+    cert_make(&two_names, &ca, "two-names");
     add_name(&two_names, (const unsigned char *)"client", 6, false);
-    cert_make(&hidden, &ca, dir, "hidden");
+    cert_make(&hidden, &ca, "hidden");
     add_name(&hidden, (const unsigned char *)"client\0x", 8, true);
-    snprintf(live_cert, sizeof(live_cert), "%s/live.crt", dir);
-    snprintf(live_key, sizeof(live_key), "%s/live.key", dir);
-    snprintf(live_ca, sizeof(live_ca), "%s/live.ca", dir);
+    snprintf(live_cert, sizeof(live_cert), "%s/live.crt", unit_folder());
+    snprintf(live_key, sizeof(live_key), "%s/live.key", unit_folder());
+    snprintf(live_ca, sizeof(live_ca), "%s/live.ca", unit_folder());
     return 0;
 }
 
-static int group_teardown(void **state)
-{
-    struct cert *all[] = {&ca, &other_ca, &server, &next, &client, &stranger, &two_names, &hidden};
-    (void)state;
-    EACH_ROW (row, all)
-        cert_free(*row);
-    unlink(live_cert);
-    unlink(live_key);
-    unlink(live_ca);
-    return rmdir(dir);
-}
-
-UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = group_teardown);
+UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = certs_free);

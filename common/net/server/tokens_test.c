@@ -1,7 +1,6 @@
 /* tokens: which headers are admitted, which files are read. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,24 +9,18 @@
 #include "net/server/tokens.h"
 #include "test/unit.h"
 
-static char path[64];
+static const char *path;
 static struct loop *loop;
 
 static int set_up(void **state)
 {
-    (void)state;
-    snprintf(path, sizeof(path), "/tmp/tokens_test.XXXXXX");
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
+    path = unit_path("tokens");
     loop = loop_new(1000);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    assert_int_equal(unlink(path), 0);
     loop_free(loop);
     return 0;
 }
@@ -36,9 +29,7 @@ UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static void put(const char *text)
 {
-    struct errinfo info = {0};
-    if (file_write(path, text, strlen(text), 0600, &info) != ERR_OK)
-        fail_msg("%s", info.text);
+    unit_put("tokens", text);
 }
 
 static enum err open_tokens(const char *text, token_check_fn check, struct tokens **out,
