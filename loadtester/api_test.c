@@ -8,9 +8,10 @@
 #include "loadtester/api.h"
 #include "loadtester/gates.h"
 #include "net/client.h"
+#include "net/test_loop.h"
 #include "test/unit.h"
 
-enum { WATCHDOG_MS = 30000, MAX_RUNNING = 16 };
+enum { MAX_RUNNING = 16 };
 
 struct fixture {
     struct loop *loop;
@@ -18,26 +19,14 @@ struct fixture {
     struct http_client *client;
     struct tester_api api;
     struct arena *arena;
-    struct timer *watchdog;
-    bool timed_out;
     int answers;
     int status; /* of the last answer; 0: none came */
     char body[256], retry_after[16];
 };
 
-static void on_watchdog(void *arg)
-{
-    struct fixture *f = arg;
-    f->watchdog = NULL;
-    f->timed_out = true;
-    loop_drain(f->loop);
-}
-
 static void on_drain(void *arg)
 {
     struct fixture *f = arg;
-    timer_stop(f->watchdog);
-    f->watchdog = NULL;
     runner_stop(f->api.runner);
     http_client_free(f->client);
 }
@@ -45,7 +34,7 @@ static void on_drain(void *arg)
 static int set_up(void **state)
 {
     static struct fixture fixture;
-    fixture = (struct fixture){.loop = loop_new(20000), .arena = arena_new()};
+    fixture = (struct fixture){.loop = loop_new(20000), .arena = unit_arena};
     struct fixture *f = &fixture;
     struct errinfo info = {0};
     log_set_level("error");
@@ -60,7 +49,6 @@ static int set_up(void **state)
     struct http_server_options options = {
         .address = "127.0.0.1", .routes = tester_routes, .arg = &f->api};
     assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
-    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
     *state = f;
     return 0;
@@ -71,24 +59,15 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     loop_drain(f->loop);
     assert_int_equal(loop_run(f->loop), 0);
-    assert_false(f->timed_out);
     http_server_free(f->server);
     gates_free(f->api.gates);
     loop_free(f->loop);
     runner_free(f->api.runner);
-    arena_free(f->arena);
     expo_reset();
     return 0;
 }
 
 UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
-
-#define RUN_UNTIL(f, condition)                                                                    \
-    do {                                                                                           \
-        while (!(condition) && !(f)->timed_out)                                                    \
-            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
-        assert_false((f)->timed_out);                                                              \
-    } while (0)
 
 static void on_answer(void *arg, const struct http_result *result)
 {

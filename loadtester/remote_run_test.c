@@ -12,19 +12,16 @@
 #include "base/file.h"
 #include "loadtester/remote_run.h"
 #include "net/server/server.h"
+#include "net/test_loop.h"
 #include "test/unit.h"
-
-enum { WATCHDOG_MS = 30000 };
 
 struct fixture {
     struct loop *loop;
     struct http_server *server;
     struct http_client *client;
     struct arena *arena;
-    struct timer *watchdog;
     struct task_plan plan;
     struct remote_run *remote_run;
-    bool timed_out;
     const char *asked;   /* "POST /a; GET /b; " */
     int polls_to_finish; /* answers RUNNING so often first */
     const char *final;   /* status at the end */
@@ -32,22 +29,12 @@ struct fixture {
     const char *garbage; /* body of every answer; NULL: the right one */
     int ended;
     char error[256];
-    char key_file[64];
+    const char *key_file;
 };
-
-static void on_watchdog(void *arg)
-{
-    struct fixture *f = arg;
-    f->watchdog = NULL;
-    f->timed_out = true;
-    loop_drain(f->loop);
-}
 
 static void on_drain(void *arg)
 {
     struct fixture *f = arg;
-    timer_stop(f->watchdog);
-    f->watchdog = NULL;
     http_client_free(f->client);
 }
 
@@ -166,18 +153,14 @@ static int set_up(void **state)
 {
     static struct fixture fixture;
     fixture = (struct fixture){
-        .loop = loop_new(20000), .arena = arena_new(), .asked = "", .final = "FINISHED"};
+        .loop = loop_new(20000), .arena = unit_arena, .asked = "", .final = "FINISHED"};
     struct fixture *f = &fixture;
     struct errinfo info = {0};
     struct http_server_options options = {.address = "127.0.0.1", .routes = routes, .arg = f};
     assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
     f->client = http_client_new(f->loop, NULL);
-    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
-    snprintf(f->key_file, sizeof(f->key_file), "/tmp/remote_run_test.XXXXXX");
-    int fd = mkstemp(f->key_file);
-    assert_int_equal(write(fd, "key-of-the-file\n", 16), 16);
-    close(fd);
+    f->key_file = unit_put("key", "key-of-the-file\n");
     *state = f;
     return 0;
 }
@@ -185,22 +168,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
-    unlink(f->key_file);
     loop_drain(f->loop);
     assert_int_equal(loop_run(f->loop), 0);
-    assert_false(f->timed_out);
     http_server_free(f->server);
     loop_free(f->loop);
-    arena_free(f->arena);
     return 0;
 }
-
-#define RUN_UNTIL(f, condition)                                                                    \
-    do {                                                                                           \
-        while (!(condition) && !(f)->timed_out)                                                    \
-            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
-        assert_false((f)->timed_out);                                                              \
-    } while (0)
 
 static void note(void *arg, const char *line)
 {

@@ -8,16 +8,15 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "loadtester/runner.h"
+#include "net/test_loop.h"
 #include "test/unit.h"
 
-enum { WATCHDOG_MS = 240000, MAX_RUNNING = 30, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };
+enum { MAX_RUNNING = 30, MAX_PER_CANARY = 20, MAX_QUEUED = 8 };
 
 struct fixture {
     struct loop *loop;
     struct runner *runner;
     struct arena *arena;
-    struct timer *watchdog;
-    bool timed_out;
     int ended;
     char text[128], error[128], output[128];
 };
@@ -25,33 +24,22 @@ struct fixture {
 static const struct task_type quick = {.name = "quick", .blocking = true};
 static const struct task_type other = {.name = "other"};
 
-static void on_watchdog(void *arg)
-{
-    struct fixture *f = arg;
-    f->watchdog = NULL;
-    f->timed_out = true;
-    loop_drain(f->loop);
-}
-
 static void on_drain(void *arg)
 {
     struct fixture *f = arg;
-    timer_stop(f->watchdog);
-    f->watchdog = NULL;
     runner_stop(f->runner);
 }
 
 static int set_up(void **state)
 {
     static struct fixture fixture;
-    fixture = (struct fixture){.loop = loop_new(20000), .arena = arena_new()};
+    fixture = (struct fixture){.loop = loop_new(20000), .arena = unit_arena};
     struct fixture *f = &fixture;
     log_set_level("error");
     f->runner = runner_new(f->loop, &(struct runner_options){.timeout_ms = 30000,
                                                              .max_running = MAX_RUNNING,
                                                              .max_per_canary = MAX_PER_CANARY,
                                                              .max_queued = MAX_QUEUED});
-    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
     *state = f;
     return 0;
@@ -63,22 +51,13 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     loop_drain(f->loop);
     assert_int_equal(loop_run(f->loop), 0);
-    assert_false(f->timed_out);
     loop_free(f->loop);
     runner_free(f->runner);
-    arena_free(f->arena);
     expo_reset();
     return 0;
 }
 
 UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
-
-#define RUN_UNTIL(f, condition)                                                                    \
-    do {                                                                                           \
-        while (!(condition) && !(f)->timed_out)                                                    \
-            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
-        assert_false((f)->timed_out);                                                              \
-    } while (0)
 
 static void on_ended(void *arg, const struct task_result *result)
 {

@@ -12,39 +12,26 @@
 #include "loadtester/api.h"
 #include "loadtester/gates.h"
 #include "net/client.h"
+#include "net/test_loop.h"
 #include "test/unit.h"
-
-enum { WATCHDOG_MS = 30000 };
 
 struct fixture {
     struct loop *loop;
     struct http_server *server;
     struct tester_api api;
     struct arena *arena;
-    struct timer *watchdog;
-    bool timed_out;
 };
-
-static void on_watchdog(void *arg)
-{
-    struct fixture *f = arg;
-    f->watchdog = NULL;
-    f->timed_out = true;
-    loop_drain(f->loop);
-}
 
 static void on_drain(void *arg)
 {
     struct fixture *f = arg;
-    timer_stop(f->watchdog);
-    f->watchdog = NULL;
     runner_stop(f->api.runner);
 }
 
 static int set_up(void **state)
 {
     static struct fixture fixture;
-    fixture = (struct fixture){.loop = loop_new(20000), .arena = arena_new()};
+    fixture = (struct fixture){.loop = loop_new(20000), .arena = unit_arena};
     struct fixture *f = &fixture;
     struct errinfo info = {0};
     log_set_level("error");
@@ -55,7 +42,6 @@ static int set_up(void **state)
     struct http_server_options options = {
         .address = "127.0.0.1", .routes = tester_routes, .arg = &f->api};
     assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
-    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
     *state = f;
     return 0;
@@ -66,24 +52,15 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     loop_drain(f->loop);
     assert_int_equal(loop_run(f->loop), 0);
-    assert_false(f->timed_out);
     http_server_free(f->server);
     assert_int_equal(f->api.streams, 0);
     loop_free(f->loop);
     runner_free(f->api.runner);
-    arena_free(f->arena);
     expo_reset();
     return 0;
 }
 
 UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
-
-#define RUN_UNTIL(f, condition)                                                                    \
-    do {                                                                                           \
-        while (!(condition) && !(f)->timed_out)                                                    \
-            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
-        assert_false((f)->timed_out);                                                              \
-    } while (0)
 
 /* Task 1 of this runner. */
 static void run_task(struct fixture *f, const char *command)

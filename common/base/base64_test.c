@@ -15,6 +15,7 @@ CASE(vectors_of_rfc_4648)
         {"foob", "Zm9vYg=="},
         {"fooba", "Zm9vYmE="},
         {"foobar", "Zm9vYmFy"},
+        {"\xfb\xff\xfe\x3e", "+//+Pg=="},
     };
     EACH_ROW (row, cases) {
         char *out = NULL;

@@ -473,7 +473,7 @@ static struct kube_call *call_at(struct fake_api *api, enum stage stage, struct 
         FAKE_WAIT(api, api->count == 1);
     if (stage == STAGE_BACKOFF) {
         FAKE_WAIT(api, api->count == 1);
-        fake_run_for(api, 50); /* the answer is there, the repetition two seconds off */
+        LOOP_FOR(api->loop, 50); /* the answer is there, the repetition two seconds off */
     }
     return call;
 }
@@ -498,7 +498,7 @@ CASE(cancelled_at_every_stage)
             FAKE_WAIT(api, out.calls);
             assert_int_equal(out.err,
                              stage == STAGE_INVALID && !whole_client ? ERR_INVALID : ERR_CANCELLED);
-            fake_run_for(api, 20);
+            LOOP_FOR(api->loop, 20);
             assert_int_equal(out.calls, 1);
             fake_stop(api);
         }

@@ -125,7 +125,7 @@ CASE(what_happens_meanwhile_is_one_request_more)
         record(&f, "one");
     record(&f, "two");
     assert_int_equal(event_pending(f.recorder), 2);
-    fake_run_for(f.api, 20);
+    LOOP_FOR(f.api->loop, 20);
     assert_int_equal(f.api->count, 1); /* in order: nothing overtakes */
     http_reply_json(f.script.held, 201, "{}");
     FAKE_WAIT(f.api, event_pending(f.recorder) == 0);
@@ -307,7 +307,7 @@ CASE(many_subjects_take_turns)
     }
     assert_int_equal(event_pending(f.recorder), 2 * SUBJECTS);
     assert_in_range(kube_client_requests(f.api->client), 1, AT_ONCE);
-    fake_run_for(f.api, 100);
+    LOOP_FOR(f.api->loop, 100);
     assert_in_range(kube_client_requests(f.api->client), 1, AT_ONCE);
     stop(&f);
 }

@@ -13,9 +13,10 @@
 #include "base/log.h"
 #include "kube/client.h"
 #include "net/server/server.h"
+#include "net/test_loop.h"
 #include "test/unit.h"
 
-enum { FAKE_MAX_SEEN = 4096, FAKE_DEADLINE_MS = 20000 };
+enum { FAKE_MAX_SEEN = 4096 };
 
 struct fake_seen {
     const char *method, *path, *query, *authorization, *content_type, *accept, *agent, *body;
@@ -24,7 +25,7 @@ struct fake_seen {
 struct fake_api {
     struct arena *arena;
     struct loop *loop;
-    struct timer *tick; /* wakes the loop, so that a wait looks at its deadline */
+    struct timer *tick; /* wakes the loop, so that a wait sees what no event of the loop brings */
     struct http_server *server;
     struct http_client *http;
     struct kube_config config;
@@ -118,25 +119,7 @@ static inline void fake_stop(struct fake_api *api)
     free(api);
 }
 
-/* Runs the loop until the condition holds; fails the test after a deadline. */
-#define FAKE_WAIT(api, condition)                                                                  \
-    do {                                                                                           \
-        int64_t until_ = clock_monotonic_ms() + FAKE_DEADLINE_MS;                                  \
-        while (!(condition)) {                                                                     \
-            if (clock_monotonic_ms() > until_)                                                     \
-                fail_msg("%s:%d: waited in vain for: %s", __FILE__, __LINE__, #condition);         \
-            uv_run(loop_uv((api)->loop), UV_RUN_ONCE);                                             \
-        }                                                                                          \
-    } while (0)
-
-/* Lets the loop turn for some time in which nothing of the wrong kind may happen. */
-static inline void fake_run_for(struct fake_api *api, int64_t ms)
-{
-    int64_t until = clock_monotonic_ms() + ms;
-
-    while (clock_monotonic_ms() < until)
-        uv_run(loop_uv(api->loop), UV_RUN_ONCE);
-}
+#define FAKE_WAIT(api, condition) LOOP_UNTIL((api)->loop, condition)
 
 static inline void fake_status(struct http_conn_request *req, int status, const char *message)
 {

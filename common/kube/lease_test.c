@@ -319,7 +319,7 @@ static void an_outage_that_ends_in_time_costs_nothing(bool refuses, int64_t long
     f.server.cut_off = NULL;
     FAKE_WAIT(f.api, f.a.lost || f.server.version > written);
     assert_in_range(f.server.gap_ms, 1, longest_gap_ms);
-    fake_run_for(f.api, f.retry_ms);
+    LOOP_FOR(f.api->loop, f.retry_ms);
     assert_int_equal(f.a.lost, 0);
     assert_true(leads(&f.a));
     stop(&f);
@@ -428,7 +428,7 @@ CASE(is_released_at_any_time)
         FAKE_WAIT(f.api, f.a.released);
         assert_string_equal(holder(&f), "");
         int count = f.api->count;
-        fake_run_for(f.api, 10);
+        LOOP_FOR(f.api->loop, 10);
         assert_int_equal(f.api->count, count);
         stop(&f);
     }

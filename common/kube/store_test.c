@@ -189,7 +189,7 @@ CASE(is_freed_in_any_callback)
             world_delete(w, "c");
         }
         FAKE_WAIT(w->api, !m.store);
-        fake_run_for(w->api, 20);
+        LOOP_FOR(w->api->loop, 20);
         assert_int_equal(m.told, at);
         assert_int_equal(m.made, 0);
         world_stop(w);

@@ -104,7 +104,7 @@ CASE(resumes_where_it_was)
     world_put(w, "b");
     world_bookmark(w);
     world_bookmark(w); /* 104 */
-    fake_run_for(w->api, 20);
+    LOOP_FOR(w->api->loop, 20);
     world_end_streams(w);
     FAKE_WAIT(w->api, w->streams);
     assert_non_null(strstr(w->api->seen[2].query, "resourceVersion=104&"));
@@ -228,7 +228,7 @@ CASE(lists_do_not_follow_each_other_without_a_pause)
         w->api->answer = answer_bad_watch;
         w->fault = *row;
         log.watch = watch_new(w->api->loop, w->api->client, &spec, on_event, &log);
-        fake_run_for(w->api, 400);
+        LOOP_FOR(w->api->loop, 400);
         /* doubling from 25..50 ms on: at most five waits in 400 ms, one more list for the first 410
          */
         assert_in_range(w->watches, 1, 6);
@@ -469,7 +469,7 @@ CASE(only_a_few_list_at_once)
             watch_new(api->loop, api->client, &(struct watch_spec){.resource = &kube_configmaps},
                       on_event, &logs[i]);
     FAKE_WAIT(api, crowd.listing == 4);
-    fake_run_for(api, 30);
+    LOOP_FOR(api->loop, 30);
     assert_int_equal(crowd.listing, 4);
     /* one that lists and two that wait are freed: the others still get their turn */
     watch_free(logs[0].watch);
@@ -480,7 +480,7 @@ CASE(only_a_few_list_at_once)
         crowd.listing--;
         http_reply_json(crowd.held[--crowd.held_count], 200,
                         "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":null}");
-        fake_run_for(api, 5);
+        LOOP_FOR(api->loop, 5);
         synced = 0;
         for (int i = 0; i < MANY; i++)
             synced += logs[i].synced;
@@ -522,7 +522,7 @@ CASE(is_freed_in_any_callback)
         if (log.watch)
             world_put(w, "z");
         FAKE_WAIT(w->api, !log.watch);
-        fake_run_for(w->api, 10);
+        LOOP_FOR(w->api->loop, 10);
         assert_int_equal(log.events, at);
         world_stop(w);
     }
@@ -545,7 +545,7 @@ CASE(is_freed_at_any_time)
                 uv_run(loop_uv(w->api->loop), UV_RUN_ONCE);
             watch_free(log.watch);
             int events = log.events;
-            fake_run_for(w->api, 5);
+            LOOP_FOR(w->api->loop, 5);
             assert_int_equal(log.events, events);
             world_stop(w);
         }

@@ -1,7 +1,6 @@
 /*
  * For tests only: a real server and a real client on one loop, and raw sockets for what no client
- * would send. Each test turns the loop until its condition holds; ten seconds without it are a
- * failure.
+ * would send. Each test turns the loop until its condition holds (test_loop.h).
  */
 #ifndef NET_TEST_FIXTURE_H
 #define NET_TEST_FIXTURE_H
@@ -18,6 +17,7 @@
 #include "base/clock.h"
 #include "net/client.h"
 #include "net/server/server_internal.h"
+#include "net/test_loop.h"
 #include "test/unit.h"
 
 struct fixture {
@@ -27,24 +27,8 @@ struct fixture {
     struct http_conn_request *held; /* the last request of a route that does not answer */
     int holds;                      /* how many such requests came */
     int gone;
-    bool timed_out;
     const char *scheme;
 };
-
-UNIT_HELPER void fixture_on_timeout(void *arg)
-{
-    struct fixture *f = arg;
-    f->timed_out = true;
-}
-
-#define RUN_UNTIL(f, cond)                                                                         \
-    do {                                                                                           \
-        struct timer *t_ = timer_start((f)->loop, 10000, 0, fixture_on_timeout, (f));              \
-        while (!(cond) && !(f)->timed_out)                                                         \
-            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
-        assert_false((f)->timed_out);                                                              \
-        timer_stop(t_);                                                                            \
-    } while (0)
 
 UNIT_HELPER void fixture_on_gone(void *arg)
 {

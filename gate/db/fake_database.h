@@ -14,9 +14,10 @@
 #include "gate/db/db.h"
 #include "gate/db/db_source.h"
 #include "gate/db/schema.h"
+#include "net/test_loop.h"
 #include "test/unit.h"
 
-enum { WATCHDOG_MS = 30000, MAX_CLIENTS = 32 };
+enum { MAX_CLIENTS = 32 };
 
 /* What the server does with a prepared statement. */
 enum mood {
@@ -38,13 +39,11 @@ struct fixture {
     struct arena *arena;
     struct db_options options;
     struct db *db;
-    struct timer *watchdog;
     uv_tcp_t listener;
     struct client *clients[MAX_CLIENTS];
     int n_clients;
     char dsn[128];
     enum mood mood;
-    bool timed_out;
     bool standby, read_only, tables; /* of the server */
     int upgrades;
     int messages, break_at; /* breaks off at that message of all; 0: never */
@@ -323,30 +322,14 @@ static void on_client(uv_stream_t *listener, int status)
     uv_read_start((uv_stream_t *)&client->tcp, on_alloc, on_read);
 }
 
-static void on_watchdog(void *arg)
-{
-    struct fixture *f = arg;
-    f->watchdog = NULL;
-    f->timed_out = true;
-    loop_drain(f->loop);
-}
-
 static void on_drain(void *arg)
 {
     struct fixture *f = arg;
-    timer_stop(f->watchdog);
     db_close(f->db);
     uv_close((uv_handle_t *)&f->listener, NULL);
     while (f->n_clients)
         break_off(f->clients[0]);
 }
-
-#define RUN_UNTIL(f, condition)                                                                    \
-    do {                                                                                           \
-        while (!(condition) && !(f)->timed_out)                                                    \
-            uv_run(loop_uv((f)->loop), UV_RUN_ONCE);                                               \
-        assert_false((f)->timed_out);                                                              \
-    } while (0)
 
 static void on_note(void *arg, const char *payload)
 {
@@ -371,7 +354,7 @@ static void begin(struct fixture *f)
     struct sockaddr_in address;
     int len = sizeof(address);
     struct errinfo info = {0};
-    *f = (struct fixture){.loop = loop_new(10000), .arena = arena_new()};
+    *f = (struct fixture){.loop = loop_new(10000), .arena = unit_arena};
     log_set_level("error");
     uv_ip4_addr("127.0.0.1", 0, &address);
     assert_int_equal(uv_tcp_init(loop_uv(f->loop), &f->listener), 0);
@@ -389,7 +372,6 @@ static void begin(struct fixture *f)
     f->db = db_new(f->loop, &f->options);
     db_listen(f->db, "gate", on_note, f);
     db_watch(f->db, on_ready, f);
-    f->watchdog = timer_start(f->loop, WATCHDOG_MS, 0, on_watchdog, f);
     loop_on_drain(f->loop, on_drain, f);
 }
 
@@ -400,7 +382,6 @@ static void end(struct fixture *f)
     db_free(f->db);
     db_source_free(f->options.source);
     loop_free(f->loop);
-    arena_free(f->arena);
     expo_reset();
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "net/child/child.h"
+#include "net/test_loop.h"
 #include "test/unit.h"
 
 enum { DEADLINE_MS = 20000 };
@@ -28,7 +29,6 @@ struct outcome {
     size_t pieces;
     struct child *child;
     int stop_when; /* stage at which on_output stops the child */
-    bool late;     /* the deadline of the test passed */
 };
 
 static void on_done(void *arg, const struct child_result *result)
@@ -47,12 +47,6 @@ static void on_done(void *arg, const struct child_result *result)
     o->child = NULL;
 }
 
-static void on_late(void *arg)
-{
-    struct outcome *o = arg;
-    o->late = true;
-}
-
 static void count_output(void *arg, const char *data, size_t len)
 {
     struct outcome *o = arg;
@@ -60,21 +54,12 @@ static void count_output(void *arg, const char *data, size_t len)
     o->pieces += len;
 }
 
-#define TURN_UNTIL(loop, o, cond)                                                                  \
-    do {                                                                                           \
-        struct timer *t_ = timer_start((loop), DEADLINE_MS, 0, on_late, (o));                      \
-        while (!(cond) && !(o)->late)                                                              \
-            uv_run(loop_uv(loop), UV_RUN_ONCE);                                                    \
-        assert_false((o)->late);                                                                   \
-        timer_stop(t_);                                                                            \
-    } while (0)
-
 static void run_spec(const struct child_spec *spec, struct outcome *o)
 {
     struct loop *loop = loop_new(1000);
     o->child = child_spawn(loop, spec, on_done, o);
     assert_int_equal(o->count, 0);
-    TURN_UNTIL(loop, o, o->count > 0);
+    LOOP_UNTIL(loop, o->count > 0);
     assert_int_equal(loop_run(loop), 0); /* nothing is left open */
     assert_int_equal(o->count, 1);
     loop_free(loop);
@@ -300,13 +285,13 @@ CASE(test_stop_at_each_stage)
         if (stage == 1)
             uv_run(loop_uv(loop), UV_RUN_NOWAIT);
         if (stage == 2)
-            TURN_UNTIL(loop, &o, child_pid(child) > 0);
+            LOOP_UNTIL(loop, child_pid(child) > 0);
         if (stage < 3) {
             child_stop(child);
             child_stop(child); /* twice is as once */
         }
         assert_int_equal(o.count, 0);
-        TURN_UNTIL(loop, &o, o.count > 0);
+        LOOP_UNTIL(loop, o.count > 0);
         assert_int_equal(o.err, ERR_OK);
         assert_true(o.stopped);
         assert_int_equal(o.signal, SIGTERM);
@@ -327,9 +312,9 @@ CASE(test_signal)
 
     struct child_spec spec = {.argv = argv, .on_output = count_output};
     struct child *child = child_spawn(loop, &spec, on_done, &o);
-    TURN_UNTIL(loop, &o, o.pieces > 0);
+    LOOP_UNTIL(loop, o.pieces > 0);
     child_signal(child, SIGHUP);
-    TURN_UNTIL(loop, &o, o.count > 0);
+    LOOP_UNTIL(loop, o.count > 0);
     assert_string_equal(o.output, "ready\nreload\n");
     assert_int_equal(o.exit_status, 7);
     loop_run(loop);
@@ -357,10 +342,10 @@ CASE(test_supervisor_killed)
     struct outcome o = {0};
 
     struct child *child = child_spawn(loop, &(struct child_spec){.argv = argv}, on_done, &o);
-    TURN_UNTIL(loop, &o, child_pid(child) > 0);
+    LOOP_UNTIL(loop, child_pid(child) > 0);
     int pid = child_pid(child);
     kill(parent_of(pid), SIGKILL);
-    TURN_UNTIL(loop, &o, o.count > 0);
+    LOOP_UNTIL(loop, o.count > 0);
     assert_int_equal(o.err, ERR_RETRY);
     assert_string_equal(o.info, "\"sleep\": its supervisor was killed");
     loop_run(loop);
@@ -524,10 +509,10 @@ CASE(test_orphans_of_a_killed_supervisor)
     other.child = child_spawn(loop, &spec, on_done, &other);
     spec.argv = rebel;
     o.child = child_spawn(loop, &spec, on_done, &o);
-    TURN_UNTIL(loop, &o, o.count > 0);
+    LOOP_UNTIL(loop, o.count > 0);
     assert_int_equal(o.err, ERR_RETRY);
     assert_int_equal(other.count, 0);
-    TURN_UNTIL(loop, &other, other.count > 0);
+    LOOP_UNTIL(loop, other.count > 0);
     assert_int_equal(other.exit_status, 5);
     assert_int_equal(loop_run(loop), 0);
     loop_free(loop);
