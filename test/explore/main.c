@@ -48,6 +48,15 @@ static void tell(struct search *search, bool right, bool brief, double began)
     arena_free(arena);
 }
 
+/* A copy that is broken on purpose often shows it near the start, but only in how runs end, which
+ * is looked at last: so its first states are looked at by themselves first. */
+enum { FIRST_LOOK = 1000 };
+
+static bool check(struct search *search, const struct state *start, uint32_t limit)
+{
+    return search_run(search, start, limit) && ends_check(search);
+}
+
 static bool explore(const struct scenario *scenario, bool brief)
 {
     struct model *model = model_new(scenario);
@@ -59,7 +68,8 @@ static bool explore(const struct scenario *scenario, bool brief)
     search_init(&search, model);
     if (!(scenario->world & FROM_SCRATCH))
         right = ends_follow(&search, &start);
-    right = right && search_run(&search, &start) && ends_check(&search);
+    right = right && (!brief || check(&search, &start, FIRST_LOOK)) &&
+            check(&search, &start, scenario->limit);
     tell(&search, right, brief, began);
     search_fini(&search);
     model_free(model);

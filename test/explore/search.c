@@ -297,11 +297,10 @@ uint32_t search_start(struct search *search, const struct state *start)
     return put(search, start, NOBODY, (struct move){.kind = MOVE_START});
 }
 
-bool search_run(struct search *search, const struct state *start)
+bool search_run(struct search *search, const struct state *start, uint32_t limit)
 {
     struct model *model = search->model;
 
-    const uint32_t limit = model->scenario->limit;
     search_fini(search);
     search_init(search, model);
     search_start(search, start);

@@ -40,7 +40,7 @@ struct search {
     struct model *model;
     struct pool nodes;
     uint64_t moves;
-    bool bounded; /* stopped at the limit of the scenario, not at the end */
+    bool bounded; /* stopped at the limit, not at the end */
     struct violation violation;
 };
 
@@ -48,8 +48,9 @@ void search_init(struct search *search, struct model *model);
 void search_fini(struct search *search);
 /* The first state, when search_run() is not called. */
 uint32_t search_start(struct search *search, const struct state *start);
-/* From this state on, and nothing that was before. False: a rule does not hold, see violation. */
-bool search_run(struct search *search, const struct state *start);
+/* From this state on, and nothing that was before; `limit`: how many states at most, 0: all. False:
+ * a rule does not hold, see violation. */
+bool search_run(struct search *search, const struct state *start, uint32_t limit);
 struct state search_state(const struct search *search, uint32_t node);
 
 /* Makes a move on *state. Returns the rule that is broken by it, or NULL. `went`: how many writes
