@@ -302,6 +302,22 @@ enum verdict initialise_ports(struct release *r)
     return verdict == VERDICT_GO ? release_reread(r) : verdict;
 }
 
+/* A Service that was there before the Canary keeps the ports that it had. */
+static enum verdict tell_found_ports(struct release *r)
+{
+    struct service_pods pods = serving_pods(r);
+    const char *found = NULL;
+    enum verdict verdict =
+        r->target->own_services ? VERDICT_GO : services_found_ports(r->tick, &pods, &found);
+
+    if (verdict == VERDICT_GO && found)
+        release_say(r,
+                    "Ports that Services of %s had before stay beside that of the spec: %s; remove "
+                    "those that nobody uses",
+                    release_canary(r), found);
+    return verdict;
+}
+
 /* The traffic is on the primary: the target may go, after a pause. */
 enum verdict initialise_finish(struct release *r)
 {
@@ -323,6 +339,8 @@ enum verdict initialise_finish(struct release *r)
     /* The first look; what it finds keeps the target for the time being. */
     if (verdict == VERDICT_GO && bystander_look(r) == VERDICT_NEED_FACTS)
         verdict = VERDICT_NEED_FACTS;
+    if (verdict == VERDICT_GO)
+        verdict = tell_found_ports(r);
     if (verdict != VERDICT_GO)
         return verdict;
 

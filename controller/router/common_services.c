@@ -71,31 +71,44 @@ static bool has_name(struct json_object *ports, const char *name)
     return false;
 }
 
-/* Adds the live ports that the spec no longer says. Of several ports, each has a name. */
+/* Of several ports, each has a name, and no two the same. */
+static const char *free_name(struct tick *tick, struct json_object *all, struct json_object *live,
+                             struct json_object *port)
+{
+    const char *name = json_str_at(port, "name", NULL);
+    long long number = (long long)json_int_at(port, 0, "port", NULL);
+
+    if (name && !has_name(all, name))
+        return name;
+    name = arena_printf(tick->arena, "was-%lld", number);
+    for (int i = 2; has_name(all, name) || has_name(live, name); i++)
+        name = arena_printf(tick->arena, "was-%lld-%d", number, i);
+    return name;
+}
+
+/* Adds the live ports that the spec does not say. */
 static void keep_old_ports(struct tick *tick, struct json_object *all, struct json_object *live)
 {
     for (size_t i = 0; i < json_len(live); i++) {
         struct json_object *port = json_copy(tick->arena, json_elem(live, i));
-        const char *name = json_str_at(port, "name", NULL);
         if (same_port(all, port))
             continue;
-        if (!name || has_name(all, name))
-            json_set_str(port, "name",
-                         arena_printf(tick->arena, "was-%lld",
-                                      (long long)json_int_at(port, 0, "port", NULL)));
+        json_set_str(port, "name", free_name(tick, all, live, port));
         edit_add(all, port);
     }
 }
 
 /* Each port over the live one of its number, so that it keeps its node port; in the order of the
- * live ones where these are the same. */
+ * live ones where these are the same. A Service that we have not made keeps every port: who reaches
+ * it by one that the spec does not say is not known. */
 static struct json_object *wanted_ports(struct tick *tick, const struct service_pods *pods,
-                                        struct json_object *live)
+                                        struct json_object *service)
 {
+    struct json_object *live = json_at(service, "spec", "ports", NULL);
     struct json_object *all = spec_ports(tick, pods);
     struct json_object *sorted = edit_array(tick->arena);
 
-    if (!pods->drop_old_ports)
+    if (!pods->drop_old_ports || !edit_is_owned(tick, service))
         keep_old_ports(tick, all, live);
     for (size_t i = 0; i < json_len(all); i++)
         edit_pair(json_elem(all, i), same_port(live, json_elem(all, i)));
@@ -124,7 +137,7 @@ static struct json_object *wanted_service(struct tick *tick, const struct servic
                  edit_without_toolkit(tick->arena, json_at(wanted->metadata, maps[i], NULL)));
     json_object_object_del(json_at(object, "metadata", "labels", NULL), pods->label);
     json_set_str(spec, "trafficDistribution", tick->canary->service.traffic_distribution);
-    json_set(spec, "ports", wanted_ports(tick, pods, json_at(live, "spec", "ports", NULL)));
+    json_set(spec, "ports", wanted_ports(tick, pods, live));
     return object;
 }
 
@@ -218,24 +231,54 @@ static void reconcile(struct tick *tick, const struct service_pods *pods,
         create_service(tick, wanted, new_service(tick, pods, wanted));
 }
 
-enum verdict services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
-                                bool *keeps)
+/* The Services that are there, of the three; those that are not are NULL. False: not known yet. */
+static bool need_services(struct tick *tick, struct json_object *live[3])
 {
     const struct canary_service *service = &tick->canary->service;
     const char *const names[] = {service->name, service->primary_name, service->canary_name};
-    struct json_object *spec = spec_ports(tick, pods);
     bool known = true;
+
+    for (int i = 0; i < 3; i++)
+        known = need_object(tick, &kube_services, tick->canary->namespace_, names[i], &live[i]) &&
+                known;
+    return known;
+}
+
+enum verdict services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
+                                bool *keeps)
+{
+    struct json_object *spec = spec_ports(tick, pods);
+    struct json_object *live[3];
+    bool known = need_services(tick, live);
 
     *adds = *keeps = false;
     for (int i = 0; i < 3; i++) {
-        struct json_object *live;
-        known =
-            need_object(tick, &kube_services, tick->canary->namespace_, names[i], &live) && known;
-        struct json_object *ports = json_at(live, "spec", "ports", NULL);
-        for (size_t k = 0; k < json_len(ports); k++)
+        struct json_object *ports = json_at(live[i], "spec", "ports", NULL);
+        for (size_t k = 0; edit_is_owned(tick, live[i]) && k < json_len(ports); k++)
             *keeps = *keeps || !same_port(spec, json_elem(ports, k));
-        for (size_t k = 0; live && k < json_len(spec); k++)
+        for (size_t k = 0; live[i] && k < json_len(spec); k++)
             *adds = *adds || !same_port(ports, json_elem(spec, k));
+    }
+    return known ? VERDICT_GO : VERDICT_NEED_FACTS;
+}
+
+enum verdict services_found_ports(struct tick *tick, const struct service_pods *pods,
+                                  const char **out)
+{
+    struct json_object *spec = spec_ports(tick, pods);
+    struct json_object *live[3];
+    bool known = need_services(tick, live);
+
+    *out = NULL;
+    for (int i = 0; i < 3; i++) {
+        struct json_object *ports = json_at(live[i], "spec", "ports", NULL);
+        for (size_t k = 0; !edit_is_owned(tick, live[i]) && k < json_len(ports); k++) {
+            struct json_object *port = json_elem(ports, k);
+            if (!same_port(spec, port))
+                *out = arena_printf(tick->arena, "%s%s%lld of %s", *out ? *out : "",
+                                    *out ? ", " : "", (long long)json_int_at(port, 0, "port", NULL),
+                                    json_str_at(live[i], "metadata", "name", NULL));
+        }
     }
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }

@@ -53,11 +53,30 @@ static const struct {
      "{'metadata':{'labels':{'mine':'1'}},'spec':{'selector':{'app':'podinfo','tier':'web'},"
      "'ports':[{'name':'http','port':80,'targetPort':9898,'protocol':'TCP'}]}}",
      "{'spec':{'selector':{'app':'podinfo-primary','tier':null}}}"},
-    {"another port; node ports of the same number stay",
-     "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'x','port':81},{'name':'old',"
-     "'port':80,'targetPort':1,'protocol':'TCP','nodePort':31000,'appProtocol':'tcp'}]}}",
+    {"owned: another port; node ports of the same number stay",
+     "{'metadata':{'labels':{'app':'podinfo'},'ownerReferences':[{'kind':'Canary','name':'podinfo',"
+     "'controller':true}],'annotations':{'helm.toolkit.fluxcd.io/driftDetection':'disabled',"
+     "'kustomize.toolkit.fluxcd.io/reconcile':'disabled'}},'spec':{'selector':{'app':"
+     "'podinfo-primary'},'ports':[{'name':'x','port':81},{'name':'old','port':80,'targetPort':1,"
+     "'protocol':'TCP','nodePort':31000,'appProtocol':'tcp'}]}}",
      "{'spec':{'ports':[{'name':'http','nodePort':31000,'port':80,'protocol':'TCP','targetPort':"
      "9898}]}}"},
+    {"found: its ports stay, and each gets a name of its own",
+     "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'http','port':81},{'name':"
+     "'was-81','port':82},{'name':'dns','port':53,'protocol':'UDP'},{'name':'old','port':80,"
+     "'targetPort':1,'protocol':'TCP','nodePort':31000,'appProtocol':'tcp'}]}}",
+     "{'spec':{'ports':[{'name':'was-81-2','port':81},{'name':'was-81','port':82},{'name':'dns',"
+     "'port':53,'protocol':'UDP'},{'name':'http','nodePort':31000,'port':80,'protocol':'TCP',"
+     "'targetPort':9898}]}}"},
+    {"found: a port without a name gets one",
+     "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'port':81,'protocol':'UDP'}]}}",
+     "{'spec':{'ports':[{'name':'http','port':80,'protocol':'TCP','targetPort':9898},{'name':"
+     "'was-81','port':81,'protocol':'UDP'}]}}"},
+    {"found: a number is one port for each protocol",
+     "{'spec':{'selector':{'app':'podinfo-primary'},'ports':[{'name':'http','port':80,'protocol':"
+     "'UDP'}]}}",
+     "{'spec':{'ports':[{'name':'http','port':80,'protocol':'TCP','targetPort':9898},{'name':"
+     "'was-80','port':80,'protocol':'UDP'}]}}"},
     {"owned: labels and annotations are put right, others stay",
      "{'metadata':{'labels':{'app':'wrong','mine':'1'},'ownerReferences':[{'kind':'Canary','name':"
      "'podinfo','controller':true}],'annotations':{'theirs':'1',"
@@ -98,6 +117,21 @@ CASE(test_apex_is_laid_over)
                 : "again never\n";
         assert_string_equal(fixture_quoted(&f, plan_print(f.tick)), want);
     }
+}
+
+/* What stays beside is told, and no old port is waited for. */
+CASE(test_found_ports_are_named)
+{
+    struct fixture f = fixture_new(NULL);
+    const char *found;
+    bool adds, keeps;
+
+    fixture_put(&f, "services/podinfo", "{'spec':{'ports':[{'port':80},{'port':81},{'port':82}]}}");
+    fixture_put(&f, "services/podinfo-canary", "{'spec':{'ports':[{'port':80}]}}");
+    assert_int_equal(fixture_run(&f, services_found_ports(f.tick, &pods, &found)), VERDICT_GO);
+    assert_string_equal(found, "81 of podinfo, 82 of podinfo");
+    assert_int_equal(services_old_ports(f.tick, &pods, &adds, &keeps), VERDICT_GO);
+    assert_false(adds || keeps);
 }
 
 CASE(test_discovered_ports_in_any_order)
