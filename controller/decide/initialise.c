@@ -11,6 +11,7 @@
 #include "decide/act/bystander.h"
 #include "decide/act/capacity.h"
 #include "decide/act/drain.h"
+#include "decide/act/leftover.h"
 #include "decide/act/refusal.h"
 #include "decide/act/takeover.h"
 #include "decide/ask/metrics.h"
@@ -258,9 +259,10 @@ enum verdict initialise_apex(struct release *r)
 enum verdict initialise_routes(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
-    bool adds = false, keeps;
+    struct json_object *old;
+    bool adds = false;
     enum verdict verdict =
-        r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &keeps);
+        r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &old);
 
     if (verdict != VERDICT_GO || (adds && release_has_writes(r)))
         return verdict;
@@ -270,6 +272,17 @@ enum verdict initialise_routes(struct release *r)
 enum verdict initialise_settle(struct release *r)
 {
     return release_reread(r);
+}
+
+/* It is not ours to make it lead elsewhere. */
+static void hold_ports(struct release *r, const char *route)
+{
+    condition_hold(r, CONDITION_PORTS, "OldPortInUse",
+                   arena_printf(r->tick->arena,
+                                "%s, which %s does not look after, leads to a port that the spec "
+                                "no longer says; the port stays until the route is gone or leads "
+                                "elsewhere",
+                                route, release_canary(r)));
 }
 
 /* Nothing refers to a port any more that the spec no longer says. */
@@ -282,15 +295,23 @@ enum verdict initialise_ports(struct release *r)
                 "the routes have left it",
     };
     struct service_pods pods = serving_pods(r);
-    bool adds, keeps = false;
+    struct json_object *old = NULL;
+    const char *route = NULL;
+    bool adds;
     enum verdict verdict =
-        r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &keeps);
+        r->target->own_services ? VERDICT_GO : services_old_ports(r->tick, &pods, &adds, &old);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!keeps) {
+    if (json_len(old) == 0) {
         condition_clear(r, CONDITION_PORTS);
         return VERDICT_GO;
+    }
+    verdict = leftover_uses_ports(r, old, &route);
+    if (verdict != VERDICT_GO || route) {
+        if (route)
+            hold_ports(r, route);
+        return verdict;
     }
     verdict = pause_pass(r, &pause);
     if (verdict != VERDICT_GO) /* which keeps nothing else from being done */

@@ -21,6 +21,7 @@
 #include "decide/act/bystander.h"
 #include "decide/act/finalizer.h"
 #include "decide/act/handover.h"
+#include "decide/act/leftover.h"
 #include "decide/decide.h"
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
@@ -146,6 +147,19 @@ static const char *why_no_routes(struct release *r)
     return r->router->check(r->tick->arena, r->canary);
 }
 
+static enum verdict revert_routes(struct release *r, bool anew)
+{
+    enum verdict verdict = VERDICT_GO;
+
+    if (!r->target->own_services)
+        verdict = leftover_delete_routes(r);
+    if (verdict == VERDICT_GO && !r->target->own_services)
+        verdict = leftover_lead(r, LEAVE_TO_TARGET);
+    if (verdict == VERDICT_GO && !why_no_routes(r))
+        verdict = r->router->revert(r->tick, anew);
+    return verdict;
+}
+
 static enum verdict revert_traffic(struct release *r)
 {
     struct service_pods pods = {
@@ -156,12 +170,13 @@ static enum verdict revert_traffic(struct release *r)
                                ? VERDICT_GO
                                : services_revert_apex(r->tick, &pods, r->info.template, anew);
 
-    bool adds = false, keeps;
+    struct json_object *old;
+    bool adds = false;
     if (verdict == VERDICT_GO && !r->target->own_services)
-        verdict = services_old_ports(r->tick, &pods, &adds, &keeps);
+        verdict = services_old_ports(r->tick, &pods, &adds, &old);
     /* routes that refer to a port follow when the Service has it */
-    if (verdict == VERDICT_GO && !why_no_routes(r) && !(adds && release_has_writes(r)))
-        verdict = r->router->revert(r->tick, anew);
+    if (verdict == VERDICT_GO && !(adds && release_has_writes(r)))
+        verdict = revert_routes(r, anew);
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
     /* Undone by somebody: the time in which it becomes known begins anew, but not for ever. */
@@ -195,6 +210,8 @@ static enum verdict disown(struct release *r)
     const char *why = why_no_routes(r);
     enum verdict verdict = r->target->own_services ? VERDICT_GO : services_disown_apex(r->tick);
 
+    if (verdict == VERDICT_GO && !r->target->own_services)
+        verdict = leftover_disown(r, LEAVE_TO_TARGET);
     if (verdict == VERDICT_GO && !why)
         verdict = r->router->disown(r->tick);
     if (verdict != VERDICT_GO)

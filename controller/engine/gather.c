@@ -106,7 +106,8 @@ static struct lookup *lookup_new(struct gather *gather, const struct need *need)
 static void fetch_object(struct gather *gather, const struct need *need)
 {
     struct json_object *tree = NULL;
-    watchset_add(gather->context->watches, need->resource);
+    if (need->name) /* a list wakes nobody, and what of it the cluster serves is still to be seen */
+        watchset_add(gather->context->watches, need->resource);
     if (need->name && deps_known(gather->deps, gather->context->watches, need->resource,
                                  need->namespace_, need->name, &tree)) {
         fact_object(gather->tick, need,

@@ -69,36 +69,12 @@ static struct json_object *reverted(struct tick *tick, const struct httproute_ve
     return to;
 }
 
-/*
- * Routes of a name that the Canary had before go with it, and their Services as well. They are for
- * the same hosts, so that the mesh may send requests by them: they go a while earlier.
- */
-static bool leave_former(struct tick *tick, const struct httproute_version *version)
-{
-    const char *namespace_ = tick->canary->namespace_;
-    struct json_object *routes;
-
-    if (!need_objects(tick, version->resource, namespace_, &routes))
-        return false;
-    for (size_t i = 0; i < json_len(routes); i++) {
-        struct json_object *route = json_elem(routes, i);
-        const char *name = json_str_at(route, "metadata", "name", NULL);
-        if (!name || strcmp(name, tick->canary->service.name) == 0 || !edit_is_owned(tick, route) ||
-            json_at(route, "metadata", "deletionTimestamp", NULL))
-            continue;
-        plan_delete(tick, version->resource, namespace_, name);
-        plan_why(tick, "of a former name");
-    }
-    return true;
-}
-
 enum verdict httproute_revert(struct tick *tick, const struct httproute_version *version, bool anew)
 {
     const char *name = tick->canary->service.name;
     struct json_object *live;
-    bool known = leave_former(tick, version);
 
-    if (!need_route(tick, version, &live) || !known)
+    if (!need_route(tick, version, &live))
         return VERDICT_NEED_FACTS;
     if (live) {
         if (plan_update(tick, version->resource, live, reverted(tick, version, live)))

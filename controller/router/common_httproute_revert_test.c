@@ -93,22 +93,6 @@ CASE(test_made_anew)
         "'parentRefs':[{'name':'gw','namespace':'infra'}],'rules':[{" PLAIN "," ANY "}]}}");
 }
 
-/* ... and nobody else's. */
-CASE(test_routes_of_a_former_name)
-{
-    struct fixture f = gateway("");
-
-    fixture_put(&f, "httproutes/podinfo", ROUTE "[{" ANY "," PLAIN "}]}}");
-    fixture_put(&f, "httproutes/former", ROUTE "[{" ANY "," SPLIT("") "}]}}");
-    fixture_put(&f, "httproutes/theirs", "{'metadata':{},'spec':{'rules':[]}}");
-    fixture_put(&f, "httproutes/others",
-                "{'metadata':{'ownerReferences':[{'apiVersion':'flagger.app/v1beta1','kind':"
-                "'Canary','name':'web','controller':true}]},'spec':{'rules':[]}}");
-    assert_int_equal(fixture_run(&f, router()->revert(f.tick, true)), VERDICT_GO);
-    assert_string_equal(plan_print(f.tick),
-                        "delete httproutes test/former of a former name\nagain never\n");
-}
-
 CASE(test_disown)
 {
     struct fixture f = gateway("");

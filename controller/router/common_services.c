@@ -244,18 +244,30 @@ static bool need_services(struct tick *tick, struct json_object *live[3])
     return known;
 }
 
+static struct json_object *port_of(struct tick *tick, struct json_object *service,
+                                   struct json_object *port)
+{
+    struct json_object *out = edit_object(tick->arena);
+
+    json_set_str(out, "name", json_str_at(service, "metadata", "name", NULL));
+    json_set(out, "port", json_at(port, "port", NULL));
+    return out;
+}
+
 enum verdict services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
-                                bool *keeps)
+                                struct json_object **old)
 {
     struct json_object *spec = spec_ports(tick, pods);
     struct json_object *live[3];
     bool known = need_services(tick, live);
 
-    *adds = *keeps = false;
+    *adds = false;
+    *old = edit_array(tick->arena);
     for (int i = 0; i < 3; i++) {
         struct json_object *ports = json_at(live[i], "spec", "ports", NULL);
         for (size_t k = 0; edit_is_owned(tick, live[i]) && k < json_len(ports); k++)
-            *keeps = *keeps || !same_port(spec, json_elem(ports, k));
+            if (!same_port(spec, json_elem(ports, k)))
+                edit_add(*old, port_of(tick, live[i], json_elem(ports, k)));
         for (size_t k = 0; live[i] && k < json_len(spec); k++)
             *adds = *adds || !same_port(ports, json_elem(spec, k));
     }

@@ -25,11 +25,11 @@ struct service_pods {
  * What routes refer to must not go before they do: a port that the spec no longer says stays beside
  * the new one (under the name `was-80`, where its own is taken) until it is dropped with
  * drop_old_ports, and routes follow when the new one is there. *adds: the next reconcile gives a
- * Service that is there a port; *keeps: one of ours has such an old port. A Service of others loses
- * none. GO or NEED_FACTS.
+ * Service that is there a port; *old: such ports of Services of ours, [{name of the Service,
+ * port}]. A Service of others loses none. GO or NEED_FACTS.
  */
 enum verdict services_old_ports(struct tick *tick, const struct service_pods *pods, bool *adds,
-                                bool *keeps);
+                                struct json_object **old);
 /* The ports that Services of others have beside those of the spec: "81 of web, 82 of web", NULL:
  * none. GO or NEED_FACTS. */
 enum verdict services_found_ports(struct tick *tick, const struct service_pods *pods,

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "decide/act/leftover.h"
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
 #include "decide/release/release.h"
@@ -196,6 +197,10 @@ static enum verdict lead_home(struct release *r)
 {
     enum verdict verdict = serving_apex(r);
 
+    if (verdict == VERDICT_GO)
+        verdict = leftover_delete_routes(r);
+    if (verdict == VERDICT_GO)
+        verdict = leftover_lead(r, LEAVE_TO_HEIR);
     if (verdict != VERDICT_GO || !release_has_writes(r))
         return verdict;
     verdict = pause_begin(r, &brought_home);
@@ -267,6 +272,8 @@ enum verdict handover_run(struct release *r, bool late, bool *done)
         return VERDICT_GO; /* nobody to bring it home to */
     if (verdict == VERDICT_GO)
         verdict = edit_all(r, give);
+    if (verdict == VERDICT_GO && !r->target->own_services)
+        verdict = leftover_disown(r, LEAVE_TO_HEIR);
     if (verdict != VERDICT_GO)
         return verdict;
     /* The Canary goes with a tick of its own: a status behind that may find nobody. */

@@ -1,0 +1,308 @@
+/*
+ * What leads to the Services of a Canary and is not its router's to write any more: the routes of a
+ * provider or of a name that it had before, or that another Canary has left with the Services that
+ * it took over. They stay when the Canary is changed, for others may use them, and an event says
+ * so; nobody knows who does. So what they lead to must not go before they do:
+ *
+ *   - A port of a Service stays as long as such a route refers to it.
+ *   - A Service that such a route names outlives the Canary. It selects the pods of the target, as
+ *     the apex Service does; where another Canary goes on with the target, those of the primary.
+ *     (A former target may be gone, with its primary, and may hold anything.)
+ *   - The routes lose their owner with it.
+ *
+ * Routes of a former name that the router looks after are for the same hosts as the present one:
+ * they are deleted, a pause before their Services go. Routes are those of every router, by whatever
+ * version of their resource the cluster serves, and are only read: that a route leads to a Service
+ * shows in that some object in it has the Service's name.
+ */
+#include "decide/act/leftover.h"
+
+#include <string.h>
+
+#include "target/common_primary.h"
+#include "tick/edit.h"
+
+/* --- the routes of a namespace */
+
+/* Those of each kind, as they were listed. */
+struct routes {
+    struct routes *next;
+    const struct kube_resource *kind;
+    struct json_object *list;
+};
+
+static bool is_same_kind(const struct kube_resource *a, const struct kube_resource *b)
+{
+    return strcmp(a->group, b->group) == 0 && strcmp(a->plural, b->plural) == 0;
+}
+
+static bool has_kind(const struct routes *routes, const struct kube_resource *kind)
+{
+    for (; routes; routes = routes->next) {
+        if (is_same_kind(routes->kind, kind))
+            return true;
+    }
+    return false;
+}
+
+/* A version that the cluster does not serve has no list, not even an empty one. */
+static bool read_kind(struct release *r, const struct kube_resource *kind, struct routes **routes)
+{
+    struct json_object *list;
+    bool known = need_objects(r->tick, kind, r->canary->namespace_, &list);
+
+    if (known && !list)
+        return true;
+    struct routes *read = ARENA_NEW(r->tick->arena, struct routes);
+    *read = (struct routes){.next = *routes, .kind = kind, .list = list};
+    *routes = read;
+    return known;
+}
+
+/* Of all routers but those whose routes are a target. False: not known yet. */
+static bool read_routes(struct release *r, struct routes **routes)
+{
+    bool known = true;
+
+    *routes = NULL;
+    for (size_t i = 0; router_table[i]; i++) {
+        const struct kube_resource *const *kind = router_table[i]->resources;
+        for (; !router_table[i]->only_target && *kind; kind++)
+            if (!kube_resource_same(*kind, &kube_services) && !has_kind(*routes, *kind))
+                known = read_kind(r, *kind, routes) && known;
+    }
+    return known;
+}
+
+/* The router of the spec writes such objects. */
+static bool is_of_router(struct release *r, const struct kube_resource *kind)
+{
+    if (!r->router || r->router->check(r->tick->arena, r->canary))
+        return false;
+    for (const struct kube_resource *const *resource = r->router->resources; *resource; resource++)
+        if (is_same_kind(*resource, kind))
+            return true;
+    return false;
+}
+
+static const char *name_of(struct json_object *object)
+{
+    const char *name = json_str_at(object, "metadata", "name", NULL);
+
+    return name ? name : "";
+}
+
+/* The router makes it lead elsewhere, or has it deleted. */
+static bool is_looked_after(struct release *r, const struct kube_resource *kind,
+                            struct json_object *route)
+{
+    return is_of_router(r, kind) &&
+           (strcmp(name_of(route), r->canary->service.name) == 0 || edit_is_owned(r->tick, route));
+}
+
+static bool is_going(struct json_object *object)
+{
+    return json_at(object, "metadata", "deletionTimestamp", NULL) != NULL;
+}
+
+/* --- what a route leads to */
+
+static bool has_number(struct json_object *tree, int64_t number)
+{
+    if (json_object_is_type(tree, json_type_int))
+        return json_object_get_int64(tree) == number;
+    for (size_t i = 0; i < json_len(tree); i++) {
+        if (has_number(json_elem(tree, i), number))
+            return true;
+    }
+    if (!json_object_is_type(tree, json_type_object))
+        return false;
+    json_object_object_foreach(tree, key, value)
+    {
+        (void)key;
+        if (has_number(value, number))
+            return true;
+    }
+    return false;
+}
+
+/* An object in it has this text as a value, and, unless it is 0, the port somewhere below. */
+static bool leads_to(struct json_object *tree, const char *service, int64_t port)
+{
+    bool named = false, below = false;
+
+    for (size_t i = 0; i < json_len(tree); i++)
+        below = below || leads_to(json_elem(tree, i), service, port);
+    if (!json_object_is_type(tree, json_type_object))
+        return below;
+    json_object_object_foreach(tree, key, value)
+    {
+        (void)key;
+        if (json_object_is_type(value, json_type_string))
+            named = named || strcmp(json_object_get_string(value), service) == 0;
+        else
+            below = below || leads_to(value, service, port);
+    }
+    return below || (named && (port == 0 || has_number(tree, port)));
+}
+
+/* The first route that stays and leads there; object NULL: there is none. */
+struct route {
+    const struct kube_resource *kind;
+    struct json_object *object;
+};
+
+static struct route find_route(struct release *r, const struct routes *routes, const char *service,
+                               int64_t port)
+{
+    for (; routes; routes = routes->next) {
+        for (size_t i = 0; i < json_len(routes->list); i++) {
+            const struct route route = {routes->kind, json_elem(routes->list, i)};
+            if (!is_going(route.object) && !is_looked_after(r, route.kind, route.object) &&
+                leads_to(json_at(route.object, "spec", NULL), service, port))
+                return route;
+        }
+    }
+    return (struct route){0};
+}
+
+static const char *print_route(struct release *r, const struct route *route)
+{
+    return arena_printf(r->tick->arena, "%s %s.%s", route->kind->kind, name_of(route->object),
+                        r->canary->namespace_);
+}
+
+enum verdict leftover_uses_ports(struct release *r, struct json_object *ports, const char **route)
+{
+    struct route found = {0};
+    struct json_object *one;
+    struct routes *routes;
+
+    *route = NULL;
+    if (!read_routes(r, &routes))
+        return VERDICT_NEED_FACTS;
+    for (size_t i = 0; !found.object && i < json_len(ports); i++)
+        found = find_route(r, routes, json_str_at(json_elem(ports, i), "name", NULL),
+                           json_int_at(json_elem(ports, i), 0, "port", NULL));
+    if (!found.object)
+        return VERDICT_GO;
+    *route = print_route(r, &found);
+    /* asked for by its name, it wakes the Canary when it changes */
+    return need_object(r->tick, found.kind, r->canary->namespace_, name_of(found.object), &one)
+               ? VERDICT_GO
+               : VERDICT_NEED_FACTS;
+}
+
+/* --- a Canary that goes */
+
+enum verdict leftover_delete_routes(struct release *r)
+{
+    const char *namespace_ = r->canary->namespace_;
+    struct routes *routes;
+
+    if (!read_routes(r, &routes))
+        return VERDICT_NEED_FACTS;
+    for (; routes; routes = routes->next) {
+        for (size_t i = 0; i < json_len(routes->list); i++) {
+            struct json_object *route = json_elem(routes->list, i);
+            if (is_going(route) || !edit_is_owned(r->tick, route) ||
+                !is_of_router(r, routes->kind) ||
+                strcmp(name_of(route), r->canary->service.name) == 0)
+                continue;
+            plan_delete(r->tick, routes->kind, namespace_, name_of(route));
+            plan_why(r->tick, "of a former name");
+        }
+    }
+    return VERDICT_GO;
+}
+
+/*
+ * Whether a Service stays that the caller does not look after by itself, as it does after the apex
+ * Service, and for an heir after all three. One that was there before the Canary stays in any case.
+ */
+static bool is_kept(struct release *r, struct json_object *service, const struct routes *routes,
+                    enum leave leave)
+{
+    const struct canary_service *names = &r->canary->service;
+    const char *name = name_of(service);
+    bool is_side = strcmp(name, names->primary_name) == 0 || strcmp(name, names->canary_name) == 0;
+
+    if (is_going(service) || strcmp(name, names->name) == 0 || (is_side && leave == LEAVE_TO_HEIR))
+        return false;
+    if (!edit_is_owned(r->tick, service))
+        return is_side;
+    return find_route(r, routes, name, 0).object != NULL;
+}
+
+static bool read_all(struct release *r, struct routes **routes, struct json_object **services)
+{
+    bool known = read_routes(r, routes);
+
+    return need_objects(r->tick, &kube_services, r->canary->namespace_, services) && known;
+}
+
+enum verdict leftover_lead(struct release *r, enum leave leave)
+{
+    bool to_heir = leave == LEAVE_TO_HEIR;
+    const char *label = to_heir ? primary_label(r->tick, &r->info) : r->info.label;
+    const char *value = to_heir ? primary_label_value(r->tick, &r->info) : r->info.label_value;
+    struct json_object *services;
+    struct routes *routes;
+
+    if (!read_all(r, &routes, &services))
+        return VERDICT_NEED_FACTS;
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *service = json_elem(services, i);
+        if (!is_kept(r, service, routes, leave))
+            continue;
+        struct json_object *to = json_copy(r->tick->arena, service);
+        struct json_object *selector = edit_object(r->tick->arena);
+        json_set_str(selector, label, value);
+        json_set(json_sub(to, "spec"), "selector", selector);
+        if (plan_update(r->tick, &kube_services, service, to))
+            plan_why(r->tick, "-> %s=%s", label, value);
+    }
+    return VERDICT_GO;
+}
+
+static bool disown(struct release *r, const struct kube_resource *kind, struct json_object *object)
+{
+    if (!edit_is_owned(r->tick, object) ||
+        !plan_update(r->tick, kind, object, edit_released(r->tick, object, true)))
+        return false;
+    plan_why(r->tick, "outlives the canary");
+    return true;
+}
+
+static void disown_routes(struct release *r, const struct routes *routes)
+{
+    for (; routes; routes = routes->next) {
+        for (size_t i = 0; i < json_len(routes->list); i++) {
+            struct json_object *route = json_elem(routes->list, i);
+            if (!is_going(route) && !is_looked_after(r, routes->kind, route))
+                disown(r, routes->kind, route);
+        }
+    }
+}
+
+enum verdict leftover_disown(struct release *r, enum leave leave)
+{
+    struct json_object *services;
+    struct routes *routes;
+
+    if (!read_all(r, &routes, &services))
+        return VERDICT_NEED_FACTS;
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *service = json_elem(services, i);
+        struct route route = find_route(r, routes, name_of(service), 0);
+        if (!route.object || !is_kept(r, service, routes, leave) ||
+            !disown(r, &kube_services, service))
+            continue;
+        release_warn(r,
+                     "%s leads to Service %s.%s, which stays without its Canary; delete both when "
+                     "nobody uses them",
+                     print_route(r, &route), name_of(service), r->canary->namespace_);
+    }
+    disown_routes(r, routes);
+    return VERDICT_GO;
+}
