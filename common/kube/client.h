@@ -97,7 +97,7 @@ struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
  * first. */
 void kube_client_free(struct kube_client *client);
 
-/* done: exactly once, never before kube_send() has returned, also on cancel. */
+/* done: exactly once, never before kube_send() has returned, also after kube_cancel(). */
 struct kube_call *kube_send(struct kube_client *client, const struct kube_request *request,
                             kube_done_fn done, void *arg);
 void kube_cancel(struct kube_call *call);

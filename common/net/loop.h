@@ -6,6 +6,11 @@
  * handle is left, loop_run() returns 0. When the drain deadline passes, or a second signal comes,
  * loop_run() logs what is left and returns 1. SIGPIPE is ignored. Nothing in the program may block
  * this loop.
+ *
+ * Whatever is started and answers later keeps one contract. Its callback is called exactly once, by
+ * the loop, never before the function that started it has returned. X_cancel(x) ends it early: the
+ * callback still follows, with ERR_CANCELLED. X_free(x) is for an owner that goes away: nothing
+ * follows, and x may not be used any more; it may be called in any callback.
  */
 #ifndef NET_LOOP_H
 #define NET_LOOP_H

@@ -26,12 +26,12 @@ struct gather {
     void *arg;
     struct lookup *lookups;
     int under_way;
-    bool cancelled;
+    bool freed;
     enum err err;
     struct errinfo info;
 };
 
-static void gather_free(struct gather *gather)
+static void destroy(struct gather *gather)
 {
     while (gather->lookups) {
         struct lookup *lookup = gather->lookups;
@@ -46,9 +46,9 @@ static void finish_one(struct gather *gather)
     gather->under_way--;
     if (gather->under_way > 0)
         return;
-    if (!gather->cancelled)
+    if (!gather->freed)
         gather->done(gather->arg, gather->err, &gather->info);
-    gather_free(gather);
+    destroy(gather);
 }
 
 static void on_need_object(void *arg, enum err err, struct json_object *tree,
@@ -164,7 +164,7 @@ struct gather *gather_start(struct engine_context *context, struct deps *deps, s
         fetch_hook(gather, first_hook);
     if (gather->under_way > 0)
         return gather;
-    gather_free(gather);
+    destroy(gather);
     return NULL;
 }
 
@@ -176,28 +176,28 @@ bool gather_asks(const struct gather *gather)
     return false;
 }
 
-void gather_cancel(struct gather *gather)
+void gather_free(struct gather *gather)
 {
     if (!gather)
         return;
-    gather->cancelled = true;
+    gather->freed = true;
     int silent = 1; /* one for this loop, so that nothing frees the list under it */
     gather->under_way++;
     for (struct lookup *lookup = gather->lookups; lookup; lookup = lookup->next) {
         if (lookup->read) {
-            read_one_cancel(lookup->read);
+            read_one_free(lookup->read);
             silent++;
         } else if (lookup->hook) {
-            hook_call_cancel(lookup->hook);
+            hook_call_free(lookup->hook);
             silent++;
         } else if (lookup->metric) {
-            metric_call_cancel(lookup->metric);
+            metric_call_free(lookup->metric);
             silent++;
         }
     }
     gather->under_way -= silent;
     if (gather->under_way == 0)
-        gather_free(gather);
+        destroy(gather);
 }
 
 static struct gather_ask ask_of(const struct lookup *lookup)

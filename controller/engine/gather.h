@@ -15,13 +15,13 @@ typedef void (*gather_done_fn)(void *arg, enum err err, const struct errinfo *in
 
 /*
  * Serves tick->needs. Returns NULL when all could be answered at once (done is not called);
- * otherwise done is called exactly once, later, unless it is cancelled.
+ * otherwise done is called exactly once, later; not after gather_free().
  */
 struct gather *gather_start(struct engine_context *context, struct deps *deps, struct tick *tick,
                             gather_done_fn done, void *arg);
 /* True when it waits for webhooks or metrics: nobody knows for how long. */
 bool gather_asks(const struct gather *gather);
-void gather_cancel(struct gather *gather);
+void gather_free(struct gather *gather); /* NULL is allowed */
 
 /* What is asked for now, for those who look only. Texts are borrowed until the loop turns. */
 struct gather_ask {

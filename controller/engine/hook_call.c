@@ -35,13 +35,13 @@ struct hook_call {
     int attempts;
     struct http_call *http;
     struct timer *timer;
-    bool cancelled;
+    bool freed;
 };
 
 static void send_once(void *arg);
 static void send_request(struct hook_call *call);
 
-static void hook_call_free(struct hook_call *call)
+static void destroy(struct hook_call *call)
 {
     timer_stop(call->timer);
     arena_free(call->arena);
@@ -95,7 +95,7 @@ static const char *answer_text(struct hook_call *call, const struct http_result 
 static void end(struct hook_call *call, const struct hook_answer *answer)
 {
     call->done(call->arg, answer);
-    hook_call_free(call);
+    destroy(call);
 }
 
 static bool is_redirect(const struct http_result *result)
@@ -130,8 +130,8 @@ static void on_reply(void *arg, const struct http_result *result)
 {
     struct hook_call *call = arg;
     call->http = NULL;
-    if (call->cancelled) {
-        hook_call_free(call);
+    if (call->freed) {
+        destroy(call);
         return;
     }
     if (call->headers.count > 0 && is_redirect(result)) {
@@ -306,17 +306,17 @@ int hook_call_attempts(const struct hook_call *call)
     return call->attempts;
 }
 
-void hook_call_cancel(struct hook_call *call)
+void hook_call_free(struct hook_call *call)
 {
     if (!call)
         return;
     if (call->http) {
-        call->cancelled = true; /* on_reply comes and frees */
+        call->freed = true; /* on_reply comes and frees */
         http_cancel(call->http);
         return;
     }
-    secrets_cancel(call->read);
-    hook_call_free(call);
+    secret_read_free(call->read);
+    destroy(call);
 }
 
 const char *hook_body(struct arena *arena, const struct canary *canary,

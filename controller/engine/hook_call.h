@@ -17,7 +17,7 @@
 
 struct hook_call;
 /* answer->text is valid only inside; exactly once, never before hook_call_start() has returned, not
- * after a cancel. */
+ * after hook_call_free(). */
 typedef void (*hook_done_fn)(void *arg, const struct hook_answer *answer);
 
 /* Everything is copied. body is the payload (webhook_text()); namespace_ is the Canary's. */
@@ -26,8 +26,7 @@ struct hook_call *hook_call_start(struct engine_context *context, const char *na
                                   hook_done_fn done, void *arg);
 /* How often it was sent so far. */
 int hook_call_attempts(const struct hook_call *call);
-/* done will not be called. */
-void hook_call_cancel(struct hook_call *call);
+void hook_call_free(struct hook_call *call); /* NULL is allowed */
 
 /* What hook_call_start() needs of a webhook, in the arena: without metadata. */
 struct canary_webhook hook_call_copy(struct arena *arena, const struct canary_webhook *webhook);

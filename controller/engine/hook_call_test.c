@@ -221,20 +221,20 @@ FIXTURE_CASE(no_sentence_shows_the_path)
     assert_null(strstr(f->text, "/check"));
 }
 
-static void cancel_now(void *arg)
+static void free_now(void *arg)
 {
-    hook_call_cancel(arg);
+    hook_call_free(arg);
 }
 
-FIXTURE_CASE(a_cancelled_call_says_nothing)
+FIXTURE_CASE(a_freed_call_says_nothing)
 {
     struct canary_webhook webhook = hook(f, 5);
     struct hook_call *first = hook_call_start(&f->context, "test", &webhook, "{}", on_answer, f);
-    hook_call_cancel(first);
-    /* Another is cancelled while it waits for its second attempt. */
+    hook_call_free(first);
+    /* Another is freed while it waits for its second attempt. */
     f->statuses[0] = 503;
     struct hook_call *second = hook_call_start(&f->context, "test", &webhook, "{}", on_answer, f);
-    struct timer *timer = timer_start(f->loop, 300, 0, cancel_now, second);
+    struct timer *timer = timer_start(f->loop, 300, 0, free_now, second);
     struct timer *stop = timer_start(f->loop, 500, 0, (timer_fn)loop_drain, f->loop);
     assert_int_equal(loop_run(f->loop), 0);
     (void)timer;

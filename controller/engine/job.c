@@ -51,9 +51,9 @@ static void drop_run(struct job *job)
 {
     timer_stop(job->pause);
     job->pause = NULL;
-    read_one_cancel(job->read);
-    gather_cancel(job->gather);
-    perform_cancel(job->perform);
+    read_one_free(job->read);
+    gather_free(job->gather);
+    perform_free(job->perform);
     job->read = NULL;
     job->gather = NULL;
     job->perform = NULL;

@@ -19,7 +19,7 @@ struct metric_call {
     int64_t left_ms; /* for all of them together */
     metric_done_fn done;
     void *arg;
-    bool cancelled;
+    bool freed;
 };
 
 static struct metric_answer failure(const char *text)
@@ -81,7 +81,7 @@ static void on_answer(void *arg, const struct http_result *result)
     struct metric_call *call = arg;
 
     call->http = NULL;
-    if (call->cancelled)
+    if (call->freed)
         free(call);
     else if (result->err != ERR_OK)
         finish(call, failure(arena_strdup(call->arena, result->info->text)));
@@ -125,10 +125,10 @@ struct metric_call *metric_call_start(struct engine_context *context, struct are
     return call;
 }
 
-void metric_call_cancel(struct metric_call *call)
+void metric_call_free(struct metric_call *call)
 {
     if (!call)
         return;
-    call->cancelled = true;
+    call->freed = true;
     http_cancel(call->http); /* on_answer comes and frees */
 }

@@ -11,16 +11,15 @@
 
 struct metric_call;
 /* answer->text lives in the arena of the call. Exactly once, never before metric_call_start() has
- * returned, not after a cancel. */
+ * returned, not after metric_call_free(). */
 typedef void (*metric_done_fn)(void *arg, const struct metric_answer *answer);
 
 /* NULL: nothing can be sent, and *at_once says why. arena and question must live until the call has
- * ended or was cancelled. */
+ * ended or is freed. */
 struct metric_call *metric_call_start(struct engine_context *context, struct arena *arena,
                                       const struct metric_question *question, int64_t now_ms,
                                       metric_done_fn done, void *arg,
                                       struct metric_answer *at_once);
-/* done will not be called. */
-void metric_call_cancel(struct metric_call *call);
+void metric_call_free(struct metric_call *call); /* NULL is allowed */
 
 #endif

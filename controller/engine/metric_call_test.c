@@ -18,7 +18,7 @@ struct fixture {
     const char *target; /* where "/away" leads; "" leads to "/home", which answers */
     int asked;
     const char *token, *tenant; /* of the last request */
-    bool answered, cancels;
+    bool answered, frees;
     struct metric_answer answer;
 };
 
@@ -34,8 +34,8 @@ static void on_query(void *arg, struct http_conn_request *req)
     if (strncmp(http_req_path(req), "/away/", 6) == 0) {
         http_reply_header(req, "Location", f->target);
         http_reply_text(req, f->status, "elsewhere");
-        if (f->cancels) {
-            metric_call_cancel(f->call);
+        if (f->frees) {
+            metric_call_free(f->call);
             loop_drain(f->loop);
         }
         return;
@@ -175,10 +175,10 @@ FIXTURE_CASE(a_redirect_to_another_protocol_is_an_error)
     assert_int_equal(f->asked, 1);
 }
 
-FIXTURE_CASE(what_was_cancelled_is_not_followed)
+FIXTURE_CASE(what_was_freed_is_not_followed)
 {
     f->target = "/home/api/v1/query?query=up";
-    f->cancels = true;
+    f->frees = true;
     ask(f, "/away");
     assert_false(f->answered);
     assert_int_equal(f->asked, 1);

@@ -71,7 +71,7 @@ static void drop_first(struct queue *queue)
 static void queue_free(struct queue *queue)
 {
     table_take(&queue->outbox->queues, queue->canary, kind_names[queue->kind]);
-    hook_call_cancel(queue->call);
+    hook_call_free(queue->call);
     while (queue->first)
         drop_first(queue);
     free(queue->canary);

@@ -18,7 +18,7 @@ struct perform {
     void *arg;
     struct kube_call *call;
     int hooks; /* informing ones so far */
-    bool cancelled;
+    bool freed;
 };
 
 static enum perform_state run_on(struct perform *perform);
@@ -93,7 +93,7 @@ static void on_written(void *arg, const struct kube_result *result)
     struct engine_context *context = perform->context;
     struct effect *effect = perform->effect;
     perform->call = NULL;
-    if (perform->cancelled) { /* and the context may be gone */
+    if (perform->freed) { /* and the context may be gone */
         free(perform);
         return;
     }
@@ -293,11 +293,11 @@ void perform_gone(struct perform *perform)
     }
 }
 
-void perform_cancel(struct perform *perform)
+void perform_free(struct perform *perform)
 {
     if (!perform)
         return;
-    perform->cancelled = true;
+    perform->freed = true;
     write_ended(perform->context);
     kube_cancel(perform->call); /* on_written comes and frees */
 }

@@ -10,8 +10,8 @@
 #include "engine/deps.h"
 
 struct perform;
-/* err ERR_OK: all is done. ERR_CANCELLED: not the leader. Exactly once, unless cancelled; never
- * before perform_start() has returned. */
+/* err ERR_OK: all is done. ERR_CANCELLED: not the leader. Exactly once, never before
+ * perform_start() has returned, not after perform_free(). */
 typedef void (*perform_done_fn)(void *arg, enum err err, const struct errinfo *info);
 
 enum perform_state {
@@ -26,9 +26,9 @@ enum perform_state perform_start(struct engine_context *context, struct deps *de
                                  struct perform **out);
 /* The Canary has gone while its plan was carried out. If the plan's own write removed the
  * finalizer, the events behind that write are sent now: the watch may report the deletion before
- * the write is answered. perform_cancel() is still to be called. */
+ * the write is answered. perform_free() is still to be called. */
 void perform_gone(struct perform *perform);
-void perform_cancel(struct perform *perform);
+void perform_free(struct perform *perform); /* NULL is allowed */
 /* The effect under way. */
 const struct effect *perform_effect(const struct perform *perform);
 

@@ -6,13 +6,13 @@ struct read_one {
     struct kube_call *call;
     read_done_fn done;
     void *arg;
-    bool cancelled;
+    bool freed;
 };
 
 static void on_object(void *arg, const struct kube_result *result)
 {
     struct read_one *read = arg;
-    if (!read->cancelled) {
+    if (!read->freed) {
         if (result->err == ERR_OK)
             read->done(read->arg, ERR_OK, result->body, result->info);
         else if (result->err == ERR_NOT_FOUND)
@@ -38,10 +38,10 @@ struct read_one *read_one_start(struct engine_context *context,
     return read;
 }
 
-void read_one_cancel(struct read_one *read)
+void read_one_free(struct read_one *read)
 {
     if (!read)
         return;
-    read->cancelled = true;
+    read->freed = true;
     kube_cancel(read->call);
 }

@@ -8,7 +8,8 @@ struct read_one;
 /*
  * err ERR_OK: tree is the object, borrowed and valid inside, or NULL when there is none. Otherwise
  * info says why it could not be read, and tree is its outline when it takes too much memory, else
- * NULL. Exactly once, never before read_one_start() has returned, not after a cancel.
+ * NULL. Exactly once, never before read_one_start() has returned, not after
+ * read_one_free().
  */
 typedef void (*read_done_fn)(void *arg, enum err err, struct json_object *tree,
                              const struct errinfo *info);
@@ -16,6 +17,6 @@ typedef void (*read_done_fn)(void *arg, enum err err, struct json_object *tree,
 struct read_one *read_one_start(struct engine_context *context,
                                 const struct kube_resource *resource, const char *namespace_,
                                 const char *name, read_done_fn done, void *arg);
-void read_one_cancel(struct read_one *read); /* NULL is allowed */
+void read_one_free(struct read_one *read); /* NULL is allowed */
 
 #endif

@@ -138,11 +138,11 @@ struct secret_read *secrets_read(struct secrets *secrets, const char *namespace_
     return read;
 }
 
-void secrets_cancel(struct secret_read *read)
+void secret_read_free(struct secret_read *read)
 {
     if (!read)
         return;
-    read_one_cancel(read->read);
+    read_one_free(read->read);
     free(read->key);
     free(read);
 }

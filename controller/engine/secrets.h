@@ -19,10 +19,10 @@ void secrets_free(struct secrets *secrets); /* no read may be under way */
 bool secrets_look(struct secrets *secrets, const char *namespace_, const char *name,
                   struct json_object **tree);
 
-/* Reads it and keeps it. done as of read_one_start(); cancel with secrets_cancel(). */
+/* Reads it and keeps it. done as of read_one_start(). */
 struct secret_read;
 struct secret_read *secrets_read(struct secrets *secrets, const char *namespace_, const char *name,
                                  read_done_fn done, void *arg);
-void secrets_cancel(struct secret_read *read);
+void secret_read_free(struct secret_read *read); /* NULL is allowed */
 
 #endif

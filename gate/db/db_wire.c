@@ -127,7 +127,7 @@ void connection_drop(struct db_connection *c)
 {
     poll_stop(c);
     turn_stop(c);
-    resolve_cancel(c->resolve);
+    resolve_free(c->resolve);
     c->resolve = NULL;
     timer_stop(c->failing);
     c->failing = NULL;

@@ -119,7 +119,7 @@ static struct resolved joined(struct resolve *resolve)
     return all;
 }
 
-static void resolve_free(struct resolve *resolve)
+static void destroy(struct resolve *resolve)
 {
     arena_free(resolve->arena);
     free(resolve);
@@ -132,7 +132,7 @@ static void finish(struct resolve *resolve)
         resolve->fn(resolve->arg, ERR_RETRY, &resolve->trouble, NULL);
     else if (resolve->fn)
         resolve->fn(resolve->arg, ERR_OK, &resolve->trouble, &all);
-    resolve_free(resolve);
+    destroy(resolve);
 }
 
 static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
@@ -154,7 +154,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
     if (resolve->fn)
         resolve_next(resolve);
     else
-        resolve_free(resolve);
+        destroy(resolve);
 }
 
 /* Goes on until a name has to be waited for. */
@@ -197,14 +197,14 @@ struct resolve *resolve_start(struct loop *loop, const char *dsn, int first, res
     return resolve;
 }
 
-void resolve_cancel(struct resolve *resolve)
+void resolve_free(struct resolve *resolve)
 {
     if (!resolve)
         return;
     resolve->fn = NULL;
     if (resolve->timer) {
         timer_stop(resolve->timer);
-        resolve_free(resolve);
+        destroy(resolve);
         return;
     }
     uv_cancel((uv_req_t *)&resolve->request); /* on_resolved comes in any case, and frees */

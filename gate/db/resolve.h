@@ -20,8 +20,8 @@ struct resolved {
     const char *host, *hostaddr, *port;
 };
 
-/* Exactly once, never before resolve_start() has returned, not after resolve_cancel(). `resolved`
- * is valid only inside. ERR_RETRY: no name could be resolved. */
+/* Exactly once, never before resolve_start() has returned, not after resolve_free().
+ * `resolved` is valid only inside. ERR_RETRY: no name could be resolved. */
 typedef void (*resolve_fn)(void *arg, enum err err, const struct errinfo *info,
                            const struct resolved *resolved);
 
@@ -31,7 +31,7 @@ typedef void (*resolve_fn)(void *arg, enum err err, const struct errinfo *info,
  */
 struct resolve *resolve_start(struct loop *loop, const char *dsn, int first, resolve_fn fn,
                               void *arg);
-void resolve_cancel(struct resolve *resolve); /* NULL is allowed */
+void resolve_free(struct resolve *resolve); /* NULL is allowed */
 
 /* ERR_INVALID when libpq cannot read the connection string; the sentence shows nothing of it. */
 enum err resolve_check(const char *dsn, struct errinfo *ei) MUST_USE;

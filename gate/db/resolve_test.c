@@ -116,22 +116,22 @@ CASE(an_unknown_name_is_told)
     assert_int_equal(strncmp(outcome.host, "localhost", 9), 0);
 }
 
-static void cancel_later(void *arg)
+static void free_later(void *arg)
 {
-    resolve_cancel(arg);
+    resolve_free(arg);
 }
 
-CASE(a_cancelled_one_is_silent)
+CASE(a_freed_one_is_silent)
 {
     struct loop *loop = loop_new(5000);
     struct outcome outcome = {0};
-    resolve_cancel(resolve_start(loop, "host=localhost", 0, on_done, &outcome));
+    resolve_free(resolve_start(loop, "host=localhost", 0, on_done, &outcome));
     struct resolve *under_way =
         resolve_start(loop, "host=no-such-host.invalid", 0, on_done, &outcome);
-    timer_start(loop, 0, 0, cancel_later, under_way); /* after its own first step */
+    timer_start(loop, 0, 0, free_later, under_way); /* after its own first step */
     loop_run(loop);
     loop_free(loop);
-    resolve_cancel(NULL);
+    resolve_free(NULL);
     assert_int_equal(outcome.calls, 0);
 }
 
