@@ -112,26 +112,6 @@ static void accepted_by_haproxy(void **state)
     arena_free(arena);
 }
 
-static void weights(void **state)
-{
-    static const struct {
-        int given[3], want[3];
-    } cases[] = {
-        {{100, 0, 0}, {1, 0, 0}},        {{95, 5, 0}, {19, 1, 0}},       {{97, 3, 0}, {97, 3, 0}},
-        {{40, 60, 0}, {2, 3, 0}},        {{512, 256, 128}, {4, 2, 1}},   {{256, 1, 0}, {256, 1, 0}},
-        {{1000, 1, 500}, {256, 1, 128}}, {{1000000, 0, 1}, {256, 0, 1}}, {{0, 0, 0}, {0, 0, 0}},
-        {{257, 257, 257}, {1, 1, 1}},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct route_backend backends[3] = {{.weight = cases[i].given[0]},
-                                            {.weight = cases[i].given[1]},
-                                            {.weight = cases[i].given[2]}};
-        const struct route_rule rule = {.backends = backends, .backend_count = 3};
-        for (size_t k = 0; k < 3; k++)
-            assert_int_equal(haproxy_weight(&rule, k), cases[i].want[k]);
-    }
-}
-
 /* Only weights differ: the structure is the same, so no reload; anything else: it is not. */
 static void structure(void **state)
 {
@@ -173,5 +153,5 @@ static void structure(void **state)
     arena_free(arena);
 }
 
-UNIT_MAIN(cmocka_unit_test(texts), cmocka_unit_test(accepted_by_haproxy), cmocka_unit_test(weights),
+UNIT_MAIN(cmocka_unit_test(texts), cmocka_unit_test(accepted_by_haproxy),
           cmocka_unit_test(structure))

@@ -1,0 +1,499 @@
+/* The pure functions of the cluster, by the rows of cases.yaml. */
+#include "cluster/daemonset.h"
+#include "cluster/depstatus.h"
+#include "cluster/endpoints.h"
+#include "cluster/haproxy.h"
+#include "cluster/hosts.h"
+#include "cluster/hpa.h"
+#include "cluster/meta.h"
+#include "cluster/podenv.h"
+#include "cluster/podspec.h"
+#include "cluster/podstatus.h"
+#include "cluster/prometheus.h"
+#include "cluster/register.h"
+#include "cluster/rollout.h"
+#include "cluster/route.h"
+#include "cluster/routefilter.h"
+#include "cluster/routestatus.h"
+#include "object/cases.h"
+
+static struct json_object *object_new(struct arena *arena)
+{
+    return json_own(arena, json_object_new_object());
+}
+
+static struct json_object *list_new(struct arena *arena)
+{
+    return json_own(arena, json_object_new_array());
+}
+
+static struct json_object *integer(struct arena *arena, int64_t value)
+{
+    return json_own(arena, json_object_new_int64(value));
+}
+
+static int number(struct json_object *row, const char *key)
+{
+    return (int)json_int_at(row, 0, key, NULL);
+}
+
+static void add_text(struct json_object *list, const char *text)
+{
+    json_object_array_add(list, json_object_new_string(text));
+}
+
+/* --- objects */
+
+static struct json_object *meta(struct arena *arena, struct json_object *row)
+{
+    struct json_object *obj = json_at(row, "obj", NULL), *out = object_new(arena);
+    json_set_str(out, "name", meta_name(obj));
+    json_set_str(out, "namespace", meta_ns(obj));
+    json_set_str(out, "uid", meta_uid(obj));
+    json_set_str(out, "label", meta_label(obj, "l"));
+    json_set_str(out, "annotation", meta_annotation(obj, "x/y"));
+    json_set_int(out, "created", meta_created(obj));
+    json_set_bool(out, "deleting", meta_deleting(obj));
+    json_set_bool(out, "owned_by_o1", meta_owned_by(obj, "o1"));
+    json_set_bool(out, "owned_by_o2", meta_owned_by(obj, "o2"));
+    json_set(out, "owns", json_own(arena, meta_owner_list(obj, "apps/v1", "Deployment")));
+    return out;
+}
+
+static struct json_object *condition(struct arena *arena, struct json_object *row)
+{
+    return cases_bool(arena, meta_condition_true(json_at(row, "conditions", NULL),
+                                                 json_str_at(row, "type", NULL)));
+}
+
+static struct json_object *hash(struct arena *arena, struct json_object *row)
+{
+    const char *one = meta_hash(arena, json_at(row, "one", NULL));
+    assert_int_equal(strspn(one, "bcdfghjklmnpqrstvwxz2456789"), strlen(one));
+    return cases_bool(arena, strcmp(one, meta_hash(arena, json_at(row, "other", NULL))) == 0);
+}
+
+/* --- workloads */
+
+static struct json_object *node(struct arena *arena, struct json_object *row)
+{
+    return cases_bool(arena, daemonset_node_fits(json_at(row, "selector", NULL), "sandbox-1"));
+}
+
+static struct json_object *autoscaler(struct arena *arena, struct json_object *row)
+{
+    return integer(arena,
+                   hpa_wanted(number(row, "present"), number(row, "min"), number(row, "max")));
+}
+
+static struct json_object *limits(struct arena *arena, struct json_object *row)
+{
+    struct json_object *out = list_new(arena);
+    int surge, unavailable;
+    struct errinfo ei = {0};
+    if (rollout_limits(json_at(row, "surge", NULL), json_at(row, "unavailable", NULL),
+                       number(row, "desired"), &surge, &unavailable, &ei) != ERR_OK)
+        return cases_error(arena, &ei);
+    json_object_array_add(out, json_object_new_int(surge));
+    json_object_array_add(out, json_object_new_int(unavailable));
+    return out;
+}
+
+/* [fresh, old] when the number of replicas changes within a rollout; null: nothing is to be done. */
+static struct json_object *share(struct arena *arena, struct json_object *row)
+{
+    struct rollout_set old = {number(row, "old"), 0};
+    struct rollout r = {.desired = number(row, "desired"),
+                        .surge = number(row, "surge"),
+                        .fresh = {number(row, "fresh"), 0},
+                        .old = &old,
+                        .old_count = 1};
+    struct json_object *out = list_new(arena);
+    if (!rollout_share(&r, number(row, "before")))
+        return NULL;
+    json_object_array_add(out, json_object_new_int(r.fresh.replicas));
+    json_object_array_add(out, json_object_new_int(old.replicas));
+    return out;
+}
+
+/* One Deployment over time; each step names what it differs in from the one before. */
+static struct json_object *deployment_status(struct arena *arena, struct json_object *row)
+{
+    struct json_object *steps = json_at(row, "steps", NULL), *out = list_new(arena), *now = NULL;
+    struct json_object *deployment = json_at(row, "deployment", NULL);
+    for (size_t i = 0; i < json_len(steps); i++) {
+        int64_t recheck;
+        now = json_merge(arena, now, json_elem(steps, i));
+        struct json_object *status = depstatus_make(
+            arena,
+            &(struct depstatus_in){.deployment = deployment,
+                                   .fresh_name = "web-1",
+                                   .desired = number(now, "desired"),
+                                   .spec_replicas = number(now, "spec_replicas"),
+                                   .replicas = number(now, "replicas"),
+                                   .updated = number(now, "updated"),
+                                   .ready = number(now, "ready"),
+                                   .available = number(now, "ready"),
+                                   .created = json_bool_at(now, false, "created", NULL),
+                                   .now_ms = 1700000000000 + 1000 * number(now, "s")},
+            &recheck);
+        struct json_object *conditions = json_at(status, "conditions", NULL);
+        struct json_object *progress = meta_condition(conditions, "Progressing");
+        add_text(out,
+                 arena_printf(arena, "%s %s%s%s%s%s", json_str_at(progress, "status", NULL),
+                              json_str_at(progress, "reason", NULL),
+                              meta_condition_true(conditions, "Available") ? ", available" : "",
+                              recheck > 0 ? ", looks again" : "",
+                              json_at(status, "unavailableReplicas", NULL) ? ", some are not" : "",
+                              json_same(status, json_at(deployment, "status", NULL))
+                                  ? ", nothing is written"
+                                  : ""));
+        json_set(deployment, "status", status);
+    }
+    return out;
+}
+
+/* --- pods */
+
+static struct json_object *pod_spec(struct arena *arena, struct json_object *row)
+{
+    static const char *const probes[] = {"none", "http", "tcp"};
+    struct json_object *out = object_new(arena);
+    struct podspec spec;
+    struct errinfo ei = {0};
+    if (podspec_read(json_at(row, "pod", NULL), &spec, &ei) != ERR_OK)
+        return cases_error(arena, &ei);
+    json_set_bool(out, "app", spec.container != NULL);
+    json_set_str(out, "probe",
+                 arena_printf(arena, "%s %d%s every %lld ms", probes[spec.probe], spec.probe_port,
+                              spec.probe_path ? spec.probe_path : "", (long long)spec.period_ms));
+    json_set_int(out, "port", spec.port);
+    json_set_int(out, "ready_after", spec.ready_after_ms);
+    json_set_int(out, "leave", spec.leave_ms);
+    return out;
+}
+
+static struct json_object *look_up(void *arg, struct arena *arena, bool secret, const char *name)
+{
+    if (!secret && strcmp(name, "settings") == 0)
+        return try_json(arena, "{'data':{'color':'blue','SIZE':'9'}}");
+    return secret && strcmp(name, "keys") == 0 ? try_json(arena, "{'data':{'token':'aGVsbG8='}}")
+                                               : NULL;
+}
+
+/* The arguments, if the container has some, or else the variables. */
+static struct json_object *environment(struct arena *arena, struct json_object *row)
+{
+    const struct podenv_in in = {
+        .pod = try_json(arena, "{'metadata':{'name':'web-1','namespace':'test'}}"),
+        .container = json_at(row, "container", NULL),
+        .address = "127.64.0.9",
+        .lookup = look_up,
+    };
+    struct json_object *out = list_new(arena);
+    const char *const *list;
+    struct errinfo ei = {0};
+    if (podenv_make(arena, &in, &list, &ei) != ERR_OK)
+        return cases_error(arena, &ei);
+    if (json_at(in.container, "args", NULL))
+        list = podenv_args(arena, in.container, list);
+    for (; *list; list++)
+        add_text(out, *list);
+    return out;
+}
+
+static struct json_object *pod_status(struct arena *arena, struct json_object *row)
+{
+    static const char *const states[] = {"waiting", "running", "backoff", "stopping"};
+    struct podstatus_in in = {
+        .pod = try_json(arena, "{'spec':{'containers':[{'name':'app','image':'demo-app:1'},{'name':"
+                               "'side'}]}}"),
+        .container = "app",
+        .address = "127.64.0.3",
+        .reason = json_str_at(row, "reason", NULL),
+        .ready = json_bool_at(row, false, "ready", NULL),
+        .restarts = number(row, "restarts"),
+        .has_last = json_bool_at(row, false, "has_last", NULL),
+        .last_exit = number(row, "exit"),
+        .last_signal = number(row, "signal"),
+    };
+    while (strcmp(states[in.state], json_str_at(row, "state", NULL)) != 0)
+        in.state++;
+    struct json_object *status = podstatus_make(arena, &in), *out = object_new(arena);
+    struct json_object *c = json_elem(json_at(status, "containerStatuses", NULL), 0);
+    json_set_str(out, "phase", json_str_at(status, "phase", NULL));
+    json_set_bool(out, "ready", meta_condition_true(json_at(status, "conditions", NULL), "Ready"));
+    json_set_int(out, "restarts", json_int_at(c, -1, "restartCount", NULL));
+    json_set_str(out, "waits", json_str_at(c, "state", "waiting", "reason", NULL));
+    json_set_bool(out, "runs", json_at(c, "state", "running", NULL) != NULL);
+    json_set(out, "ended", json_at(c, "lastState", "terminated", "exitCode", NULL));
+    return out;
+}
+
+static struct json_object *scraped(struct arena *arena, struct json_object *row)
+{
+    return prometheus_target(arena, json_at(row, "pod", NULL));
+}
+
+static struct json_object *prometheus_file(struct arena *arena, struct json_object *row)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    prometheus_config(&out, "/d", json_int_at(row, 0, "ms", NULL));
+    struct json_object *docs = NULL;
+    assert_int_equal(yaml_parse(arena, "config", out.data, out.len, 1 << 16, &docs, NULL), ERR_OK);
+    buf_fini(&out);
+    return json_elem(docs, 0);
+}
+
+/* --- Services */
+
+static size_t pods_of(struct arena *arena, struct json_object *row, struct json_object ***pods)
+{
+    struct json_object *list = json_at(row, "pods", NULL);
+    *pods = arena_array(arena, json_len(list) + 1, sizeof(struct json_object *));
+    for (size_t i = 0; i < json_len(list); i++)
+        (*pods)[i] = json_elem(list, i);
+    return json_len(list);
+}
+
+/* Where a port leads: to pods, or where an Endpoints object says. */
+static struct json_object *targets(struct arena *arena, struct json_object *row)
+{
+    struct json_object *service = json_at(row, "service", NULL), *out = list_new(arena), **pods;
+    struct json_object *given = json_at(row, "endpoints", NULL);
+    size_t count = pods_of(arena, row, &pods), port = (size_t)number(row, "port");
+    struct forward_target found[8];
+    count = count > 0 ? endpoints_targets(service, port, pods, count, found)
+                      : endpoints_given(service, port, given, found, 2);
+    for (size_t i = 0; i < count; i++)
+        add_text(out, arena_printf(arena, "%s:%d", found[i].address, found[i].port));
+    return out;
+}
+
+static struct json_object *endpoints(struct arena *arena, struct json_object *row)
+{
+    struct json_object **pods, *service = json_at(row, "service", NULL), *out = object_new(arena);
+    size_t count = pods_of(arena, row, &pods);
+    json_set(out, "subsets",
+             json_at(endpoints_object(arena, service, pods, count), "subsets", NULL));
+    struct json_object *slice = endpoints_slice(arena, service, pods, count);
+    json_set(out, "endpoints", json_at(slice, "endpoints", NULL));
+    json_set(out, "ports", json_at(slice, "ports", NULL));
+    return out;
+}
+
+static struct json_object *host_line(struct arena *arena, struct json_object *row)
+{
+    struct buf text;
+    buf_init(&text, HOSTS_MAX);
+    hosts_add(&text, json_str_at(row, "address", NULL), json_str_at(row, "ns", NULL),
+              json_str_at(row, "name", NULL));
+    struct json_object *out = cases_text(arena, text.data);
+    buf_fini(&text);
+    return out;
+}
+
+static struct json_object *registration(struct arena *arena, struct json_object *row)
+{
+    struct registration r;
+    struct errinfo ei = {0};
+    if (register_parse(arena, json_str_at(row, "text", NULL), &r, &ei) != ERR_OK)
+        return cases_error(arena, &ei);
+    return cases_text(arena, arena_printf(arena, "%s in %s, port %d, at %s:%d", r.name, r.ns,
+                                          r.port, r.address, r.to_port));
+}
+
+/* --- routes */
+
+static const char *resolve(void *arg, struct arena *arena, const char *ns, const char *name)
+{
+    return strcmp(name, "missing") == 0 ? NULL : "127.96.0.2";
+}
+
+/* Routes of rows {name, spec}, the first the youngest. */
+static struct route_table table_of(struct arena *arena, struct json_object *list)
+{
+    struct json_object **routes =
+        arena_array(arena, json_len(list) + 1, sizeof(struct json_object *));
+    struct route_table table;
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *metadata = json_sub(json_elem(list, i), "metadata");
+        routes[i] = json_elem(list, i);
+        json_set_str(metadata, "name", json_str_at(routes[i], "name", NULL));
+        json_set_str(metadata, "namespace", "test");
+        json_set_int(metadata, "generation", 3);
+        json_set_str(metadata, "creationTimestamp",
+                     arena_printf(arena, "2026-01-01T00:00:%02zuZ", 30 - i));
+    }
+    route_table_make(arena, routes, json_len(list), resolve, NULL, &table);
+    return table;
+}
+
+static struct json_object *precedence(struct arena *arena, struct json_object *row)
+{
+    struct route_table table = table_of(arena, json_at(row, "routes", NULL));
+    struct json_object *out = list_new(arena);
+    for (size_t i = 0; i < table.count; i++) {
+        const struct route_entry *e = &table.entries[i];
+        add_text(out, arena_printf(arena, "%s %s %s%s%s %zu/%zu", e->rule->id,
+                                   e->host ? e->host : "*", e->method ? e->method : "",
+                                   e->method ? " " : "", e->path, e->header_count, e->query_count));
+    }
+    return out;
+}
+
+/* Nothing of a bad one is served, and all of the good one beside it. */
+static struct json_object *bad_route(struct arena *arena, struct json_object *row)
+{
+    struct json_object *list = try_json(
+        arena,
+        "[{'name':'good','spec':{'rules':[{'backendRefs':[{'name':'web','port':80}]}]}},{'name':"
+        "'bad'}]");
+    json_set(json_elem(list, 1), "spec", json_at(row, "spec", NULL));
+    struct route_table table = table_of(arena, list);
+    struct errinfo ei = {0};
+    assert_null(table.results[1].refused);
+    assert_int_equal(table.count, 1);
+    assert_int_equal(table.rule_count, 1);
+    err_set(&ei, ERR_INVALID, "%s", table.results[0].refused);
+    return cases_error(arena, &ei);
+}
+
+static struct json_object *edits(struct arena *arena, const struct route_edit *list, size_t count)
+{
+    static const char *const ops[] = {"set", "add", "remove"};
+    struct json_object *out = list_new(arena);
+    for (size_t i = 0; i < count; i++)
+        add_text(out,
+                 arena_printf(arena, "%s %s %s", ops[list[i].op], list[i].name, list[i].value));
+    return out;
+}
+
+static struct json_object *backend(struct arena *arena, const struct route_backend *b,
+                                   double percent)
+{
+    struct json_object *out = object_new(arena);
+    json_set_str(out, "to", b->address ? b->address : "nowhere");
+    json_set_int(out, "weight", b->weight);
+    json_set_int(out, "percent", (int64_t)percent);
+    json_set(out, "response", edits(arena, b->filters.response, b->filters.response_count));
+    return out;
+}
+
+static struct json_object *rule(struct arena *arena, struct json_object *row)
+{
+    struct json_object *list = list_new(arena), *out = object_new(arena);
+    struct json_object *backends = list_new(arena), *mirrors = list_new(arena);
+    json_object_array_add(list, json_object_get(row));
+    struct route_table table = table_of(arena, list);
+    const struct route_rule *r = table.rules[0];
+    assert_null(table.results[0].refused);
+    json_set_int(out, "generation", table.results[0].generation);
+    json_set_str(out, "unresolved", table.results[0].unresolved);
+    json_set_int(out, "timeout", r->timeout_ms);
+    json_set_str(out, "host", r->filters.host);
+    json_set_str(out, "prefix", r->filters.prefix_path);
+    for (size_t i = 0; i < r->backend_count; i++)
+        json_object_array_add(backends, json_object_get(backend(arena, &r->backends[i], 100)));
+    for (size_t i = 0; i < r->mirror_count; i++)
+        json_object_array_add(mirrors, json_object_get(backend(arena, &r->mirrors[i].backend,
+                                                               r->mirrors[i].percent)));
+    json_set(out, "backends", backends);
+    json_set(out, "mirrors", mirrors);
+    return out;
+}
+
+static struct json_object *header_name(struct arena *arena, struct json_object *row)
+{
+    return cases_bool(arena, routefilter_name_ok(json_str_at(row, "name", NULL)));
+}
+
+static struct json_object *header_text(struct arena *arena, struct json_object *row)
+{
+    char *text = arena_alloc(arena, ROUTE_MAX_TEXT + 2);
+    size_t len = ROUTE_MAX_TEXT + (size_t)number(row, "more");
+    memset(text, 'x', len);
+    text[len] = '\0';
+    const char *given = json_str_at(row, "text", NULL);
+    return cases_bool(arena, routefilter_text_ok(given ? given : text));
+}
+
+static enum err count_mirror(void *arg, struct json_object *mirror, const char *path,
+                             struct errinfo *ei)
+{
+    ++*(int *)arg;
+    return ERR_OK;
+}
+
+static struct json_object *filters(struct arena *arena, struct json_object *row)
+{
+    int mirrors = 0;
+    const struct routefilter_in in = {
+        .filters = json_at(row, "filters", NULL),
+        .path = "f",
+        .add_mirror = json_bool_at(row, true, "rule", NULL) ? count_mirror : NULL,
+        .arg = &mirrors};
+    struct route_filters out = {0};
+    struct errinfo ei = {0};
+    if (routefilter_read(arena, &in, &out, &ei) != ERR_OK)
+        return cases_error(arena, &ei);
+    return mirrors > 0 ? integer(arena, mirrors) : edits(arena, out.request, out.request_count);
+}
+
+static struct json_object *route_status(struct arena *arena, struct json_object *row)
+{
+    const struct route_result result = {.generation = number(row, "generation"),
+                                        .parents = json_at(row, "parents", NULL),
+                                        .refused = json_str_at(row, "refused", NULL),
+                                        .unresolved = json_str_at(row, "unresolved", NULL)};
+    return routestatus_route(arena, &result, json_at(row, "before", NULL), "T2");
+}
+
+static struct json_object *gateway_status(struct arena *arena, struct json_object *row)
+{
+    return routestatus_gateway(arena, json_at(row, "gateway", NULL), "127.96.0.1", "T1");
+}
+
+static struct json_object *weights(struct arena *arena, struct json_object *row)
+{
+    struct json_object *given = json_at(row, "given", NULL), *out = list_new(arena);
+    struct route_backend backends[3];
+    const struct route_rule r = {.backends = backends, .backend_count = 3};
+    for (size_t i = 0; i < 3; i++)
+        backends[i] = (struct route_backend){.weight = json_object_get_int(json_elem(given, i))};
+    for (size_t i = 0; i < 3; i++)
+        json_object_array_add(out, json_object_new_int(haproxy_weight(&r, i)));
+    return out;
+}
+
+static const struct cases_group groups[] = {
+    {"metadata", meta},
+    {"conditions", condition},
+    {"hashes", hash},
+    {"nodes", node},
+    {"autoscalers", autoscaler},
+    {"limits of a rollout", limits},
+    {"share of a rollout", share},
+    {"status of Deployments", deployment_status},
+    {"pods", pod_spec},
+    {"environment", environment},
+    {"status of pods", pod_status},
+    {"scraped pods", scraped},
+    {"Prometheus", prometheus_file},
+    {"targets", targets},
+    {"endpoints", endpoints},
+    {"lines of hosts", host_line},
+    {"registrations", registration},
+    {"precedence", precedence},
+    {"routes that are refused", bad_route},
+    {"rules", rule},
+    {"names of headers", header_name},
+    {"texts of headers", header_text},
+    {"filters", filters},
+    {"status of routes", route_status},
+    {"status of gateways", gateway_status},
+    {"weights", weights},
+};
+
+CASES_MAIN("test/sandbox/cluster/cases.yaml", groups)
