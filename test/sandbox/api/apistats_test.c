@@ -4,28 +4,6 @@
 
 #include "object/try.h"
 
-static void test_counts(void **state)
-{
-    struct apistats *stats = apistats_new();
-    struct arena *arena = arena_new();
-    apistats_begin(stats, "flagger/1", "watch", "pods", "/api/v1/pods", 0);
-    apistats_begin(stats, "flagger/1", "update", "leases.coordination.k8s.io", "/apis/x", 0);
-    apistats_begin(stats, "flagger/1", "get", "pods", "/api/v1/pods/x", 0);
-    apistats_begin(stats, "flagger/1", "get", "pods", "/api/v1/pods/y", 0);
-    apistats_begin(stats, NULL, "list", "pods", "/api/v1/pods", 0);
-    apistats_begin(stats, "test", "get", "", "/sandbox/stats", 0);
-    struct json_object *counts = apistats_counts(stats, arena);
-    assert_int_equal(json_int_at(counts, -1, "requests", NULL), 5);
-    assert_int_equal(json_int_at(counts, -1, "busy", NULL), 3);
-    try_same(arena, json_at(counts, "agents", NULL),
-             "{'flagger/1':{'requests':4,'busy':2},'':{'requests':1,'busy':1}}");
-    assert_int_equal(json_len(json_at(counts, "counts", NULL)), 4);
-    apistats_reset(stats);
-    assert_int_equal(json_int_at(apistats_counts(stats, arena), -1, "requests", NULL), 0);
-    arena_free(arena);
-    apistats_free(stats);
-}
-
 static void test_ring(void **state)
 {
     struct apistats *stats = apistats_new();
@@ -64,5 +42,4 @@ static void test_bounded(void **state)
     apistats_free(stats);
 }
 
-UNIT_MAIN(cmocka_unit_test(test_counts), cmocka_unit_test(test_ring),
-          cmocka_unit_test(test_bounded))
+UNIT_MAIN(cmocka_unit_test(test_ring), cmocka_unit_test(test_bounded))

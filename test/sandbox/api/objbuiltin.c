@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/json.h"
+#include "base/table.h"
 #include "base/yaml.h"
 #include "object/selector.h"
 
@@ -13,30 +14,47 @@ extern const char objbuiltin_kinds[]; /* kinds.yaml */
 
 #define PATH(...) arena_printf(fail->arena, __VA_ARGS__)
 
-const struct schema *objbuiltin_schema(const char *kind)
+struct named_schema {
+    const char *kind;
+    struct schema *schema;
+};
+
+static void schema_key(const void *item, const char **first, const char **second)
+{
+    *first = ((const struct named_schema *)item)->kind;
+    *second = NULL;
+}
+
+/* For the life of the process. */
+static void compile_all(struct table *table)
 {
     enum { MAX_BYTES = 1024 * 1024 };
-    static struct lh_table *compiled;
-    if (!compiled) {
-        struct arena *arena = arena_new();
-        struct json_object *docs = NULL;
-        struct errinfo ei = {0};
-        enum err err = yaml_parse(arena, "kinds.yaml", objbuiltin_kinds, strlen(objbuiltin_kinds),
-                                  MAX_BYTES, &docs, &ei);
+    struct arena *arena = arena_new();
+    struct json_object *docs = NULL;
+    struct errinfo ei = {0};
+    enum err err = yaml_parse(arena, "kinds.yaml", objbuiltin_kinds, strlen(objbuiltin_kinds),
+                              MAX_BYTES, &docs, &ei);
+    assert(err == ERR_OK);
+    table_init(table, schema_key);
+    json_object_object_foreach(json_elem(docs, 0), name, open_api)
+    {
+        struct named_schema *named = heap_alloc(sizeof(*named));
+        *named = (struct named_schema){.kind = heap_strdup(name)};
+        if (strcmp(name, "parts") != 0)
+            err = schema_compile(open_api, &named->schema, &ei);
         assert(err == ERR_OK);
-        compiled = lh_kchar_table_new(32, NULL);
-        json_object_object_foreach(json_elem(docs, 0), name, open_api)
-        {
-            struct schema *schema = NULL;
-            if (strcmp(name, "parts") != 0)
-                err = schema_compile(open_api, &schema, &ei);
-            assert(err == ERR_OK);
-            lh_table_insert(compiled, heap_strdup(name), schema);
-        }
-        arena_free(arena);
+        table_put(table, named);
     }
-    void *found = NULL;
-    return lh_table_lookup_ex(compiled, kind, &found) ? found : NULL;
+    arena_free(arena);
+}
+
+const struct schema *objbuiltin_schema(const char *kind)
+{
+    static struct table compiled;
+    if (compiled.count == 0)
+        compile_all(&compiled);
+    const struct named_schema *found = table_get(&compiled, kind, NULL);
+    return found ? found->schema : NULL;
 }
 
 static bool is_str(const char *text, const char *wanted)

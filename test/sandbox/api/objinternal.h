@@ -3,6 +3,7 @@
 #define SANDBOX_OBJINTERNAL_H
 
 #include "api/objstore.h"
+#include "base/table.h"
 
 /* One stored object. */
 struct objrecord {
@@ -41,7 +42,7 @@ struct objlog;
 struct objstore {
     struct loop *loop;
     struct objset *sets;
-    struct lh_table *uids; /* uid to struct objrecord */
+    struct table uids; /* struct objrecord by uid */
     uint64_t version;
     struct objlog *log;
     struct objadmit *admits;

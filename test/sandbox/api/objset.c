@@ -107,7 +107,7 @@ void objset_commit(struct objstore *store, struct objset *set, struct json_objec
         *record = (struct objrecord){.set = set, .key = heap_strdup(key)};
         record->obj = json_object_get(obj);
         insert(set, index, record);
-        lh_table_insert(store->uids, heap_strdup(json_str_at(metadata, "uid", NULL)), record);
+        table_put(&store->uids, record);
         objlog_add(store->log, OBJ_ADDED, set, obj, NULL, store->version);
     }
     arena_free(arena);
@@ -128,7 +128,7 @@ void objset_remove(struct objstore *store, struct objset *set, const char *key)
     if (json_object_deep_copy(record->obj, &last, NULL) != 0)
         abort();
     set_version(last, ++store->version);
-    lh_table_delete(store->uids, json_str_at(last, "metadata", "uid", NULL));
+    table_take(&store->uids, json_str_at(last, "metadata", "uid", NULL), NULL);
     objlog_add(store->log, OBJ_DELETED, set, last, record->obj, store->version);
     json_object_put(last);
     json_object_put(record->obj);

@@ -5,11 +5,12 @@
 
 #include "api/objinternal.h"
 
-enum { LOG_EVENTS = 2048, UID_BUCKETS = 1024 };
+enum { LOG_EVENTS = 2048 };
 
-static void free_uid(struct lh_entry *entry)
+static void uid_key(const void *record, const char **first, const char **second)
 {
-    free(lh_entry_k(entry));
+    *first = json_str_at(((const struct objrecord *)record)->obj, "metadata", "uid", NULL);
+    *second = NULL;
 }
 
 static void make_namespace(struct objstore *store, const char *name)
@@ -27,9 +28,7 @@ struct objstore *objstore_new(struct loop *loop, size_t log_events)
 {
     struct objstore *store = heap_alloc(sizeof(*store));
     *store = (struct objstore){.loop = loop};
-    store->uids = lh_kchar_table_new(UID_BUCKETS, free_uid);
-    if (!store->uids)
-        abort();
+    table_init(&store->uids, uid_key);
     store->log = objlog_new(store, log_events ? log_events : LOG_EVENTS);
     for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++) {
         struct objset *set = objset_of_kind(store, kind);
@@ -47,7 +46,7 @@ void objstore_free(struct objstore *store)
         return;
     objgc_free(store);
     objlog_free(store->log);
-    lh_table_free(store->uids);
+    table_fini(&store->uids);
     while (store->sets) {
         struct objset *set = store->sets;
         store->sets = set->next;
@@ -113,8 +112,8 @@ struct json_object *objstore_get(struct objstore *store, const struct objkind *k
 
 struct json_object *objstore_by_uid(struct objstore *store, const char *uid)
 {
-    struct lh_entry *entry = lh_table_lookup_entry(store->uids, uid);
-    return entry ? ((const struct objrecord *)lh_entry_v(entry))->obj : NULL;
+    const struct objrecord *record = table_get(&store->uids, uid, NULL);
+    return record ? record->obj : NULL;
 }
 
 size_t objstore_list(struct objstore *store, struct arena *arena, const struct objkind *kind,

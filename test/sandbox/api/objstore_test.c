@@ -1,3 +1,4 @@
+/* What the store does beside what the API shows (cases.yaml). */
 #include "api/objstore.h"
 #include "api/trystore.h"
 
@@ -10,33 +11,6 @@ static void test_kinds(void **state)
     assert_null(objstore_kind(t.store, "try.io", "toys"));
 }
 
-static void test_list_in_order(void **state)
-{
-    static const char *const order[] = {"a-b/x", "a/w", "a/x", "b/x"};
-    struct trystore t TRY_CLOSED = try_open();
-    const struct objkind *namespaces = try_kind(&t, "", "namespaces");
-    const struct objkind *maps = try_kind(&t, "", "configmaps");
-    try_create(&t, namespaces, NULL, "{'metadata':{'name':'b'}}");
-    try_create(&t, namespaces, NULL, "{'metadata':{'name':'a'}}");
-    try_create(&t, namespaces, NULL, "{'metadata':{'name':'a-b'}}");
-    try_create(&t, maps, "b", "{'metadata':{'name':'x'}}");
-    try_create(&t, maps, "a", "{'metadata':{'name':'x'}}");
-    try_create(&t, maps, "a-b", "{'metadata':{'name':'x'}}");
-    try_create(&t, maps, "a", "{'metadata':{'name':'w'}}");
-    struct json_object **items;
-    assert_int_equal(objstore_list(t.store, t.arena, maps, NULL, &items), TRY_COUNT(order));
-    for (size_t i = 0; i < TRY_COUNT(order); i++) {
-        assert_string_equal(arena_printf(t.arena, "%s/%s",
-                                         json_str_at(items[i], "metadata", "namespace", NULL),
-                                         json_str_at(items[i], "metadata", "name", NULL)),
-                            order[i]);
-    }
-    assert_int_equal(objstore_list(t.store, t.arena, maps, "a", &items), 2);
-    assert_string_equal(json_str_at(items[0], "metadata", "name", NULL), "w");
-    assert_int_equal(objstore_count(t.store, maps, "a-b"), 1);
-    assert_int_equal(objstore_count(t.store, maps, "nowhere"), 0);
-}
-
 static void test_find(void **state)
 {
     struct trystore t TRY_CLOSED = try_open();
@@ -46,26 +20,6 @@ static void test_find(void **state)
     assert_null(objstore_get(t.store, maps, "default", "y"));
     assert_ptr_equal(objstore_by_uid(t.store, json_str_at(obj, "metadata", "uid", NULL)), obj);
     assert_null(objstore_by_uid(t.store, "none"));
-}
-
-static void test_versions(void **state)
-{
-    struct trystore t TRY_CLOSED = try_open();
-    const struct objkind *hpas = try_kind(&t, "autoscaling", "horizontalpodautoscalers");
-    struct objcall call = try_call(&t);
-    call.version = "v2beta2";
-    struct json_object *out;
-    assert_int_equal(
-        objstore_create(t.store, &call, hpas, "default",
-                        try_json(t.arena, "{'apiVersion':'autoscaling/v2beta2','metadata':{'name':"
-                                          "'h'},'spec':{'maxReplicas':3,'scaleTargetRef':{'"
-                                          "kind':'Deployment','name':'x'}}}"),
-                        &out),
-        ERR_OK);
-    assert_string_equal(json_str_at(out, "apiVersion", NULL), "autoscaling/v2beta2");
-    struct json_object *stored = objstore_get(t.store, hpas, "default", "h");
-    assert_string_equal(json_str_at(stored, "apiVersion", NULL), "autoscaling/v2");
-    assert_ptr_equal(objstore_as_version(t.arena, hpas, stored, "v2"), stored);
 }
 
 static void refuse_secret(void *arg, struct objfail *fail, const struct objkind *kind,
@@ -111,6 +65,64 @@ static void test_stored_trees_do_not_change(void **state)
     assert_string_equal(json_str_at(first, "data", "a", NULL), "1");
 }
 
+/* No shape that a client sends may make the checks read past what is there. */
+static void test_odd_shapes(void **state)
+{
+    static const char *const objs[] = {
+        "{}",
+        "{'spec':{'containers':7,'ports':{},'rules':'x','versions':{},'strategy':1}}",
+        "{'spec':{'containers':[1,null,[]],'ports':[1,null],'rules':[1,{'http':{'paths':[1]}}],'"
+        "versions':[1,null],'selector':[],'template':[],'strategy':[],'names':1}}",
+        "{'data':[],'stringData':[],'spec':{'selector':{},'template':{'spec':{'volumes':[1,null,{"
+        "}],'containers':[{'volumeMounts':[1],'env':[2],'ports':[3]}]}}}}",
+    };
+    for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++) {
+        struct trystore t TRY_CLOSED = try_open();
+        for (size_t i = 0; i < TRY_COUNT(objs); i++) {
+            struct json_object *obj = try_json(t.arena, objs[i]);
+            struct objcall call = try_call(&t);
+            json_set_str(json_sub(obj, "metadata"), "name", "odd");
+            (void)!objstore_create(t.store, &call, kind,
+                                   objkind_namespaced(kind) ? "default" : NULL, obj, NULL);
+        }
+    }
+}
+
+static enum err delete_with(struct trystore *t, struct objdelete options, bool *gone)
+{
+    struct objcall call = try_call(t);
+    return objstore_delete(t->store, &call, try_kind(t, "", "pods"), "default", "p", &options, NULL,
+                           gone);
+}
+
+static const char pod[] =
+    "{'metadata':{'name':'p'},'spec':{'nodeName':'n','terminationGracePeriodSeconds':20,'"
+    "containers':[{'name':'c','image':'i'}]}}";
+
+static void test_graceful(void **state)
+{
+    struct trystore t TRY_CLOSED = try_open();
+    const struct objkind *pods = try_kind(&t, "", "pods");
+    bool gone;
+    objstore_graceful(t.store, pods);
+    try_create(&t, pods, "default", pod);
+    assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = -1}, &gone), ERR_OK);
+    assert_false(gone);
+    struct json_object *obj = objstore_get(t.store, pods, "default", "p");
+    assert_int_equal(json_int_at(obj, -1, "metadata", "deletionGracePeriodSeconds", NULL), 20);
+    uint64_t before = objstore_version(t.store);
+    assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = -1}, &gone), ERR_OK);
+    assert_int_equal(objstore_version(t.store), before); /* asking again changes nothing */
+    try_merge(&t, pods, "default", "p", OBJSUB_STATUS, "{'status':{'phase':'Succeeded'}}");
+    assert_non_null(objstore_get(t.store, pods, "default", "p"));
+    assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = 0}, &gone), ERR_OK);
+    assert_true(gone);
+    try_create(&t, pods, "default",
+               "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i'}]}}");
+    assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = -1}, &gone), ERR_OK);
+    assert_true(gone); /* it runs nowhere */
+}
+
 UNIT_MAIN(cmocka_unit_test(test_stored_trees_do_not_change), cmocka_unit_test(test_kinds),
-          cmocka_unit_test(test_list_in_order), cmocka_unit_test(test_find),
-          cmocka_unit_test(test_versions), cmocka_unit_test(test_admission))
+          cmocka_unit_test(test_find), cmocka_unit_test(test_admission),
+          cmocka_unit_test(test_odd_shapes), cmocka_unit_test(test_graceful))

@@ -1,3 +1,4 @@
+/* How watches end; what they tell, a real API server has said (test/apiserver/answers.yaml). */
 #include "api/tryapi.h"
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
@@ -97,52 +98,6 @@ static void make(struct tryapi *a, const char *name)
             arena_printf(a->t.arena, "{\"metadata\":{\"name\":\"%s\"}}", name));
 }
 
-static void label(struct tryapi *a, const char *name, const char *value)
-{
-    a->type = "application/merge-patch+json";
-    ask_for(a, 200, "PATCH", arena_printf(a->t.arena, MAPS "/%s", name),
-            arena_printf(a->t.arena, "{\"metadata\":{\"labels\":{\"a\":%s}}}", value));
-    a->type = NULL;
-}
-
-static void test_state_and_changes(void **state)
-{
-    struct tryapi a TRYAPI_CLOSED = tryapi_open();
-    struct stream all, later;
-    make(&a, "a");
-    start(&all, &a, "");
-    expect(&all, "ADDED:a ");
-    start(&later, &a,
-          arena_printf(a.t.arena, "resourceVersion=%d", (int)objstore_version(a.t.store)));
-    make(&a, "b");
-    label(&a, "a", "\"1\"");
-    ask_for(&a, 200, "DELETE", MAPS "/b", NULL);
-    expect(&all, "ADDED:a ADDED:b MODIFIED:a DELETED:b ");
-    expect(&later, "ADDED:b MODIFIED:a DELETED:b ");
-    stop(&all);
-    stop(&later);
-}
-
-/* An object that enters or leaves what is selected is added or deleted for this client. */
-static void test_selected(void **state)
-{
-    struct tryapi a TRYAPI_CLOSED = tryapi_open();
-    struct stream s, named;
-    make(&a, "a");
-    start(&s, &a, "labelSelector=a%3D1");
-    start(&named, &a, "fieldSelector=metadata.name%3Db");
-    label(&a, "a", "\"1\"");
-    expect(&s, "ADDED:a ");
-    label(&a, "a", "\"2\"");
-    expect(&s, "ADDED:a DELETED:a ");
-    label(&a, "a", "\"3\"");
-    make(&a, "b");
-    expect(&named, "ADDED:b ");
-    assert_string_equal(s.seen.data, "ADDED:a DELETED:a ");
-    stop(&s);
-    stop(&named);
-}
-
 static void test_expired(void **state)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
@@ -228,7 +183,6 @@ static void test_open_at_the_end(void **state)
     buf_fini(&s.seen);
 }
 
-UNIT_MAIN(cmocka_unit_test(test_state_and_changes), cmocka_unit_test(test_selected),
-          cmocka_unit_test(test_expired), cmocka_unit_test(test_cut_and_timeout),
+UNIT_MAIN(cmocka_unit_test(test_expired), cmocka_unit_test(test_cut_and_timeout),
           cmocka_unit_test(test_client_goes), cmocka_unit_test(test_table),
           cmocka_unit_test(test_open_at_the_end))

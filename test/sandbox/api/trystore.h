@@ -84,10 +84,6 @@ static inline void try_settle(struct trystore *t)
     }
 }
 
-static const char try_deployment[] =
-    "{'metadata':{'name':'web'},'spec':{'selector':{'matchLabels':{'app':'web'}},'template':{'"
-    "metadata':{'labels':{'app':'web'}},'spec':{'containers':[{'name':'c','image':'i:1'}]}}}}";
-
 /* A namespaced kind with two versions, status and scale; only "size" and "status" are known. */
 static const char try_crd[] =
     "{'metadata':{'name':'toys.try.io'},'spec':{'group':'try.io','scope':'Namespaced','names':{'"

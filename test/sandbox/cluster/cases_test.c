@@ -496,4 +496,4 @@ static const struct cases_group groups[] = {
     {"weights", weights},
 };
 
-CASES_MAIN("test/sandbox/cluster/cases.yaml", groups)
+CASES("test/sandbox/cluster/cases.yaml", groups)

@@ -46,66 +46,51 @@ static inline bool cases_fit(struct arena *arena, struct json_object *row, struc
            (status == 0 || status == json_int_at(got, 0, "status", NULL));
 }
 
-/* The rows of a group; the state of a test of cmocka. */
-struct cases_rows {
-    const struct cases_group *group;
-    struct json_object *rows;
+struct cases_file {
+    const char *path;
+    const struct cases_group *groups;
+    size_t count;
 };
 
-static inline void cases_run_group(void **state)
-{
-    const struct cases_rows *it = *state;
-    assert_true(json_len(it->rows) > 0);
-    for (size_t i = 0; i < json_len(it->rows); i++) {
-        struct arena *arena TRY_FREED = arena_new();
-        struct json_object *row = json_elem(it->rows, i);
-        struct json_object *got = it->group->run(arena, json_copy(arena, row));
-        if (!cases_fit(arena, row, got))
-            fail_msg("%s, row %zu: %s\ncame to %s", it->group->name, i + 1, json_text(arena, row),
-                     json_text_sorted(arena, got));
-    }
-}
+/* What the state of a test of cmocka is. */
+struct cases_test {
+    const struct cases_file *file;
+    const struct cases_group *group;
+};
 
-enum { CASES_MAX = 64 };
-
-/* `more` are tests that are no data. */
-static inline int cases_run(const char *path, const struct cases_group *groups, size_t count,
-                            const struct CMUnitTest *more, size_t more_count)
+static inline void cases_run(void **state)
 {
+    const struct cases_test *it = *state;
     struct arena *arena TRY_FREED = arena_new();
-    struct json_object *docs, *file;
+    struct json_object *docs = NULL;
     struct errinfo ei;
-    struct cases_rows rows[CASES_MAX];
-    struct CMUnitTest tests[CASES_MAX] = {0};
-
-    if (yaml_parse_file(arena, path, JSON_MAX_BYTES, &docs, &ei) != ERR_OK ||
-        count + more_count > CASES_MAX) {
-        print_error("%s\n", ei.text);
-        return 1;
+    if (yaml_parse_file(arena, it->file->path, JSON_MAX_BYTES, &docs, &ei) != ERR_OK)
+        fail_msg("%s", ei.text);
+    struct json_object *file = json_elem(docs, 0), *rows = json_at(file, it->group->name, NULL);
+    size_t found = (size_t)json_object_object_length(file);
+    if (found != it->file->count + (json_at(file, "parts", NULL) ? 1 : 0) || json_len(rows) == 0)
+        fail_msg("%s has a group that nobody runs, or not this one", it->file->path);
+    for (size_t i = 0; i < json_len(rows); i++) {
+        struct arena *own TRY_FREED = arena_new();
+        struct json_object *row = json_elem(rows, i);
+        struct json_object *got = it->group->run(own, json_copy(own, row));
+        if (!cases_fit(own, row, got))
+            fail_msg("%s, row %zu: %s\ncame to %s", it->group->name, i + 1, json_text(own, row),
+                     json_text_sorted(own, got));
     }
-    file = json_elem(docs, 0);
-    size_t found = json_at(file, "parts", NULL) ? 1 : 0;
-    for (size_t i = 0; i < count; i++) {
-        rows[i] = (struct cases_rows){&groups[i], json_at(file, groups[i].name, NULL)};
-        tests[i] = (struct CMUnitTest)cmocka_unit_test_prestate(cases_run_group, &rows[i]);
-        tests[i].name = groups[i].name;
-        found += rows[i].rows != NULL;
-    }
-    for (size_t i = 0; i < more_count; i++)
-        tests[count + i] = more[i];
-    if ((int)found != json_object_object_length(file)) {
-        print_error("%s has a group that nobody runs\n", path);
-        return 1;
-    }
-    return _cmocka_run_group_tests(path, tests, count + more_count, NULL, NULL);
 }
 
-/* The program: CASES_MAIN("a/cases.yaml", groups, cmocka_unit_test(one), ...) */
-#define CASES_MAIN(path, groups, ...)                                                              \
-    int main(void)                                                                                 \
+/* A test for each group, beside those of UNIT_MAIN(): CASES("a/cases.yaml", groups) */
+#define CASES(path, groups)                                                                        \
+    __attribute__((constructor)) static void cases_add(void)                                       \
     {                                                                                              \
-        const struct CMUnitTest more[] = {__VA_ARGS__ __VA_OPT__(, ){0}};                          \
-        return cases_run((path), (groups), TRY_COUNT(groups), more, TRY_COUNT(more) - 1);          \
+        static const struct cases_file file = {(path), (groups), TRY_COUNT(groups)};               \
+        static struct cases_test tests[TRY_COUNT(groups)];                                         \
+        for (size_t i = 0; i < TRY_COUNT(groups); i++) {                                           \
+            tests[i] = (struct cases_test){&file, &(groups)[i]};                                   \
+            unit_add(&unit_file, __BASE_FILE__,                                                    \
+                     (struct CMUnitTest){(groups)[i].name, cases_run, NULL, NULL, &tests[i]});     \
+        }                                                                                          \
     }
 
 #endif

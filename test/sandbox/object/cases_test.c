@@ -461,6 +461,8 @@ static const struct cases_group groups[] = {
     {"managed fields", managed},
 };
 
-CASES_MAIN("test/sandbox/object/cases.yaml", groups, cmocka_unit_test(test_peers),
-           cmocka_unit_test(test_manifests), cmocka_unit_test(test_bytes),
-           cmocka_unit_test(test_depth), cmocka_unit_test(test_prune_many))
+CASES("test/sandbox/object/cases.yaml", groups)
+
+UNIT_MAIN(cmocka_unit_test(test_peers), cmocka_unit_test(test_manifests),
+          cmocka_unit_test(test_bytes), cmocka_unit_test(test_depth),
+          cmocka_unit_test(test_prune_many))

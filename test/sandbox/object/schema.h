@@ -2,9 +2,8 @@
  * The structural schema of a custom resource: compiled once per version of a CRD, then used to
  * prune, default and validate objects.
  *
- * A struct schema is a tree on the heap, made by schema_compile() and freed as a whole with
- * schema_free(); it keeps references of its own on what it needs of the CRD. The functions below
- * never change it. Objects are borrowed; schema_prune() and schema_default() change them in place.
+ * A struct schema is a copy of the CRD's JSON with its patterns compiled, made by schema_compile()
+ * and freed as a whole with schema_free(). The functions below never change it. Objects are borrowed; schema_prune() and schema_default() change them in place.
  *
  * A write goes through three steps, in this order: schema_prune() (its list is what
  * fieldValidation=Strict turns into an error and Warn into Warning headers), schema_default(),
@@ -56,8 +55,5 @@ void schema_prune(const struct schema *schema, struct arena *arena, struct json_
 void schema_default(const struct schema *schema, struct json_object *obj);
 /* Adds a cause for everything that is wrong. True when nothing was added. */
 bool schema_validate(const struct schema *schema, struct json_object *obj, struct causes *causes);
-
-/* The schema of a field or of additionalProperties; NULL when unknown. Borrowed. */
-const struct schema *schema_field(const struct schema *schema, const char *key);
 
 #endif
