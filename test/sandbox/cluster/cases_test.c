@@ -99,23 +99,6 @@ static struct json_object *limits(struct arena *arena, struct json_object *row)
     return out;
 }
 
-/* [fresh, old] when the number of replicas changes within a rollout; null: nothing is to be done. */
-static struct json_object *share(struct arena *arena, struct json_object *row)
-{
-    struct rollout_set old = {number(row, "old"), 0};
-    struct rollout r = {.desired = number(row, "desired"),
-                        .surge = number(row, "surge"),
-                        .fresh = {number(row, "fresh"), 0},
-                        .old = &old,
-                        .old_count = 1};
-    struct json_object *out = list_new(arena);
-    if (!rollout_share(&r, number(row, "before")))
-        return NULL;
-    json_object_array_add(out, json_object_new_int(r.fresh.replicas));
-    json_object_array_add(out, json_object_new_int(old.replicas));
-    return out;
-}
-
 /* One Deployment over time; each step names what it differs in from the one before. */
 static struct json_object *deployment_status(struct arena *arena, struct json_object *row)
 {
@@ -474,7 +457,6 @@ static const struct cases_group groups[] = {
     {"nodes", node},
     {"autoscalers", autoscaler},
     {"limits of a rollout", limits},
-    {"share of a rollout", share},
     {"status of Deployments", deployment_status},
     {"pods", pod_spec},
     {"environment", environment},

@@ -10,8 +10,6 @@
 #include "cluster/rollout.h"
 
 #define REVISION "deployment.kubernetes.io/revision"
-#define DESIRED  "deployment.kubernetes.io/desired-replicas"
-#define MAXIMUM  "deployment.kubernetes.io/max-replicas"
 #define HASH     "pod-template-hash"
 
 /* One run of the controller. Trees belong to the arena. */
@@ -104,29 +102,13 @@ static const char *number(struct arena *arena, int64_t value)
     return arena_printf(arena, "%lld", (long long)value);
 }
 
-static int allowed_total(const struct run *run)
-{
-    return run->rollout.desired + (is_recreate(run) ? 0 : run->rollout.surge);
-}
-
 /* Writes what this run decided about one ReplicaSet, if it differs. */
 static void write_set(struct run *run, struct json_object *set, int before, int replicas)
 {
     struct json_object *patch = json_own(run->arena, json_object_new_object());
-    const char *desired = number(run->arena, run->rollout.desired);
-    const char *maximum = number(run->arena, allowed_total(run));
-    const char *live = meta_annotation(set, DESIRED);
 
     if (before != replicas)
         json_set_int(json_sub(patch, "spec"), "replicas", replicas);
-    if (replicas > 0 &&
-        (!live || strcmp(live, desired) != 0 ||
-         strcmp(maximum, meta_annotation(set, MAXIMUM) ? meta_annotation(set, MAXIMUM) : "") !=
-             0)) {
-        struct json_object *notes = json_sub(json_sub(patch, "metadata"), "annotations");
-        json_set_str(notes, DESIRED, desired);
-        json_set_str(notes, MAXIMUM, maximum);
-    }
     int64_t min_ready = json_int_at(run->obj, 0, "spec", "minReadySeconds", NULL);
     if (json_int_at(set, 0, "spec", "minReadySeconds", NULL) != min_ready)
         json_set_int(json_sub(patch, "spec"), "minReadySeconds", min_ready);
@@ -185,8 +167,6 @@ static struct json_object *set_annotations(struct run *run)
         notes = json_own(run->arena, json_object_new_object());
     json_object_object_del(notes, "kubectl.kubernetes.io/last-applied-configuration");
     json_set_str(notes, REVISION, number(run->arena, next_revision(run)));
-    json_set_str(notes, DESIRED, number(run->arena, run->rollout.desired));
-    json_set_str(notes, MAXIMUM, number(run->arena, allowed_total(run)));
     return notes;
 }
 
@@ -217,54 +197,12 @@ static void create_fresh(struct run *run, int replicas)
                       "Scaled up replica set %s from 0 to %d", meta_name(run->fresh), replicas);
 }
 
-/* Somebody changed spec.replicas: the number noted on a ReplicaSet differs. Returns the maximum
- * noted, or -1. */
-static int scaled_from(const struct run *run)
-{
-    for (size_t i = 0; i <= run->rollout.old_count; i++) {
-        struct json_object *set = i < run->rollout.old_count ? run->old[i] : run->fresh;
-        const char *desired = set ? meta_annotation(set, DESIRED) : NULL;
-        const char *maximum = set ? meta_annotation(set, MAXIMUM) : NULL;
-        if (desired && maximum && numbers_of(set).replicas > 0 &&
-            strtol(desired, NULL, 10) != run->rollout.desired)
-            return (int)strtol(maximum, NULL, 10);
-    }
-    return -1;
-}
-
-static size_t active_old(const struct run *run)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < run->rollout.old_count; i++)
-        count += run->rollout.old[i].replicas > 0;
-    return count;
-}
-
-/* True when this run only scales. */
-static bool scale(struct run *run)
-{
-    int before = scaled_from(run);
-    if (before < 0)
-        return false;
-    size_t active = active_old(run) + (run->rollout.fresh.replicas > 0);
-    if (active == 1 && run->rollout.fresh.replicas > 0) {
-        run->rollout.fresh.replicas = run->rollout.desired;
-    } else if (active == 1 && json_bool_at(run->obj, false, "spec", "paused", NULL)) {
-        for (size_t i = 0; i < run->rollout.old_count; i++)
-            if (run->rollout.old[i].replicas > 0)
-                run->rollout.old[i].replicas = run->rollout.desired;
-    } else {
-        rollout_share(&run->rollout, before);
-    }
-    return true;
-}
-
 static void roll(struct run *run)
 {
     if (!run->fresh) {
         rollout_grow(&run->rollout);
         create_fresh(run, run->rollout.fresh.replicas);
-    } else if (!scale(run) && !rollout_grow(&run->rollout)) {
+    } else if (!rollout_grow(&run->rollout)) {
         rollout_shrink(&run->rollout);
     }
 }
@@ -347,11 +285,9 @@ void deployment_sync(void *arg, struct arena *arena, const char *ns, const char 
         return;
 
     bool paused = json_bool_at(run.obj, false, "spec", "paused", NULL);
-    if (paused)
-        scale(&run);
-    else if (is_recreate(&run))
+    if (!paused && is_recreate(&run))
         recreate(&run);
-    else
+    else if (!paused)
         roll(&run);
     if (!paused && run.fresh)
         number_revision(&run);

@@ -88,33 +88,3 @@ bool rollout_shrink(struct rollout *r)
     }
     return dropped > 0;
 }
-
-bool rollout_share(struct rollout *r, int allowed_before)
-{
-    int allowed = r->desired > 0 ? r->desired + r->surge : 0;
-    int total = total_replicas(r), change = allowed - total, left = change;
-    if (change == 0 || total == 0)
-        return false;
-    if (allowed_before <= 0)
-        allowed_before = total;
-
-    struct rollout_set *biggest = &r->fresh;
-    for (size_t i = 0; i <= r->old_count; i++) {
-        struct rollout_set *set = i == r->old_count ? &r->fresh : &r->old[i];
-        if (set->replicas > biggest->replicas)
-            biggest = set;
-        /* Its share of what is allowed now, rounded; never more than is left to give or take. */
-        int wanted = (2 * set->replicas * allowed + allowed_before) / (2 * allowed_before);
-        int step = wanted - set->replicas;
-        if ((change > 0 && step < 0) || (change < 0 && step > 0))
-            step = 0;
-        if (change > 0 ? step > left : step < left)
-            step = left;
-        set->replicas += step;
-        left -= step;
-    }
-    biggest->replicas += left;
-    if (biggest->replicas < 0)
-        biggest->replicas = 0;
-    return true;
-}

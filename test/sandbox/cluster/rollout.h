@@ -38,10 +38,5 @@ enum err rollout_limits(struct json_object *max_surge, struct json_object *max_u
 /* Steps of the controller; each returns whether it changed a number of replicas. */
 bool rollout_grow(struct rollout *r);   /* the new ReplicaSet, up; or down to desired */
 bool rollout_shrink(struct rollout *r); /* the old ReplicaSets, down */
-/*
- * desired was changed while several ReplicaSets have replicas: shares the change out by their size,
- * so that a rollout goes on from where it was. allowed_before is desired + surge before the change.
- */
-bool rollout_share(struct rollout *r, int allowed_before);
 
 #endif

@@ -45,11 +45,6 @@ struct place {
     const char *kind, *parent, *field;
 };
 
-static struct place inside(struct place at, const char *field)
-{
-    return (struct place){.kind = at.kind, .parent = at.field, .field = field};
-}
-
 static bool is_named(const char *wanted, const char *found)
 {
     return !wanted || (found && strcmp(wanted, found) == 0);
@@ -128,66 +123,47 @@ static struct json_object *plain(struct json_object *value)
     return copy;
 }
 
-/* ---- lists ---- */
+/* --- lists */
 
-/* What an item is found by: the value of its key, or, in a list of plain values, itself. */
-static struct json_object *identity(struct json_object *item, const char *key)
-{
-    return key ? json_at(item, key, NULL) : item;
-}
-
+/* Where the item is that has this value of its key, or that is this plain value; behind the last if
+ * none is. */
 static size_t find_item(struct json_object *list, const char *key, struct json_object *wanted)
 {
-    size_t i = 0;
-    while (i < json_len(list)) {
-        struct json_object *found = identity(json_elem(list, i), key);
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *item = json_elem(list, i),
+                           *found = key ? json_at(item, key, NULL) : item;
         if (found && json_same(found, wanted))
-            break;
-        i++;
+            return i;
     }
-    return i;
+    return json_len(list);
 }
 
-static bool holds(struct json_object *list, const char *key, struct json_object *wanted)
+static void drop_items(struct json_object *list, const char *key, struct json_object *wanted)
 {
-    return find_item(list, key, wanted) < json_len(list);
+    size_t index;
+    while ((index = find_item(list, key, wanted)) < json_len(list))
+        json_object_array_del_idx(list, index, 1);
 }
 
 static enum err merge_item(struct merger *m, struct place at, struct json_object *list,
                            const char *key, struct json_object *item)
 {
-    struct json_object *id = identity(item, key);
+    struct json_object *id = key ? json_at(item, key, NULL) : item;
+    if (key && !json_object_is_type(item, json_type_object))
+        return fail(m, 400, "expected only objects in a list that merges by key", at.field);
+    if (is_patch(item, "replace"))
+        return ERR_OK;
     if (!id)
         return fail(m, 400,
                     arena_printf(m->arena, "an item has no value for its merge key %s", key),
                     at.field);
     size_t index = find_item(list, key, id);
-    bool found = index < json_len(list);
-    if (is_patch(item, "delete")) {
-        for (; index < json_len(list); index = find_item(list, key, id))
-            json_object_array_del_idx(list, index, 1);
-        return ERR_OK;
-    }
-    if (found)
+    if (is_patch(item, "delete"))
+        drop_items(list, key, id);
+    else if (index == json_len(list))
+        json_object_array_add(list, plain(item));
+    else if (key)
         return merge_object(m, at, json_elem(list, index), item);
-    json_object_array_add(list, plain(item));
-    return ERR_OK;
-}
-
-static enum err merge_list(struct merger *m, struct place at, struct json_object *list,
-                           struct json_object *patch)
-{
-    const char *key = rule_of(at)->key;
-    for (size_t i = 0; i < json_len(patch); i++) {
-        struct json_object *item = json_elem(patch, i);
-        if (!json_object_is_type(item, json_type_object))
-            return fail(m, 400, "expected only objects in a list that merges by key", at.field);
-        if (is_patch(item, "replace"))
-            continue;
-        enum err err = merge_item(m, at, list, key, item);
-        if (err)
-            return err;
-    }
     return ERR_OK;
 }
 
@@ -199,53 +175,45 @@ static bool has_replace(struct json_object *patch)
     return false;
 }
 
-static void join_values(struct json_object *list, struct json_object *patch)
+static enum err merge_list(struct merger *m, struct place at, struct json_object *target,
+                           struct json_object *patch)
 {
-    for (size_t i = 0; i < json_len(patch); i++)
-        if (!holds(list, NULL, json_elem(patch, i)))
-            json_object_array_add(list, plain(json_elem(patch, i)));
-}
-
-static enum err patch_list(struct merger *m, struct place at, struct json_object *target,
-                           const char *field, struct json_object *patch)
-{
-    struct json_object *list = json_at(target, field, NULL);
+    struct json_object *list = json_at(target, at.field, NULL);
     const struct rule *rule = rule_of(at);
+    enum err err = ERR_OK;
     if (json_len(patch) > MAX_ITEMS || json_len(list) > MAX_ITEMS)
-        return fail(m, 422, "the list is too long to merge", field);
-    if (!json_object_is_type(list, json_type_array) || has_replace(patch) || !rule) {
-        json_object_object_add(target, field, plain(patch));
-        return ERR_OK;
-    }
-    if (rule->key)
-        return merge_list(m, at, list, patch);
-    join_values(list, patch);
-    return ERR_OK;
+        return fail(m, 422, "the list is too long to merge", at.field);
+    if (!json_object_is_type(list, json_type_array) || has_replace(patch) || !rule)
+        json_object_object_add(target, at.field, plain(patch));
+    else
+        for (size_t i = 0; i < json_len(patch) && err == ERR_OK; i++)
+            err = merge_item(m, at, list, rule->key, json_elem(patch, i));
+    return err;
 }
 
-/* ---- objects ---- */
+/* --- objects */
 
 static enum err retain_keys(struct merger *m, struct json_object *target, struct json_object *patch)
 {
-    struct json_object *keys;
-    if (!json_object_object_get_ex(patch, "$retainKeys", &keys))
+    struct json_object *keys = json_at(patch, "$retainKeys", NULL);
+    if (!keys)
         return ERR_OK;
     if (!json_object_is_type(keys, json_type_array))
         return fail(m, 400, "expected an array", "$retainKeys");
-    json_object_object_foreach(patch, key, value)
-    {
-        struct json_object *name = json_own(m->arena, json_object_new_string(key));
-        if (value && !is_directive(key) && !holds(keys, NULL, name))
-            return fail(m, 400,
-                        arena_printf(m->arena, "the patch sets %s, which is not listed", key),
-                        "$retainKeys");
-    }
     json_object_object_foreach(target, old, ignored)
     {
         struct json_object *name = json_own(m->arena, json_object_new_string(old));
         (void)ignored;
-        if (!holds(keys, NULL, name))
+        if (find_item(keys, NULL, name) == json_len(keys))
             json_object_object_del(target, old);
+    }
+    json_object_object_foreach(patch, key, value)
+    {
+        struct json_object *name = json_own(m->arena, json_object_new_string(key));
+        if (value && !is_directive(key) && find_item(keys, NULL, name) == json_len(keys))
+            return fail(m, 400,
+                        arena_printf(m->arena, "the patch sets %s, which is not listed", key),
+                        "$retainKeys");
     }
     return ERR_OK;
 }
@@ -258,80 +226,52 @@ static enum err delete_values(struct merger *m, struct json_object *target, cons
         return fail(m, 400, "expected an array", directive);
     if (json_len(values) > MAX_ITEMS || json_len(list) > MAX_ITEMS)
         return fail(m, 422, "the list is too long to merge", directive);
-    for (size_t i = 0; i < json_len(values); i++) {
-        size_t index;
-        while ((index = find_item(list, NULL, json_elem(values, i))) < json_len(list))
-            json_object_array_del_idx(list, index, 1);
-    }
+    for (size_t i = 0; i < json_len(values); i++)
+        drop_items(list, NULL, json_elem(values, i));
     return ERR_OK;
 }
 
 static enum err merge_field(struct merger *m, struct place at, struct json_object *target,
-                            const char *key, struct json_object *value)
+                            struct json_object *value)
 {
-    struct json_object *old = json_at(target, key, NULL);
-    struct place here = inside(at, key);
-    if (!value) {
-        json_object_object_del(target, key);
-        return ERR_OK;
-    }
+    struct json_object *old = json_at(target, at.field, NULL);
+    bool both =
+        json_object_is_type(value, json_type_object) && json_object_is_type(old, json_type_object);
     if (json_object_is_type(value, json_type_array))
-        return patch_list(m, here, target, key, value);
-    if (!json_object_is_type(value, json_type_object)) {
-        json_object_object_add(target, key, plain(value));
-        return ERR_OK;
-    }
-    if (is_patch(value, "delete")) {
-        json_object_object_del(target, key);
-        return ERR_OK;
-    }
-    if (!json_object_is_type(old, json_type_object)) {
-        json_object_object_add(target, key, plain(value));
-        return ERR_OK;
-    }
-    enum err err = merge_object(m, here, old, value);
-    return err ? err_wrap(m->ei, err, "%s", key) : ERR_OK;
-}
-
-static void clear(struct json_object *obj)
-{
-    json_object_object_foreach(obj, key, value)
-    {
-        (void)value;
-        json_object_object_del(obj, key);
-    }
-}
-
-static enum err check_directive(struct merger *m, struct json_object *patch)
-{
-    struct json_object *value;
-    if (!json_object_object_get_ex(patch, "$patch", &value) || is_patch(patch, "merge") ||
-        is_patch(patch, "replace") || is_patch(patch, "delete"))
-        return ERR_OK;
-    return fail(m, 400, "must be one of merge, replace, delete", "$patch");
+        return merge_list(m, at, target, value);
+    if (!value || is_patch(value, "delete"))
+        json_object_object_del(target, at.field);
+    else if (!both)
+        json_object_object_add(target, at.field, plain(value));
+    enum err err = both && !is_patch(value, "delete") ? merge_object(m, at, old, value) : ERR_OK;
+    return err ? err_wrap(m->ei, err, "%s", at.field) : ERR_OK;
 }
 
 static enum err merge_object(struct merger *m, struct place at, struct json_object *target,
                              struct json_object *patch)
 {
-    enum err err = check_directive(m, patch);
-    if (err)
-        return err;
-    if (is_patch(patch, "replace") || is_patch(patch, "delete"))
-        clear(target);
-    if (is_patch(patch, "delete"))
-        return ERR_OK;
-    err = retain_keys(m, target, patch);
-    if (err)
+    bool replaces = is_patch(patch, "replace"), deletes = is_patch(patch, "delete");
+    if (json_at(patch, "$patch", NULL) && !replaces && !deletes && !is_patch(patch, "merge"))
+        return fail(m, 400, "must be one of merge, replace, delete", "$patch");
+    if (replaces || deletes) {
+        json_object_object_foreach(target, old, ignored)
+        {
+            (void)ignored;
+            json_object_object_del(target, old);
+        }
+    }
+    enum err err = deletes ? ERR_OK : retain_keys(m, target, patch);
+    if (err || deletes)
         return err;
     json_object_object_foreach(patch, key, value)
     {
+        struct place here = {.kind = at.kind, .parent = at.field, .field = key};
         if (starts_with(key, DELETE))
             err = delete_values(m, target, key, value);
         else if (key[0] == '$' && !is_directive(key))
             err = fail(m, 400, "unknown directive", key);
         else if (!is_directive(key))
-            err = merge_field(m, at, target, key, value);
+            err = merge_field(m, here, target, value);
         if (err)
             return err;
     }
