@@ -14,9 +14,7 @@ static enum err find(struct objstore *store, struct objcall *call, const struct 
         json_own(call->arena, json_object_get(*obj));
         return ERR_OK;
     }
-    objmeta_describe(fail, kind, arena_strdup(call->arena, name));
-    return objfail_set(fail, 404, "NotFound", "%s \"%s\" not found",
-                       objkind_resource(call->arena, kind), name);
+    return objmeta_not_found(fail, kind, arena_strdup(call->arena, name));
 }
 
 static enum err check(struct objcall *call, const struct objkind *kind, struct json_object *obj,

@@ -105,5 +105,7 @@ void objmeta_add_finalizer(struct json_object *obj, const char *name);
 void objmeta_remove_finalizer(struct json_object *obj, const char *name);
 /* "deployments.apps" of the kind and the name, into fail's details. */
 void objmeta_describe(struct objfail *fail, const struct objkind *kind, const char *name);
+/* Fails because there is no such object. */
+enum err objmeta_not_found(struct objfail *fail, const struct objkind *kind, const char *name);
 
 #endif

@@ -77,3 +77,10 @@ void objmeta_describe(struct objfail *fail, const struct objkind *kind, const ch
     fail->kind = kind->plural;
     fail->name = name;
 }
+
+enum err objmeta_not_found(struct objfail *fail, const struct objkind *kind, const char *name)
+{
+    objmeta_describe(fail, kind, name);
+    return objfail_set(fail, 404, "NotFound", "%s \"%s\" not found",
+                       objkind_resource(fail->arena, kind), name ? name : "");
+}

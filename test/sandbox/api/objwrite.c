@@ -489,10 +489,7 @@ static enum err find_old(struct write *w)
         w->name = json_str_at(w->old, "metadata", "name", NULL);
         return ERR_OK;
     }
-    struct objfail *fail = &w->call->fail;
-    objmeta_describe(fail, w->kind, w->name);
-    return objfail_set(fail, 404, "NotFound", "%s \"%s\" not found",
-                       objkind_resource(arena_of(w), w->kind), w->name ? w->name : "");
+    return objmeta_not_found(&w->call->fail, w->kind, w->name);
 }
 
 enum err objstore_update(struct objstore *store, struct objcall *call, const struct objkind *kind,
@@ -535,11 +532,8 @@ enum err objstore_merge(struct objstore *store, struct objcall *call, const stru
 {
     call->fail.arena = call->arena;
     struct json_object *old = objstore_get(store, kind, ns, name);
-    if (!old) {
-        objmeta_describe(&call->fail, kind, arena_strdup(call->arena, name));
-        return objfail_set(&call->fail, 404, "NotFound", "%s \"%s\" not found",
-                           objkind_resource(call->arena, kind), name);
-    }
+    if (!old)
+        return objmeta_not_found(&call->fail, kind, arena_strdup(call->arena, name));
     const char *version = call->version ? call->version : kind->storage;
     struct json_object *base = objstore_as_version(call->arena, kind, old, version);
     struct json_object *merged = json_merge(call->arena, base, patch);

@@ -61,6 +61,8 @@ struct api {
 void restreply_fail(struct restreq *req);
 void restreply_error(struct restreq *req, int code, const char *reason, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
+/* Answers that the object of the path is not there. */
+void restreply_not_found(struct restreq *req);
 /* Answers with one object as the client wants it: itself, its metadata, or a Table. */
 void restreply_object(struct restreq *req, int code, struct json_object *obj);
 /* Answers with any tree, as JSON or YAML. */

@@ -60,13 +60,6 @@ static bool apply_patch(struct restreq *req, enum patch_type type, struct json_o
     return err == ERR_OK;
 }
 
-static void reply_not_found(struct restreq *req)
-{
-    objmeta_describe(&req->call.fail, req->kind, req->path.name);
-    restreply_error(req, 404, "NotFound", "%s \"%s\" not found",
-                    objkind_resource(req->arena, req->kind), req->path.name);
-}
-
 /* A patch is no precondition on the uid: who changes it tries to change what cannot be changed. */
 static bool check_uid(struct restreq *req, struct json_object *old, struct json_object *patched)
 {
@@ -86,7 +79,7 @@ static void patch_existing(struct restreq *req, enum patch_type type, struct jso
 {
     struct json_object *old = objstore_get(req->store, req->kind, req->path.ns, req->path.name);
     if (!old) {
-        reply_not_found(req);
+        restreply_not_found(req);
         return;
     }
     bool scale = req->path.sub && strcmp(req->path.sub, "scale") == 0;

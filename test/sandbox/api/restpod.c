@@ -12,8 +12,7 @@ void restpod_log(struct restreq *req)
         return;
     }
     if (!pod) {
-        objmeta_describe(&req->call.fail, req->kind, req->path.name);
-        restreply_error(req, 404, "NotFound", "pods \"%s\" not found", req->path.name);
+        restreply_not_found(req);
         return;
     }
     struct buf log;

@@ -6,14 +6,13 @@
 #include "api/objinternal.h"
 #include "api/rest.h"
 #include "api/restselect.h"
+#include "base/base64.h"
 
 void restread_get(struct restreq *req)
 {
     struct json_object *obj = objstore_get(req->store, req->kind, req->path.ns, req->path.name);
     if (!obj) {
-        objmeta_describe(&req->call.fail, req->kind, req->path.name);
-        restreply_error(req, 404, "NotFound", "%s \"%s\" not found",
-                        objkind_resource(req->arena, req->kind), req->path.name);
+        restreply_not_found(req);
         return;
     }
     restreply_object(req, 200, obj);
@@ -30,31 +29,18 @@ struct page {
     struct json_object *items;
 };
 
-/* A continue token is "VERSION:KEY" in hexadecimal; to clients it means nothing. */
+/* A continue token is "VERSION:KEY" in base64url; to clients it means nothing. */
 static const char *make_token(struct arena *arena, uint64_t version, const char *key)
 {
     const char *text = arena_printf(arena, "%" PRIu64 ":%s", version, key);
-    size_t len = strlen(text);
-    char *out = arena_alloc(arena, len * 2 + 1);
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < len; i++) {
-        out[i * 2] = digits[(unsigned char)text[i] >> 4];
-        out[i * 2 + 1] = digits[(unsigned char)text[i] & 15];
-    }
-    return out;
+    return base64url_encode(arena, text, strlen(text));
 }
 
 static bool read_token(struct arena *arena, const char *token, struct page *page)
 {
-    size_t len = strlen(token);
-    if (len % 2 != 0 || strspn(token, "0123456789abcdef") != len)
+    char *text, *key;
+    if (base64url_decode(arena, token, strlen(token), &text, NULL, NULL) != ERR_OK)
         return false;
-    char *text = arena_alloc(arena, len / 2 + 1);
-    for (size_t i = 0; i < len; i += 2) {
-        char pair[3] = {token[i], token[i + 1], '\0'};
-        text[i / 2] = (char)strtol(pair, NULL, 16);
-    }
-    char *key;
     page->version = strtoull(text, &key, 10);
     page->start = key + 1;
     return *key == ':';

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/apistats.h"
+#include "api/objinternal.h"
 #include "api/rest.h"
 #include "base/clock.h"
 #include "object/table.h"
@@ -90,6 +91,13 @@ void restreply_error(struct restreq *req, int code, const char *reason, const ch
     req->call.fail.arena = req->arena;
     (void)!objfail_set(&req->call.fail, code, reason, "%s", text);
     restreply_fail(req);
+}
+
+void restreply_not_found(struct restreq *req)
+{
+    objmeta_describe(&req->call.fail, req->kind, req->path.name);
+    restreply_error(req, 404, "NotFound", "%s \"%s\" not found",
+                    objkind_resource(req->arena, req->kind), req->path.name);
 }
 
 struct json_object *restreply_partial(struct arena *arena, struct json_object *obj)

@@ -109,9 +109,7 @@ void restscale(struct restreq *req)
     struct json_object *obj = objstore_get(req->store, req->kind, req->path.ns, req->path.name);
     struct json_object *scale;
     if (!obj) {
-        objmeta_describe(&req->call.fail, req->kind, req->path.name);
-        restreply_error(req, 404, "NotFound", "%s \"%s\" not found",
-                        objkind_resource(req->arena, req->kind), req->path.name);
+        restreply_not_found(req);
         return;
     }
     obj = objstore_as_version(req->arena, req->kind, obj, req->version->name);
