@@ -39,7 +39,8 @@ static const char *make_token(struct arena *arena, uint64_t version, const char 
 static bool read_token(struct arena *arena, const char *token, struct page *page)
 {
     char *text, *key;
-    if (base64url_decode(arena, token, strlen(token), &text, NULL, NULL) != ERR_OK)
+    size_t len;
+    if (base64url_decode(arena, token, strlen(token), &text, &len, NULL) != ERR_OK)
         return false;
     page->version = strtoull(text, &key, 10);
     page->start = key + 1;
