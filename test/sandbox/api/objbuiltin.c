@@ -25,23 +25,30 @@ static void schema_key(const void *item, const char **first, const char **second
     *second = NULL;
 }
 
-/* For the life of the process. */
-static void compile_all(struct table *table)
+struct json_object *objbuiltin_file(struct arena *arena)
 {
     enum { MAX_BYTES = 1024 * 1024 };
-    struct arena *arena = arena_new();
     struct json_object *docs = NULL;
     struct errinfo ei = {0};
     enum err err = yaml_parse(arena, "kinds.yaml", objbuiltin_kinds, strlen(objbuiltin_kinds),
                               MAX_BYTES, &docs, &ei);
     assert(err == ERR_OK);
+    return json_elem(docs, 0);
+}
+
+/* For the life of the process. What is no schema is a list. */
+static void compile_all(struct table *table)
+{
+    struct arena *arena = arena_new();
     table_init(table, schema_key);
-    json_object_object_foreach(json_elem(docs, 0), name, open_api)
+    json_object_object_foreach(objbuiltin_file(arena), name, open_api)
     {
+        struct errinfo ei = {0};
+        if (!json_object_is_type(open_api, json_type_object))
+            continue;
         struct named_schema *named = heap_alloc(sizeof(*named));
         *named = (struct named_schema){.kind = heap_strdup(name)};
-        if (strcmp(name, "parts") != 0)
-            err = schema_compile(open_api, &named->schema, &ei);
+        enum err err = schema_compile(open_api, &named->schema, &ei);
         assert(err == ERR_OK);
         table_put(table, named);
     }

@@ -10,6 +10,8 @@
 #include "api/objfail.h"
 #include "object/schema.h"
 
+/* kinds.yaml, read into the arena. */
+struct json_object *objbuiltin_file(struct arena *arena);
 /* The schema of a built-in kind ("Pod"); NULL: anything goes. Compiled once for the whole process.
  */
 const struct schema *objbuiltin_schema(const char *kind);

@@ -136,18 +136,18 @@ static struct objversion read_version(struct arena *arena, const char *crd_name,
     };
     struct errinfo ei;
     struct schema *schema = NULL;
-    if (schema_compile(json_at(version, "schema", "openAPIV3Schema", NULL), &schema, &ei) ==
-        ERR_OK) {
+    struct json_object *open_api = json_at(version, "schema", "openAPIV3Schema", NULL);
+    if (open_api && schema_compile(open_api, &schema, &ei) == ERR_OK) {
         arena_defer(arena, put_schema, schema);
         out.schema = schema;
-    } else {
+    } else if (open_api) {
         log_warn("crd_schema", NULL, ei.text, LOG_STR("crd", crd_name));
     }
     out.columns = table_columns(arena, json_at(version, "additionalPrinterColumns", NULL));
     return out;
 }
 
-static struct objkind read_kind(struct arena *arena, struct json_object *crd)
+struct objkind objcrd_kind(struct arena *arena, struct json_object *crd)
 {
     struct json_object *spec = json_at(crd, "spec", NULL);
     struct json_object *names = json_at(spec, "names", NULL);
@@ -213,7 +213,7 @@ void objcrd_changed(struct objstore *store, struct json_object *before, struct j
     arena_free(custom->retired);
     custom->retired = custom->arena;
     custom->arena = arena_new();
-    custom->kind = read_kind(custom->arena, after);
+    custom->kind = objcrd_kind(custom->arena, after);
     custom->kind.group = set->group;
     custom->kind.plural = set->plural;
     set->kind = &custom->kind;

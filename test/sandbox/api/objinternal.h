@@ -83,6 +83,8 @@ void objcrd_status(struct objstore *store, struct json_object *crd);
 /* Called after a CRD was stored (before NULL: created) or removed (after NULL). */
 void objcrd_changed(struct objstore *store, struct json_object *before, struct json_object *after);
 void objcrd_free(struct objstore *store);
+/* The kind that a CRD defines, but for its group and plural. */
+struct objkind objcrd_kind(struct arena *arena, struct json_object *crd);
 
 /* ---- objdelete.c ---- */
 /* Removes obj from the store and lets everything follow from it; no checks. */

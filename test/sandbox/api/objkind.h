@@ -1,5 +1,5 @@
 /*
- * The kinds that the sandbox serves: a constant table of the built-in ones and, beside it, those
+ * The kinds that the sandbox serves: the built-in ones of kinds.yaml and, beside them, those
  * that applied CRDs define. A kind is found through the object store (objstore_kind); it is never
  * freed before the store, so pointers may be kept: `served` turns false when its CRD is deleted and
  * true again when it comes back.
@@ -68,7 +68,7 @@ struct objkind {
     void (*validate)(struct objfail *fail, struct json_object *obj, struct json_object *old);
 };
 
-/* The built-in table, ended by kind NULL. */
+/* The built-in ones, read once for the whole process; ended by kind NULL. */
 const struct objkind *objkind_builtin(void);
 
 /* The named version, NULL if the kind has none such (served or not). */

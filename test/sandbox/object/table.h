@@ -1,6 +1,6 @@
 /*
  * meta.k8s.io Tables: what `kubectl get` prints. The columns of a kind are those that its CRD or,
- * for the built-in kinds, api/objkind.c names, after the object's name.
+ * for the built-in kinds, api/kinds.yaml names, after the object's name.
  */
 #ifndef OBJECT_TABLE_H
 #define OBJECT_TABLE_H
