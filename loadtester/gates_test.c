@@ -8,7 +8,6 @@ static regex_t production;
 
 static void entrance(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     gates_answer(api.gates, &api, req);
 }
 
@@ -22,7 +21,6 @@ static void service(void *arg, struct http_conn_request *req)
     const char *text = arena_printf(http_req_arena(req), "%s %s?%s", http_req_method(req),
                                     http_req_path(req), http_req_query(req));
 
-    (void)arg;
     EACH_ROW (row, names) {
         const char *value = http_req_header(req, *row);
         text = arena_printf(http_req_arena(req), "%s|%s", text, value ? value : "");

@@ -159,13 +159,11 @@ CASE(a_command_is_in_one_file)
 static int set_up(void **state)
 {
     int fd = mkstemp(path);
-    (void)state;
     return fd < 0 ? -1 : close(fd);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     return remove(path);
 }
 

@@ -177,7 +177,6 @@ static int tear_down(void **state)
 
 static void note(void *arg, const char *line)
 {
-    (void)arg;
     assert_null(strstr(line, "secret"));
     assert_null(strstr(line, "key-of-the-file"));
 }
@@ -331,9 +330,6 @@ static enum remote_next next_of_many(void *state, struct arena *arena, const cha
                                      struct errinfo *ei)
 {
     struct fixture *f = state;
-    (void)secret;
-    (void)answer;
-    (void)ei;
     assert_true(arena_used(arena) < 2 * 10000);
     *out = (struct remote_request){.method = "GET", .url = arena_strdup(arena, f->plan.text)};
     arena_alloc(arena, 10000);

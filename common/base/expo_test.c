@@ -25,7 +25,6 @@ static struct expo_metric few = {
 
 static int forget_all(void **state)
 {
-    (void)state;
     expo_reset();
     return 0;
 }

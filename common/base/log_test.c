@@ -18,7 +18,7 @@ struct fixture {
 static int setup(void **state)
 {
     struct fixture *f = heap_alloc(sizeof(*f));
-    f->arena = arena_new();
+    f->arena = unit_arena;
     f->file = tmpfile();
     log_set_fd(fileno(f->file));
     assert_true(log_set_level("info"));
@@ -32,7 +32,6 @@ static int teardown(void **state)
     log_set_fd(STDERR_FILENO);
     log_set_level("info");
     fclose(f->file);
-    arena_free(f->arena);
     free(f);
     return 0;
 }

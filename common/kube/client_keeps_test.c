@@ -14,7 +14,6 @@ static void answer_empties(struct fake_api *api, struct http_conn_request *req,
     const int *empties = api->arg;
     struct buf text;
 
-    (void)seen;
     buf_init(&text, REPLY_MAX_TEXT);
     buf_puts(&text, "{\"items\":[{\"spec\":[{}");
     for (int i = 1; i < *empties; i++)

@@ -21,7 +21,6 @@ static void answer_rows(struct fake_api *api, struct http_conn_request *req,
 {
     const struct row *row = api->arg;
 
-    (void)seen;
     for (int i = 1; i < api->count && row[1].body; i++)
         row++;
     if (row->status == 0)
@@ -252,7 +251,6 @@ static void answer_oversize(struct fake_api *api, struct http_conn_request *req,
     size_t len = JSON_MAX_BYTES + 10;
     char *text = heap_alloc(len);
 
-    (void)api, (void)seen;
     memset(text, ' ', len);
     memcpy(text, "{}", 2);
     http_reply(req, 200, "application/json", text, len);
@@ -383,7 +381,6 @@ CASE(waiting_for_the_rate_counts_as_time)
 static void answer_no_read(struct fake_api *api, struct http_conn_request *req,
                            const struct fake_seen *seen)
 {
-    (void)api;
     if (strcmp(seen->method, "GET") != 0)
         http_reply_json(req, 200, "{}");
 }
@@ -443,7 +440,6 @@ CASE(permission_is_asked_after_all_waiting)
 static void answer_500(struct fake_api *api, struct http_conn_request *req,
                        const struct fake_seen *seen)
 {
-    (void)api, (void)seen;
     http_reply_header(req, "Retry-After", "2");
     fake_status(req, 503, "later");
 }
@@ -451,7 +447,6 @@ static void answer_500(struct fake_api *api, struct http_conn_request *req,
 static void answer_never(struct fake_api *api, struct http_conn_request *req,
                          const struct fake_seen *seen)
 {
-    (void)api, (void)req, (void)seen;
 }
 
 enum stage { STAGE_AT_ONCE, STAGE_LIMITED, STAGE_SENT, STAGE_BACKOFF, STAGE_INVALID, STAGE_COUNT };
@@ -558,7 +553,6 @@ static void stream_done(void *arg, const struct kube_result *result)
 static void answer_stream(struct fake_api *api, struct http_conn_request *req,
                           const struct fake_seen *seen)
 {
-    (void)seen;
     if (api->arg) {
         fake_status(req, 410, "too old");
         return;

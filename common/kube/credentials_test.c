@@ -37,7 +37,6 @@ static void get_and_wait(struct fake_api *api, struct fake_result *out)
 
 static void never(void *arg)
 {
-    (void)arg;
     fail();
 }
 

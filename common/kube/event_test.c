@@ -23,7 +23,6 @@ static void answer(struct fake_api *api, struct http_conn_request *req,
     struct script *script = api->arg;
     int at = 0;
 
-    (void)seen;
     while (at < api->count - 1 && at < 7 && script->status[at + 1])
         at++;
     if (script->status[at] < 0)

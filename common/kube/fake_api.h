@@ -59,7 +59,6 @@ static inline void fake_handle(void *arg, struct http_conn_request *req)
 
 static inline void fake_tick(void *arg)
 {
-    (void)arg;
 }
 
 static inline struct fake_api *fake_start(void (*answer)(struct fake_api *api,

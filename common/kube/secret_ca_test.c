@@ -73,7 +73,6 @@ CASE(test_what_is_read)
 
 static int group_setup(void **state)
 {
-    (void)state;
     cert_make(&one, NULL, "one");
     cert_make(&other, NULL, "other");
     return 0;

@@ -26,7 +26,6 @@ static struct mirror *making;
 
 static struct digest *make(void *arg, struct json_object *object)
 {
-    (void)arg;
     struct extra *extra = heap_alloc(sizeof(*extra));
 
     extra->value = heap_strdup(json_str_at(object, "data", "v", NULL));

@@ -358,7 +358,6 @@ static void answer_large(struct fake_api *api, struct http_conn_request *req,
     int from = world_param(seen->query, "continue=", 0);
     int to = from + world_param(seen->query, "limit=", OBJECTS);
 
-    (void)api;
     buf_init(&text, 4 * 1024 * 1024);
     if (strstr(seen->query, "watch=1")) {
         http_stream_start(req, 200, "application/json", 4 * 1024 * 1024);

@@ -170,7 +170,6 @@ static struct burst burst;
 
 static void serve_burst(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     burst.held[burst.holds++] = req;
 }
 
@@ -188,7 +187,6 @@ static void on_burst_done(void *arg, const struct http_result *result)
 
 static void on_burst_turn(uv_check_t *check)
 {
-    (void)check;
     burst.turns += burst.is_running;
 }
 

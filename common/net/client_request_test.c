@@ -3,7 +3,6 @@
 static void serve_redirect(void *arg, struct http_conn_request *req)
 {
     const char *to = http_req_param(req, "to");
-    (void)arg;
     http_reply_header(req, "Location", to);
     http_reply_text(req, 302, "elsewhere");
 }

@@ -7,14 +7,12 @@
 
 static void serve_retry(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_reply_header(req, "Retry-After", http_req_param(req, "after"));
     http_reply_text(req, 429, "slow down");
 }
 
 static void serve_fail(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_reply_text(req, 500, "broken");
 }
 
@@ -161,22 +159,18 @@ struct odd_server {
 static void odd_close(uv_write_t *write, int status)
 {
     struct odd_server *s = write->data;
-    (void)status;
     uv_close((uv_handle_t *)&s->conn, NULL);
 }
 
 static void odd_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
     struct odd_server *s = handle->data;
-    (void)size;
     *buf = uv_buf_init(s->input, sizeof(s->input));
 }
 
 static void odd_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct odd_server *s = stream->data;
-    (void)n;
-    (void)buf;
     uv_read_stop(stream);
     s->write.data = s;
     uv_write(&s->write, stream, &s->reply, 1, odd_close);
@@ -185,7 +179,6 @@ static void odd_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static void odd_accept(uv_stream_t *listener, int status)
 {
     struct odd_server *s = listener->data;
-    (void)status;
     uv_tcp_init(listener->loop, &s->conn);
     s->conn.data = s;
     uv_accept(listener, (uv_stream_t *)&s->conn);
@@ -254,7 +247,6 @@ struct reset_server {
 static void reset_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
     struct reset_server *s = handle->data;
-    (void)size;
     *buf = uv_buf_init(s->input, sizeof(s->input));
 }
 
@@ -263,7 +255,6 @@ static void reset_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     static char ok[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     struct reset_server *s = stream->data;
     uv_buf_t reply = uv_buf_init(ok, sizeof(ok) - 1);
-    (void)buf;
     if (n < 0) {
         uv_close((uv_handle_t *)stream, NULL);
         return;
@@ -278,7 +269,6 @@ static void reset_accept(uv_stream_t *listener, int status)
 {
     struct reset_server *s = listener->data;
     uv_tcp_t *conn = &s->conns[s->n_conns++];
-    (void)status;
     uv_tcp_init(listener->loop, conn);
     conn->data = s;
     uv_accept(listener, (uv_stream_t *)conn);
@@ -388,8 +378,6 @@ static void chain_done(void *arg, const struct http_result *result)
 static bool chain_data(void *arg, const char *data, size_t len)
 {
     struct chain *c = arg;
-    (void)data;
-    (void)len;
     if (!c->sent) {
         c->sent = true;
         http_send(c->f->client, &c->request, chain_done, c);

@@ -196,7 +196,6 @@ CASE(test_connections_by_settings)
 
 static int group_setup(void **state)
 {
-    (void)state;
     cert_make(&ca, NULL, "ca");
     cert_make(&other_ca, NULL, "other-ca");
     cert_make(&server, &ca, "server");

@@ -107,7 +107,6 @@ CASE(test_signals_drain)
 
 static void raise_hangup(void *arg)
 {
-    (void)arg;
     kill(getpid(), SIGHUP);
 }
 

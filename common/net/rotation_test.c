@@ -32,7 +32,6 @@ static void put(const char *path, const char *text)
 
 static int set_up(void **state)
 {
-    (void)state;
     first = unit_put("first", "1");
     second = unit_put("second", "2");
     pipe_path = unit_path("pipe");
@@ -42,7 +41,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     loop_free(loop);
     return 0;
 }
@@ -110,7 +108,6 @@ UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static void raise_hangup(void *arg)
 {
-    (void)arg;
     kill(getpid(), SIGHUP);
 }
 

@@ -83,7 +83,6 @@ UNIT_HELPER void serve_echo(void *arg, struct http_conn_request *req)
     const char *auth = http_req_header(req, "AUTHORIZATION");
     const char *type = http_req_header(req, "content-type");
 
-    (void)arg;
     http_reply_header(req, "X-Method", http_req_method(req));
     http_reply_header(req, "X-Peer", peer_of(req));
     http_reply_header(req, "X-Q", q ? q : "(none)");

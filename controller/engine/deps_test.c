@@ -17,8 +17,6 @@ static bool there, synced;
 bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
                    const char *namespace_, const char *name, const struct seen **out)
 {
-    (void)set;
-    (void)resource;
     assert_string_equal(namespace_, "ns");
     assert_string_equal(name, "a");
     *out = there ? &shown : NULL;
@@ -60,7 +58,7 @@ static void wake(void *owner)
 static int set_up(void **state)
 {
     static struct fixture fixture;
-    fixture = (struct fixture){.arena = arena_new(), .index = deps_index_new()};
+    fixture = (struct fixture){.arena = unit_arena, .index = deps_index_new()};
     fixture.deps = deps_new(fixture.index, &fixture);
     synced = true;
     show(NULL);
@@ -73,7 +71,6 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     deps_free(f->deps);
     deps_index_free(f->index);
-    arena_free(f->arena);
     return 0;
 }
 

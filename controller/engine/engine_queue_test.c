@@ -81,7 +81,6 @@ FIXTURE_CASE(informing_hooks_that_hang_hold_up_nobody)
 
 static enum verdict rule_inform_and_step(struct fixture *f, struct tick *tick)
 {
-    (void)f;
     plan_hook(tick, 0, PHASE_Succeeded);
     tick->plan->stepped = true;
     tick->plan->again = AGAIN_INTERVAL;
@@ -102,7 +101,6 @@ FIXTURE_CASE(a_release_goes_on_beside_its_informing_hook)
 
 static enum verdict rule_inform_twice(struct fixture *f, struct tick *tick)
 {
-    (void)f;
     plan_hook(tick, 0, PHASE_Succeeded);
     plan_hook(tick, 0, PHASE_Succeeded);
     return VERDICT_STOP;

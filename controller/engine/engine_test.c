@@ -19,7 +19,6 @@ static enum verdict rule_write_status(struct fixture *f, struct tick *tick)
 
 static enum verdict rule_ask_a_thing(struct fixture *f, struct tick *tick)
 {
-    (void)f;
     struct json_object *thing;
     if (!need_object(tick, &things, "test", "a", &thing))
         return VERDICT_NEED_FACTS;
@@ -331,7 +330,6 @@ FIXTURE_CASE(a_write_without_leadership_is_not_made)
 
 static enum verdict rule_tell(struct fixture *f, struct tick *tick)
 {
-    (void)f;
     plan_event(tick, "Normal", PHASE_Progressing, "only told");
     return VERDICT_STOP;
 }
@@ -377,7 +375,6 @@ FIXTURE_CASE(what_went_before_the_list_is_noticed)
 
 static enum verdict rule_at_once(struct fixture *f, struct tick *tick)
 {
-    (void)f;
     tick->plan->again = AGAIN_NOW;
     return VERDICT_STOP;
 }

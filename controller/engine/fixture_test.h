@@ -354,7 +354,6 @@ static void post_hook(void *arg, struct http_conn_request *req)
 
 static void on_hang_gone(void *arg)
 {
-    (void)arg;
 }
 
 static void hang(void *arg, struct http_conn_request *req)
@@ -402,7 +401,6 @@ UNIT_HELPER const struct kube_resource things = {
 
 static enum verdict rule_rest(struct fixture *f, struct tick *tick)
 {
-    (void)f;
     tick->plan->again = AGAIN_NEVER;
     return VERDICT_STOP;
 }

@@ -75,7 +75,7 @@ static int set_up(void **state)
 {
     static struct fixture fixture;
     fixture = (struct fixture){
-        .loop = loop_new(5000), .arena = arena_new(), .statuses = {200}, .body = "fine"};
+        .loop = loop_new(5000), .arena = unit_arena, .statuses = {200}, .body = "fine"};
     struct fixture *f = &fixture;
     struct errinfo info;
     struct http_server_options options = {.address = "127.0.0.1", .routes = routes, .arg = f};
@@ -92,7 +92,6 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     http_server_free(f->server);
     loop_free(f->loop);
-    arena_free(f->arena);
     return 0;
 }
 

@@ -129,7 +129,6 @@ static void hook(void *arg, struct http_conn_request *req)
 static void redirect(void *arg, struct http_conn_request *req)
 {
     const char *status = http_req_param(req, "status"), *to = http_req_param(req, "to");
-    (void)arg;
     http_reply_header(req, "Location", to ? to : "/redirect");
     http_reply_text(req, status ? 302 : 307, "elsewhere");
 }
@@ -183,7 +182,6 @@ static void on_drain(void *arg)
 static void on_watch(void *arg, const struct kube_resource *resource, const struct seen *before,
                      const struct seen *after)
 {
-    (void)arg, (void)resource, (void)before, (void)after;
 }
 
 static int set_up(void **state)
@@ -580,7 +578,6 @@ FIXTURE_CASE(events_have_them_too)
 
 static int group_set_up(void **state)
 {
-    (void)state;
     cert_make(&ca, NULL, "ca");
     cert_make(&other_ca, NULL, "other_ca");
     cert_make(&safe_cert, &ca, "safe");

@@ -24,7 +24,6 @@ static void assert_time(struct json_object *object, const char *key)
 static enum verdict rule_ask(struct fixture *f, struct tick *tick)
 {
     const struct hook_answer *answer;
-    (void)f;
     return need_hook(tick, 0, PHASE_Progressing, "c1", &answer) ? VERDICT_STOP : VERDICT_NEED_FACTS;
 }
 

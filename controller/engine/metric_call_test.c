@@ -67,7 +67,7 @@ static const struct http_route routes[] = {{"GET", "/*", on_query}, {NULL, NULL,
 static int set_up(void **state)
 {
     static struct fixture fixture;
-    fixture = (struct fixture){.loop = loop_new(5000), .arena = arena_new(), .status = 302};
+    fixture = (struct fixture){.loop = loop_new(5000), .arena = unit_arena, .status = 302};
     struct fixture *f = &fixture;
     struct errinfo info;
     struct http_server_options options = {.address = "127.0.0.1", .routes = routes, .arg = f};
@@ -86,7 +86,6 @@ static int tear_down(void **state)
 
     http_server_free(f->server);
     loop_free(f->loop);
-    arena_free(f->arena);
     return 0;
 }
 

@@ -4,7 +4,6 @@
 
 static bool answer(void *arg, bool primary)
 {
-    (void)primary;
     return !arg; /* with an argument, nobody does */
 }
 

@@ -26,7 +26,6 @@ static const char *tracked(struct fixture *f, const struct target_info *info)
 {
     const char *out = "";
 
-    (void)f;
     json_object_object_foreach(info->configs, key, value)
     {
         (void)value;

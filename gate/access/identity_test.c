@@ -21,41 +21,35 @@ static void serve(struct http_conn_request *req, bool admitted, const struct ide
 static void check(void *arg, struct http_conn_request *req)
 {
     struct identity who;
-    (void)arg;
     serve(req, identity_admit_check(identities, req, &who), &who);
 }
 
 static void look(void *arg, struct http_conn_request *req)
 {
     struct identity who;
-    (void)arg;
     serve(req, identity_admit(identities, req, ROLE_CHECK, &who), &who);
 }
 
 static void open_gate(void *arg, struct http_conn_request *req)
 {
     struct identity who;
-    (void)arg;
     serve(req, identity_admit(identities, req, ROLE_OPERATE, &who), &who);
 }
 
 static void policy(void *arg, struct http_conn_request *req)
 {
     struct identity who;
-    (void)arg;
     serve(req, identity_admit(identities, req, ROLE_ADMIN, &who), &who);
 }
 
 static void click(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     if (identity_admit_origin(req))
         http_reply_text(req, 200, "clicked");
 }
 
 static void whoami(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     identity_whoami(identities, req);
 }
 
@@ -409,7 +403,6 @@ CASE(wrong_rows_are_told)
 
 static int group_setup(void **state)
 {
-    (void)state;
     snprintf(token_file, sizeof(token_file), "%s/tokens", unit_folder());
     cert_make(&ca, NULL, "ca");
     cert_make(&server, &ca, "server");
@@ -423,7 +416,6 @@ UNIT_FIXTURE(.set_up_all = group_setup, .tear_down_all = certs_free);
 
 static bool knows(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     return identity_knows(identities, req, strcmp(http_req_path(req), "/gate/check") == 0);
 }
 

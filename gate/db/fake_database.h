@@ -292,14 +292,12 @@ static void take_all(struct client *client)
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
     struct client *client = (struct client *)handle;
-    (void)suggested;
     *buf = uv_buf_init(client->in + client->len, (unsigned)(sizeof(client->in) - client->len));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct client *client = (struct client *)stream;
-    (void)buf;
     if (n < 0) {
         break_off(client);
         return;

@@ -56,7 +56,6 @@ static char output[256], why[64];
 
 static void on_done(void *arg, const struct child_result *got)
 {
-    (void)arg;
     result = *got;
     snprintf(output, sizeof(output), "%s", got->output ? got->output : "");
     snprintf(why, sizeof(why), "%s", got->over_limit ? got->over_limit : "");
@@ -114,7 +113,6 @@ static void *hog(void *arg)
 {
     enum { SIZE = 64 << 20 };
     char *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    (void)arg;
     for (size_t i = 0; memory != MAP_FAILED && i < SIZE; i += 4096)
         memory[i] = 1;
     sleep(30);

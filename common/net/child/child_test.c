@@ -50,7 +50,6 @@ static void on_done(void *arg, const struct child_result *result)
 static void count_output(void *arg, const char *data, size_t len)
 {
     struct outcome *o = arg;
-    (void)data;
     o->pieces += len;
 }
 
@@ -193,8 +192,6 @@ CASE(test_endless_output)
 static void stop_on_output(void *arg, const char *data, size_t len)
 {
     struct outcome *o = arg;
-    (void)data;
-    (void)len;
     if (o->child)
         child_stop(o->child);
 }
@@ -456,7 +453,6 @@ CASE(test_time_ends_with_the_command)
 
 static void *count_for_ever(void *arg)
 {
-    (void)arg;
     for (;;)
         usleep(1000);
     return NULL;

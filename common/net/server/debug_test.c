@@ -10,7 +10,6 @@ static void show_page(void *arg, struct http_conn_request *req)
     struct debug_page page;
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
 
-    (void)arg;
     if (!debug_admits(req) || !debug_read_page(req, &page) || debug_shared(req))
         return;
     json_set_int(out, "limit", page.limit);
@@ -22,7 +21,6 @@ static void show_process(void *arg, struct http_conn_request *req)
 {
     struct json_object *out = json_own(http_req_arena(req), json_object_new_object());
 
-    (void)arg;
     if (debug_shared(req))
         return;
     debug_process(looked_at, out);

@@ -11,7 +11,6 @@ static bool knows(void *arg, struct http_conn_request *req)
 {
     const char *authorization = http_req_header(req, "authorization");
 
-    (void)arg;
     asked++;
     assert_string_equal(http_req_path(req), "/echo");
     assert_string_equal(http_req_method(req), "POST");
@@ -164,7 +163,6 @@ CASE(test_many_who_do_not_read)
 
 static int group_setup(void **state)
 {
-    (void)state;
     cert_make(&ca, NULL, "ca");
     cert_make(&server, &ca, "server");
     return 0;

@@ -7,7 +7,6 @@ static void serve_big(void *arg, struct http_conn_request *req)
 {
     enum { SIZE = 16 * 1024 * 1024 };
     char *body = calloc(1, SIZE);
-    (void)arg;
     http_reply(req, 200, "text/plain", body, SIZE);
     free(body);
 }

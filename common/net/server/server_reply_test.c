@@ -2,31 +2,26 @@
 
 static void serve_none(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_reply(req, 204, NULL, NULL, 0);
 }
 
 static void serve_unchanged(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_reply(req, 304, NULL, "ignored", 7);
 }
 
 static void serve_empty(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_reply(req, 202, NULL, NULL, 0);
 }
 
 static void serve_quoted(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_reply_error(req, 422, "a \"quoted\" \\ word\nand a line");
 }
 
 static void serve_split(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_reply_header(req, "X-Split", "one\r\nX-Evil: two");
     http_reply_header(req, "Content-Language", "en");
     http_reply_json(req, 200, "{}");

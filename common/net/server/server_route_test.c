@@ -52,7 +52,6 @@ CASE(test_routes)
 
 static bool never_ready(void *arg)
 {
-    (void)arg;
     return false;
 }
 

@@ -14,7 +14,6 @@ static void serve_small(void *arg, struct http_conn_request *req)
 
 static void serve_at_once(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_stream_start(req, 200, "text/plain", 0);
     http_stream_send(req, "all ", 4);
     http_stream_send(req, "at once", 7);
@@ -23,7 +22,6 @@ static void serve_at_once(void *arg, struct http_conn_request *req)
 
 static void serve_created(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     http_stream_start(req, 201, "text/plain", 0);
     http_stream_send(req, "made", 4);
     http_stream_end(req);
@@ -269,7 +267,6 @@ static int many_count;
 
 static void serve_many(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     many[many_count++] = req;
     http_stream_start(req, 200, "application/json", 0);
 }

@@ -10,7 +10,6 @@
 static void serve_name(void *arg, struct http_conn_request *req)
 {
     const char *name = http_req_client_name(req);
-    (void)arg;
     http_reply_text(req, 200, name ? name : "(none)");
 }
 
@@ -333,7 +332,6 @@ static void add_name(struct cert *cert, const unsigned char *name, int len, bool
 
 static int group_setup(void **state)
 {
-    (void)state;
     cert_make(&ca, NULL, "ca");
     cert_make(&other_ca, NULL, "other-ca");
     cert_make(&server, &ca, "server");

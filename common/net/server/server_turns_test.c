@@ -10,7 +10,6 @@ static void serve_slow(void *arg, struct http_conn_request *req)
 {
     uint64_t end = uv_hrtime() + LONG_NS;
 
-    (void)arg;
     slow++;
     while (uv_hrtime() < end)
         continue;
@@ -19,7 +18,6 @@ static void serve_slow(void *arg, struct http_conn_request *req)
 
 static void serve_quick(void *arg, struct http_conn_request *req)
 {
-    (void)arg;
     quick++;
     http_reply_text(req, 200, "quick");
 }
@@ -29,7 +27,6 @@ static void serve_list(void *arg, struct http_conn_request *req)
 {
     char text[32];
 
-    (void)arg;
     if (http_reply_shared(req, "list"))
         return;
     made++;
