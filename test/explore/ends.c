@@ -175,6 +175,19 @@ static const char *check_handed_over(struct model *model, const struct cluster *
     return NULL;
 }
 
+/* The Service is nobody's and leads to the target. */
+static bool is_left(struct model *model, const struct cluster *cluster, const char *key)
+{
+    for (int place = 0; place < objects_places(model->objects); place++) {
+        struct json_object *tree = objects_tree(model->objects, place, cluster->at[place]);
+        const char *selects = json_str_at(tree, "spec", "selector", "app", NULL);
+        if (strcmp(objects_key(model->objects, place), key) == 0)
+            return selects && strcmp(selects, "podinfo") == 0 &&
+                   json_len(json_at(tree, "metadata", "ownerReferences", NULL)) == 0;
+    }
+    return false;
+}
+
 /* The Canary was deleted: nothing refers to what goes with it. */
 static const char *check_gone(struct model *model, const struct policy *policy,
                               const struct cluster *cluster)
@@ -191,7 +204,9 @@ static const char *check_gone(struct model *model, const struct policy *policy,
     if (model_look(model, cluster, ROLE_APEX)->selects_primary)
         return "the apex Service selects the target when the Canary is gone";
     if (cluster->at[model->place[ROLE_ROUTE]] != ABSENT &&
-        !model_look(model, cluster, ROLE_ROUTE)->alone)
+        !model_look(model, cluster, ROLE_ROUTE)->alone &&
+        !(is_left(model, cluster, "services/podinfo-primary") &&
+          is_left(model, cluster, "services/podinfo-canary")))
         return "no route leads to what goes with the Canary";
     return NULL;
 }

@@ -181,6 +181,11 @@ const struct scenario scenarios[] = {
              .revisions = 2, .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
              .limit = 40000, /* there is an end, but far away */
              .passes = 2, .deeds = {{"somebody deletes the Canary", "canaries/podinfo", NULL}}),
+    SCENARIO("deletion after another provider", .canary = "{'spec':{'analysis':{" BLUE_GREEN "}}}",
+             .revisions = 2, .world = WORLD_TIME_PASSES, .limit = 12000, .passes = 2,
+             .deeds = {{"the provider becomes kubernetes", "canaries/podinfo",
+                        "{'spec':{'provider':'kubernetes'}}"},
+                       {"somebody deletes the Canary", "canaries/podinfo", NULL}}),
     SCENARIO("deadlines of gates",
              .canary = "{'spec':{'analysis':{'webhooks':[" LIMITED(
                  "confirm-rollout", "approve") "," LIMITED("confirm-promotion", "rollback") "]}}}",
