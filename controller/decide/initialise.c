@@ -145,22 +145,54 @@ static void tell_empty_primary(struct release *r)
         release_warn(r, "%s", text);
 }
 
+static const char made_anew[] = "MadeAnew"; /* the reason of PrimaryServes=False */
+
+/*
+ * While initialising, the primary that the apex Service leads to already is gone: of a target that
+ * was released before, say. What is made of the target now has served nobody. This is written down
+ * before it is made: what is found there without this note may have served.
+ */
+static enum verdict note_made_anew(struct release *r)
+{
+    bool leads;
+    enum verdict verdict = VERDICT_GO;
+
+    if (!release_is_initialising(r) || r->target->own_services || !r->info.label ||
+        condition_has_reason(r, CONDITION_SERVES, made_anew))
+        return VERDICT_GO;
+    verdict = serving_leads(r, &leads);
+    if (verdict != VERDICT_GO || !leads)
+        return verdict;
+    release_again(r, AGAIN_NOW);
+    return condition_hold(
+        r, CONDITION_SERVES, made_anew,
+        arena_printf(
+            r->tick->arena,
+            "%s-primary.%s is gone, nobody serves %s; it is made anew from %s, and follows "
+            "that until it serves",
+            r->canary->target.name, r->canary->namespace_, release_canary(r), release_target(r)));
+}
+
 /*
  * The revision that a new primary was made from may never get ready. As long as nobody was ever
- * sent to it, it follows the target, so that a fix of the target is not waited for in vain.
+ * served by it, it follows the target, so that a fix of the target is not waited for in vain.
  * (Flagger: the primary stays as it was made, and has to be deleted by hand.)
  */
 static enum verdict follow_target(struct release *r)
 {
     const char *why;
-    bool leads;
+    bool led = false, made = condition_has_reason(r, CONDITION_SERVES, made_anew);
 
+    if (made && release_serves(r, SIDE_PRIMARY)) {
+        condition_clear(r, CONDITION_SERVES);
+        made = false;
+    }
     if (!release_is_initialising(r) || r->target->own_services || !r->info.label ||
         r->info.primary_at_zero || release_ready(r, SIDE_PRIMARY, &why) == READY ||
         !edit_is_owned(r->tick, r->info.primary) || r->target->is_promoted(r->tick, &r->info))
         return VERDICT_GO;
-    enum verdict verdict = serving_leads(r, &leads);
-    if (verdict != VERDICT_GO || leads)
+    enum verdict verdict = made ? VERDICT_GO : serving_leads(r, &led);
+    if (verdict != VERDICT_GO || led)
         return verdict;
     return r->target->promote(r->tick, &r->info);
 }
@@ -171,6 +203,8 @@ enum verdict initialise_primary(struct release *r)
     bool may = true;
     enum verdict verdict = r->info.primary ? follow_target(r) : may_become_primary(r, &may);
 
+    if (verdict == VERDICT_GO && !r->info.primary && may)
+        verdict = note_made_anew(r);
     if (verdict != VERDICT_GO)
         return verdict;
     if (!may)

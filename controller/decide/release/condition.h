@@ -13,10 +13,12 @@
 
 #define CONDITION_APPROVED   "Approved"
 #define CONDITION_MEASURED   "Measured"
-#define CONDITION_CONFIGURED "Configured" /* the configs that the target needs are there */
+#define CONDITION_CONFIGURED "Configured"  /* the configs that the target needs are there */
 #define CONDITION_PRIMARY    "PrimaryFound"
 #define CONDITION_COPIES     "PrimaryConfigured" /* its copies of configs are there */
 #define CONDITION_REVERTED   "Reverted"          /* how far a deletion is */
+/* False: the primary that clients are sent to was made anew, and has not served since. */
+#define CONDITION_SERVES "PrimaryServes"
 /* The primary is one revision, template and configs. False while a promotion writes it, and when
  * that could not be finished. */
 #define CONDITION_WHOLE "PrimaryWhole"
