@@ -12,7 +12,7 @@
 #include "decide/act/capacity.h"
 #include "decide/act/drain.h"
 #include "decide/act/leftover.h"
-#include "decide/act/refusal.h"
+#include "decide/act/lost.h"
 #include "decide/act/takeover.h"
 #include "decide/ask/metrics.h"
 #include "decide/release/condition.h"
@@ -33,31 +33,13 @@ enum verdict initialise_begin(struct release *r)
     return r->canary->skip_analysis ? VERDICT_GO : metrics_probe(r);
 }
 
-/*
- * The target is gone, and with it whoever had the canary's share of the traffic. It may be about to
- * be made anew; but where the spec is refused until the release is over, that must come to an end.
- */
-static enum verdict leave_lost_target(struct release *r)
-{
-    enum verdict verdict = release_read_routes(r);
-
-    if (verdict == VERDICT_GO && r->weights.canary > 0) {
-        verdict = release_route(r, 0);
-        status_weight(r, 0);
-    }
-    if (verdict == VERDICT_GO && r->refused && release_is_analysing(r))
-        verdict = refusal_expire(r);
-    return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_STOP;
-}
-
 enum verdict initialise_target(struct release *r)
 {
     enum verdict verdict = r->target->read(r->tick, &r->info);
 
-    if (verdict == VERDICT_STOP && !r->info.object && !release_is_initialising(r))
-        return leave_lost_target(r);
     if (verdict != VERDICT_GO)
-        return verdict;
+        return verdict == VERDICT_STOP ? lost_target(r) : verdict;
+    lost_clear(r);
     /* Everything that makes pods waits for their configs; a rollback does not. */
     if (!r->info.missing)
         condition_clear(r, CONDITION_CONFIGURED);

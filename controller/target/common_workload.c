@@ -86,13 +86,16 @@ enum verdict workload_read(struct tick *tick, const struct workload *kind, struc
     if (!need_both(tick, kind, out))
         return VERDICT_NEED_FACTS;
     if (!out->object)
-        return plan_stop(tick, "%s %s.%s get query error: not found", kind->word, name, namespace_);
+        return target_unusable(tick, out, "%s %s.%s get query error: not found", kind->word, name,
+                               namespace_);
     if (!primary_selector(tick, out->object, out))
-        return plan_stop(tick, "%s %s.%s spec.selector.matchLabels must contain one of [%s]",
-                         kind->word, name, namespace_, labels_text(tick));
+        return target_unusable(tick, out,
+                               "%s %s.%s spec.selector.matchLabels must contain one of [%s]",
+                               kind->word, name, namespace_, labels_text(tick));
     describe(tick, kind, out);
     if (workload_hash(tick, kind, out->template, out->hash, &ei) != ERR_OK)
-        return plan_stop(tick, "%s %s.%s spec.template: %s", kind->word, name, namespace_, ei.text);
+        return target_unusable(tick, out, "%s %s.%s spec.template: %s", kind->word, name,
+                               namespace_, ei.text);
     return configs_read(tick, json_at(out->template, "spec", NULL), out);
 }
 

@@ -81,10 +81,11 @@ static enum verdict knative_read(struct tick *tick, struct target_info *out)
     if (verdict != VERDICT_GO)
         return verdict;
     if (!out->object)
-        return plan_stop(tick, "Knative Service %s.%s get query error: not found", name,
-                         namespace_);
+        return target_unusable(tick, out, "Knative Service %s.%s get query error: not found", name,
+                               namespace_);
     if (!out->revision)
-        return plan_stop(tick, "Knative Service %s.%s has no revision yet", name, namespace_);
+        return target_unusable(tick, out, "Knative Service %s.%s has no revision yet", name,
+                               namespace_);
     spechash_string(out->revision, out->hash);
     return VERDICT_GO;
 }

@@ -58,9 +58,10 @@ static enum verdict service_read(struct tick *tick, struct target_info *out)
     if (!need_both(tick, out))
         return VERDICT_NEED_FACTS;
     if (!out->object)
-        return plan_stop(tick, "service %s.%s get query error: not found", name, namespace_);
+        return target_unusable(tick, out, "service %s.%s get query error: not found", name,
+                               namespace_);
     if (spechash_service(tick->arena, json_at(out->object, "spec", NULL), out->hash, &ei) != ERR_OK)
-        return plan_stop(tick, "service %s.%s spec: %s", name, namespace_, ei.text);
+        return target_unusable(tick, out, "service %s.%s spec: %s", name, namespace_, ei.text);
     return VERDICT_GO;
 }
 

@@ -66,8 +66,7 @@ CASE(test_read)
     const char *hash;
 
     assert_int_equal(fixture_run(&f, service()->read(f.tick, &info)), VERDICT_STOP);
-    assert_string_equal(f.tick->plan->first->text,
-                        "service podinfo.test get query error: not found");
+    assert_string_equal(info.unusable, "service podinfo.test get query error: not found");
     struct json_object *target = fixture_json(f.arena, "{}");
     json_set(target, "spec", fixture_vector(&f, "service-spec", &hash));
     info = read_target(&f, fixture_quoted(&f, json_text(f.arena, target)));

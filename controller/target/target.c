@@ -1,5 +1,6 @@
 #include "target/target.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 /* "apps" of "apps/v1"; "" of "v1", and of "core/v1", as old manifests have it. */
@@ -54,6 +55,16 @@ const char *target_refusal(struct arena *arena, const char *api_version, const c
     return arena_printf(arena,
                         "spec.targetRef: %s of %s is not served by this version, which has %s",
                         kind, *api_version ? api_version : "no apiVersion", all);
+}
+
+enum verdict target_unusable(struct tick *tick, struct target_info *out, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    out->unusable = arena_vprintf(tick->arena, fmt, args);
+    va_end(args);
+    return VERDICT_STOP;
 }
 
 const char *side_condition(enum side side)

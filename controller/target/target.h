@@ -23,6 +23,7 @@ struct target_info {
     struct json_object
         *configs; /* as status.trackedConfigs: "configmap/NAME" to hash; NULL: tracking is off */
     const struct config_ref *config_refs;
+    const char *unusable; /* there is nothing to release, or not in this way: the sentence */
     const char *missing; /* a config that the target cannot do without is not there: the sentence */
     struct json_object
         *ports; /* discovered Service ports, array of {name, protocol, port, targetPort} or NULL */
@@ -66,7 +67,7 @@ struct target {
     /* Reads target and primary and no more: nothing is told, what is missing is NULL. (A target
      * that is itself being deleted is missing.) Neither hash nor configs are known then. */
     enum verdict (*find)(struct tick *tick, struct target_info *out);
-    /* Reads target, primary and tracked configs. What is missing is told with plan_stop(). */
+    /* Reads target, primary and tracked configs. STOP: out->unusable says why. */
     enum verdict (*read)(struct tick *tick, struct target_info *out);
     /* Creates the primary if it is missing (with the primary copies of tracked configs). */
     enum verdict (*ensure_primary)(struct tick *tick, const struct target_info *info);
@@ -123,6 +124,9 @@ struct target {
 extern const struct target *const target_table[];
 /* That of a targetRef; NULL: its kind is not released. */
 const struct target *target_find(const char *api_version, const char *kind);
+/* For read(): the sentence into out->unusable. Returns STOP. */
+enum verdict target_unusable(struct tick *tick, struct target_info *out, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
 /* Why a kind without a row is not released: one sentence, owned by the arena. */
 const char *target_refusal(struct arena *arena, const char *api_version, const char *kind);
 

@@ -256,7 +256,8 @@ static const char *check_end(struct model *model, const struct policy *policy,
         return "at the end, the status says the weight that is routed";
     if (model_revision(model, cluster) != model_primary_revision(model, cluster) &&
         state->ghost.rejected != model_revision(model, cluster) && !policy->may_wait &&
-        !by_person && !rules_refuse(model, cluster))
+        cluster->at[model->place[ROLE_TARGET]] != ABSENT && !by_person &&
+        !rules_refuse(model, cluster))
         return "no revision is swallowed";
     if (model->kind->copied &&
         model_look(model, cluster, ROLE_COPY)->revision != model_revision(model, cluster))

@@ -89,6 +89,8 @@ static bool has_cause(struct model *model, const struct cluster *facts,
     return ghost->flags & GHOST_CAUSES || ghost->fails >= canary->analysis.threshold ||
            outcome->answers[Q_ROLLBACK] == PASS || model_look(model, facts, ROLE_TARGET)->stuck ||
            model_look(model, facts, ROLE_PRIMARY)->stuck ||
+           /* gone until its deadline */
+           (model->scenario->world & WORLD_TIME_PASSES && is_absent(model, facts, ROLE_TARGET)) ||
            /* refused until its deadline */
            (model->scenario->world & WORLD_TIME_PASSES &&
             (rules_refuse(model, facts) || is_held(canary))) ||
@@ -377,8 +379,9 @@ static const char *check_refusal(struct model *model, const struct cluster *fact
         model_weight(model, after) > canary->status.canary_weight &&
         model_look(model, facts, ROLE_PRIMARY)->ready)
         return "no step is made by a spec that is refused";
-    if (!is_analysing(canary) && is && is->status.phase == PHASE_Progressing &&
-        step->kind == EFFECT_STATUS)
+    /* a promotion of which nothing is written may be an analysis again */
+    if (!is_analysing(canary) && canary->status.phase != PHASE_Promoting && is &&
+        is->status.phase == PHASE_Progressing && step->kind == EFFECT_STATUS)
         return "nothing begins by a spec that is refused";
     return NULL;
 }

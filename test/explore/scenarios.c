@@ -204,6 +204,11 @@ const struct scenario scenarios[] = {
     SCENARIO("lost primary", .revisions = 2, .world = WORLD_CANARY_FAILS,
              .limit = 12000, /* there is an end, but far away */
              .deeds = {{"the primary is deleted", "deployments/podinfo-primary", NULL}}),
+    SCENARIO("lost target", .revisions = 2, .limit = 12000, /* there is an end, but far away */
+             .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES,
+             .deeds = {{"the target is deleted", "deployments/podinfo", NULL},
+                       {"the spec asks for what is not served", "canaries/podinfo",
+                        "{'spec':{'analysis':{'alerts':[{'name':'a'}]}}}"}}),
     SCENARIO(
         "refusals", .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("rollback") "]}}}",
         .revisions = 2, .world = WORLD_CANARY_FAILS | WORLD_TIME_PASSES, .limit = 12000,

@@ -251,6 +251,8 @@ void heal_step(struct heal *heal)
     } else if (now - heal->began_ms > LIMIT_MS) {
         tell_lost(heal);
         heal->state = HEAL_DONE;
+    } else if (heal->state == HEAL_WATCHING && !canary_of(heal)) {
+        heal->state = HEAL_CANARY; /* its deletion was not known yet when it was looked at */
     } else if (heal->state == HEAL_WATCHING) {
         delete_left_routes(heal);
         raise_primary(heal);

@@ -16,7 +16,7 @@ enum verdict shift_end(struct release *r)
     bool skipped = r->canary->skip_analysis;
     enum verdict verdict = release_route(r, 0);
 
-    if (verdict == VERDICT_GO)
+    if (verdict == VERDICT_GO && r->info.object) /* it may be gone */
         verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;

@@ -14,6 +14,7 @@
 #define CONDITION_APPROVED   "Approved"
 #define CONDITION_MEASURED   "Measured"
 #define CONDITION_CONFIGURED "Configured"  /* the configs that the target needs are there */
+#define CONDITION_TARGET     "TargetFound" /* there is one, which can be released */
 #define CONDITION_PRIMARY    "PrimaryFound"
 #define CONDITION_COPIES     "PrimaryConfigured" /* its copies of configs are there */
 #define CONDITION_REVERTED   "Reverted"          /* how far a deletion is */
