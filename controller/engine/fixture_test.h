@@ -227,6 +227,7 @@ static void get_things(void *arg, struct http_conn_request *req)
         f->held = req;
         http_req_on_gone(req, on_held_gone, f);
     } else {
+        note(f, "list things");
         reply_list(f, req, f->thing_version > 0 ? thing_text(f) : "", &f->things_watch);
     }
 }

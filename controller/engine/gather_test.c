@@ -16,4 +16,5 @@ FIXTURE_CASE(a_list_is_read_whole)
     f->thing_version = 3;
     run_engine(f, false);
     assert_int_equal(noted(f, "one"), 1);
+    assert_int_equal(noted(f, "list things"), 1); /* no watch, which begins with a list, too */
 }
