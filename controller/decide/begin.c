@@ -3,11 +3,13 @@
 #include "decide/act/capacity.h"
 #include "decide/act/drain.h"
 #include "decide/act/gates.h"
+#include "decide/act/ready.h"
 #include "decide/act/rollback.h"
 #include "decide/act/scale_up.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
+#include "decide/release/settled.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
 
@@ -37,10 +39,10 @@ enum verdict begin_primary(struct release *r)
     enum verdict verdict = capacity_start(r, ready);
     if (verdict == VERDICT_GO && !ready && r->phase == PHASE_Waiting)
         verdict = gates_start_overdue(r);
-    if (verdict != VERDICT_GO || ready)
+    if (verdict != VERDICT_GO)
         return verdict;
-    if (!release_is_idle(r) || r->scaler || !r->info.primary_at_zero)
-        return plan_stop(r->tick, "%s", why);
+    if (ready || !release_is_idle(r) || r->scaler || !r->info.primary_at_zero)
+        return ready_or_hold(r, SIDE_PRIMARY);
     release_again(r, AGAIN_NEVER); /* the condition says so; somebody scales it up */
     return VERDICT_STOP;
 }
@@ -77,7 +79,7 @@ static void tell_strategy(struct release *r)
 enum verdict begin_release(struct release *r)
 {
     bool kept; /* what the canary has kept then, the analysis begins with */
-    enum verdict verdict = release_settled(r);
+    enum verdict verdict = settled_or_hold(r);
 
     /* the gate has let it begin when it waits for the primary */
     if (verdict == VERDICT_GO && !capacity_waits_to_begin(r))

@@ -166,8 +166,11 @@ enum verdict detect_idle(struct release *r)
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!changed)
+    if (!changed) { /* no release waits any more */
+        condition_clear(r, side_condition(SIDE_PRIMARY));
+        condition_clear(r, CONDITION_ROUTES);
         return repair_idle_weights(r);
+    }
     release_again(r, AGAIN_INTERVAL);
     return VERDICT_GO;
 }
@@ -298,8 +301,11 @@ static enum verdict restart(struct release *r, enum carried carried)
     if (verdict != VERDICT_GO)
         return verdict;
     if (kept && capacity_is_empty(r) && !release_goes_forward(r))
-        return plan_stop(r->tick, "The new revision of %s waits, nobody answers on the primary yet",
-                         release_target(r));
+        return condition_hold(
+            r, side_condition(SIDE_PRIMARY), CONDITION_WAITING,
+            arena_printf(r->tick->arena,
+                         "The new revision of %s waits, nobody answers on the primary yet",
+                         release_target(r)));
     bool stops = must_stop_pods(r);
     verdict = give_way(r, carried, &stops);
     if (verdict != VERDICT_GO)

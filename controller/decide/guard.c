@@ -5,6 +5,7 @@
 #include "decide/act/scale_up.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
+#include "decide/release/settled.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
 
@@ -114,7 +115,7 @@ static bool is_of_another_strategy(const struct release *r, int told)
 
 enum verdict guard_routes(struct release *r)
 {
-    return release_settled(r);
+    return settled_or_hold(r);
 }
 
 /* A mesh that copies every request although a share was asked for: the condition remembers that it

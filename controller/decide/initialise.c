@@ -13,6 +13,7 @@
 #include "decide/act/drain.h"
 #include "decide/act/leftover.h"
 #include "decide/act/lost.h"
+#include "decide/act/ready.h"
 #include "decide/act/takeover.h"
 #include "decide/ask/metrics.h"
 #include "decide/release/condition.h"
@@ -20,6 +21,7 @@
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/serving.h"
+#include "decide/release/settled.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
 #include "router/common_services.h"
@@ -245,25 +247,26 @@ enum verdict initialise_copies(struct release *r)
  */
 enum verdict initialise_scaler(struct release *r)
 {
+    const char *missing = NULL;
     enum verdict verdict =
-        r->scaler ? r->scaler->reconcile_primary(r->tick, capacity_floor(r)) : VERDICT_GO;
+        r->scaler ? r->scaler->reconcile_primary(r->tick, capacity_floor(r), &missing) : VERDICT_GO;
     if (verdict != VERDICT_NEED_FACTS)
         capacity_raise(r);
+    if (verdict == VERDICT_STOP)
+        condition_hold(r, CONDITION_SCALER, "AutoscalerMissing", missing);
+    else if (verdict == VERDICT_GO)
+        condition_clear(r, CONDITION_SCALER);
     /* A scaler that went missing was told; it must not keep a running release from its rollback. */
     return verdict == VERDICT_STOP && !release_is_initialising(r) ? VERDICT_GO : verdict;
 }
 
 enum verdict initialise_wait(struct release *r)
 {
-    const char *why;
-
     if (release_has_writes(r))
         return release_reread(r);
     /* Also with skipAnalysis, and also when waiting is pointless: until a person helps, the target
      * serves. */
-    if (release_ready(r, SIDE_PRIMARY, &why) != READY)
-        return plan_stop(r->tick, "%s", why);
-    return VERDICT_GO;
+    return ready_or_hold(r, SIDE_PRIMARY);
 }
 
 enum verdict initialise_apex(struct release *r)
@@ -358,7 +361,7 @@ static enum verdict tell_found_ports(struct release *r)
 /* The traffic is on the primary: the target may go, after a pause. */
 enum verdict initialise_finish(struct release *r)
 {
-    enum verdict verdict = release_settled(r);
+    enum verdict verdict = settled_or_hold(r);
 
     if (verdict == VERDICT_GO)
         verdict = release_read_routes(r);

@@ -24,16 +24,19 @@ static void fill_spec(struct tick *tick, struct json_object *spec, struct json_o
     scaler_copy_bounds(tick, &bounds, source, spec, floor);
 }
 
-static enum verdict hpa_reconcile_primary(struct tick *tick, int floor)
+static enum verdict hpa_reconcile_primary(struct tick *tick, int floor, const char **missing)
 {
     struct scaler_copy copy;
     enum verdict verdict = scaler_copy_read(tick, &kube_hpas, &copy);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!copy.source)
-        return plan_stop(tick, "HorizontalPodAutoscaler %s.%s get query error: not found",
+    if (!copy.source) {
+        *missing =
+            arena_printf(tick->arena, "HorizontalPodAutoscaler %s.%s get query error: not found",
                          tick->canary->autoscaler.name, tick->canary->namespace_);
+        return VERDICT_STOP;
+    }
     struct json_object *to = scaler_copy_base(tick, &copy);
     fill_spec(tick, json_sub(to, "spec"), copy.source, floor);
     scaler_copy_write(tick, &copy, to);

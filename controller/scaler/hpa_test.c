@@ -26,9 +26,10 @@ static const struct scaler *hpa(void)
 CASE(test_create)
 {
     struct fixture f = with_hpa(",'primaryScalerReplicas':{'minReplicas':5,'maxReplicas':9}");
+    const char *missing = NULL;
 
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0, &missing)), VERDICT_GO);
     struct json_object *body = fixture_said(f.arena, f.tick->plan->first->body);
     json_object_object_del(json_at(body, "metadata", NULL), "ownerReferences");
     assert_string_equal(
@@ -42,13 +43,14 @@ CASE(test_create)
 CASE(test_update)
 {
     struct fixture f = with_hpa("");
+    const char *missing = NULL;
 
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
     fixture_put(&f, "horizontalpodautoscalers/web-primary",
                 "{'metadata':{'labels':{'mine':'1'}},'spec':{'minReplicas':1,'maxReplicas':4,"
                 "'behavior':{'x':1},'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment',"
                 "'name':'podinfo-primary'}}}");
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0, &missing)), VERDICT_GO);
     assert_string_equal(
         fixture_quoted(&f, fixture_body(&f, 0)),
         "{'metadata':{'labels':{'keep/b':'2'}},'spec':{'behavior':null,'metrics':[{'type':"
@@ -59,6 +61,7 @@ CASE(test_update)
 CASE(test_metadata_is_copied_once)
 {
     struct fixture f = with_hpa("");
+    const char *missing = NULL;
 
     fixture_put(&f, "horizontalpodautoscalers/web",
                 "{'metadata':{'annotations':{'keep/c':'4','other':'5'},'labels':{'a':'1'}},"
@@ -66,13 +69,13 @@ CASE(test_metadata_is_copied_once)
     fixture_put(&f, "horizontalpodautoscalers/web-primary",
                 "{'metadata':{'annotations':{'mine':'1'}},'spec':{'maxReplicas':4,"
                 "'scaleTargetRef':{'name':'podinfo-primary'}}}");
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0, &missing)), VERDICT_GO);
     assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)),
                         "{'metadata':{'annotations':{'keep/c':'4'}}}");
     json_set(f.objects, "horizontalpodautoscalers/web-primary",
              json_merge(f.arena, json_at(f.objects, "horizontalpodautoscalers/web-primary", NULL),
                         f.tick->plan->first->body));
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_GO);
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0, &missing)), VERDICT_GO);
     assert_int_equal(f.tick->plan->count, 0);
 }
 
@@ -88,6 +91,7 @@ CASE(test_floor)
         {9, "{'metadata':{},'spec':{'minReplicas':4}}"}, /* no more than the maximum */
     };
     struct fixture f = with_hpa("");
+    const char *missing = NULL;
 
     fixture_put(&f, "horizontalpodautoscalers/web", SOURCE);
     fixture_put(&f, "horizontalpodautoscalers/web-primary",
@@ -95,7 +99,8 @@ CASE(test_floor)
                 "'metrics':[{'type':'Resource'}],'scaleTargetRef':{'apiVersion':'apps/v1',"
                 "'kind':'Deployment','name':'podinfo-primary'}}}");
     EACH_ROW (row, cases) {
-        assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, row->floor)), VERDICT_GO);
+        assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, row->floor, &missing)),
+                         VERDICT_GO);
         assert_string_equal(fixture_quoted(&f, fixture_body(&f, 0)), row->patch);
     }
 }
@@ -103,10 +108,10 @@ CASE(test_floor)
 CASE(test_missing)
 {
     struct fixture f = with_hpa("");
+    const char *missing = NULL;
 
-    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0)), VERDICT_STOP);
-    assert_string_equal(f.tick->plan->first->text,
-                        "HorizontalPodAutoscaler web.test get query error: not found");
+    assert_int_equal(fixture_run(&f, hpa()->reconcile_primary(f.tick, 0, &missing)), VERDICT_STOP);
+    assert_string_equal(missing, "HorizontalPodAutoscaler web.test get query error: not found");
 }
 
 CASE(test_replicas_to_start_with)

@@ -68,16 +68,19 @@ static void unpause(struct json_object *to)
         json_object_object_del(annotations, pauses[i]);
 }
 
-static enum verdict scaledobject_reconcile_primary(struct tick *tick, int floor)
+static enum verdict scaledobject_reconcile_primary(struct tick *tick, int floor,
+                                                   const char **missing)
 {
     struct scaler_copy copy;
     enum verdict verdict = scaler_copy_read(tick, &kube_scaledobjects, &copy);
 
     if (verdict != VERDICT_GO)
         return verdict;
-    if (!copy.source)
-        return plan_stop(tick, "Keda ScaledObject %s.%s get query error: not found",
-                         tick->canary->autoscaler.name, tick->canary->namespace_);
+    if (!copy.source) {
+        *missing = arena_printf(tick->arena, "Keda ScaledObject %s.%s get query error: not found",
+                                tick->canary->autoscaler.name, tick->canary->namespace_);
+        return VERDICT_STOP;
+    }
     copy.all_annotations = true;
     copy.never_labels = own_name;
     copy.never_annotations = pauses;

@@ -12,9 +12,9 @@ struct scaler {
     /*
      * The primary's copy exists and equals the source but for the names, what spec.autoscalerRef
      * overrides, and the floor: while it is above 0 the primary keeps at least so many replicas,
-     * though never more than its maximum. A source that is missing is told with plan_stop().
+     * though never more than its maximum. STOP: the source is missing, as *missing says.
      */
-    enum verdict (*reconcile_primary)(struct tick *tick, int floor);
+    enum verdict (*reconcile_primary)(struct tick *tick, int floor, const char **missing);
     /* The target's own scaler leaves it at zero; or minds it again. Nothing when the scaler is
      * missing. */
     enum verdict (*pause_target)(struct tick *tick);

@@ -151,8 +151,10 @@ static enum went go(struct model *model, const struct policy *policy, struct sta
     }
     if (outcome.again == AGAIN_NEVER && same)
         return AT_REST;
-    if (outcome.again == AGAIN_INTERVAL && same && *due)
-        return WAITING;
+    if (outcome.again == AGAIN_INTERVAL && same && *due) {
+        *broken = outcome.warned ? "what lasts is told once" : NULL;
+        return *broken ? BROKEN : WAITING;
+    }
     *due = outcome.again == AGAIN_INTERVAL || (*due && !outcome.stepped);
     return ON;
 }
@@ -239,10 +241,10 @@ static const char *check_end(struct model *model, const struct policy *policy,
     /* A person has taken the primary's pods away, or the primary: that is told, and waited for. */
     bool lost = cluster->at[model->place[ROLE_PRIMARY]] == ABSENT;
     bool by_person = primary->at_zero || lost;
-    if (waits && by_person)
-        return NULL;
+    if (waits && !said_why(canary))
+        return "what waits says for what";
     if (waits)
-        return policy->may_wait ? NULL : "every run ends";
+        return policy->may_wait || by_person ? NULL : "every run ends";
     if (weight > 0 && weight < 100)
         return "at the end, one side has all traffic";
     if (weight == 100 && !model_look(model, cluster, ROLE_TARGET)->ready && !lost)

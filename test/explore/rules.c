@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "router/router.h"
+#include "said.h"
 
 static bool is_absent(const struct model *model, const struct cluster *cluster, enum role role)
 {
@@ -588,8 +589,8 @@ const char *rules_done(struct model *model, const struct cluster *before,
 
     (void)before;
     if (!canary || !due || outcome->again == AGAIN_NOW || canary->suspend ||
-        (outcome->warned && outcome->answers[Q_METRIC] == NOT_ASKED) || canary->deleting ||
-        is_initialising(canary) || !is_weighted(canary))
+        (outcome->warned && outcome->answers[Q_METRIC] == NOT_ASKED) || said_holds(canary) ||
+        canary->deleting || is_initialising(canary) || !is_weighted(canary))
         return NULL;
     if (canary->status.canary_weight != model_weight(model, after))
         return "the status says the weight that is routed";

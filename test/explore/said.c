@@ -73,3 +73,30 @@ const char *said_wrong(struct model *model, const struct canary *canary,
         return "at the end, Services have just the port that the spec gives";
     return ours ? wrong_route(model, canary, cluster) : NULL;
 }
+
+/* One of these conditions is False; "": any but the one that says how the release stands. */
+static bool is_false(const struct canary *canary, const char *types)
+{
+    struct json_object *conditions = json_at(canary->status.json, "conditions", NULL);
+
+    for (size_t i = 0; i < json_len(conditions); i++) {
+        const char *type = json_str_at(json_elem(conditions, i), "type", NULL);
+        const char *status = json_str_at(json_elem(conditions, i), "status", NULL);
+        bool meant = type && (*types ? strstr(types, type) != NULL : strcmp(type, "Promoted") != 0);
+        if (meant && status && strcmp(status, "False") == 0)
+            return true;
+    }
+    return false;
+}
+
+bool said_holds(const struct canary *canary)
+{
+    return is_false(canary, "PrimaryReady RoutesSettled");
+}
+
+bool said_why(const struct canary *canary)
+{
+    enum phase phase = canary->status.phase;
+
+    return is_false(canary, "") || phase == PHASE_Waiting || phase == PHASE_WaitingPromotion;
+}

@@ -9,8 +9,8 @@ static enum readiness look_at(struct release *r, enum side side, const char **wh
 
     if (readiness == READY)
         condition_clear(r, side_condition(side));
-    else if (r->target->deadline_by_condition)
-        condition_set(r, side_condition(side), "Waiting", *why);
+    else if (r->target->deadline_by_condition && readiness != NOT_READY_EVER)
+        condition_set(r, side_condition(side), CONDITION_WAITING, *why);
     return readiness;
 }
 
@@ -31,4 +31,14 @@ enum verdict ready_or_end(struct release *r, enum side side)
     release_warn(r, "%s", why);
     plan_alert(r->tick, "error", false, "Progress deadline exceeded %s", why);
     return rollback_run(r, false);
+}
+
+enum verdict ready_or_hold(struct release *r, enum side side)
+{
+    const char *why;
+    enum readiness readiness = look_at(r, side, &why);
+
+    if (readiness == NOT_READY_EVER)
+        return condition_hold(r, side_condition(side), CONDITION_WAITING, why);
+    return readiness == READY ? VERDICT_GO : plan_stop(r->tick, "%s", why);
 }

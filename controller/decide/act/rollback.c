@@ -85,8 +85,10 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
     /* Both have a share, and nobody to give it to: it waits for the one or the other, or for
      * another revision. */
     if (analysed && !canary_ready && r->weights.canary > 0)
-        return plan_stop(r->tick, "Promotion of %s waits, neither side is ready: %s",
-                         release_target(r), why);
+        return condition_hold(r, side_condition(SIDE_PRIMARY), CONDITION_WAITING,
+                              arena_printf(r->tick->arena,
+                                           "Promotion of %s waits, neither side is ready: %s",
+                                           release_target(r), why));
     /* First the pause that has begun is forgotten: cut off after its traffic has come back, the
      * target would pass for one that has had none for an interval. */
     if (analysed && canary_ready && r->router->weighted && condition_is_set(r, CONDITION_DRAINED)) {

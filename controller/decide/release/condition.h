@@ -16,6 +16,9 @@
 #define CONDITION_CONFIGURED "Configured"  /* the configs that the target needs are there */
 #define CONDITION_TARGET     "TargetFound" /* there is one, which can be released */
 #define CONDITION_PRIMARY    "PrimaryFound"
+#define CONDITION_WAITING    "Waiting" /* the reason of those of a side (side_condition()) */
+#define CONDITION_SCALER     "AutoscalerFound"
+#define CONDITION_ROUTES     "RoutesSettled"     /* the mesh has taken them over */
 #define CONDITION_COPIES     "PrimaryConfigured" /* its copies of configs are there */
 #define CONDITION_REVERTED   "Reverted"          /* how far a deletion is */
 /* False: the primary that clients are sent to was made anew, and has not served since. */

@@ -66,11 +66,13 @@ enum verdict pause_note(struct release *r, const struct pause *pause)
 static enum verdict wait_for_mesh(struct release *r, const struct pause *pause)
 {
     int64_t since, interval = tick_interval_ms(r->tick);
+    const char *why;
 
     release_wake(r, interval);
-    if (condition_since(r, pause->type, pending, &since) && since + interval <= r->tick->now_ms)
-        return release_settled(r);
-    return VERDICT_STOP;
+    if (!condition_since(r, pause->type, pending, &since) || since + interval > r->tick->now_ms)
+        return VERDICT_STOP;
+    enum verdict verdict = release_look_settled(r, &why);
+    return verdict == VERDICT_STOP ? condition_hold(r, pause->type, pending, why) : verdict;
 }
 
 enum verdict pause_pass(struct release *r, const struct pause *pause)

@@ -78,14 +78,6 @@ enum verdict release_look_settled(struct release *r, const char **why)
     return r->router->settled(r->tick, why);
 }
 
-enum verdict release_settled(struct release *r)
-{
-    const char *why;
-    enum verdict verdict = release_look_settled(r, &why);
-
-    return verdict == VERDICT_STOP ? plan_stop(r->tick, "%s", why) : verdict;
-}
-
 bool release_has_writes(const struct release *r)
 {
     for (const struct effect *effect = r->tick->plan->first; effect; effect = effect->next) {

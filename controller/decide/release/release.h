@@ -43,15 +43,14 @@ struct release {
  * tick has looked at status, so that a change of it wakes the Canary (tick/wake.h).
  *
  * release_ready(): the primary must exist when it is asked about. release_available(): only where
- * the kind has replicas. release_settled(): STOP as long as the mesh has not taken over the routes,
- * which is told; release_look_settled(): the same, not told; *why where it is STOP.
+ * the kind has replicas. release_look_settled(): STOP as long as the mesh has not taken over the
+ * routes, *why says so; who waits for that asks settled.h.
  * release_stopped(): the target is at zero and its pods are gone.
  */
 enum readiness release_ready(struct release *r, enum side side, const char **why);
 int release_available(struct release *r, enum side side);
 bool release_serves(struct release *r, enum side side);
 bool release_stopped(struct release *r);
-enum verdict release_settled(struct release *r);
 enum verdict release_look_settled(struct release *r, const char **why);
 
 /* From now on the rules follow this view of the Canary, which must live as long as the tick. */

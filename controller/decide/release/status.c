@@ -107,6 +107,7 @@ void status_reset(struct release *r)
     status_int(r, "iterations", 0);
     condition_clear(r, side_condition(SIDE_PRIMARY));
     condition_clear(r, side_condition(SIDE_CANARY));
+    condition_clear(r, CONDITION_ROUTES);
 }
 
 void status_forget_waits(struct release *r)
