@@ -1,6 +1,5 @@
 #include "base/quantity.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -261,106 +260,6 @@ enum err quantity_parse(const char *text, struct quantity *out, struct errinfo *
     q.value = !q.big ? (int64_t)q.wide : q.wide > 0 ? INT64_MAX : INT64_MIN;
     *out = q;
     return ERR_OK;
-}
-
-static wide_int amount(const struct quantity *q)
-{
-    return q->big ? q->wide : q->value;
-}
-
-/* Compares a * 10^shift with b, shift > 0: an overflow decides, because b fits. */
-static int compare_shifted(wide_int a, int64_t shift, wide_int b)
-{
-    for (; a != 0 && shift > 0; shift--) {
-        if (a > WIDE_MAX / 10)
-            return 1;
-        if (a < -(WIDE_MAX / 10))
-            return -1;
-        a *= 10;
-    }
-    return a < b ? -1 : a > b;
-}
-
-int quantity_compare(const struct quantity *a, const struct quantity *b)
-{
-    if (a->scale >= b->scale)
-        return compare_shifted(amount(a), (int64_t)a->scale - b->scale, amount(b));
-    return -compare_shifted(amount(b), (int64_t)b->scale - a->scale, amount(a));
-}
-
-/* Decimal digits with zeros appended, then a suffix. */
-static char *put(char text[QUANTITY_TEXT], wide_int value, int zeros, const char *suffix)
-{
-    char digits[48];
-    char *at = digits + sizeof(digits);
-    *--at = '\0';
-    bool negative = value < 0;
-    unsigned __int128 left = negative ? -(unsigned __int128)value : (unsigned __int128)value;
-    do {
-        *--at = (char)('0' + (int)(left % 10));
-        left /= 10;
-    } while (left > 0);
-    snprintf(text, QUANTITY_TEXT, "%s%s%.*s%s", negative ? "-" : "", at, zeros, "00", suffix);
-    return text;
-}
-
-static const char *find_suffix(int base, int64_t exponent)
-{
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        if (suffixes[i].base == base && suffixes[i].exponent == exponent)
-            return suffixes[i].text;
-    }
-    return NULL;
-}
-
-/* The largest exponent that is a multiple of three. Beyond the SI suffixes: "e21", which
- * apimachinery once lost. */
-static char *put_decimal(char text[QUANTITY_TEXT], wide_int value, int32_t scale,
-                         enum quantity_format format)
-{
-    int64_t exponent = scale;
-    for (; value % 10 == 0; exponent++)
-        value /= 10;
-    int zeros = (int)(((exponent % 3) + 3) % 3);
-    exponent -= zeros;
-    const char *suffix = format == QUANTITY_DECIMAL_EXPONENT ? NULL : find_suffix(10, exponent);
-    char e[24] = "";
-    if (!suffix && exponent != 0)
-        snprintf(e, sizeof(e), "e%lld", (long long)exponent);
-    return put(text, value, zeros, suffix ? suffix : e);
-}
-
-/* value * 10^scale as a whole number of at least 1024 (or at most -1024); false when it is none or
- * does not fit. */
-static bool to_whole(const struct quantity *q, wide_int *out)
-{
-    wide_int value = amount(q);
-    int64_t scale = q->scale;
-    for (; scale < 0 && value % 10 == 0; scale++)
-        value /= 10;
-    for (; scale > 0 && value <= WIDE_MAX / 10 && value >= -(WIDE_MAX / 10); scale--)
-        value *= 10;
-    *out = value;
-    return scale == 0 && (value >= 1024 || value <= -1024);
-}
-
-char *quantity_format(const struct quantity *q, char text[QUANTITY_TEXT])
-{
-    if (q->source[0]) {
-        memcpy(text, q->source, sizeof(q->source));
-        return text;
-    }
-    if (amount(q) == 0)
-        return put(text, 0, 0, "");
-    wide_int whole;
-    if (q->format != QUANTITY_BINARY_SI || !to_whole(q, &whole))
-        return put_decimal(text, amount(q), q->scale, q->format);
-    int exponent = 0;
-    for (; whole % 1024 == 0; exponent += 10)
-        whole /= 1024;
-    const char *suffix = exponent == 0 ? "" : find_suffix(2, exponent);
-    return suffix ? put(text, whole, 0, suffix)
-                  : put_decimal(text, amount(q), q->scale, QUANTITY_DECIMAL_SI);
 }
 
 enum err quantity_whole(const char *text, int64_t *out, struct errinfo *ei)

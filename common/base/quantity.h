@@ -8,10 +8,8 @@
 #include "base/err.h"
 
 /*
- * apimachinery's resource.Quantity: value * 10^scale exactly, and the format its text had.
- *
- * A struct filled by hand needs only value, scale and format. What quantity_parse() fills in
- * addition is what the pod template hash must know of apimachinery's own representation.
+ * apimachinery's resource.Quantity: value * 10^scale exactly, the format its text had, and what
+ * the pod template hash must know of apimachinery's own representation.
  */
 enum quantity_format { QUANTITY_DECIMAL_SI, QUANTITY_BINARY_SI, QUANTITY_DECIMAL_EXPONENT };
 enum { QUANTITY_TEXT = 64 };
@@ -32,9 +30,5 @@ struct quantity {
 enum err quantity_parse(const char *text, struct quantity *out, struct errinfo *ei) MUST_USE;
 /* "512Mi" as a whole number, rounded up as Quantity.Value() does; beyond int64 is ERR_INVALID. */
 enum err quantity_whole(const char *text, int64_t *out, struct errinfo *ei) MUST_USE;
-/* <0, 0, >0 */
-int quantity_compare(const struct quantity *a, const struct quantity *b);
-/* The canonical text, as the API server prints it. Returns text. */
-char *quantity_format(const struct quantity *q, char text[QUANTITY_TEXT]);
 
 #endif

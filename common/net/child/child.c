@@ -334,7 +334,6 @@ static void on_message(struct child *child, const struct supervisor_msg *msg)
     case SUPERVISOR_STAYS:
         child->live.supervisor = 0; /* it does not end, so nobody waits for it */
         break;
-    case SUPERVISOR_SIGNAL:
     case SUPERVISOR_LOOK:
         break;
     }
@@ -442,12 +441,6 @@ static void tell_kind(struct child *child, enum supervisor_kind kind, int value)
 static void look(void *arg)
 {
     tell_kind(arg, SUPERVISOR_LOOK, 0);
-}
-
-void child_signal(struct child *child, int signum)
-{
-    /* Before the command runs this waits in the socket until it does. */
-    tell_kind(child, SUPERVISOR_SIGNAL, signum);
 }
 
 int child_pid(const struct child *child)

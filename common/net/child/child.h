@@ -100,9 +100,6 @@ struct child *child_spawn(struct loop *loop, const struct child_spec *spec, chil
                           void *arg);
 /* TERM to everything, KILL after the grace period; done follows. Idempotent. */
 void child_stop(struct child *child);
-/* Sends a signal to the command's process group, e.g. SIGHUP for a reload; nothing once
- * child_stop() was called. */
-void child_signal(struct child *child, int signum);
 /* The command's process id, 0 until it runs. */
 int child_pid(const struct child *child);
 

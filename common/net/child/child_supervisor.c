@@ -150,8 +150,6 @@ static void hear(struct supervisor *sv)
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         sv->deaf = true;
         begin_ending(sv);
-    } else if (n == sizeof(msg) && msg.kind == SUPERVISOR_SIGNAL && !sv->ended) {
-        kill(-sv->command, msg.value);
     } else if (n == sizeof(msg) && msg.kind == SUPERVISOR_LOOK) {
         sv->next_look_ms = 0;
     }

@@ -1,9 +1,8 @@
 /*
  * The process between us and a command, and what is said over its socket.
  *
- * We say: an order (net/child/child_order.h), then SUPERVISOR_SIGNAL (value: signal for the
- * command's group) and SUPERVISOR_LOOK (processes were made; are there too many?). Ending our side
- * of the socket, or dying, means: end everything. It says: HERE (value: its process id), then
+ * We say: an order (net/child/child_order.h), then SUPERVISOR_LOOK (processes were made; are there
+ * too many?). Ending our side of the socket, or dying, means: end everything. It says: HERE (value: its process id), then
  * exactly one of CHDIR_FAILED, EXEC_FAILED, FORK_FAILED, LIMITS_FAILED (value: errno) or STARTED
  * (value: process id of the command), after which follow at most one OVER_LIMIT (value: enum
  * child_limit), at most one EXITED (the command has ended, what it left behind has the grace
@@ -20,8 +19,7 @@
 #include "net/child/child.h"
 
 enum supervisor_kind {
-    SUPERVISOR_SIGNAL = 1,
-    SUPERVISOR_LOOK,
+    SUPERVISOR_LOOK = 1,
     SUPERVISOR_HERE,
     SUPERVISOR_FORK_FAILED,
     SUPERVISOR_CHDIR_FAILED,

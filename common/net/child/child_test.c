@@ -298,26 +298,6 @@ CASE(test_stop_at_each_stage)
     }
 }
 
-CASE(test_signal)
-{
-    const char *argv[] = {"sh", "-c",
-                          "exec 2>/dev/null; trap 'echo reload; exit 7' HUP; echo ready; while :; "
-                          "do sleep 0.02; done",
-                          NULL};
-    struct loop *loop = loop_new(1000);
-    struct outcome o = {0};
-
-    struct child_spec spec = {.argv = argv, .on_output = count_output};
-    struct child *child = child_spawn(loop, &spec, on_done, &o);
-    LOOP_UNTIL(loop, o.pieces > 0);
-    child_signal(child, SIGHUP);
-    LOOP_UNTIL(loop, o.count > 0);
-    assert_string_equal(o.output, "ready\nreload\n");
-    assert_int_equal(o.exit_status, 7);
-    loop_run(loop);
-    loop_free(loop);
-}
-
 static int parent_of(int pid)
 {
     char path[64], text[256] = "", name;
