@@ -104,13 +104,4 @@ void unit_add_first(void (*function)(int argc, char **argv));
     for (typeof(&(rows)[0]) row = (rows);                                                          \
          unit_row(#rows, (size_t)(row - (rows)), sizeof(rows) / sizeof((rows)[0])); row++)
 
-/* As CASE(), of a file that lists its cases: UNIT_MAIN(cmocka_unit_test(one), ...) */
-#define UNIT_MAIN(...)                                                                             \
-    __attribute__((constructor)) static void unit_adds_all(void)                                   \
-    {                                                                                              \
-        const struct CMUnitTest tests[] = {__VA_ARGS__};                                           \
-        for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)                              \
-            unit_add(&unit_file, __BASE_FILE__, tests[i]);                                         \
-    }
-
 #endif

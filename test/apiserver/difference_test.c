@@ -43,17 +43,13 @@ static struct json_object *read_plain(struct arena *arena, const char *text)
     return difference_plain(arena, tree);
 }
 
-static void only_what_means_something_differs(void **state)
+CASE(only_what_means_something_differs)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
         char found[100] = "";
         difference_find(arena, read_plain(arena, cases[i].one), read_plain(arena, cases[i].other),
                         note, found);
         if (strcmp(found, cases[i].found) != 0)
             fail_msg("case %zu: found \"%s\", not \"%s\"", i, found, cases[i].found);
-        arena_free(arena);
     }
 }
-
-UNIT_MAIN(cmocka_unit_test(only_what_means_something_differs))

@@ -81,10 +81,9 @@ static void note(void *arg, const char *rule, const char *sentence)
     snprintf(broken + len, 100 - len, "%s%s", len ? " " : "", rule);
 }
 
-static void every_rule_is_found_broken_and_kept(void **state)
+CASE(every_rule_is_found_broken_and_kept)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
         struct errinfo ei = {0};
         struct json_object *lines = NULL;
         char broken[100] = "";
@@ -96,8 +95,5 @@ static void every_rule_is_found_broken_and_kept(void **state)
         if (strcmp(broken, cases[i].broken) != 0)
             fail_msg("case %zu: broke \"%s\", not \"%s\"", i, broken, cases[i].broken);
         assert_int_equal(count, cases[i].broken[0] != 0);
-        arena_free(arena);
     }
 }
-
-UNIT_MAIN(cmocka_unit_test(every_rule_is_found_broken_and_kept))

@@ -19,10 +19,9 @@ static const struct {
     {"{}", false, false, true, true},
 };
 
-static void a_pod_is_ready_as_its_image_probe_and_annotation_say(void **state)
+CASE(a_pod_is_ready_as_its_image_probe_and_annotation_say)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
         struct json_object *pod = NULL;
         struct podlook look;
         assert_int_equal(
@@ -34,15 +33,13 @@ static void a_pod_is_ready_as_its_image_probe_and_annotation_say(void **state)
         assert_int_equal(podlook_ready(&look, 0), cases[i].ready_at_0);
         assert_int_equal(podlook_ready(&look, 3000), cases[i].ready_at_3000);
         assert_false(look.running);
-        arena_free(arena);
     }
 }
 
-static void its_status_is_read(void **state)
+CASE(its_status_is_read)
 {
     static const char text[] = "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
                                "\"Ready\",\"status\":\"True\"}]}}";
-    struct arena *arena = arena_new();
     struct json_object *pod = NULL;
     struct podlook look;
     assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
@@ -50,25 +47,18 @@ static void its_status_is_read(void **state)
     assert_null(look.wants);
     assert_true(look.running);
     assert_true(look.ready);
-    arena_free(arena);
 }
 
-static void the_affinity_of_a_daemonset_s_pod_names_its_node(void **state)
+CASE(the_affinity_of_a_daemonset_s_pod_names_its_node)
 {
     static const char text[] =
         "{\"spec\":{\"affinity\":{\"nodeAffinity\":{"
         "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{"
         "\"matchFields\":["
         "{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"pretend-2\"]}]}]}}}}}";
-    struct arena *arena = arena_new();
     struct json_object *pod = NULL;
     struct podlook look;
     assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
     podlook_read(arena, pod, &look);
     assert_string_equal(look.wants, "pretend-2");
-    arena_free(arena);
 }
-
-UNIT_MAIN(cmocka_unit_test(a_pod_is_ready_as_its_image_probe_and_annotation_say),
-          cmocka_unit_test(its_status_is_read),
-          cmocka_unit_test(the_affinity_of_a_daemonset_s_pod_names_its_node))

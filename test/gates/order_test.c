@@ -110,22 +110,19 @@ static size_t violations(struct arena *arena, const char *text)
     return n;
 }
 
-static void good_and_bad_histories_are_told_apart(void **state)
+CASE(good_and_bad_histories_are_told_apart)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct arena *arena = arena_new();
         size_t n = violations(arena, rows[i].history);
         if (n != rows[i].violations)
             fail_msg("%s: %zu violations, not %zu", rows[i].what, n, rows[i].violations);
-        arena_free(arena);
     }
 }
 
 /* Every order of so much at once cannot be tried; what makes no difference must not be. */
-static void much_at_once_is_followed(void **state)
+CASE(much_at_once_is_followed)
 {
     enum { MANY = 60 };
-    struct arena *arena = arena_new();
     const char *text = "";
     for (int i = 0; i < MANY; i++)
         text = arena_printf(arena, "%s%d %d ok g %s - - - - %s - -\n", text, i + 1, 1000 + i,
@@ -146,13 +143,11 @@ static void much_at_once_is_followed(void **state)
                         "3003 3004 ok g check - - - - yes - -\n",
                         text);
     assert_int_equal(violations(arena, text), 1);
-    arena_free(arena);
 }
 
 /* The explanation is for a person: it names the answer and what bears on it. */
-static void a_violation_is_told(void **state)
+CASE(a_violation_is_told)
 {
-    struct arena *arena = arena_new();
     struct history history;
     struct errinfo ei;
     char told[4096] = "";
@@ -167,8 +162,4 @@ static void a_violation_is_told(void **state)
     assert_non_null(strstr(told, "yes - w9"));
     assert_non_null(strstr(told, "the gate may have been: closed"));
     assert_non_null(strstr(told, "3 4 ok g close"));
-    arena_free(arena);
 }
-
-UNIT_MAIN(cmocka_unit_test(good_and_bad_histories_are_told_apart),
-          cmocka_unit_test(much_at_once_is_followed), cmocka_unit_test(a_violation_is_told))

@@ -427,10 +427,8 @@ static void try_story(const struct story *story, int first)
     free_calm(&course);
 }
 
-static void test_every_crash_ends_the_same(void **state)
+CASE(test_every_crash_ends_the_same)
 {
     for (size_t s = 0; s < sizeof(stories) / sizeof(stories[0]); s++)
         try_story(&stories[s], (int)s % WORLD_EVERY);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_every_crash_ends_the_same))

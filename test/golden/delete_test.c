@@ -37,9 +37,8 @@ static int end_story(const struct story *story, struct world *w, int crash)
 /* Of the writes that a deletion may be cut off before. */
 enum { EVERY = 2 * WORLD_EVERY };
 
-static void test_deleted_after_each_write(void **state)
+CASE(test_deleted_after_each_write)
 {
-    struct arena *arena = arena_new();
     struct json_object *phases = json_own(arena, json_object_new_object());
     static const char *const wanted[] = {
         "none",      "Initializing", "Initialized", "Waiting", "Progressing", "WaitingPromotion",
@@ -65,7 +64,6 @@ static void test_deleted_after_each_write(void **state)
         if (!json_at(phases, wanted[i], NULL))
             fail_msg("no story was deleted in phase %s", wanted[i]);
     }
-    arena_free(arena);
 }
 
 /*
@@ -73,7 +71,7 @@ static void test_deleted_after_each_write(void **state)
  * name, for the same hosts. The mesh may send requests by them: they go a while before their
  * Services.
  */
-static void test_routes_of_a_former_name_go_first(void **state)
+CASE(test_routes_of_a_former_name_go_first)
 {
     static const char *const moves[][2] = {
         {"{'spec':{'targetRef':{'name':'other'}}}", NULL},
@@ -112,6 +110,3 @@ static void test_routes_of_a_former_name_go_first(void **state)
         world_free(w);
     }
 }
-
-UNIT_MAIN(cmocka_unit_test(test_deleted_after_each_write),
-          cmocka_unit_test(test_routes_of_a_former_name_go_first))

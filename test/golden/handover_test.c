@@ -85,7 +85,7 @@ static int hand_over(struct world *w, int crash)
 /* Of the moments in which it may begin. */
 enum { EVERY = 3 * WORLD_EVERY };
 
-static void test_handed_over_at_any_time(void **state)
+CASE(test_handed_over_at_any_time)
 {
     int handovers = 0, all, writes, ignored;
 
@@ -107,7 +107,7 @@ static void test_handed_over_at_any_time(void **state)
 }
 
 /* At rest nothing is scaled and nothing is routed, in either Canary's time. */
-static void test_at_rest_only_owners_change(void **state)
+CASE(test_at_rest_only_owners_change)
 {
     struct world *w = world_new(NULL);
 
@@ -170,7 +170,7 @@ static struct world *deleted_in_mid_release(void)
 
 /* However late, as long as the primary takes the traffic: the pause behind that is no reason to
  * make the target serve. */
-static void test_late_it_goes_home_as_well(void **state)
+CASE(test_late_it_goes_home_as_well)
 {
     struct world *w = deleted_in_mid_release();
 
@@ -184,7 +184,7 @@ static void test_late_it_goes_home_as_well(void **state)
 
 /* The target's revision is not the promoted one: the primary gets all traffic before it changes
  * hands, and the new Canary analyses the revision from the start. */
-static void test_in_mid_release_the_traffic_goes_home_first(void **state)
+CASE(test_in_mid_release_the_traffic_goes_home_first)
 {
     struct world *w = deleted_in_mid_release();
 
@@ -205,7 +205,7 @@ static void test_in_mid_release_the_traffic_goes_home_first(void **state)
 
 /* The other one went without a word (its finalizer was taken by hand): what it owned is taken over
  * before the collector has come. */
-static void test_what_a_dead_canary_owns_is_taken_over(void **state)
+CASE(test_what_a_dead_canary_owns_is_taken_over)
 {
     struct world *w = world_new(NULL);
 
@@ -232,7 +232,7 @@ static void delete_here(struct world *w, bool routed)
 
 /* The one that goes on is deleted as well, before or after each of its first writes: a deletion
  * like any other. It has had the finalizer since it waited. */
-static void test_the_other_one_is_deleted_at_once(void **state)
+CASE(test_the_other_one_is_deleted_at_once)
 {
     int ignored;
 
@@ -259,7 +259,7 @@ static void test_the_other_one_is_deleted_at_once(void **state)
 }
 
 /* The other one goes while everything is handed over to it: what was given away is taken back. */
-static void test_the_other_one_goes_first(void **state)
+CASE(test_the_other_one_goes_first)
 {
     static const char *const patches[] = {NULL, "{'spec':{'revertOnDeletion':false}}"};
 
@@ -287,7 +287,7 @@ static void test_the_other_one_goes_first(void **state)
 
 /* The other one comes while the deletion is under way already, and the target serves again: what
  * is handed over leads to the primary, for the other one takes the target to zero. */
-static void test_the_other_one_comes_late(void **state)
+CASE(test_the_other_one_comes_late)
 {
     for (int ticks = 1; ticks < 6; ticks++) {
         struct world *w = world_new(NULL);
@@ -311,7 +311,7 @@ static void test_the_other_one_comes_late(void **state)
 /* What goes back to the primary is known everywhere an interval after the gateway has taken it
  * over.
  */
-static void test_the_gateway_takes_its_time(void **state)
+CASE(test_the_gateway_takes_its_time)
 {
     static const char says[] =
         "{'status':{'parents':[{'parentRef':{'name':'gateway','namespace':'infra'},'conditions':[{"
@@ -348,7 +348,7 @@ static void test_the_gateway_takes_its_time(void **state)
 }
 
 /* With nobody to go on, it is undone as always. */
-static void test_without_a_primary_the_target_serves(void **state)
+CASE(test_without_a_primary_the_target_serves)
 {
     struct world *w = world_new(NULL);
 
@@ -364,7 +364,7 @@ static void test_without_a_primary_the_target_serves(void **state)
 
 /* --- the one that comes later */
 
-static void test_who_comes_later_touches_nothing(void **state)
+CASE(test_who_comes_later_touches_nothing)
 {
     struct world *w = world_new(NULL);
 
@@ -386,7 +386,7 @@ static void test_who_comes_later_touches_nothing(void **state)
 }
 
 /* Both were at work before anybody looked. */
-static void test_a_running_one_that_is_barred_stops(void **state)
+CASE(test_a_running_one_that_is_barred_stops)
 {
     struct world *w = world_new(NULL);
 
@@ -413,7 +413,7 @@ static void test_a_running_one_that_is_barred_stops(void **state)
 }
 
 /* An edit reaches for what another Canary has: the release goes on to be guarded. */
-static void test_an_edit_towards_another_one_is_refused(void **state)
+CASE(test_an_edit_towards_another_one_is_refused)
 {
     struct world *w = world_new(NULL);
 
@@ -436,17 +436,3 @@ static void test_an_edit_towards_another_one_is_refused(void **state)
     assert_null(world_get(w, "services/taken"));
     world_free(w);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_handed_over_at_any_time),
-          cmocka_unit_test(test_at_rest_only_owners_change),
-          cmocka_unit_test(test_in_mid_release_the_traffic_goes_home_first),
-          cmocka_unit_test(test_late_it_goes_home_as_well),
-          cmocka_unit_test(test_what_a_dead_canary_owns_is_taken_over),
-          cmocka_unit_test(test_the_other_one_is_deleted_at_once),
-          cmocka_unit_test(test_the_other_one_goes_first),
-          cmocka_unit_test(test_the_other_one_comes_late),
-          cmocka_unit_test(test_the_gateway_takes_its_time),
-          cmocka_unit_test(test_without_a_primary_the_target_serves),
-          cmocka_unit_test(test_who_comes_later_touches_nothing),
-          cmocka_unit_test(test_a_running_one_that_is_barred_stops),
-          cmocka_unit_test(test_an_edit_towards_another_one_is_refused))

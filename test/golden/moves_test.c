@@ -267,19 +267,19 @@ static void for_each_edit(bool forgets, int every,
     }
 }
 
-static void test_every_edit_in_every_phase(void **state)
+CASE(test_every_edit_in_every_phase)
 {
     for_each_edit(false, WORLD_EVERY, try_edit);
 }
 
 /* With less to go by it may end elsewhere; but who serves goes on serving, and it comes to rest. */
-static void test_every_edit_where_nothing_is_remembered(void **state)
+CASE(test_every_edit_where_nothing_is_remembered)
 {
     for_each_edit(true, 2 * WORLD_EVERY, try_edit);
 }
 
 /* The Services follow when the primary of the new target is ready, and not before. */
-static void test_another_target_step_by_step(void **state)
+CASE(test_another_target_step_by_step)
 {
     struct world *w = world_new("{'spec':{'service':{'name':'podinfo'}}}");
 
@@ -308,7 +308,7 @@ static void test_another_target_step_by_step(void **state)
 }
 
 /* In mid-release it waits until that is over; the refusal ends it, if nothing else does. */
-static void test_another_target_in_the_middle(void **state)
+CASE(test_another_target_in_the_middle)
 {
     struct world *w = at_stage(&stages[4], false);
 
@@ -349,7 +349,7 @@ static struct world *forgetful(const char *patch, bool in_the_middle)
 }
 
 /* At rest it is followed, wherever that is cut off. */
-static void test_another_target_that_is_not_remembered(void **state)
+CASE(test_another_target_that_is_not_remembered)
 {
     for (int i = 0; i < 2; i++) {
         for (int crash = 0; crash < 20; crash++) {
@@ -376,7 +376,7 @@ static void test_another_target_that_is_not_remembered(void **state)
     }
 }
 
-static void test_another_target_that_is_not_remembered_in_the_middle(void **state)
+CASE(test_another_target_that_is_not_remembered_in_the_middle)
 {
     for (int i = 0; i < 2; i++) {
         struct world *w = forgetful(names_of_the_service[i], true);
@@ -407,7 +407,7 @@ static void test_another_target_that_is_not_remembered_in_the_middle(void **stat
 
 /* In the middle of a move, or before it: who serves goes on, with the target that it was made from.
  */
-static void test_deleted_where_nothing_is_remembered(void **state)
+CASE(test_deleted_where_nothing_is_remembered)
 {
     struct world *w = forgetful(names_of_the_service[0], false);
 
@@ -422,7 +422,7 @@ static void test_deleted_where_nothing_is_remembered(void **state)
 
 /* The target is made anew under its name, with another selector: the primary keeps its own, and so
  * do the Services that select it. */
-static void test_a_target_with_another_selector(void **state)
+CASE(test_a_target_with_another_selector)
 {
     static const char *const selectors[] = {
         "{'spec':{'selector':{'matchLabels':{'app':'shop'}},'template':{'metadata':{'labels':{"
@@ -476,7 +476,7 @@ static int routed_port(struct world *w)
 }
 
 /* Deleted with another port than the Services have: the route never leads where there is none. */
-static void test_deleted_with_another_port(void **state)
+CASE(test_deleted_with_another_port)
 {
     struct world *w = world_new(NULL);
 
@@ -498,7 +498,7 @@ static void test_deleted_with_another_port(void **state)
 
 /* Somebody deletes the target in the middle of a release, and its primary as well: nobody serves,
  * and the next target is followed at once. */
-static void test_another_target_where_nobody_is_left(void **state)
+CASE(test_another_target_where_nobody_is_left)
 {
     struct world *w = at_stage(&stages[4], false);
 
@@ -519,7 +519,7 @@ static void test_another_target_where_nobody_is_left(void **state)
 
 /* A port is added, the routes move to it, the mesh says so, an interval passes, and only then the
  * old one goes. */
-static void test_another_port_step_by_step(void **state)
+CASE(test_another_port_step_by_step)
 {
     static const char *const services[] = {"podinfo", "podinfo-primary", "podinfo-canary"};
     static const char status[] =
@@ -569,7 +569,7 @@ static void test_another_port_step_by_step(void **state)
 }
 
 /* The Canary is deleted while its target changes: whoever is there serves in the end. */
-static void test_deleted_in_the_middle_of_a_move(void **state)
+CASE(test_deleted_in_the_middle_of_a_move)
 {
     static const struct {
         const char *image; /* of the new target */
@@ -606,7 +606,7 @@ static void test_deleted_in_the_middle_of_a_move(void **state)
 }
 
 /* Renamed, and deleted before that could be followed: who has called the old name goes on. */
-static void test_deleted_right_after_a_move(void **state)
+CASE(test_deleted_right_after_a_move)
 {
     static const char *const renamings[] = {"{'spec':{'service':{'name':'web'}}}",
                                             "{'spec':{'provider':'kubernetes'}}"};
@@ -660,13 +660,13 @@ static void edit_while_suspended(const struct world *start, int s, int e)
 
 /* Whatever is edited while a Canary is suspended counts when it is resumed, and not before: it ends
  * as if the edit had come then. */
-static void test_every_edit_while_suspended(void **state)
+CASE(test_every_edit_while_suspended)
 {
     for_each_edit(false, WORLD_EVERY, edit_while_suspended);
 }
 
 /* A workload and a Service that is released have other Services. */
-static void test_a_target_of_another_way(void **state)
+CASE(test_a_target_of_another_way)
 {
     struct world *w = world_new(NULL);
 
@@ -680,19 +680,3 @@ static void test_a_target_of_another_way(void **state)
     expect_tick(w, "again never\n");
     world_free(w);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_every_edit_in_every_phase),
-          cmocka_unit_test(test_every_edit_where_nothing_is_remembered),
-          cmocka_unit_test(test_another_target_step_by_step),
-          cmocka_unit_test(test_another_target_in_the_middle),
-          cmocka_unit_test(test_another_target_that_is_not_remembered),
-          cmocka_unit_test(test_another_target_that_is_not_remembered_in_the_middle),
-          cmocka_unit_test(test_deleted_where_nothing_is_remembered),
-          cmocka_unit_test(test_a_target_with_another_selector),
-          cmocka_unit_test(test_another_target_where_nobody_is_left),
-          cmocka_unit_test(test_deleted_with_another_port),
-          cmocka_unit_test(test_another_port_step_by_step),
-          cmocka_unit_test(test_deleted_in_the_middle_of_a_move),
-          cmocka_unit_test(test_deleted_right_after_a_move),
-          cmocka_unit_test(test_every_edit_while_suspended),
-          cmocka_unit_test(test_a_target_of_another_way))

@@ -263,7 +263,16 @@ static void be_deleted(struct noise *n)
     deletion_check(w, world_get(w, "httproutes/podinfo") != NULL);
 }
 
-static void test_random_events(void **state)
+static int tell_what_happened(void **state)
+{
+    if (running)
+        fprintf(stderr, "%s\n",
+                strlen(running->log) > TOLD ? running->log + strlen(running->log) - TOLD
+                                            : running->log);
+    return 0;
+}
+
+CASE_WITH(test_random_events, NULL, tell_what_happened)
 {
     for (unsigned seed = 1; seed <= SEEDS + DELETED; seed += WORLD_EVERY) {
         static struct noise n; /* outlives a failure */
@@ -288,14 +297,3 @@ static void test_random_events(void **state)
         world_free(n.world);
     }
 }
-
-static int tell_what_happened(void **state)
-{
-    if (running)
-        fprintf(stderr, "%s\n",
-                strlen(running->log) > TOLD ? running->log + strlen(running->log) - TOLD
-                                            : running->log);
-    return 0;
-}
-
-UNIT_MAIN(cmocka_unit_test_teardown(test_random_events, tell_what_happened))

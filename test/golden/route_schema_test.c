@@ -213,14 +213,12 @@ static void check_version(const char *version)
     arena_free(arena);
 }
 
-static void test_v1(void **state)
+CASE(test_v1)
 {
     check_version("v1");
 }
 
-static void test_v1beta1(void **state)
+CASE(test_v1beta1)
 {
     check_version("v1beta1");
 }
-
-UNIT_MAIN(cmocka_unit_test(test_v1), cmocka_unit_test(test_v1beta1))

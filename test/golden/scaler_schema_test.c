@@ -6,7 +6,7 @@
 #include "test/unit.h"
 #include "world.h"
 
-static void test_the_copy_fits_the_schema(void **state)
+CASE(test_the_copy_fits_the_schema)
 {
     struct world *w = world_new(
         "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','name':"
@@ -45,5 +45,3 @@ static void test_the_copy_fits_the_schema(void **state)
     schema_free(schema);
     world_free(w);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_the_copy_fits_the_schema))

@@ -4,7 +4,7 @@
 #include "test/unit.h"
 #include "world.h"
 
-static void test_a_spec_that_cannot_be_read(void **state)
+CASE(test_a_spec_that_cannot_be_read)
 {
     struct world *w = world_new("{'spec':{'targetRef':null},'metadata':{'deletionTimestamp':"
                                 "'2023-11-14T22:13:20Z'}}");
@@ -27,5 +27,3 @@ static void test_a_spec_that_cannot_be_read(void **state)
     assert_false(revert_unread(tick, w->canary, ei.text));
     world_free(w);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_a_spec_that_cannot_be_read))

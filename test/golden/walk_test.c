@@ -375,13 +375,13 @@ static const char *const routed[] = {"services/podinfo", "services/podinfo-prima
 static const char *const plain[] = {"services/podinfo", "services/podinfo-primary",
                                     "services/podinfo-canary", NULL};
 
-static void test_gateway_api(void **state)
+CASE(test_gateway_api)
 {
     walk_over((struct walk){.objects = routed, .all_have_effect = true}, 0, 100);
 }
 
 /* Several rules, cookies and weights. */
-static void test_gateway_api_in_mid_release(void **state)
+CASE(test_gateway_api_in_mid_release)
 {
     walk_over((struct walk){.objects = routed,
                             .analysing = true,
@@ -390,7 +390,7 @@ static void test_gateway_api_in_mid_release(void **state)
               0, 100);
 }
 
-static void test_plain_services(void **state)
+CASE(test_plain_services)
 {
     walk_over((struct walk){.objects = plain,
                             .patch = "{'spec':{'provider':'kubernetes','analysis':{'stepWeight':"
@@ -398,12 +398,9 @@ static void test_plain_services(void **state)
               0, 100);
 }
 
-static void test_autoscaler(void **state)
+CASE(test_autoscaler)
 {
     static const char *const objects[] = {"scaledobjects/podinfo-primary", NULL};
 
     walk_over((struct walk){.objects = objects, .all_have_effect = true, .copied = true}, 1, 5);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_gateway_api), cmocka_unit_test(test_gateway_api_in_mid_release),
-          cmocka_unit_test(test_plain_services), cmocka_unit_test(test_autoscaler))

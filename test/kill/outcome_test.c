@@ -42,9 +42,8 @@ static const char *cluster(struct arena *arena, const char *color)
     return text;
 }
 
-static void test_text(void **state)
+CASE(test_text)
 {
-    struct arena *arena = arena_new();
     const char *blue = cluster(arena, "blue");
     assert_string_equal(blue,
                         "ConfigMap a {\"apiVersion\":\"v1\",\"data\":{\"color\":\"blue\"},\"kind\":"
@@ -52,16 +51,11 @@ static void test_text(void **state)
     /* Two clusters have other versions, uids and times, and the same outcome. */
     assert_string_equal(cluster(arena, "blue"), blue);
     assert_string_not_equal(cluster(arena, "green"), blue);
-    arena_free(arena);
 }
 
-static void test_difference(void **state)
+CASE(test_difference)
 {
-    struct arena *arena = arena_new();
     assert_string_equal(outcome_difference(arena, "a\nb\nc\n", "a\nx\nc\nd\n"), "- b\n+ x\n+ d\n");
     assert_string_equal(outcome_difference(arena, "a\n", "a\n"), "");
     assert_string_equal(outcome_difference(arena, "ab\n", "a\n"), "- ab\n+ a\n");
-    arena_free(arena);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_text), cmocka_unit_test(test_difference))

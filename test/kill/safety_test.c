@@ -74,7 +74,7 @@ static void route(struct fixture *f, const char *first, int weight, const char *
                      first, weight, second, rest));
 }
 
-static void test_traffic_to_the_ready(void **state)
+CASE_WITH(test_traffic_to_the_ready, set_up, tear_down)
 {
     struct fixture *f = *state;
 
@@ -83,7 +83,7 @@ static void test_traffic_to_the_ready(void **state)
     assert_null(safety_breach(f->arena, f->store));
 }
 
-static void test_traffic_to_nobody(void **state)
+CASE_WITH(test_traffic_to_nobody, set_up, tear_down)
 {
     struct fixture *f = *state;
 
@@ -92,14 +92,10 @@ static void test_traffic_to_nobody(void **state)
                         "b had 10 % of the traffic and no pod that is ready");
 }
 
-static void test_weights_that_do_not_add_up(void **state)
+CASE_WITH(test_weights_that_do_not_add_up, set_up, tear_down)
 {
     struct fixture *f = *state;
 
     route(f, "a", 90, "b", 0);
     assert_string_equal(safety_breach(f->arena, f->store), "the weights added up to 90");
 }
-
-UNIT_MAIN(cmocka_unit_test_setup_teardown(test_traffic_to_the_ready, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(test_traffic_to_nobody, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(test_weights_that_do_not_add_up, set_up, tear_down))

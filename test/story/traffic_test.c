@@ -51,42 +51,6 @@ static void run(struct fixture *f, const char *url)
     assert_int_equal(loop_run(f->loop), 0);
 }
 
-static void it_tells_versions_failures_and_errors_apart(void **state)
-{
-    struct fixture *f = *state;
-    char url[64];
-    int64_t began = clock_monotonic_ms();
-    snprintf(url, sizeof(url), "http://127.0.0.1:%d/", http_server_port(f->server));
-    run(f, url);
-    size_t count;
-    traffic_samples(f->traffic, &count);
-    assert_in_range(count, 20, RATE * RUN_MS / 1000 + 5);
-    assert_string_equal(f->host, "app.example.com");
-    struct traffic_view all = traffic_look(f->traffic, 0, INT64_MAX, "2");
-    assert_int_equal(all.requests, count);
-    assert_in_range(all.failed, count / 4 - 1, count / 4 + 1);
-    assert_in_range(all.errors, count / 4 - 1, count / 4 + 1);
-    assert_in_range(all.of_version, count / 2 - 2, count / 2 + 2);
-    assert_true(all.success_rate > 40 && all.success_rate < 60);
-    assert_true(all.p99_ms >= 0);
-    assert_non_null(strstr(traffic_last_failure(f->traffic), "503"));
-    struct traffic_view before = traffic_look(f->traffic, 0, began, "2");
-    assert_int_equal(before.requests, 0);
-    assert_int_equal(before.p99_ms, -1);
-    assert_int_equal(traffic_look(f->traffic, 0, INT64_MAX, "3").of_version, 0);
-}
-
-static void nobody_there_is_a_failure_with_its_reason(void **state)
-{
-    struct fixture *f = *state;
-    run(f, "http://127.0.0.1:1/");
-    struct traffic_view all = traffic_look(f->traffic, 0, INT64_MAX, NULL);
-    assert_true(all.requests > 0);
-    assert_int_equal(all.failed, all.requests);
-    assert_int_equal(all.errors, 0);
-    assert_non_null(strstr(traffic_last_failure(f->traffic), "no answer"));
-}
-
 static const struct http_route routes[] = {{"GET", "/*", on_get}, {NULL, NULL, NULL}};
 
 static int set_up(void **state)
@@ -112,7 +76,38 @@ static int tear_down(void **state)
     return 0;
 }
 
-UNIT_MAIN(cmocka_unit_test_setup_teardown(it_tells_versions_failures_and_errors_apart, set_up,
-                                          tear_down),
-          cmocka_unit_test_setup_teardown(nobody_there_is_a_failure_with_its_reason, set_up,
-                                          tear_down))
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
+FIXTURE_CASE(it_tells_versions_failures_and_errors_apart)
+{
+    char url[64];
+    int64_t began = clock_monotonic_ms();
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d/", http_server_port(f->server));
+    run(f, url);
+    size_t count;
+    traffic_samples(f->traffic, &count);
+    assert_in_range(count, 20, RATE * RUN_MS / 1000 + 5);
+    assert_string_equal(f->host, "app.example.com");
+    struct traffic_view all = traffic_look(f->traffic, 0, INT64_MAX, "2");
+    assert_int_equal(all.requests, count);
+    assert_in_range(all.failed, count / 4 - 1, count / 4 + 1);
+    assert_in_range(all.errors, count / 4 - 1, count / 4 + 1);
+    assert_in_range(all.of_version, count / 2 - 2, count / 2 + 2);
+    assert_true(all.success_rate > 40 && all.success_rate < 60);
+    assert_true(all.p99_ms >= 0);
+    assert_non_null(strstr(traffic_last_failure(f->traffic), "503"));
+    struct traffic_view before = traffic_look(f->traffic, 0, began, "2");
+    assert_int_equal(before.requests, 0);
+    assert_int_equal(before.p99_ms, -1);
+    assert_int_equal(traffic_look(f->traffic, 0, INT64_MAX, "3").of_version, 0);
+}
+
+FIXTURE_CASE(nobody_there_is_a_failure_with_its_reason)
+{
+    run(f, "http://127.0.0.1:1/");
+    struct traffic_view all = traffic_look(f->traffic, 0, INT64_MAX, NULL);
+    assert_true(all.requests > 0);
+    assert_int_equal(all.failed, all.requests);
+    assert_int_equal(all.errors, 0);
+    assert_non_null(strstr(traffic_last_failure(f->traffic), "no answer"));
+}

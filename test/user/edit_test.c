@@ -5,20 +5,18 @@
 
 #include "user/pick.h"
 
-static void test_a_line_is_read_as_it_is_written(void **state)
+CASE(test_a_line_is_read_as_it_is_written)
 {
     static const char *const rows[] = {"steps mid+300 push v17", "controller now+0 kill",
                                        "config idle+20 config-delete"};
-    struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct line line;
         assert_int_equal(line_parse(arena, rows[i], &line, NULL), ERR_OK);
         assert_string_equal(line_text(arena, &line), rows[i]);
     }
-    arena_free(arena);
 }
 
-static void test_a_line_that_makes_no_sense_is_refused(void **state)
+CASE(test_a_line_that_makes_no_sense_is_refused)
 {
     static const char *const rows[] = {"",
                                        "nobody now+0 suspend",
@@ -28,18 +26,15 @@ static void test_a_line_that_makes_no_sense_is_refused(void **state)
                                        "steps now+0 dance",
                                        "steps now+0 push",
                                        "steps now+0 suspend v1"};
-    struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct line line;
         assert_int_equal(line_parse(arena, rows[i], &line, NULL), ERR_INVALID);
     }
-    arena_free(arena);
 }
 
 /* A mistake in a text would end the program. */
-static void test_every_edit_makes_its_requests(void **state)
+CASE(test_every_edit_makes_its_requests)
 {
-    struct arena *arena = arena_new();
     for (const struct edit *edit = edits; edit->name; edit++) {
         struct act acts[ACTS_MAX];
         struct line line = {.app = app_named("config"), .edit = edit, .version = "v2"};
@@ -48,12 +43,10 @@ static void test_every_edit_makes_its_requests(void **state)
         for (size_t i = 0; i < count; i++)
             assert_true(acts[i].verb == KUBE_DELETE || acts[i].body);
     }
-    arena_free(arena);
 }
 
-static void test_the_same_seed_gives_the_same_edits(void **state)
+CASE(test_the_same_seed_gives_the_same_edits)
 {
-    struct arena *arena = arena_new();
     for (const struct app *app = apps; app->name; app++) {
         struct pick *one = pick_new(arena, app, 7, NULL), *same = pick_new(arena, app, 7, NULL);
         struct pick *other = pick_new(arena, app, 8, NULL);
@@ -66,24 +59,15 @@ static void test_the_same_seed_gives_the_same_edits(void **state)
         }
         assert_true(different > 100);
     }
-    arena_free(arena);
 }
 
-static void test_what_is_left_out_is_never_chosen(void **state)
+CASE(test_what_is_left_out_is_never_chosen)
 {
     static const char *const without[] = {"push", "restore", NULL};
-    struct arena *arena = arena_new();
     struct pick *pick = pick_new(arena, &apps[0], 7, without);
     for (int i = 0; i < 500; i++) {
         struct line line = pick_next(pick, arena);
         assert_string_not_equal(line.edit->name, "push");
         assert_string_not_equal(line.edit->name, "restore");
     }
-    arena_free(arena);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_a_line_is_read_as_it_is_written),
-          cmocka_unit_test(test_a_line_that_makes_no_sense_is_refused),
-          cmocka_unit_test(test_every_edit_makes_its_requests),
-          cmocka_unit_test(test_the_same_seed_gives_the_same_edits),
-          cmocka_unit_test(test_what_is_left_out_is_never_chosen))

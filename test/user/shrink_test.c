@@ -17,7 +17,7 @@ static bool breaks(void *arg, const struct line *lines, size_t count)
     return found == 3;
 }
 
-static void test_what_is_needed_is_left(void **state)
+CASE(test_what_is_needed_is_left)
 {
     static const struct {
         int count;
@@ -35,7 +35,7 @@ static void test_what_is_needed_is_left(void **state)
     }
 }
 
-static void test_it_asks_no_more_often_than_told(void **state)
+CASE(test_it_asks_no_more_often_than_told)
 {
     struct line lines[64];
     struct need need = {.ms = {40, 50, 60}};
@@ -45,6 +45,3 @@ static void test_it_asks_no_more_often_than_told(void **state)
     assert_int_equal(need.asked, 4);
     assert_true(left < 64 && left >= 3);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_what_is_needed_is_left),
-          cmocka_unit_test(test_it_asks_no_more_often_than_told))

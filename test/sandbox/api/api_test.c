@@ -5,7 +5,7 @@
 #define MAPS "/api/v1/namespaces/default/configmaps"
 #define PODS "/api/v1/namespaces/default/pods"
 
-static void test_no_directory(void **state)
+CASE(test_no_directory)
 {
     struct trystore t TRY_CLOSED = try_open();
     struct api *api = NULL;
@@ -25,7 +25,7 @@ static bool refuse_creates(void *arg, const char *verb, struct http_conn_request
 }
 
 /* Who listens hears of each request to a resource before it is served, and may have it dropped. */
-static void test_on_request(void **state)
+CASE(test_on_request)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
     int heard = 0;
@@ -46,7 +46,7 @@ static void on_log(void *arg, const char *ns, const char *pod, struct buf *out)
     buf_puts(out, arg);
 }
 
-static void test_log(void **state)
+CASE(test_log)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
     char text[] = "one\ntwo\n";
@@ -61,6 +61,3 @@ static void test_log(void **state)
     ask_for(&a, 404, "GET", PODS "/q/log", NULL);
     ask_for(&a, 405, "POST", PODS "/p/log", NULL);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_on_request), cmocka_unit_test(test_no_directory),
-          cmocka_unit_test(test_log))

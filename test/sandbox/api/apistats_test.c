@@ -4,10 +4,9 @@
 
 #include "object/try.h"
 
-static void test_ring(void **state)
+CASE(test_ring)
 {
     struct apistats *stats = apistats_new();
-    struct arena *arena = arena_new();
     for (int i = 0; i < APISTATS_RING + 5; i++) {
         uint64_t seq = apistats_begin(stats, "a", "get", "pods", "/p", 1000);
         apistats_finish(stats, seq, 200);
@@ -20,16 +19,14 @@ static void test_ring(void **state)
     struct json_object *tail = apistats_requests(stats, arena, APISTATS_RING + 4);
     assert_int_equal(json_len(json_at(tail, "requests", NULL)), 1);
     assert_int_equal(json_int_at(tail, -1, "last", NULL), APISTATS_RING + 5);
-    arena_free(arena);
     apistats_free(stats);
 }
 
 /* Agents choose their own names: however many there are, the table stays bounded and the sum is
  * right. */
-static void test_bounded(void **state)
+CASE(test_bounded)
 {
     struct apistats *stats = apistats_new();
-    struct arena *arena = arena_new();
     for (int i = 0; i < APISTATS_ROWS_MAX + 50; i++) {
         char agent[32];
         (void)snprintf(agent, sizeof(agent), "agent-%d", i);
@@ -38,8 +35,5 @@ static void test_bounded(void **state)
     struct json_object *counts = apistats_counts(stats, arena);
     assert_true(json_len(json_at(counts, "counts", NULL)) <= APISTATS_ROWS_MAX);
     assert_int_equal(json_int_at(counts, -1, "requests", NULL), APISTATS_ROWS_MAX + 50);
-    arena_free(arena);
     apistats_free(stats);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_ring), cmocka_unit_test(test_bounded))

@@ -19,11 +19,10 @@ static X509 *load(const char *path)
     return cert;
 }
 
-static void test_chain(void **state)
+CASE(test_chain)
 {
     char directory[] = "/tmp/apitls-test-XXXXXX";
     assert_non_null(mkdtemp(directory));
-    struct arena *arena TRY_FREED = arena_new();
     struct apitls tls;
     struct errinfo ei;
     assert_int_equal(apitls_make(arena, directory, &tls, &ei), ERR_OK);
@@ -47,13 +46,10 @@ static void test_chain(void **state)
     rmdir(directory);
 }
 
-static void test_no_directory(void **state)
+CASE(test_no_directory)
 {
-    struct arena *arena TRY_FREED = arena_new();
     struct apitls tls;
     struct errinfo ei = {0};
     assert_int_not_equal(apitls_make(arena, "/nonexistent/apitls", &tls, &ei), ERR_OK);
     assert_true(*ei.text);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_chain), cmocka_unit_test(test_no_directory))

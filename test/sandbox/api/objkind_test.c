@@ -5,7 +5,7 @@
 #include "object/try.h"
 
 /* Every row is complete, so that no reader of the table has to look for NULL. */
-static void test_table(void **state)
+CASE(test_table)
 {
     size_t count = 0;
     for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++, count++) {
@@ -29,9 +29,8 @@ static void test_table(void **state)
     assert_true(count > 15);
 }
 
-static void test_names(void **state)
+CASE(test_names)
 {
-    struct arena *arena TRY_FREED = arena_new();
     const struct objkind *kind = objkind_builtin();
     assert_string_equal(kind->plural, "namespaces");
     assert_string_equal(objkind_resource(arena, kind), "namespaces");
@@ -42,5 +41,3 @@ static void test_names(void **state)
     assert_string_equal(objkind_resource(arena, kind), "deployments.apps");
     assert_string_equal(objkind_api_version(arena, kind, "v1"), "apps/v1");
 }
-
-UNIT_MAIN(cmocka_unit_test(test_table), cmocka_unit_test(test_names))

@@ -38,7 +38,7 @@ static void delete_map(struct trystore *t, const char *name)
     try_delete(t, try_kind(t, "", "configmaps"), "default", name, OBJ_BACKGROUND);
 }
 
-static void test_state_then_changes(void **state)
+CASE(test_state_then_changes)
 {
     struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t);
@@ -62,7 +62,7 @@ static void test_state_then_changes(void **state)
     buf_fini(&seen.text);
 }
 
-static void test_resume(void **state)
+CASE(test_resume)
 {
     struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t), now = watch(&t);
@@ -84,7 +84,7 @@ static void test_resume(void **state)
     buf_fini(&now.text);
 }
 
-static void test_ring_forgets(void **state)
+CASE(test_ring_forgets)
 {
     struct loop *loop = loop_new(1000);
     struct trystore t = {.loop = loop, .arena = arena_new(), .store = objstore_new(loop, 4)};
@@ -102,7 +102,7 @@ static void test_ring_forgets(void **state)
     try_close(&t);
 }
 
-static void test_stop_inside(void **state)
+CASE(test_stop_inside)
 {
     struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t);
@@ -126,7 +126,7 @@ static void on_start_other(void *arg, const struct objevent *event)
     }
 }
 
-static void test_start_inside(void **state)
+CASE(test_start_inside)
 {
     struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t);
@@ -137,7 +137,7 @@ static void test_start_inside(void **state)
     buf_fini(&seen.text);
 }
 
-static void test_kind_that_comes_later(void **state)
+CASE(test_kind_that_comes_later)
 {
     struct trystore t TRY_CLOSED = try_open();
     struct seen seen = watch(&t);
@@ -151,7 +151,3 @@ static void test_kind_that_comes_later(void **state)
     assert_string_equal(seen.text.data, ". +bear ");
     buf_fini(&seen.text);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_state_then_changes), cmocka_unit_test(test_resume),
-          cmocka_unit_test(test_ring_forgets), cmocka_unit_test(test_stop_inside),
-          cmocka_unit_test(test_start_inside), cmocka_unit_test(test_kind_that_comes_later))

@@ -4,7 +4,7 @@
 #include "api/trystore.h"
 #include "base/file.h"
 
-static void test_round_trip(void **state)
+CASE(test_round_trip)
 {
     char directory[] = "/tmp/objsnapshot-test-XXXXXX";
     assert_non_null(mkdtemp(directory));
@@ -32,7 +32,7 @@ static void test_round_trip(void **state)
     try_close(&b);
 }
 
-static void test_damaged(void **state)
+CASE(test_damaged)
 {
     static const char *const texts[] = {"", "{", "{'objects':[{}]}",
                                         "{'objects':[{'apiVersion':'x/v1','kind':'Y'}]}"};
@@ -50,5 +50,3 @@ static void test_damaged(void **state)
         unlink(path);
     }
 }
-
-UNIT_MAIN(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damaged))

@@ -2,7 +2,7 @@
 #include "api/objstore.h"
 #include "api/trystore.h"
 
-static void test_kinds(void **state)
+CASE(test_kinds)
 {
     struct trystore t TRY_CLOSED = try_open();
     assert_non_null(objstore_kind(t.store, "", "pods"));
@@ -11,7 +11,7 @@ static void test_kinds(void **state)
     assert_null(objstore_kind(t.store, "try.io", "toys"));
 }
 
-static void test_find(void **state)
+CASE(test_find)
 {
     struct trystore t TRY_CLOSED = try_open();
     const struct objkind *maps = try_kind(&t, "", "configmaps");
@@ -38,7 +38,7 @@ static void refuse_secret(void *arg, struct objfail *fail, const struct objkind 
     }
 }
 
-static void test_admission(void **state)
+CASE(test_admission)
 {
     struct trystore t TRY_CLOSED = try_open();
     int calls = 0;
@@ -54,7 +54,7 @@ static void test_admission(void **state)
     assert_non_null(objstore_get(t.store, secrets, "default", "x"));
 }
 
-static void test_stored_trees_do_not_change(void **state)
+CASE(test_stored_trees_do_not_change)
 {
     struct trystore t TRY_CLOSED = try_open();
     const struct objkind *kind = try_kind(&t, "", "configmaps");
@@ -66,7 +66,7 @@ static void test_stored_trees_do_not_change(void **state)
 }
 
 /* No shape that a client sends may make the checks read past what is there. */
-static void test_odd_shapes(void **state)
+CASE(test_odd_shapes)
 {
     static const char *const objs[] = {
         "{}",
@@ -99,7 +99,7 @@ static const char pod[] =
     "{'metadata':{'name':'p'},'spec':{'nodeName':'n','terminationGracePeriodSeconds':20,'"
     "containers':[{'name':'c','image':'i'}]}}";
 
-static void test_graceful(void **state)
+CASE(test_graceful)
 {
     struct trystore t TRY_CLOSED = try_open();
     const struct objkind *pods = try_kind(&t, "", "pods");
@@ -122,7 +122,3 @@ static void test_graceful(void **state)
     assert_int_equal(delete_with(&t, (struct objdelete){.grace_seconds = -1}, &gone), ERR_OK);
     assert_true(gone); /* it runs nowhere */
 }
-
-UNIT_MAIN(cmocka_unit_test(test_stored_trees_do_not_change), cmocka_unit_test(test_kinds),
-          cmocka_unit_test(test_find), cmocka_unit_test(test_admission),
-          cmocka_unit_test(test_odd_shapes), cmocka_unit_test(test_graceful))

@@ -98,7 +98,7 @@ static void make(struct tryapi *a, const char *name)
             arena_printf(a->t.arena, "{\"metadata\":{\"name\":\"%s\"}}", name));
 }
 
-static void test_expired(void **state)
+CASE(test_expired)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s, open;
@@ -117,7 +117,7 @@ static void test_expired(void **state)
     stop(&open);
 }
 
-static void test_cut_and_timeout(void **state)
+CASE(test_cut_and_timeout)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s, timed;
@@ -141,7 +141,7 @@ static bool no_watches(struct tryapi *a)
     return json_int_at(ask_for(a, 200, "GET", "/sandbox/stats", NULL), -1, "watches", NULL) == 0;
 }
 
-static void test_client_goes(void **state)
+CASE(test_client_goes)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s;
@@ -155,7 +155,7 @@ static void test_client_goes(void **state)
     make(&a, "b");
 }
 
-static void test_table(void **state)
+CASE(test_table)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s;
@@ -170,7 +170,7 @@ static void test_table(void **state)
 }
 
 /* The server ends with watches open: everything is given back. */
-static void test_open_at_the_end(void **state)
+CASE(test_open_at_the_end)
 {
     struct tryapi a TRYAPI_CLOSED = tryapi_open();
     struct stream s;
@@ -182,7 +182,3 @@ static void test_open_at_the_end(void **state)
     buf_fini(&s.line);
     buf_fini(&s.seen);
 }
-
-UNIT_MAIN(cmocka_unit_test(test_expired), cmocka_unit_test(test_cut_and_timeout),
-          cmocka_unit_test(test_client_goes), cmocka_unit_test(test_table),
-          cmocka_unit_test(test_open_at_the_end))

@@ -3,7 +3,7 @@
 #include "app/behaviour.h"
 #include "test/unit.h"
 
-static void tags(void **state)
+CASE(tags)
 {
     static const struct {
         const char *image, *version;
@@ -23,7 +23,6 @@ static void tags(void **state)
         {"demo-app:-slow", "latest", 0, 800, -1},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
         struct behaviour got;
         struct errinfo ei;
         assert_true(behaviour_is_demo(cases[i].image));
@@ -32,16 +31,14 @@ static void tags(void **state)
         assert_int_equal(got.error_percent, cases[i].errors);
         assert_int_equal(got.latency_ms, cases[i].latency);
         assert_int_equal(got.crash_after_ms, cases[i].crash);
-        arena_free(arena);
     }
 }
 
-static void refused(void **state)
+CASE(refused)
 {
     static const char *const cases[] = {"demo-app:1-errors101", "demo-app:1-errorsx",
                                         "demo-app:1-slow-1", "demo-app:1-slow5"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct arena *arena = arena_new();
         struct behaviour got;
         struct errinfo ei = {0};
         enum err err = behaviour_of_image(arena, cases[i], &got, &ei);
@@ -53,11 +50,10 @@ static void refused(void **state)
             assert_int_equal(err, ERR_INVALID);
             assert_true(ei.text[0]);
         }
-        arena_free(arena);
     }
 }
 
-static void other_images(void **state)
+CASE(other_images)
 {
     assert_false(behaviour_is_demo(NULL));
     assert_false(behaviour_is_demo(""));
@@ -67,7 +63,7 @@ static void other_images(void **state)
     assert_false(behaviour_is_demo("my-demo-app"));
 }
 
-static void even_errors(void **state)
+CASE(even_errors)
 {
     for (int64_t percent = 0; percent <= 100; percent++) {
         int64_t acc = 0;
@@ -77,6 +73,3 @@ static void even_errors(void **state)
         assert_int_equal(failed, percent * 10);
     }
 }
-
-UNIT_MAIN(cmocka_unit_test(tags), cmocka_unit_test(refused), cmocka_unit_test(other_images),
-          cmocka_unit_test(even_errors))

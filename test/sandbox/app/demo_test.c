@@ -62,7 +62,7 @@ static void end(struct world *w)
     expo_reset();
 }
 
-static void pages(void **state)
+CASE(pages)
 {
     static struct world w;
     static const struct {
@@ -92,7 +92,7 @@ static void pages(void **state)
     end(&w);
 }
 
-static void errors_and_latency(void **state)
+CASE(errors_and_latency)
 {
     static struct world w;
     int failed = 0;
@@ -106,7 +106,7 @@ static void errors_and_latency(void **state)
     end(&w);
 }
 
-static void readiness(void **state)
+CASE(readiness)
 {
     static struct world w;
     begin(&w, &(struct demo_options){.ready_delay_ms = 100});
@@ -116,6 +116,3 @@ static void readiness(void **state)
     assert_int_equal(ask(&w, "GET", "/readyz"), 200);
     end(&w);
 }
-
-UNIT_MAIN(cmocka_unit_test(pages), cmocka_unit_test(errors_and_latency),
-          cmocka_unit_test(readiness))

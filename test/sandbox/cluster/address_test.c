@@ -4,7 +4,7 @@
 #include "cluster/address.h"
 #include "test/unit.h"
 
-static void taking(void **state)
+CASE(taking)
 {
     static struct address_pool pool;
     char text[ADDRESS_TEXT];
@@ -30,7 +30,7 @@ static void taking(void **state)
     assert_string_equal(text, "127.64.9.7");
 }
 
-static void slots(void **state)
+CASE(slots)
 {
     int slot[2], fd[2];
     struct errinfo ei;
@@ -40,5 +40,3 @@ static void slots(void **state)
     close(fd[0]);
     close(fd[1]);
 }
-
-UNIT_MAIN(cmocka_unit_test(taking), cmocka_unit_test(slots))

@@ -205,7 +205,7 @@ static bool no_pods(struct world *w)
 
 /* ---- stories ---- */
 
-static void rolling_update(void **state)
+CASE_WITH(rolling_update, set_up, tear_down)
 {
     struct world *w = *state;
     make_deployment(w, 3, "{'rollingUpdate':{'maxSurge':1,'maxUnavailable':0}}", "{}");
@@ -226,7 +226,7 @@ static void rolling_update(void **state)
         objstore_count(w->store, objstore_kind(w->store, "apps", "replicasets"), "test"), 2);
 }
 
-static void recreate(void **state)
+CASE_WITH(recreate, set_up, tear_down)
 {
     struct world *w = *state;
     make_deployment(w, 2, "{'type':'Recreate'}", "{}");
@@ -239,7 +239,7 @@ static void recreate(void **state)
     assert_int_equal(w->most_pods, 2);
 }
 
-static void deadline(void **state)
+CASE_WITH(deadline, set_up, tear_down)
 {
     struct world *w = *state;
     make_deployment(w, 1, "{}", "{'sandbox.flagger.app/never-ready':'true'}");
@@ -247,14 +247,14 @@ static void deadline(void **state)
     assert_int_equal(pods(w, true), 0);
 }
 
-static void crash(void **state)
+CASE_WITH(crash, set_up, tear_down)
 {
     struct world *w = *state;
     make_deployment(w, 1, "{}", "{'sandbox.flagger.app/crash':'true'}");
     wait_until(w, crashing);
 }
 
-static void scaling(void **state)
+CASE_WITH(scaling, set_up, tear_down)
 {
     struct world *w = *state;
     make_deployment(w, 1, "{}", "{}");
@@ -285,7 +285,7 @@ static bool daemons_updated(struct world *w)
                            NULL);
 }
 
-static void daemonset(void **state)
+CASE_WITH(daemonset, set_up, tear_down)
 {
     struct world *w = *state;
     make_namespace(w);
@@ -302,7 +302,7 @@ static void daemonset(void **state)
     wait_until(w, no_pods);
 }
 
-static void service_address(void **state)
+CASE_WITH(service_address, set_up, tear_down)
 {
     struct world *w = *state;
     make_namespace(w);
@@ -321,11 +321,3 @@ static void service_address(void **state)
     assert_int_equal(cluster_register(w->cluster, "tester.tools:8080=127.0.0.1:10", &ei), ERR_OK);
     assert_int_equal(cluster_register(w->cluster, "nonsense", &ei), ERR_INVALID);
 }
-
-UNIT_MAIN(cmocka_unit_test_setup_teardown(rolling_update, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(recreate, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(deadline, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(crash, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(scaling, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(daemonset, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(service_address, set_up, tear_down))

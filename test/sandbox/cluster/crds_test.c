@@ -15,7 +15,7 @@ static const struct objkind *kind(struct objstore *store, const char *plural)
     return objstore_kind(store, "gateway.networking.k8s.io", plural);
 }
 
-static void embedded(void **state)
+CASE(embedded)
 {
     struct errinfo ei = {0};
     struct loop *loop = loop_new(1000);
@@ -33,7 +33,7 @@ static void embedded(void **state)
     loop_free(loop);
 }
 
-static void files(void **state)
+CASE(files)
 {
     static const char *const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: "
                                    "CustomResourceDefinition\nmetadata: {name: cars.test.io}\n"
@@ -65,5 +65,3 @@ static void files(void **state)
     objstore_free(store);
     loop_free(loop);
 }
-
-UNIT_MAIN(cmocka_unit_test(embedded), cmocka_unit_test(files))

@@ -90,7 +90,7 @@ static void end(struct world *w)
     unlink(w->path);
 }
 
-static void answered(void **state)
+CASE(answered)
 {
     static struct world w;
     begin(&w, "name: x\n\n");
@@ -104,7 +104,7 @@ static void answered(void **state)
     assert_int_equal(w.done, 1);
 }
 
-static void silent_absent_forgotten(void **state)
+CASE(silent_absent_forgotten)
 {
     static struct world w;
     begin(&w, NULL);
@@ -121,5 +121,3 @@ static void silent_absent_forgotten(void **state)
     end(&w);
     assert_int_equal(w.done, 2);
 }
-
-UNIT_MAIN(cmocka_unit_test(answered), cmocka_unit_test(silent_absent_forgotten))

@@ -99,7 +99,7 @@ static void point(struct world *w, const int *ports, size_t count)
     assert_int_equal(forward_set(w->forward, targets, count, &ei), ERR_OK);
 }
 
-static void shares_evenly(void **state)
+CASE_WITH(shares_evenly, set_up, tear_down)
 {
     struct world *w = *state;
     const int both[] = {http_server_port(w->servers[0]), http_server_port(w->servers[1])};
@@ -113,7 +113,7 @@ static void shares_evenly(void **state)
     assert_int_equal(w->answers[0], 10);
 }
 
-static void passes_over_dead_targets(void **state)
+CASE_WITH(passes_over_dead_targets, set_up, tear_down)
 {
     struct world *w = *state;
     const int ports[] = {1, http_server_port(w->servers[1]), 1};
@@ -127,7 +127,7 @@ static void passes_over_dead_targets(void **state)
     assert_int_equal(w->failed, 5);
 }
 
-static void refuses_without_targets(void **state)
+CASE_WITH(refuses_without_targets, set_up, tear_down)
 {
     struct world *w = *state;
     const int one[] = {http_server_port(w->servers[0])};
@@ -142,7 +142,7 @@ static void refuses_without_targets(void **state)
     assert_int_equal(w->failed, 3);
 }
 
-static void port_in_use(void **state)
+CASE_WITH(port_in_use, set_up, tear_down)
 {
     struct world *w = *state;
     struct errinfo ei = {0};
@@ -152,8 +152,3 @@ static void port_in_use(void **state)
     assert_non_null(strstr(ei.text, "cannot listen on 127.0.0.1:"));
     forward_free(second);
 }
-
-UNIT_MAIN(cmocka_unit_test_setup_teardown(shares_evenly, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(passes_over_dead_targets, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(refuses_without_targets, set_up, tear_down),
-          cmocka_unit_test_setup_teardown(port_in_use, set_up, tear_down))

@@ -50,9 +50,8 @@ static void golden(struct arena *arena, const char *file, const struct buf *got)
     assert_string_equal(got->data, want);
 }
 
-static void texts(void **state)
+CASE(texts)
 {
-    struct arena *arena = arena_new();
     struct route_table table;
     struct buf out;
     load(arena, DATA "routes.json", &table);
@@ -67,7 +66,6 @@ static void texts(void **state)
     haproxy_config(&in, arena, &out);
     golden(arena, DATA "haproxy.cfg", &out);
     buf_fini(&out);
-    arena_free(arena);
 }
 
 /* The exit status; 0 as well where the program is not installed. */
@@ -85,9 +83,8 @@ static int run(const char *const *argv)
 }
 
 /* Whatever the routes say, the real program must take it. */
-static void accepted_by_haproxy(void **state)
+CASE(accepted_by_haproxy)
 {
-    struct arena *arena = arena_new();
     char path[] = "/tmp/haproxy-test-XXXXXX";
     int fd = mkstemp(path);
     struct route_table table;
@@ -109,13 +106,11 @@ static void accepted_by_haproxy(void **state)
     unlink(path);
     unlink(mirror);
     rmdir(directory);
-    arena_free(arena);
 }
 
 /* Only weights differ: the structure is the same, so no reload; anything else: it is not. */
-static void structure(void **state)
+CASE(structure)
 {
-    struct arena *arena = arena_new();
     struct route_table table;
     struct buf before, after, commands;
     load(arena, DATA "routes.json", &table);
@@ -150,8 +145,4 @@ static void structure(void **state)
     buf_fini(&before);
     buf_fini(&after);
     buf_fini(&commands);
-    arena_free(arena);
 }
-
-UNIT_MAIN(cmocka_unit_test(texts), cmocka_unit_test(accepted_by_haproxy),
-          cmocka_unit_test(structure))

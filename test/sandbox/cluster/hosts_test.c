@@ -8,7 +8,7 @@
 #include "cluster/hosts.h"
 #include "test/unit.h"
 
-static void in_place(void **state)
+CASE(in_place)
 {
     char path[] = "/tmp/hosts-test-XXXXXX", got[256];
     struct stat before, after;
@@ -36,5 +36,3 @@ static void in_place(void **state)
     close(fd);
     unlink(path);
 }
-
-UNIT_MAIN(cmocka_unit_test(in_place))

@@ -3,7 +3,7 @@
 #include "cluster/rollout.h"
 #include "test/unit.h"
 
-static void single_steps(void **state)
+CASE(single_steps)
 {
     struct rollout_set old[] = {{3, 3}, {2, 1}};
     struct rollout r = {.desired = 4, .surge = 1, .unavailable = 1, .old = old, .old_count = 2};
@@ -17,7 +17,7 @@ static void single_steps(void **state)
 }
 
 /* Pods come up and down in any order: the promises hold in every state, and it always ends. */
-static void promises(void **state)
+CASE(promises)
 {
     for (int desired = 1; desired <= 6; desired++)
         for (int surge = 0; surge <= 3; surge++)
@@ -44,7 +44,7 @@ static void promises(void **state)
             }
 }
 
-static void never_ready(void **state)
+CASE(never_ready)
 {
     struct rollout_set old[] = {{4, 4}};
     struct rollout r = {.desired = 4, .surge = 1, .unavailable = 1, .old = old, .old_count = 1};
@@ -56,5 +56,3 @@ static void never_ready(void **state)
     assert_int_equal(old[0].replicas, 3);
     assert_int_equal(r.fresh.replicas, 2);
 }
-
-UNIT_MAIN(cmocka_unit_test(single_steps), cmocka_unit_test(promises), cmocka_unit_test(never_ready))

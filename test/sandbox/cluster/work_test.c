@@ -31,7 +31,7 @@ static void other(void *arg, struct arena *arena, const char *ns, const char *na
         work_add_after(w->work, other, w, "test", name, 0);
 }
 
-static void keys(void **state)
+CASE(keys)
 {
     struct world w = {.loop = loop_new(1000), .again = 1};
     w.work = work_new(w.loop);
@@ -49,5 +49,3 @@ static void keys(void **state)
     work_free(w.work);
     loop_free(w.loop);
 }
-
-UNIT_MAIN(cmocka_unit_test(keys))

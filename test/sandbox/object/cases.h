@@ -80,7 +80,7 @@ static inline void cases_run(void **state)
     }
 }
 
-/* A test for each group, beside those of UNIT_MAIN(): CASES("a/cases.yaml", groups) */
+/* A test for each group, beside those of CASE(): CASES("a/cases.yaml", groups) */
 #define CASES(path, groups)                                                                        \
     __attribute__((constructor)) static void cases_add(void)                                       \
     {                                                                                              \

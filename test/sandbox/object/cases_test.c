@@ -199,7 +199,7 @@ static void compile_crd(struct arena *arena, struct json_object *crd)
     }
 }
 
-static void test_peers(void **state)
+CASE(test_peers)
 {
     compiled = 0;
     each_document("../shared/crds", compile_crd);
@@ -217,7 +217,7 @@ static void judge_manifest(struct arena *arena, struct json_object *obj)
 
 /* One of them, an AlertProvider with both an address and a Secret, is refused by its own schema
  * too. */
-static void test_manifests(void **state)
+CASE(test_manifests)
 {
     agreed = disagreed = 0;
     each_document("../shared/manifests", judge_manifest);
@@ -263,7 +263,7 @@ static struct json_object *pattern(struct arena *arena, struct json_object *row)
 }
 
 /* A text is as long as it says, and may be no UTF-8. */
-static void test_bytes(void **state)
+CASE(test_bytes)
 {
     struct pattern *one = NULL;
     assert_int_equal(pattern_compile("^a\\x00b$", PATTERN_CHARACTERS, &one, NULL), ERR_OK);
@@ -405,7 +405,7 @@ static struct json_object *managed(struct arena *arena, struct json_object *row)
 
 /* --- limits */
 
-static void test_depth(void **state)
+CASE(test_depth)
 {
     struct json_object *inner = json_object_new_object();
     json_set_str(inner, "type", "object");
@@ -422,9 +422,8 @@ static void test_depth(void **state)
     json_object_put(inner);
 }
 
-static void test_prune_many(void **state)
+CASE(test_prune_many)
 {
-    struct arena *arena TRY_FREED = arena_new();
     struct schema *schema = compile(arena, try_json(arena, "{'type':'object'}"));
     struct json_object *obj = json_own(arena, json_object_new_object());
     struct schema_paths unknown;
@@ -462,7 +461,3 @@ static const struct cases_group groups[] = {
 };
 
 CASES("test/sandbox/object/cases.yaml", groups)
-
-UNIT_MAIN(cmocka_unit_test(test_peers), cmocka_unit_test(test_manifests),
-          cmocka_unit_test(test_bytes), cmocka_unit_test(test_depth),
-          cmocka_unit_test(test_prune_many))

@@ -1,9 +1,8 @@
 #include "object/cause.h"
 #include "object/try.h"
 
-static void test_text(void **state)
+CASE(test_text)
 {
-    struct arena *arena TRY_FREED = arena_new();
     struct causes causes = {.arena = arena};
     assert_string_equal(cause_text(&causes), "");
     cause_add(&causes, CAUSE_REQUIRED, "spec.targetRef", "Required value");
@@ -19,9 +18,8 @@ static void test_text(void **state)
              "100','field':'spec.weight'},{'reason':'FieldValueForbidden','message':'no'}]");
 }
 
-static void test_limits(void **state)
+CASE(test_limits)
 {
-    struct arena *arena TRY_FREED = arena_new();
     struct causes causes = {.arena = arena};
     for (int i = 0; i < CAUSE_MAX + 7; i++)
         cause_add(&causes, CAUSE_REQUIRED, "f", "x");
@@ -36,5 +34,3 @@ static void test_limits(void **state)
     assert_int_equal(strlen(cut), 255 + 3); /* a quote, 127 whole characters, three dots */
     assert_string_equal(cut + 253, "ä...");
 }
-
-UNIT_MAIN(cmocka_unit_test(test_text), cmocka_unit_test(test_limits))
