@@ -57,10 +57,10 @@ spec:
 EOF
 }
 
-# With test/real a real API server answers; this holds the sandbox against what one has said.
+# With test/real/run a real API server answers; this holds the sandbox against what one has said.
 @test "the sandbox answers as a real API server has done, but for the differences that are meant to be" {
-    "$FLAGGER_BUILD/flagger-testcompare" --sandbox "$KUBECONFIG" --recorded "$BATS_TEST_DIRNAME/../apiserver/answers.yaml" \
-        --requests "$BATS_TEST_DIRNAME/../apiserver/requests.yaml" --allowed "$BATS_TEST_DIRNAME/../sandbox/differences.yaml"
+    "$FLAGGER_BUILD/flagger-testcompare" --sandbox "$KUBECONFIG" --recorded "$BATS_TEST_DIRNAME/../real/answers.yaml" \
+        --requests "$BATS_TEST_DIRNAME/../real/requests.yaml" --allowed "$BATS_TEST_DIRNAME/../sandbox/differences.yaml"
 }
 
 @test "kubectl finds the kinds, with their short names" {

@@ -1,4 +1,4 @@
-# The random user (test/user) where something is missing: one sentence, exit status 2, and no further round.
+# The random user (test/edits) where something is missing: one sentence, exit status 2, and no further round.
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1

@@ -1,4 +1,4 @@
-# The crash torture (test/kill) must be able to fail: a controller that does not go on after a crash is found out.
+# The crash torture (test/torture) must be able to fail: a controller that does not go on after a crash is found out.
 
 # A controller that works until it is killed, and looks elsewhere when it is started again.
 setup() {

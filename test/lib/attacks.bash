@@ -1,4 +1,4 @@
-# What strangers, tenants and tasks try on the daemons, one at a time (test/hostile) or all at once (test/soak). They use
+# What strangers, tenants and tasks try on the daemons, one at a time (test/hostile/run) or all at once (test/soak/run). They use
 # DAEMON_URL of the one that is attacked, the folders build and work and, where they name TOKEN, a bearer token or ''.
 
 # task TYPE COMMAND [NAME]: a webhook payload

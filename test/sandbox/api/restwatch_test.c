@@ -1,4 +1,4 @@
-/* How watches end; what they tell, a real API server has said (test/apiserver/answers.yaml). */
+/* How watches end; what they tell, a real API server has said (test/real/answers.yaml). */
 #include "api/tryapi.h"
 
 #define MAPS "/api/v1/namespaces/default/configmaps"

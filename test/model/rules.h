@@ -1,0 +1,59 @@
+/*
+ * The safety rules of a release, checked at every write of every tick. They know only the cluster
+ * before and after, what the tick had read, and a ghost: what an observer would remember of the
+ * release. They share no code with decide/.
+ */
+#ifndef MODEL_RULES_H
+#define MODEL_RULES_H
+
+#include "model.h"
+
+enum {
+    GHOST_DOOMED = 1,  /* a cause to roll back was seen */
+    GHOST_STOPPED = 2, /* somebody else has scaled the target to zero */
+    GHOST_WARM = 4,    /* the target has had traffic, and no interval has passed since the gateway
+                        * knows that it has no more */
+    GHOST_CAUSES = GHOST_DOOMED | GHOST_STOPPED,
+};
+
+struct ghost {
+    uint8_t revision; /* whose analysis was begun last, 0: none */
+    uint8_t passes;   /* its checks that passed, up to what is needed */
+    uint8_t fails;    /* its checks that failed, up to the threshold */
+    uint8_t flags;
+    uint8_t rejected; /* the revision that failed last */
+    uint8_t promoted; /* the revision that was promoted last */
+    uint8_t carried;  /* what the primary got last, whether the status says so or not */
+    uint8_t zero;
+};
+
+/*
+ * What the engine does about the Canary: 0, it may tick at any time; otherwise it sleeps until an
+ * event is news by tick/wake.h. The low bits are the places that its last tick asked for.
+ */
+enum { REST_ASLEEP = 1 << 30, REST_HEARS_STATUS = 1 << 29 };
+
+struct state {
+    struct cluster cluster;
+    struct ghost ghost;
+    uint32_t rest;
+};
+
+/* The spec asks for what this version does not do, has no step, or cannot be read. */
+bool rules_refuse(struct model *model, const struct cluster *cluster);
+/* An interval has passed, or more. */
+void rules_waited(struct model *model, const struct cluster *cluster, struct ghost *ghost);
+/* Somebody else than the rules has changed the cluster. */
+void rules_happened(struct model *model, const struct cluster *before, const struct cluster *after,
+                    struct ghost *ghost);
+/* What a rule says that does not hold; NULL: all hold. */
+const char *rules_decided(struct model *model, const struct cluster *facts,
+                          const struct outcome *outcome, struct ghost *ghost);
+const char *rules_step(struct model *model, const struct cluster *facts,
+                       const struct cluster *before, const struct cluster *after,
+                       const struct outcome *outcome, const struct step *step, struct ghost *ghost);
+/* At the end of a tick that nothing has disturbed. */
+const char *rules_done(struct model *model, const struct cluster *before,
+                       const struct cluster *after, const struct outcome *outcome, bool due);
+
+#endif

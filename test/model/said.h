@@ -1,0 +1,16 @@
+/* What the spec says of the objects is there at the end of every run, and what it says no longer is
+ * not. */
+#ifndef MODEL_SAID_H
+#define MODEL_SAID_H
+
+#include "model.h"
+
+/* The rule that does not hold; NULL: all do. */
+const char *said_wrong(struct model *model, const struct canary *canary,
+                       const struct cluster *cluster);
+/* It waits for the primary or the mesh, and has told so. */
+bool said_holds(const struct canary *canary);
+/* Whoever looks at a release that waits sees for what: its phase says so, or a condition. */
+bool said_why(const struct canary *canary);
+
+#endif

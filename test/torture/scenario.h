@@ -1,0 +1,48 @@
+/*
+ * The releases that are tortured: what is there, what changes, and where it must end.
+ *
+ * Texts are JSON with single quotes. Every scenario begins with a Deployment podinfo, the ConfigMap
+ * that it reads and a Canary for it, in namespace test, changed as the scenario says.
+ */
+#ifndef TORTURE_SCENARIO_H
+#define TORTURE_SCENARIO_H
+
+#include <stdbool.h>
+
+#include "base/json.h"
+
+/* Something that a person does. */
+struct deed {
+    const char *group, *plural, *name;
+    const char *patch; /* an RFC 7386 patch; NULL: the object is deleted */
+};
+
+enum { DEEDS_MAX = 3 };
+
+struct scenario {
+    const char *name;
+    const char *canary;            /* patch of the Canary */
+    const char *target;            /* instead of the Deployment */
+    const char *objects;           /* array of further objects */
+    struct deed change[DEEDS_MAX]; /* what starts the release; none: the initialisation is tortured
+                                    */
+    struct deed meanwhile[DEEDS_MAX]; /* when the canary first has traffic */
+    /* Metrics are bad, or the rollback hook agrees, when status.canaryWeight or status.iterations
+     * is this; 0: never. */
+    int bad_from, back_from;
+    int slow_ms; /* workloads take so long to get ready */
+    bool twice;  /* after the kill, the next controller is killed at its first write as well */
+    bool elects; /* runs with leader election */
+    bool calls;  /* killed at metric queries and webhooks too, not only at writes */
+    const char *phase; /* where it ends; NULL: the Canary is gone */
+    const char *image; /* of the primary, NULL: not looked at */
+};
+
+extern const struct scenario scenarios[]; /* ends with name NULL */
+
+/* The objects that are there at the beginning, in the order they are made. Owned by the arena. */
+struct json_object *scenario_objects(struct arena *arena, const struct scenario *scenario);
+/* JSON with single quotes; a mistake in it ends the program. */
+struct json_object *scenario_json(struct arena *arena, const char *quoted);
+
+#endif
