@@ -23,7 +23,7 @@ void pool_fini(struct pool *pool)
 }
 
 /* Eight bytes at a time: a walk asks for millions of records. */
-static uint32_t hash(const unsigned char *at, size_t size)
+static uint32_t hash_of(const unsigned char *at, size_t size)
 {
     uint64_t h = 14695981039346656037u;
 
@@ -42,13 +42,14 @@ void *pool_at(const struct pool *pool, uint32_t number)
     return pool->records + (size_t)number * pool->room;
 }
 
-static uint32_t *find(const struct pool *pool, const void *identity)
+static struct pool_slot *find(const struct pool *pool, const void *identity, uint32_t hash)
 {
-    uint32_t at = hash(identity, pool->size) & pool->mask;
+    struct pool_slot *slot = &pool->slots[hash & pool->mask];
 
-    while (pool->slots[at] && memcmp(pool_at(pool, pool->slots[at] - 1), identity, pool->size) != 0)
-        at = (at + 1) & pool->mask;
-    return &pool->slots[at];
+    while (slot->number && (slot->hash != hash ||
+                            memcmp(pool_at(pool, slot->number - 1), identity, pool->size) != 0))
+        slot = slot == &pool->slots[pool->mask] ? pool->slots : slot + 1;
+    return slot;
 }
 
 static void grow(struct pool *pool)
@@ -57,30 +58,39 @@ static void grow(struct pool *pool)
 
     assert(capacity < UINT32_MAX / 2);
     pool->records = heap_grow(pool->records, capacity * pool->room);
-    free(pool->slots);
+    struct pool_slot *old = pool->slots;
+    size_t len = (size_t)pool->mask + 1;
     pool->slots = heap_array(2 * capacity, sizeof(*pool->slots));
     pool->capacity = (uint32_t)capacity;
     pool->mask = (uint32_t)(2 * capacity - 1);
-    for (uint32_t i = 0; i < pool->count; i++)
-        *find(pool, pool_at(pool, i)) = i + 1;
+    for (size_t i = 0; i < len; i++) {
+        uint32_t at = old[i].hash & pool->mask;
+        if (!old[i].number)
+            continue;
+        while (pool->slots[at].number)
+            at = (at + 1) & pool->mask;
+        pool->slots[at] = old[i];
+    }
+    free(old);
 }
 
 uint32_t pool_put(struct pool *pool, const void *identity, bool *is_new)
 {
-    uint32_t *slot = find(pool, identity);
+    uint32_t hash = hash_of(identity, pool->size);
+    struct pool_slot *slot = find(pool, identity, hash);
 
     if (is_new)
-        *is_new = *slot == 0;
-    if (*slot)
-        return *slot - 1;
+        *is_new = slot->number == 0;
+    if (slot->number)
+        return slot->number - 1;
     if (pool->count == pool->capacity) {
         grow(pool);
-        slot = find(pool, identity);
+        slot = find(pool, identity, hash);
     }
     uint32_t number = pool->count++;
     unsigned char *record = pool_at(pool, number);
     memcpy(record, identity, pool->size);
     memset(record + pool->size, 0, pool->room - pool->size);
-    *slot = number + 1;
+    *slot = (struct pool_slot){.number = number + 1, .hash = hash};
     return number;
 }

@@ -9,13 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* hash: looked at before the record, which is far away in memory */
+struct pool_slot {
+    uint32_t number; /* of the record, + 1; 0: free */
+    uint32_t hash;
+};
+
 struct pool {
     size_t size; /* of the part of a record that identifies it; padding must be zeroed */
     size_t room; /* of a whole record: what follows the identity is the caller's */
     uint32_t count, capacity;
     uint32_t mask;
     unsigned char *records;
-    uint32_t *slots; /* number + 1, 0: free */
+    struct pool_slot *slots;
 };
 
 void pool_init(struct pool *pool, size_t size, size_t room);
