@@ -173,16 +173,16 @@ EOF
     [ "$(curl -s -o /dev/null -w '%{http_code}' "$URL/api")" = 401 ]
     [ "$(curl -s -o /dev/null -w '%{http_code}' "$URL/healthz")" = 200 ]
     TOKEN=$TOKEN-readonly
-    [ "$(api GET /api/v1/namespaces | jq -r .kind)" = NamespaceList ]
-    [ "$(api POST /api/v1/namespaces '{"metadata":{"name":"x"}}' | jq -r .reason)" = Forbidden ]
+    [ "$(api GET /api/v1/namespaces | gojq -r .kind)" = NamespaceList ]
+    [ "$(api POST /api/v1/namespaces '{"metadata":{"name":"x"}}' | gojq -r .reason)" = Forbidden ]
 }
 
 @test "faults, compaction and counts" {
-    api POST /sandbox/faults '{"verb":"list","path":"/configmaps","status":429,"retryAfter":1}' | jq -e '.faults | length == 1'
-    [ "$(api GET /api/v1/configmaps | jq -r .details.retryAfterSeconds)" = 1 ]
-    [ "$(api GET /api/v1/configmaps | jq -r .kind)" = ConfigMapList ]
+    api POST /sandbox/faults '{"verb":"list","path":"/configmaps","status":429,"retryAfter":1}' | gojq -e '.faults | length == 1'
+    [ "$(api GET /api/v1/configmaps | gojq -r .details.retryAfterSeconds)" = 1 ]
+    [ "$(api GET /api/v1/configmaps | gojq -r .kind)" = ConfigMapList ]
     api POST /sandbox/compact '{}'
-    [ "$(api GET '/api/v1/configmaps?watch=1&resourceVersion=1' | jq -r .object.reason)" = Expired ]
-    api GET /sandbox/stats | jq -e '.busy > 0 and (.agents | length > 0)'
-    api GET '/sandbox/requests?since=0' | jq -e '.requests | length > 10'
+    [ "$(api GET '/api/v1/configmaps?watch=1&resourceVersion=1' | gojq -r .object.reason)" = Expired ]
+    api GET /sandbox/stats | gojq -e '.busy > 0 and (.agents | length > 0)'
+    api GET '/sandbox/requests?since=0' | gojq -e '.requests | length > 10'
 }

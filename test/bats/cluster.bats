@@ -233,7 +233,7 @@ descends() {
 }
 
 query() {
-    curl -s -m 5 --data-urlencode "query=$1" "http://127.0.0.1:$PROMETHEUS/api/v1/query" | jq -e '.data.result[0].value[1]' >/dev/null
+    curl -s -m 5 --data-urlencode "query=$1" "http://127.0.0.1:$PROMETHEUS/api/v1/query" | gojq -e '.data.result[0].value[1]' >/dev/null
 }
 
 @test "Prometheus sees the requests under the names Flagger asks for" {
@@ -263,7 +263,7 @@ gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
     sandbox_end
     for pid in $pids; do eventually 1 gone "$pid"; done
     grep '^api requests: .*"verb":"create","resource":"deployments.apps"' "$DIR/out"
-    [ "$(tail -n 1 "$DIR/log" | jq -r .level)" = info ]
+    [ "$(tail -n 1 "$DIR/log" | gojq -r .level)" = info ]
 }
 
 @test "kill -9 of the sandbox leaves no process behind" {

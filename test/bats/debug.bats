@@ -82,7 +82,7 @@ YAML
 
 look() { curl -s -m 10 "$DAEMON_URL/debug/$1"; }
 # looks PATH FILTER: the answer is so
-looks() { look "$1" | jq -e "$2" >/dev/null; }
+looks() { look "$1" | gojq -e "$2" >/dev/null; }
 
 @test "a Canary that rests waits for a change, and its last plan is there" {
     eventually 60 looks canaries/test/app '.phase == "Initialized" and .state == "idle"'
@@ -94,10 +94,10 @@ looks() { look "$1" | jq -e "$2" >/dev/null; }
 
 @test "the process tells its watches, queue and memory" {
     look process >"$BATS_TEST_TMPDIR/process"
-    jq -e '.leader.leads and .queue.maxRunning == 32 and .queue.waiting == 0' "$BATS_TEST_TMPDIR/process"
-    jq -e '.watches | map({(.resource): .}) | add | .canaries.objects == 1 and .deployments.objects == 2
+    gojq -e '.leader.leads and .queue.maxRunning == 32 and .queue.waiting == 0' "$BATS_TEST_TMPDIR/process"
+    gojq -e '.watches | map({(.resource): .}) | add | .canaries.objects == 1 and .deployments.objects == 2
            and (.deployments | .synced and .state == "streaming" and .lagSeconds < 300)' "$BATS_TEST_TMPDIR/process"
-    jq -e '.requests.limit.burst == 250 and .server.answering == 1 and .memory.kept.canaries.count == 1' "$BATS_TEST_TMPDIR/process"
+    gojq -e '.requests.limit.burst == 250 and .server.answering == 1 and .memory.kept.canaries.count == 1' "$BATS_TEST_TMPDIR/process"
 }
 
 @test "a Canary that waits at a gate says so, and since when" {
@@ -119,7 +119,7 @@ looks() { look "$1" | jq -e "$2" >/dev/null; }
 
 @test "what is wrong is one sentence" {
     answers 404 GET /debug/canaries/test/other
-    jq -e '.error | test("no such Canary")' "$BATS_TEST_TMPDIR/body"
+    gojq -e '.error | test("no such Canary")' "$BATS_TEST_TMPDIR/body"
     answers 404 GET /debug/canaries/test
     answers 404 GET /debug/canaries/test/app/more
     answers 400 GET '/debug/canaries?limit=many'

@@ -53,7 +53,7 @@ gate_start() {
     gate_start
     answers 400 POST /gate/open '{"name":"podinfo"}'
     answers 400 POST /gate/open '{"name":7,"namespace":"test"}'
-    curl -s -d '{"name":7,"namespace":"test"}' "$DAEMON_URL/gate/open" | jq -e '.error | test("name")'
+    curl -s -d '{"name":7,"namespace":"test"}' "$DAEMON_URL/gate/open" | gojq -e '.error | test("name")'
     answers 400 POST /gate/open '{"name":'
     answers 400 POST /gate/open ''
     answers 405 GET /gate/open
@@ -66,7 +66,7 @@ gate_start() {
 @test "it says what was set" {
     gate_start
     answers 202 POST /gate/open "$PODINFO"
-    curl -s "$DAEMON_URL/v1/gates" | jq -e '.gates | length == 1 and .[0].name == "podinfo" and .[0].open and .[0].kind == "gate"'
+    curl -s "$DAEMON_URL/v1/gates" | gojq -e '.gates | length == 1 and .[0].name == "podinfo" and .[0].open and .[0].kind == "gate"'
     curl -s "$DAEMON_URL/metrics" | grep -q 'flagger_gate_changes_total{gate="gate",change="open",outcome="changed"} 1'
     daemon_stop
 }

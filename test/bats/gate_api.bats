@@ -35,11 +35,11 @@ checks() {
         "{\"name\":\"podinfo\",\"namespace\":\"test\",\"checksum\":\"${1-}\",\"phase\":\"${3:-Waiting}\"}"
 }
 
-gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\") | $1"; }
+gate() { curl -s "$DAEMON_URL$POD" | gojq -e ".gates[] | select(.kind == \"gate\") | $1"; }
 
 @test "exactly one revision is approved" {
     says 200 POST $POD/approve '{"revision":"aaa","reason":"looks good","who":"alice"}'
-    jq -e '.changed and .open and .seq == 1' <<<"$output"
+    gojq -e '.changed and .open and .seq == 1' <<<"$output"
     [ "$(checks aaa)" = 200 ]
     [ "$(checks bbb)" = 403 ]
     [ "$(checks '')" = 403 ]
@@ -47,7 +47,7 @@ gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\")
     [ "$(checks aaa)" = 200 ] # no approval is lost
     [ "$(checks bbb)" = 200 ]
     says 200 POST $POD/approve '{"revision":"bbb"}'
-    jq -e '.changed == false and .seq == null' <<<"$output"
+    gojq -e '.changed == false and .seq == null' <<<"$output"
     gate '.passes[0] | .revision == "aaa" and .by == "alice" and .reason == "looks good"'
     says 200 POST $POD/close '{}'
     [ "$(checks aaa)" = 403 ]
@@ -62,7 +62,7 @@ gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\")
     says 200 POST $POD/open
     [ "$(checks x start)" = 200 ]
     says 409 POST $POD/close '{"hook":"promote"}'
-    jq -e '.error | test("every hook")' <<<"$output"
+    gojq -e '.error | test("every hook")' <<<"$output"
     says 200 POST $POD/close
     [ "$(checks x promote)" = 403 ]
 }
@@ -75,7 +75,7 @@ gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\")
     says 200 POST $POD/open '{"expires":"2999-01-01T00:00:00+01:00"}'
     gate '.passes[0].expires == "2998-12-31T23:00:00.000000Z"'
     says 400 POST $POD/open '{"expires":"2001-01-01T00:00:00Z"}'
-    jq -e '.error | test("has passed already")' <<<"$output"
+    gojq -e '.error | test("has passed already")' <<<"$output"
 }
 
 @test "who waits is told, with its revision, phase and since when" {
@@ -102,14 +102,14 @@ gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\")
 @test "a policy wants several approvers, known by name" {
     says 200 PUT $POD/policy '{"quorum":2,"approvers":["alice","bob","carol"]}'
     says 403 POST $POD/approve '{"revision":"aaa","who":"alice"}' # said, not proven
-    jq -e '.error | test("token of your own")' <<<"$output"
+    gojq -e '.error | test("token of your own")' <<<"$output"
     says 403 POST $POD/open
     [ "$(code POST /gate/open '{"name":"podinfo","namespace":"test"}')" = 403 ]
     [ "$(checks aaa)" = 403 ]
     says 200 DELETE $POD/policy
-    jq -e '.seq == 2' <<<"$output"
+    gojq -e '.seq == 2' <<<"$output"
     says 200 DELETE $POD/policy
-    jq -e '.seq == null' <<<"$output"
+    gojq -e '.seq == null' <<<"$output"
     says 200 POST $POD/open
 }
 
@@ -122,7 +122,7 @@ gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\")
     says 200 POST $POD/close
     [ "$(checks bbb)" = 403 ]
     gate '.waits[0].revision == "bbb"'
-    said_no() { says 200 POST $POD/close && jq -e '.changed == false' <<<"$output"; }
+    said_no() { says 200 POST $POD/close && gojq -e '.changed == false' <<<"$output"; }
     said_no
     says 200 PUT $POD/policy '{"deadline":"1s","onDeadline":"rollback"}'
     [ "$(checks ccc)" = 403 ]
@@ -131,19 +131,19 @@ gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\")
     eventually 10 rolls_back
     [ "$(checks ddd '' Waiting rollback)" = 403 ]
     [ "$(checks bbb)" = 403 ]
-    curl -s "$DAEMON_URL$POD" | jq -e '.history[0] | .who == "deadline" and .kind == "rollback" and .revision == "ccc"'
+    curl -s "$DAEMON_URL$POD" | gojq -e '.history[0] | .who == "deadline" and .kind == "rollback" and .revision == "ccc"'
 }
 
 @test "a freeze holds every release, and no rollback" {
     says 200 POST $POD/open
     says 200 POST $POD/open '{"kind":"rollback"}'
     says 200 POST /v1/freezes '{"reason":"the holidays","until":"2999-01-01T00:00:00Z"}'
-    id=$(jq .id <<<"$output")
+    id=$(gojq .id <<<"$output")
     [ "$(checks)" = 403 ]
     [ "$(checks '' '' Progressing rollback)" = 200 ]
     gate '.frozen.reason == "the holidays" and .open'
     says 200 GET /v1/freezes
-    jq -e '.freezes[0] | .active and .namespace == "" and .until == "2999-01-01T00:00:00.000000Z"' <<<"$output"
+    gojq -e '.freezes[0] | .active and .namespace == "" and .until == "2999-01-01T00:00:00.000000Z"' <<<"$output"
     says 200 DELETE "/v1/freezes/$id"
     [ "$(checks)" = 200 ]
     says 404 DELETE "/v1/freezes/$id"
@@ -159,10 +159,10 @@ gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\")
     from=$(TZ=Asia/Tokyo LC_ALL=C date -d '-1 hour' '+%a %H:%M')
     until=$(TZ=Asia/Tokyo LC_ALL=C date -d '+1 hour' '+%a %H:%M')
     says 200 POST /v1/freezes "{\"reason\":\"x\",\"weekly\":{\"from\":\"$from\",\"until\":\"$until\",\"zone\":\"Asia/Tokyo\"}}"
-    id=$(jq .id <<<"$output")
+    id=$(gojq .id <<<"$output")
     [ "$(checks)" = 403 ]
     says 200 GET /v1/freezes
-    jq -e --arg from "$from" --arg until "$until" '.freezes[0].weekly | .from == $from and .until == $until' <<<"$output"
+    gojq -e --arg from "$from" --arg until "$until" '.freezes[0].weekly | .from == $from and .until == $until' <<<"$output"
     says 200 DELETE "/v1/freezes/$id"
     says 200 POST /v1/freezes "{\"reason\":\"x\",\"weekly\":{\"from\":\"$until\",\"until\":\"$from\",\"zone\":\"Asia/Tokyo\"}}"
     [ "$(checks)" = 200 ]
@@ -173,37 +173,37 @@ gate() { curl -s "$DAEMON_URL$POD" | jq -e ".gates[] | select(.kind == \"gate\")
     says 200 POST $POD/close '{"who":"bob","reason":"no"}'
     [ "$(code POST /gate/open '{"name":"other","namespace":"test"}')" = 202 ]
     says 200 GET '/v1/history?limit=2'
-    jq -e '.history | length == 2 and .[0].seq == 1 and .[0].who == "alice" and .[0].action == "open" and .[0].verified == false
+    gojq -e '.history | length == 2 and .[0].seq == 1 and .[0].who == "alice" and .[0].action == "open" and .[0].verified == false
         and .[1].who == "bob" and .[1].reason == "no" and .[1].action == "close"' <<<"$output"
     says 200 GET '/v1/history?after=2'
-    jq -e '.history | length == 1 and .[0].name == "other" and .[0].via == "webhook" and .[0].who == "anonymous"' <<<"$output"
+    gojq -e '.history | length == 1 and .[0].name == "other" and .[0].via == "webhook" and .[0].who == "anonymous"' <<<"$output"
     says 200 GET '/v1/history?namespace=test&name=podinfo'
-    jq -e '.history | length == 2' <<<"$output"
-    curl -s "$DAEMON_URL$POD" | jq -e '[.history[].seq] == [2, 1]'
+    gojq -e '.history | length == 2' <<<"$output"
+    curl -s "$DAEMON_URL$POD" | gojq -e '[.history[].seq] == [2, 1]'
 }
 
 @test "gates are listed page by page" {
     for name in a b c; do says 200 POST "/v1/gates/test/$name/open"; done
     says 200 POST /v1/gates/prod/a/open
     says 200 GET '/v1/gates?limit=3'
-    jq -e '[.gates[] | .namespace + "/" + .name] == ["prod/a", "test/a", "test/b"] and .continue == "test/b/gate"' <<<"$output"
+    gojq -e '[.gates[] | .namespace + "/" + .name] == ["prod/a", "test/a", "test/b"] and .continue == "test/b/gate"' <<<"$output"
     says 200 GET "/v1/gates?limit=3&continue=test/b/gate"
-    jq -e '[.gates[].name] == ["c"] and .continue == ""' <<<"$output"
+    gojq -e '[.gates[].name] == ["c"] and .continue == ""' <<<"$output"
     says 200 GET '/v1/gates?namespace=prod'
-    jq -e '.gates | length == 1' <<<"$output"
+    gojq -e '.gates | length == 1' <<<"$output"
 }
 
 @test "names are bytes of UTF-8, whatever they look like" {
     says 200 POST '/v1/gates/test/%C3%A4%22%27%3Cscript%3E%20%5C/open'
     says 200 GET /v1/gates
-    jq -e '.gates[0].name == "ä\"'"'"'<script> \\"' <<<"$output"
+    gojq -e '.gates[0].name == "ä\"'"'"'<script> \\"' <<<"$output"
 }
 
 @test "a bad request gets one sentence with the field" {
     # METHOD PATH BODY | CODE | what the sentence names
     while IFS='|' read -r method path body wanted names; do
         says "$wanted" "$method" "$path" "$body"
-        jq -e --arg names "$names" '.error | contains($names)' <<<"$output" || { echo "$method $path $body: $output" && return 1; }
+        gojq -e --arg names "$names" '.error | contains($names)' <<<"$output" || { echo "$method $path $body: $output" && return 1; }
     done <<'CASES'
 POST|/v1/gates/test/podinfo/open|{"fro":"30m"}|400|fro
 POST|/v1/gates/test/podinfo/open|{"for":"-30m"}|400|for
@@ -240,5 +240,5 @@ POST|/v1/gates/test/podinfo/explode||404|/approve
 POST|/v1/gates/a%2Fb/podinfo/open||400|slash
 CASES
     says 200 GET /v1/history
-    jq -e '.history == []' <<<"$output"
+    gojq -e '.history == []' <<<"$output"
 }

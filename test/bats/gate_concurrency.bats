@@ -54,7 +54,7 @@ post() {
     [ "$(grep -c '^200$' "$work/codes")" -eq "$n" ] || { sort "$work/codes" | uniq -c && head -c 300 "$work/answer.0" && return 1; }
 }
 
-answers_with() { cat "$work"/answer.* | jq -c "$1" | grep -c . || true; }
+answers_with() { cat "$work"/answer.* | gojq -c "$1" | grep -c . || true; }
 rows() { pg_sql "SELECT count(*) FROM flagger_gate_history WHERE entry ->> 'action' = '$1'"; }
 approvers() { pg_sql "SELECT string_agg(DISTINCT entry ->> 'who', ' ') FROM flagger_gate_history WHERE entry ->> 'action' = 'approve'"; }
 

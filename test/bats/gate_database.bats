@@ -53,9 +53,9 @@ milliseconds() { date +%s%3N; }
     curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="change",state="ready"} 3'
     curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="read",state="ready"} 1'
     curl -s "$DAEMON_URL/metrics" | grep -q 'connections{lane="listen",state="ready"} 1'
-    curl -s "$DAEMON_URL/debug/process" | jq -e '.database | .ready and ([.connections[] | select(.state == "ready") | .lane] |
+    curl -s "$DAEMON_URL/debug/process" | gojq -e '.database | .ready and ([.connections[] | select(.state == "ready") | .lane] |
         group_by(.) | map({(.[0]): length}) | add) == {ask: 3, change: 3, read: 1, listen: 1}'
-    curl -s "$DAEMON_URL/debug/process" | jq -e '.events.clients == 0 and .server.answering == 1 and .memory.residentBytes > 0'
+    curl -s "$DAEMON_URL/debug/process" | gojq -e '.events.clients == 0 and .server.answering == 1 and .memory.residentBytes > 0'
     run "$GATE" --database-connections 1
     [ "$status" -eq 2 ]
     daemon_stop
@@ -335,7 +335,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
     psql -h "$PG_DIR" -p "$port" -U postgres -Atqc "INSERT INTO flagger_gates (kind, namespace, name, open)
         SELECT 'gate', 'test', repeat('long', 40) || n, true FROM generate_series(1, 900) n" postgres
     answers 200 GET '/v1/gates?limit=500'
-    [ "$(jq '.gates | length' "$BATS_TEST_TMPDIR/body")" -eq 500 ]
+    [ "$(gojq '.gates | length' "$BATS_TEST_TMPDIR/body")" -eq 500 ]
     daemon_stop
     daemon_start "$GATE" --database "$to sslrootcert=$PG_DIR/wrong/ca.crt"
     eventually 10 grep -q 'certificate verify failed' "$DAEMON_LOG"

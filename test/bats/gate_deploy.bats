@@ -32,26 +32,26 @@ setup() {
 }
 
 # objects: the manifests as JSON, one a line, as the API server would get them
-objects() { kubectl -n flagger create --dry-run=client --validate=false -f "$MANIFEST" -o json | jq -c 'if .kind == "List" then .items[] else . end'; }
+objects() { kubectl -n flagger create --dry-run=client --validate=false -f "$MANIFEST" -o json | gojq -c 'if .kind == "List" then .items[] else . end'; }
 
 @test "the API server takes the Deployment and the Service, and they belong together" {
     kubectl -n flagger apply -f "$MANIFEST"
     kubectl -n flagger get deployment flagger-gate -o json >"$DIR/deployment"
     kubectl -n flagger get service flagger-gate -o json >"$DIR/service"
-    jq -e --slurpfile s "$DIR/service" '.spec.template.metadata.labels as $l | $s[0].spec.selector | to_entries | all($l[.key] == .value)' "$DIR/deployment"
-    jq -e --slurpfile s "$DIR/service" '[.spec.template.spec.containers[].ports[].name] | index($s[0].spec.ports[0].targetPort)' "$DIR/deployment"
-    jq -e '.spec.selector.matchLabels == .spec.template.metadata.labels' "$DIR/deployment"
+    gojq -e --slurpfile s "$DIR/service" '.spec.template.metadata.labels as $l | $s[0].spec.selector | to_entries | all($l[.key] == .value)' "$DIR/deployment"
+    gojq -e --slurpfile s "$DIR/service" '[.spec.template.spec.containers[].ports[].name] | index($s[0].spec.ports[0].targetPort)' "$DIR/deployment"
+    gojq -e '.spec.selector.matchLabels == .spec.template.metadata.labels' "$DIR/deployment"
 }
 
 @test "a pod has no token, no capability, no root, and nothing secret in sight" {
-    objects | jq -se '.[] | select(.kind == "Deployment").spec.template.spec |
+    objects | gojq -se '.[] | select(.kind == "Deployment").spec.template.spec |
         .automountServiceAccountToken == false and .securityContext.runAsNonRoot and .securityContext.runAsUser > 0
         and .securityContext.seccompProfile.type == "RuntimeDefault"
         and all(.containers[]; .securityContext | .allowPrivilegeEscalation == false and .readOnlyRootFilesystem
                 and .capabilities.drop == ["ALL"])
         and all(.containers[]; .env == null and .envFrom == null and .resources.limits.memory != null)
         and ([.volumes[].secret.secretName] == ["flagger-gate"]) and .volumes[0].secret.defaultMode == 288'
-    [ "$(objects | jq -r .kind | sort | xargs)" = 'Deployment Service' ]
+    [ "$(objects | gojq -r .kind | sort | xargs)" = 'Deployment Service' ]
 }
 
 @test "the program starts with the manifest's arguments, and its probes answer" {
@@ -59,12 +59,12 @@ objects() { kubectl -n flagger create --dry-run=client --validate=false -f "$MAN
     mkdir "$secret"
     echo "$PG_DSN" >"$secret/database"
     echo 'the-token-of-alice-0 operate alice' >"$secret/tokens"
-    mapfile -t args < <(objects | jq -r --arg secret "$secret" 'select(.kind == "Deployment").spec.template.spec.containers[0].args[]
+    mapfile -t args < <(objects | gojq -r --arg secret "$secret" 'select(.kind == "Deployment").spec.template.spec.containers[0].args[]
         | gsub("/etc/gate"; $secret)')
     [ "${#args[@]}" -ge 2 ]
     daemon_start "$FLAGGER_BUILD/flagger-gate" "${args[@]}"
     eventually 10 answers 200 GET /readyz
-    for probe in /metrics $(objects | jq -r 'select(.kind == "Deployment").spec.template.spec.containers[0] | .livenessProbe, .readinessProbe | .httpGet.path'); do
+    for probe in /metrics $(objects | gojq -r 'select(.kind == "Deployment").spec.template.spec.containers[0] | .livenessProbe, .readinessProbe | .httpGet.path'); do
         answers 200 GET "$probe"
     done
     answers 401 GET /v1/gates

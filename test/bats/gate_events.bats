@@ -66,8 +66,8 @@ said() { [ "$(seqs "$1" | tail -n 1)" = "$2" ]; }
     change 'looks \"good\"'
     eventually 5 has live 1 2
     # The data of an event is the entry of the history, its id the number.
-    curl -s "$DAEMON_URL/v1/history" | jq -c '.history[]' >history
-    grep -A 2 '^id: [12]$' live | sed -n 's/^data: //p' | jq -c . | diff - history
+    curl -s "$DAEMON_URL/v1/history" | gojq -c '.history[]' >history
+    grep -A 2 '^id: [12]$' live | sed -n 's/^data: //p' | gojq -c . | diff - history
     [ "$(grep -c '^event: change$' live)" -eq 2 ]
     answers 403 POST /gate/check '{"name":"podinfo","namespace":"test","phase":"Waiting","checksum":"abc"}'
     eventually 5 grep -q '^data: {"namespace":"test","name":"podinfo"}$' live

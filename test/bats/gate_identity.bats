@@ -134,17 +134,17 @@ admitted() {
     gate_start --token-file tokens
     gets 401 '' POST /gate/open "$PODINFO"
     grep -qi '^www-authenticate: Bearer' headers
-    jq -e '.error == "a bearer token is needed: Authorization: Bearer TOKEN"' body
+    gojq -e '.error == "a bearer token is needed: Authorization: Bearer TOKEN"' body
     gets 401 not-the-right-token GET /v1/gates
-    jq -e '.error == "this bearer token is not known"' body
+    gojq -e '.error == "this bearer token is not known"' body
     gets 401 '' GET /v1/gates '' -u carl:secret-of-carl
     gets 401 cert:pipeline GET /v1/gates
     gets 401 pipeline GET /v1/gates
     gets 403 "$CHECK" POST /gate/open "$PODINFO"
-    jq -e '.error == "this takes the role operate, and carl has the role check"' body
+    gojq -e '.error == "this takes the role operate, and carl has the role check"' body
     gets 202 "$OPERATE" POST /gate/open "$PODINFO"
     gets 200 "$CHECK" GET /v1/whoami
-    jq -e '. == {name: "carl", role: "check", anonymous: false}' body
+    gojq -e '. == {name: "carl", role: "check", anonymous: false}' body
     TYPE=text/plain gets 415 "$OPERATE" POST $POD/open '{}'
     daemon_log=$(cat "$DAEMON_LOG")
     daemon_stop
@@ -157,7 +157,7 @@ admitted() {
     gets 403 "$OPERATE" POST $POD/open '{"who":"adam"}'
     gets 200 "$OPERATE" POST $POD/open '{"reason":"looks good"}'
     gets 200 "$CHECK" GET $POD
-    jq -e '.history | length == 1 and .[0].who == "olga" and .[0].verified' body
+    gojq -e '.history | length == 1 and .[0].who == "olga" and .[0].verified' body
     daemon_stop
 }
 
@@ -179,7 +179,7 @@ admitted() {
     grep -q '"event":"anybody"' "$DAEMON_LOG"
     gets 200 '' PUT $POD/policy '{"quorum":1}'
     gets 200 any-token-at-all-will-do GET /v1/whoami
-    jq -e '. == {name: "", role: "admin", anonymous: true}' body
+    gojq -e '. == {name: "", role: "admin", anonymous: true}' body
     daemon_stop
 }
 
@@ -188,7 +188,7 @@ admitted() {
     gate_start
     for name in 'https://evil.example' null "http://localhost:${DAEMON_URL##*:}" "$DAEMON_URL.evil.example"; do
         gets 403 '' POST /gate/open "$PODINFO" -H "Origin: $name"
-        jq -e '.error | test("another site")' body
+        gojq -e '.error | test("another site")' body
         gets 403 '' POST $POD/open '{}' -H "Origin: $name"
         gets 403 '' PUT $POD/policy '{"quorum":1}' -H "Origin: $name"
         gets 403 '' DELETE $POD/policy '' -H "Origin: $name"
@@ -201,7 +201,7 @@ admitted() {
     gate_pid=$DAEMON_PID gate_log=$DAEMON_LOG gate_url=$DAEMON_URL
     daemon_start "$FLAGGER_BUILD/flagger-loadtester" --gate-url "$gate_url"
     gets 403 '' POST /gate/open "$PODINFO" -H 'Origin: https://evil.example'
-    jq -e '.error | test("another site")' body
+    gojq -e '.error | test("another site")' body
     gets 403 '' POST /gate/open "$PODINFO" -H "Origin: $DAEMON_URL" # a task's output is no page of the gate
     gets 403 '' POST /gate/open "$PODINFO" -H 'Sec-Fetch-Site: cross-site'
     gets 403 '' POST /gate/check "$PODINFO"
@@ -220,7 +220,7 @@ admitted() {
     gate_start --public-url https://gates.example.com/below --hosts 'approve.example.com, other.example.com'
     for name in evil.example.com evil.example.com:80 gates.example.com.evil.example 127.0.0.1.evil.example; do
         gets 421 '' POST /gate/open "$PODINFO" -H "Host: $name"
-        jq -e --arg name "$name" '.error | contains($name) and contains("--public-url and --hosts")' body
+        gojq -e --arg name "$name" '.error | contains($name) and contains("--public-url and --hosts")' body
         gets 421 '' POST /gate/check "$PODINFO" -H "Host: $name" -H "Origin: http://$name"
         gets 403 '' POST /gate/check "$PODINFO" -H "Host: $name" # a controller, which sends no Origin
         for path in / /page/main.js /v1/gates /v1/events /links/x /gate/approve; do
@@ -284,12 +284,12 @@ with() { echo --cert "$1.pem" --key "$1.key"; }
     gate_start --token-file tokens --tls-cert server.pem --tls-key server.key --tls-client-ca ca.pem
     gets 202 '' POST /gate/open "$PODINFO" $(with pipeline)
     gets 200 '' GET /v1/whoami '' $(with pipeline)
-    jq -e '. == {name: "build", role: "operate", anonymous: false}' body
+    gojq -e '. == {name: "build", role: "operate", anonymous: false}' body
     gets 403 '' PUT $POD/policy '{"quorum":1}' $(with pipeline)
     gets 401 '' POST /gate/check "$PODINFO" $(with stranger)
-    jq -e '.error == "the token file has no row for this client certificate"' body
+    gojq -e '.error == "the token file has no row for this client certificate"' body
     gets 401 '' POST /gate/check "$PODINFO"
-    jq -e '.error == "a bearer token or a client certificate is needed"' body
+    gojq -e '.error == "a bearer token or a client certificate is needed"' body
     gets 200 "$CHECK" POST /gate/check "$PODINFO"
     gets 200 "$ADMIN" PUT $POD/policy '{"quorum":1}' $(with pipeline) # the token counts
     gets 401 wrong-0123456789abcdef POST /gate/check "$PODINFO" $(with pipeline)
@@ -303,7 +303,7 @@ with() { echo --cert "$1.pem" --key "$1.key"; }
     gate_start --tls-cert server.pem --tls-key server.key --tls-client-ca ca.pem
     grep -q '"event":"any_certificate"' "$DAEMON_LOG"
     gets 200 '' GET /v1/whoami '' $(with stranger)
-    jq -e '. == {name: "stranger", role: "admin", anonymous: false}' body
+    gojq -e '. == {name: "stranger", role: "admin", anonymous: false}' body
     gets 401 '' GET /v1/whoami
     daemon_stop
 }
@@ -334,7 +334,7 @@ with() { echo --cert "$1.pem" --key "$1.key"; }
     eventually 15 gets 200 new-0123456789abcdef GET /v1/whoami '' --cacert next-ca.pem
     gets 000 new-0123456789abcdef GET /v1/whoami '' --cacert ca.pem
     gets 200 '' GET /v1/whoami '' $(with pipeline)
-    jq -e '.name == "build"' body
+    gojq -e '.name == "build"' body
     grep -q '"event":"tokens_read"' "$DAEMON_LOG"
     daemon_stop
 }
@@ -368,10 +368,10 @@ ROWS
     gets 200 "$ABE" POST /v1/freezes '{"reason":"test","namespace":"test","from":"2990-01-01T00:00:00Z"}'
     gets 200 "$BEA" POST /v1/links '{"namespace":"test","name":"podinfo","action":"open"}'
     gets 200 "$BEA" GET /v1/whoami
-    jq -e '. == {name: "bea", role: "operate", anonymous: false, namespaces: ["test", "stage"]}' body
+    gojq -e '. == {name: "bea", role: "operate", anonymous: false, namespaces: ["test", "stage"]}' body
     # those of others
     gets 403 "$CAT" POST /gate/check "$prod"
-    jq -e '.error == "cat has the role check in the namespaces test only, not in prod"' body
+    gojq -e '.error == "cat has the role check in the namespaces test only, not in prod"' body
     gets 403 "$CAT" POST /rollback/check "$prod"
     gets 403 "$BEA" POST /gate/close "$prod"
     gets 403 "$BEA" POST /rollback/open "$prod"
@@ -388,19 +388,19 @@ ROWS
     for path in gates history; do gets 403 "$BEA" GET "/v1/$path?namespace=prod"; done
     # lists leave them out
     gets 200 "$BEA" GET /v1/gates
-    jq -e '[.gates[].namespace] | unique == ["stage", "test"]' body
+    gojq -e '[.gates[].namespace] | unique == ["stage", "test"]' body
     gets 200 "$CAT" GET '/v1/gates?namespace=test'
-    jq -e '[.gates[].namespace] | unique == ["test"]' body
+    gojq -e '[.gates[].namespace] | unique == ["test"]' body
     gets 200 "$CAT" GET /v1/history
-    jq -e '[.history[].namespace] | unique == ["", "test"]' body
+    gojq -e '[.history[].namespace] | unique == ["", "test"]' body
     gets 200 "$CAT" GET /v1/freezes
-    jq -e '[.freezes[].reason] == ["all", "test"]' body
+    gojq -e '[.freezes[].reason] == ["all", "test"]' body
     gets 200 "$CHECK" GET /v1/freezes
-    jq -e '[.freezes[].reason] == ["all", "prod", "test"]' body
+    gojq -e '[.freezes[].reason] == ["all", "prod", "test"]' body
     gets 200 "$ABE" DELETE /v1/freezes/3
     # and so does the stream
     gets 200 "$CHECK" GET /v1/history
-    jq '.history[-1].seq' body >last
+    gojq '.history[-1].seq' body >last
     curl -s -N -m 30 -H "Authorization: Bearer $CAT" "$DAEMON_URL/v1/events?after=0" >cat.events 3>&- &
     curl -s -N -m 30 -H "Authorization: Bearer $CHECK" "$DAEMON_URL/v1/events" >carl.events 3>&- &
     eventually 5 grep -q '"namespace": "test"' cat.events
@@ -425,7 +425,7 @@ ROWS
     printf '%064d\n' 1 >keys
     gate_start --token-file tokens --link-key-file keys
     # link TOKEN [MORE]: sets $url
-    link() { gets 200 "$1" POST /v1/links "{\"namespace\":\"test\",\"name\":\"podinfo\",\"action\":\"open\"${2:-}}" && jq -r .url body; }
+    link() { gets 200 "$1" POST /v1/links "{\"namespace\":\"test\",\"name\":\"podinfo\",\"action\":\"open\"${2:-}}" && gojq -r .url body; }
     link "$OPERATE" >olga
     link "$ADMIN" ',"as":"olga"' >adam
     link "$ADMIN" >own
@@ -437,10 +437,10 @@ ROWS
     for bad in olga adam; do
         gets 403 '' GET "/links/$(sed 's|.*/||' $bad)"
         gets 403 '' POST "/links/$(sed 's|.*/||' $bad)" '' -H 'Accept: application/json'
-        jq -e '.error == "whoever made this link may not do what it does any more"' body
+        gojq -e '.error == "whoever made this link may not do what it does any more"' body
     done
     gets 200 "$ADMIN" GET $POD
-    jq -e '.gates[0].open == false' body
+    gojq -e '.gates[0].open == false' body
     gets 200 '' POST "/links/$(sed 's|.*/||' own)"
     # olga's row is gone, then there again
     printf '%s admin adam\n' "$ADMIN" >tokens.new

@@ -51,8 +51,8 @@ says() {
 # link WHO FIELDS: makes a link for podinfo and sets $url; FIELDS: the rest of the JSON body
 link() {
     says 200 "$1" POST /v1/links "{\"namespace\":\"test\",\"name\":\"podinfo\",$2}"
-    url=$(jq -r .url <<<"$output")
-    id=$(jq -r .id <<<"$output")
+    url=$(gojq -r .url <<<"$output")
+    id=$(gojq -r .id <<<"$output")
 }
 
 # check [CHECKSUM]: the code that a webhook gets
@@ -63,17 +63,17 @@ check() {
 # holds: somebody has the lock of a gate and takes a nap with it
 holds() { [ "$(pg_sql "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")" = 1 ]; }
 
-# history FILTER: what jq makes of all entries
+# history FILTER: what gojq makes of all entries
 history() {
     asks root GET '/v1/history?limit=1000'
-    jq -e ".history | $1" <<<"$output"
+    gojq -e ".history | $1" <<<"$output"
 }
 
 @test "a link opens its gate once, and only to look at it changes nothing" {
     gate_start
     link alice '"action":"open","for":"30m","reason":"the dashboards look well","valid":"2h"'
     [[ $url == "$DAEMON_URL/links/"* ]]
-    jq -e '(.expires | fromdate) - now | . > 7100 and . <= 7200' <<<"$output"
+    gojq -e '(.expires | fromdate) - now | . > 7100 and . <= 7200' <<<"$output"
     for _ in 1 2 3; do
         says 200 nobody GET "$url"
         [ "$(curl -s -m 10 -I -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' "$url")" = 200 ]
@@ -118,11 +118,11 @@ history() {
 @test "whoever asks for JSON gets it" {
     gate_start
     link alice '"action":"approve","revision":"aaa","for":"1h","hook":"promote"'
-    curl -s -H 'Accept: application/json' "$url" | jq -e ".id == \"$id\" and .action == \"approve\" and
+    curl -s -H 'Accept: application/json' "$url" | gojq -e ".id == \"$id\" and .action == \"approve\" and
         .revision == \"aaa\" and .hook == \"promote\" and .forMs == 3600000 and .who == \"alice\""
-    curl -s -X POST -H 'Accept: application/json' "$url" | jq -e '.changed and .open and .seq == 2'
-    curl -s -X POST -H 'Accept: application/json' "$url" | jq -e '.error == "this link has been used already"'
-    curl -s -H 'Accept: application/json' "${url}A" | jq -e '.error | test("not a whole link")'
+    curl -s -X POST -H 'Accept: application/json' "$url" | gojq -e '.changed and .open and .seq == 2'
+    curl -s -X POST -H 'Accept: application/json' "$url" | gojq -e '.error == "this link has been used already"'
+    curl -s -H 'Accept: application/json' "${url}A" | gojq -e '.error | test("not a whole link")'
 }
 
 @test "fifty at once over two gates make one change" {
@@ -342,7 +342,7 @@ history() {
     gate_start
     while IFS='|' read -r wanted body; do
         says 400 alice POST /v1/links "$body"
-        jq -e --arg wanted "$wanted" '.error | contains($wanted)' <<<"$output"
+        gojq -e --arg wanted "$wanted" '.error | contains($wanted)' <<<"$output"
     done <<'EOF'
 namespace|{"action":"open"}
 action|{"namespace":"test","name":"podinfo","action":"explode"}

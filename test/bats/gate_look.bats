@@ -17,9 +17,9 @@ teardown() { page_end; }
     sign_in alice
     checks_give 403 "$evil" "$evil"
     checks_give 403 "$long" aaa
-    asks alice POST "/v1/gates/test/$long/open" "$(jq -nc --arg reason "</p></script>$evil" '{reason: $reason}')"
-    asks alice POST "/v1/gates/test/$long/close" "$(jq -nc --arg reason "$evil" '{reason: $reason}')"
-    asks alice POST "/v1/gates/test/$long/open" "$(jq -nc --arg reason "$evil" '{reason: $reason, hook: $reason, for: "1h"}')"
+    asks alice POST "/v1/gates/test/$long/open" "$(gojq -nc --arg reason "</p></script>$evil" '{reason: $reason}')"
+    asks alice POST "/v1/gates/test/$long/close" "$(gojq -nc --arg reason "$evil" '{reason: $reason}')"
+    asks alice POST "/v1/gates/test/$long/open" "$(gojq -nc --arg reason "$evil" '{reason: $reason, hook: $reason, for: "1h"}')"
     browser_wait 10 '#waiting-list .name' '<img src=x onerror=window.hacked=1>"'"'"'><script>window.hacked=1<!--&lt;b&gt; שלום \u202eevil'
     browser_wait 10 '#waiting-list .revision' '<script>'
     browser_wait 5 '#gates .reason' '<script>'
@@ -94,7 +94,7 @@ everything() {
 contrast_is_enough() {
     local found
     found=$(browser_js "$(<"$BATS_TEST_DIRNAME/../lib/contrast.js")")
-    jq -e 'length == 1 and .[0] > 3' <<<"$found" >/dev/null || { echo "$1: $found" && return 1; }
+    gojq -e 'length == 1 and .[0] > 3' <<<"$found" >/dev/null || { echo "$1: $found" && return 1; }
 }
 
 @test "every text has a contrast of at least 4.5 in both themes" {
@@ -132,7 +132,7 @@ contrast_is_enough() {
 # picture FILE: {width, height, mean, deviation} of its luminance, 0 to 255
 picture() {
     browser_open about:blank
-    jq -n --rawfile picture <(base64 -w 0 "$1") '{args: [$picture], script: "
+    gojq -n --rawfile picture <(base64 -w 0 "$1") '{args: [$picture], script: "
         return (async () => {
             const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${arguments[0]}`)).blob());
             const canvas = new OffscreenCanvas(image.width, image.height).getContext(`2d`);
@@ -164,7 +164,7 @@ picture() {
             browser_screenshot "$shots/gates-$name-$theme.png"
             [ "$theme" = light ] && wanted='.mean > 200' || wanted='.mean < 60'
             picture "$shots/gates-$name-$theme.png" | tee "$BATS_TEST_TMPDIR/picture" |
-                jq -e --argjson width "$width" --argjson height "$height" \
+                gojq -e --argjson width "$width" --argjson height "$height" \
                     ".width == \$width and .height == \$height and $wanted and .deviation > 8" ||
                 { cat "$BATS_TEST_TMPDIR/picture" && return 1; }
         done

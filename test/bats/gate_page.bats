@@ -54,7 +54,7 @@ teardown() { page_end; }
     checks_give 200 podinfo 85d557f47b
     checks_give 403 podinfo 6c7d8e9f0a
     [ "$(browser_js 'return window.sameDocument === true')" = true ]
-    asks eve GET /v1/gates/test/podinfo | jq -e '.history[0] | .who == "alice" and .verified and .reason == "the graphs look good"'
+    asks eve GET /v1/gates/test/podinfo | gojq -e '.history[0] | .who == "alice" and .verified and .reason == "the graphs look good"'
 }
 
 @test "it is opened for a time with a reason, and closed, and the history says who" {
@@ -72,7 +72,7 @@ teardown() { page_end; }
     browser_wait 5 "$(card podinfo)//li[contains(@class, 'pass')]" '1 h 59 min left'
     checks_give 200 podinfo bbb
     asks eve GET /v1/gates/test/podinfo |
-        jq -e '.gates[0].passes[0] | (.expires | sub("\\..*"; "Z") | fromdate) - now | . > 7100 and . <= 7200'
+        gojq -e '.gates[0].passes[0] | (.expires | sub("\\..*"; "Z") | fromdate) - now | . > 7100 and . <= 7200'
     browser_click "$(button podinfo close)"
     browser_wait 5 '#act-title' 'Close the gate'
     browser_click '#act-go'
@@ -192,7 +192,7 @@ teardown() { page_end; }
     asks alice POST /v1/gates/test/podinfo/open '{}'
     sign_in alice
     browser_wait 5 "$(card podinfo)//p[@class='state']" Open
-    id=$(asks root-of-all POST /v1/freezes '{"namespace":"test","reason":"end of the quarter"}' | jq .id)
+    id=$(asks root-of-all POST /v1/freezes '{"namespace":"test","reason":"end of the quarter"}' | gojq .id)
     browser_wait 10 '#freezes' 'everything in test until somebody lifts it'
     browser_wait 5 '#freezes' 'end of the quarter'
     browser_wait 5 "$(card podinfo)//p[@class='frozen']" 'end of the quarter'

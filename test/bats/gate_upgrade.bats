@@ -249,7 +249,7 @@ upgrade_from() {
     one_asked POST /v1/gates/up/frozen/open '{}'
     refute_old_open 4 "$version" frozen
     asked 403 /gate/check "$(canary frozen)"
-    curl -sf -X DELETE "${URLS[1]}/v1/freezes/$(jq .id "$work/freeze")"
+    curl -sf -X DELETE "${URLS[1]}/v1/freezes/$(gojq .id "$work/freeze")"
     asked 200 /gate/check "$(canary frozen)"
     [ "$(old_says 4 "$("check_$version" frozen)")" = t ]
     # and a close of theirs closes all of it

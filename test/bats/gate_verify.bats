@@ -216,8 +216,8 @@ head_of() { pg_sql "SELECT seq || ':' || hash FROM flagger_gate_head"; }
     eventually 10 answers 200 GET /readyz
     answers 202 POST /gate/open '{"name": "new", "namespace": "test"}'
     curl -s -H 'Content-Type: application/json' -d '{}' "$DAEMON_URL/v1/gates/test/new/close" >"$BATS_TEST_TMPDIR/closed"
-    verify --expect "$(jq -r '"\(.seq):\(.hash)"' "$BATS_TEST_TMPDIR/closed")"
-    [ "$(jq -r 'select(.event == "gate_changed") | "\(.seq):\(.hash)"' "$DAEMON_LOG")" = \
+    verify --expect "$(gojq -r '"\(.seq):\(.hash)"' "$BATS_TEST_TMPDIR/closed")"
+    [ "$(gojq -r 'select(.event == "gate_changed") | "\(.seq):\(.hash)"' "$DAEMON_LOG")" = \
         "$(pg_sql "SELECT seq || ':' || hash FROM flagger_gate_history WHERE seq > 27 ORDER BY seq")" ]
     daemon_stop
 }

@@ -36,7 +36,7 @@ says() {
 # checks NAME REVISION [HOOK [KIND]]: the code that a webhook gets
 checks() { by "$1" POST "/${4:-gate}/check${3:+?hook=$3}" "{\"name\":\"podinfo\",\"namespace\":\"test\",\"checksum\":\"$2\",\"phase\":\"Waiting\"}"; }
 
-gate() { by adam GET $POD >/dev/null && jq -ce ".gates[] | select(.kind == \"gate\") | $1" body; }
+gate() { by adam GET $POD >/dev/null && gojq -ce ".gates[] | select(.kind == \"gate\") | $1" body; }
 
 # row REVISION: the row of the controller's wait is there
 row() { [ "$(pg_sql "SELECT count(*) FROM flagger_gate_waiting WHERE name = 'podinfo' AND revision = '$1' AND who = 'controller'")" = 1 ]; }
@@ -100,7 +100,7 @@ due() { [ "$(checks controller "$1")" = 403 ] && [ "$(checks controller "$1" '' 
         eventually 5 row $revision
     done
     says 200 alice POST $POD/close '{"reason":"not this one"}'
-    jq -e '.changed and .seq == 2' body
+    gojq -e '.changed and .seq == 2' body
     pg_sql "DELETE FROM flagger_gate_waiting WHERE revision = 'aaa'"
     [ "$(checks controller aaa)" = 403 ]
     [ "$(checks controller ccc)" = 403 ]
@@ -160,7 +160,7 @@ verified() {
     [ "$(checks controller one b)" = 403 ]
     [ "$(checks controller one '' rollback)" = 200 ]
     gate '[.passes[].revision] == ["two"]'
-    jq -e '.history[0] | .action == "close" and .via == "policy" and .who == "adam" and .hook == "b"' body
+    gojq -e '.history[0] | .action == "close" and .via == "policy" and .who == "adam" and .hook == "b"' body
     says 200 adam PUT $POD/policy '{"quorum":2,"approvers":["alice","carol"]}'
     [ "$(checks controller two a)" = 403 ]
     for name in alice carol; do says 200 $name POST $POD/approve '{"revision":"two","hook":"a"}'; done

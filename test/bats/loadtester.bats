@@ -12,12 +12,12 @@ teardown() {
 
 # task TYPE COMMAND [KEY VALUE]...: a webhook payload
 task() {
-    jq -cn --arg type "$1" --arg cmd "$2" --arg k "${3:-x}" --arg v "${4:-}" \
+    gojq -cn --arg type "$1" --arg cmd "$2" --arg k "${3:-x}" --arg v "${4:-}" \
         '{name: "podinfo", namespace: "test", phase: "Progressing", metadata: {type: $type, cmd: $cmd, ($k): $v}}'
 }
 
 # the state of the newest task whose command is $1
-state_of() { curl -s "$DAEMON_URL/tasks" | jq -r --arg c "$1" 'map(select(.command == $c))[0].state'; }
+state_of() { curl -s "$DAEMON_URL/tasks" | gojq -r --arg c "$1" 'map(select(.command == $c))[0].state'; }
 is() { [ "$(state_of "$1")" = "$2" ]; }
 runs() { pgrep -f "$1" >/dev/null; }
 
@@ -27,7 +27,7 @@ runs() { pgrep -f "$1" >/dev/null; }
     eventually 5 is 'exit 0' succeeded
     answers 202 POST / "$(task cmd 'exit 3')"
     eventually 5 is 'exit 3' failed
-    curl -s "$DAEMON_URL/tasks" | jq -e 'map(select(.command == "exit 3"))[0].exitStatus == 3'
+    curl -s "$DAEMON_URL/tasks" | gojq -e 'map(select(.command == "exit 3"))[0].exitStatus == 3'
     curl -s "$DAEMON_URL/metrics" | grep -q 'flagger_loadtester_tasks_total{type="cmd",result="failed"} 1'
     daemon_stop
 }
@@ -43,9 +43,9 @@ runs() { pgrep -f "$1" >/dev/null; }
     daemon_start "$LOADTESTER"
     for _ in 1 2 3; do answers 202 POST / "$(task cmd 'sleep 31.4159')"; done
     eventually 5 is 'sleep 31.4159' running
-    [ "$(curl -s "$DAEMON_URL/tasks" | jq length)" -eq 1 ]
+    [ "$(curl -s "$DAEMON_URL/tasks" | gojq length)" -eq 1 ]
     answers 202 POST / '{"name":"other","namespace":"test","metadata":{"cmd":"sleep 31.4159"}}'
-    [ "$(curl -s "$DAEMON_URL/tasks" | jq length)" -eq 2 ]
+    [ "$(curl -s "$DAEMON_URL/tasks" | gojq length)" -eq 2 ]
     daemon_stop
     refute runs 'sleep 31.4159'
 }
@@ -54,10 +54,10 @@ runs() { pgrep -f "$1" >/dev/null; }
     daemon_start "$LOADTESTER" --max-running 1
     answers 202 POST / "$(task cmd 'sleep 31.4160')"
     answers 202 POST / "$(task cmd 'sleep 31.4161')"
-    curl -s "$DAEMON_URL/debug/process" | jq -e '.tasks | .running == 1 and .queued == 1 and .maxRunning == 1
+    curl -s "$DAEMON_URL/debug/process" | gojq -e '.tasks | .running == 1 and .queued == 1 and .maxRunning == 1
         and .canaries == [{canary: "podinfo.test", running: 1, queued: 1}]'
-    curl -s "$DAEMON_URL/debug/process" | jq -e '.server.answering == 1 and .memory.residentBytes > 0 and .streams.open == 0'
-    curl -s "$DAEMON_URL/tasks" | jq -e 'map(select(.state == "running"))[0] | .waiters == 0 and (.timesOut > .started)'
+    curl -s "$DAEMON_URL/debug/process" | gojq -e '.server.answering == 1 and .memory.residentBytes > 0 and .streams.open == 0'
+    curl -s "$DAEMON_URL/tasks" | gojq -e 'map(select(.state == "running"))[0] | .waiters == 0 and (.timesOut > .started)'
     [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Sec-Fetch-Site: same-site' "$DAEMON_URL/debug/process")" = 403 ]
     daemon_stop
 }
@@ -241,14 +241,14 @@ runs() { pgrep -f "$1" >/dev/null; }
 
 @test "a task can be read and followed" {
     daemon_start "$LOADTESTER"
-    answers 202 POST / "$(task cmd 'echo one; sleep 0.5; printf "tw\303"; sleep 0.2; printf "\266\n"; exit 4')"
-    id=$(curl -s "$DAEMON_URL/tasks" | jq '.[0].id')
+    answers 202 POST / "$(task cmd 'echo one; sleep 2; printf "tw\303"; sleep 0.2; printf "\266\n"; exit 4')"
+    id=$(curl -s "$DAEMON_URL/tasks" | gojq '.[0].id')
     curl -sN -m 10 "$DAEMON_URL/tasks/$id/stream" >"$BATS_TEST_TMPDIR/events"
     [ "$(grep -c '^event: state' "$BATS_TEST_TMPDIR/events")" -ge 2 ]
-    sed -n 's/^data: //p' "$BATS_TEST_TMPDIR/events" | jq -es 'last | .state == "failed" and .exitStatus == 4 and .output == "one\ntwö\n"'
+    sed -n 's/^data: //p' "$BATS_TEST_TMPDIR/events" | gojq -es 'last | .state == "failed" and .exitStatus == 4 and .output == "one\ntwö\n"'
     # what came while it was followed, in pieces that are whole characters
-    grep -A1 '^event: output' "$BATS_TEST_TMPDIR/events" | sed -n 's/^data: //p' | jq -js . | jq -e 'add | endswith("twö\n")'
-    curl -s "$DAEMON_URL/tasks/$id" | jq -e '.outputBytes == 9 and .error == "exit status 4"'
+    grep -A1 '^event: output' "$BATS_TEST_TMPDIR/events" | sed -n 's/^data: //p' | gojq -js . | gojq -e 'add | endswith("twö\n")'
+    curl -s "$DAEMON_URL/tasks/$id" | gojq -e '.outputBytes == 9 and .error == "exit status 4"'
     # one that has ended is told at once
     curl -sN -m 5 "$DAEMON_URL/tasks/$id/stream" | grep -q '^event: state'
     for path in /tasks/0 /tasks/999 /tasks/x /tasks/1x /tasks/1/streams /tasks/-1 /tasks/18446744073709551617; do answers 404 GET "$path"; done
@@ -281,7 +281,7 @@ failed_check() { # the next check of the task $1 is answered 500 with a sentence
     eventually 10 is "$slow" succeeded
     failed_check "$(task cmd "$bad" maxErrorRate 1)" '100% of the requests failed (20 of 20), maxErrorRate is 1%'
     failed_check "$(task cmd "$slow" maxP99 1us)" 'maxP99 is 0.001ms'
-    curl -s "$DAEMON_URL/tasks" | jq -e --arg c "$bad" 'map(select(.command == $c and .summary))[-1].summary | .tool == "hey" and .errors == 20 and .rps > 0 and .p50 > 0'
+    curl -s "$DAEMON_URL/tasks" | gojq -e --arg c "$bad" 'map(select(.command == $c and .summary))[-1].summary | .tool == "hey" and .errors == 20 and .rps > 0 and .p50 > 0'
     daemon_stop
 }
 
@@ -290,7 +290,7 @@ failed_check() { # the next check of the task $1 is answered 500 with a sentence
     daemon_start "$LOADTESTER"
     command="wrk -t1 -c2 -d1s --latency $DAEMON_URL/healthz"
     answers 200 POST / "$(task bash "$command")"
-    curl -s "$DAEMON_URL/tasks" | jq -e '.[0].summary | .tool == "wrk" and .requests > 0 and .errors == 0 and .p99 > 0'
+    curl -s "$DAEMON_URL/tasks" | gojq -e '.[0].summary | .tool == "wrk" and .requests > 0 and .errors == 0 and .p99 > 0'
     daemon_stop
 }
 
@@ -332,7 +332,7 @@ health_server() {
     command="ghz --insecure --proto $proto --call grpc.health.v1.Health/Check -d '{\"service\": \"a\"}' -n 200 -c 4 127.0.0.1:$HEALTH_PORT"
     answers 202 POST / "$(task cmd "$command" maxErrorRate 4)"
     eventually 20 is "$command" succeeded
-    curl -s "$DAEMON_URL/tasks" | jq -e '.[0].summary | .tool == "ghz" and .requests == 200 and .errors == 10
+    curl -s "$DAEMON_URL/tasks" | gojq -e '.[0].summary | .tool == "ghz" and .requests == 200 and .errors == 10
         and .errorRate == 5 and .codes == {OK: 190, Unavailable: 10} and .p50 > 0 and .p99 >= .p50 and .rps > 0'
     failed_check "$(task cmd "$command" maxErrorRate 4)" '5% of the requests failed (10 of 200), maxErrorRate is 4%'
     command="$command --skipFirst 1"
@@ -443,7 +443,7 @@ POLICY
     answers 403 POST / "$(task bash 'echo A')"
     answers 403 POST / "$(task bash id)"
     answers 403 POST / "$(task kubectl 'get pods')"
-    ngrinder() { jq -cn --arg s "$1" '{name: "a", namespace: "b", metadata: {type: "ngrinder", server: $s, clone: "1", username: "u", passwd: "eA=="}}'; }
+    ngrinder() { gojq -cn --arg s "$1" '{name: "a", namespace: "b", metadata: {type: "ngrinder", server: $s, clone: "1", username: "u", passwd: "eA=="}}'; }
     answers 403 POST / "$(ngrinder http://elsewhere)"
     answers 202 POST / "$(ngrinder http://ngrinder:1)"
     daemon_stop

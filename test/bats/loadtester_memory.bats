@@ -11,13 +11,13 @@ teardown() {
     [ -z "${DAEMON_PID:-}" ] || daemon_gone || kill -KILL "$DAEMON_PID"
 }
 
-task() { jq -cn --arg type "$1" --arg cmd "$2" '{name: "podinfo", namespace: "test", metadata: {type: $type, cmd: $cmd, failOnError: "true"}}'; }
+task() { gojq -cn --arg type "$1" --arg cmd "$2" '{name: "podinfo", namespace: "test", metadata: {type: $type, cmd: $cmd, failOnError: "true"}}'; }
 
 # posts TYPE COMMAND COUNT: that many different tasks, eight at a time
 posts() {
     local i
     for i in $(seq "$3"); do
-        printf 'url = "%s/"\ndata = %s\noutput = "/dev/null"\nmax-time = 60\nnext\n' "$DAEMON_URL" "$(task "$1" "$2 $i" | jq -Rs .)"
+        printf 'url = "%s/"\ndata = %s\noutput = "/dev/null"\nmax-time = 60\nnext\n' "$DAEMON_URL" "$(task "$1" "$2 $i" | gojq -Rs .)"
     done | sed '$d' >"$BATS_TEST_TMPDIR/curl"
     curl -s --parallel --parallel-max 8 -K "$BATS_TEST_TMPDIR/curl"
 }
@@ -28,7 +28,7 @@ silent() {
     printf "$1" >&7
 }
 
-settled() { curl -s "$DAEMON_URL/tasks" | jq -e 'map(select(.state == "queued" or .state == "running")) | length == 0'; }
+settled() { curl -s "$DAEMON_URL/tasks" | gojq -e 'map(select(.state == "queued" or .state == "running")) | length == 0'; }
 followed() { grep -qs begun "$BATS_TEST_TMPDIR/events"; }
 
 @test "valgrind finds nothing in hundreds of tasks and rude clients" {
@@ -47,7 +47,7 @@ followed() { grep -qs begun "$BATS_TEST_TMPDIR/events"; }
     [ "$(curl -s -o /dev/null -w '%{http_code}' --data-binary "@$BATS_TEST_TMPDIR/long" "$DAEMON_URL/")" = 413 ]
     # followers: one that reads, one that does not, one that goes
     answers 202 POST / "$(task cmd 'echo begun; timeout 3 yes')"
-    id=$(curl -s "$DAEMON_URL/tasks" | jq '.[0].id')
+    id=$(curl -s "$DAEMON_URL/tasks" | gojq '.[0].id')
     curl -sN -m 1 "$DAEMON_URL/tasks/$id/stream" >"$BATS_TEST_TMPDIR/events" || true
     followed
     for _ in 1 2 3 4; do silent "GET /tasks/$id/stream HTTP/1.1\r\nHost: x\r\n\r\n"; done
@@ -62,4 +62,4 @@ followed() { grep -qs begun "$BATS_TEST_TMPDIR/events"; }
     wait
 }
 
-settled_but() { curl -s "$DAEMON_URL/tasks" | jq -e --arg c "$1" 'map(select(.state == "queued" or .state == "running").command) == [$c]'; }
+settled_but() { curl -s "$DAEMON_URL/tasks" | gojq -e --arg c "$1" 'map(select(.state == "queued" or .state == "running").command) == [$c]'; }

@@ -69,7 +69,7 @@ setup() {
 @test "the targets keep their pods for a pause, and then they go" {
     name=$(awk '{print $1}' <<<"$APPS")
     kubectl -n arrive get canary "$name" -o json |
-        jq -e '[.status.conditions[] | select(.type == "Drained") | .status] | . == ["False"] or . == []'
+        gojq -e '[.status.conditions[] | select(.type == "Drained") | .status] | . == ["False"] or . == []'
     for name in $APPS; do eventually 60 has_no_pods "$name"; done
     for name in $APPS; do answers "$name"; done
     kubectl -n arrive scale deployment control --replicas=0 >/dev/null

@@ -23,7 +23,7 @@ setup() {
 
 # crowd VERSION: the Deployments app-1, app-2, ... with a Canary each
 crowd() {
-    kubectl -n test get deployment podinfo -o json | jq -c --argjson count "$CROWD" --arg image "demo-app:$1" \
+    kubectl -n test get deployment podinfo -o json | gojq -c --argjson count "$CROWD" --arg image "demo-app:$1" \
         --arg cmd "sleep ${E2E_HOOK_SECONDS:-60}" '
         .spec as $spec | range($count) | "app-\(. + 1)" as $name |
         {apiVersion: "apps/v1", kind: "Deployment", metadata: {name: $name, namespace: "test", labels: {app: $name}},
@@ -34,25 +34,25 @@ crowd() {
              service: {port: 80, targetPort: 9898},
              analysis: {interval: "5s", threshold: 1, iterations: 1, webhooks: [{
                  name: "long-test", type: "rollout", url: "http://flagger-loadtester.flagger/", timeout: "90s",
-                 metadata: {type: "bash", cmd: $cmd}}]}}}' | jq -cs '{apiVersion: "v1", kind: "List", items: .}'
+                 metadata: {type: "bash", cmd: $cmd}}]}}}' | gojq -cs '{apiVersion: "v1", kind: "List", items: .}'
 }
 
 crowd_phases() {
     kubectl -n test get canaries -o json |
-        jq -c '[.items[] | select(.metadata.name | startswith("app-")).status.phase] | group_by(.) | map({(.[0]): length}) | add'
+        gojq -c '[.items[] | select(.metadata.name | startswith("app-")).status.phase] | group_by(.) | map({(.[0]): length}) | add'
 }
 crowd_is() { [ "$(crowd_phases)" = "{\"$1\":$CROWD}" ]; }
-tests_running() { curl -sS "$DEMO_LOADTESTER/tasks" | jq '[.[] | select(.state == "running")] | length'; }
+tests_running() { curl -sS "$DEMO_LOADTESTER/tasks" | gojq '[.[] | select(.state == "running")] | length'; }
 all_tests_run() { [ "$(tests_running)" -eq "$CROWD" ]; }
 told() {
-    kubectl -n test get events -o json | jq -r '.items[].message' >"$BATS_TEST_TMPDIR/told"
+    kubectl -n test get events -o json | gojq -r '.items[].message' >"$BATS_TEST_TMPDIR/told"
     grep -Ec -- "$1" "$BATS_TEST_TMPDIR/told" || true
 }
 
 @test "thirty long tests run at once, and a rollback beside them starts within its interval" {
     crowd 1.0.0 | kubectl apply -f - >/dev/null
     eventually 120 crowd_is Initialized
-    crowd 2.0.0 | jq -c '.items |= map(select(.kind == "Deployment") | del(.spec.replicas))' | kubectl apply -f - >/dev/null
+    crowd 2.0.0 | gojq -c '.items |= map(select(.kind == "Deployment") | del(.spec.replicas))' | kubectl apply -f - >/dev/null
     eventually 60 all_tests_run
     release 2.0.0
     eventually 30 weight_above 0
@@ -62,7 +62,7 @@ told() {
     eventually 30 phase_is Failed
     ended=$(date +%s%3N)
     running=$(tests_running)
-    began=$(date +%s%3N -d "$(jq -rs 'map(select(.canary == "podinfo.test" and
+    began=$(date +%s%3N -d "$(gojq -rs 'map(select(.canary == "podinfo.test" and
         (.msg | startswith("Rolling back podinfo.test")))) | first.ts' "$DEMO_LOG/controller.log")")
     echo "# $CROWD tests run; a rollback beside them began $((began - begin)) ms after its cause and ended" \
         "$((ended - begin)) ms after it; the interval is 2000 ms" >&3
@@ -74,7 +74,7 @@ told() {
 @test "no check fails because of another release, and all thirty are promoted" {
     eventually 400 crowd_is Succeeded || { crowd_phases && return 1; }
     [ "$(told 'Halt app-|Rolling back app-')" -eq 0 ]
-    kubectl -n test get deployments -o json | jq -e --argjson count "$CROWD" '
+    kubectl -n test get deployments -o json | gojq -e --argjson count "$CROWD" '
         [.items[] | select(.metadata.name | test("^app-.*-primary$")).spec.template.spec.containers[0].image] |
         length == $count and all(. == "demo-app:2.0.0")'
     echo "# $CROWD of $CROWD promoted, checks failed 0" >&3

@@ -157,15 +157,15 @@ delete_those_there() {
 
 @test "what the apps have is theirs, and nothing keeps GitOps tools away" {
     kubectl -n leave get services,httproutes -o json |
-        jq -e '[.items[] | select(.metadata.ownerReferences or (.metadata.annotations // {} | keys | any(test("toolkit.fluxcd.io"))))] == []'
+        gojq -e '[.items[] | select(.metadata.ownerReferences or (.metadata.annotations // {} | keys | any(test("toolkit.fluxcd.io"))))] == []'
     for name in $(names); do
         [ "$(kubectl -n leave get service "$name" -o jsonpath='{.spec.selector.app}')" = "$name" ]
     done
-    kubectl -n leave get httproutes -o json | jq -e '.items | length == 15'
-    kubectl -n leave get httproutes -o json | jq -e 'all(.items[]; .spec.rules == [.spec.rules[0]] and
+    kubectl -n leave get httproutes -o json | gojq -e '.items | length == 15'
+    kubectl -n leave get httproutes -o json | gojq -e 'all(.items[]; .spec.rules == [.spec.rules[0]] and
         [.spec.rules[0].backendRefs[].name] == [.metadata.name])'
-    [ "$(kubectl -n leave get deployments -o json | jq '[.items[] | select(.spec.replicas >= 1)] | length')" -eq 13 ]
-    kubectl -n leave get daemonsets -o json | jq -e '[.items[].status.numberAvailable] == [1, 1]'
+    [ "$(kubectl -n leave get deployments -o json | gojq '[.items[] | select(.spec.replicas >= 1)] | length')" -eq 13 ]
+    kubectl -n leave get daemonsets -o json | gojq -e '[.items[].status.numberAvailable] == [1, 1]'
 }
 
 @test "kubectl delete waits until the app serves by itself, and the events say so" {
@@ -183,7 +183,7 @@ delete_those_there() {
     eventually 20 all_in Initialized foreground
     kubectl -n leave delete canary foreground --cascade=foreground --timeout=30s
     eventually 20 answers foreground
-    kubectl -n leave get service foreground -o json | jq -e '.metadata.ownerReferences == null'
+    kubectl -n leave get service foreground -o json | gojq -e '.metadata.ownerReferences == null'
 }
 
 @test "with the whole app, nothing is left and nothing waits" {
@@ -201,7 +201,7 @@ renamed() { # NAME ANALYSIS
 }
 refused() { # NAME
     [ "$(kubectl -n leave get canary "$1-new" -o json |
-        jq -r '.status.conditions[]? | select(.type == "Accepted" and .status == "False").message')" = \
+        gojq -r '.status.conditions[]? | select(.type == "Accepted" and .status == "False").message')" = \
         "spec.targetRef.name: Deployment/$1 is looked after by Canary $1.leave; choose another, or delete one of the two Canaries" ]
 }
 
@@ -222,7 +222,7 @@ refused() { # NAME
     eventually 20 all_in Initialized quiet-new
     eventually 40 all_in Succeeded lively-new
     [ "$(kubectl -n leave get deployments quiet-primary lively-primary -o jsonpath='{.items[*].metadata.uid}')" = "$was" ]
-    kubectl -n leave get deployments,services,httproutes -o json | jq -e '[.items[].metadata |
+    kubectl -n leave get deployments,services,httproutes -o json | gojq -e '[.items[].metadata |
         select(.name | test("^(quiet|lively)")) | select(.ownerReferences).ownerReferences[].name] | unique == ["lively-new", "quiet-new"]'
     [ "$(kubectl -n leave get deployment lively-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = demo-app:2.0.0 ]
     clients_end

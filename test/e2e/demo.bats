@@ -9,11 +9,11 @@ setup_file() {
     run "$BATS_TEST_DIRNAME/../demo" --preset "${FLAGGER_PRESET:-release}" --report "$BATS_TEST_TMPDIR/report.json" 3>&-
     [ "$status" -eq 0 ] || { echo "$output" && return 1; }
     [[ $output == *"All as it should be."* ]]
-    jq -e '[.releases[] | {(.version): .outcome}] | add
+    gojq -e '[.releases[] | {(.version): .outcome}] | add
         == {"2.0.0": "Succeeded", "3.0.0": "Failed", "4.0.0": "Failed"}' "$BATS_TEST_TMPDIR/report.json"
-    jq -e '[.weights[] | .asked - .measured | fabs] | max <= 5' "$BATS_TEST_TMPDIR/report.json"
-    jq -e '[.weights[].asked] | unique == [20, 40, 60]' "$BATS_TEST_TMPDIR/report.json"
-    jq -e '.client.requests > 1000 and .client.failed == 0 and .idle_api_requests == 0' "$BATS_TEST_TMPDIR/report.json"
+    gojq -e '[.weights[] | .asked - .measured | fabs] | max <= 5' "$BATS_TEST_TMPDIR/report.json"
+    gojq -e '[.weights[].asked] | unique == [20, 40, 60]' "$BATS_TEST_TMPDIR/report.json"
+    gojq -e '.client.requests > 1000 and .client.failed == 0 and .idle_api_requests == 0' "$BATS_TEST_TMPDIR/report.json"
 }
 
 @test "it leaves nothing behind" {

@@ -19,7 +19,7 @@ setup() {
 
 # load_test KEY VALUE: the analysis has no metric; its only check is a run of hey with this bound
 load_test() {
-    kubectl -n test patch canary podinfo --type merge -p "$(jq -cn --arg key "$1" --arg value "$2" '
+    kubectl -n test patch canary podinfo --type merge -p "$(gojq -cn --arg key "$1" --arg value "$2" '
         {spec: {analysis: {interval: "2s", stepWeight: 20, threshold: 1, metrics: [], webhooks: [{
             name: "load-test", type: "rollout", url: "http://flagger-loadtester.flagger/", timeout: "5s",
             metadata: {cmd: "hey -z 1s -q 100 -c 2 http://podinfo-canary.test/", ($key): $value}}]}}}')"
@@ -27,14 +27,14 @@ load_test() {
 
 # told PATTERN: the message of an event of the Canary matches (an extended regular expression)
 told() {
-    kubectl -n test get events -o json | jq -r '.items[] | select(.involvedObject.name == "podinfo").message' >"$BATS_TEST_TMPDIR/told"
+    kubectl -n test get events -o json | gojq -r '.items[] | select(.involvedObject.name == "podinfo").message' >"$BATS_TEST_TMPDIR/told"
     grep -Eq -- "$1" "$BATS_TEST_TMPDIR/told" || { echo "no event matches: $1" && cat "$BATS_TEST_TMPDIR/told" && return 1; }
 }
 
 primary_image() { kubectl -n test get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}'; }
 all_to_primary() {
     kubectl -n test get httproute podinfo -o json |
-        jq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
+        gojq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
 }
 
 @test "a load test that finds 5 % errors rolls the release back, and an event says so" {
@@ -54,7 +54,7 @@ all_to_primary() {
     eventually 40 phase_is Succeeded
     serves 2.0.1
     curl -sS "$DEMO_LOADTESTER/tasks" |
-        jq -e 'map(select(.summary))[0].summary | .tool == "hey" and .errors == 0 and .requests > 0' # two hundred, on an idle machine
+        gojq -e 'map(select(.summary))[0].summary | .tool == "hey" and .errors == 0 and .requests > 0' # two hundred, on an idle machine
 }
 
 @test "a load test that finds slow answers rolls the release back" {
@@ -67,7 +67,7 @@ all_to_primary() {
 
 # answer TYPE COMMAND: what the load tester replies to a task whose output is asked for
 answer() {
-    curl -sS --fail-with-body -m 60 "$DEMO_LOADTESTER/" -d "$(jq -cn --arg type "$1" --arg cmd "$2" \
+    curl -sS --fail-with-body -m 60 "$DEMO_LOADTESTER/" -d "$(gojq -cn --arg type "$1" --arg cmd "$2" \
         '{name: "podinfo", namespace: "test", metadata: {type: $type, cmd: $cmd, returnCmdOutput: "true"}}')"
 }
 

@@ -31,7 +31,7 @@ went_on() { [[ $(phase) =~ ^(Progressing|Promoting|Finalising|Succeeded)$ ]]; }
     browser_wait 60 '#waiting-list .name' podinfo
     browser_wait 5 '#waiting-list .facts' 'before the release begins'
     eventually 20 phase_is Waiting
-    revision=$(curl -sS --fail "$DEMO_GATE/v1/gates/test/podinfo" | jq -er '.gates[0].waits[0].revision')
+    revision=$(curl -sS --fail "$DEMO_GATE/v1/gates/test/podinfo" | gojq -er '.gates[0].waits[0].revision')
     browser_wait 5 '#waiting-list .revision' "$revision"
     browser_click '#waiting-list .approve'
     browser_wait 5 '#act-title' 'Approve revision'
@@ -42,5 +42,5 @@ went_on() { [[ $(phase) =~ ^(Progressing|Promoting|Finalising|Succeeded)$ ]]; }
     browser_wait 20 '#rest-list' 'seen on the page'
     browser_gone 30 '#waiting-list .wait'
     curl -sS --fail "$DEMO_GATE/v1/gates/test/podinfo" |
-        jq -e --arg revision "$revision" '.history[0] | .revision == $revision and .reason == "seen on the page"'
+        gojq -e --arg revision "$revision" '.history[0] | .revision == $revision and .reason == "seen on the page"'
 }

@@ -38,7 +38,7 @@ setup() {
 
 # The target has gone to zero, after its pause.
 is_drained() {
-    ! kubectl -n test get canary podinfo -o json | jq -e '.status.conditions[] | select(.type == "Drained")' >/dev/null &&
+    ! kubectl -n test get canary podinfo -o json | gojq -e '.status.conditions[] | select(.type == "Drained")' >/dev/null &&
         [ "$(kubectl -n test get deployment podinfo -o jsonpath='{.spec.replicas}')" = 0 ]
 }
 
@@ -49,7 +49,7 @@ is_drained() {
     [ "$(kubectl -n test get service podinfo-primary -o jsonpath='{.spec.selector.app}')" = podinfo-primary ]
     [ "$(kubectl -n test get service podinfo-canary -o jsonpath='{.spec.selector.app}')" = podinfo ]
     kubectl -n test get httproute podinfo -o json |
-        jq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
+        gojq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
     serves 1.0.0
 }
 
@@ -116,5 +116,5 @@ kill_during() {
     after=$(kubectl -n test get deployment podinfo-primary -o jsonpath='{.spec.template.spec.containers[0].image}')
     [ "$before" = "$after" ]
     kubectl -n test get httproute podinfo -o json |
-        jq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
+        gojq -e '[.spec.rules[0].backendRefs[] | {(.name): .weight}] | add == {"podinfo-primary": 100, "podinfo-canary": 0}'
 }

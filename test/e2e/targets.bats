@@ -147,7 +147,7 @@ END
 }
 
 @test "the copies of a Service have addresses of their own, and an owner" {
-    [ "$(kubectl -n targets get service shop shop-primary shop-canary -o json | jq '[.items[].spec.clusterIP] | unique | length')" -eq 3 ]
+    [ "$(kubectl -n targets get service shop shop-primary shop-canary -o json | gojq '[.items[].spec.clusterIP] | unique | length')" -eq 3 ]
     [ "$(one service shop-primary '{.metadata.ownerReferences[0].kind}')" = Canary ]
     [ -z "$(one service shop '{.metadata.ownerReferences}')" ]
 }
@@ -183,7 +183,7 @@ KSVC=services.serving.knative.dev
 # The status says what the spec does, and which revision was made last.
 knative_catches_up() { # REVISION
     kubectl -n targets get $KSVC fn -o json |
-        jq -c --arg r "$1" '{status: {observedGeneration: .metadata.generation, latestCreatedRevisionName: $r,
+        gojq -c --arg r "$1" '{status: {observedGeneration: .metadata.generation, latestCreatedRevisionName: $r,
             traffic: (.spec.traffic // [{latestRevision: true, percent: 100}])}}' >"$BATS_TEST_TMPDIR/status"
     kubectl -n targets patch $KSVC fn --subresource status --type merge --patch-file "$BATS_TEST_TMPDIR/status" >/dev/null
 }
@@ -223,13 +223,13 @@ END
     canary fn serving.knative.dev/v1 Service "{interval: 1s, stepWeight: 40, maxWeight: 40, threshold: 2}" knative |
         kubectl apply -f - >/dev/null
     eventually 20 caught_up_in fn-00001 Initialized
-    kubectl -n targets get $KSVC fn -o json | jq -e '.metadata.annotations["flagger.app/primary-revision"] == "fn-00001" and
+    kubectl -n targets get $KSVC fn -o json | gojq -e '.metadata.annotations["flagger.app/primary-revision"] == "fn-00001" and
         .spec.traffic == [{latestRevision: true, percent: 0}, {revisionName: "fn-00001", percent: 100}]'
     sleep 2 # idle: only the name of a new revision in the status may wake the Canary
     revision fn-00002 True
     knative_catches_up fn-00002
     eventually 20 caught_up_in fn-00002 Succeeded
-    kubectl -n targets get $KSVC fn -o json | jq -e '.metadata.annotations["flagger.app/primary-revision"] == "fn-00002" and
+    kubectl -n targets get $KSVC fn -o json | gojq -e '.metadata.annotations["flagger.app/primary-revision"] == "fn-00002" and
         .spec.traffic == [{latestRevision: true, percent: 0}, {revisionName: "fn-00002", percent: 100}]'
 }
 
@@ -241,7 +241,7 @@ END
         ! kubectl -n targets get canary fn >/dev/null 2>&1
     }
     eventually 40 released
-    kubectl -n targets get $KSVC fn -o json | jq -e '.metadata.annotations["flagger.app/primary-revision"] == null and
+    kubectl -n targets get $KSVC fn -o json | gojq -e '.metadata.annotations["flagger.app/primary-revision"] == null and
         .spec.traffic == [{latestRevision: true, percent: 100}]'
 }
 

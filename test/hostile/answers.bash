@@ -41,7 +41,7 @@ try_objects() {
     watch_health &
     watcher=$!
     for name in hog1 hog2 hog3; do
-        jq -cn --arg name "$name" '{apiVersion: "flagger.app/v1beta1", kind: "Canary", metadata: {name: $name, namespace: "test"},
+        gojq -cn --arg name "$name" '{apiVersion: "flagger.app/v1beta1", kind: "Canary", metadata: {name: $name, namespace: "test"},
             spec: {targetRef: {apiVersion: "apps/v1", kind: "Deployment", name: $name}, service: {port: 80},
                 analysis: {interval: "1s", threshold: 5, iterations: 2, match: [range(120000) | {}]}}}' >"$work/$name.json"
         kubectl create --raw /apis/flagger.app/v1beta1/namespaces/test/canaries -f "$work/$name.json" >"$work/said" 2>&1 || cat "$work/said"
@@ -67,25 +67,25 @@ try_many_objects() {
     watch_health &
     watcher=$!
     mkdir "$work/many"
-    jq -cn '{apiVersion: "v1", kind: "List", items: [range(200) | "many\(.)" as $name | {apiVersion: "flagger.app/v1beta1", kind: "Canary",
+    gojq -cn '{apiVersion: "v1", kind: "List", items: [range(200) | "many\(.)" as $name | {apiVersion: "flagger.app/v1beta1", kind: "Canary",
         metadata: {name: $name, namespace: "test"},
         spec: {provider: "kubernetes", targetRef: {apiVersion: "apps/v1", kind: "Deployment", name: $name}, service: {port: 80},
             analysis: {interval: "1s", threshold: 5, iterations: 2,
                 match: (if . % 2 == 0 then [range(18000) | {}] else [{headers: {x: {exact: ("x" * 1000000)}}}] end)}}}]}' |
-        jq -c '.items[]' | split -l 10 - "$work/many/"
+        gojq -c '.items[]' | split -l 10 - "$work/many/"
     for name in "$work"/many/*; do
         kubectl create --validate=false -f "$name" >/dev/null 2>"$work/said" || cat "$work/said"
     done
     kubectl -n test set image deployment/podinfo podinfod=demo-app:1.9.1 >/dev/null
     served() { kubectl -n test get canary podinfo -o jsonpath='{.status.phase}' | grep -Eq 'Waiting|Progressing'; }
     eventually 60 served || true
-    seen() { told=$(curl -s "$DEMO_CONTROLLER/debug/process" | jq '.memory.kept.canaries.count') && [ "$told" -gt 200 ]; }
+    seen() { told=$(curl -s "$DEMO_CONTROLLER/debug/process" | gojq '.memory.kept.canaries.count') && [ "$told" -gt 200 ]; }
     eventually 30 seen || true
     touch "$work/stop"
     wait "$watcher"
     most=$(awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$controller/status")
     seen && served && [ "$most" -lt $((MOST_MEMORY / 1024)) ] && [ "$(cat "$work/slowest")" -lt $((5 * MOST_MS)) ] && good=ok
-    report 'two hundred large Canaries' "$told under care, at most $most MiB, slowest /healthz $(cat "$work/slowest") ms, podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | jq -c .memory.kept.trees)" "$good"
+    report 'two hundred large Canaries' "$told under care, at most $most MiB, slowest /healthz $(cat "$work/slowest") ms, podinfo is $(kubectl -n test get canary podinfo -o jsonpath='{.status.phase}'); kept: $(curl -s "$DEMO_CONTROLLER/debug/process" | gojq -c .memory.kept.trees)" "$good"
     kubectl -n test get canaries -o name | grep /many | xargs kubectl -n test delete --wait=false >/dev/null
 }
 

@@ -15,7 +15,7 @@ make_keys() {
 }
 
 concord() { # PATH
-    jq -cn --arg s "$SINK" --arg k "$1" '{name: "a", namespace: "b", metadata: {type: "concord", server: $s, org: "o", project: "p",
+    gojq -cn --arg s "$SINK" --arg k "$1" '{name: "a", namespace: "b", metadata: {type: "concord", server: $s, org: "o", project: "p",
         repo: "r", entrypoint: "e", endpoint: "e", apiKeyPath: $k, pollTimeout: "3"}}'
 }
 
@@ -48,18 +48,18 @@ try_pages() {
 
 try_answers() {
     local good=/nothing id
-    post "$(jq -cn --arg s "$SINK" '{name: "a", namespace: "b", metadata: {type: "ngrinder", server: $s, clone: "1", username: "u", passwd: "eA=="}}')"
-    ended() { curl -s "$DAEMON_URL/tasks" | jq -e 'map(select(.type == "ngrinder"))[0].state == "failed"'; }
+    post "$(gojq -cn --arg s "$SINK" '{name: "a", namespace: "b", metadata: {type: "ngrinder", server: $s, clone: "1", username: "u", passwd: "eA=="}}')"
+    ended() { curl -s "$DAEMON_URL/tasks" | gojq -e 'map(select(.type == "ngrinder"))[0].state == "failed"'; }
     eventually 10 ended >/dev/null
-    id=$(curl -s "$DAEMON_URL/tasks" | jq 'map(select(.type == "ngrinder"))[0].id')
+    id=$(curl -s "$DAEMON_URL/tasks" | gojq 'map(select(.type == "ngrinder"))[0].id')
     ! { curl -s "$DAEMON_URL/tasks" "$DAEMON_URL/tasks/$id" && cat "$DAEMON_LOG"; } | grep -q metadata-42 && good=ok
-    report 'what another service answers nGrinder' "$(curl -s "$DAEMON_URL/tasks/$id" | jq -c .error)" "$good"
+    report 'what another service answers nGrinder' "$(curl -s "$DAEMON_URL/tasks/$id" | gojq -c .error)" "$good"
 }
 
 try_masks() {
     local good=/nothing shown
     post "$(task bash "true -H 'Authorization: Bearer geh1' -a u:geh2 --token=geh3 --password geh4 http://u:geh5@x -H 'X-Api-Key: geh6' PGPASSWORD=geh7 -H 'Cookie: a=geh8'" |
-        jq '.metadata.logCmdOutput = "true"')"
+        gojq '.metadata.logCmdOutput = "true"')"
     post "$(task bash "exit 3; curl -u u:geh9 x")"
     shown=$({ curl -s "$DAEMON_URL/tasks" && cat "$DAEMON_LOG" "$work/body"; } | { grep -o 'geh[0-9]' || true; } | sort -u | wc -l)
     [ "$shown" = 0 ] && curl -s "$DAEMON_URL/tasks" | grep -q 'Authorization: \*\*\*' && good=ok
@@ -72,7 +72,7 @@ try_policy_of_services() {
     daemon_start "$LOADTESTER" --policy "$work/policy" --api-key-dir "$work/keys"
     rm -f "$work/sink"
     post "$(concord a)" && codes+=" $code"
-    post "$(jq -cn --arg s "$SINK" '{name: "a", namespace: "b", metadata: {type: "ngrinder", server: $s, clone: "1", username: "u", passwd: "eA=="}}')" && codes+=" $code"
+    post "$(gojq -cn --arg s "$SINK" '{name: "a", namespace: "b", metadata: {type: "ngrinder", server: $s, clone: "1", username: "u", passwd: "eA=="}}')" && codes+=" $code"
     [ "$codes" = ' 403 403' ] && [ ! -e "$work/sink" ] && good=ok
     report 'services that the policy does not list' "answered$codes" "$good"
     daemon_stop

@@ -4,7 +4,7 @@
 started() {
     local line
     while read -r -t 20 -u 7 line; do
-        case $line in *'"event":"started"'*) DAEMON_URL=http://127.0.0.1:$(jq -r .port <<<"$line") && return ;; esac
+        case $line in *'"event":"started"'*) DAEMON_URL=http://127.0.0.1:$(gojq -r .port <<<"$line") && return ;; esac
     done
     return 1
 }
@@ -45,7 +45,7 @@ try_pipe() {
     shift 2
     timeout 10 "$@" --address 127.0.0.1 --port 0 >"$work/out" 2>&1 || status=$?
     [ "$status" -ne 124 ] && [ "$status" -ne 0 ] && grep -q "$sentence" "$work/out" && good=ok
-    report "a pipe as $name" "exit status $status, $(jq -r 'select(.level == "error").msg' "$work/out" 2>/dev/null | sed "s|$work/||" | head -1)" "$good"
+    report "a pipe as $name" "exit status $status, $(gojq -r 'select(.level == "error").msg' "$work/out" 2>/dev/null | sed "s|$work/||" | head -1)" "$good"
 }
 
 try_log

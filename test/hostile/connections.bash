@@ -74,7 +74,7 @@ fill_tasks() {
     many_messages 300 300 "true # # $(printf '%0200d' 0)" >"$work/curl"
     sed -i '$d' "$work/curl"
     curl -s --parallel --parallel-max 8 -K "$work/curl" >/dev/null 2>&1 || true
-    [ "$(curl -s "$DAEMON_URL/tasks" | jq length)" -gt 200 ]
+    [ "$(curl -s "$DAEMON_URL/tasks" | gojq length)" -gt 200 ]
 }
 daemon_start "$LOADTESTER" "${user[@]}" --max-per-canary 1000 --max-queued 1000
 fill_tasks

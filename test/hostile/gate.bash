@@ -131,7 +131,7 @@ try_revoked() {
     printf '%064d\n' 1 >"$work/keys"
     gate_begin --link-key-file "$work/keys"
     [ "$(gate_asks "$OPERATE" POST /v1/links '{"namespace": "test", "name": "podinfo", "action": "open"}')" = 200 ]
-    url=$(jq -r .url "$work/body")
+    url=$(gojq -r .url "$work/body")
     curl -s -N -m 60 -H "Authorization: Bearer $OPERATE" "$DAEMON_URL/v1/events" >"$work/events" &
     eventually 5 grep -q 'event: database' "$work/events"
     grep -v olga "$work/tokens" >"$work/tokens.new"

@@ -4,7 +4,7 @@
 # try NAME COMMAND STATUS PATTERN: the task is answered so, its output has the pattern, and the load tester goes on
 try() {
     local good=/nothing status
-    status=$(curl -s -m 30 -H "Authorization: Bearer $token" -o "$work/body" -w '%{http_code}' --data-binary "$(task bash "$2" | jq '.metadata.returnCmdOutput = "true"')" "$DAEMON_URL/" || true)
+    status=$(curl -s -m 30 -H "Authorization: Bearer $token" -o "$work/body" -w '%{http_code}' --data-binary "$(task bash "$2" | gojq '.metadata.returnCmdOutput = "true"')" "$DAEMON_URL/" || true)
     [ "$status" = "$3" ] && grep -qa -- "$4" "$work/body" && ! grep -qa "$token" "$work/body" &&
         curl -sf -m 5 -o /dev/null "$DAEMON_URL/healthz" && good=ok
     [ "$good" = ok ] || echo "           answered $status: $(tail -c 300 "$work/body")"

@@ -4,7 +4,7 @@
 injection_messages() {
     local size
     {
-        jq -cn '
+        gojq -cn '
         ["; id", "| id", "|| id", "& id", "&& id", "$(id)", "${IFS}id", "`id`", "\n id", "\r\n id", "> /tmp/x", "< /etc/passwd",
          "<(id)", "$((1))", "$HOME", "~root", "{a,b}", "*", "?", "[a]", "!!", "# id", "\\", "\\\n id", "a\\;id",
          "\u0027", "\"", "\u0027; id; \u0027", "\"; id; \"", "\u0027$(id)\u0027", "\"$(id)\"", "\"`id`\"", "\u0027\"\u0027\"\u0027; id",
@@ -14,10 +14,10 @@ injection_messages() {
          "() { :; }; id", "-- ; id", "a=b id", "&>/tmp/x", "2>&1 id", "<<E\nid\nE", "case x in x) id;; esac"]
         | .[]'
         for size in 4096 131072 1000000; do
-            head -c "$size" /dev/zero | tr '\0' 'a' | jq -Rc .
-            { head -c "$size" /dev/zero | tr '\0' ' ' && printf '; id'; } | jq -Rsc .
+            head -c "$size" /dev/zero | tr '\0' 'a' | gojq -Rc .
+            { head -c "$size" /dev/zero | tr '\0' ' ' && printf '; id'; } | gojq -Rsc .
         done
-    } | jq -c '. as $text | ("cmd", "bash", "helm", "helmv3", "kubectl")
+    } | gojq -c '. as $text | ("cmd", "bash", "helm", "helmv3", "kubectl")
         | {name: "a", namespace: "b", metadata: {type: ., cmd: ("echo " + $text)}}, {name: $text, namespace: $text, metadata: {type: ., cmd: $text}}'
 }
 

@@ -12,7 +12,7 @@ try_many() {
         curl -s --parallel --parallel-max 32 -K "$part" >/dev/null 2>&1 || true
         [ -n "${before_rss:-}" ] || { before_rss=$(rss) && before_files=$(files); }
     done
-    settled() { [ "$(curl -s "$DAEMON_URL/tasks" | jq 'map(select(.state == "queued" or .state == "running")) | length')" = 0 ]; }
+    settled() { [ "$(curl -s "$DAEMON_URL/tasks" | gojq 'map(select(.state == "queued" or .state == "running")) | length')" = 0 ]; }
     eventually 60 settled
     local after_rss after_files
     after_rss=$(rss)

@@ -11,7 +11,7 @@ try_file() {
     echo open-sesame-0123456789 >"$work/tokens"
     eventually 15 token_answers 200
     curl -s -o /dev/null -H 'Authorization: Bearer open-sesame-0123456789' --data-binary "$(task cmd "sleep 60 # $name")" "$DAEMON_URL/"
-    id=$(curl -s -H 'Authorization: Bearer open-sesame-0123456789' "$DAEMON_URL/tasks" | jq 'map(.id) | max')
+    id=$(curl -s -H 'Authorization: Bearer open-sesame-0123456789' "$DAEMON_URL/tasks" | gojq 'map(.id) | max')
     curl -sN -o "$work/stream" -H 'Authorization: Bearer open-sesame-0123456789' "$DAEMON_URL/tasks/$id/stream" &
     stream=$!
     eventually 5 grep -qs running "$work/stream"

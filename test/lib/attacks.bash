@@ -2,7 +2,7 @@
 # DAEMON_URL of the one that is attacked, the folders build and work and, where they name TOKEN, a bearer token or ''.
 
 # task TYPE COMMAND [NAME]: a webhook payload
-task() { jq -cn --arg type "$1" --arg cmd "$2" --arg name "${3:-podinfo}" '{name: $name, namespace: "test", metadata: {type: $type, cmd: $cmd}}'; }
+task() { gojq -cn --arg type "$1" --arg cmd "$2" --arg name "${3:-podinfo}" '{name: $name, namespace: "test", metadata: {type: $type, cmd: $cmd}}'; }
 
 # ask_probe URL [PATH]: the status of /healthz (000: none within five seconds) and the seconds that it took
 ask_probe() {
@@ -72,7 +72,7 @@ send_many() {
 }
 
 # brace_message SECONDS: a message of 1 MiB that is all braces, whose task runs on
-brace_message() { jq -nj --arg s "$1" '"{\"name\": \"a\", \"namespace\": \"b\", \"metadata\": {\"cmd\": \"sleep \($s)\"}, \"pad\": [", ("{}," * 340000), "{}]}"'; }
+brace_message() { gojq -nj --arg s "$1" '"{\"name\": \"a\", \"namespace\": \"b\", \"metadata\": {\"cmd\": \"sleep \($s)\"}, \"pad\": [", ("{}," * 340000), "{}]}"'; }
 
 # crowd_kinds: connections that say nothing, little by little, or half of what they announce
 crowd_kinds() { printf '%s\n' silent slow half-header half-body chunks continue too-long; }
@@ -98,7 +98,7 @@ WAYS
 
 # many_messages COUNT TASKS COMMAND [TOKEN]: a list for curl; in the command # stands for the number of the task
 many_messages() {
-    jq -nr --arg url "$DAEMON_URL/" --argjson count "$1" --argjson tasks "$2" --arg cmd "$3" --arg token "${4-}" 'range($count) | (. % $tasks | tostring) as $i
+    gojq -nr --arg url "$DAEMON_URL/" --argjson count "$1" --argjson tasks "$2" --arg cmd "$3" --arg token "${4-}" 'range($count) | (. % $tasks | tostring) as $i
         | {name: "many", namespace: "test", metadata: {type: "cmd", cmd: ($cmd | gsub("#"; $i))}}
         | "url = \"\($url)\"\nheader = \"Authorization: Bearer \($token)\"\ndata-binary = \(tojson | tojson)\noutput = \"/dev/null\"\nnext"'
 }
@@ -151,7 +151,7 @@ check_other_revision() {
 # invent_names TOKEN COUNT: checks of gates that nobody has
 invent_names() {
     local list=$work/curl.$BASHPID
-    jq -nr --arg url "$DAEMON_URL/gate/check" --arg token "$1" --argjson n "$2" '[range($n) | {name: "invented\(.)", namespace: "test"} | tojson
+    gojq -nr --arg url "$DAEMON_URL/gate/check" --arg token "$1" --argjson n "$2" '[range($n) | {name: "invented\(.)", namespace: "test"} | tojson
         | "url = \"\($url)\"\nheader = \"Authorization: Bearer \($token)\"\ndata-raw = \(tojson)\noutput = \"/dev/null\""] | join("\nnext\n")' >"$list"
     curl -s --parallel --parallel-max 4 -K "$list" >/dev/null 2>&1 || true
     rm -f "$list"

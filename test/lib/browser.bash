@@ -21,14 +21,14 @@ browser_begin() {
     local sandbox=()
     [ "$(id -u)" -ne 0 ] || sandbox=(--no-sandbox) # Chromium's own needs a user that is not root
     local wanted answer
-    wanted=$(jq -n --args '{capabilities: {alwaysMatch: {browserName: "chrome",
+    wanted=$(gojq -n --args '{capabilities: {alwaysMatch: {browserName: "chrome",
         "goog:loggingPrefs": {browser: "ALL", performance: "ALL"},
         "goog:chromeOptions": {args: $ARGS.positional}}}}' -- --headless "${sandbox[@]}" "--user-data-dir=$BROWSER_DIR/data" \
         --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking --disable-component-update \
         --disable-sync --force-color-profile=srgb --lang=en-GB --window-size=1280,900)
     answer=$(curl -sS -m 60 -H 'Content-Type: application/json' -d "$wanted" "$BROWSER_URL/session")
-    BROWSER_PID=$(jq -r '.value.capabilities["goog:processID"] // empty' <<<"$answer")
-    BROWSER_SESSION=$BROWSER_URL/session/$(jq -er '.value.sessionId' <<<"$answer") || { echo "$answer" && return 1; }
+    BROWSER_PID=$(gojq -r '.value.capabilities["goog:processID"] // empty' <<<"$answer")
+    BROWSER_SESSION=$BROWSER_URL/session/$(gojq -er '.value.sessionId' <<<"$answer") || { echo "$answer" && return 1; }
 }
 
 browser_end() {
@@ -55,27 +55,27 @@ browser_poll() {
 # browser_ask METHOD PATH [JSON]: the answer's value; an error is printed, and fails
 browser_ask() {
     curl -sS -m 60 -X "$1" ${3+-H 'Content-Type: application/json' -d "$3"} "$BROWSER_SESSION/$2" >"$BROWSER_DIR/answer" || return 1
-    if jq -e '.value | type == "object" and has("error")' "$BROWSER_DIR/answer" >/dev/null; then
-        jq -r '"\(.value.error): \(.value.message)"' "$BROWSER_DIR/answer" | head -n 3 >&2
+    if gojq -e '.value | type == "object" and has("error")' "$BROWSER_DIR/answer" >/dev/null; then
+        gojq -r '"\(.value.error): \(.value.message)"' "$BROWSER_DIR/answer" | head -n 3 >&2
         return 1
     fi
-    jq -c .value "$BROWSER_DIR/answer"
+    gojq -c .value "$BROWSER_DIR/answer"
 }
 
-browser_open() { browser_ask POST url "$(jq -nc --arg url "$1" '{url: $url}')" >/dev/null; }
+browser_open() { browser_ask POST url "$(gojq -nc --arg url "$1" '{url: $url}')" >/dev/null; }
 
 browser_js() {
     local script=$1
     shift
-    browser_ask POST execute/sync "$(jq -nc --arg script "$script" '{script: $script, args: $ARGS.positional}' --args -- "$@")"
+    browser_ask POST execute/sync "$(gojq -nc --arg script "$script" '{script: $script, args: $ARGS.positional}' --args -- "$@")"
 }
 
 # The path of an element in the protocol.
 browser_find() {
     local using='css selector'
     [[ $1 != //* ]] || using=xpath
-    browser_ask POST element "$(jq -nc --arg using "$using" --arg value "$1" '{using: $using, value: $value}')" |
-        jq -r '"element/" + .[]'
+    browser_ask POST element "$(gojq -nc --arg using "$using" --arg value "$1" '{using: $using, value: $value}')" |
+        gojq -r '"element/" + .[]'
 }
 
 browser_click() {
@@ -85,17 +85,17 @@ browser_click() {
 
 browser_type() {
     local element
-    element=$(browser_find "$1") && browser_ask POST "$element/value" "$(jq -nc --arg text "$2" '{text: $text}')" >/dev/null
+    element=$(browser_find "$1") && browser_ask POST "$element/value" "$(gojq -nc --arg text "$2" '{text: $text}')" >/dev/null
 }
 
 browser_text() {
     local element
-    element=$(browser_find "$1") && browser_ask GET "$element/text" | jq -r .
+    element=$(browser_find "$1") && browser_ask GET "$element/text" | gojq -r .
 }
 
 # browser_keys KEY...: Tab, ShiftTab, Enter, Escape, Space, Down, Up, or a text, to whatever has the focus
 browser_keys() {
-    browser_ask POST actions "$(jq -nc '
+    browser_ask POST actions "$(gojq -nc '
         {Tab: "\ue004", Enter: "\ue007", Escape: "\ue00c", Space: " ", Down: "\ue015", Up: "\ue013"} as $named
         | def press: [{type: "keyDown", value: .}, {type: "keyUp", value: .}];
         {actions: [{type: "key", id: "keys", actions: [$ARGS.positional[]
@@ -128,10 +128,10 @@ browser_gone() {
     browser_poll "$1" browser_hides "$2" "${3:-}" || { echo "still shown after $1 s: $2" && return 1; }
 }
 
-browser_cdp() { browser_ask POST goog/cdp/execute "$(jq -nc --arg cmd "$1" --argjson params "$2" '{cmd: $cmd, params: $params}')"; }
+browser_cdp() { browser_ask POST goog/cdp/execute "$(gojq -nc --arg cmd "$1" --argjson params "$2" '{cmd: $cmd, params: $params}')"; }
 
 browser_theme() {
-    browser_cdp Emulation.setEmulatedMedia "$(jq -nc --arg theme "$1" \
+    browser_cdp Emulation.setEmulatedMedia "$(gojq -nc --arg theme "$1" \
         '{features: [{name: "prefers-color-scheme", value: $theme}, {name: "prefers-reduced-motion", value: "reduce"}]}')" >/dev/null
 }
 
@@ -139,14 +139,14 @@ browser_size() {
     browser_cdp Emulation.setDeviceMetricsOverride "{\"width\":$1,\"height\":$2,\"deviceScaleFactor\":1,\"mobile\":false}" >/dev/null
 }
 
-browser_screenshot() { browser_ask GET screenshot | jq -r . | base64 -d >"$1"; }
+browser_screenshot() { browser_ask GET screenshot | gojq -r . | base64 -d >"$1"; }
 
 # Without what Chromium says of its own pages: on a busy machine, that the network is slow.
 browser_log() {
-    browser_ask POST se/log '{"type":"browser"}' | jq -c 'map(select(.message | startswith("chrome://") | not))'
+    browser_ask POST se/log '{"type":"browser"}' | gojq -c 'map(select(.message | startswith("chrome://") | not))'
 }
 
 browser_requests() {
     browser_ask POST se/log '{"type":"performance"}' |
-        jq -r '.[].message | fromjson.message | select(.method == "Network.requestWillBeSent") | .params.request.url'
+        gojq -r '.[].message | fromjson.message | select(.method == "Network.requestWillBeSent") | .params.request.url'
 }

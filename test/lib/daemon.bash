@@ -21,7 +21,7 @@ daemon_start() {
     "$@" --address 127.0.0.1 --port "${DAEMON_PORT:-0}" 2>"$DAEMON_LOG" >/dev/null </dev/null 3>&- &
     DAEMON_PID=$!
     eventually 20 grep -q '"event":"started"' "$DAEMON_LOG" || { cat "$DAEMON_LOG" && return 1; }
-    DAEMON_URL=http://127.0.0.1:$(jq -r 'select(.event == "started").port' "$DAEMON_LOG")
+    DAEMON_URL=http://127.0.0.1:$(gojq -r 'select(.event == "started").port' "$DAEMON_LOG")
 }
 
 # daemon_stop: a clean end within ten seconds; prints the log otherwise

@@ -27,8 +27,8 @@ page_begin() {
 # elsewhere, and no cookie was set.
 page_end() {
     local bad=0
-    browser_log | jq -e 'map(select((.level == "SEVERE" or .level == "WARNING")
-        and (.source != "network" or (.message | test("status of (?!401|403|503)"))))) | length == 0 or (tostring | error)' || bad=1
+    browser_log | gojq -e 'map(select((.level == "SEVERE" or .level == "WARNING")
+        and (.source != "network" or (.message | test("status of ") and (test("status of (401|403|503)") | not))))) | length == 0 or (tostring | error)' || bad=1
     browser_requests | grep -Ev "^(${DAEMON_URL//./\\.}/|data:|chrome:|about:)" && bad=1
     [ "$(browser_ask GET cookie)" = '[]' ] || bad=1
     browser_open about:blank # or it goes on trying
@@ -53,7 +53,7 @@ asks() {
 # checks NAME REVISION [KIND [QUERY]]: what a Canary's webhook is told
 checks() {
     curl -s -m 10 -o "$BATS_TEST_TMPDIR/checked" -w '%{http_code}' -H 'Authorization: Bearer hook-token-00001' \
-        -d "$(jq -nc --arg name "$1" --arg revision "$2" '{name: $name, namespace: "test", phase: "Waiting", checksum: $revision}')" \
+        -d "$(gojq -nc --arg name "$1" --arg revision "$2" '{name: $name, namespace: "test", phase: "Waiting", checksum: $revision}')" \
         "$DAEMON_URL/${3:-gate}/check${4:-}"
 }
 checks_give() { [ "$(checks "${@:2}")" = "$1" ]; }
@@ -72,7 +72,7 @@ sign_in() {
 
 card() { printf '//li[contains(@class, "canary")][.//bdi[@class="name"][text()="%s"]]' "$1"; }
 button() { printf '%s//button[contains(concat(" ", @class, " "), " %s ")]' "$(card "$1")" "$2"; }
-focused() { browser_js 'const e = document.activeElement; return e.id || e.className || e.tagName' | jq -r .; }
+focused() { browser_js 'const e = document.activeElement; return e.id || e.className || e.tagName' | gojq -r .; }
 
 # Presses Tab until the focus is at CLASS_OR_ID; a person would give up after 40.
 tab_to() {

@@ -44,7 +44,7 @@ serves() { curl -s -m 5 -H 'Host: app.example.com' "$DEMO_GATEWAY/" -o /dev/null
 gate() { curl -sS --fail -d '{"name":"podinfo","namespace":"test"}' "$DEMO_GATE/gate/$1"; }
 
 # busy AGENT: API requests that are neither watches nor renewals of leases
-busy() { kubectl get --raw /sandbox/stats | jq --arg a "$1" '.agents[$a].busy // 0'; }
+busy() { kubectl get --raw /sandbox/stats | gojq --arg a "$1" '.agents[$a].busy // 0'; }
 
 # eventually SECONDS COMMAND...
 eventually() {

@@ -69,7 +69,7 @@ release() {
 
 # answer RULE JSON: how the metric server or a hook answers from now on (see answers.h)
 answer() { curl -sSf -X PUT -d "$2" "http://127.0.0.1:$answers/rules/$case-$1"; }
-asked() { curl -sSf "http://127.0.0.1:$answers/rules/$case-$1" | jq .count; } # how often the rule was used
+asked() { curl -sSf "http://127.0.0.1:$answers/rules/$case-$1" | gojq .count; } # how often the rule was used
 success_rate() { answer success-rate "{\"match\": [\"$case\", \"status\"], \"value\": \"$1\"}"; }
 refuses() { answer "$1" "{\"match\": [\"/hooks/$case/$1/\"], \"status\": 403}"; }
 allows() { answer "$1" "{\"match\": [\"/hooks/$case/$1/\"], \"status\": 200}"; }
@@ -101,7 +101,7 @@ seen() {
 comes() { eventually seen "${3:-app}" "$1" "${2:-*}"; }
 
 # is RESOURCE NAME JQ-EXPRESSION: of the object as it is now
-is() { k get "$1" "$2" -o json | jq -e "$3" >/dev/null; }
+is() { k get "$1" "$2" -o json | gojq -e "$3" >/dev/null; }
 # soon RESOURCE NAME JQ-EXPRESSION
 soon() { eventually is "$@"; }
 
@@ -145,7 +145,7 @@ check_case() {
     if grep -F '"level":"error"' "$state/log/controller.log" 2>/dev/null | grep -F ".$case\""; then
         fail "the controller logs errors"
     fi
-    denied=$(requests | jq -r 'select(.responseStatus.code == 403) | .verb + " " + .requestURI')
+    denied=$(requests | gojq -r 'select(.responseStatus.code == 403) | .verb + " " + .requestURI')
     [ -z "$denied" ] || [[ " ${may_break[*]} " == *" rights "* ]] || fail "the controller has not the right to $denied"
 }
 # The controller's requests about the case, lines of the audit log.

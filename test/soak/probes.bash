@@ -44,7 +44,7 @@ files_are_back() {
 }
 
 no_tasks() {
-    curl -s -m 5 -H "@$all/headers" "$DEMO_LOADTESTER/tasks" | jq -e 'map(select(.state == "queued" or .state == "running")) == []' >/dev/null
+    curl -s -m 5 -H "@$all/headers" "$DEMO_LOADTESTER/tasks" | gojq -e 'map(select(.state == "queued" or .state == "running")) == []' >/dev/null
 }
 
 probes_end() {

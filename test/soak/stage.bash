@@ -29,7 +29,7 @@ tenant_begin() {
 # The webhooks of the demo's Canary bring a token, as they must here.
 canary_with_token() {
     kubectl -n test create secret generic soak-token --from-literal="Authorization=Bearer $OWNER" >/dev/null
-    kubectl -n test get canary podinfo -o json | jq '.spec.analysis.webhooks[].headersFrom = [{secretRef: {name: "soak-token"}}]' |
+    kubectl -n test get canary podinfo -o json | gojq '.spec.analysis.webhooks[].headersFrom = [{secretRef: {name: "soak-token"}}]' |
         kubectl apply -f - >/dev/null 2>&1
 }
 
@@ -60,8 +60,8 @@ story_tell() {
     "$build/flagger-story" --kubeconfig "$KUBECONFIG" --url "$DEMO_GATEWAY/" --gate "$DEMO_GATE" --gate-headers "$all/headers" --idle 0s --epilogue \
         --report "$all/report" >"$all/story" 2>&1 || outcome=bad
     [ "$outcome" = good ] || { cat "$all/story" >&2 && cp "$all/story" "$all/story.bad"; }
-    jq -r --arg story "$outcome" '.releases[] | "demo \(.version) \(.outcome) \(.expected) \($story)"' "$all/report" >>"$all/releases"
-    jq -r '"\(.client.requests) \(.client.failed)"' "$all/report" >>"$all/clients"
+    gojq -r --arg story "$outcome" '.releases[] | "demo \(.version) \(.outcome) \(.expected) \($story)"' "$all/report" >>"$all/releases"
+    gojq -r '"\(.client.requests) \(.client.failed)"' "$all/report" >>"$all/clients"
     curl -sf -o /dev/null -H "@$all/headers" -d '{"name":"podinfo","namespace":"test"}' "$DEMO_GATE/gate/close"
 }
 

@@ -7,7 +7,7 @@ comes Succeeded
 change canary app '{"spec": {"suspend": true}, "metadata": {"finalizers": null}}'
 # As Flagger writes it: none of our own fields. The controller may write in between.
 left_by_flagger() {
-    k get canary app -o json | jq '.status |= (with_entries(select(.key | IN("phase", "canaryWeight", "failedChecks", "iterations",
+    k get canary app -o json | gojq '.status |= (with_entries(select(.key | IN("phase", "canaryWeight", "failedChecks", "iterations",
         "lastTransitionTime", "trackedConfigs", "conditions"))) + {lastAppliedSpec: "5978589476", lastPromotedSpec: "5978589476"})' |
         kubectl replace --raw "/apis/flagger.app/v1beta1/namespaces/$case/canaries/app/status" -f - >/dev/null
 }

@@ -2,7 +2,7 @@
 deployment app && deployment other
 canary app gatewayapi:v1 "$STEPS, $RATE"
 comes Initialized
-k get canary app -o json | jq 'del(.status, .metadata.uid, .metadata.resourceVersion, .metadata.finalizers) | .metadata.name = "younger"' | k create -f - >/dev/null
+k get canary app -o json | gojq 'del(.status, .metadata.uid, .metadata.resourceVersion, .metadata.finalizers) | .metadata.name = "younger"' | k create -f - >/dev/null
 canary other gatewayapi:v1 "$STEPS" "name: app"
 refused() { is canary "$1" '.status.conditions[]? | select(.type == "Accepted") | .status == "False" and (.message | contains("app"))'; }
 eventually refused younger
