@@ -3,6 +3,7 @@
 with_token() { curl -s -m 5 -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer open-sesame-0123456789' "$DAEMON_URL/tasks"; }
 token_answers() { [ "$(with_token)" = "$1" ]; }
 stream_ended() { ! kill -0 "$stream" 2>/dev/null; }
+said_again() { [ "$(grep -c "$said" "$DAEMON_LOG")" -gt "$before" ]; }
 
 # try_file NAME COMMAND...: the command spoils the file
 try_file() {
@@ -18,7 +19,7 @@ try_file() {
     before=$(grep -c "$said" "$DAEMON_LOG" || true)
     "$@"
     eventually 15 token_answers 401 && eventually 5 stream_ended &&
-        [ "$(grep -c "$said" "$DAEMON_LOG")" -gt "$before" ] && [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$DAEMON_URL/healthz")" = 200 ] && good=ok
+        eventually 5 said_again && [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$DAEMON_URL/healthz")" = 200 ] && good=ok
     kill "$stream" 2>/dev/null || true
     report "a token file that $name" "the token is answered $(with_token), its stream has $(stream_ended && echo ended || echo 'not ended')" "$good"
 }
