@@ -71,12 +71,14 @@ struct canary_metric {
 
 /* The empty type is HOOK_ROLLOUT. */
 enum hook_type {
-#define HOOK_TYPE(id, name) HOOK_##id,
+#define HOOK_TYPE(id, name, gate) HOOK_##id,
 #include "proto/hook_type.def"
 #undef HOOK_TYPE
 };
 /* "confirm-rollout" and so on. */
 const char *hook_type_name(enum hook_type type);
+/* The release waits until such a hook says yes. */
+bool hook_type_is_gate(enum hook_type type);
 
 struct canary_webhook {
     enum hook_type type;

@@ -7,16 +7,24 @@
 
 enum { DEFAULT_TIMEOUT_MS = 10 * 1000, MAX_HEADERS_FROM = 8 };
 
-static const char *const hook_names[] = {
-#define HOOK_TYPE(id, name) [HOOK_##id] = name,
+static const struct {
+    const char *name;
+    bool gate;
+} hook_types[] = {
+#define HOOK_TYPE(id, name, gate) [HOOK_##id] = {name, gate},
 #include "proto/hook_type.def"
 #undef HOOK_TYPE
 };
-enum { N_HOOK_TYPES = sizeof hook_names / sizeof hook_names[0] };
+enum { N_HOOK_TYPES = sizeof hook_types / sizeof hook_types[0] };
 
 const char *hook_type_name(enum hook_type type)
 {
-    return hook_names[type];
+    return hook_types[type].name;
+}
+
+bool hook_type_is_gate(enum hook_type type)
+{
+    return hook_types[type].gate;
 }
 
 /* "fail", "hold" or, where it may be, "pass". */
@@ -85,9 +93,9 @@ static enum hook_type read_hook_type(struct json_reader *r, struct json_object *
         return HOOK_ROLLOUT;
     const char *known = "";
     for (int i = 0; i < N_HOOK_TYPES; i++) {
-        if (strcmp(hook_names[i], text) == 0)
+        if (strcmp(hook_types[i].name, text) == 0)
             return (enum hook_type)i;
-        known = arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", hook_names[i]);
+        known = arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", hook_types[i].name);
     }
     json_reader_fail(r, json, "type", "expected one of %s, found \"%s\"", known, text);
     return HOOK_ROLLOUT;
@@ -119,12 +127,6 @@ static int64_t read_timeout(struct json_reader *r, struct json_object *json)
     return ms;
 }
 
-static bool is_gate(enum hook_type type)
-{
-    return type == HOOK_CONFIRM_ROLLOUT || type == HOOK_CONFIRM_TRAFFIC_INCREASE ||
-           type == HOOK_CONFIRM_PROMOTION;
-}
-
 /* How long a gate may stay closed, and what happens then. Nothing waits for the other hooks. */
 static void read_deadline(struct json_reader *r, struct json_object *json,
                           struct canary_webhook *out)
@@ -132,7 +134,7 @@ static void read_deadline(struct json_reader *r, struct json_object *json,
     const char *text = canary_read_name(r, json, "deadline", JSON_OPTIONAL);
     const char *then = canary_read_name(r, json, "onDeadline", JSON_OPTIONAL);
 
-    if ((text != NULL || then != NULL) && !is_gate(out->type)) {
+    if ((text != NULL || then != NULL) && !hook_type_is_gate(out->type)) {
         json_reader_fail(r, json, text != NULL ? "deadline" : "onDeadline",
                          "expected on a webhook of type confirm-rollout, "
                          "confirm-traffic-increase or confirm-promotion only, found on one of "

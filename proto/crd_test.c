@@ -170,7 +170,7 @@ CASE(test_enums_follow_the_tables)
     };
     static const char *const hooks[] = {
         "",
-#define HOOK_TYPE(id, name) name,
+#define HOOK_TYPE(id, name, gate) name,
 #include "proto/hook_type.def"
 #undef HOOK_TYPE
     };

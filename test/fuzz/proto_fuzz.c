@@ -21,8 +21,7 @@ static void check_webhook(struct arena *arena, const char *text, size_t len)
 
 static void check_hook(const struct canary_webhook *hook)
 {
-    bool gate = hook->type == HOOK_CONFIRM_ROLLOUT || hook->type == HOOK_CONFIRM_PROMOTION ||
-                hook->type == HOOK_CONFIRM_TRAFFIC_INCREASE;
+    bool gate = hook_type_is_gate(hook->type);
     if (!hook->name || !hook->url || hook->timeout_ms <= 0 || hook->retries < 0 ||
         hook->deadline_ms < 0 || (hook->deadline_ms > 0 && !gate) ||
         (hook->approve_at_deadline && hook->deadline_ms == 0))
