@@ -454,9 +454,9 @@ CASE(test_headless_process)
     struct outcome o = {0};
     char self[1024] = "", command[4096];
     assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-    /* in the command's own group, and in a session of its own */
-    snprintf(command, sizeof(command), "setsid %s --headless & %s --headless & sleep 0.3", self,
-             self);
+    /* in the command's own group, and in a session of its own; it ends when both have begun */
+    snprintf(command, sizeof(command),
+             "(setsid %s --headless & %s --headless &) | (read a; read b; echo $a $b)", self, self);
     int64_t begin = clock_monotonic_ms();
     run_shell(command, (struct child_spec){.grace_ms = 100}, &o);
     assert_int_equal(o.exit_status, 0);
