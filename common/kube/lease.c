@@ -108,9 +108,9 @@ static void start_timer(struct lease *l, int64_t after_ms)
 }
 
 /* The next look: with jitter, so that candidates that started together do not stay together. */
-static void look_later(struct lease *l)
+static void look_after(struct lease *l, int64_t ms)
 {
-    start_timer(l, l->spec.retry_ms + backoff_random(l->spec.retry_ms / 5 + 1));
+    start_timer(l, ms + backoff_random(ms / 5 + 1));
 }
 
 /* A leader is early rather than late: its deadline does not wait. */
@@ -135,7 +135,7 @@ static void try_again(struct lease *l)
     if (left > 0)
         start_timer(l, soon < left / 2 ? soon : left / 2);
     else
-        look_later(l);
+        look_after(l, l->spec.retry_ms);
 }
 
 /* A request that hangs leaves a leader the time for another one. */
@@ -327,7 +327,7 @@ static void look_done(void *arg, const struct kube_result *result)
     } else if (may_take(l)) {
         write_lease(l);
     } else {
-        look_later(l);
+        look_after(l, l->spec.look_ms);
         /* Somebody else has it: no need to wait for our deadline. */
         if (l->state == LEASE_LEADING)
             lose(l, "another candidate holds the lease");
@@ -387,6 +387,8 @@ struct lease *lease_new(struct loop *loop, struct kube_client *client,
         l->spec.renew_deadline_ms = 15000;
     if (!l->spec.retry_ms)
         l->spec.retry_ms = 5000;
+    if (!l->spec.look_ms)
+        l->spec.look_ms = 1000;
     assert(l->spec.retry_ms < l->spec.renew_deadline_ms);
     assert(l->spec.renew_deadline_ms < l->spec.duration_ms);
     lease_set_state(l, LEASE_FOLLOWING);

@@ -25,6 +25,7 @@ struct lease_spec {
     int64_t duration_ms;       /* 0: 60 s; told to others in whole seconds, rounded up */
     int64_t renew_deadline_ms; /* 0: 15 s; must be shorter than the duration */
     int64_t retry_ms;          /* 0: 5 s; must be shorter than the renew deadline */
+    int64_t look_ms;           /* 0: 1 s; how often one that waits looks at it */
     /* On becoming leader and on losing it, from the loop; not on lease_release() or lease_free().
      */
     void (*changed)(void *arg, bool leader);

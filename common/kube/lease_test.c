@@ -110,7 +110,7 @@ struct fixture {
     struct server server;
     struct fake_api *api;
     struct candidate a, b;
-    int64_t duration_ms, deadline_ms, retry_ms;
+    int64_t duration_ms, deadline_ms, retry_ms, look_ms;
     bool two_at_once;
 };
 
@@ -136,6 +136,7 @@ static void compete(struct fixture *f, struct candidate *c, const char *name)
                                               .duration_ms = f->duration_ms,
                                               .renew_deadline_ms = f->deadline_ms,
                                               .retry_ms = f->retry_ms,
+                                              .look_ms = f->look_ms,
                                               .changed = on_changed,
                                               .arg = c});
 }
@@ -146,7 +147,7 @@ static void start(struct fixture *f)
     f->server.arena = f->api->arena;
     f->duration_ms = 1000;
     f->deadline_ms = 400;
-    f->retry_ms = 60;
+    f->retry_ms = f->look_ms = 60;
 }
 
 /* Times that nothing in a test reaches, however slow the machine is. */
@@ -155,7 +156,7 @@ static void start_slow(struct fixture *f)
     start(f);
     f->duration_ms = 30000;
     f->deadline_ms = 15000;
-    f->retry_ms = 1000;
+    f->retry_ms = f->look_ms = 1000;
 }
 
 static void withdraw(struct candidate *c)
@@ -259,6 +260,23 @@ CASE(the_second_need_not_wait_when_the_first_gives_back)
     assert_int_equal(f.a.lost, 0);              /* knows it already */
     assert_int_equal(json_int_at(f.server.lease, 0, "spec", "leaseTransitions", NULL), 1);
     assert_string_equal(json_str_at(f.server.lease, "metadata", "unknown", NULL), "kept");
+    stop(&f);
+}
+
+CASE(how_soon_the_second_leads_is_not_a_matter_of_how_often_the_first_renews)
+{
+    struct fixture f = {0};
+    start_slow(&f);
+    f.duration_ms = 120000;
+    f.deadline_ms = 100000;
+    f.retry_ms = 60000; /* longer than the test waits */
+    f.look_ms = 60;
+    compete(&f, &f.a, "a");
+    FAKE_WAIT(f.api, leads(&f.a));
+    compete(&f, &f.b, "b");
+    FAKE_WAIT(f.api, lease_holder(f.b.lease)[0]);
+    lease_release(f.a.lease, NULL, NULL);
+    FAKE_WAIT(f.api, watched(&f, leads(&f.b)));
     stop(&f);
 }
 
