@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "router/router.h"
 #include "world_kind.h"
 #include "world_routes.h"
 #include "world_scaler.h"
+#include "world_store.h"
 #include "world_wake.h"
 
-enum { INTERVAL_MS = 60000, MAX_TICKS = 60 };
+enum { INTERVAL_MS = 60000, MAX_TICKS = 60, STORY_TICKS = 40 };
 
 static const char base_canary[] =
     "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'podinfo',"
@@ -25,19 +25,6 @@ static const char base_canary[] =
     "{'name':'request-duration','thresholdRange':{'max':500},'interval':'30s'}]}}}";
 
 static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
-
-struct json_object *world_json(struct world *world, const char *quoted)
-{
-    char *text = arena_strdup(world->arena, quoted);
-    struct json_object *object = NULL;
-    struct errinfo ei;
-
-    for (char *at = text; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    if (json_parse(world->arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei) != ERR_OK)
-        fail_msg("%s in %s", ei.text, text);
-    return object;
-}
 
 struct world *world_new(const char *patch)
 {
@@ -73,81 +60,30 @@ struct world *world_new(const char *patch)
     return world;
 }
 
+struct world *world_copy(const struct world *from)
+{
+    struct arena *arena = arena_new();
+    struct world *copy = ARENA_NEW(arena, struct world);
+
+    *copy = *from;
+    copy->arena = arena;
+    copy->objects = json_copy(arena, from->objects);
+    copy->canary = json_copy(arena, from->canary);
+    copy->metrics = json_copy(arena, from->metrics);
+    copy->asked = json_copy(arena, from->asked);
+    copy->dropped_spec = json_copy(arena, from->dropped_spec);
+    copy->depends = json_copy(arena, from->depends);
+    return copy;
+}
+
 void world_free(struct world *world)
 {
     arena_free(world->arena);
 }
 
-static void stamp(struct world *world, struct json_object *object)
-{
-    json_set_str(json_sub(object, "metadata"), "resourceVersion",
-                 arena_printf(world->arena, "%d", ++world->versions));
-}
-
-void world_patch_canary(struct world *world, const char *patch)
-{
-    struct json_object *before = world->canary;
-
-    world->canary = json_merge(world->arena, before, world_json(world, patch));
-    stamp(world, world->canary);
-    world_wake_changed(world, "canaries/podinfo", before, world->canary);
-}
-
-struct json_object *world_get(struct world *world, const char *key)
-{
-    struct json_object *object = NULL;
-
-    json_object_object_get_ex(world->objects, key, &object);
-    return object;
-}
-
-static void merge_object(struct world *world, const char *key, struct json_object *patch)
-{
-    struct json_object *before = world_get(world, key);
-    struct json_object *after = json_merge(world->arena, before, patch);
-
-    if (before && json_same(before, after))
-        return; /* nothing was written, and nobody hears of it */
-    if (!json_same(json_at(before, "spec", NULL), json_at(after, "spec", NULL)))
-        json_set_int(json_sub(after, "metadata"), "generation",
-                     json_int_at(before, 0, "metadata", "generation", NULL) + 1);
-    stamp(world, after);
-    world_wake_changed(world, key, before, after);
-    json_set(world->objects, key, after);
-}
-
-void world_put(struct world *world, const char *key, const char *object)
-{
-    json_object_object_del(world->objects, key);
-    merge_object(world, key, world_json(world, object));
-    json_set_str(json_sub(world_get(world, key), "metadata"), "namespace", "test");
-}
-
-void world_patch(struct world *world, const char *key, const char *patch)
-{
-    if (patch) {
-        merge_object(world, key, world_json(world, patch));
-        return;
-    }
-    world_wake_changed(world, key, world_get(world, key), NULL);
-    json_object_object_del(world->objects, key);
-}
-
-const char *world_key(struct world *world, const char *name)
-{
-    return arena_printf(world->arena, "%s/%s", world_kind_of(world)->plural, name);
-}
-
 void world_push(struct world *world, const char *image)
 {
     world_patch(world, world_key(world, "podinfo"), world_kind_of(world)->push(world, image));
-}
-
-const char *world_image(struct world *world, const char *name)
-{
-    const char *image = world_kind_of(world)->image(world, name);
-
-    return image ? image : "";
 }
 
 /* --- the controllers of the cluster */
@@ -168,7 +104,7 @@ void world_settle(struct world *world)
         const char *image = world_image(world, key + len + 1);
         bool is_primary = strcmp(key + len, "/podinfo-primary") == 0;
         bool stuck = strstr(image, "stuck") || (is_primary && strstr(image, "canary-only"));
-        merge_object(world, key, kind->settle(world, object, stuck, strstr(image, "slow")));
+        world_merge(world, key, kind->settle(world, object, stuck, strstr(image, "slow")));
     }
     world_limit(world);
 }
@@ -359,53 +295,6 @@ static bool is_write(const struct effect *effect)
            effect->kind == EFFECT_DELETE || effect->kind == EFFECT_STATUS;
 }
 
-/* The garbage collector: what belongs to the Canary and to nobody else. A route that goes in the
- * same moment as the Services that it leads to leads nowhere until the mesh has heard of it. */
-static void collect(struct world *world)
-{
-    struct json_object *left = json_own(world->arena, json_object_new_object());
-
-    const char *gone = json_str_at(world->canary, "metadata", "uid", NULL);
-
-    json_object_object_foreach(world->objects, key, object)
-    {
-        struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
-        const char *uid = json_str_at(json_elem(owners, 0), "uid", NULL);
-        if (!uid || strcmp(uid, gone) != 0)
-            json_set(left, key, object);
-        else if (strncmp(key, "httproutes/", strlen("httproutes/")) == 0)
-            world->lost_route = arena_strdup(world->arena, key);
-    }
-    world->objects = left;
-}
-
-static void merge_canary(struct world *world, struct json_object *patch)
-{
-    const char *expected = json_str_at(patch, "metadata", "resourceVersion", NULL);
-    const char *version = json_str_at(world->canary, "metadata", "resourceVersion", NULL);
-
-    if (world->gone)
-        fail_msg("the Canary is written after it has gone");
-    if (expected && strcmp(expected, version) != 0)
-        fail_msg("the Canary is patched at version %s, it has %s", expected, version);
-    world->canary = json_merge(world->arena, world->canary, patch);
-    stamp(world, world->canary);
-    if (json_at(world->canary, "metadata", "deletionTimestamp", NULL) &&
-        !json_at(world->canary, "metadata", "finalizers", NULL)) {
-        world->gone = true;
-        collect(world);
-    }
-}
-
-void world_delete(struct world *world)
-{
-    char now[CLOCK_TEXT];
-
-    world_patch_canary(world, arena_printf(world->arena, "{'metadata':{'deletionTimestamp':'%s'}}",
-                                           clock_rfc3339(world->now_ms, now)));
-    merge_canary(world, world_json(world, "{}"));
-}
-
 /* As a server prunes what its schema does not know. */
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
@@ -447,7 +336,7 @@ static void write_object(struct world *world, const struct effect *effect)
     const char *version = json_str_at(live, "metadata", "resourceVersion", NULL);
 
     if (strcmp(effect->resource->plural, "canaries") == 0) {
-        merge_canary(world, effect->body);
+        world_merge_canary(world, effect->body);
         return;
     }
     if (effect->kind == EFFECT_PATCH && json_bool_at(live, false, "immutable", NULL) &&
@@ -463,8 +352,8 @@ static void write_object(struct world *world, const struct effect *effect)
         fail_msg("%s is patched although it does not exist", key);
     if (expected && strcmp(expected, version) != 0)
         fail_msg("%s is patched at version %s, it has %s", key, expected, version);
-    merge_object(world, key,
-                 world->drops_percent ? world_routes_pruned(world, effect->body) : effect->body);
+    world_merge(world, key,
+                world->drops_percent ? world_routes_pruned(world, effect->body) : effect->body);
     if (strcmp(effect->resource->plural, "services") == 0)
         check_selector(world, effect->name, live);
 }
@@ -473,7 +362,8 @@ static void apply(struct world *world, const struct effect *effect)
 {
     if (effect->kind == EFFECT_STATUS) {
         const char *applied = json_str_at(effect->body, "status", "lastAppliedSpec", NULL);
-        merge_canary(world, world->flaggers_crd ? without_ours(world, effect->body) : effect->body);
+        world_merge_canary(world,
+                           world->flaggers_crd ? without_ours(world, effect->body) : effect->body);
         if (applied && *applied)
             world->analysed =
                 arena_printf(world->arena, "%s %s", world->analysed, world_image(world, "podinfo"));
@@ -542,7 +432,7 @@ static const char *refuse_unread(struct world *world, struct arena *arena, const
     struct json_object *patch = accept_refusal(arena, world->canary, sentence, world->now_ms);
 
     if (patch) {
-        merge_canary(world, json_copy(world->arena, patch));
+        world_merge_canary(world, json_copy(world->arena, patch));
         world->told = arena_printf(world->arena, "%s%s\n", world->told, sentence);
     }
     world->again = AGAIN_NEVER;
@@ -601,6 +491,17 @@ const char *world_tick(struct world *world)
     return text;
 }
 
+const char *world_turn(struct world *world)
+{
+    bool is_time = world->timer_at >= 0 && world->timer_at <= world->now_ms;
+
+    if (!world->woken && !is_time && world->depends)
+        return "asleep\n";
+    world->due =
+        wake_is_due(&world->wake, phase_parse(world_phase(world)), world->now_ms, INTERVAL_MS);
+    return world_tick(world);
+}
+
 void world_run(struct world *world)
 {
     for (int i = 0; i < MAX_TICKS; i++) {
@@ -623,60 +524,25 @@ void world_initialise(struct world *world)
     world->effects = 0;
 }
 
-/* --- what cases look at */
-
-const char *world_phase(struct world *world)
+const char *world_story(struct world *world, const char *until)
 {
-    const char *phase = json_str_at(world->canary, "status", "phase", NULL);
+    const char *text = "", *routes = world_routes(world);
 
-    return phase ? phase : "";
-}
-
-bool world_is_in(struct world *world, const char *phase)
-{
-    bool writes = strstr(json_text_sorted(world->arena, world->canary), "PrimaryWhole");
-
-    return strcmp(world_phase(world), phase) == 0 && !(strcmp(phase, "Promoting") == 0 && writes);
-}
-
-int world_status_int(struct world *world, const char *key)
-{
-    return (int)json_int_at(world->canary, -1, "status", key, NULL);
-}
-
-static void drop_times(struct json_object *object)
-{
-    struct json_object *conditions = json_at(object, "status", "conditions", NULL);
-    struct json_object *metadata = json_at(object, "metadata", NULL);
-    struct json_object *status = json_at(object, "status", NULL);
-
-    if (metadata) {
-        json_object_object_del(metadata, "resourceVersion");
-        json_object_object_del(metadata, "generation");
+    world->told = "";
+    for (int i = 0; i < STORY_TICKS && strcmp(world_phase(world), until) != 0; i++) {
+        const char *plan = world_tick(world);
+        if (world->again == AGAIN_NEVER && strcmp(plan, "again never\n") == 0)
+            break;
+        text = arena_printf(world->arena, "%s%s", text, world->told);
+        world->told = "";
+        if (strcmp(world_routes(world), routes) != 0) {
+            routes = world_routes(world);
+            text = arena_printf(world->arena, "%s%s", text, routes);
+        }
+        world->now_ms += INTERVAL_MS;
+        world_settle(world);
     }
-    if (status) {
-        json_object_object_del(status, "lastTransitionTime");
-        json_object_object_del(status, "observedGeneration");
-    }
-    for (size_t i = 0; i < json_len(conditions); i++) {
-        json_object_object_del(json_elem(conditions, i), "lastTransitionTime");
-        json_object_object_del(json_elem(conditions, i), "lastUpdateTime");
-    }
-}
-
-const char *world_state(struct world *world)
-{
-    struct json_object *objects = json_copy(world->arena, world->objects);
-    struct json_object *canary = json_copy(world->arena, world->canary);
-
-    drop_times(canary);
-    json_object_object_foreach(objects, key, object)
-    {
-        (void)key;
-        drop_times(object);
-    }
-    return arena_printf(world->arena, "%s\n%s", json_text_sorted(world->arena, canary),
-                        json_text_sorted(world->arena, objects));
+    return text;
 }
 
 void expect_tick_at(struct world *world, const char *text, const char *file, int line)

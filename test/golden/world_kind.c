@@ -320,3 +320,15 @@ struct json_object *world_kind_list(struct world *world, struct arena *arena, co
     }
     return list;
 }
+
+const char *world_key(struct world *world, const char *name)
+{
+    return arena_printf(world->arena, "%s/%s", world_kind_of(world)->plural, name);
+}
+
+const char *world_image(struct world *world, const char *name)
+{
+    const char *image = world_kind_of(world)->image(world, name);
+
+    return image ? image : "";
+}

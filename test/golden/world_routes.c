@@ -5,8 +5,6 @@
 
 #include "world_kind.h"
 
-enum { MAX_TICKS = 40 };
-
 static struct json_object *route_rules(struct world *world)
 {
     return json_at(world_get(world, "httproutes/podinfo"), "spec", "rules", NULL);
@@ -129,27 +127,6 @@ void world_routes_check(struct world *world, bool at_zero)
         if (canary > 0 && split == 0)
             fail_msg("clients are held at a canary that has no share:\n%s", world_routes(world));
     }
-}
-
-const char *world_story(struct world *world, const char *until)
-{
-    const char *text = "", *routes = world_routes(world);
-
-    world->told = "";
-    for (int i = 0; i < MAX_TICKS && strcmp(world_phase(world), until) != 0; i++) {
-        const char *plan = world_tick(world);
-        if (world->again == AGAIN_NEVER && strcmp(plan, "again never\n") == 0)
-            break;
-        text = arena_printf(world->arena, "%s%s", text, world->told);
-        world->told = "";
-        if (strcmp(world_routes(world), routes) != 0) {
-            routes = world_routes(world);
-            text = arena_printf(world->arena, "%s%s", text, routes);
-        }
-        world->now_ms += 60000;
-        world_settle(world);
-    }
-    return text;
 }
 
 struct json_object *world_routes_pruned(struct world *world, struct json_object *body)

@@ -57,13 +57,3 @@ void world_wake_end(struct world *world, int64_t interval_ms)
     /* A tick that was cut off is another process's first. */
     world->woken = world->crashed;
 }
-
-const char *world_turn(struct world *world)
-{
-    bool is_time = world->timer_at >= 0 && world->timer_at <= world->now_ms;
-
-    if (!world->woken && !is_time && world->depends)
-        return "asleep\n";
-    world->due = wake_is_due(&world->wake, phase_parse(world_phase(world)), world->now_ms, 60000);
-    return world_tick(world);
-}
