@@ -46,6 +46,8 @@ struct scenario {
 
 extern const struct scenario scenarios[];
 extern const int n_scenarios;
+/* NULL: there is none of this name. */
+const struct scenario *scenario_find(const char *name);
 
 /* JSON with single quotes. */
 struct json_object *scenario_json(struct arena *arena, const char *quoted);

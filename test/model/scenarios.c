@@ -309,6 +309,15 @@ const struct scenario scenarios[] = {
 };
 const int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 
+const struct scenario *scenario_find(const char *name)
+{
+    for (int i = 0; i < n_scenarios; i++) {
+        if (strcmp(scenarios[i].name, name) == 0)
+            return &scenarios[i];
+    }
+    return NULL;
+}
+
 struct json_object *scenario_json(struct arena *arena, const char *quoted)
 {
     char *text = arena_strdup(arena, quoted);

@@ -1,0 +1,432 @@
+/* What is broken in how objects are made, kept and written, and in who wakes a Canary. */
+#include "mutations/mutation.h"
+
+/* --- the initialisation */
+
+static enum verdict wait_for_nobody(struct release *r)
+{
+    return release_reread(r);
+}
+MUTATION("the target goes before the primary is ready", "initialise", .rule = initialise_wait,
+         .ask = wait_for_nobody)
+
+static enum verdict lead_when_initialised(struct release *r)
+{
+    return r->phase == PHASE_Initialized ? real_serving_apex(r) : VERDICT_GO;
+}
+MUTATION("the apex Service goes on selecting the target", "initialise",
+         .acts.serving_apex = lead_when_initialised)
+
+static bool promoted_anyhow(struct tick *tick, const struct target_info *info)
+{
+    (void)tick;
+    (void)info;
+    return true;
+}
+static enum verdict finish_as_the_same(struct release *r)
+{
+    mutation_target(r)->is_promoted = promoted_anyhow;
+    return initialise_finish(r);
+}
+MUTATION("a revision that comes during the initialisation counts as running", "initialise",
+         .rule = initialise_finish, .ask = finish_as_the_same)
+
+static enum verdict reread_again(struct release *r)
+{
+    release_again(r, AGAIN_NOW);
+    return VERDICT_STOP;
+}
+MUTATION("a repair never has enough", "canary", .acts.release_reread = reread_again)
+
+/* Pods of a primary that is there answer. */
+static bool (*really_answers)(void *arg, bool primary);
+static bool answers_if_there(void *arg, bool primary)
+{
+    const struct release *r = arg;
+
+    return primary ? r->info.primary != NULL : really_answers(arg, primary);
+}
+static struct service_pods pods_that_answer(struct release *r)
+{
+    struct service_pods pods = real_serving_pods(r);
+
+    really_answers = pods.answers;
+    pods.answers = answers_if_there;
+    return pods;
+}
+static enum verdict lead_to_who_is_there(struct release *r)
+{
+    struct service_pods pods = pods_that_answer(r);
+
+    return r->target->own_services ? VERDICT_GO : services_reconcile_apex(r->tick, &pods);
+}
+MUTATION("a Service is made to select a primary that does not answer", "another target",
+         .acts = {.serving_pods = pods_that_answer, .serving_apex = lead_to_who_is_there})
+
+/* --- a target that is a Service, or one of Knative's */
+
+static const struct target *serving; /* the one that is changed */
+static struct target changed;
+static const struct target *change(const char *api_version, const char *kind)
+{
+    serving = real_target_find(api_version, kind);
+    if (serving)
+        changed = *serving;
+    return serving ? &changed : NULL;
+}
+
+/* The canary's Service follows as if the status had this phase and weight. */
+static enum verdict follow_in(struct tick *tick, const struct target_info *info, int weight)
+{
+    const struct canary *canary = tick->canary;
+    struct canary copy = *canary;
+
+    copy.status.phase = PHASE_Initialized;
+    copy.status.canary_weight = weight;
+    tick->canary = &copy;
+    enum verdict verdict = serving->own_services(tick, info);
+    tick->canary = canary;
+    return verdict;
+}
+
+static enum verdict follow_always(struct tick *tick, const struct target_info *info)
+{
+    return follow_in(tick, info, 0);
+}
+static const struct target *with_following(const char *api_version, const char *kind)
+{
+    const struct target *target = change(api_version, kind);
+
+    changed.own_services = follow_always;
+    return target;
+}
+MUTATION("the Service of a canary that serves follows its target", "Service",
+         .acts.target_find = with_following)
+
+static enum verdict follow_without_weight(struct tick *tick, const struct target_info *info)
+{
+    return follow_in(tick, info, tick->canary->status.canary_weight);
+}
+static const struct target *with_following_by_weight(const char *api_version, const char *kind)
+{
+    const struct target *target = change(api_version, kind);
+
+    changed.own_services = follow_without_weight;
+    return target;
+}
+MUTATION("the Service of a canary follows its target while the status says that it does not serve",
+         "Service", .acts.target_find = with_following_by_weight)
+
+static enum verdict follow_never(struct tick *tick, const struct target_info *info)
+{
+    const char *name = arena_printf(tick->arena, "%s-canary", tick->canary->target.name);
+    struct json_object *live;
+
+    if (!need_object(tick, &kube_services, tick->canary->namespace_, name, &live))
+        return VERDICT_NEED_FACTS;
+    return live ? VERDICT_GO : serving->own_services(tick, info);
+}
+static const struct target *without_following(const char *api_version, const char *kind)
+{
+    const struct target *target = change(api_version, kind);
+
+    changed.own_services = follow_never;
+    return target;
+}
+MUTATION("the Service of the canary does not follow its target", "Service",
+         .acts.target_find = without_following)
+
+static bool promoted_if_like_now(struct tick *tick, const struct target_info *info)
+{
+    bool same;
+
+    return serving->compare(tick, info, &same) == VERDICT_GO && same;
+}
+static const struct target *comparing_now(const char *api_version, const char *kind)
+{
+    const struct target *target = change(api_version, kind);
+
+    changed.is_promoted = promoted_if_like_now;
+    return target;
+}
+MUTATION("a Service that is like its target now is one that is like any other revision", "Service",
+         .acts.target_find = comparing_now)
+
+static enum verdict promote_itself(struct tick *tick, const struct target_info *info)
+{
+    struct target_info wrong = *info;
+
+    wrong.object = json_copy(tick->arena, info->object);
+    json_set(wrong.object, "spec", json_at(info->primary, "spec", NULL));
+    return serving->promote(tick, &wrong);
+}
+static const struct target *promoting_itself(const char *api_version, const char *kind)
+{
+    const struct target *target = change(api_version, kind);
+
+    changed.promote = promote_itself;
+    return target;
+}
+MUTATION("the primary Service is promoted as what it was", "Service, blue/green",
+         .acts.target_find = promoting_itself)
+
+static enum readiness ready_anyhow(struct tick *tick, const struct target_info *info,
+                                   enum side side, const char **why)
+{
+    (void)tick;
+    (void)info;
+    (void)side;
+    *why = "";
+    return READY;
+}
+static const struct target *ready_always(const char *api_version, const char *kind)
+{
+    const struct target *target = change(api_version, kind);
+
+    changed.ready = ready_anyhow;
+    return target;
+}
+MUTATION("a revision of Knative that is not ready gets traffic", "deletion with Knative",
+         .acts.target_find = ready_always)
+
+static enum verdict same_anyhow(struct tick *tick, const struct target_info *info, bool *same)
+{
+    (void)tick;
+    (void)info;
+    *same = true;
+    return VERDICT_GO;
+}
+static const struct target *promoted_always(const char *api_version, const char *kind)
+{
+    const struct target *target = change(api_version, kind);
+
+    changed.is_promoted = promoted_anyhow;
+    changed.compare = same_anyhow;
+    return target;
+}
+MUTATION("any revision of Knative is taken for the primary", "deletion with Knative",
+         .acts.target_find = promoted_always)
+
+/* The last effect of the plan; NULL: it is empty. */
+static struct effect *last_effect(const struct tick *tick)
+{
+    struct effect *effect = tick->plan->first;
+
+    while (effect && effect->next)
+        effect = effect->next;
+    return effect;
+}
+
+static void route_too_much(struct tick *tick, struct json_object *service, const char *primary,
+                           int canary, const char *why)
+{
+    real_knative_route(tick, service, primary, canary, why);
+    struct effect *effect = last_effect(tick);
+    struct json_object *traffic = effect ? json_at(effect->body, "spec", "traffic", NULL) : NULL;
+    for (size_t i = 0; i < json_len(traffic); i++) {
+        if (json_str_at(json_elem(traffic, i), "revisionName", NULL))
+            json_set_int(json_elem(traffic, i), "percent", 100);
+    }
+}
+MUTATION("the shares of Knative do not add up", "deletion with Knative",
+         .acts.knative_route = route_too_much)
+
+static enum verdict revert_nothing(struct tick *tick, bool anew)
+{
+    (void)tick;
+    (void)anew;
+    return VERDICT_GO;
+}
+static enum verdict go_without_routes(struct release *r)
+{
+    struct router *copy = ARENA_NEW(r->tick->arena, struct router);
+
+    if (r->router) {
+        *copy = *r->router;
+        copy->revert = revert_nothing;
+        r->router = copy;
+    }
+    return revert_canary(r);
+}
+MUTATION("a Canary that goes leaves the routes of Knative as they are", "deletion with Knative",
+         .rule = revert_canary, .ask = go_without_routes)
+
+/* --- what a plan writes, and in which order */
+
+static bool is_status(const struct effect *effect)
+{
+    return effect->kind == EFFECT_STATUS;
+}
+static enum verdict status_first(struct tick *tick)
+{
+    enum verdict verdict = real_decide(tick);
+    struct effect **at = &tick->plan->first;
+
+    while (verdict == VERDICT_STOP && *at && !is_status(*at))
+        at = &(*at)->next;
+    struct effect *status = verdict == VERDICT_STOP ? *at : NULL;
+    if (status) {
+        *at = status->next;
+        status->next = tick->plan->first;
+        tick->plan->first = status;
+        struct effect *last = last_effect(tick);
+        tick->plan->last = &last->next;
+    }
+    return verdict;
+}
+MUTATION("the status is written before what it tells of", "canary", .acts.decide = status_first)
+
+static void write_any_status(struct tick *tick, struct json_object *patch)
+{
+    real_plan_status(tick, patch);
+    json_object_object_del(patch, "metadata");
+}
+MUTATION("the status is written whatever stands there", "canary",
+         .acts.plan_status = write_any_status)
+
+static bool update_anything(struct tick *tick, const struct kube_resource *resource,
+                            struct json_object *from, struct json_object *to)
+{
+    bool planned = real_plan_update(tick, resource, from, to);
+
+    if (planned)
+        json_object_object_del(json_at(last_effect(tick)->body, "metadata", NULL),
+                               "resourceVersion");
+    return planned;
+}
+MUTATION("objects are patched whatever stands there", "initialise",
+         .acts.plan_update = update_anything)
+
+static struct json_object *merge_without_past(struct arena *arena, struct json_object *live,
+                                              struct json_object *wanted,
+                                              struct json_object *applied)
+{
+    (void)applied;
+    return real_edit_merge(arena, live, wanted, NULL);
+}
+MUTATION("what the spec no longer says stays", "what the spec no longer says",
+         .acts.edit_merge = merge_without_past)
+
+static enum verdict keep_scaler(struct release *r)
+{
+    if (release_scaler_to_leave(r) && r->canary->status.canary_weight == 0)
+        r->scaler_left = true;
+    return VERDICT_GO;
+}
+MUTATION("an autoscaler that the spec no longer names keeps its copy",
+         "what the spec no longer says", .rule = leave_scaler, .ask = keep_scaler)
+
+MUTATION("what is made for an autoscaler is noted afterwards", "edited autoscaler",
+         .rule = leave_note, .ask = mutation_nothing)
+
+static enum verdict keep_ports_of_sides(struct tick *tick, const struct service_pods *pods)
+{
+    struct service_pods copy = *pods;
+
+    copy.drop_old_ports = false;
+    return real_services_reconcile_sides(tick, &copy);
+}
+static enum verdict keep_ports_of_apex(struct tick *tick, const struct service_pods *pods)
+{
+    struct service_pods copy = *pods;
+
+    copy.drop_old_ports = false;
+    return real_services_reconcile_apex(tick, &copy);
+}
+MUTATION("ports that the spec no longer says stay", "edited ports",
+         .acts = {.services_reconcile_sides = keep_ports_of_sides,
+                  .services_reconcile_apex = keep_ports_of_apex})
+
+/* --- who wakes a Canary, and when */
+
+static bool again_is_given;
+static void note_again(struct release *r, enum again again)
+{
+    again_is_given = true;
+    real_release_again(r, again);
+}
+static enum verdict sleep_after_changes(struct tick *tick)
+{
+    again_is_given = false;
+    enum verdict verdict = real_decide(tick);
+    if (!again_is_given && tick->plan->again == AGAIN_NOW)
+        tick->plan->again = AGAIN_NEVER;
+    return verdict;
+}
+MUTATION("a canary goes to sleep on what it has just written", "canary and failing primary",
+         .acts = {.decide = sleep_after_changes, .release_again = note_again})
+
+static enum readiness look_unnoticed(struct release *r, enum side side, const char **why)
+{
+    bool reads_status = r->tick->plan->reads_status;
+    enum readiness readiness = real_release_ready(r, side, why);
+
+    r->tick->plan->reads_status = reads_status;
+    return readiness;
+}
+MUTATION("a rule asks who is ready, and the plan does not say so", "canary and failing primary",
+         .acts.release_ready = look_unnoticed)
+
+static bool hears_unless_at_rest(const struct wake *wake)
+{
+    return !wake_rests(wake->phase);
+}
+MUTATION("who is ready is no news in a phase of rest", "canary in steps",
+         .acts.wake_hears_status = hears_unless_at_rest)
+
+static bool sleeps_without_timer(const struct plan *plan)
+{
+    return plan->again == AGAIN_NEVER;
+}
+MUTATION("an event is waited for where a time was meant", "autoscaler",
+         .acts.wake_sleeps = sleeps_without_timer)
+
+/* --- what a Canary leaves that goes */
+
+static bool is_handed_over(struct json_object *object)
+{
+    return json_at(object, "metadata", "annotations", HANDED_OVER_BY, NULL) != NULL;
+}
+static bool hand_nothing_over(struct tick *tick, const struct kube_resource *resource,
+                              struct json_object *from, struct json_object *to)
+{
+    return (is_handed_over(from) || !is_handed_over(to)) &&
+           real_plan_update(tick, resource, from, to);
+}
+MUTATION("a Canary that goes keeps what another one goes on with", "another Canary goes on",
+         .acts.plan_update = hand_nothing_over)
+
+static bool leaves; /* in one of the functions below */
+static enum verdict note_leading(struct release *r, enum leave leave)
+{
+    leaves = true;
+    enum verdict verdict = real_leftover_lead(r, leave);
+    leaves = false;
+    return verdict;
+}
+static enum verdict note_disowning(struct release *r, enum leave leave)
+{
+    leaves = true;
+    enum verdict verdict = real_leftover_disown(r, leave);
+    leaves = false;
+    return verdict;
+}
+static bool leave_no_service(struct tick *tick, const struct kube_resource *resource,
+                             struct json_object *from, struct json_object *to)
+{
+    bool goes = leaves && resource == &kube_services && edit_is_owned(tick, from);
+
+    return !goes && real_plan_update(tick, resource, from, to);
+}
+MUTATION("what the route of a former provider leads to goes with the Canary",
+         "deletion after another provider",
+         .acts = {.leftover_lead = note_leading,
+                  .leftover_disown = note_disowning,
+                  .plan_update = leave_no_service})
+
+static enum verdict lead_heirs_only(struct release *r, enum leave leave)
+{
+    return leave == LEAVE_TO_TARGET ? VERDICT_GO : real_leftover_lead(r, leave);
+}
+MUTATION("... and selects the primary, which goes", "deletion after another provider",
+         .acts.leftover_lead = lead_heirs_only)

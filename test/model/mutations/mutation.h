@@ -1,0 +1,85 @@
+/*
+ * Rules that are broken on purpose, one at a time: a row of the table of rules, or acts that rules
+ * call, are replaced by functions that are wrong. The search of the mutation's scenario must then
+ * find a rule of safety that does not hold (test/model/run).
+ *
+ * The program of the mutations is that of the explorer, linked such that the rules' table and the
+ * functions of acts.def are those of mutation.c, which calls the real ones unless they are replaced.
+ */
+#ifndef MODEL_MUTATION_H
+#define MODEL_MUTATION_H
+
+#include <string.h>
+
+#include "decide/act/bystander.h"
+#include "decide/act/capacity.h"
+#include "decide/act/drain.h"
+#include "decide/act/gates.h"
+#include "decide/act/handover.h"
+#include "decide/act/leftover.h"
+#include "decide/act/lost.h"
+#include "decide/act/move.h"
+#include "decide/act/promote.h"
+#include "decide/act/ready.h"
+#include "decide/act/rollback.h"
+#include "decide/act/scale_up.h"
+#include "decide/ask/hooks.h"
+#include "decide/ask/metrics.h"
+#include "decide/decide.h"
+#include "decide/release/condition.h"
+#include "decide/release/pause.h"
+#include "decide/release/revision.h"
+#include "decide/release/serving.h"
+#include "decide/release/status.h"
+#include "decide/rules.h"
+#include "router/common_services.h"
+#include "tick/edit.h"
+#include "tick/knative.h"
+#include "tick/wake.h"
+
+typedef enum verdict (*rule_ask)(struct release *r);
+
+/* What stands in place of the functions of acts.def; NULL: the real one. */
+struct acts {
+#define ACT(type, name, parameters, arguments) type(*name) parameters;
+#include "mutations/acts.def"
+#undef ACT
+};
+
+/* The real ones: real_release_route(r, 0). */
+#define ACT(type, name, parameters, arguments) type real_##name parameters __asm__("__real_" #name);
+#include "mutations/acts.def"
+#undef ACT
+
+struct mutation {
+    struct mutation *next;
+    const char *what, *scenario;
+    rule_ask rule;          /* NULL: the acts are replaced whichever rule calls them */
+    rule_ask ask;           /* asked in its place; NULL: the rule, with its acts replaced */
+    const struct rule *row; /* in place of the rule's whole row, or NULL */
+    struct acts acts;
+};
+
+void mutation_add(struct mutation *mutation);
+
+/*
+ * MUTATION("the threshold is one check late", "canary", .rule = guard_threshold, .ask = late)
+ * They are numbered from 1 on, in the order in which they stand in the files.
+ */
+#define MUTATION(what_, scenario_, ...)        MUTATION_AT(__COUNTER__, what_, scenario_, __VA_ARGS__)
+#define MUTATION_AT(at, what_, scenario_, ...) MUTATION_NAMED(at, what_, scenario_, __VA_ARGS__)
+#define MUTATION_NAMED(at, what_, scenario_, ...)                                                  \
+    __attribute__((constructor)) static void adds_##at(void)                                       \
+    {                                                                                              \
+        static struct mutation it = {.what = (what_), .scenario = (scenario_), __VA_ARGS__};       \
+        mutation_add(&it);                                                                         \
+    }
+
+/* In place of a rule, or of an act that does something to a release. */
+enum verdict mutation_nothing(struct release *r);
+
+/* Copies that the rest of the tick follows, for a mutation to change. */
+struct canary *mutation_canary(struct release *r);
+struct target *mutation_target(struct release *r);
+
+#endif

@@ -1,0 +1,336 @@
+/* The steps of a release that are broken: how it begins, is checked, goes on and is promoted. */
+#include "mutations/mutation.h"
+
+#include <limits.h>
+
+/* --- how it begins */
+
+static enum verdict offer_again(struct release *r, bool consume)
+{
+    (void)consume;
+    return real_rollback_run(r, false);
+}
+MUTATION("a revision that is turned down before it begins is offered again", "hooks",
+         .rule = begin_waiting, .acts.rollback_run = offer_again)
+
+MUTATION("a release begins and its gate is closed", "gates",
+         .acts.gates_confirm_rollout = mutation_nothing)
+
+static void sync_nothing(struct release *r)
+{
+    (void)r;
+}
+MUTATION("a release begins and its revision is not remembered", "canary", .rule = begin_release,
+         .acts.status_sync = sync_nothing)
+
+static void scale_nothing(struct tick *tick, const struct target_info *info, int replicas)
+{
+    (void)tick;
+    (void)info;
+    (void)replicas;
+}
+static enum verdict leave_at_zero(struct release *r)
+{
+    mutation_target(r)->scale_from_zero = scale_nothing;
+    return real_scale_up_target(r);
+}
+MUTATION("the target is not scaled up", "canary", .acts.scale_up_target = leave_at_zero)
+
+/* Nothing is new after a failure, whatever is there. */
+static bool changed_unless_failed(struct release *r)
+{
+    return r->phase != PHASE_Failed && real_revision_changed(r);
+}
+static bool applied_if_failed(const struct release *r)
+{
+    return r->phase == PHASE_Failed || real_revision_is_applied(r);
+}
+MUTATION("after a failure nothing is new", "canary", .rule = detect_idle,
+         .acts.revision_changed = changed_unless_failed,
+         .acts.revision_is_applied = applied_if_failed)
+
+static bool never_analyses(const struct release *r)
+{
+    (void)r;
+    return false;
+}
+MUTATION("another revision does not begin the analysis again", "canary",
+         .rule = detect_other_revision, .acts.release_is_analysing = never_analyses)
+
+/* --- what hooks are asked about */
+
+static const char *last_revision(struct release *r)
+{
+    return canary_checksum(r->tick->arena, r->canary);
+}
+MUTATION("a hook before the start is asked about the revision before", "gates",
+         .acts.hooks_revision = last_revision)
+
+static const char *revision_without_configs(struct release *r)
+{
+    char checksum[SPECHASH_TEXT];
+
+    spechash_checksum(r->tick->arena, NULL, r->info.hash, checksum);
+    return arena_strdup(r->tick->arena, checksum);
+}
+MUTATION("a hook after the start is asked about what the target holds, without its configs",
+         "gates", .acts.hooks_revision = revision_without_configs)
+
+/* --- how it is checked */
+
+static enum verdict ignore_threshold(struct release *r)
+{
+    mutation_canary(r)->analysis.threshold = INT_MAX;
+    return guard_threshold(r);
+}
+MUTATION("a threshold that is reached rolls nothing back", "canary", .rule = guard_threshold,
+         .ask = ignore_threshold)
+
+static enum verdict threshold_late(struct release *r)
+{
+    mutation_canary(r)->analysis.threshold++;
+    return guard_threshold(r);
+}
+MUTATION("the threshold is one check late", "canary", .rule = guard_threshold,
+         .ask = threshold_late)
+
+static enum verdict ask_and_not_hear(struct release *r)
+{
+    enum verdict verdict = r->canary->skip_analysis ? VERDICT_GO : gates_rollback(r);
+
+    return verdict == VERDICT_STOP ? VERDICT_GO : verdict;
+}
+MUTATION("a rollback hook is asked and not heard", "hooks", .rule = guard_rollback_hooks,
+         .ask = ask_and_not_hear)
+
+static enum verdict serve_early(struct release *r, enum side side)
+{
+    const char *why;
+
+    return release_ready(r, side, &why) == NOT_READY_YET ? VERDICT_GO : real_ready_or_end(r, side);
+}
+MUTATION("a canary that is not ready gets traffic", "canary", .acts.ready_or_end = serve_early)
+
+static enum verdict wait_for_ever(struct release *r, enum side side)
+{
+    const char *why;
+
+    if ((side == SIDE_PRIMARY && release_is_promoting(r)) ||
+        release_ready(r, side, &why) != NOT_READY_EVER)
+        return real_ready_or_end(r, side);
+    return plan_stop(r->tick, "%s", why);
+}
+MUTATION("a canary that never gets ready is waited for", "canary",
+         .acts.ready_or_end = wait_for_ever)
+
+static enum verdict tell_each_step(struct release *r, enum side side)
+{
+    const char *why;
+
+    if (release_ready(r, side, &why) != NOT_READY_EVER)
+        return real_ready_or_hold(r, side);
+    return plan_stop(r->tick, "%s", why);
+}
+MUTATION("a primary that never gets ready is told of at each step", "canary and failing primary",
+         .acts.ready_or_hold = tell_each_step)
+
+static void count_nothing(struct release *r, const char *key, int value)
+{
+    bool counts = strcmp(key, "failedChecks") == 0 && value > 0;
+
+    real_status_int(r, key, counts ? r->canary->status.failed_checks : value);
+}
+MUTATION("a failed check is not counted", "canary", .rule = analysis_check,
+         .acts.status_int = count_nothing)
+
+MUTATION("nothing is checked", "canary", .acts.metrics_check = mutation_nothing)
+
+static enum verdict check_late(struct release *r)
+{
+    return r->canary->status.iterations <= r->iterations ? VERDICT_GO : analysis_check(r);
+}
+MUTATION("the first checks are left out", "blue/green on Services", .rule = analysis_check,
+         .ask = check_late)
+
+/* --- how it goes on */
+
+MUTATION("a release is promoted and its gate is closed", "gates", .rule = canary_advance,
+         .acts.gates_confirm_promotion = mutation_nothing)
+
+MUTATION("traffic is increased and its gate is closed", "gates", .rule = canary_advance,
+         .acts.gates_confirm_traffic_increase = mutation_nothing)
+
+static void tell_no_weight(struct release *r, int canary)
+{
+    (void)r;
+    (void)canary;
+}
+MUTATION("a step is routed and not told", "canary", .rule = canary_advance,
+         .acts.status_weight = tell_no_weight)
+
+static enum verdict promote_unless_closed(struct release *r)
+{
+    enum verdict verdict = gates_confirm_promotion(r);
+
+    return verdict == VERDICT_GO ? promote_begin(r) : verdict;
+}
+static enum verdict promote_after_a_step(struct release *r)
+{
+    return r->weights.canary > 0 ? promote_unless_closed(r) : canary_advance(r);
+}
+MUTATION("the last weight is never tested", "canary in steps", .rule = canary_advance,
+         .ask = promote_after_a_step)
+
+static enum verdict promote_before_the_last(struct release *r)
+{
+    return r->canary->status.iterations < r->iterations ? bluegreen_advance(r)
+                                                        : promote_unless_closed(r);
+}
+MUTATION("blue/green is promoted without its last check", "blue/green", .rule = bluegreen_advance,
+         .ask = promote_before_the_last)
+
+/* --- how it is promoted */
+
+static enum verdict promote_nothing(struct tick *tick, const struct target_info *info)
+{
+    (void)tick;
+    (void)info;
+    return VERDICT_GO;
+}
+static enum verdict copy_nothing(struct release *r)
+{
+    mutation_target(r)->promote = promote_nothing;
+    return promote_copy(r);
+}
+MUTATION("what a promotion means is not written", "canary", .rule = promote_copy,
+         .ask = copy_nothing)
+
+MUTATION("a promotion that was cut off is not resumed", "blue/green", .rule = promote_resume,
+         .ask = mutation_nothing)
+
+MUTATION("a primary that has lost what was promoted passes for promoted", "lost primary",
+         .rule = promote_again, .ask = mutation_nothing)
+
+static enum verdict route_as_it_is(struct release *r, int canary)
+{
+    (void)canary;
+    return real_release_route(r, r->weights.canary);
+}
+MUTATION("the end of a promotion leaves the routes as they are", "canary", .rule = promote_shift,
+         .acts.release_route = route_as_it_is)
+
+static void tell_another_revision(struct release *r, const char *key, const char *value)
+{
+    bool promoted = strcmp(key, "lastPromotedSpec") == 0;
+
+    real_status_text(r, key, promoted ? r->canary->status.last_promoted_spec : value);
+}
+MUTATION("a promotion is told and its revision is not", "canary", .rule = promote_finish,
+         .acts.status_text = tell_another_revision)
+
+static enum verdict forget_the_part(struct release *r, enum carried *out)
+{
+    enum verdict verdict = real_promote_carried(r, out);
+
+    if (*out == CARRIED_PART && !revision_is_applied(r) && revision_is_promoted(r))
+        *out = CARRIED_NOTHING;
+    return verdict;
+}
+MUTATION("the old template with a part of the new configs passes for what was promoted", "configs",
+         .rule = detect_while_promoting, .acts.promote_carried = forget_the_part)
+
+/* --- a target that is gone */
+
+static bool is_lost; /* lost_target() is called */
+static enum verdict note_lost(struct release *r)
+{
+    is_lost = true;
+    enum verdict verdict = real_lost_target(r);
+    is_lost = false;
+    return verdict;
+}
+static bool analyses_unless_lost(const struct release *r)
+{
+    return !is_lost && real_release_is_analysing(r);
+}
+MUTATION("a target that is gone is waited for without end", "lost target",
+         .acts = {.lost_target = note_lost, .release_is_analysing = analyses_unless_lost})
+
+static enum verdict carries_nothing_if_lost(struct release *r, enum carried *out)
+{
+    enum verdict verdict = real_promote_carried(r, out);
+
+    if (is_lost && *out == CARRIED_ALL)
+        *out = CARRIED_NOTHING;
+    return verdict;
+}
+MUTATION("a promotion that the primary has whole is left when its target is gone", "lost target",
+         .acts = {.lost_target = note_lost, .promote_carried = carries_nothing_if_lost})
+
+/* --- what is not worked on */
+
+static enum verdict work_on(struct release *r)
+{
+    const struct canary *canary = r->canary;
+
+    if (r->phase != PHASE_NONE)
+        mutation_canary(r)->suspend = false;
+    enum verdict verdict = accept_suspend(r);
+    r->canary = canary;
+    return verdict;
+}
+MUTATION("a suspended Canary is worked on", "suspend", .rule = accept_suspend, .ask = work_on)
+
+static const struct rule advance_always = {.name = "canary_advance",
+                                           .ask = canary_advance,
+                                           .phases = ANALYSING,
+                                           .strategies = 1u << STRATEGY_CANARY};
+MUTATION("a release goes forward by a spec that is refused", "refusals", .rule = canary_advance,
+         .row = &advance_always)
+
+static const struct rule begin_always = {
+    .name = "begin_release", .ask = begin_release, .phases = BEGINNING};
+MUTATION("a release begins by a spec that is refused", "refusals", .rule = accept_nothing_new,
+         .row = &begin_always)
+
+MUTATION("a release whose spec is refused is never given up", "refusals", .rule = accept_deadline,
+         .ask = mutation_nothing)
+
+static enum verdict accept_no_step(struct release *r)
+{
+    const struct canary *before = r->canary;
+    struct canary *copy = mutation_canary(r);
+
+    if (copy->analysis.n_step_weights == 0 && copy->analysis.step_weight == 0)
+        copy->analysis.step_weight = 1;
+    enum verdict verdict = accept_spec(r);
+    if (r->canary == copy)
+        r->canary = before;
+    return verdict;
+}
+MUTATION("an analysis that has no step begins", "refusals", .rule = accept_spec,
+         .ask = accept_no_step)
+
+static enum verdict accept_beside_another(struct release *r)
+{
+    const char *rival = r->tick->rival;
+
+    r->tick->rival = NULL;
+    enum verdict verdict = accept_spec(r);
+    r->tick->rival = rival;
+    return verdict;
+}
+MUTATION("a Canary begins beside another one of its target", "behind another Canary",
+         .rule = accept_spec, .ask = accept_beside_another)
+
+static const char *refuse_no_provider(struct release *r)
+{
+    const struct canary *before = r->canary;
+
+    mutation_canary(r)->status.provider = r->tick->provider;
+    const char *sentence = real_move_refusal(r);
+    r->canary = before;
+    return sentence;
+}
+MUTATION("another provider is followed in the middle of a release", "edited provider",
+         .acts.move_refusal = refuse_no_provider)
