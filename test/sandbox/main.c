@@ -21,10 +21,10 @@
 enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000 };
 
 static struct {
-    const char *address, *data, *token, *kubeconfig, *hosts, *crds, *registered, *app;
+    const char *address, *data, *token, *kubeconfig, *hosts, *crds, *registered, *app, *load;
     const char *log_level;
     int64_t http, https, prometheus, scrape_ms, gateway_port, nodes;
-    bool no_gateway;
+    bool no_gateway, no_services;
 } opt;
 
 static const struct option_row rows[] = {
@@ -62,6 +62,10 @@ static const struct option_row rows[] = {
     OPTION(BOOL, "no-gateway", &opt.no_gateway,
            .help = "runs no gateway: HTTPRoutes are stored, but nobody serves them",
            .group = "Network"),
+    OPTION(BOOL, "no-services", &opt.no_services,
+           .help = "forwards nothing: Services are stored, with their addresses, and have no "
+                   "endpoints",
+           .group = "Network"),
     OPTION(STRING, "register", &opt.registered, .arg = "SERVICE=ADDRESS:PORT,...",
            .help = "Services that lead to programs of this machine, as "
                    "NAME.NAMESPACE[:PORT]=ADDRESS:PORT; Prometheus scrapes them",
@@ -73,6 +77,11 @@ static const struct option_row rows[] = {
     OPTION(STRING, "data", &opt.data, .arg = "DIR",
            .help =
                "directory for certificates and files of the proxies; a temporary one if not given",
+           .group = "State"),
+    OPTION(STRING, "load", &opt.load, .arg = "FILE",
+           .help =
+               "objects to put in before it is ready, one as JSON in each line, exactly as they "
+               "are: nobody works on one of them before it changes",
            .group = "State"),
     OPTION(STRING, "log-level", &opt.log_level, .value = "info", .arg = "LEVEL",
            .help = "debug, info, warn or error", .group = "State"),
@@ -219,12 +228,16 @@ static void on_ready_poll(void *arg)
 {
     struct sandbox *s = arg;
     const char *trouble = cluster_trouble(s->cluster);
+    struct errinfo ei;
     if (trouble && clock_monotonic_ms() - s->started_ms < READY_LIMIT_MS)
         return;
     timer_stop(s->ready_timer);
     s->ready_timer = NULL;
     if (trouble) {
         log_error("not_ready", NULL, trouble);
+        loop_drain(s->loop);
+    } else if (opt.load && objstore_load(s->store, opt.load, &ei) != ERR_OK) {
+        log_error("not_ready", NULL, ei.text);
         loop_drain(s->loop);
     } else {
         print_ready(s);
@@ -256,6 +269,7 @@ static enum err start(struct sandbox *s, struct errinfo *ei)
                                             .directory = s->directory,
                                             .hosts = opt.hosts,
                                             .nodes = (int)opt.nodes,
+                                            .no_services = opt.no_services,
                                             .gateway_port =
                                                 opt.no_gateway ? -1 : (int)opt.gateway_port,
                                             .prometheus_port = (int)opt.prometheus,

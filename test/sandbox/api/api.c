@@ -17,7 +17,7 @@
 
 enum {
     BODY_MAX = 3 * 1024 * 1024,
-    HELD_MAX = 512 * 1024 * 1024, /* a list of ten thousand objects has 31 MB */
+    HELD_MAX = 1024 * 1024 * 1024, /* a list of 100,000 objects has 310 MB */
     IDLE_MS = 5 * 60 * 1000,
     CONNECTIONS_MAX = 4096
 };
@@ -279,12 +279,13 @@ static void on_request(void *arg, struct http_conn_request *http)
     req->include = table_include_of(http_req_param(http, "includeObject"));
     req->verb = verb_of(req);
     find_kind(req);
-    const char *resource = req->kind ? objkind_resource(arena, req->kind) : "";
+    const char *agent = http_req_header(http, "user-agent");
+    req->agent = arena_strdup(arena, agent ? agent : "");
+    req->resource = req->kind ? objkind_resource(arena, req->kind) : "";
     if (req->kind && req->path.sub)
-        resource = arena_printf(arena, "%s/%s", resource, req->path.sub);
-    req->sequence =
-        apistats_begin(api->stats, http_req_header(http, "user-agent"), restverb_name(req->verb),
-                       resource, req->path.full, clock_wall_ms());
+        req->resource = arena_printf(arena, "%s/%s", req->resource, req->path.sub);
+    req->sequence = apistats_begin(api->stats, req->agent, restverb_name(req->verb), req->resource,
+                                   req->path.full, clock_wall_ms());
     if (authorize(req) && !is_faulty(req))
         serve(req);
 }

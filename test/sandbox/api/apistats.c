@@ -8,7 +8,7 @@
 
 struct row {
     char *agent, *verb, *resource;
-    int64_t count;
+    int64_t count, bytes, events;
 };
 
 struct asked {
@@ -64,38 +64,54 @@ void apistats_free(struct apistats *stats)
     free(stats);
 }
 
-static void count(struct apistats *stats, const char *agent, const char *verb, const char *resource)
+static struct row *find(struct apistats *stats, const char *agent, const char *verb,
+                        const char *resource)
 {
     for (size_t i = 0; i < stats->count; i++) {
         struct row *row = &stats->rows[i];
         if (strcmp(row->agent, agent) == 0 && strcmp(row->verb, verb) == 0 &&
-            strcmp(row->resource, resource) == 0) {
-            row->count++;
-            return;
-        }
+            strcmp(row->resource, resource) == 0)
+            return row;
     }
+    return NULL;
+}
+
+/* The row of these texts, which is made if there is none. */
+static struct row *take(struct apistats *stats, const char *agent, const char *verb,
+                        const char *resource)
+{
+    struct row *row = find(stats, agent, verb, resource);
+    if (row)
+        return row;
     /* The last rows are for the verbs of all who come too late. */
     enum { FOR_OTHERS = 16 };
-    if (stats->count >= APISTATS_ROWS_MAX - FOR_OTHERS && *resource) {
-        count(stats, "others", verb, "");
-        return;
-    }
+    if (stats->count >= APISTATS_ROWS_MAX - FOR_OTHERS && *resource)
+        return take(stats, "others", verb, "");
     if (stats->count == stats->cap) {
         stats->cap = stats->cap ? stats->cap * 2 : 32;
         stats->rows = heap_grow(stats->rows, stats->cap * sizeof(*stats->rows));
     }
-    stats->rows[stats->count++] = (struct row){.agent = heap_strdup(agent),
-                                               .verb = heap_strdup(verb),
-                                               .resource = heap_strdup(resource),
-                                               .count = 1};
+    row = &stats->rows[stats->count++];
+    *row = (struct row){
+        .agent = heap_strdup(agent), .verb = heap_strdup(verb), .resource = heap_strdup(resource)};
+    return row;
+}
+
+void apistats_sent(struct apistats *stats, const char *agent, const char *verb,
+                   const char *resource, size_t bytes, int events)
+{
+    struct row *row = find(stats, agent, verb, resource);
+    if (!row) /* one of too many, or the counts were reset since */
+        return;
+    row->bytes += (int64_t)bytes;
+    row->events += events;
 }
 
 uint64_t apistats_begin(struct apistats *stats, const char *agent, const char *verb,
                         const char *resource, const char *path, int64_t now_ms)
 {
-    agent = agent ? agent : "";
     if (strncmp(path, "/sandbox/", 9) != 0)
-        count(stats, agent, verb, resource);
+        take(stats, agent, verb, resource)->count++;
     struct asked *it = &stats->ring[++stats->last % APISTATS_RING];
     clear_asked(it);
     *it = (struct asked){
@@ -150,6 +166,8 @@ struct json_object *apistats_counts(const struct apistats *stats, struct arena *
         json_set_str(item, "verb", row->verb);
         json_set_str(item, "resource", row->resource);
         json_set_int(item, "count", row->count);
+        json_set_int(item, "bytes", row->bytes);
+        json_set_int(item, "events", row->events);
         json_object_array_add(rows, item);
     }
     return out;

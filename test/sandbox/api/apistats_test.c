@@ -37,3 +37,17 @@ CASE(test_bounded)
     assert_int_equal(json_int_at(counts, -1, "requests", NULL), APISTATS_ROWS_MAX + 50);
     apistats_free(stats);
 }
+
+CASE(test_sent)
+{
+    struct apistats *stats = apistats_new();
+    apistats_begin(stats, "a", "watch", "pods", "/p", 0);
+    apistats_sent(stats, "a", "watch", "pods", 70, 1);
+    apistats_sent(stats, "a", "watch", "pods", 30, 1);
+    apistats_sent(stats, "b", "watch", "pods", 30, 1); /* was not counted: nothing to add to */
+    struct json_object *rows = json_at(apistats_counts(stats, arena), "counts", NULL);
+    assert_int_equal(json_len(rows), 1);
+    assert_int_equal(json_int_at(json_elem(rows, 0), -1, "bytes", NULL), 100);
+    assert_int_equal(json_int_at(json_elem(rows, 0), -1, "events", NULL), 2);
+    apistats_free(stats);
+}

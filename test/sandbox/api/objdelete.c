@@ -104,7 +104,7 @@ void objdelete_now(struct objstore *store, const struct objkind *kind, struct js
     const char *ns = objkind_namespaced(kind) ? json_str_at(metadata, "namespace", NULL) : NULL;
     const char *key = objset_key(arena, ns, json_str_at(metadata, "name", NULL));
     objset_remove(store, objset_of_kind(store, kind), key);
-    objgc_soon(store);
+    objgc_soon(store, json_str_at(metadata, "uid", NULL));
     if (strcmp(kind->kind, "CustomResourceDefinition") == 0)
         objcrd_changed(store, obj, NULL);
     arena_free(arena);
@@ -132,7 +132,7 @@ enum err objstore_delete(struct objstore *store, struct objcall *call, const str
             objdelete_now(store, kind, obj);
         } else if (!json_same(marked, obj)) {
             objset_commit(store, set, marked);
-            objgc_soon(store);
+            objgc_soon(store, json_str_at(obj, "metadata", "uid", NULL));
         }
     }
     const char *version = call->version ? call->version : kind->storage;

@@ -1,9 +1,10 @@
 /*
- * The garbage collector, the namespace controller and the CRD finalizer in one round over all
- * objects, run from the loop when something was removed, marked for deletion, or created with
- * owners. A round collects what to do, then does it; what it removes asks for the next round, until
- * nothing is left.
+ * The garbage collector, the namespace controller and the CRD finalizer in one round, run from the
+ * loop when something was removed, marked for deletion, or created with owners: over these objects,
+ * their dependents, and what is dying. A round collects what to do, then does it; what it removes
+ * asks for the next round, until nothing is left.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,26 +26,125 @@ struct round {
     struct found *dying; /* has deletionTimestamp */
 };
 
-static void note(struct round *r, struct found **list, const struct objkind *kind,
-                 struct json_object *obj)
+/* Whose owner an object is, by its uid; whether it exists or not. */
+struct objowner {
+    char uid[OBJ_UID];
+    struct objrecord **dependents;
+    size_t count, cap;
+};
+
+struct objuid {
+    struct objuid *next;
+    char uid[OBJ_UID];
+};
+
+static void owner_key(const void *item, const char **first, const char **second)
 {
+    *first = ((const struct objowner *)item)->uid;
+    *second = NULL;
+}
+
+void objgc_init(struct objstore *store)
+{
+    table_init(&store->owners, owner_key);
+    LIST_INIT(&store->dying);
+}
+
+static void join(struct objstore *store, struct objrecord *record, const char *uid)
+{
+    struct objowner *owner = table_get(&store->owners, uid, NULL);
+    if (!owner) {
+        owner = heap_alloc(sizeof(*owner));
+        *owner = (struct objowner){0};
+        (void)snprintf(owner->uid, sizeof(owner->uid), "%s", uid);
+        table_put(&store->owners, owner);
+    }
+    if (owner->count == owner->cap) {
+        owner->cap = owner->cap ? owner->cap * 2 : 4;
+        owner->dependents = heap_grow(owner->dependents, owner->cap * sizeof(struct objrecord *));
+    }
+    owner->dependents[owner->count++] = record;
+}
+
+static void leave(struct objstore *store, struct objrecord *record, const char *uid)
+{
+    struct objowner *owner = table_get(&store->owners, uid, NULL);
+    size_t i = 0;
+    while (owner->dependents[i] != record)
+        i++;
+    owner->dependents[i] = owner->dependents[--owner->count];
+    if (owner->count > 0)
+        return;
+    table_take(&store->owners, uid, NULL);
+    free(owner->dependents);
+    free(owner);
+}
+
+/* An owner's uid is any text to the API; no object has one that is as long as this. */
+static void each_owner(struct objstore *store, struct objrecord *record, struct json_object *tree,
+                       void (*fn)(struct objstore *store, struct objrecord *record,
+                                  const char *uid))
+{
+    struct json_object *owners = json_at(tree, "metadata", "ownerReferences", NULL);
+    for (size_t i = 0; i < json_len(owners); i++) {
+        const char *uid = json_str_at(json_elem(owners, i), "uid", NULL);
+        if (uid && strlen(uid) < OBJ_UID)
+            fn(store, record, uid);
+    }
+}
+
+void objgc_note(struct objstore *store, struct objrecord *record, struct json_object *tree)
+{
+    struct json_object *metadata = json_at(tree, "metadata", NULL);
+    bool dying = json_at(metadata, "deletionTimestamp", NULL);
+    if (record->owned)
+        each_owner(store, record, objstate_tree(store, record->state), leave);
+    each_owner(store, record, tree, join);
+    record->owned = json_len(json_at(metadata, "ownerReferences", NULL)) > 0;
+    if (dying && !record->dying)
+        LIST_INSERT_HEAD(&store->dying, record, deaths);
+    else if (!dying && record->dying)
+        LIST_REMOVE(record, deaths);
+    record->dying = dying;
+}
+
+static void note(struct round *r, struct found **list, const struct objrecord *record)
+{
+    if (!record->set->kind)
+        return;
     struct found *found = ARENA_NEW(r->arena, struct found);
-    *found = (struct found){.kind = kind, .obj = json_own(r->arena, json_object_get(obj))};
+    *found = (struct found){
+        .kind = record->set->kind,
+        .obj = json_own(r->arena, json_object_get(objstate_tree(r->store, record->state)))};
     found->next = *list;
     *list = found;
 }
 
+static struct found *dependents_of(struct round *r, const char *uid)
+{
+    const struct objowner *owner = table_get(&r->store->owners, uid, NULL);
+    struct found *list = NULL;
+    for (size_t i = 0; owner && i < owner->count; i++)
+        note(r, &list, owner->dependents[i]);
+    return list;
+}
+
 static void look_around(struct round *r)
 {
-    for (struct objset *set = r->store->sets; set; set = set->next) {
-        for (size_t i = 0; set->kind && i < set->count; i++) {
-            struct json_object *metadata = json_at(set->records[i]->obj, "metadata", NULL);
-            if (json_len(json_at(metadata, "ownerReferences", NULL)) > 0)
-                note(r, &r->owned, set->kind, set->records[i]->obj);
-            if (json_at(metadata, "deletionTimestamp", NULL))
-                note(r, &r->dying, set->kind, set->records[i]->obj);
-        }
+    struct objrecord *record;
+    while (r->store->looks) {
+        struct objuid *look = r->store->looks;
+        r->store->looks = look->next;
+        record = table_get(&r->store->uids, look->uid, NULL);
+        const struct objowner *owner =
+            record ? NULL : table_get(&r->store->owners, look->uid, NULL);
+        if (record && record->owned)
+            note(r, &r->owned, record);
+        for (size_t i = 0; owner && i < owner->count; i++)
+            note(r, &r->owned, owner->dependents[i]);
+        free(look);
     }
+    LIST_FOREACH(record, &r->store->dying, deaths) note(r, &r->dying, record);
 }
 
 static const char *uid_of(struct json_object *obj)
@@ -123,7 +223,7 @@ static bool is_owned_by(struct json_object *obj, const char *uid, bool *blocks)
 static bool delete_dependents(struct round *r, const char *uid)
 {
     bool done = true;
-    for (struct found *it = r->owned; it; it = it->next) {
+    for (struct found *it = dependents_of(r, uid); it; it = it->next) {
         struct json_object *obj = current(r, it);
         bool blocks = false;
         if (!obj || !is_owned_by(obj, uid, &blocks))
@@ -156,8 +256,8 @@ static bool empty_set(struct round *r, struct objset *set, const char *ns)
     objset_range(set, ns, &begin, &end);
     struct found *content = NULL;
     for (size_t i = begin; set->kind && i < end; i++)
-        if (!json_at(set->records[i]->obj, "metadata", "deletionTimestamp", NULL))
-            note(r, &content, set->kind, set->records[i]->obj);
+        if (!set->records[i]->dying)
+            note(r, &content, set->records[i]);
     for (struct found *it = content; it; it = it->next)
         delete_it(r, it, OBJ_BACKGROUND);
     objset_range(set, ns, &begin, &end);
@@ -212,17 +312,34 @@ static void run_round(void *arg)
     arena_free(r.arena);
 }
 
-void objgc_soon(struct objstore *store)
+static void run_soon(struct objstore *store)
 {
     if (!store->gc_timer)
         store->gc_timer = timer_start(store->loop, 0, 0, run_round, store);
 }
 
+void objgc_soon(struct objstore *store, const char *uid)
+{
+    struct objuid *look = heap_alloc(sizeof(*look));
+    *look = (struct objuid){.next = store->looks};
+    (void)snprintf(look->uid, sizeof(look->uid), "%s", uid);
+    store->looks = look;
+    run_soon(store);
+}
+
+void objgc_soon_all(struct objstore *store)
+{
+    const struct objowner *owner;
+    for (size_t i = 0; (owner = table_next(&store->owners, &i));)
+        if (!table_get(&store->uids, owner->uid, NULL))
+            objgc_soon(store, owner->uid);
+    run_soon(store);
+}
+
 void objgc_orphan(struct objstore *store, const char *uid)
 {
     struct round r = {.store = store, .arena = arena_new()};
-    look_around(&r);
-    for (struct found *it = r.owned; it; it = it->next) {
+    for (struct found *it = dependents_of(&r, uid); it; it = it->next) {
         bool blocks;
         if (!is_owned_by(it->obj, uid, &blocks))
             continue;
@@ -242,5 +359,16 @@ void objgc_orphan(struct objstore *store, const char *uid)
 
 void objgc_free(struct objstore *store)
 {
+    struct objowner *owner;
     timer_stop(store->gc_timer);
+    while (store->looks) {
+        struct objuid *look = store->looks;
+        store->looks = look->next;
+        free(look);
+    }
+    for (size_t i = 0; (owner = table_next(&store->owners, &i));) {
+        free(owner->dependents);
+        free(owner);
+    }
+    table_fini(&store->owners);
 }

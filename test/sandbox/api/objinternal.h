@@ -2,14 +2,34 @@
 #ifndef SANDBOX_OBJINTERNAL_H
 #define SANDBOX_OBJINTERNAL_H
 
+#include <sys/queue.h>
+
 #include "api/objstore.h"
 #include "base/table.h"
+
+enum { OBJ_UID = 37 };
+
+/*
+ * A state of an object, which never changes. Its text takes a twentieth of its tree's memory: the
+ * tree is made when it is asked for, and only those that were asked for last are kept.
+ */
+struct objstate {
+    TAILQ_ENTRY(objstate) lately; /* of those with a tree */
+    struct json_object *tree;     /* NULL: only the text is kept */
+    char *text;                   /* NULL: nobody has asked for it */
+    size_t len;
+    int refs;
+};
 
 /* One stored object. */
 struct objrecord {
     struct objset *set;
     char *key; /* "namespace/name", or "name" for cluster-wide kinds */
-    struct json_object *obj;
+    struct objstate *state;
+    char uid[OBJ_UID];
+    bool owned;                   /* has ownerReferences */
+    bool dying;                   /* has a deletionTimestamp */
+    LIST_ENTRY(objrecord) deaths; /* of those that are dying */
 };
 
 /* All objects of one kind, sorted by key. Made when first named, whether or not the kind exists. */
@@ -42,14 +62,30 @@ struct objlog;
 struct objstore {
     struct loop *loop;
     struct objset *sets;
-    struct table uids; /* struct objrecord by uid */
+    struct table uids;             /* struct objrecord by uid */
+    TAILQ_HEAD(, objstate) lately; /* used states with a tree, the last one used at the end */
+    size_t trees;
     uint64_t version;
     struct objlog *log;
     struct objadmit *admits;
     struct objcustom *customs;
     /* garbage collection, see objgc.c */
     struct timer *gc_timer;
+    struct table owners; /* struct objowner by uid, of those that objects name as their owner */
+    LIST_HEAD(, objrecord) dying;
+    struct objuid *looks; /* objects to look at in the next round, and whose dependents */
 };
+
+/* ---- objstate.c ---- */
+/* One reference, the caller's; of the tree it takes one of its own. */
+struct objstate *objstate_new(struct objstore *store, struct json_object *tree);
+struct objstate *objstate_of_text(const char *text, size_t len);
+struct objstate *objstate_ref(struct objstate *state);
+void objstate_put(struct objstore *store, struct objstate *state); /* NULL is allowed */
+/* Borrowed: stays until some thousand others were asked for. */
+struct json_object *objstate_tree(struct objstore *store, struct objstate *state);
+/* Borrowed from the state. */
+const char *objstate_text(struct objstate *state, size_t *len);
 
 /* ---- objset.c: finding and keeping records ---- */
 struct objset *objset_of(struct objstore *store, const char *group, const char *plural);
@@ -66,16 +102,19 @@ char *objset_key(struct arena *arena, const char *ns, const char *name);
  * which is set in it, and logs the event.
  */
 void objset_commit(struct objstore *store, struct objset *set, struct json_object *obj);
+/* Stores obj as it is, with its own uid and resourceVersion; nobody is told. state is its text. */
+void objset_load(struct objstore *store, struct objset *set, struct json_object *obj,
+                 struct objstate *state);
 /* Removes the record and logs the event; owners' dependents are collected later. */
 void objset_remove(struct objstore *store, struct objset *set, const char *key);
-void objset_free(struct objset *set);
+void objset_free(struct objstore *store, struct objset *set);
 
 /* ---- objlog.c: events and watchers ---- */
 struct objlog *objlog_new(struct objstore *store, size_t capacity);
 void objlog_free(struct objlog *log);
 /* Takes references on object and before. */
 void objlog_add(struct objlog *log, enum objevent_type type, struct objset *set,
-                struct json_object *object, struct json_object *before, uint64_t version);
+                struct objstate *object, struct objstate *before, uint64_t version);
 
 /* ---- objcrd.c: kinds from CRDs ---- */
 /* Sets .status of a CRD about to be stored: names accepted or not, established or not. */
@@ -91,11 +130,16 @@ struct objkind objcrd_kind(struct arena *arena, struct json_object *crd);
 void objdelete_now(struct objstore *store, const struct objkind *kind, struct json_object *obj);
 
 /* ---- objgc.c: what follows from a removal ---- */
-/* Looks soon, from the loop, for dependents without owners and for deletions that can be finished.
- */
-void objgc_soon(struct objstore *store);
+/* Looks soon, from the loop, at the object of this uid and its dependents, and for deletions that
+ * can be finished. */
+void objgc_soon(struct objstore *store, const char *uid);
+/* A record's state is now this tree; NULL: the record goes. */
+void objgc_note(struct objstore *store, struct objrecord *record, struct json_object *tree);
+/* As objgc_soon() for all whose owner is not there. */
+void objgc_soon_all(struct objstore *store);
 /* Takes uid out of the ownerReferences of its dependents, at once. */
 void objgc_orphan(struct objstore *store, const char *uid);
+void objgc_init(struct objstore *store);
 void objgc_free(struct objstore *store);
 
 /* ---- objmeta.c ---- */

@@ -27,7 +27,7 @@ struct logged {
     uint64_t version;
     struct objset *set;
     const struct objkind *kind;
-    struct json_object *object, *before;
+    struct objstate *object, *before; /* NULL for ADDED */
 };
 
 struct objwatch {
@@ -59,8 +59,8 @@ static void drop_first(struct objlog *log)
 {
     struct logged *it = &log->entries[log->first];
     log->oldest = it->version;
-    json_object_put(it->object);
-    json_object_put(it->before);
+    objstate_put(log->store, it->object);
+    objstate_put(log->store, it->before);
     log->first = (log->first + 1) % log->cap;
     log->begin++;
     log->count--;
@@ -101,7 +101,7 @@ static void wake(struct objlog *log)
 }
 
 void objlog_add(struct objlog *log, enum objevent_type type, struct objset *set,
-                struct json_object *object, struct json_object *before, uint64_t version)
+                struct objstate *object, struct objstate *before, uint64_t version)
 {
     if (log->count == log->cap)
         grow(log);
@@ -110,25 +110,42 @@ void objlog_add(struct objlog *log, enum objevent_type type, struct objset *set,
         .version = version,
         .set = set,
         .kind = set->kind,
-        .object = json_object_get(object),
-        .before = json_object_get(before),
+        .object = objstate_ref(object),
+        .before = before ? objstate_ref(before) : NULL,
     };
     log->count++;
     wake(log);
 }
 
-static void tell_state_of(struct objwatch *watch, struct objset *set, struct arena *arena)
+/* The trees stay for the call, whatever fn reads. */
+static void tell(struct objwatch *watch, struct objevent event, struct objstate *before)
+{
+    struct objstore *store = watch->log->store;
+    event.object = json_object_get(objstate_tree(store, event.state));
+    event.before = before ? json_object_get(objstate_tree(store, before)) : NULL;
+    watch->fn(watch->arg, &event);
+    json_object_put(event.object);
+    json_object_put(event.before);
+}
+
+static void tell_state_of(struct objwatch *watch, struct objset *set)
 {
     size_t count = set->count;
-    struct json_object **items = arena_array(arena, count, sizeof(struct json_object *));
+    struct objstate **states = heap_array(count + 1, sizeof(*states));
     for (size_t i = 0; i < count; i++)
-        items[i] = json_own(arena, json_object_get(set->records[i]->obj));
-    for (size_t i = 0; i < count && !watch->stopped; i++) {
-        struct objevent event = {.type = OBJ_ADDED, .kind = set->kind, .object = items[i]};
-        const char *version = json_str_at(items[i], "metadata", "resourceVersion", NULL);
-        event.resource_version = version ? strtoull(version, NULL, 10) : 0;
-        watch->fn(watch->arg, &event);
+        states[i] = objstate_ref(set->records[i]->state);
+    for (size_t i = 0; i < count; i++) {
+        struct objstore *store = watch->log->store;
+        if (!watch->stopped) {
+            struct objevent event = {.type = OBJ_ADDED, .kind = set->kind, .state = states[i]};
+            const char *version =
+                json_str_at(objstate_tree(store, states[i]), "metadata", "resourceVersion", NULL);
+            event.resource_version = version ? strtoull(version, NULL, 10) : 0;
+            tell(watch, event, NULL);
+        }
+        objstate_put(store, states[i]);
     }
+    free(states);
 }
 
 static void tell_state(struct objwatch *watch)
@@ -137,13 +154,11 @@ static void tell_state(struct objwatch *watch)
     watch->initial = false;
     watch->cursor = log->begin + log->count;
     uint64_t version = log->store->version;
-    struct arena *arena = arena_new();
     if (watch->set)
-        tell_state_of(watch, watch->set, arena);
+        tell_state_of(watch, watch->set);
     else
         for (struct objset *set = log->store->sets; set && !watch->stopped; set = set->next)
-            tell_state_of(watch, set, arena);
-    arena_free(arena);
+            tell_state_of(watch, set);
     if (!watch->stopped) {
         watch->fn(watch->arg, &(struct objevent){.type = OBJ_SYNCED,
                                                  .kind = watch->set ? watch->set->kind : NULL,
@@ -158,11 +173,12 @@ static void tell_changes(struct objwatch *watch, uint64_t end)
         struct logged it = *entry(watch->log, watch->cursor++);
         if (watch->set && watch->set != it.set)
             continue;
-        watch->fn(watch->arg, &(struct objevent){.type = it.type,
-                                                 .resource_version = it.version,
-                                                 .kind = it.kind,
-                                                 .object = it.object,
-                                                 .before = it.before});
+        tell(watch,
+             (struct objevent){.type = it.type,
+                               .resource_version = it.version,
+                               .kind = it.kind,
+                               .state = it.object},
+             it.before);
     }
 }
 
@@ -262,6 +278,11 @@ uint64_t objwatch_version(const struct objwatch *watch)
         return 0;
     return watch->cursor == log->begin + log->count ? log->store->version
                                                     : entry(log, watch->cursor)->version - 1;
+}
+
+const char *objevent_text(const struct objevent *event, size_t *len)
+{
+    return objstate_text(event->state, len);
 }
 
 uint64_t objstore_version(const struct objstore *store)

@@ -87,29 +87,64 @@ static void insert(struct objset *set, size_t index, struct objrecord *record)
     set->count++;
 }
 
-void objset_commit(struct objstore *store, struct objset *set, struct json_object *obj)
+static struct objrecord *add(struct objset *set, size_t index, const char *key)
+{
+    struct objrecord *record = heap_alloc(sizeof(*record));
+    *record = (struct objrecord){.set = set, .key = heap_strdup(key)};
+    insert(set, index, record);
+    return record;
+}
+
+static void put_uid(struct objstore *store, struct objrecord *record, struct json_object *obj)
+{
+    (void)snprintf(record->uid, sizeof(record->uid), "%s",
+                   json_str_at(obj, "metadata", "uid", NULL));
+    table_put(&store->uids, record);
+}
+
+/* Where obj stands, or would stand. */
+static size_t find_object(const struct objset *set, struct arena *arena, struct json_object *obj,
+                          const char **key, bool *found)
 {
     struct json_object *metadata = json_at(obj, "metadata", NULL);
+    *key = objset_key(arena, json_str_at(metadata, "namespace", NULL),
+                      json_str_at(metadata, "name", NULL));
+    return objset_find(set, *key, found);
+}
+
+void objset_commit(struct objstore *store, struct objset *set, struct json_object *obj)
+{
     struct arena *arena = arena_new();
-    char *key = objset_key(arena, json_str_at(metadata, "namespace", NULL),
-                           json_str_at(metadata, "name", NULL));
+    const char *key;
     bool found;
-    size_t index = objset_find(set, key, &found);
+    size_t index = find_object(set, arena, obj, &key, &found);
     set_version(obj, ++store->version);
-    if (found) {
-        struct objrecord *record = set->records[index];
-        struct json_object *before = record->obj;
-        record->obj = json_object_get(obj);
-        objlog_add(store->log, OBJ_MODIFIED, set, obj, before, store->version);
-        json_object_put(before);
-    } else {
-        struct objrecord *record = heap_alloc(sizeof(*record));
-        *record = (struct objrecord){.set = set, .key = heap_strdup(key)};
-        record->obj = json_object_get(obj);
-        insert(set, index, record);
-        table_put(&store->uids, record);
-        objlog_add(store->log, OBJ_ADDED, set, obj, NULL, store->version);
-    }
+    struct objrecord *record = found ? set->records[index] : add(set, index, key);
+    objgc_note(store, record, obj);
+    if (!found)
+        put_uid(store, record, obj);
+    struct objstate *before = record->state;
+    record->state = objstate_new(store, obj);
+    objlog_add(store->log, found ? OBJ_MODIFIED : OBJ_ADDED, set, record->state, before,
+               store->version);
+    objstate_put(store, before);
+    arena_free(arena);
+}
+
+void objset_load(struct objstore *store, struct objset *set, struct json_object *obj,
+                 struct objstate *state)
+{
+    struct arena *arena = arena_new();
+    const char *key;
+    bool found;
+    size_t index = find_object(set, arena, obj, &key, &found);
+    if (found) /* its uid may be another one */
+        table_take(&store->uids, set->records[index]->uid, NULL);
+    struct objrecord *record = found ? set->records[index] : add(set, index, key);
+    objgc_note(store, record, obj);
+    put_uid(store, record, obj);
+    objstate_put(store, record->state);
+    record->state = objstate_ref(state);
     arena_free(arena);
 }
 
@@ -122,24 +157,25 @@ void objset_remove(struct objstore *store, struct objset *set, const char *key)
     memmove(&set->records[index], &set->records[index + 1],
             (set->count - index - 1) * sizeof(struct objrecord *));
     set->count--;
+    objgc_note(store, record, NULL);
     /* Watchers get the last state with the version of its deletion; the tree itself stays as it is.
      */
-    struct json_object *last = NULL;
-    if (json_object_deep_copy(record->obj, &last, NULL) != 0)
-        abort();
-    set_version(last, ++store->version);
-    table_take(&store->uids, json_str_at(last, "metadata", "uid", NULL), NULL);
-    objlog_add(store->log, OBJ_DELETED, set, last, record->obj, store->version);
-    json_object_put(last);
-    json_object_put(record->obj);
+    struct json_object *copy = json_dup(objstate_tree(store, record->state));
+    set_version(copy, ++store->version);
+    table_take(&store->uids, record->uid, NULL);
+    struct objstate *last = objstate_new(store, copy);
+    json_object_put(copy);
+    objlog_add(store->log, OBJ_DELETED, set, last, record->state, store->version);
+    objstate_put(store, last);
+    objstate_put(store, record->state);
     free(record->key);
     free(record);
 }
 
-void objset_free(struct objset *set)
+void objset_free(struct objstore *store, struct objset *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        json_object_put(set->records[i]->obj);
+        objstate_put(store, set->records[i]->state);
         free(set->records[i]->key);
         free(set->records[i]);
     }

@@ -1,95 +1,90 @@
-/* The whole store as one JSON file: {"resourceVersion": N, "objects": [...]}, CRDs first. */
+/* Objects in a file: one as JSON in each line. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/objinternal.h"
 #include "base/file.h"
 
-static void add_set(struct json_object *list, struct objset *set)
-{
-    for (size_t i = 0; i < set->count; i++)
-        json_object_array_add(list, json_object_get(set->records[i]->obj));
-}
+enum { LINE_MAX_BYTES = 4 * 1024 * 1024 };
 
-static bool is_crds(const struct objset *set)
-{
-    return strcmp(set->plural, "customresourcedefinitions") == 0;
-}
-
+/* The definition of a kind stands before its objects. */
 enum err objstore_save(struct objstore *store, const char *path, struct errinfo *ei)
 {
-    struct arena *arena = arena_new();
-    struct json_object *file = json_own(arena, json_object_new_object());
-    struct json_object *list = json_own(arena, json_object_new_array());
-    json_set_int(file, "resourceVersion", (int64_t)store->version);
-    json_set(file, "objects", list);
+    struct buf out;
+    buf_init(&out, SIZE_MAX / 2);
     for (int crds = 1; crds >= 0; crds--) {
-        for (struct objset *set = store->sets; set; set = set->next)
-            if (is_crds(set) == (crds == 1))
-                add_set(list, set);
+        for (struct objset *set = store->sets; set; set = set->next) {
+            bool is_crds = strcmp(set->plural, "customresourcedefinitions") == 0;
+            size_t len;
+            for (size_t i = 0; is_crds == (crds == 1) && i < set->count; i++) {
+                const char *text = objstate_text(set->records[i]->state, &len);
+                buf_add(&out, text, len);
+                buf_puts(&out, "\n");
+            }
+        }
     }
-    const char *text = json_text(arena, file);
-    enum err err = file_write(path, text, strlen(text), 0600, ei);
-    arena_free(arena);
+    enum err err = file_write(path, out.data, out.len, 0600, ei);
+    buf_fini(&out);
     return err;
 }
 
-static enum err load_object(struct objstore *store, struct arena *arena, struct json_object *obj,
+static enum err load_object(struct objstore *store, struct arena *arena, const char *line,
                             struct errinfo *ei)
 {
+    struct json_object *obj;
+    size_t len = strcspn(line, "\n");
+    enum err err = json_parse(arena, line, len, LINE_MAX_BYTES, &obj, ei);
+    if (err != ERR_OK)
+        return err;
     const char *api_version = json_str_at(obj, "apiVersion", NULL) ?: "";
-    const char *name = json_str_at(obj, "kind", NULL) ?: "";
+    const char *kind_name = json_str_at(obj, "kind", NULL) ?: "";
     const char *slash = strchr(api_version, '/');
     const char *group =
         slash ? arena_strndup(arena, api_version, (size_t)(slash - api_version)) : "";
-    const struct objkind *kind = objstore_kind_named(store, group, name);
+    const struct objkind *kind = objstore_kind_named(store, group, kind_name);
     const char *uid = json_str_at(obj, "metadata", "uid", NULL);
-    if (!kind || !uid || !json_str_at(obj, "metadata", "name", NULL)) {
-        return err_set(ei, ERR_INVALID, "no object of a known kind, with name and uid: %s %s",
-                       api_version, name);
-    }
-    const char *version = json_str_at(obj, "metadata", "resourceVersion", NULL);
-    uint64_t next = version ? strtoull(version, NULL, 10) : 0;
-    /* The object keeps the version it had, so that clients need not read it anew. */
-    store->version = next > 0 ? next - 1 : store->version;
+    const char *name = json_str_at(obj, "metadata", "name", NULL);
     const char *ns = json_str_at(obj, "metadata", "namespace", NULL);
-    struct json_object *old =
-        objstore_get(store, kind, ns, json_str_at(obj, "metadata", "name", NULL));
-    if (old) {
-        objset_remove(store, objset_of_kind(store, kind),
-                      objset_key(arena, objkind_namespaced(kind) ? ns : NULL,
-                                 json_str_at(obj, "metadata", "name", NULL)));
-        store->version = next > 0 ? next - 1 : store->version;
-    }
-    objset_commit(store, objset_of_kind(store, kind), obj);
-    if (strcmp(name, "CustomResourceDefinition") == 0)
+    if (!kind || !uid || strlen(uid) >= OBJ_UID || !name || objkind_namespaced(kind) != !!ns)
+        return err_set(ei, ERR_INVALID, "no object of a known kind, with name and uid: %s %s",
+                       api_version, kind_name);
+    struct objstate *state = objstate_of_text(line, len);
+    objset_load(store, objset_of_kind(store, kind), obj, state);
+    objstate_put(store, state);
+    const char *version = json_str_at(obj, "metadata", "resourceVersion", NULL);
+    uint64_t number = version ? strtoull(version, NULL, 10) : 0;
+    store->version = number > store->version ? number : store->version;
+    if (strcmp(kind->kind, "CustomResourceDefinition") == 0)
         objcrd_changed(store, NULL, obj);
     return ERR_OK;
 }
 
 enum err objstore_load(struct objstore *store, const char *path, struct errinfo *ei)
 {
-    enum { MAX = 512 * 1024 * 1024 };
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return err_set(ei, errno == ENOENT ? ERR_NOT_FOUND : ERR_DENIED, "%s: %s", path,
+                       strerror(errno));
+    char *line = heap_alloc(LINE_MAX_BYTES);
     struct arena *arena = arena_new();
-    char *text;
-    size_t len;
-    struct json_object *file;
-    enum err err = file_read(arena, path, MAX, &text, &len, ei);
-    if (err != ERR_OK || (err = json_parse(arena, text, len, MAX, &file, ei)) != ERR_OK) {
-        err = err == ERR_NOT_FOUND ? err : err_wrap(ei, err, "snapshot %s", path);
-        goto out;
+    enum err err = ERR_OK;
+    int64_t number = 0;
+    while (err == ERR_OK && fgets(line, LINE_MAX_BYTES, file)) {
+        arena_reset(arena);
+        err = load_object(store, arena, line, ei);
+        number++;
     }
-    struct json_object *list = json_at(file, "objects", NULL);
-    for (size_t i = 0; err == ERR_OK && i < json_len(list); i++)
-        err = load_object(store, arena, json_copy(arena, json_elem(list, i)), ei);
-    if (err != ERR_OK) {
-        err = err_wrap(ei, err, "snapshot %s", path);
-        goto out;
-    }
-    store->version = (uint64_t)json_int_at(file, (int64_t)store->version, "resourceVersion", NULL);
-    objstore_compact(store);
-    objgc_soon(store);
-out:
+    if (err != ERR_OK)
+        err = err_wrap(ei, err, "%s, line %lld", path, (long long)number);
+    else if (ferror(file))
+        err = err_set(ei, ERR_DENIED, "%s: it cannot be read", path);
     arena_free(arena);
+    free(line);
+    fclose(file); /* it was only read */
+    store->version++;
+    objstore_compact(store);
+    objgc_soon_all(store);
     return err;
 }

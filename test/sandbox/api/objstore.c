@@ -9,7 +9,7 @@ enum { LOG_EVENTS = 2048 };
 
 static void uid_key(const void *record, const char **first, const char **second)
 {
-    *first = json_str_at(((const struct objrecord *)record)->obj, "metadata", "uid", NULL);
+    *first = ((const struct objrecord *)record)->uid;
     *second = NULL;
 }
 
@@ -29,6 +29,8 @@ struct objstore *objstore_new(struct loop *loop, size_t log_events)
     struct objstore *store = heap_alloc(sizeof(*store));
     *store = (struct objstore){.loop = loop};
     table_init(&store->uids, uid_key);
+    TAILQ_INIT(&store->lately);
+    objgc_init(store);
     store->log = objlog_new(store, log_events ? log_events : LOG_EVENTS);
     for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++) {
         struct objset *set = objset_of_kind(store, kind);
@@ -44,14 +46,14 @@ void objstore_free(struct objstore *store)
 {
     if (!store)
         return;
-    objgc_free(store);
     objlog_free(store->log);
     table_fini(&store->uids);
     while (store->sets) {
         struct objset *set = store->sets;
         store->sets = set->next;
-        objset_free(set);
+        objset_free(store, set);
     }
+    objgc_free(store);
     while (store->admits) {
         struct objadmit *admit = store->admits;
         store->admits = admit->next;
@@ -107,13 +109,13 @@ struct json_object *objstore_get(struct objstore *store, const struct objkind *k
     struct objrecord *record = objset_get(
         objset_of_kind(store, kind), objset_key(arena, objkind_namespaced(kind) ? ns : NULL, name));
     arena_free(arena);
-    return record ? record->obj : NULL;
+    return record ? objstate_tree(store, record->state) : NULL;
 }
 
 struct json_object *objstore_by_uid(struct objstore *store, const char *uid)
 {
     const struct objrecord *record = table_get(&store->uids, uid, NULL);
-    return record ? record->obj : NULL;
+    return record ? objstate_tree(store, record->state) : NULL;
 }
 
 size_t objstore_list(struct objstore *store, struct arena *arena, const struct objkind *kind,
@@ -124,7 +126,8 @@ size_t objstore_list(struct objstore *store, struct arena *arena, const struct o
     objset_range(set, ns, &begin, &end);
     *items = arena_array(arena, end - begin, sizeof(struct json_object *));
     for (size_t i = begin; i < end; i++)
-        (*items)[i - begin] = json_own(arena, json_object_get(set->records[i]->obj));
+        (*items)[i - begin] =
+            json_own(arena, json_object_get(objstate_tree(store, set->records[i]->state)));
     return end - begin;
 }
 

@@ -4,9 +4,11 @@
  * same calls.
  *
  * Ownership: a stored tree is never changed after it was stored; a write stores a new tree. Trees
- * that come out are borrowed: valid until the next call that changes the store unless the comment
- * says otherwise; to keep one longer take a reference with json_object_get(). MUST NOT be modified:
- * copy with json_copy() first. Trees that go in are copied. Everything runs on the loop's thread.
+ * that come out are borrowed: valid until the next call that changes the store, or some thousand
+ * that read, unless the comment says otherwise; to keep one longer take a reference with
+ * json_object_get(). MUST NOT be modified: copy with json_copy() first. Trees that go in are
+ * copied. Everything runs on the loop's thread. What is not in use is kept as text: 700,000 objects
+ * take a gigabyte.
  *
  * Each change gets the next resourceVersion of the one global counter and one entry in the event
  * log. Watchers are told in order, from the loop, never from within a store call.
@@ -146,7 +148,10 @@ struct objevent {
     struct json_object
         *object; /* the new state; for DELETED the last one, with the version of its deletion */
     struct json_object *before; /* NULL for ADDED */
+    struct objstate *state;     /* for objevent_text() */
 };
+/* The new state as it is stored, as JSON; borrowed for the call. Not for SYNCED. */
+const char *objevent_text(const struct objevent *event, size_t *len);
 struct objwatch;
 typedef void (*objwatch_fn)(void *arg, const struct objevent *event);
 
@@ -179,10 +184,14 @@ void objstore_compact(struct objstore *store);
 struct json_object *objstore_as_version(struct arena *arena, const struct objkind *kind,
                                         struct json_object *obj, const char *version);
 
-/* ---- snapshot ---- */
+/* ---- objects in a file, one as JSON in each line ---- */
 
 enum err objstore_save(struct objstore *store, const char *path, struct errinfo *ei) MUST_USE;
-/* Into an empty store, before the loop runs. ERR_NOT_FOUND when there is no file. */
+/*
+ * Puts them in exactly as they are: nothing is checked but kind, name and uid, no watch is told,
+ * and lists that were begun before expire. After a failure the lines before it stay.
+ * ERR_NOT_FOUND when there is no file.
+ */
 enum err objstore_load(struct objstore *store, const char *path, struct errinfo *ei) MUST_USE;
 
 #endif

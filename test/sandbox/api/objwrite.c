@@ -257,7 +257,7 @@ static void commit(struct write *w)
         make_service_account(w->store, w->name);
     if (json_len(json_at(w->obj, "metadata", "ownerReferences", NULL)) > 0 ||
         objmeta_has_finalizer(w->obj, "foregroundDeletion"))
-        objgc_soon(w->store);
+        objgc_soon(w->store, json_str_at(w->obj, "metadata", "uid", NULL));
 }
 
 static void give_out(struct write *w, struct json_object **out)

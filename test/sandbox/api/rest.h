@@ -35,6 +35,8 @@ struct restreq {
     const struct objkind *kind;
     const struct objversion *version;
     struct objcall call;
+    /* for the counts */
+    const char *agent, *resource;
     /* for the ring of requests and the faults */
     uint64_t sequence;
     struct timer *delay;
@@ -73,9 +75,18 @@ struct json_object *restreply_shape(struct restreq *req, struct arena *arena,
 /* A Table or a list of what items holds, with list metadata. */
 struct json_object *restreply_list(struct restreq *req, struct json_object *items,
                                    struct json_object *metadata);
+/* One of its items, which is in the version of the request, and the list of such items as texts with
+ * commas between them; not for a Table. */
+struct json_object *restreply_list_item(struct restreq *req, struct arena *arena,
+                                        struct json_object *item);
+void restreply_list_text(struct restreq *req, struct json_object *metadata,
+                         const struct buf *items);
 struct json_object *restreply_partial(struct arena *arena, struct json_object *obj);
 /* Marks the answer as given; every path that answers by itself calls this. */
 void restreply_done(struct restreq *req, int code);
+
+/* Counts what the client was sent: bytes of bodies, events of watches. */
+void restreply_sent(struct restreq *req, size_t bytes, int events);
 
 /* ---- restbody.c ---- */
 /* The body as a tree; answers with 400 or 415 and returns false when it is none. NULL for an empty

@@ -7,6 +7,7 @@
 #include "api/rest.h"
 #include "api/restselect.h"
 #include "base/base64.h"
+#include "base/buf.h"
 
 void restread_get(struct restreq *req)
 {
@@ -25,8 +26,9 @@ struct page {
     size_t limit;      /* 0: all */
     const char *start; /* key to begin with; NULL: the first */
     const char *next;  /* key of the next page; NULL: this was the last */
-    size_t remaining;
-    struct json_object *items;
+    size_t count, remaining;
+    struct buf text;           /* the items */
+    struct json_object *items; /* of a Table */
 };
 
 /* A continue token is "VERSION:KEY" in base64url; to clients it means nothing. */
@@ -52,7 +54,6 @@ static bool read_page(struct restreq *req, struct page *page)
     const char *limit = http_req_param(req->http, "limit");
     const char *token = http_req_param(req->http, "continue");
     page->version = objstore_version(req->store);
-    page->items = json_own(req->arena, json_object_new_array());
     if (limit && *limit) {
         char *end;
         errno = 0;
@@ -112,9 +113,58 @@ static bool check_version(struct restreq *req)
     return true;
 }
 
+/* The text as it stands in a list: items of built-in kinds do not say their kind. NULL: it has to be
+ * made from the tree. */
+static const char *stored_text(struct restreq *req, struct arena *arena, struct objstate *state,
+                               size_t *len)
+{
+    const char *api_version = objkind_api_version(arena, req->kind, req->version->name);
+    const char *begin = arena_printf(arena, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",", api_version,
+                                     req->kind->kind);
+    size_t skip = strlen(begin);
+    const char *text = objstate_text(state, len);
+    if (req->accept.as != REST_AS_ITSELF || strncmp(text, begin, skip) != 0)
+        return NULL;
+    if (req->kind->custom)
+        return text;
+    *len -= skip;
+    return text + skip;
+}
+
+static void add_item(struct restreq *req, struct page *page, struct objstate *state)
+{
+    struct arena *arena = arena_new();
+    size_t len;
+    const char *text =
+        req->accept.as == REST_AS_TABLE ? NULL : stored_text(req, arena, state, &len);
+    page->count++;
+    if (!text) {
+        struct json_object *obj = objstore_as_version(
+            req->arena, req->kind, objstate_tree(req->store, state), req->version->name);
+        if (req->accept.as == REST_AS_TABLE) {
+            json_object_array_add(page->items, json_object_get(obj));
+            arena_free(arena);
+            return;
+        }
+        text = json_text(arena, restreply_list_item(req, arena, obj));
+        len = strlen(text);
+    }
+    buf_printf(&page->text, "%s%s", page->count > 1 ? "," : "", *text == '{' ? "" : "{");
+    buf_add(&page->text, text, len);
+    arena_free(arena);
+}
+
+/* Whether the object may be selected, as far as its key tells. */
+static bool may_match(const struct restselect *select, const char *key)
+{
+    const char *slash = strchr(key, '/');
+    return !select->name || strcmp(slash ? slash + 1 : key, select->name) == 0;
+}
+
 static void fill_page(struct restreq *req, struct page *page)
 {
     struct objset *set = objset_of_kind(req->store, req->kind);
+    bool all = !page->select.labels && !page->select.fields;
     size_t begin, end;
     objset_range(set, page->select.ns, &begin, &end);
     if (page->start) {
@@ -123,24 +173,27 @@ static void fill_page(struct restreq *req, struct page *page)
         begin = at > begin ? at : begin;
     }
     for (size_t i = begin; i < end; i++) {
-        struct json_object *obj = set->records[i]->obj;
-        if (!restselect_match(&page->select, obj))
+        struct objrecord *record = set->records[i];
+        if (!all && (!may_match(&page->select, record->key) ||
+                     !restselect_match(&page->select, objstate_tree(req->store, record->state))))
             continue;
-        if (page->limit > 0 && json_len(page->items) == page->limit) {
-            page->next = page->next ? page->next : set->records[i]->key;
-            page->remaining++;
-            continue;
+        if (page->limit > 0 && page->count == page->limit) {
+            page->next = record->key;
+            page->remaining = end - i;
+            break;
         }
-        obj = objstore_as_version(req->arena, req->kind, obj, req->version->name);
-        json_object_array_add(page->items, json_object_get(obj));
+        add_item(req, page, record->state);
     }
 }
 
 void restread_list(struct restreq *req)
 {
+    enum { LIST_MAX = 1024 * 1024 * 1024 };
     struct page page = {0};
     if (!read_page(req, &page) || !check_version(req))
         return;
+    page.items = json_own(req->arena, json_object_new_array());
+    buf_init(&page.text, LIST_MAX);
     fill_page(req, &page);
     struct json_object *metadata = json_own(req->arena, json_object_new_object());
     json_set_str(metadata, "resourceVersion", arena_printf(req->arena, "%" PRIu64, page.version));
@@ -151,5 +204,9 @@ void restread_list(struct restreq *req)
             !http_req_param(req->http, "fieldSelector"))
             json_set_int(metadata, "remainingItemCount", (int64_t)page.remaining);
     }
-    restreply_tree(req, 200, restreply_list(req, page.items, metadata));
+    if (req->accept.as == REST_AS_TABLE)
+        restreply_tree(req, 200, restreply_list(req, page.items, metadata));
+    else
+        restreply_list_text(req, metadata, &page.text);
+    buf_fini(&page.text);
 }

@@ -25,6 +25,12 @@ void restreply_done(struct restreq *req, int code)
     apistats_finish(req->api->stats, req->sequence, code);
 }
 
+void restreply_sent(struct restreq *req, size_t bytes, int events)
+{
+    apistats_sent(req->api->stats, req->agent, restverb_name(req->verb), req->resource, bytes,
+                  events);
+}
+
 /* A header value in quotes: what would end it is escaped, control characters are left out. */
 static const char *quoted(struct arena *arena, const char *text)
 {
@@ -63,13 +69,19 @@ static void add_warnings(struct restreq *req)
     }
 }
 
-void restreply_tree(struct restreq *req, int code, struct json_object *tree)
+static void reply(struct restreq *req, int code, const char *text, size_t len)
 {
-    const char *text = json_text(req->arena, tree);
     add_warnings(req);
     http_reply_header(req->http, "Cache-Control", "no-cache, private");
     restreply_done(req, code);
-    http_reply(req->http, code, "application/json", text, strlen(text));
+    restreply_sent(req, len, 0);
+    http_reply(req->http, code, "application/json", text, len);
+}
+
+void restreply_tree(struct restreq *req, int code, struct json_object *tree)
+{
+    const char *text = json_text(req->arena, tree);
+    reply(req, code, text, strlen(text));
 }
 
 void restreply_fail(struct restreq *req)
@@ -148,17 +160,32 @@ void restreply_object(struct restreq *req, int code, struct json_object *obj)
 }
 
 /* The items of a list of a built-in kind do not say their kind. */
-static struct json_object *list_item(struct restreq *req, struct json_object *item)
+struct json_object *restreply_list_item(struct restreq *req, struct arena *arena,
+                                        struct json_object *item)
 {
+    if (req->accept.as == REST_AS_PARTIAL)
+        return restreply_partial(arena, item);
     if (req->kind->custom)
         return item;
-    struct json_object *out = json_own(req->arena, json_object_new_object());
+    struct json_object *out = json_own(arena, json_object_new_object());
     json_object_object_foreach(item, key, value)
     {
         if (strcmp(key, "apiVersion") != 0 && strcmp(key, "kind") != 0)
             json_set(out, key, value);
     }
     return out;
+}
+
+static struct json_object *list_head(struct restreq *req, struct json_object *metadata)
+{
+    struct json_object *list = json_own(req->arena, json_object_new_object());
+    bool partial = req->accept.as == REST_AS_PARTIAL;
+    json_set_str(list, "kind", partial ? "PartialObjectMetadataList" : req->kind->list_kind);
+    json_set_str(list, "apiVersion",
+                 partial ? "meta.k8s.io/v1"
+                         : objkind_api_version(req->arena, req->kind, req->version->name));
+    json_set(list, "metadata", metadata);
+    return list;
 }
 
 struct json_object *restreply_list(struct restreq *req, struct json_object *items,
@@ -169,18 +196,24 @@ struct json_object *restreply_list(struct restreq *req, struct json_object *item
         struct table_request request = table_request(req);
         return table_render(arena, columns_of(req), &request, items, metadata);
     }
-    struct json_object *list = json_own(arena, json_object_new_object());
-    bool partial = req->accept.as == REST_AS_PARTIAL;
-    json_set_str(list, "kind", partial ? "PartialObjectMetadataList" : req->kind->list_kind);
-    json_set_str(list, "apiVersion",
-                 partial ? "meta.k8s.io/v1"
-                         : objkind_api_version(arena, req->kind, req->version->name));
-    json_set(list, "metadata", metadata);
+    struct json_object *list = list_head(req, metadata);
     for (size_t i = 0; i < json_len(items); i++) {
-        struct json_object *item = json_elem(items, i);
-        item = partial ? restreply_partial(arena, item) : list_item(req, item);
+        struct json_object *item = restreply_list_item(req, arena, json_elem(items, i));
         json_object_array_put_idx(items, i, json_object_get(item));
     }
     json_set(list, "items", items);
     return list;
+}
+
+void restreply_list_text(struct restreq *req, struct json_object *metadata, const struct buf *items)
+{
+    struct buf text;
+    const char *head = json_text(req->arena, list_head(req, metadata));
+    buf_init(&text, items->len + strlen(head) + sizeof(",'items':[]}"));
+    buf_add(&text, head, strlen(head) - 1);
+    buf_puts(&text, ",\"items\":[");
+    buf_add(&text, items->data, items->len);
+    buf_puts(&text, "]}");
+    reply(req, 200, text.data, text.len);
+    buf_fini(&text);
 }

@@ -52,16 +52,28 @@ static void finish(struct restwatch *w)
     http_stream_end(http);
 }
 
+static void send_text(struct restwatch *w, struct arena *arena, const char *type,
+                      const char *object, size_t len)
+{
+    static const char end[] = "}\n";
+    const char *begin = arena_printf(arena, "{\"type\":\"%s\",\"object\":", type);
+    size_t before = strlen(begin);
+    char *text = arena_alloc(arena, before + len + sizeof(end));
+    memcpy(text, begin, before);
+    memcpy(text + before, object, len);
+    memcpy(text + before + len, end, sizeof(end));
+    size_t whole = before + len + sizeof(end) - 1;
+    w->first = false;
+    restreply_sent(w->req, whole, 1);
+    /* When this cuts the client off, gone() has been called and w is only good for nothing. */
+    (void)!http_stream_send(w->req->http, text, whole);
+}
+
 static void send_event(struct restwatch *w, struct arena *arena, const char *type,
                        struct json_object *object)
 {
-    struct json_object *event = json_own(arena, json_object_new_object());
-    json_set_str(event, "type", type);
-    json_set(event, "object", object);
-    const char *text = arena_printf(arena, "%s\n", json_text(arena, event));
-    w->first = false;
-    /* When this cuts the client off, gone() has been called and w is only good for nothing. */
-    (void)!http_stream_send(w->req->http, text, strlen(text));
+    const char *text = json_text(arena, object);
+    send_text(w, arena, type, text, strlen(text));
 }
 
 static const struct objversion *version_of(const struct restwatch *w)
@@ -128,7 +140,14 @@ static void send_change(struct restwatch *w, const struct objevent *event)
     struct json_object *object = event->object;
     if (event->type != OBJ_DELETED && strcmp(type, "DELETED") == 0)
         object = as_it_left(arena, event);
-    send_event(w, arena, type, restreply_shape(w->req, arena, object, w->first));
+    struct json_object *shape = restreply_shape(w->req, arena, object, w->first);
+    if (shape == event->object) { /* one text for all watches */
+        size_t len;
+        const char *text = objevent_text(event, &len);
+        send_text(w, arena, type, text, len);
+    } else {
+        send_event(w, arena, type, shape);
+    }
     arena_free(arena);
 }
 
@@ -181,6 +200,7 @@ static void send_expired(struct restreq *req, const char *asked)
     json_set(event, "object", objfail_status(&fail));
     const char *text = arena_printf(req->arena, "%s\n", json_text(req->arena, event));
     restreply_done(req, 200);
+    restreply_sent(req, strlen(text), 1);
     http_reply(req->http, 200, "application/json", text, strlen(text));
 }
 

@@ -79,7 +79,8 @@ static void on_hpa_target(struct cluster *cluster, const char *ns)
 
 static void on_service(struct cluster *cluster, const char *ns, const char *name)
 {
-    context_queue(cluster, services_sync, ns, name);
+    if (!cluster->options.no_services)
+        context_queue(cluster, services_sync, ns, name);
     context_queue(cluster, prometheus_sync, "", "");
 }
 
