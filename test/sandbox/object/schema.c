@@ -64,8 +64,10 @@ static enum err check_shapes(struct json_object *node, struct errinfo *ei)
         {"format", json_type_string},
         {"pattern", json_type_string},
         {"properties", json_type_object},
+        {"allOf", json_type_array},
         {"anyOf", json_type_array},
         {"oneOf", json_type_array},
+        {"not", json_type_object},
         {"x-kubernetes-int-or-string", json_type_boolean},
         {"x-kubernetes-preserve-unknown-fields", json_type_boolean},
         {"x-kubernetes-list-type", json_type_string},
@@ -189,8 +191,8 @@ static enum err check_node(struct schema *schema, struct json_object *node, bool
 static enum err check_children(struct schema *schema, struct json_object *node, bool branch,
                                int depth, struct errinfo *ei)
 {
-    static const char *const lists[] = {"anyOf", "oneOf"}, *const nodes[] = {
-                                                               "items", "additionalProperties"};
+    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
+    static const char *const nodes[] = {"items", "additionalProperties", "not"};
     struct json_object *properties = json_at(node, "properties", NULL);
     enum err err = ERR_OK;
     if (properties) {
@@ -201,14 +203,14 @@ static enum err check_children(struct schema *schema, struct json_object *node, 
                 return err_wrap(ei, err, "properties[%s]", name);
         }
     }
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 3; k++) {
         struct json_object *child = json_at(node, nodes[k], NULL);
         if (child && !(k == 1 && json_object_is_type(child, json_type_boolean)))
-            err = check_node(schema, child, branch, depth + 1, ei);
+            err = check_node(schema, child, branch || k == 2, depth + 1, ei);
         if (err != ERR_OK)
             return err_wrap(ei, err, "%s", nodes[k]);
     }
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 3; k++) {
         struct json_object *list = json_at(node, lists[k], NULL);
         for (size_t i = 0; i < json_len(list); i++) {
             err = check_node(schema, json_elem(list, i), true, depth + 1, ei);

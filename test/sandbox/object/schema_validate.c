@@ -244,7 +244,7 @@ static void check_object(struct validator *v, struct json_object *node, struct j
     }
 }
 
-/* --- anyOf, oneOf */
+/* --- allOf, anyOf, oneOf, not */
 
 static void logic_failed(struct validator *v, const struct schema_place *place, const char *why)
 {
@@ -276,6 +276,26 @@ static void add_all(struct validator *v, const struct causes *causes)
         cause_add(v->causes, cause->reason, cause->field, "%s", cause->message);
 }
 
+static void check_all_and_not(struct validator *v, struct json_object *node,
+                              struct json_object *value, const struct schema_place *place)
+{
+    struct json_object *all = json_at(node, "allOf", NULL), *none = json_at(node, "not", NULL);
+    struct causes causes = {.arena = v->causes->arena};
+    struct validator inner = {.schema = v->schema, .causes = &causes};
+
+    for (size_t i = 0; i < json_len(all); i++)
+        validate(&inner, json_elem(all, i), value, place);
+    if (causes.count > 0) {
+        logic_failed(v, place, "validate all the schemas (allOf)");
+        add_all(v, &causes);
+    }
+    causes = (struct causes){.arena = v->causes->arena};
+    if (none)
+        validate(&inner, none, value, place);
+    if (none && causes.count == 0)
+        logic_failed(v, place, "not validate the schema (not)");
+}
+
 static void check_logic(struct validator *v, struct json_object *node, struct json_object *value,
                         const struct schema_place *place)
 {
@@ -296,6 +316,7 @@ static void check_logic(struct validator *v, struct json_object *node, struct js
                                   "alternatives",
                                   found));
     }
+    check_all_and_not(v, node, value, place);
 }
 
 /* Recursion is bounded by the depth of the schema, which schema_compile() bounds. */
