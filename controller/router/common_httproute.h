@@ -1,7 +1,7 @@
 /*
  * HTTPRoute of the Gateway API (router/OBJECTS.md), for each version that is served.
  *
- *   common_httproute.c         what a router does: check, reconcile, get, settled, set
+ *   common_httproute.c         what a router does beside common_route.h: check, settled
  *   common_httproute_read.c    what a live route says
  *   common_httproute_rule.c    the rules that are wanted
  *   common_httproute_match.c   ... which requests they take
@@ -12,7 +12,7 @@
 #ifndef ROUTER_COMMON_HTTPROUTE_H
 #define ROUTER_COMMON_HTTPROUTE_H
 
-#include "router/router.h"
+#include "router/common_route.h"
 
 enum { HTTPROUTE_MAX_MATCHES = 64 }; /* of a rule, in the API */
 
@@ -24,16 +24,17 @@ struct httproute_version {
 const char *httproute_check(struct arena *arena, const struct canary *canary);
 const char *httproute_ignored(struct arena *arena, const struct canary *canary,
                               const struct httproute_version *version);
-enum verdict httproute_reconcile(struct tick *tick, const struct httproute_version *version);
-enum verdict httproute_get(struct tick *tick, const struct httproute_version *version,
-                           struct weights *out);
 enum verdict httproute_settled(struct tick *tick, const struct httproute_version *version,
                                const char **why);
-enum verdict httproute_set(struct tick *tick, const struct httproute_version *version,
-                           const struct weights *weights);
 enum verdict httproute_revert(struct tick *tick, const struct httproute_version *version,
                               bool anew);
-enum verdict httproute_disown(struct tick *tick, const struct httproute_version *version);
+/* Of a struct route, whose `more` is the version. */
+const struct split_format *httproute_format(const struct canary *canary);
+void httproute_read(struct arena *arena, const struct canary *canary, const struct split *split,
+                    struct weights *out);
+enum verdict httproute_wanted(struct tick *tick, const struct weights *weights,
+                              const struct split *split, struct json_object *live,
+                              struct json_object **out);
 
 /* The spec's part of the route: metadata, parents and hosts, without rules. To be laid over the
  * live one. */
@@ -43,28 +44,15 @@ struct json_object *httproute_backend(struct tick *tick, const char *name, int w
 
 /* --- between the files of this variant */
 
-#define HTTPROUTE_TAKE_BACK "Max-Age=-1"
 /* The share of the requests that is copied, 0: all. */
 #define HTTPROUTE_MIRROR_PERCENT(canary) ((canary)->analysis.mirror_weight % 100)
 
-/* The rules of a live route, NULL where there is none. */
-struct httproute_rules {
-    struct json_object *sticky[2]; /* those before the split */
-    struct json_object *split;     /* has both Services as backends */
-    struct json_object *rest;      /* of an A/B test: everybody else */
-};
-struct httproute_rules httproute_rules(const struct canary *canary, struct json_object *route);
 /* The requestMirror of a rule that copies to the canary, NULL if it does not. */
 struct json_object *httproute_mirror(const struct canary *canary, struct json_object *rule);
-/* What the route splits; all to the primary when it says nothing usable. */
-struct weights httproute_weights(struct arena *arena, const struct canary *canary,
-                                 struct json_object *route);
-
-/* To be laid over the rules of the live route (may be NULL), with which they are paired. */
+/* To be laid over the rules of the live route, with which they are paired. */
 struct json_object *httproute_wanted_rules(struct tick *tick,
                                            const struct httproute_version *version,
-                                           const struct weights *weights,
-                                           struct json_object *route);
+                                           const struct weights *weights, const struct split *live);
 
 /* NULL in *why, or what cannot be expressed. */
 struct json_object *httproute_matches(struct arena *arena, const struct canary_service *service,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "router/common_cookie.h"
 #include "router/common_httproute.h"
 #include "router/common_regex.h"
 #include "tick/edit.h"
@@ -155,34 +156,15 @@ static struct json_object *one_test(struct arena *arena, struct json_object *giv
     return match;
 }
 
-/* A regular expression for this text and no other. */
-static const char *quoted(struct arena *arena, const char *text, size_t len)
-{
-    char *out = arena_alloc(arena, 2 * len + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        if (strchr("\\.+*?()|[]{}^$", text[i]))
-            out[n++] = '\\';
-        out[n++] = text[i];
-    }
-    out[n] = '\0';
-    return out;
-}
-
 static struct json_object *one_cookie(struct arena *arena, const char *cookie)
 {
     struct json_object *match = edit_object(arena);
     struct json_object *headers = edit_array(arena);
     struct json_object *header = edit_object(arena);
-    const char *value = strchr(cookie, '=');
-    size_t len = value ? (size_t)(value - cookie) : strlen(cookie);
 
     json_set_str(header, "name", "Cookie");
     json_set_str(header, "type", "RegularExpression");
-    json_set_str(header, "value",
-                 arena_printf(arena, ".*%s.*%s.*", quoted(arena, cookie, len),
-                              value ? quoted(arena, value + 1, strlen(value + 1)) : ""));
+    json_set_str(header, "value", cookie_pattern(arena, cookie));
     edit_add(headers, header);
     json_set(match, "headers", headers);
     return match;

@@ -9,13 +9,6 @@
 #include "tick/applied.h"
 #include "tick/edit.h"
 
-static bool need_route(struct tick *tick, const struct httproute_version *version,
-                       struct json_object **out)
-{
-    return need_object(tick, version->resource, tick->canary->namespace_,
-                       tick->canary->service.name, out);
-}
-
 static struct json_object *plain_rule(struct tick *tick, const struct httproute_version *version)
 {
     const struct canary_service *service = &tick->canary->service;
@@ -74,7 +67,7 @@ enum verdict httproute_revert(struct tick *tick, const struct httproute_version 
     const char *name = tick->canary->service.name;
     struct json_object *live;
 
-    if (!need_route(tick, version, &live))
+    if (!route_need(tick, &live))
         return VERDICT_NEED_FACTS;
     if (live) {
         if (plan_update(tick, version->resource, live, reverted(tick, version, live)))
@@ -88,16 +81,5 @@ enum verdict httproute_revert(struct tick *tick, const struct httproute_version 
     body = reverted(tick, version, edit_released(tick, body, true));
     plan_create(tick, version->resource, tick->canary->namespace_, body);
     plan_why(tick, "-> %s", name);
-    return VERDICT_GO;
-}
-
-enum verdict httproute_disown(struct tick *tick, const struct httproute_version *version)
-{
-    struct json_object *live;
-
-    if (!need_route(tick, version, &live))
-        return VERDICT_NEED_FACTS;
-    if (live && plan_update(tick, version->resource, live, edit_released(tick, live, true)))
-        plan_why(tick, "outlives the canary");
     return VERDICT_GO;
 }

@@ -1,46 +1,7 @@
-/*
- * The rules of a route, as the spec and what is to be routed want them, each paired with the live
- * one that it is laid over. In this order, of which the Gateway API takes the first that holds
- * where several are as special:
- *
- *   who has the canary's cookie              to the canary
- *   who has the primary's cookie             to the primary
- *   who has the last release's cookie        to the primary, and the cookie is taken back
- *   every request, in an A/B test the matched ones     split by weight; cookies are given
- *   in an A/B test all others                to the primary
- */
+/* The rules of a route, as the spec and what is to be routed want them (common_route.h has which),
+ * each paired with the live one that it is laid over. */
 #include "router/common_httproute.h"
 #include "tick/edit.h"
-
-/* Attributes in the order of their names, as Flagger has them. */
-static const char *set_cookie(struct tick *tick, const char *cookie, const char *max_age)
-{
-    const struct canary_affinity *affinity = &tick->canary->analysis.affinity;
-    const struct {
-        const char *name, *value;
-        bool is_set;
-    } attributes[] = {
-        {"; Domain=", affinity->domain, affinity->domain},
-        {"; HttpOnly", "", affinity->http_only},
-        {"; Partitioned", "", affinity->partitioned},
-        {"; Path=", affinity->path, affinity->path},
-        {"; SameSite=", affinity->same_site, affinity->same_site},
-        {"; Secure", "", affinity->secure},
-    };
-    const char *text = arena_printf(tick->arena, "%s; %s", cookie, max_age);
-
-    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-        if (attributes[i].is_set)
-            text =
-                arena_printf(tick->arena, "%s%s%s", text, attributes[i].name, attributes[i].value);
-    }
-    return text;
-}
-
-static const char *max_age(struct tick *tick, int64_t seconds)
-{
-    return arena_printf(tick->arena, "Max-Age=%lld", (long long)seconds);
-}
 
 struct json_object *httproute_backend(struct tick *tick, const char *name, int weight)
 {
@@ -55,9 +16,9 @@ struct json_object *httproute_backend(struct tick *tick, const char *name, int w
     return ref;
 }
 
-/* cookie NULL: the backend gives none. */
+/* cookie NULL: its answers carry none. */
 static struct json_object *backend(struct tick *tick, const char *name, int weight,
-                                   const char *cookie, const char *age)
+                                   const char *cookie)
 {
     struct json_object *ref = httproute_backend(tick, name, weight);
     struct json_object *filters = edit_array(tick->arena);
@@ -70,65 +31,11 @@ static struct json_object *backend(struct tick *tick, const char *name, int weig
     json_set_str(filter, "type", "ResponseHeaderModifier");
     json_set(json_sub(filter, "responseHeaderModifier"), "add", added);
     json_set_str(header, "name", "Set-Cookie");
-    json_set_str(header, "value", set_cookie(tick, cookie, age));
+    json_set_str(header, "value", cookie);
     edit_add(added, header);
     edit_add(filters, filter);
     json_set(ref, "filters", filters);
     return ref;
-}
-
-/* One rule with what all have in common, laid over `live` (may be NULL). */
-static void add_rule(struct tick *tick, const struct httproute_version *version,
-                     struct json_object *rules, struct json_object *live,
-                     struct json_object *matches, struct json_object *filters,
-                     struct json_object *primary, struct json_object *canary)
-{
-    struct json_object *rule = edit_object(tick->arena);
-    struct json_object *backends = edit_array(tick->arena);
-
-    json_set(rule, "matches", matches);
-    json_set(rule, "filters", filters);
-    if (version->rich)
-        json_set(rule, "timeouts", httproute_timeouts(tick->arena, &tick->canary->service));
-    edit_add(backends, primary);
-    if (canary)
-        edit_add(backends, canary);
-    json_set(rule, "backendRefs", backends);
-    edit_pair(rule, live);
-    edit_add(rules, rule);
-}
-
-static void add_sticky(struct tick *tick, const struct httproute_version *version,
-                       const struct weights *weights, const struct httproute_rules *live,
-                       struct json_object *rules)
-{
-    const struct canary_service *service = &tick->canary->service;
-    const struct cookies *cookies = &weights->cookies;
-    const struct {
-        const char *cookie;
-        int canary;
-        bool taken_back;
-    } wanted[] = {
-        {weights->canary > 0 ? cookies->canary : NULL, 100, false},
-        {weights->canary > 0 ? cookies->primary : NULL, 0, false},
-        {weights->canary == 0 ? cookies->previous : NULL, 0, true},
-    };
-    size_t n = 0;
-
-    if (!tick->canary->analysis.affinity.cookie_name)
-        return;
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        const char *back = wanted[i].taken_back ? wanted[i].cookie : NULL;
-        if (!wanted[i].cookie)
-            continue;
-        add_rule(
-            tick, version, rules, n < 2 ? live->sticky[n] : NULL,
-            httproute_cookie_matches(tick->arena, service, wanted[i].cookie),
-            httproute_filters(tick->arena, service, version->rich),
-            backend(tick, service->primary_name, 100 - wanted[i].canary, back, HTTPROUTE_TAKE_BACK),
-            backend(tick, service->canary_name, wanted[i].canary, NULL, NULL));
-        n++;
-    }
 }
 
 /*
@@ -137,14 +44,14 @@ static void add_sticky(struct tick *tick, const struct httproute_version *versio
  */
 static struct json_object *mirrored_filters(struct tick *tick,
                                             const struct httproute_version *version,
-                                            const struct weights *weights, struct json_object *live)
+                                            const struct route_rule *rule)
 {
     const struct canary_service *service = &tick->canary->service;
     struct json_object *filters = httproute_filters(tick->arena, service, version->rich);
-    struct json_object *old = httproute_mirror(tick->canary, live);
+    struct json_object *old = httproute_mirror(tick->canary, rule->live);
     int percent = HTTPROUTE_MIRROR_PERCENT(tick->canary);
 
-    if (!weights->mirrored)
+    if (!rule->mirrored)
         return filters;
     if (!filters)
         filters = edit_array(tick->arena);
@@ -163,30 +70,45 @@ static struct json_object *mirrored_filters(struct tick *tick,
     return filters;
 }
 
-struct json_object *httproute_wanted_rules(struct tick *tick,
-                                           const struct httproute_version *version,
-                                           const struct weights *weights, struct json_object *route)
+static struct json_object *rule_matches(struct tick *tick, const struct route_rule *rule)
 {
     const struct canary *canary = tick->canary;
-    const struct canary_service *service = &canary->service;
-    const struct cookies *cookies = &weights->cookies;
-    struct httproute_rules live = httproute_rules(canary, route);
-    struct json_object *rules = edit_array(tick->arena);
     const char *why;
-    bool binds = canary->analysis.affinity.cookie_name && weights->canary > 0;
 
-    add_sticky(tick, version, weights, &live, rules);
-    add_rule(tick, version, rules, live.split,
-             weights->matched ? httproute_test_matches(tick->arena, canary, &why)
-                              : httproute_matches(tick->arena, service, &why),
-             mirrored_filters(tick, version, weights, live.split),
-             backend(tick, service->primary_name, weights->primary, binds ? cookies->primary : NULL,
-                     max_age(tick, tick_interval_ms(tick) / 1000)),
-             backend(tick, service->canary_name, weights->canary, binds ? cookies->canary : NULL,
-                     max_age(tick, canary->analysis.affinity.max_age_s)));
-    if (weights->matched)
-        add_rule(tick, version, rules, live.rest, httproute_matches(tick->arena, service, &why),
-                 httproute_filters(tick->arena, service, version->rich),
-                 backend(tick, service->primary_name, 100, NULL, NULL), NULL);
-    return rules;
+    if (rule->cookie)
+        return httproute_cookie_matches(tick->arena, &canary->service, rule->cookie);
+    return rule->matched ? httproute_test_matches(tick->arena, canary, &why)
+                         : httproute_matches(tick->arena, &canary->service, &why);
+}
+
+static struct json_object *wanted_rule(struct tick *tick, const struct httproute_version *version,
+                                       const struct route_rule *rule)
+{
+    const struct canary_service *service = &tick->canary->service;
+    struct json_object *out = edit_object(tick->arena);
+    struct json_object *backends = edit_array(tick->arena);
+
+    json_set(out, "matches", rule_matches(tick, rule));
+    json_set(out, "filters", mirrored_filters(tick, version, rule));
+    if (version->rich)
+        json_set(out, "timeouts", httproute_timeouts(tick->arena, service));
+    edit_add(backends, backend(tick, service->primary_name, rule->primary, rule->primary_cookie));
+    if (rule->canary >= 0)
+        edit_add(backends, backend(tick, service->canary_name, rule->canary, rule->canary_cookie));
+    json_set(out, "backendRefs", backends);
+    edit_pair(out, rule->live);
+    return out;
+}
+
+struct json_object *httproute_wanted_rules(struct tick *tick,
+                                           const struct httproute_version *version,
+                                           const struct weights *weights, const struct split *live)
+{
+    struct route_rule rules[ROUTE_MAX_RULES];
+    int count = route_rules(tick, weights, live, rules);
+    struct json_object *out = edit_array(tick->arena);
+
+    for (int i = 0; i < count; i++)
+        edit_add(out, wanted_rule(tick, version, &rules[i]));
+    return out;
 }

@@ -6,20 +6,15 @@ static const struct kube_resource httproutes = {.group = "gateway.networking.k8s
                                                 .plural = "httproutes",
                                                 .kind = "HTTPRoute"};
 static const struct httproute_version version = {.resource = &httproutes, .rich = true};
+static const struct route route = {.resource = &httproutes,
+                                   .format = httproute_format,
+                                   .read = httproute_read,
+                                   .wanted = httproute_wanted,
+                                   .more = &version};
 
 static const char *gatewayapi_ignored(struct arena *arena, const struct canary *canary)
 {
     return httproute_ignored(arena, canary, &version);
-}
-
-static enum verdict gatewayapi_reconcile(struct tick *tick)
-{
-    return httproute_reconcile(tick, &version);
-}
-
-static enum verdict gatewayapi_get(struct tick *tick, struct weights *out)
-{
-    return httproute_get(tick, &version, out);
 }
 
 static enum verdict gatewayapi_settled(struct tick *tick, const char **why)
@@ -27,19 +22,9 @@ static enum verdict gatewayapi_settled(struct tick *tick, const char **why)
     return httproute_settled(tick, &version, why);
 }
 
-static enum verdict gatewayapi_set(struct tick *tick, const struct weights *weights)
-{
-    return httproute_set(tick, &version, weights);
-}
-
 static enum verdict gatewayapi_revert(struct tick *tick, bool anew)
 {
     return httproute_revert(tick, &version, anew);
-}
-
-static enum verdict gatewayapi_disown(struct tick *tick)
-{
-    return httproute_disown(tick, &version);
 }
 
 static const char *const providers[] = {"gatewayapi:v1*", NULL};
@@ -50,16 +35,17 @@ const struct router router_gatewayapi = {
     .about = "Gateway API, HTTPRoute v1",
     .resources = resources,
     .metric_family = "http",
+    .route = &route,
     .weighted = true,
     .matches = true,
     .mirrors = true,
     .session_affinity = true,
     .check = httproute_check,
     .ignored = gatewayapi_ignored,
-    .reconcile = gatewayapi_reconcile,
-    .get = gatewayapi_get,
+    .reconcile = route_reconcile,
+    .get = route_get,
     .settled = gatewayapi_settled,
-    .set = gatewayapi_set,
+    .set = route_set,
     .revert = gatewayapi_revert,
-    .disown = gatewayapi_disown,
+    .disown = route_disown,
 };

@@ -38,6 +38,18 @@ const struct router *router_of_target(const struct kube_resource *target)
     return NULL;
 }
 
+const char *const *router_object_names(struct arena *arena, const struct router *router,
+                                       const struct canary *canary,
+                                       const struct kube_resource *resource)
+{
+    if (router->names)
+        return router->names(arena, canary, resource);
+    const char **names = arena_array(arena, 2, sizeof *names);
+    names[0] = canary->service.name;
+    names[1] = NULL;
+    return names;
+}
+
 const char *router_names(struct arena *arena)
 {
     const char *all = "";

@@ -31,12 +31,21 @@ struct weights {
     struct cookies cookies; /* canary only with a share above 0, previous only with 0 */
 };
 
+struct route;
+
 struct router {
     const char *const
         *providers;    /* NULL-ended names it serves; one that ends with '*' is a prefix */
     const char *about; /* one line for --help and errors */
     const struct kube_resource *const
         *resources; /* NULL-ended: what it reads and writes, for watches and RBAC */
+    /* Of a router whose functions are those of common_route.h: what its route looks like. NULL: it
+     * has functions of its own. */
+    const struct route *route;
+    /* The names of the objects of this kind that it writes for a Canary, NULL-ended and owned by
+     * the arena. NULL: one object, which has the name of the apex Service. */
+    const char *const *(*names)(struct arena *arena, const struct canary *canary,
+                                const struct kube_resource *resource);
     /* The only target that it can release, and no other router can; NULL: all that have Services.
      */
     const struct kube_resource *only_target;
@@ -81,6 +90,11 @@ struct router {
 extern const struct router *const router_table[];
 /* The one that a target's resource needs; NULL: any that asks for no other target. */
 const struct router *router_of_target(const struct kube_resource *target);
+/* The names of the objects of this kind that it writes for a Canary: NULL-ended, owned by the arena.
+ */
+const char *const *router_object_names(struct arena *arena, const struct router *router,
+                                       const struct canary *canary,
+                                       const struct kube_resource *resource);
 /* NULL when no variant serves the provider. */
 const struct router *router_find(const char *provider);
 /* "gatewayapi:v1, kubernetes", for errors; owned by the arena. */

@@ -261,6 +261,8 @@ static void play_settings(struct play *play, struct json_object *given)
             settings->config_tracking = json_object_get_boolean(set);
         else if (strcmp(name, "no_cross_namespace_refs") == 0)
             settings->no_cross_namespace_refs = json_object_get_boolean(set);
+        else if (strcmp(name, "mesh_provider") == 0)
+            settings->mesh_provider = arena_strdup(play->world->arena, json_object_get_string(set));
         else if (strcmp(name, "include_label_prefixes") == 0)
             settings->include_label_prefixes = texts_of(play, set);
         else

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "decide/decide.h"
+#include "router/router.h"
 #include "world_kind.h"
 
 static struct json_object *route_rules(struct world *world)
@@ -19,14 +21,54 @@ static int rule_canary(struct json_object *rule, int *primary)
     return (int)json_int_at(json_elem(backends, 1), 0, "weight", NULL);
 }
 
+/* The routes of other meshes, by what their router reads in them. */
+static int split_of_router(struct world *world, const struct router *router, int *primary)
+{
+    struct arena *arena = arena_new();
+    struct weights weights = {.primary = 100};
+    enum verdict verdict = VERDICT_NEED_FACTS;
+    struct canary canary;
+    const char *mistake;
+    struct errinfo ei;
+
+    if (accept_view(arena, world->canary, &canary, &mistake, &ei) != ERR_OK)
+        fail_msg("accept_view: %s", ei.text);
+    struct tick *tick = tick_new(arena, &canary, &world->settings, world->now_ms, true);
+    for (int round = 0; verdict == VERDICT_NEED_FACTS && round < 5; round++) {
+        for (const struct need *need = tick->needs; need; need = need->next)
+            fact_object(
+                tick, need,
+                world_get(world, arena_printf(arena, "%s/%s", need->resource->plural, need->name)));
+        tick_reset(tick);
+        verdict = router->get(tick, &weights);
+    }
+    assert_int_equal(verdict, VERDICT_GO);
+    arena_free(arena);
+    *primary = weights.primary;
+    return weights.canary;
+}
+
+static bool writes_httproutes(const struct router *router)
+{
+    for (const struct kube_resource *const *resource = router->resources; *resource; resource++) {
+        if (strcmp((*resource)->plural, "httproutes") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The rule that splits is the last one with two backends. */
 int world_routes_split(struct world *world, int *primary)
 {
+    const char *provider = json_str_at(world->canary, "spec", "provider", NULL);
+    const struct router *router = router_find(provider ? provider : world->settings.mesh_provider);
     struct json_object *rules = route_rules(world);
     struct json_object *split = NULL;
 
     if (world_kind_of(world)->share)
         return world_kind_of(world)->share(world, primary);
+    if (router && router->route && !writes_httproutes(router))
+        return split_of_router(world, router, primary);
     for (size_t i = 0; i < json_len(rules); i++) {
         if (json_len(json_at(json_elem(rules, i), "backendRefs", NULL)) == 2)
             split = json_elem(rules, i);

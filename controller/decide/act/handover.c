@@ -142,16 +142,19 @@ static bool edit_services(struct release *r, edit_fn edit)
     return known;
 }
 
-/* Routes have the apex Service's name. */
 static bool edit_routes(struct release *r, edit_fn edit)
 {
     bool known = true;
 
     if (!r->router)
         return true;
-    for (const struct kube_resource *const *resource = r->router->resources; *resource; resource++)
-        if (!kube_resource_same(*resource, &kube_services))
-            known = edit_one(r, *resource, r->canary->service.name, edit) && known;
+    for (const struct kube_resource *const *resource = r->router->resources; *resource;
+         resource++) {
+        const char *const *name =
+            router_object_names(r->tick->arena, r->router, r->canary, *resource);
+        for (; *name && !kube_resource_same(*resource, &kube_services); name++)
+            known = edit_one(r, *resource, *name, edit) && known;
+    }
     return known;
 }
 

@@ -92,12 +92,21 @@ static const char *name_of(struct json_object *object)
     return name ? name : "";
 }
 
+/* The router writes this object of such a kind. */
+static bool has_name(struct release *r, const struct kube_resource *kind, struct json_object *route)
+{
+    const char *const *name = router_object_names(r->tick->arena, r->router, r->canary, kind);
+
+    while (*name && strcmp(*name, name_of(route)) != 0)
+        name++;
+    return *name;
+}
+
 /* The router makes it lead elsewhere, or has it deleted. */
 static bool is_looked_after(struct release *r, const struct kube_resource *kind,
                             struct json_object *route)
 {
-    return is_of_router(r, kind) &&
-           (strcmp(name_of(route), r->canary->service.name) == 0 || edit_is_owned(r->tick, route));
+    return is_of_router(r, kind) && (has_name(r, kind, route) || edit_is_owned(r->tick, route));
 }
 
 static bool is_going(struct json_object *object)
@@ -206,8 +215,7 @@ enum verdict leftover_delete_routes(struct release *r)
         for (size_t i = 0; i < json_len(routes->list); i++) {
             struct json_object *route = json_elem(routes->list, i);
             if (is_going(route) || !edit_is_owned(r->tick, route) ||
-                !is_of_router(r, routes->kind) ||
-                strcmp(name_of(route), r->canary->service.name) == 0)
+                !is_of_router(r, routes->kind) || has_name(r, routes->kind, route))
                 continue;
             plan_delete(r->tick, routes->kind, namespace_, name_of(route));
             plan_why(r->tick, "of a former name");

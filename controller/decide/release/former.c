@@ -92,10 +92,13 @@ static enum verdict find_names(struct release *r, bool *found)
         *found |= live && edit_is_owned(r->tick, live);
     }
     for (; *resource; resource++) {
-        live = NULL;
-        known =
-            need_object(r->tick, *resource, r->canary->namespace_, service->name, &live) && known;
-        *found |= live && edit_is_owned(r->tick, live);
+        const char *const *name =
+            router_object_names(r->tick->arena, r->router, r->canary, *resource);
+        for (; *name; name++) {
+            live = NULL;
+            known = need_object(r->tick, *resource, r->canary->namespace_, *name, &live) && known;
+            *found |= live && edit_is_owned(r->tick, live);
+        }
     }
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }

@@ -1,0 +1,85 @@
+/*
+ * A router that writes one route object: what reconcile, get, set, revert and disown have in common,
+ * whatever the mesh. Its file says in a struct route where the object keeps its weights, what else
+ * it reads there, and what the spec wants of it; router.h has the duties.
+ *
+ * A route that was there before the Canary keeps what nobody asks for. What its spec said is noted
+ * in the annotation ORIGINAL_SPEC when it is first written, unless kubectl has noted it already, and
+ * is put back when the Canary is deleted.
+ */
+#ifndef ROUTER_COMMON_ROUTE_H
+#define ROUTER_COMMON_ROUTE_H
+
+#include "router/common_split.h"
+
+/* Flagger's name. Written once: what Flagger itself has put there may speak of -primary. */
+#define ORIGINAL_SPEC "flagger.kubernetes.io/original-configuration"
+
+struct route {
+    const struct kube_resource *resource;
+    const struct split_format *(*format)(const struct canary *canary);
+    /* What the backends are called; NULL: as the Services. */
+    struct split_sides (*sides)(struct arena *arena, const struct canary *canary);
+    /* What the split says beside its weights: mirrored, mirrors_all, cookies. NULL: nothing. */
+    void (*read)(struct arena *arena, const struct canary *canary, const struct split *split,
+                 struct weights *out);
+    /*
+     * The spec's part of the route, metadata and spec, to be laid over the live one, with whose
+     * rules and backends (`split`) it is paired. GO; NEED_FACTS; STOP when it has planned to.
+     */
+    enum verdict (*wanted)(struct tick *tick, const struct weights *weights,
+                           const struct split *split, struct json_object *live,
+                           struct json_object **out);
+    /* The same with everything to the apex Service and nothing of an analysis. NULL: the router has
+     * a revert() of its own. */
+    enum verdict (*plain)(struct tick *tick, struct json_object *live, struct json_object **out);
+    bool bare;        /* GitOps tools are not told to leave it alone */
+    const void *more; /* for the file that made it */
+};
+
+enum verdict route_reconcile(struct tick *tick);
+enum verdict route_get(struct tick *tick, struct weights *out);
+enum verdict route_set(struct tick *tick, const struct weights *weights);
+enum verdict route_revert(struct tick *tick, bool anew);
+enum verdict route_disown(struct tick *tick);
+/* For a mesh that says nothing: GO. */
+enum verdict route_settled(struct tick *tick, const char **why);
+
+/* --- for the files of the routers */
+
+/* The live route of this tick. False: not known yet. */
+bool route_need(struct tick *tick, struct json_object **out);
+/* The labels and annotations of spec.service.apex, {metadata: ...}. */
+struct json_object *route_metadata(struct tick *tick);
+/* `wanted` (an object or NULL) that is ours as a whole: with a null for each key that `live` has
+ * beside it, at every depth. NULL removes the key. */
+struct json_object *route_whole(struct arena *arena, struct json_object *wanted,
+                                struct json_object *live);
+
+/* A rule of a mesh that knows matches and cookies. */
+struct route_rule {
+    const char *cookie;         /* takes requests that carry this "NAME=VALUE" only, or NULL */
+    bool matched;               /* ... that spec.analysis.match names only */
+    bool mirrored;              /* copies them to the canary */
+    int primary, canary;        /* weights; canary -1: is no backend of it */
+    const char *primary_cookie; /* Set-Cookie of the answers of each backend, NULL: none */
+    const char *canary_cookie;
+    bool takes_back;          /* primary_cookie takes a cookie back */
+    struct json_object *live; /* over which it is laid, may be NULL */
+};
+enum { ROUTE_MAX_RULES = 4 };
+/*
+ * The rules that are wanted, in this order, of which a mesh takes the first that holds:
+ *
+ *   who has the canary's cookie              to the canary
+ *   who has the primary's cookie             to the primary
+ *   who has the last release's cookie        to the primary, and the cookie is taken back
+ *   every request, in an A/B test the matched ones     split by weight; cookies are given
+ *   in an A/B test all others                to the primary
+ *
+ * Returns how many.
+ */
+int route_rules(struct tick *tick, const struct weights *weights, const struct split *live,
+                struct route_rule out[ROUTE_MAX_RULES]);
+
+#endif

@@ -1,0 +1,96 @@
+#include "router/common_split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quantity.h"
+
+enum { MAX_WEIGHT = 1000000 };
+
+static struct json_object *follow(struct json_object *from, const char *const keys[SPLIT_KEYS])
+{
+    for (int i = 0; i < SPLIT_KEYS && keys[i]; i++)
+        from = json_at(from, keys[i], NULL);
+    return from;
+}
+
+struct json_object *split_backend(const struct split_format *format, struct json_object *rule,
+                                  const char *name)
+{
+    struct json_object *backends = follow(rule, format->backends);
+
+    for (size_t i = 0; i < json_len(backends); i++) {
+        struct json_object *found = follow(json_elem(backends, i), format->name);
+        if (json_object_is_type(found, json_type_string) &&
+            strcmp(json_object_get_string(found), name) == 0)
+            return json_elem(backends, i);
+    }
+    return NULL;
+}
+
+/* Of a list of rules, or of one that stands alone. */
+static struct json_object *rule_at(struct json_object *rules, size_t index)
+{
+    if (json_object_is_type(rules, json_type_object))
+        return index == 0 ? rules : NULL;
+    return json_elem(rules, index);
+}
+
+/* The rule that splits is the last one with both sides: those that hold a client by its cookie have
+ * both as well, and stand before it. */
+struct split split_find(const struct split_format *format, const struct split_sides *sides,
+                        struct json_object *route)
+{
+    struct json_object *rules = follow(route, format->rules), *rule;
+    struct split out = {.split = NULL};
+    size_t at = 0;
+
+    for (size_t i = 0; (rule = rule_at(rules, i)); i++) {
+        struct json_object *primary = split_backend(format, rule, sides->primary);
+        struct json_object *canary = split_backend(format, rule, sides->canary);
+        if (primary && (canary || (format->may_leave_out && !out.split))) {
+            at = i;
+            out.split = rule;
+            out.rest = NULL;
+            out.primary = primary;
+            out.canary = canary;
+        } else if (primary && out.split && !out.rest) {
+            out.rest = rule;
+        }
+    }
+    for (size_t i = 0; out.split && i < 2 && i < at; i++)
+        out.sticky[i] = rule_at(rules, i);
+    return out;
+}
+
+/* A number, or a quantity as text; what is neither, or makes no sense, is -1. */
+static int64_t weight_of(const struct split_format *format, struct json_object *backend)
+{
+    struct json_object *weight = json_at(backend, "weight", NULL);
+    int64_t number = -1;
+    struct errinfo ei;
+
+    if (!weight)
+        return format->missing;
+    if (json_object_is_type(weight, json_type_string)) {
+        if (quantity_whole(json_object_get_string(weight), &number, &ei) != ERR_OK)
+            return -1;
+    } else if (!json_to_int(weight, &number)) {
+        return -1;
+    }
+    return number <= MAX_WEIGHT ? number : -1;
+}
+
+void split_weights(const struct split_format *format, const struct split *split,
+                   struct weights *out)
+{
+    int64_t primary = weight_of(format, split->primary);
+    int64_t canary = split->canary ? weight_of(format, split->canary) : 0;
+
+    out->primary = 100;
+    out->canary = 0;
+    if (!split->split || primary < 0 || canary < 0 || primary + canary == 0)
+        return;
+    out->canary = (int)((canary * 100 + (primary + canary) / 2) / (primary + canary));
+    out->primary = 100 - out->canary;
+}

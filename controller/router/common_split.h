@@ -1,0 +1,46 @@
+/*
+ * Where a route says how requests are split. All meshes have it alike: rules, each with backends
+ * that have a name and a weight; only the keys differ. Read here, for every router; objects are
+ * borrowed.
+ */
+#ifndef ROUTER_COMMON_SPLIT_H
+#define ROUTER_COMMON_SPLIT_H
+
+#include "router/router.h"
+
+enum { SPLIT_KEYS = 4 };
+
+struct split_format {
+    const char *rules[SPLIT_KEYS];    /* keys that lead to the list of rules, or to the only rule */
+    const char *backends[SPLIT_KEYS]; /* ... from a rule to its list of backends */
+    const char *name[SPLIT_KEYS];     /* ... from a backend to its name */
+    int missing;                      /* what a backend without a weight has */
+    bool may_leave_out; /* a rule whose only backend is the primary gives the canary nothing */
+};
+
+/* The names of the two backends. */
+struct split_sides {
+    const char *primary, *canary;
+};
+
+/* The rules of a live route, NULL where there is none. */
+struct split {
+    struct json_object *sticky[2]; /* those before the split */
+    struct json_object *split;     /* has both sides as backends */
+    struct json_object *rest;      /* of an A/B test: everybody else */
+    struct json_object *primary;   /* the backends of the split */
+    struct json_object *canary;
+};
+
+/* What a route (may be NULL) splits. */
+struct split split_find(const struct split_format *format, const struct split_sides *sides,
+                        struct json_object *route);
+/* The backend of a rule that has this name, NULL if none has. */
+struct json_object *split_backend(const struct split_format *format, struct json_object *rule,
+                                  const char *name);
+/* primary and canary in percent: other people's numbers need not add up to 100. All to the primary
+ * when the route says nothing usable. Nothing else is set. */
+void split_weights(const struct split_format *format, const struct split *split,
+                   struct weights *out);
+
+#endif
