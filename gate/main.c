@@ -23,141 +23,57 @@ static struct {
 } opt;
 
 static const struct option_row rows[] = {
-    {.name = "port",
-     .type = OPTION_INT,
-     .at = &opt.port,
-     .value = "8080",
-     .min = 0,
-     .max = 65535,
-     .arg = "PORT",
-     .help = "port to listen on; 0 takes a free one"},
+    OPTION(INT, "port", &opt.port, .value = "8080", .min = 0, .max = 65535, .arg = "PORT",
+           .help = "port to listen on; 0 takes a free one"),
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0"),
-    {.name = "database",
-     .type = OPTION_STRING,
-     .at = &opt.database,
-     .env = "DATABASE_URL",
-     .secret = true,
-     .arg = "DSN",
-     .help =
-         "PostgreSQL connection string or URL; libpq's PG* variables fill in what it leaves out"},
-    {.name = "database-file",
-     .type = OPTION_STRING,
-     .at = &opt.database_file,
-     .env = "DATABASE_FILE",
-     .arg = "FILE",
-     .help = "file that holds the connection string instead, as of a mounted Secret; a change is "
-             "noticed within ten seconds, and loses no request"},
-    {.name = "database-connections",
-     .type = OPTION_INT,
-     .at = &opt.database_connections,
-     .value = "4",
-     .min = 2,
-     .max = DB_MAX_CONNECTIONS,
-     .arg = "N",
-     .help = "connections to the database, half for checks and half for changes; one more is for "
-             "lists, "
-             "and one more listens"},
+    OPTION(STRING, "database", &opt.database, .env = "DATABASE_URL", .arg = "DSN", .secret = true,
+           .help = "PostgreSQL connection string or URL; libpq's PG* variables fill in what it "
+                   "leaves out"),
+    OPTION(STRING, "database-file", &opt.database_file, .env = "DATABASE_FILE", .arg = "FILE",
+           .help =
+               "file that holds the connection string instead, as of a mounted Secret; a change is "
+               "noticed within ten seconds, and loses no request"),
+    OPTION(INT, "database-connections", &opt.database_connections, .value = "4", .min = 2,
+           .max = DB_MAX_CONNECTIONS, .arg = "N",
+           .help =
+               "connections to the database, half for checks and half for changes; one more is for "
+               "lists, "
+               "and one more listens"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level),
-    {.name = "token-file",
-     .type = OPTION_STRING,
-     .at = &opt.token_file,
-     .arg = "FILE",
-     .group = "Who may ask",
-     .help = "who may do what, one row a line (see below); read again when it changes"},
-    {.name = "anonymous-check",
-     .type = OPTION_BOOL,
-     .at = &opt.anonymous_check,
-     .group = "Who may ask",
-     .help =
-         "POST /gate/check and /rollback/check need no credentials, as webhooks of Flagger send "
-         "none"},
-    {.name = "hosts",
-     .type = OPTION_STRING,
-     .at = &opt.hosts,
-     .arg = "NAMES",
-     .group = "Who may ask",
-     .help = "further names that it answers to, such as an Ingress has, separated by commas; that "
-             "of --public-url, names of Services and addresses count anyway, others are answered "
-             "421"},
+    OPTION(STRING, "token-file", &opt.token_file, .arg = "FILE", .group = "Who may ask",
+           .help = "who may do what, one row a line (see below); read again when it changes"),
+    OPTION(
+        BOOL, "anonymous-check", &opt.anonymous_check, .group = "Who may ask",
+        .help =
+            "POST /gate/check and /rollback/check need no credentials, as webhooks of Flagger send "
+            "none"),
+    OPTION(
+        STRING, "hosts", &opt.hosts, .arg = "NAMES", .group = "Who may ask",
+        .help =
+            "further names that it answers to, such as an Ingress has, separated by commas; that "
+            "of --public-url, names of Services and addresses count anyway, others are answered "
+            "421"),
     OPTION_ROW_TLS_CERT(&opt.tls_cert, .group = "Who may ask"),
     OPTION_ROW_TLS_KEY(&opt.tls_key, .group = "Who may ask"),
-    {.name = "tls-client-ca",
-     .type = OPTION_STRING,
-     .at = &opt.tls_client_ca,
-     .arg = "FILE",
-     .group = "Who may ask",
-     .help = "authority whose certificates clients may show instead of a token"},
-    {.name = "link-key-file",
-     .type = OPTION_STRING,
-     .at = &opt.link_key_file,
-     .arg = "FILE",
-     .group = "Signed links",
-     .help = "keys, one a line of at least 32 characters: the first signs, all verify; read again "
-             "when it changes; without it there are no links"},
-    {.name = "public-url",
-     .type = OPTION_STRING,
-     .at = &opt.public_url,
-     .arg = "URL",
-     .group = "Signed links",
-     .help = "where people find this gate; without it a link leads to where it was asked for"},
+    OPTION(STRING, "tls-client-ca", &opt.tls_client_ca, .arg = "FILE", .group = "Who may ask",
+           .help = "authority whose certificates clients may show instead of a token"),
+    OPTION(
+        STRING, "link-key-file", &opt.link_key_file, .arg = "FILE", .group = "Signed links",
+        .help =
+            "keys, one a line of at least 32 characters: the first signs, all verify; read again "
+            "when it changes; without it there are no links"),
+    OPTION(STRING, "public-url", &opt.public_url, .arg = "URL", .group = "Signed links",
+           .help =
+               "where people find this gate; without it a link leads to where it was asked for"),
     {0}};
 
+extern const char gate_help[]; /* help.txt */
 static const struct option_program program = {
     .name = "flagger-gate",
     .summary =
         "Manual approval for releases: gates that a person opens and closes, kept in PostgreSQL.",
     .synopsis = "[OPTION...] | verify [OPTION...]",
-    .details =
-        "A Canary waits at a gate when one of its webhooks of type confirm-rollout, "
-        "confirm-traffic-increase\n"
-        "or confirm-promotion has the URL http://flagger-gate/gate/check. Open and close it with\n"
-        "\n"
-        "    curl -d '{\"name\": \"podinfo\", \"namespace\": \"test\"}' "
-        "http://flagger-gate/gate/open\n"
-        "    curl -d '{\"name\": \"podinfo\", \"namespace\": \"test\"}' "
-        "http://flagger-gate/gate/close\n"
-        "\n"
-        "/rollback/check, /rollback/open and /rollback/close are the same for hooks of type "
-        "rollback.\n"
-        "/gate/approve always passes, /gate/halt never does. /v1 opens for a time, for a hook "
-        "(?hook=NAME in\n"
-        "the URL of the webhook) or exactly one revision, asks for several approvers, and knows "
-        "freezes:\n"
-        "\n"
-        "    curl http://flagger-gate/v1/gates\n"
-        "    curl -H 'Content-Type: application/json' -d '{\"revision\": \"6f7d9c5b4\", "
-        "\"reason\": \"looks good\"}' \\\n"
-        "        http://flagger-gate/v1/gates/test/podinfo/approve\n"
-        "\n"
-        "A browser at / shows who waits, and has buttons for all of this.\n"
-        "\n"
-        "A row of --token-file is TOKEN ROLE NAME, for whoever sends Authorization: Bearer TOKEN, "
-        "or\n"
-        "cert:CN ROLE NAME, for the client certificate with that common name. The roles are check "
-        "(asks and\n"
-        "reads), operate (opens, approves, closes) and admin (policies, freezes), also bounded to "
-        "namespaces,\n"
-        "as operate:test,prod; the name is what the history shows. Without this file every "
-        "certificate of\n"
-        "--tls-client-ca is an admin; without both, everybody is.\n"
-        "\n"
-        "With --link-key-file, POST /v1/links makes a signed link for a chat message, which does "
-        "one "
-        "thing, once:\n"
-        "\n"
-        "    curl -H 'Authorization: Bearer TOKEN' -H 'Content-Type: application/json' -d "
-        "'{\"namespace\": \"test\",\n"
-        "        \"name\": \"podinfo\", \"action\": \"approve\", \"revision\": \"6f7d9c5b4\", "
-        "\"valid\": \"2h\"}' \\\n"
-        "        http://flagger-gate/v1/links\n"
-        "\n"
-        "The tables are made, and upgraded, at start. While the database cannot be reached every "
-        "check\n"
-        "answers 503, which holds a release: no gate is ever open by accident.\n"
-        "\n"
-        "flagger-gate verify checks that nobody has tampered with the history of the gates; see "
-        "flagger-gate\n"
-        "verify --help.",
+    .details = gate_help,
     .rows = rows,
 };
 

@@ -24,220 +24,105 @@ static struct {
 } opt;
 
 static const struct option_row rows[] = {
-    {.name = "port",
-     .type = OPTION_INT,
-     .at = &opt.port,
-     .value = "9090",
-     .min = 0,
-     .max = 65535,
-     .arg = "PORT",
-     .help = "port to listen on; 0 takes a free one"},
-    {.name = "probe-port",
-     .type = OPTION_INT,
-     .at = &opt.probe_port,
-     .value = "0",
-     .min = 0,
-     .max = 65535,
-     .arg = "PORT",
-     .help =
-         "port of its own for /healthz, /readyz and /metrics, without TLS, for probes that show "
-         "no certificate; 0 is none: they are at --port"},
+    OPTION(INT, "port", &opt.port, .value = "9090", .min = 0, .max = 65535, .arg = "PORT",
+           .help = "port to listen on; 0 takes a free one"),
+    OPTION(
+        INT, "probe-port", &opt.probe_port, .value = "0", .min = 0, .max = 65535, .arg = "PORT",
+        .help =
+            "port of its own for /healthz, /readyz and /metrics, without TLS, for probes that show "
+            "no certificate; 0 is none: they are at --port"),
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0"),
-    {.name = "timeout",
-     .type = OPTION_DURATION,
-     .at = &opt.timeout,
-     .value = "1h",
-     .arg = "DURATION",
-     .help = "a task that runs longer is ended"},
-    {.name = "namespace-regexp",
-     .type = OPTION_STRING,
-     .at = &opt.namespace_regexp,
-     .arg = "REGEXP",
-     .help = "run tasks only for Canaries of namespaces that match (extended regular expression, "
-             "not anchored)"},
-    {.name = "gate-url",
-     .type = OPTION_STRING,
-     .at = &opt.gate_url,
-     .env = "GATE_URL",
-     .arg = "URL",
-     .help =
-         "flagger-gate, to which /gate/ and /rollback/ are passed on; without it gates are kept "
-         "in memory, and a restart closes them"},
-    {.name = "ca-file",
-     .type = OPTION_STRING,
-     .at = &opt.ca_file,
-     .arg = "FILE",
-     .help = "authorities (PEM) whose certificates flagger-gate, Concord and nGrinder may show, "
-             "beside the system's; read again when it changes"},
+    OPTION(DURATION, "timeout", &opt.timeout, .value = "1h", .arg = "DURATION",
+           .help = "a task that runs longer is ended"),
+    OPTION(STRING, "namespace-regexp", &opt.namespace_regexp, .arg = "REGEXP",
+           .help =
+               "run tasks only for Canaries of namespaces that match (extended regular expression, "
+               "not anchored)"),
+    OPTION(
+        STRING, "gate-url", &opt.gate_url, .env = "GATE_URL", .arg = "URL",
+        .help =
+            "flagger-gate, to which /gate/ and /rollback/ are passed on; without it gates are kept "
+            "in memory, and a restart closes them"),
+    OPTION(STRING, "ca-file", &opt.ca_file, .arg = "FILE",
+           .help =
+               "authorities (PEM) whose certificates flagger-gate, Concord and nGrinder may show, "
+               "beside the system's; read again when it changes"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level),
     OPTION_ROWS_ZAP(),
-    {.name = "token-file",
-     .type = OPTION_STRING,
-     .at = &opt.token_file,
-     .arg = "FILE",
-     .group = "Who may ask",
-     .help =
-         "bearer tokens, one a line, one of which every request must bring; what follows a blank "
-         "(a role and a name, for the gate) has no effect here; read again when it changes"},
+    OPTION(STRING, "token-file", &opt.token_file, .arg = "FILE", .group = "Who may ask",
+           .help =
+               "bearer tokens, one a line, one of which every request must bring; what follows a "
+               "blank "
+               "(a role and a name, for the gate) has no effect here; read again when it changes"),
     OPTION_ROW_TLS_CERT(&opt.tls_cert, .group = "Who may ask"),
     OPTION_ROW_TLS_KEY(&opt.tls_key, .group = "Who may ask"),
-    {.name = "tls-client-ca",
-     .type = OPTION_STRING,
-     .at = &opt.tls_client_ca,
-     .arg = "FILE",
-     .group = "Who may ask",
-     .help = "authority whose certificate every client must show"},
-    {.name = "policy",
-     .type = OPTION_STRING,
-     .at = &opt.policy,
-     .arg = "FILE,...",
-     .group = "What may be run",
-     .help = "commands that tasks may run, with the flags, values and arguments that each may have "
-             "(YAML; deploy/loadtester/policies has some); they are run without a shell"},
-    {.name = "allow-command",
-     .type = OPTION_STRING,
-     .at = &opt.allow_command,
-     .arg = "NAME,...",
-     .group = "What may be run",
-     .help =
-         "commands that tasks may run with any arguments, by name or path, without a shell; many "
-         "tools read files and run programs when their arguments say so, and need --policy "
-         "instead. With neither option tasks may run anything in a shell"},
-    {.name = "allow-shell",
-     .type = OPTION_BOOL,
-     .at = &opt.allow_shell,
-     .group = "What may be run",
-     .help = "cmd and bash tasks run in a shell although --allow-command is given, which then "
-             "bounds helm and kubectl only"},
-    {.name = "pass-env",
-     .type = OPTION_STRING,
-     .at = &opt.pass_env,
-     .arg = "NAME,...",
-     .group = "What may be run",
-     .help = "environment variables that tasks see beside the usual ones (PATH, HOME, proxies, "
-             "HELM_*, KUBECONFIG); NAME* stands for all that begin so"},
-    {.name = "api-key-dir",
-     .type = OPTION_STRING,
-     .at = &opt.api_key_dir,
-     .arg = "DIR",
-     .group = "What may be run",
-     .help =
-         "directory in which the apiKeyPath of concord tasks must be; without it they name none"},
-    {.name = "max-running",
-     .type = OPTION_INT,
-     .at = &opt.max_running,
-     .value = "256",
-     .min = 1,
-     .max = 4096,
-     .arg = "N",
-     .group = "How much",
-     .help = "tasks at once in all"},
-    {.name = "max-per-canary",
-     .type = OPTION_INT,
-     .at = &opt.max_per_canary,
-     .value = "32",
-     .min = 1,
-     .max = 4096,
-     .arg = "N",
-     .group = "How much",
-     .help = "tasks at once for one Canary"},
-    {.name = "max-queued",
-     .type = OPTION_INT,
-     .at = &opt.max_queued,
-     .value = "256",
-     .min = 0,
-     .max = 65536,
-     .arg = "N",
-     .group = "How much",
-     .help = "tasks that wait for a place; more are answered 429"},
-    {.name = "task-memory",
-     .type = OPTION_STRING,
-     .at = &opt.task_memory,
-     .value = "0",
-     .arg = "QUANTITY",
-     .group = "How much",
-     .help =
-         "memory of a task's processes together, e.g. 512Mi; a task that takes more is ended; 0 "
-         "is no limit"},
-    {.name = "task-processes",
-     .type = OPTION_INT,
-     .at = &opt.task_processes,
-     .value = "1024",
-     .min = 0,
-     .max = 1000000,
-     .arg = "N",
-     .group = "How much",
-     .help = "processes and threads of a task together; a task that makes more is ended; 0 is no "
-             "limit"},
-    {.name = "task-files",
-     .type = OPTION_INT,
-     .at = &opt.task_files,
-     .value = "65536",
-     .min = 16,
-     .max = 10000000,
-     .arg = "N",
-     .group = "How much",
-     .help = "open files of each process of a task"},
-    {.name = "task-cpu",
-     .type = OPTION_DURATION,
-     .at = &opt.task_cpu,
-     .value = "0",
-     .arg = "DURATION",
-     .group = "How much",
-     .help = "processor time of each process of a task; 0 is no limit"},
-    {.name = "task-nice",
-     .type = OPTION_INT,
-     .at = &opt.task_nice,
-     .value = "5",
-     .min = 0,
-     .max = 19,
-     .arg = "N",
-     .group = "How much",
-     .help = "how far tasks stand back behind this service when processors are short"},
-    {.name = "task-user",
-     .type = OPTION_STRING,
-     .at = &opt.task_user,
-     .env = "LOADTESTER_TASK_USER",
-     .arg = "UID[:GID]",
-     .group = "With which rights",
-     .help =
-         "user and group that tasks run as; needs root here, of whose capabilities SETUID, SETGID "
-         "and KILL are enough"},
-    {.name = "new-privileges",
-     .type = OPTION_BOOL,
-     .at = &opt.new_privileges,
-     .group = "With which rights",
-     .help = "set-user-id programs such as ping work in tasks"},
-    {.name = "seccomp",
-     .type = OPTION_BOOL,
-     .at = &opt.seccomp,
-     .group = "With which rights",
-     .help = "refuse tasks the system calls of administrators, debuggers and container escapes"},
+    OPTION(STRING, "tls-client-ca", &opt.tls_client_ca, .arg = "FILE", .group = "Who may ask",
+           .help = "authority whose certificate every client must show"),
+    OPTION(
+        STRING, "policy", &opt.policy, .arg = "FILE,...", .group = "What may be run",
+        .help =
+            "commands that tasks may run, with the flags, values and arguments that each may have "
+            "(YAML; deploy/loadtester/policies has some); they are run without a shell"),
+    OPTION(
+        STRING, "allow-command", &opt.allow_command, .arg = "NAME,...", .group = "What may be run",
+        .help = "commands that tasks may run with any arguments, by name or path, without a shell; "
+                "many "
+                "tools read files and run programs when their arguments say so, and need --policy "
+                "instead. With neither option tasks may run anything in a shell"),
+    OPTION(BOOL, "allow-shell", &opt.allow_shell, .group = "What may be run",
+           .help =
+               "cmd and bash tasks run in a shell although --allow-command is given, which then "
+               "bounds helm and kubectl only"),
+    OPTION(STRING, "pass-env", &opt.pass_env, .arg = "NAME,...", .group = "What may be run",
+           .help =
+               "environment variables that tasks see beside the usual ones (PATH, HOME, proxies, "
+               "HELM_*, KUBECONFIG); NAME* stands for all that begin so"),
+    OPTION(STRING, "api-key-dir", &opt.api_key_dir, .arg = "DIR", .group = "What may be run",
+           .help = "directory in which the apiKeyPath of concord tasks must be; without it they "
+                   "name none"),
+    OPTION(INT, "max-running", &opt.max_running, .value = "256", .min = 1, .max = 4096, .arg = "N",
+           .group = "How much", .help = "tasks at once in all"),
+    OPTION(INT, "max-per-canary", &opt.max_per_canary, .value = "32", .min = 1, .max = 4096,
+           .arg = "N", .group = "How much", .help = "tasks at once for one Canary"),
+    OPTION(INT, "max-queued", &opt.max_queued, .value = "256", .min = 0, .max = 65536, .arg = "N",
+           .group = "How much", .help = "tasks that wait for a place; more are answered 429"),
+    OPTION(
+        STRING, "task-memory", &opt.task_memory, .value = "0", .arg = "QUANTITY",
+        .group = "How much",
+        .help =
+            "memory of a task's processes together, e.g. 512Mi; a task that takes more is ended; 0 "
+            "is no limit"),
+    OPTION(INT, "task-processes", &opt.task_processes, .value = "1024", .min = 0, .max = 1000000,
+           .arg = "N", .group = "How much",
+           .help =
+               "processes and threads of a task together; a task that makes more is ended; 0 is no "
+               "limit"),
+    OPTION(INT, "task-files", &opt.task_files, .value = "65536", .min = 16, .max = 10000000,
+           .arg = "N", .group = "How much", .help = "open files of each process of a task"),
+    OPTION(DURATION, "task-cpu", &opt.task_cpu, .value = "0", .arg = "DURATION",
+           .group = "How much", .help = "processor time of each process of a task; 0 is no limit"),
+    OPTION(INT, "task-nice", &opt.task_nice, .value = "5", .min = 0, .max = 19, .arg = "N",
+           .group = "How much",
+           .help = "how far tasks stand back behind this service when processors are short"),
+    OPTION(STRING, "task-user", &opt.task_user, .env = "LOADTESTER_TASK_USER", .arg = "UID[:GID]",
+           .group = "With which rights",
+           .help = "user and group that tasks run as; needs root here, of whose capabilities "
+                   "SETUID, SETGID "
+                   "and KILL are enough"),
+    OPTION(BOOL, "new-privileges", &opt.new_privileges, .group = "With which rights",
+           .help = "set-user-id programs such as ping work in tasks"),
+    OPTION(BOOL, "seccomp", &opt.seccomp, .group = "With which rights",
+           .help =
+               "refuse tasks the system calls of administrators, debuggers and container escapes"),
     {0}};
 
+extern const char loadtester_help[]; /* help.txt */
 static const struct option_program program = {
     .name = "flagger-loadtester",
     .summary =
         "Runs load tests and checks for releases, as webhooks of Canary objects ask for them.",
     .synopsis = "[OPTION...]",
-    .details = "POST / takes the payload of a Canary's webhook and runs what its metadata says:\n"
-               "\n"
-               "    metadata:\n"
-               "      type: cmd                # in the background, answered 202 at once; bash "
-               "waits for the end\n"
-               "      cmd: hey -z 1m -q 10 http://podinfo-canary.test/\n"
-               "\n"
-               "Types: cmd and ngrinder in the background; bash, helm, helmv3, kubectl and concord "
-               "are waited\n"
-               "for. With failOnError, maxErrorRate (percent) or maxP99 (a duration) in its "
-               "metadata, a run in\n"
-               "the background that went badly makes the next check of its Canary fail. The same "
-               "task of a\n"
-               "Canary is not started twice while it runs. GET /tasks, /tasks/ID and "
-               "/tasks/ID/stream show\n"
-               "what runs and what ran.\n"
-               "\n"
-               "Nothing a task has started outlives it, nor this process.",
+    .details = loadtester_help,
     .rows = rows,
 };
 

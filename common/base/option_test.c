@@ -18,44 +18,18 @@ static struct {
 
 static const char *const levels[] = {"debug", "info", NULL};
 static const struct option_row rows[] = {
-    {.name = "port",
-     .type = OPTION_INT,
-     .at = &opt.port,
-     .value = "8080",
-     .min = 0,
-     .max = 65535,
-     .arg = "PORT",
-     .env = "PORT",
-     .help = "port to listen on"},
-    {.name = "count", .type = OPTION_INT, .at = &opt.level_count, .help = "how many"},
-    {.name = "database",
-     .type = OPTION_STRING,
-     .at = &opt.database,
-     .env = "DATABASE_URL",
-     .arg = "DSN",
-     .secret = true},
-    {.name = "log-level",
-     .type = OPTION_STRING,
-     .at = &opt.level,
-     .value = "info",
-     .choices = levels,
-     .env = "LEVEL"},
-    {.name = "slack-url",
-     .type = OPTION_STRING,
-     .at = &opt.slack,
-     .env = "SLACK_URL",
-     .env_wins = true},
-    {.name = "interval",
-     .type = OPTION_DURATION,
-     .at = &opt.interval,
-     .value = "10s",
-     .min = 1000,
-     .max = 3600000},
-    {.name = "ratio", .type = OPTION_NUMBER, .at = &opt.ratio, .value = "0.5", .min = 0, .max = 1},
-    {.name = "verbose", .type = OPTION_BOOL, .at = &opt.verbose},
-    {.name = "leader", .type = OPTION_BOOL, .at = &opt.leader, .value = "true", .env = "LEADER"},
-    {.name = "old-flag", .type = OPTION_IGNORED, .help = "nothing needs it any more"},
-    {.name = "old-value", .type = OPTION_IGNORED, .arg = "X", .help = "nothing needs it any more"},
+    OPTION(INT, "port", &opt.port, .env = "PORT", .value = "8080", .min = 0, .max = 65535,
+           .arg = "PORT", .help = "port to listen on"),
+    OPTION(INT, "count", &opt.level_count, .help = "how many"),
+    OPTION(STRING, "database", &opt.database, .env = "DATABASE_URL", .arg = "DSN", .secret = true),
+    OPTION(STRING, "log-level", &opt.level, .env = "LEVEL", .value = "info", .choices = levels),
+    OPTION(STRING, "slack-url", &opt.slack, .env = "SLACK_URL", .env_wins = true),
+    OPTION(DURATION, "interval", &opt.interval, .value = "10s", .min = 1000, .max = 3600000),
+    OPTION(NUMBER, "ratio", &opt.ratio, .value = "0.5", .min = 0, .max = 1),
+    OPTION(BOOL, "verbose", &opt.verbose),
+    OPTION(BOOL, "leader", &opt.leader, .env = "LEADER", .value = "true"),
+    OPTION(IGNORED, "old-flag", NULL, .help = "nothing needs it any more"),
+    OPTION(IGNORED, "old-value", NULL, .arg = "X", .help = "nothing needs it any more"),
     {0},
 };
 static const struct option_program program = {.name = "prog", .summary = "tests", .rows = rows};
@@ -202,7 +176,7 @@ CASE(secrets_are_not_repeated)
 {
     static int64_t pin;
     static const struct option_row secret_rows[] = {
-        {.name = "pin", .type = OPTION_INT, .at = &pin, .secret = true, .env = "PIN"}, {0}};
+        OPTION(INT, "pin", &pin, .env = "PIN", .secret = true), {0}};
     static const struct option_program secret = {.name = "prog", .rows = secret_rows};
     struct errinfo ei;
     int first;

@@ -20,25 +20,14 @@ static struct {
 } opt;
 
 static const struct option_row rows[] = {
-    {.name = "database",
-     .type = OPTION_STRING,
-     .at = &opt.database,
-     .env = "DATABASE_URL",
-     .secret = true,
-     .arg = "DSN",
-     .help =
-         "PostgreSQL connection string or URL; libpq's PG* variables fill in what it leaves out"},
-    {.name = "database-file",
-     .type = OPTION_STRING,
-     .at = &opt.database_file,
-     .env = "DATABASE_FILE",
-     .arg = "FILE",
-     .help = "file that holds the connection string instead"},
-    {.name = "expect",
-     .type = OPTION_STRING,
-     .at = &opt.expect,
-     .arg = "SEQ:HASH",
-     .help = "what an earlier run printed as its head: that far, the history must be the same"},
+    OPTION(STRING, "database", &opt.database, .env = "DATABASE_URL", .arg = "DSN", .secret = true,
+           .help = "PostgreSQL connection string or URL; libpq's PG* variables fill in what it "
+                   "leaves out"),
+    OPTION(STRING, "database-file", &opt.database_file, .env = "DATABASE_FILE", .arg = "FILE",
+           .help = "file that holds the connection string instead"),
+    OPTION(STRING, "expect", &opt.expect, .arg = "SEQ:HASH",
+           .help =
+               "what an earlier run printed as its head: that far, the history must be the same"),
     {0}};
 
 static const struct option_program program = {
