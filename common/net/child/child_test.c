@@ -418,7 +418,7 @@ CASE(test_time_ends_with_the_command)
 {
     struct outcome o = {0};
     run_shell("( (trap '' TERM; echo ready; exec sleep 60) & ) | (read ready; exit 7)",
-              (struct child_spec){.timeout_ms = 1000, .grace_ms = 1500}, &o);
+              (struct child_spec){.timeout_ms = 4000, .grace_ms = 4500}, &o);
     assert_int_equal(o.err, ERR_OK);
     assert_int_equal(o.exit_status, 7);
     assert_false(o.timed_out);
