@@ -5,12 +5,21 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "kube/name_set.h"
+#include "kube/pack.h"
 
 struct store {
     struct store_spec spec; /* its watch part is not used after store_new() */
     struct watch *watch;
     struct table table;
-    bool synced;
+    struct name_set others; /* that exist and are not wanted */
+    struct name_set listed; /* the same, of the list that is under way */
+    struct packer *packer;
+    size_t n_packed, n_gone;
+    uint32_t round;
+    bool listing, synced;
+    int telling; /* calls of changed() under way */
+    bool dead;   /* store_free() was called in one of them */
 };
 
 static void key_of(const void *item, const char **first, const char **second)
@@ -21,6 +30,29 @@ static void key_of(const void *item, const char **first, const char **second)
     *second = digest->name;
 }
 
+/* 0: it is no number that could be compared. */
+static uint64_t number_of(const char *version)
+{
+    enum { MAX_DIGITS = 19 };
+    uint64_t number = 0;
+    size_t len = version ? strlen(version) : 0;
+
+    if (len == 0 || len > MAX_DIGITS || version[0] == '0')
+        return 0;
+    for (size_t i = 0; i < len; i++) {
+        if (version[i] < '0' || version[i] > '9')
+            return 0;
+        number = number * 10 + (uint64_t)(version[i] - '0');
+    }
+    return number;
+}
+
+/* --- digests */
+
+struct texts {
+    const char *namespace_, *name, *uid, *version;
+};
+
 static const char *text_at(struct json_object *metadata, const char *key)
 {
     const char *text = json_str_at(metadata, key, NULL);
@@ -28,33 +60,51 @@ static const char *text_at(struct json_object *metadata, const char *key)
     return text ? text : "";
 }
 
-/* The four texts of a digest are one heap block, which namespace_ points to. */
-static void set_texts(struct digest *digest, const char *namespace_, const char *name,
-                      const char *uid, const char *version)
-{
-    size_t sizes[] = {strlen(namespace_) + 1, strlen(name) + 1, strlen(uid) + 1,
-                      strlen(version) + 1};
-    char *at = heap_alloc(sizes[0] + sizes[1] + sizes[2] + sizes[3]);
-
-    digest->namespace_ = memcpy(at, namespace_, sizes[0]);
-    at += sizes[0];
-    digest->name = memcpy(at, name, sizes[1]);
-    at += sizes[1];
-    digest->uid = memcpy(at, uid, sizes[2]);
-    at += sizes[2];
-    digest->resource_version = memcpy(at, version, sizes[3]);
-}
-
-static struct digest *digest_new(const struct store_spec *spec, struct json_object *object)
+static struct texts texts_of(struct json_object *object)
 {
     struct json_object *metadata = json_at(object, "metadata", NULL);
-    struct digest *digest =
-        spec->make ? spec->make(spec->arg, object) : heap_alloc(sizeof(*digest));
 
-    set_texts(digest, text_at(metadata, "namespace"), text_at(metadata, "name"),
-              text_at(metadata, "uid"), text_at(metadata, "resourceVersion"));
+    return (struct texts){text_at(metadata, "namespace"), text_at(metadata, "name"),
+                          text_at(metadata, "uid"), text_at(metadata, "resourceVersion")};
+}
+
+static const char *copy_text(char **at, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = memcpy(*at, text, size);
+
+    *at += size;
+    return copy;
+}
+
+/* One block: the owner's digest, and the four texts behind it. */
+static struct digest *digest_blank(size_t size, struct texts texts)
+{
+    size_t all = size + strlen(texts.namespace_) + strlen(texts.name) + strlen(texts.uid) +
+                 strlen(texts.version) + 4;
+    struct digest *digest = heap_alloc(all);
+    char *at = (char *)digest + size;
+
+    memset(digest, 0, size);
+    digest->namespace_ = copy_text(&at, texts.namespace_);
+    digest->name = copy_text(&at, texts.name);
+    digest->uid = copy_text(&at, texts.uid);
+    digest->resource_version = copy_text(&at, texts.version);
+    digest->version = number_of(texts.version);
+    return digest;
+}
+
+static struct digest *digest_new(const struct store *store, struct json_object *object)
+{
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+    size_t size = store->spec.size ? store->spec.size : sizeof(struct digest);
+    struct digest *digest = digest_blank(size, texts_of(object));
+
     digest->generation = json_int_at(metadata, 0, "generation", NULL);
     digest->deleting = json_at(metadata, "deletionTimestamp", NULL) != NULL;
+    digest->round = store->round;
+    if (store->spec.fill)
+        store->spec.fill(store->spec.arg, digest, object);
     return digest;
 }
 
@@ -62,91 +112,381 @@ static void digest_free(void (*free_extra)(struct digest *digest), struct digest
 {
     if (!digest)
         return;
-    if (free_extra)
+    if (free_extra && !digest->gone)
         free_extra(digest);
-    free((void *)(uintptr_t)digest->namespace_);
+    packed_free(digest->packed);
     free(digest);
 }
 
-/* changed() may free the store: nothing of it is touched afterwards. */
-static void tell(const struct store *store, struct digest *before, const struct digest *after)
+static struct digest *find(const struct store *store, struct texts texts)
 {
-    void (*free_extra)(struct digest * digest) = store->spec.free_extra;
-
-    if (store->spec.changed)
-        store->spec.changed(store->spec.arg, before, after);
-    digest_free(free_extra, before);
+    return table_get(&store->table, texts.namespace_, texts.name);
 }
 
-static void put(struct store *store, struct json_object *object)
+static void count(struct store *store, const struct digest *digest, size_t one)
 {
-    struct json_object *metadata = json_at(object, "metadata", NULL);
-    struct digest *before =
-        table_get(&store->table, text_at(metadata, "namespace"), text_at(metadata, "name"));
+    if (digest && digest->packed)
+        store->n_packed += one;
+    if (digest && digest->gone)
+        store->n_gone += one;
+}
 
-    /* A list brings again what is known: nothing has changed then. */
-    if (before && strcmp(before->uid, text_at(metadata, "uid")) == 0 &&
-        strcmp(before->resource_version, text_at(metadata, "resourceVersion")) == 0)
+/* Returns the digest that it replaces. */
+static struct digest *put_in(struct store *store, struct digest *digest)
+{
+    struct digest *before = table_put(&store->table, digest);
+
+    count(store, before, (size_t)-1);
+    count(store, digest, 1);
+    return before;
+}
+
+static struct digest *take_out(struct store *store, struct texts texts)
+{
+    struct digest *digest = table_take(&store->table, texts.namespace_, texts.name);
+
+    count(store, digest, (size_t)-1);
+    return digest;
+}
+
+/* --- contents */
+
+static void renew_dictionary(struct store *store)
+{
+    struct packed ***all = heap_array(store->n_packed, sizeof(struct packed **));
+    struct digest *digest;
+    size_t count = 0;
+
+    for (size_t i = 0; (digest = table_next(&store->table, &i));)
+        if (digest->packed)
+            all[count++] = &digest->packed;
+    packer_renew(store->packer, all, count);
+    free(all);
+}
+
+/* The digest is in the table. */
+static void keep_content(struct store *store, struct digest *digest, struct json_object *object)
+{
+    if (digest->packed || !store->spec.lean)
         return;
-    struct digest *after = digest_new(&store->spec, object);
-    table_put(&store->table, after);
-    tell(store, before, after);
+    struct json_object *lean = store->spec.lean(store->spec.arg, object);
+    digest->packed = packer_pack(store->packer, lean);
+    json_object_put(lean);
+    store->n_packed += digest->packed != NULL;
+    if (digest->packed && packer_grows(store->packer, store->n_packed))
+        renew_dictionary(store);
+}
+
+enum err store_unpack(const struct store *store, const struct digest *digest, struct arena *arena,
+                      struct json_object **out, struct errinfo *ei)
+{
+    if (!digest->packed)
+        return err_set(ei, ERR_NOT_FOUND, "the content is not kept");
+    return packer_unpack(store->packer, digest->packed, arena, out, ei);
+}
+
+/* --- changes */
+
+static void destroy(struct store *store)
+{
+    struct digest *digest = NULL;
+
+    watch_free(store->watch);
+    for (size_t i = 0; (digest = table_next(&store->table, &i));)
+        digest_free(store->spec.free_extra, digest);
+    table_fini(&store->table);
+    name_set_fini(&store->others);
+    name_set_fini(&store->listed);
+    packer_free(store->packer);
+    free(store);
+}
+
+/* Frees `before`, which is no longer in the table. False: changed() has freed the store, and
+ * nothing of it may be touched. */
+static bool tell(struct store *store, struct digest *before, const struct digest *after)
+{
+    store->telling++;
+    if (store->spec.changed)
+        store->spec.changed(store->spec.arg, before, after);
+    store->telling--;
+    digest_free(store->spec.free_extra, before);
+    if (!store->dead)
+        return true;
+    if (store->telling == 0)
+        destroy(store);
+    return false;
+}
+
+/* What is no longer in the table, and is gone. False: as of tell(). */
+static bool forget(struct store *store, struct digest *digest)
+{
+    if (!digest->gone)
+        return tell(store, digest, NULL);
+    digest_free(NULL, digest);
+    return true;
+}
+
+static bool is_wanted(const struct store *store, struct texts texts)
+{
+    return !store->spec.wants || store->spec.wants(store->spec.arg, texts.namespace_, texts.name);
+}
+
+static bool is_other(const struct store *store, const char *namespace_, const char *name)
+{
+    return name_set_has(&store->others, namespace_, name) ||
+           name_set_has(&store->listed, namespace_, name);
+}
+
+static bool remove_other(struct store *store, struct texts texts)
+{
+    bool one = name_set_remove(&store->others, texts.namespace_, texts.name);
+
+    return name_set_remove(&store->listed, texts.namespace_, texts.name) || one;
+}
+
+/* Takes the object's new state. `content`: it is whole. False: the store is gone. */
+static bool replace(struct store *store, struct json_object *object, bool content, bool listed)
+{
+    struct texts texts = texts_of(object);
+    struct digest *before = find(store, texts);
+
+    /* One of the same name was deleted, and this one made. */
+    if (before && strcmp(before->uid, texts.uid) != 0 && !forget(store, take_out(store, texts)))
+        return false;
+    remove_other(store, texts);
+    struct digest *after = digest_new(store, object);
+    after->round = listed ? store->round : store->round - 1;
+    before = put_in(store, after);
+    if (content)
+        keep_content(store, after, object);
+    return tell(store, before, after);
+}
+
+/* Nobody depends on it (any more). */
+static void drop(struct store *store, struct texts texts)
+{
+    name_set_add(store->listing ? &store->listed : &store->others, texts.namespace_, texts.name);
+    digest_free(store->spec.free_extra, take_out(store, texts));
+}
+
+/* The watch shows an object. */
+static void shown(struct store *store, struct json_object *object, bool content)
+{
+    struct texts texts = texts_of(object);
+    uint64_t version = number_of(texts.version);
+    struct digest *known = find(store, texts);
+
+    if (known && version > 0 && version < known->version)
+        return; /* we have read or written a newer one */
+    bool same = known && strcmp(known->uid, texts.uid) == 0;
+    if (same && known->gone) {
+        known->round = store->round;
+        return;
+    }
+    if (!is_wanted(store, texts)) {
+        drop(store, texts);
+        return;
+    }
+    if (same && strcmp(known->resource_version, texts.version) == 0) {
+        known->round = store->round;
+        if (content)
+            keep_content(store, known, object);
+        return;
+    }
+    replace(store, object, content, true);
+}
+
+/* The watch shows that the object was deleted. */
+static void shown_gone(struct store *store, struct json_object *object)
+{
+    struct texts texts = texts_of(object);
+    uint64_t version = number_of(texts.version);
+    struct digest *known = find(store, texts);
+    bool other = remove_other(store, texts);
+
+    if (known && version > 0 && version < known->version)
+        return; /* it was made anew, as we know already */
+    if (known)
+        known = take_out(store, texts);
+    else if (other && is_wanted(store, texts))
+        known = digest_new(store, object); /* somebody has read it, and the store had no content */
+    if (known)
+        forget(store, known);
+}
+
+static void list_begins(struct store *store)
+{
+    store->listing = true;
+    store->round++;
+    name_set_fini(&store->listed);
+    name_set_init(&store->listed);
+}
+
+static bool is_stale(const struct digest *digest, uint32_t round, uint64_t position)
+{
+    return digest->round != round && (!digest->version || digest->version <= position);
+}
+
+/* What the list did not bring is gone, unless it was made behind the list's moment. */
+static bool sweep(struct store *store)
+{
+    uint64_t position = number_of(watch_position(store->watch));
+    void (*free_extra)(struct digest * digest) = store->spec.free_extra;
+    struct digest *digest, **stale;
+    size_t n = 0;
+    bool alive = true;
+
+    for (size_t i = 0; (digest = table_next(&store->table, &i));)
+        n += is_stale(digest, store->round, position);
+    if (n == 0)
+        return true;
+    stale = heap_array(n, sizeof(struct digest *));
+    n = 0;
+    for (size_t i = 0; (digest = table_next(&store->table, &i));)
+        if (is_stale(digest, store->round, position))
+            stale[n++] = digest;
+    for (size_t i = 0; i < n; i++)
+        take_out(store, (struct texts){stale[i]->namespace_, stale[i]->name, NULL, NULL});
+    for (size_t i = 0; i < n; i++) {
+        if (alive)
+            alive = forget(store, stale[i]);
+        else
+            digest_free(free_extra, stale[i]);
+    }
+    free(stale);
+    return alive;
+}
+
+static void list_ends(struct store *store)
+{
+    struct name_set listed = store->listed;
+
+    store->listing = false;
+    name_set_fini(&store->others);
+    store->others = listed;
+    name_set_init(&store->listed);
+    store->synced = true;
+    if (sweep(store) && tell(store, NULL, NULL) && store->spec.settled)
+        store->spec.settled(store->spec.arg);
 }
 
 static void on_event(void *arg, enum watch_event event, struct json_object *object)
 {
     struct store *store = arg;
-    struct json_object *metadata = json_at(object, "metadata", NULL);
-    struct digest *gone = NULL;
 
     switch (event) {
     case WATCH_PUT:
-        put(store, object);
+        shown(store, object, !store->spec.watch.metadata_only);
+        break;
+    case WATCH_OUTLINE:
+        shown(store, object, false);
         break;
     case WATCH_GONE:
-        gone = table_take(&store->table, text_at(metadata, "namespace"), text_at(metadata, "name"));
-        if (gone)
-            tell(store, gone, NULL);
+        shown_gone(store, object);
+        break;
+    case WATCH_LISTING:
+        list_begins(store);
         break;
     case WATCH_SYNCED:
-        store->synced = true;
-        tell(store, NULL, NULL);
+        list_ends(store);
+        break;
+    case WATCH_FAILED:
+        if (store->spec.settled)
+            store->spec.settled(store->spec.arg);
         break;
     }
 }
+
+/* --- what the owner has learnt itself */
+
+void store_learn(struct store *store, struct json_object *object)
+{
+    struct texts texts = texts_of(object);
+    uint64_t version = number_of(texts.version);
+    struct digest *known = find(store, texts);
+
+    if (version == 0 || !is_wanted(store, texts))
+        return;
+    if (known && strcmp(known->uid, texts.uid) == 0) {
+        if (known->gone)
+            return;
+        if (known->version == version)
+            keep_content(store, known, object);
+    }
+    if (known ? known->version >= version
+              : !is_other(store, texts.namespace_, texts.name) &&
+                    version <= number_of(watch_position(store->watch)))
+        return; /* the watch knows better: that it has changed since, or is gone */
+    replace(store, object, true, false);
+}
+
+void store_learn_gone(struct store *store, const char *namespace_, const char *name,
+                      const char *uid)
+{
+    struct digest *known = table_get(&store->table, namespace_, name);
+
+    if (!known || known->gone || strcmp(known->uid, uid) != 0)
+        return;
+    struct texts texts = {known->namespace_, known->name, known->uid, known->resource_version};
+    struct digest *mark = digest_blank(sizeof(*mark), texts);
+    mark->round = known->round;
+    mark->gone = true;
+    tell(store, put_in(store, mark), NULL);
+}
+
+/* --- the owner's side */
 
 struct store *store_new(struct loop *loop, struct kube_client *client,
                         const struct store_spec *spec)
 {
     struct store *store = heap_alloc(sizeof(*store));
 
-    *store = (struct store){.spec = *spec};
+    *store = (struct store){.spec = *spec, .packer = packer_new(), .round = 1};
+    store->spec.watch.no_keys = true;
     table_init(&store->table, key_of);
-    store->watch = watch_new(loop, client, &spec->watch, on_event, store);
+    name_set_init(&store->others);
+    name_set_init(&store->listed);
+    store->watch = watch_new(loop, client, &store->spec.watch, on_event, store);
     return store;
 }
 
 void store_free(struct store *store)
 {
-    struct digest *digest = NULL;
-
     if (!store)
         return;
-    watch_free(store->watch);
-    for (size_t i = 0; (digest = table_next(&store->table, &i));)
-        digest_free(store->spec.free_extra, digest);
-    table_fini(&store->table);
-    free(store);
+    if (store->telling > 0)
+        store->dead = true;
+    else
+        destroy(store);
+}
+
+enum store_known store_find(const struct store *store, const char *namespace_, const char *name,
+                            const struct digest **out)
+{
+    const struct digest *known = table_get(&store->table, namespace_, name);
+
+    *out = known && !known->gone ? known : NULL;
+    if (known)
+        return known->gone ? STORE_ABSENT : STORE_KEPT;
+    return is_other(store, namespace_, name) ? STORE_EXISTS : STORE_ABSENT;
 }
 
 const struct digest *store_get(const struct store *store, const char *namespace_, const char *name)
 {
-    return table_get(&store->table, namespace_, name);
+    const struct digest *digest;
+
+    store_find(store, namespace_, name, &digest);
+    return digest;
 }
 
 size_t store_count(const struct store *store)
 {
-    return store->table.count;
+    return store->table.count - store->n_gone + store->others.count;
+}
+
+size_t store_kept(const struct store *store)
+{
+    return store->table.count - store->n_gone;
 }
 
 bool store_synced(const struct store *store)

@@ -1,6 +1,7 @@
 #include "kube/store.h"
 
 #include "kube/fake_world.h"
+#include "kube/pack.h"
 
 /* What the callbacks have told, name by name: must agree with each `before`. */
 struct mirror {
@@ -13,6 +14,8 @@ struct mirror {
     int synced;
     int told;
     int made; /* digests with an extra that live */
+    int settled;
+    bool wants_all;
     struct store *store;
     int free_at; /* the call in which the store is freed; 0: never */
 };
@@ -24,13 +27,23 @@ struct extra {
 
 static struct mirror *making;
 
-static struct digest *make(void *arg, struct json_object *object)
+static void fill(void *arg, struct digest *digest, struct json_object *object)
 {
-    struct extra *extra = heap_alloc(sizeof(*extra));
-
-    extra->value = heap_strdup(json_str_at(object, "data", "v", NULL));
+    ((struct extra *)digest)->value = heap_strdup(json_str_at(object, "data", "v", NULL));
     making->made++;
-    return &extra->digest;
+}
+
+static struct json_object *lean(void *arg, struct json_object *object)
+{
+    return json_object_get(object);
+}
+
+/* All but those whose names begin with an x. */
+static bool wants(void *arg, const char *namespace_, const char *name)
+{
+    struct mirror *m = arg;
+
+    return name[0] != 'x' || m->wants_all;
 }
 
 static void free_extra(struct digest *digest)
@@ -85,6 +98,11 @@ static void changed(void *arg, const struct digest *before, const struct digest 
     }
 }
 
+static void settled(void *arg)
+{
+    ((struct mirror *)arg)->settled++;
+}
+
 static struct store *start(struct world *w, struct mirror *m)
 {
     making = m;
@@ -92,11 +110,28 @@ static struct store *start(struct world *w, struct mirror *m)
         w->api->loop, w->api->client,
         &(struct store_spec){
             .watch = {.resource = &kube_configmaps, .namespace_ = "test", .timing = world_quick},
-            .make = make,
+            .size = sizeof(struct extra),
+            .fill = fill,
             .free_extra = free_extra,
+            .wants = wants,
+            .lean = lean,
             .changed = changed,
+            .settled = settled,
             .arg = m});
     return m->store;
+}
+
+/* The content that is kept of the object is that of the version. */
+static bool holds(const struct mirror *m, const char *name, const char *version)
+{
+    struct arena *arena = arena_new();
+    const struct digest *digest = store_get(m->store, "test", name);
+    struct json_object *tree = NULL;
+    bool same = digest && store_unpack(m->store, digest, arena, &tree, NULL) == ERR_OK &&
+                strcmp(json_str_at(tree, "data", "v", NULL), version) == 0;
+
+    arena_free(arena);
+    return same;
 }
 
 /* The store, and what was told, hold exactly the world. */
@@ -117,6 +152,8 @@ static bool agrees(const struct world *w, const struct mirror *m)
         int row = row_of(m, object->name);
         if (!digest || row < 0 || strcmp(digest->resource_version, version) != 0 ||
             strcmp(digest->uid, uid) != 0 || strcmp(m->rows[row].version, version) != 0)
+            return false;
+        if (!holds(m, object->name, version))
             return false;
     }
     return true;
@@ -243,4 +280,311 @@ CASE(every_request_may_fail)
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
         for (int n = 1; n <= total; n++)
             live(fault, n);
+}
+
+/* --- what is not wanted, and what was learnt otherwise */
+
+static void learn(struct world *w, struct mirror *m, const char *name, int uid, int version)
+{
+    struct world_object object = {.uid = uid, .version = version};
+    struct arena *arena = arena_new();
+    struct json_object *tree = NULL;
+    char text[256];
+
+    snprintf(object.name, sizeof(object.name), "%s", name);
+    world_json(&object, text);
+    assert_int_equal(json_parse(arena, text, strlen(text), sizeof(text), &tree, NULL), ERR_OK);
+    store_learn(m->store, tree);
+    arena_free(arena);
+}
+
+static enum store_known known(const struct mirror *m, const char *name)
+{
+    const struct digest *digest;
+    enum store_known known = store_find(m->store, "test", name, &digest);
+
+    assert_int_equal(known == STORE_KEPT, digest != NULL);
+    return known;
+}
+
+static const char *version_of(const struct mirror *m, const char *name)
+{
+    const struct digest *digest = store_get(m->store, "test", name);
+
+    return digest ? digest->resource_version : "none";
+}
+
+CASE(of_what_nobody_wants_only_the_existence_is_kept)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+
+    for (const char *name = "a\0b\0x\0y\0"; *name; name += 2)
+        world_put(w, name);
+    start(w, &m);
+    FAKE_WAIT(w->api, w->streams);
+    assert_int_equal(m.told, 4); /* a, b, y, synced */
+    assert_int_equal(store_count(m.store), 4);
+    assert_int_equal(store_kept(m.store), 3);
+    assert_int_equal(known(&m, "x"), STORE_EXISTS);
+    assert_int_equal(known(&m, "xx"), STORE_ABSENT);
+    world_put(w, "xx");
+    world_delete(w, "x");
+    FAKE_WAIT(w->api, known(&m, "xx") == STORE_EXISTS && known(&m, "x") == STORE_ABSENT);
+    /* A list that does not bring it any more. */
+    w->mute = true;
+    world_delete(w, "xx");
+    world_put(w, "x3");
+    world_compact(w);
+    world_end_streams(w);
+    FAKE_WAIT(w->api, m.synced == 2);
+    assert_int_equal(known(&m, "xx"), STORE_ABSENT);
+    assert_int_equal(known(&m, "x3"), STORE_EXISTS);
+    assert_int_equal(m.told, 5);
+    assert_int_equal(m.settled, 2);
+    store_free(m.store);
+    assert_int_equal(m.made, 0);
+    world_stop(w);
+}
+
+CASE(what_is_wanted_later_is_kept_when_it_was_read_or_changes)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+
+    for (const char *name = "x\0"; *name; name += 2)
+        world_put(w, name); /* 101 */
+    world_put(w, "xb");
+    world_put(w, "xc");
+    start(w, &m);
+    FAKE_WAIT(w->api, w->streams);
+    m.wants_all = true;
+    assert_int_equal(known(&m, "x"), STORE_EXISTS);
+    learn(w, &m, "x", 1, 101);
+    assert_string_equal(version_of(&m, "x"), "101");
+    assert_true(holds(&m, "x", "101"));
+    world_put(w, "xb");
+    FAKE_WAIT(w->api, known(&m, "xb") == STORE_KEPT);
+    int told = m.told;
+    learn(w, &m, "xb", 2, 102); /* an answer that was under way */
+    assert_string_equal(version_of(&m, "xb"), "104");
+    assert_int_equal(m.told, told);
+    /* It was read by one who depends on it, so the end of it is news. */
+    m.count = 3;
+    snprintf(m.rows[2].name, sizeof(m.rows[2].name), "xc");
+    snprintf(m.rows[2].version, sizeof(m.rows[2].version), "105");
+    snprintf(m.rows[2].uid, sizeof(m.rows[2].uid), "u3");
+    world_delete(w, "xc");
+    FAKE_WAIT(w->api, m.count == 2);
+    /* Nobody wants it any more. */
+    m.wants_all = false;
+    world_put(w, "x");
+    FAKE_WAIT(w->api, known(&m, "x") == STORE_EXISTS);
+    store_free(m.store);
+    assert_int_equal(m.made, 0);
+    world_stop(w);
+}
+
+CASE(what_was_written_is_newer_than_what_the_watch_shows)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+
+    world_put(w, "a"); /* 101 */
+    start(w, &m);
+    FAKE_WAIT(w->api, w->streams);
+    learn(w, &m, "a", 1, 103);
+    assert_true(holds(&m, "a", "103"));
+    int told = m.told;
+    world_put(w, "a"); /* 102: of before our write */
+    world_put(w, "b"); /* 103: so we see that it has passed */
+    FAKE_WAIT(w->api, known(&m, "b") == STORE_KEPT);
+    assert_string_equal(version_of(&m, "a"), "103");
+    assert_int_equal(m.told, told + 1);
+    learn(w, &m, "a", 1, 102);
+    assert_string_equal(version_of(&m, "a"), "103");
+    world_put(w, "a"); /* 104 */
+    FAKE_WAIT(w->api, holds(&m, "a", "104"));
+    store_free(m.store);
+    world_stop(w);
+}
+
+/* The answer of a write comes behind the watch's word that the object is gone. */
+CASE(what_is_gone_does_not_come_back)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+
+    world_put(w, "a"); /* 101, u1 */
+    start(w, &m);
+    FAKE_WAIT(w->api, w->streams);
+    world_put(w, "a");    /* 102 */
+    world_delete(w, "a"); /* 103 */
+    FAKE_WAIT(w->api, known(&m, "a") == STORE_ABSENT);
+    learn(w, &m, "a", 1, 102);
+    assert_int_equal(known(&m, "a"), STORE_ABSENT);
+    /* One made anew is another one, and the end of the first does not concern it. */
+    learn(w, &m, "a", 2, 105);
+    assert_string_equal(version_of(&m, "a"), "105");
+    world_put(w, "b"); /* 104 */
+    world_put(w, "a"); /* 105, but of another world: u3 */
+    FAKE_WAIT(w->api, known(&m, "b") == STORE_KEPT);
+    learn(w, &m, "a", 1, 102);
+    assert_string_equal(version_of(&m, "a"), "105");
+    store_free(m.store);
+    assert_int_equal(m.made, 0);
+    world_stop(w);
+}
+
+CASE(what_we_deleted_is_gone_before_the_watch_says_so)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+
+    world_put(w, "a"); /* 101, u1 */
+    start(w, &m);
+    FAKE_WAIT(w->api, w->streams);
+    store_learn_gone(m.store, "test", "a", "u7");
+    assert_int_equal(known(&m, "a"), STORE_KEPT);
+    store_learn_gone(m.store, "test", "a", "u1");
+    assert_int_equal(known(&m, "a"), STORE_ABSENT);
+    assert_int_equal(store_count(m.store), 0);
+    assert_int_equal(m.count, 0);
+    world_put(w, "a"); /* 102: the watch is late */
+    world_put(w, "b");
+    FAKE_WAIT(w->api, known(&m, "b") == STORE_KEPT);
+    assert_int_equal(known(&m, "a"), STORE_ABSENT);
+    learn(w, &m, "a", 1, 104);
+    assert_int_equal(known(&m, "a"), STORE_ABSENT);
+    int told = m.told;
+    world_delete(w, "a"); /* 104 */
+    world_put(w, "a");    /* 105, u3 */
+    FAKE_WAIT(w->api, holds(&m, "a", "105"));
+    assert_int_equal(m.told, told + 1);
+    /* Also where the watch has a gap: the mark goes, and so does what was made anew. */
+    store_learn_gone(m.store, "test", "a", "u3");
+    w->mute = true;
+    world_delete(w, "a");
+    world_compact(w);
+    world_end_streams(w);
+    w->mute = false;
+    FAKE_WAIT(w->api, agrees(w, &m));
+    store_free(m.store);
+    assert_int_equal(m.made, 0);
+    world_stop(w);
+}
+
+/* What we made while the watch had a gap: the list knows whether it is still there. */
+CASE(a_list_is_compared_with_what_was_written)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+
+    world_put(w, "a"); /* 101 */
+    start(w, &m);
+    FAKE_WAIT(w->api, w->streams);
+    w->mute = true;
+    world_put(w, "b"); /* 102, u2 */
+    learn(w, &m, "b", 2, 102);
+    world_delete(w, "b"); /* 103 */
+    world_compact(w);     /* 104 */
+    learn(w, &m, "c", 9, 200);
+    learn(w, &m, "a", 1, 201);
+    world_end_streams(w);
+    w->mute = false;
+    FAKE_WAIT(w->api, m.synced == 2 && w->streams);
+    assert_int_equal(known(&m, "b"), STORE_ABSENT);
+    assert_string_equal(version_of(&m, "c"), "200");
+    assert_string_equal(version_of(&m, "a"), "201");
+    store_free(m.store);
+    assert_int_equal(m.made, 0);
+    world_stop(w);
+}
+
+CASE(versions_that_are_no_numbers_are_believed_of_the_watch_only)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+    struct json_object *object = json_own(arena, json_object_new_object());
+    struct json_object *metadata = json_sub(object, "metadata");
+
+    world_put(w, "a");
+    start(w, &m);
+    FAKE_WAIT(w->api, w->streams);
+    json_set_str(metadata, "namespace", "test");
+    json_set_str(metadata, "name", "a");
+    json_set_str(metadata, "uid", "u1");
+    EACH_ROW (version, ((const char *const[]){"", "x9", "0", "12345678901234567890", "-3"})) {
+        json_set_str(metadata, "resourceVersion", *version);
+        store_learn(m.store, object);
+        assert_string_equal(version_of(&m, "a"), "101");
+    }
+    store_free(m.store);
+    world_stop(w);
+}
+
+/* A watch of metadata has the content that was read, as long as the version is that one. */
+CASE(metadata_gets_its_content_from_reads)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+    struct json_object *tree;
+
+    making = &m;
+    world_put(w, "a"); /* 101 */
+    m.store = store_new(w->api->loop, w->api->client,
+                        &(struct store_spec){.watch = {.resource = &kube_configmaps,
+                                                       .namespace_ = "test",
+                                                       .timing = world_quick,
+                                                       .metadata_only = true},
+                                             .lean = lean,
+                                             .arg = &m});
+    FAKE_WAIT(w->api, w->streams);
+    assert_int_equal(store_unpack(m.store, store_get(m.store, "test", "a"), arena, &tree, NULL),
+                     ERR_NOT_FOUND);
+    learn(w, &m, "a", 1, 101);
+    assert_true(holds(&m, "a", "101"));
+    world_put(w, "a");
+    FAKE_WAIT(w->api, strcmp(version_of(&m, "a"), "102") == 0);
+    assert_int_equal(store_unpack(m.store, store_get(m.store, "test", "a"), arena, &tree, NULL),
+                     ERR_NOT_FOUND);
+    store_free(m.store);
+    world_stop(w);
+}
+
+CASE(many_objects_are_packed_with_a_dictionary)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+    char name[16];
+
+    for (int i = 0; i < WORLD_MAX - 1; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        world_put(w, name);
+    }
+    start(w, &m);
+    FAKE_WAIT(w->api, agrees(w, &m));
+    world_put(w, "n3");
+    world_delete(w, "n5");
+    FAKE_WAIT(w->api, agrees(w, &m));
+    store_free(m.store);
+    assert_int_equal(packed_bytes(), 0);
+    world_stop(w);
+}
+
+CASE(a_list_that_fails_is_told)
+{
+    struct world *w = world_start();
+    struct mirror m = {0};
+
+    w->fault = FAULT_403;
+    w->fault_at = 1;
+    start(w, &m);
+    FAKE_WAIT(w->api, m.settled == 1);
+    assert_non_null(store_trouble(m.store));
+    assert_false(store_synced(m.store));
+    FAKE_WAIT(w->api, m.settled == 2);
+    assert_true(store_synced(m.store));
+    store_free(m.store);
+    world_stop(w);
 }

@@ -142,11 +142,12 @@ static bool emit_gone(struct watch *w, struct watch_key *key)
     return alive;
 }
 
-static bool emit_put(struct watch *w, const struct line_event *event)
+static bool emit_put(struct watch *w, const struct line_event *event, bool outline)
 {
+    if (w->spec.no_keys)
+        return emit(w, outline ? WATCH_OUTLINE : WATCH_PUT, event->object);
     struct watch_key *replaced =
         watch_keys_put(&w->keys, event->namespace_, event->name, event->uid);
-
     if (replaced && !emit_gone(w, replaced))
         return false;
     return emit(w, WATCH_PUT, event->object);
@@ -318,10 +319,21 @@ static bool take_items(struct watch *w, struct json_object *items, bool outline)
         }
         if (outline)
             tell_outline(w, &event);
-        if (!emit_put(w, &event))
+        if (!emit_put(w, &event, outline))
             return false;
     }
     return true;
+}
+
+/* Behind all else that a failed list makes the watch do. */
+static void tell_failed(struct watch *w)
+{
+    if (!w->spec.no_keys || emit(w, WATCH_FAILED, NULL))
+        return;
+    if (w->call)
+        kube_cancel(w->call); /* its done destroys it */
+    else
+        watch_destroy(w);
 }
 
 static void list_failed(struct watch *w, const struct kube_result *result)
@@ -388,12 +400,14 @@ static void list_done(void *arg, const struct kube_result *result)
     }
     if (result->err != ERR_OK) {
         list_failed(w, result);
+        tell_failed(w);
         return;
     }
     /* An answer that is no list must not look like an empty one. */
     if (!version || !version[0] || (items && !json_object_is_type(items, json_type_array))) {
         set_trouble(w, "the API server answered with something that is no list");
         wait_for(w, backoff_next(&w->backoff, 0));
+        tell_failed(w);
         return;
     }
     w->heard_ms = clock_monotonic_ms();
@@ -403,7 +417,8 @@ static void list_done(void *arg, const struct kube_result *result)
         send_list(w);
         return;
     }
-    if (!take_items(w, items, result->outline)) {
+    bool begins = w->spec.no_keys && !w->continue_;
+    if ((begins && !emit(w, WATCH_LISTING, NULL)) || !take_items(w, items, result->outline)) {
         watch_destroy(w);
         return;
     }
@@ -461,7 +476,7 @@ static bool stream_event(struct watch *w, const struct line_event *event)
     if (event->outline)
         tell_outline(w, event);
     if (event->type == LINE_PUT)
-        return emit_put(w, event);
+        return emit_put(w, event, event->outline);
     if (event->type == LINE_GONE) {
         watch_keys_remove(&w->keys, event->namespace_, event->name);
         return emit(w, WATCH_GONE, event->object);
@@ -654,6 +669,11 @@ void watch_free(struct watch *w)
 bool watch_synced(const struct watch *w)
 {
     return w->synced;
+}
+
+const char *watch_position(const struct watch *w)
+{
+    return w->resource_version;
 }
 
 const char *watch_trouble(const struct watch *w)

@@ -29,6 +29,10 @@ enum watch_event {
     WATCH_GONE,   /* the object was deleted; after a relist also for what vanished meanwhile: only
                      metadata then */
     WATCH_SYNCED, /* a list has been handed over whole; object NULL */
+    /* Only of a watch without keys. */
+    WATCH_OUTLINE, /* as PUT; the object takes too much memory: only its metadata is known */
+    WATCH_LISTING, /* a list begins anew: what it does not bring is gone; object NULL */
+    WATCH_FAILED,  /* a list has failed, see watch_trouble(); it is tried again; object NULL */
 };
 
 struct watch_spec {
@@ -37,6 +41,9 @@ struct watch_spec {
     const char *label_selector; /* NULL: none */
     const char *field_selector;
     bool metadata_only; /* PartialObjectMetadata */
+    /* The owner notices itself what a list does not bring any more, and what was made anew under
+     * its name: the watch keeps no keys, and tells GONE only of deletions that it sees. */
+    bool no_keys;
     /* A 404 of the whole resource (its CRD is not installed) is reported once and retried every
      * minute. */
     struct watch_timing timing;
@@ -54,6 +61,8 @@ struct watch *watch_new(struct loop *loop, struct kube_client *client,
                         const struct watch_spec *spec, watch_fn fn, void *arg);
 void watch_free(struct watch *watch);
 bool watch_synced(const struct watch *watch);
+/* All that happened up to this resourceVersion has been told; NULL while a list is needed. */
+const char *watch_position(const struct watch *watch);
 /* "LIST deployments: text" of the failure it is waiting after, NULL while all is well. */
 const char *watch_trouble(const struct watch *watch);
 

@@ -22,29 +22,18 @@ struct watchset {
     struct entry *entries;
 };
 
-static struct digest *make_seen(void *arg, struct json_object *object)
+static void fill_seen(void *arg, struct digest *digest, struct json_object *object)
 {
     const struct entry *entry = arg;
-    struct seen *seen = heap_alloc(sizeof(*seen));
-    memset(seen, 0, sizeof(*seen));
+    struct seen *seen = (struct seen *)digest;
     seen->spec_hash = wake_spec_hash(object, entry->resource->news);
     if (kube_resource_same(entry->resource, &tick_canaries))
         seen->claims = claim_set_read(object);
-    return &seen->digest;
 }
 
 static void free_seen(struct digest *digest)
 {
     claim_set_free(((struct seen *)digest)->claims);
-}
-
-static struct digest *make_metadata_seen(void *arg, struct json_object *object)
-{
-    (void)arg;
-    (void)object;
-    struct seen *seen = heap_alloc(sizeof(*seen));
-    memset(seen, 0, sizeof(*seen));
-    return &seen->digest;
 }
 
 static void on_changed(void *arg, const struct digest *before, const struct digest *after)
@@ -102,7 +91,8 @@ void watchset_add(struct watchset *set, const struct kube_resource *resource)
         .watch = {.resource = resource,
                   .namespace_ = resource->cluster_scoped ? NULL : set->namespace_,
                   .metadata_only = metadata_only},
-        .make = metadata_only ? make_metadata_seen : make_seen,
+        .size = sizeof(struct seen),
+        .fill = metadata_only ? NULL : fill_seen,
         .free_extra = free_seen,
         .changed = on_changed,
         .arg = entry,

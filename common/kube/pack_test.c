@@ -1,0 +1,166 @@
+#include "kube/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/unit.h"
+
+static struct json_object *parse(struct arena *arena, const char *text)
+{
+    struct json_object *out = NULL;
+    struct errinfo ei;
+
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &out, &ei), ERR_OK);
+    return out;
+}
+
+/* One of many that are alike, as a cluster has them. */
+static struct json_object *service(struct arena *arena, int n)
+{
+    return parse(
+        arena,
+        arena_printf(arena,
+                     "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"app-%d\""
+                     ",\"namespace\":\"team-%d\",\"uid\":\"0b2f7c%02x-1111-4222-8333-%012d\","
+                     "\"resourceVersion\":\"%d\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
+                     "\"labels\":{\"app\":\"app-%d\"},\"ownerReferences\":[{\"apiVersion\":"
+                     "\"flagger.app/v1beta1\",\"blockOwnerDeletion\":true,\"controller\":true,"
+                     "\"kind\":\"Canary\",\"name\":\"app-%d\"}]},\"spec\":{\"clusterIP\":"
+                     "\"10.96.%d.%d\",\"internalTrafficPolicy\":\"Cluster\",\"ports\":[{\"name\":"
+                     "\"http\",\"port\":80,\"protocol\":\"TCP\",\"targetPort\":8080}],\"selector\":"
+                     "{\"app\":\"app-%d\"},\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"},"
+                     "\"status\":{\"loadBalancer\":{}}}",
+                     n, n % 7, n % 256, n * 7919, 100 + n, n, n, n / 256 % 256, n % 256, n));
+}
+
+static void assert_unpacks_to(const struct packer *packer, const struct packed *packed,
+                              struct json_object *object)
+{
+    struct arena *arena = arena_new();
+    struct json_object *tree = NULL;
+
+    assert_int_equal(packer_unpack(packer, packed, arena, &tree, NULL), ERR_OK);
+    assert_string_equal(json_text(arena, tree), json_text(arena, object));
+    arena_free(arena);
+}
+
+CASE(an_object_comes_back_as_it_was)
+{
+    static const char *const rows[] = {
+        "{}",
+        "{\"a\":1.50,\"b\":1e30,\"c\":-0.0,\"d\":12345678901234567890,\"e\":null}",
+        "{\"t\":\"\\u00e9\\ud83d\\ude00\\n\\\"/\\\\ \\u0001\",\"\":[[],{},[null,true]]}",
+    };
+    struct packer *packer = packer_new();
+
+    EACH_ROW (row, rows) {
+        struct json_object *object = parse(arena, *row);
+        struct packed *packed = packer_pack(packer, object);
+        assert_unpacks_to(packer, packed, object);
+        packed_free(packed);
+    }
+    packer_free(packer);
+    assert_int_equal(packed_bytes(), 0);
+    assert_int_equal(reply_kept(), 0);
+}
+
+/* What was packed before there is a dictionary, or with another one, is packed anew. */
+CASE(a_dictionary_makes_alike_objects_small)
+{
+    enum { MANY = 400 };
+    struct packer *packer = packer_new();
+    struct packed *packed[MANY], **all[MANY];
+    size_t before = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        packed[i] = packer_pack(packer, service(arena, i));
+        all[i] = &packed[i];
+        if (!packer_grows(packer, (size_t)i + 1))
+            continue;
+        before = before ? before : packed_bytes() / (size_t)(i + 1);
+        packer_renew(packer, all, (size_t)i + 1);
+        assert_false(packer_grows(packer, (size_t)i + 1));
+    }
+    for (int i = 0; i < MANY; i++)
+        assert_unpacks_to(packer, packed[i], service(arena, i));
+    size_t each = packed_bytes() / MANY;
+    print_message("without a dictionary %zu bytes an object, with one %zu, of %zu\n", before, each,
+                  strlen(json_text(arena, service(arena, 1))));
+    assert_true(each * 3 < before);
+    for (int i = 0; i < MANY; i++)
+        packed_free(packed[i]);
+    packer_free(packer);
+    assert_int_equal(packed_bytes(), 0);
+}
+
+/* Objects that have nothing in common, or hardly any text, give no dictionary; all goes on. */
+CASE(no_dictionary_is_no_harm)
+{
+    enum { FEW = 16 };
+    struct packer *packer = packer_new();
+    struct packed *packed[FEW], **all[FEW];
+
+    for (int i = 0; i < FEW; i++) {
+        packed[i] = packer_pack(packer, parse(arena, "{}"));
+        all[i] = &packed[i];
+    }
+    assert_true(packer_grows(packer, FEW));
+    packer_renew(packer, all, FEW);
+    assert_false(packer_grows(packer, FEW));
+    for (int i = 0; i < FEW; i++) {
+        assert_unpacks_to(packer, packed[i], parse(arena, "{}"));
+        packed_free(packed[i]);
+    }
+    packer_free(packer);
+}
+
+static struct json_object *long_text(struct arena *arena, size_t len)
+{
+    char *text = arena_alloc(arena, len + 1);
+    struct json_object *object = json_own(arena, json_object_new_object());
+
+    memset(text, 'x', len);
+    json_set_str(object, "t", text);
+    return object;
+}
+
+CASE(what_is_too_long_is_not_packed)
+{
+    struct packer *packer = packer_new();
+    struct packed *packed = packer_pack(packer, long_text(arena, PACK_MAX_TEXT - 8));
+
+    assert_non_null(packed);
+    packed_free(packed);
+    assert_null(packer_pack(packer, long_text(arena, PACK_MAX_TEXT - 7)));
+    packer_free(packer);
+}
+
+/* Trees that are unpacked count to those that are kept. */
+CASE(unpacking_waits_for_room)
+{
+    enum { MANY = 200 };
+    struct packer *packer = packer_new();
+    struct json_object *object = json_own(arena, json_object_new_object()), *tree;
+    struct json_object *list = json_object_new_array();
+    struct errinfo ei = {0};
+    enum err err = ERR_OK;
+    int unpacked = 0;
+
+    json_object_object_add(object, "l", list);
+    for (int i = 0; i < 5000; i++)
+        json_object_array_add(list, json_object_new_object());
+    struct packed *packed = packer_pack(packer, object);
+    struct arena *trees = arena_new();
+    while (unpacked < MANY && err == ERR_OK) {
+        err = packer_unpack(packer, packed, trees, &tree, &ei);
+        unpacked += err == ERR_OK;
+    }
+    assert_int_equal(err, ERR_RETRY);
+    assert_true(unpacked > 2);
+    assert_true(reply_kept() <= REPLY_MAX_KEPT);
+    arena_reset(trees);
+    assert_int_equal(packer_unpack(packer, packed, trees, &tree, &ei), ERR_OK);
+    arena_free(trees);
+    packed_free(packed);
+    packer_free(packer);
+}
