@@ -209,8 +209,3 @@ size_t packed_bytes(void)
 {
     return all_bytes;
 }
-
-size_t packer_bytes(const struct packer *packer)
-{
-    return ZSTD_sizeof_CDict(packer->to) + ZSTD_sizeof_DDict(packer->from);
-}

@@ -45,8 +45,7 @@ bool packer_grows(const struct packer *packer, size_t count);
  * are, and packs them anew in place. */
 void packer_renew(struct packer *packer, struct packed **objects[], size_t count);
 
-/* Bytes of all objects that are packed, of the process; of one packer's dictionary. */
+/* Bytes of all objects that are packed, of the process. */
 size_t packed_bytes(void);
-size_t packer_bytes(const struct packer *packer);
 
 #endif

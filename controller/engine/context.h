@@ -23,6 +23,8 @@ struct engine_context {
     /* Asked before every write: a process that is not the leader writes nothing. */
     bool (*may_write)(void *arg);
     void *may_write_arg;
+    /* How long the first list of a resource is waited for before an object of it is read. */
+    int64_t list_patience_ms;
     int writes; /* sent and not answered yet */
     /* Called when that becomes 0. */
     void (*wrote)(void *arg);

@@ -5,8 +5,13 @@
 
 #include "base/json.h"
 #include "base/table.h"
-#include "kube/reply.h"
 #include "tick/wake.h"
+
+enum doubt {
+    DOUBT_NONE,
+    DOUBT_VERSION, /* the version that is known is not the last one */
+    DOUBT_ALL,     /* only a read is believed */
+};
 
 /* One object that one canary depends on. `version` is "" when the object did not exist. */
 struct dep {
@@ -17,8 +22,7 @@ struct dep {
     char *version; /* as last read or written; NULL: not read yet */
     char *
         previous; /* before our own write, as long as the watch may still show it; NULL otherwise */
-    struct json_object *tree;
-    bool has_tree; /* the tree (or its absence) is kept */
+    enum doubt doubt;
     bool used;
 };
 
@@ -30,7 +34,7 @@ struct deps {
 
 struct deps_index {
     struct table by_key; /* the first sharer of each key */
-    size_t n_deps, n_trees;
+    size_t n_deps;
 };
 
 enum { KEY_MAX = 1024 };
@@ -65,7 +69,7 @@ void deps_index_free(struct deps_index *index)
     free(index);
 }
 
-static struct dep *index_find(struct deps_index *index, const char *key)
+static struct dep *index_find(const struct deps_index *index, const char *key)
 {
     return table_get(&index->by_key, key, NULL);
 }
@@ -100,20 +104,10 @@ struct deps *deps_new(struct deps_index *index, void *owner)
     return deps;
 }
 
-static void drop_tree(struct dep *dep)
-{
-    if (dep->tree)
-        dep->deps->index->n_trees--;
-    json_object_put(dep->tree);
-    dep->tree = NULL;
-    dep->has_tree = false;
-}
-
 static void dep_free(struct dep *dep)
 {
     index_remove(dep->deps->index, dep);
     dep->deps->index->n_deps--;
-    drop_tree(dep);
     free(dep->key);
     free(dep->version);
     free(dep->previous);
@@ -154,33 +148,32 @@ void deps_begin(struct deps *deps)
         dep->used = false;
 }
 
-/* It is read again when it is needed: what is kept for that only must leave room for those that
- * run. */
-static bool is_worth_keeping(struct json_object *tree)
-{
-    return reply_size(tree) <= REPLY_SMALL_TREE && reply_kept() <= REPLY_MAX_KEPT / 2;
-}
-
-void deps_end(struct deps *deps, bool keep_trees)
+void deps_end(struct deps *deps)
 {
     struct dep **link = &deps->list;
     while (*link) {
         struct dep *dep = *link;
-        if (!dep->used) {
-            *link = dep->next;
-            dep_free(dep);
+        if (dep->used) {
+            link = &dep->next;
             continue;
         }
-        if (!keep_trees || !is_worth_keeping(dep->tree))
-            drop_tree(dep);
-        link = &dep->next;
+        *link = dep->next;
+        dep_free(dep);
     }
 }
 
-void deps_forget_trees(struct deps *deps)
+void deps_doubt(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
+                const char *name)
+{
+    struct dep *dep = dep_get(deps, resource, namespace_, name);
+    if (dep->doubt == DOUBT_NONE)
+        dep->doubt = DOUBT_VERSION;
+}
+
+void deps_doubt_all(struct deps *deps)
 {
     for (struct dep *dep = deps->list; dep; dep = dep->next)
-        drop_tree(dep);
+        dep->doubt = DOUBT_ALL;
 }
 
 static bool same(const char *a, const char *b)
@@ -188,34 +181,52 @@ static bool same(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-bool deps_known(struct deps *deps, const struct watchset *watches,
-                const struct kube_resource *resource, const char *namespace_, const char *name,
-                struct json_object **tree)
+static void set_version(struct dep *dep, const char *version)
+{
+    char *copy = heap_strdup(version ? version : "");
+    free(dep->version);
+    dep->version = copy;
+}
+
+static void forget_previous(struct dep *dep)
+{
+    free(dep->previous);
+    dep->previous = NULL;
+}
+
+enum deps_known deps_known(struct deps *deps, const struct watchset *watches,
+                           const struct kube_resource *resource, const char *namespace_,
+                           const char *name, struct arena *arena, struct json_object **tree)
 {
     struct dep *dep = dep_get(deps, resource, namespace_, name);
+    const struct seen *seen;
     dep->used = true;
-    const struct seen *seen = NULL;
-    if (!dep->has_tree || !watchset_look(watches, resource, namespace_, name, &seen))
-        return false;
+    *tree = NULL;
+    if (dep->doubt == DOUBT_ALL)
+        return DEPS_UNKNOWN;
+    enum watchset_known known = watchset_find(watches, resource, namespace_, name, &seen);
+    if (known != WATCHSET_KNOWN)
+        return known == WATCHSET_SOON ? DEPS_SOON : DEPS_UNKNOWN;
     const char *now = seen ? seen->digest.resource_version : "";
-    if (!same(now, dep->version) && !same(now, dep->previous))
-        return false;
-    *tree = dep->tree;
-    return true;
+    /* The watch still shows what was there before our own write. */
+    if (same(now, dep->previous))
+        return DEPS_UNKNOWN;
+    if (dep->doubt == DOUBT_VERSION && same(now, dep->version))
+        return DEPS_SOON;
+    if (seen && !watchset_unpack(watches, resource, seen, arena, tree))
+        return DEPS_UNKNOWN;
+    if (!same(now, dep->version))
+        set_version(dep, now);
+    forget_previous(dep);
+    dep->doubt = DOUBT_NONE;
+    return DEPS_KNOWN;
 }
 
 static void remember(struct dep *dep, struct json_object *tree)
 {
-    const char *version = json_str_at(tree, "metadata", "resourceVersion", NULL);
-    struct json_object *kept = json_object_get(tree);
-    drop_tree(dep);
-    dep->tree = kept;
-    dep->deps->index->n_trees += kept != NULL;
-    dep->has_tree = true;
+    set_version(dep, json_str_at(tree, "metadata", "resourceVersion", NULL));
     dep->used = true;
-    char *copy = heap_strdup(version ? version : "");
-    free(dep->version);
-    dep->version = copy;
+    dep->doubt = DOUBT_NONE;
 }
 
 void deps_read(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
@@ -223,8 +234,7 @@ void deps_read(struct deps *deps, const struct kube_resource *resource, const ch
 {
     struct dep *dep = dep_get(deps, resource, namespace_, name);
     remember(dep, tree);
-    free(dep->previous);
-    dep->previous = NULL;
+    forget_previous(dep);
 }
 
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
@@ -243,16 +253,10 @@ static bool is_news(struct dep *dep, struct wake_change change, bool hears_statu
     change.known = dep->version;
     change.previous = dep->previous;
     enum wake_news news = wake_news(&change, hears_status);
-    if (news == WAKE_ECHO) {
-        free(dep->previous);
-        dep->previous = NULL;
-    }
-    if (news == WAKE_STATUS) {
-        char *copy = heap_strdup(change.now);
-        free(dep->version);
-        dep->version = copy;
-        drop_tree(dep);
-    }
+    if (news == WAKE_ECHO)
+        forget_previous(dep);
+    if (news == WAKE_STATUS)
+        set_version(dep, change.now);
     return news == WAKE_NEWS;
 }
 
@@ -306,27 +310,21 @@ void deps_index_listed(struct deps_index *index, const struct watchset *watches,
         for (; dep; dep = dep->next_sharer) {
             if (!dep->version || !*dep->version)
                 continue;
-            drop_tree(dep);
-            free(dep->previous);
-            dep->previous = NULL;
+            forget_previous(dep);
             fn(dep->deps->owner);
         }
     }
 }
 
-struct json_object *deps_peek(const struct deps *deps, const struct kube_resource *resource,
-                              const char *namespace_, const char *name)
+bool deps_index_has(const struct deps_index *index, const struct kube_resource *resource,
+                    const char *namespace_, const char *name)
 {
     char key[KEY_MAX];
     make_key(key, resource, namespace_, name);
-    for (const struct dep *dep = deps->list; dep; dep = dep->next)
-        if (strcmp(dep->key, key) == 0)
-            return dep->tree;
-    return NULL;
+    return index_find(index, key) != NULL;
 }
 
-void deps_index_count(const struct deps_index *index, size_t *deps, size_t *trees)
+size_t deps_index_count(const struct deps_index *index)
 {
-    *deps = index->n_deps;
-    *trees = index->n_trees;
+    return index->n_deps;
 }

@@ -3,9 +3,8 @@
  * it was seen. A watch event on one of them that is news wakes the canary; everything else leaves
  * it asleep.
  *
- * While a release runs the trees are kept too, and serve as facts for as long as the watch says
- * that their version is the current one; large ones are read anew, and all are while there are
- * many. An idle canary keeps only the versions.
+ * The objects themselves are kept by the watches, as long as somebody depends on them. What they
+ * show is a fact, unless there is cause to doubt it: a write that relied on it was refused.
  */
 #ifndef ENGINE_DEPS_H
 #define ENGINE_DEPS_H
@@ -30,35 +29,40 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
 void deps_index_listed(struct deps_index *index, const struct watchset *watches,
                        const struct kube_resource *resource, void (*fn)(void *owner));
 
+/* Does any canary depend on the object? */
+bool deps_index_has(const struct deps_index *index, const struct kube_resource *resource,
+                    const char *namespace_, const char *name);
+
 struct deps *deps_new(struct deps_index *index, void *owner);
 void deps_free(struct deps *deps);
 
 /* A tick begins: nothing has been used yet. */
 void deps_begin(struct deps *deps);
-/* A tick has ended: what it did not use is no dependency any more; trees go unless keep_trees. */
-void deps_end(struct deps *deps, bool keep_trees);
-/* Another read is wanted of everything (after a conflict). */
-void deps_forget_trees(struct deps *deps);
+/* A tick has ended: what it did not use is no dependency any more. */
+void deps_end(struct deps *deps);
+/* A write of this object was refused, for it is not as it was seen: another version is wanted. */
+void deps_doubt(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
+                const char *name);
+/* Everything is to be read from the API once more. */
+void deps_doubt_all(struct deps *deps);
 
-/*
- * True when the object is known at the version the watch has now; *tree is then its tree (borrowed)
- * or NULL when there is none. Marks the dependency as used in either case.
- */
-bool deps_known(struct deps *deps, const struct watchset *watches,
-                const struct kube_resource *resource, const char *namespace_, const char *name,
-                struct json_object **tree);
-/* The object was read (tree NULL: it does not exist). A reference to the tree is taken. */
+enum deps_known {
+    DEPS_KNOWN,   /* *tree is the object, owned by the arena; NULL: there is none */
+    DEPS_SOON,    /* the watch is about to show it; who cannot wait reads it */
+    DEPS_UNKNOWN, /* it must be read */
+};
+/* Marks the dependency as used in any case. */
+enum deps_known deps_known(struct deps *deps, const struct watchset *watches,
+                           const struct kube_resource *resource, const char *namespace_,
+                           const char *name, struct arena *arena, struct json_object **tree);
+/* The object was read (tree NULL: it does not exist). */
 void deps_read(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                const char *name, struct json_object *tree);
-/* We wrote the object ourselves: its echo in the watch is no news. */
+/* We wrote the object ourselves: its echo in the watch is no news. tree NULL: we deleted it. */
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree);
 
-/* What is kept of the object, for those who look only: the tree as it was last read or written
- * (borrowed), NULL when none is kept. */
-struct json_object *deps_peek(const struct deps *deps, const struct kube_resource *resource,
-                              const char *namespace_, const char *name);
-/* How many dependencies all Canaries have together, and how many of them keep a tree. */
-void deps_index_count(const struct deps_index *index, size_t *deps, size_t *trees);
+/* How many dependencies all Canaries have together. */
+size_t deps_index_count(const struct deps_index *index);
 
 #endif

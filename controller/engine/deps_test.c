@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "engine/deps.h"
-#include "kube/reply.h"
 #include "test/unit.h"
 
 static const struct kube_resource things = {
@@ -12,15 +11,32 @@ static const struct kube_resource things = {
 
 /* What the watch shows of the one object, "ns/a"; NULL: it is not there. */
 static struct seen shown;
-static bool there, synced;
+static enum watchset_known known;
+static bool there, packed;
 
-bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
-                   const char *namespace_, const char *name, const struct seen **out)
+enum watchset_known watchset_find(const struct watchset *set, const struct kube_resource *resource,
+                                  const char *namespace_, const char *name, const struct seen **out)
 {
     assert_string_equal(namespace_, "ns");
     assert_string_equal(name, "a");
     *out = there ? &shown : NULL;
-    return synced;
+    return known;
+}
+
+bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
+                   const char *namespace_, const char *name, const struct seen **out)
+{
+    return watchset_find(set, resource, namespace_, name, out) == WATCHSET_KNOWN;
+}
+
+static struct json_object *thing(struct arena *arena, const char *version);
+
+bool watchset_unpack(const struct watchset *set, const struct kube_resource *resource,
+                     const struct seen *seen, struct arena *arena, struct json_object **out)
+{
+    if (packed)
+        *out = thing(arena, seen->digest.resource_version);
+    return packed;
 }
 
 static void show(const char *version)
@@ -60,7 +76,8 @@ static int set_up(void **state)
     static struct fixture fixture;
     fixture = (struct fixture){.arena = unit_arena, .index = deps_index_new()};
     fixture.deps = deps_new(fixture.index, &fixture);
-    synced = true;
+    known = WATCHSET_KNOWN;
+    packed = true;
     show(NULL);
     *state = &fixture;
     return 0;
@@ -96,56 +113,106 @@ CASE(a_change_of_what_nobody_asked_for_is_no_news)
     assert_int_equal(news(*state, "1", 1, "2", 2), 0);
 }
 
-FIXTURE_CASE(what_was_read_is_known_until_its_version_changes)
+/* What a look at the object says: its version, "none", "soon" or "read it". */
+static const char *look(struct fixture *f)
 {
     struct json_object *tree = NULL;
-    assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
-    struct json_object *read = thing(f->arena, "5");
-    deps_read(f->deps, &things, "ns", "a", read);
+    switch (deps_known(f->deps, NULL, &things, "ns", "a", f->arena, &tree)) {
+    case DEPS_KNOWN:
+        return tree ? json_str_at(tree, "metadata", "resourceVersion", NULL) : "none";
+    case DEPS_SOON:
+        return "soon";
+    default:
+        return "read it";
+    }
+}
+
+FIXTURE_CASE(what_the_watch_shows_is_known)
+{
     show("5");
-    assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
-    assert_ptr_equal(tree, read);
+    assert_string_equal(look(f), "5");
     show("6");
-    assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
+    assert_string_equal(look(f), "6");
+    assert_int_equal(news(f, "5", 1, "6", 2), 0); /* it was seen at that version */
     show(NULL);
-    assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
-    show("5");
-    synced = false;
-    assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
+    assert_string_equal(look(f), "none");
+    show("7");
+    packed = false;
+    assert_string_equal(look(f), "read it");
+    packed = true;
+    known = WATCHSET_UNKNOWN;
+    assert_string_equal(look(f), "read it");
+    known = WATCHSET_SOON;
+    assert_string_equal(look(f), "soon");
 }
 
 FIXTURE_CASE(absence_is_known_too)
 {
-    struct json_object *tree = thing(f->arena, "x");
     deps_read(f->deps, &things, "ns", "a", NULL);
-    assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
-    assert_null(tree);
+    assert_string_equal(look(f), "none");
     assert_int_equal(news(f, NULL, 0, "1", 1), 1);
 }
 
 FIXTURE_CASE(our_own_write_wakes_nobody)
 {
-    struct json_object *tree = NULL;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
-    struct json_object *written = thing(f->arena, "6");
-    deps_wrote(f->deps, &things, "ns", "a", written);
-    show("5"); /* the watch is late */
-    assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
-    assert_ptr_equal(tree, written);
+    deps_wrote(f->deps, &things, "ns", "a", thing(f->arena, "6"));
+    show("5"); /* the watch is late, and has not taken what was written */
+    assert_string_equal(look(f), "read it");
+    show("6");
+    assert_string_equal(look(f), "6");
     assert_int_equal(news(f, "5", 1, "6", 2), 0);
     assert_int_equal(news(f, "6", 2, "7", 3), 1);
 }
 
 FIXTURE_CASE(two_writes_in_a_row_keep_what_the_watch_shows)
 {
-    struct json_object *tree = NULL;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     deps_wrote(f->deps, &things, "ns", "a", thing(f->arena, "6"));
     deps_wrote(f->deps, &things, "ns", "a", thing(f->arena, "7"));
     show("5");
-    assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
-    assert_string_equal(json_str_at(tree, "metadata", "resourceVersion", NULL), "7");
+    assert_string_equal(look(f), "read it");
     assert_int_equal(news(f, "6", 2, "7", 3), 0);
+    show("7");
+    assert_string_equal(look(f), "7");
+}
+
+/* A write was refused: the watch is about to show why. */
+FIXTURE_CASE(what_a_write_was_refused_for_is_doubted)
+{
+    show("5");
+    assert_string_equal(look(f), "5");
+    deps_doubt(f->deps, &things, "ns", "a");
+    assert_string_equal(look(f), "soon");
+    assert_string_equal(look(f), "soon");
+    show("6");
+    assert_string_equal(look(f), "6");
+    assert_string_equal(look(f), "6");
+    /* The watch shows nothing new: a read settles it. */
+    deps_doubt(f->deps, &things, "ns", "a");
+    assert_string_equal(look(f), "soon");
+    deps_read(f->deps, &things, "ns", "a", thing(f->arena, "6"));
+    assert_string_equal(look(f), "6");
+    /* The same of an object that is not there. */
+    show(NULL);
+    assert_string_equal(look(f), "none");
+    deps_doubt(f->deps, &things, "ns", "a");
+    assert_string_equal(look(f), "soon");
+    show("8");
+    assert_string_equal(look(f), "8");
+}
+
+FIXTURE_CASE(when_all_is_doubted_only_a_read_is_believed)
+{
+    show("5");
+    assert_string_equal(look(f), "5");
+    deps_doubt_all(f->deps);
+    show("6");
+    assert_string_equal(look(f), "read it");
+    deps_doubt(f->deps, &things, "ns", "a");
+    assert_string_equal(look(f), "read it");
+    deps_read(f->deps, &things, "ns", "a", thing(f->arena, "6"));
+    assert_string_equal(look(f), "6");
 }
 
 FIXTURE_CASE(status_alone_is_no_news_while_idle)
@@ -176,18 +243,18 @@ FIXTURE_CASE(what_a_tick_did_not_use_is_no_dependency_any_more)
 {
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     deps_begin(f->deps);
-    deps_end(f->deps, true);
+    deps_end(f->deps);
     assert_int_equal(news(f, "5", 1, "6", 2), 0);
 }
 
-FIXTURE_CASE(an_idle_end_drops_trees_and_keeps_versions)
+FIXTURE_CASE(the_end_of_a_tick_keeps_versions)
 {
-    struct json_object *tree = NULL;
     deps_begin(f->deps);
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
-    deps_end(f->deps, false);
-    show("5");
-    assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
+    deps_end(f->deps);
+    assert_true(deps_index_has(f->index, &things, "ns", "a"));
+    assert_false(deps_index_has(f->index, &things, "ns", "b"));
+    assert_int_equal(deps_index_count(f->index), 1);
     assert_int_equal(news(f, "4", 1, "5", 2), 0);
     assert_int_equal(news(f, "5", 2, "6", 3), 1);
 }
@@ -220,7 +287,6 @@ CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it)
     static const struct kube_resource others = {
         .group = "example.org", .version = "v1", .plural = "others", .kind = "Other"};
     struct fixture *f = *state;
-    struct json_object *tree = NULL;
     deps_read(f->deps, &things, "ns", "a", thing(f->arena, "5"));
     deps_index_listed(f->index, NULL, &others, wake);
     assert_int_equal(f->woken, 0);
@@ -233,44 +299,12 @@ CASE(what_is_not_in_a_list_is_news_for_who_has_seen_it)
     /* Made by us, gone again before a broken watch could show it. */
     deps_read(f->deps, &things, "ns", "a", NULL);
     deps_wrote(f->deps, &things, "ns", "a", thing(f->arena, "7"));
-    assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
+    assert_string_equal(look(f), "read it");
     deps_index_listed(f->index, NULL, &things, wake);
     assert_int_equal(f->woken, 2);
-    assert_false(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
+    assert_string_equal(look(f), "none");
     /* Never there: no news. */
     deps_read(f->deps, &things, "ns", "a", NULL);
     deps_index_listed(f->index, NULL, &things, wake);
     assert_int_equal(f->woken, 2);
-}
-
-/* A tree that was read from the API, with so many empty objects. */
-static struct json_object *large_thing(struct fixture *f, int empties)
-{
-    struct json_object *tree;
-    enum reply_shape shape;
-    struct buf text;
-    buf_init(&text, REPLY_MAX_TEXT);
-    buf_puts(&text, "{\"metadata\":{\"resourceVersion\":\"5\"},\"spec\":[{}");
-    for (int i = 1; i < empties; i++)
-        buf_puts(&text, ",{}");
-    buf_puts(&text, "]}");
-    assert_int_equal(reply_parse(f->arena, text.data, text.len, REPLY_ASKS, &tree, &shape, NULL),
-                     ERR_OK);
-    buf_fini(&text);
-    return tree;
-}
-
-FIXTURE_CASE(a_large_tree_is_not_kept_between_ticks)
-{
-    struct json_object *tree = NULL;
-    for (int large = 0; large < 2; large++) {
-        deps_begin(f->deps);
-        deps_read(f->deps, &things, "ns", "a", large_thing(f, large ? 5000 : 5));
-        show("5");
-        assert_true(deps_known(f->deps, NULL, &things, "ns", "a", &tree));
-        deps_end(f->deps, true);
-        arena_reset(f->arena);
-        assert_int_equal(deps_known(f->deps, NULL, &things, "ns", "a", &tree), !large);
-        assert_int_equal(reply_kept() > 0, !large);
-    }
 }

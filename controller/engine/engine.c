@@ -14,12 +14,16 @@
 #include "engine/secrets.h"
 #include "engine/watchset.h"
 
+enum { PUMP_MS = 10, LIST_PATIENCE_MS = 10000 };
+
 /* A Canary: its job, and that job's place in the queue of those that want to run. */
 struct entry {
     TAILQ_ENTRY(entry) link; /* of all, in the order in which they were found */
     struct job *job;
     struct entry *next; /* in the queue */
     bool queued, running;
+    bool has_run;
+    bool rests; /* no release of it is under way */
 };
 
 struct queue {
@@ -36,6 +40,7 @@ struct engine {
     TAILQ_HEAD(, entry) found;
     struct queue going_on; /* runs that have waited for others, before */
     struct queue waiting;  /* runs that have not begun */
+    struct queue adopted;  /* the first runs of Canaries at rest, behind all others */
     struct timer *pump_timer;
     int running, max_runs;
     bool leads;
@@ -101,20 +106,51 @@ static bool queue_remove(struct queue *queue, struct entry *entry)
 
 static bool anybody_queued(const struct engine *engine)
 {
-    return engine->going_on.first || engine->waiting.first;
+    return engine->going_on.first || engine->waiting.first || engine->adopted.first;
 }
 
+/*
+ * Whose turn it is; NULL: nobody's. A Canary at rest that this process has not looked at yet waits
+ * until what others asked for has been listed: then it finds everything there.
+ */
+static struct queue *next_queue(struct engine *engine)
+{
+    if (engine->going_on.first)
+        return &engine->going_on;
+    if (engine->waiting.first)
+        return &engine->waiting;
+    if (engine->adopted.first && !watchset_listing(engine->context.watches))
+        return &engine->adopted;
+    return NULL;
+}
+
+/* Nobody runs before all are known: one of them may have to wait for another. */
+static bool may_run(const struct engine *engine)
+{
+    return engine->running < engine->max_runs && engine->leads && !engine->stopped &&
+           watchset_synced(engine->context.watches, &tick_canaries);
+}
+
+static void pump_soon(struct engine *engine);
+
+/* A run that finds all that it needs in memory ends at once: many of them must not hold up what
+ * else the loop has to do. */
 static void pump(void *arg)
 {
     struct engine *engine = arg;
+    int64_t until = clock_monotonic_ms() + PUMP_MS;
+    struct queue *queue;
+
     engine->pump_timer = NULL;
-    /* Nobody runs before all are known: one of them may have to wait for another. */
-    while (anybody_queued(engine) && engine->running < engine->max_runs && engine->leads &&
-           !engine->stopped && watchset_synced(engine->context.watches, &tick_canaries)) {
-        struct queue *queue = engine->going_on.first ? &engine->going_on : &engine->waiting;
+    while (may_run(engine) && (queue = next_queue(engine))) {
+        if (clock_monotonic_ms() > until) {
+            pump_soon(engine);
+            return;
+        }
         struct entry *entry = queue->first;
         queue_remove(queue, entry);
         entry->running = true;
+        entry->has_run = true;
         engine->running++;
         job_run(entry->job);
     }
@@ -133,7 +169,8 @@ static void on_wants(void *arg, struct job *job, bool goes_on)
     struct entry *entry = entry_of(engine, job_namespace(job), job_name(job));
     if (!entry || entry->queued)
         return;
-    queue_add(goes_on ? &engine->going_on : &engine->waiting, entry);
+    bool first = entry->rests && !entry->has_run;
+    queue_add(goes_on ? &engine->going_on : first ? &engine->adopted : &engine->waiting, entry);
     pump_soon(engine);
 }
 
@@ -151,12 +188,15 @@ static void on_leaves(void *arg, struct job *job)
 
 /* --- which Canaries there are */
 
-static void add_canary(struct engine *engine, const struct digest *digest)
+static void add_canary(struct engine *engine, const struct seen *seen)
 {
-    if (entry_of(engine, digest->namespace_, digest->name))
+    const struct digest *digest = &seen->digest;
+    struct entry *entry = entry_of(engine, digest->namespace_, digest->name);
+    if (entry)
         return;
-    struct entry *entry = heap_alloc(sizeof(*entry));
-    *entry = (struct entry){.job = job_new(&engine->owner, digest->namespace_, digest->name)};
+    entry = heap_alloc(sizeof(*entry));
+    *entry = (struct entry){.job = job_new(&engine->owner, digest->namespace_, digest->name),
+                            .rests = seen->rests};
     (void)table_put(&engine->entries, entry);
     TAILQ_INSERT_TAIL(&engine->found, entry, link);
     log_info("canary_found", NULL, "looking after a canary", LOG_STR("name", digest->name),
@@ -169,8 +209,9 @@ static void remove_canary(struct engine *engine, const struct digest *digest)
     struct entry *entry = entry_of(engine, digest->namespace_, digest->name);
     if (!entry)
         return;
-    if (entry->queued && !queue_remove(&engine->going_on, entry))
-        queue_remove(&engine->waiting, entry);
+    if (entry->queued && !queue_remove(&engine->going_on, entry) &&
+        !queue_remove(&engine->waiting, entry))
+        queue_remove(&engine->adopted, entry);
     if (entry->running)
         engine->running--;
     (void)table_take(&engine->entries, digest->namespace_, digest->name);
@@ -229,7 +270,7 @@ static void take_change(struct engine *engine, const struct kube_resource *resou
     if (resource == &tick_canaries)
         on_claims(engine, before, after);
     if (resource == &tick_canaries && after && !before)
-        add_canary(engine, &after->digest);
+        add_canary(engine, after);
     deps_index_changed(engine->index, resource, before, after, owner_hears_status, owner_wake);
     if (resource == &tick_canaries && !after)
         remove_canary(engine, &before->digest);
@@ -242,6 +283,20 @@ static void on_change(void *arg, const struct kube_resource *resource, const str
     engine->owner.changed = resource;
     take_change(engine, resource, before, after);
     engine->owner.changed = NULL;
+}
+
+static bool is_wanted(void *arg, const struct kube_resource *resource, const char *namespace_,
+                      const char *name)
+{
+    const struct engine *engine = arg;
+    return deps_index_has(engine->index, resource, namespace_, name) ||
+           (kube_resource_same(resource, &kube_secrets) &&
+            secrets_keep(engine->context.secrets, namespace_, name));
+}
+
+static void on_settled(void *arg)
+{
+    pump_soon(arg);
 }
 
 /* --- life */
@@ -286,7 +341,9 @@ struct engine *engine_new(const struct engine_options *options)
                     .event_webhook = options->event_webhook,
                     .may_write = may_write,
                     .may_write_arg = engine,
-                    .wrote = on_wrote},
+                    .wrote = on_wrote,
+                    .list_patience_ms = options->list_patience_ms > 0 ? options->list_patience_ms
+                                                                      : LIST_PATIENCE_MS},
         .max_runs = options->max_runs,
         .leads = !options->is_leader,
         .is_leader = options->is_leader,
@@ -294,6 +351,7 @@ struct engine *engine_new(const struct engine_options *options)
     };
     queue_init(&engine->going_on);
     queue_init(&engine->waiting);
+    queue_init(&engine->adopted);
     engine->index = deps_index_new();
     engine->claims = claims_new();
     table_init(&engine->entries, entry_key);
@@ -310,8 +368,10 @@ struct engine *engine_new(const struct engine_options *options)
     engine->context.outbox = outbox_new(&engine->context);
     engine->context.secrets = secrets_new(&engine->context);
     engine->context.plans = plans_new();
-    engine->context.watches =
-        watchset_new(options->loop, options->kube, options->namespace_, on_change, engine);
+    engine->context.watches = watchset_new(
+        options->loop, options->kube, options->namespace_,
+        &(struct watchset_owner){
+            .changed = on_change, .wanted = is_wanted, .settled = on_settled, .arg = engine});
     watchset_add(engine->context.watches, &tick_canaries);
     gauges_info(FLAGGER_VERSION, options->settings->mesh_provider);
     return engine;
@@ -370,11 +430,11 @@ void engine_look(const struct engine *engine, struct engine_look *out)
         .running = engine->running,
         .max_runs = engine->max_runs,
         .going_on = engine->going_on.count,
-        .waiting = engine->waiting.count,
+        .waiting = engine->waiting.count + engine->adopted.count,
+        .deps = deps_index_count(engine->index),
         .leads = engine->leads && (!engine->is_leader || engine->is_leader(engine->arg)),
         .stopping = engine->stopped != NULL,
     };
-    deps_index_count(engine->index, &out->deps, &out->trees);
 }
 
 /* One pass over the queue, for one Canary only. */
@@ -387,7 +447,10 @@ static int place_of(const struct engine *engine, const struct entry *entry)
     for (const struct entry *at = engine->going_on.first; at; at = at->next, place++)
         if (at == entry)
             return place;
-    for (const struct entry *at = engine->waiting.first; at && at != entry; at = at->next)
+    for (const struct entry *at = engine->waiting.first; at; at = at->next, place++)
+        if (at == entry)
+            return place;
+    for (const struct entry *at = engine->adopted.first; at && at != entry; at = at->next)
         place++;
     return place;
 }

@@ -18,6 +18,7 @@ struct engine_options {
     const char *event_webhook; /* NULL: none */
     int max_runs; /* ticks at work at once; those that wait for webhooks or metrics do not count */
     int64_t retry_ceiling_ms; /* the longest wait after a failed tick */
+    int64_t list_patience_ms; /* see engine/context.h; 0: 10 s */
     /* Asked before every write; NULL: the only replica, always the leader. Otherwise the engine
      * stands by until engine_lead(). */
     bool (*is_leader)(void *arg);
@@ -47,7 +48,7 @@ struct engine_look {
     size_t canaries;
     int running, max_runs;
     int going_on, waiting; /* queued: with answers of webhooks or metrics, and to begin */
-    size_t deps, trees;    /* objects that Canaries depend on, those of which the tree is kept */
+    size_t deps;           /* objects that Canaries depend on */
     bool leads, stopping;
 };
 void engine_look(const struct engine *engine, struct engine_look *out);

@@ -46,6 +46,7 @@ struct fixture {
     int fail_status;
     bool gone_on_failure;  /* the Canary */
     bool moves_on_failure; /* the Canary's version: somebody else has written it */
+    bool tells_failure;    /* and the watch shows it */
     int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0: none */
     int requests;
     bool twin;        /* a second Canary, with the same target */
@@ -60,6 +61,7 @@ struct fixture {
     bool hook_fails;
     bool no_things; /* their resource is not installed */
     bool ask_ready;
+    int list_patience_ms;
     bool late_list; /* things are listed after one was read, which is gone by then */
     bool deaf;      /* the Canary goes with its finalizer, which only the watch says */
     struct http_conn_request *held;
@@ -232,6 +234,8 @@ static void get_things(void *arg, struct http_conn_request *req)
     }
 }
 
+UNIT_HELPER void tell_watch(struct fixture *f, const char *type);
+
 static bool fails(struct fixture *f, int *left, struct http_conn_request *req)
 {
     if (*left == 0)
@@ -239,6 +243,8 @@ static bool fails(struct fixture *f, int *left, struct http_conn_request *req)
     (*left)--;
     f->gone = f->gone_on_failure;
     f->version += f->moves_on_failure;
+    if (f->tells_failure)
+        tell_watch(f, "MODIFIED");
     http_reply_json(
         req, f->fail_status,
         arena_printf(
@@ -283,7 +289,6 @@ static void patch_status(void *arg, struct http_conn_request *req)
     http_reply_json(req, 200, canary_text(f));
 }
 
-UNIT_HELPER void tell_watch(struct fixture *f, const char *type);
 static void on_held_gone(void *arg);
 
 /* The last finalizer has gone, and the Canary with it. */
@@ -535,6 +540,7 @@ static void run_engine(struct fixture *f, bool elects)
                                                     .settings = &f->settings,
                                                     .max_runs = 4,
                                                     .retry_ceiling_ms = 1000,
+                                                    .list_patience_ms = f->list_patience_ms,
                                                     .is_leader = elects ? is_leader : NULL,
                                                     .arg = f});
     assert_int_equal(loop_run(f->loop), 0);

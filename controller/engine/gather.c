@@ -14,6 +14,8 @@ struct lookup {
     const struct need *need;
     int64_t since_ms;
     struct read_one *read;
+    const char *uid;     /* of the object that the watch showed when the read began; NULL: none */
+    struct timer *watch; /* until the watch shows the object */
     struct metric_call *metric;
     struct hook_call *hook;
 };
@@ -51,6 +53,18 @@ static void finish_one(struct gather *gather)
     destroy(gather);
 }
 
+/* One object was read. */
+static void learn(const struct lookup *lookup, struct json_object *tree)
+{
+    const struct need *need = lookup->need;
+    struct watchset *watches = lookup->gather->context->watches;
+    deps_read(lookup->gather->deps, need->resource, need->namespace_, need->name, tree);
+    if (tree)
+        watchset_learn(watches, need->resource, tree);
+    else if (lookup->uid)
+        watchset_learn_gone(watches, need->resource, need->namespace_, need->name, lookup->uid);
+}
+
 static void on_need_object(void *arg, enum err err, struct json_object *tree,
                            const struct errinfo *info)
 {
@@ -61,9 +75,9 @@ static void on_need_object(void *arg, enum err err, struct json_object *tree,
         gather->err = err;
         gather->info = *info;
     } else {
+        if (lookup->need->name)
+            learn(lookup, tree);
         const struct need *need = lookup->need;
-        if (need->name)
-            deps_read(gather->deps, need->resource, need->namespace_, need->name, tree);
         /* The tick keeps its own reference: what it read stays what it was, whatever is written
          * meanwhile. */
         fact_object(gather->tick, need,
@@ -103,20 +117,69 @@ static struct lookup *lookup_new(struct gather *gather, const struct need *need)
     return lookup;
 }
 
-static void fetch_object(struct gather *gather, const struct need *need)
+static void read_object(struct lookup *lookup)
 {
-    struct json_object *tree = NULL;
-    if (need->name) /* a list wakes nobody, and what of it the cluster serves is still to be seen */
-        watchset_add(gather->context->watches, need->resource);
-    if (need->name && deps_known(gather->deps, gather->context->watches, need->resource,
-                                 need->namespace_, need->name, &tree)) {
-        fact_object(gather->tick, need,
-                    tree ? json_own(gather->tick->arena, json_object_get(tree)) : NULL);
-        return;
-    }
-    struct lookup *lookup = lookup_new(gather, need);
+    const struct need *need = lookup->need;
+    struct gather *gather = lookup->gather;
+    const struct seen *seen;
+    if (need->name &&
+        watchset_look(gather->context->watches, need->resource, need->namespace_, need->name,
+                      &seen) &&
+        seen)
+        lookup->uid = arena_strdup(gather->tick->arena, seen->digest.uid);
     lookup->read = read_one_start(gather->context, need->resource, need->namespace_, need->name,
                                   on_need_object, lookup);
+}
+
+static enum deps_known find_object(struct gather *gather, const struct need *need)
+{
+    struct json_object *tree;
+    enum deps_known known = deps_known(gather->deps, gather->context->watches, need->resource,
+                                       need->namespace_, need->name, gather->tick->arena, &tree);
+    if (known == DEPS_KNOWN)
+        fact_object(gather->tick, need, tree);
+    return known;
+}
+
+static int64_t patience_ms(const struct gather *gather, const struct need *need)
+{
+    const struct seen *seen;
+    if (watchset_find(gather->context->watches, need->resource, need->namespace_, need->name,
+                      &seen) == WATCHSET_SOON)
+        return gather->context->list_patience_ms;
+    return GATHER_PATIENCE_MS;
+}
+
+static void look_again(void *arg)
+{
+    struct lookup *lookup = arg;
+    struct gather *gather = lookup->gather;
+    const struct need *need = lookup->need;
+    enum deps_known known = find_object(gather, need);
+    lookup->watch = NULL;
+    if (known == DEPS_KNOWN)
+        finish_one(gather);
+    else if (known == DEPS_SOON &&
+             clock_monotonic_ms() - lookup->since_ms < patience_ms(gather, need))
+        lookup->watch = timer_start(gather->context->loop, GATHER_LOOK_MS, 0, look_again, lookup);
+    else
+        read_object(lookup);
+}
+
+static void fetch_object(struct gather *gather, const struct need *need)
+{
+    enum deps_known known = DEPS_UNKNOWN;
+    if (need->name) { /* a list wakes nobody, and what of it the cluster serves is still to be seen */
+        watchset_add(gather->context->watches, need->resource);
+        known = find_object(gather, need);
+    }
+    if (known == DEPS_KNOWN)
+        return;
+    struct lookup *lookup = lookup_new(gather, need);
+    if (known == DEPS_SOON)
+        lookup->watch = timer_start(gather->context->loop, GATHER_LOOK_MS, 0, look_again, lookup);
+    else
+        read_object(lookup);
 }
 
 static void fetch_metric(struct gather *gather, const struct need *need)
@@ -171,7 +234,7 @@ struct gather *gather_start(struct engine_context *context, struct deps *deps, s
 bool gather_asks(const struct gather *gather)
 {
     for (const struct lookup *lookup = gather->lookups; lookup; lookup = lookup->next)
-        if (lookup->hook || lookup->metric)
+        if (lookup->hook || lookup->metric || lookup->watch)
             return true;
     return false;
 }
@@ -186,6 +249,9 @@ void gather_free(struct gather *gather)
     for (struct lookup *lookup = gather->lookups; lookup; lookup = lookup->next) {
         if (lookup->read) {
             read_one_free(lookup->read);
+            silent++;
+        } else if (lookup->watch) {
+            timer_stop(lookup->watch);
             silent++;
         } else if (lookup->hook) {
             hook_call_free(lookup->hook);
@@ -231,7 +297,7 @@ void gather_each(const struct gather *gather, void (*fn)(void *arg, const struct
                  void *arg)
 {
     for (const struct lookup *lookup = gather->lookups; lookup; lookup = lookup->next) {
-        if (!lookup->read && !lookup->metric && !lookup->hook)
+        if (!lookup->read && !lookup->watch && !lookup->metric && !lookup->hook)
             continue;
         struct gather_ask ask = ask_of(lookup);
         fn(arg, &ask);

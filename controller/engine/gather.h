@@ -8,6 +8,10 @@
 #include "engine/context.h"
 #include "engine/deps.h"
 
+/* How long what a watch is about to show is waited for before it is read: a version that a refused
+ * write has told of; and how often it is looked for meanwhile. */
+enum { GATHER_PATIENCE_MS = 100, GATHER_LOOK_MS = 10 };
+
 struct gather;
 /* err ERR_OK: every need is a fact now. Otherwise at least one object could not be read and info
  * says which. */
@@ -19,7 +23,8 @@ typedef void (*gather_done_fn)(void *arg, enum err err, const struct errinfo *in
  */
 struct gather *gather_start(struct engine_context *context, struct deps *deps, struct tick *tick,
                             gather_done_fn done, void *arg);
-/* True when it waits for webhooks or metrics: nobody knows for how long. */
+/* True when it waits for webhooks, metrics or the first list of a resource: nobody knows for how
+ * long. */
 bool gather_asks(const struct gather *gather);
 void gather_free(struct gather *gather); /* NULL is allowed */
 

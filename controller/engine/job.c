@@ -168,8 +168,7 @@ void job_wake(struct job *job)
 
 void job_end(struct job *job, int64_t ms)
 {
-    bool keep_trees = !wake_rests(job->wake.phase);
-    deps_end(job->deps, keep_trees);
+    deps_end(job->deps);
     drop_run(job);
     job_set_state(job, JOB_IDLE);
     job->owner->ended(job->owner->arg, job);

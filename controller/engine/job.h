@@ -72,8 +72,7 @@ struct job_look {
     int rounds, conflicts;
     const struct gather *gather;   /* NULL: asks for nothing */
     const struct perform *perform; /* NULL: writes nothing */
-    const struct deps *deps;
-    size_t bytes; /* of memory that every job takes, texts apart */
+    size_t bytes;                  /* of memory that every job takes, texts apart */
 };
 void job_look(const struct job *job, struct job_look *out);
 

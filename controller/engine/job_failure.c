@@ -56,7 +56,7 @@ void job_recover(struct job *job)
 void job_fail(struct job *job, enum err err, const struct errinfo *info)
 {
     int64_t wait = retry_ms(job);
-    deps_forget_trees(job->deps);
+    deps_doubt_all(job->deps);
     log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),
              LOG_INT("retry_ms", wait));
     struct engine_context *context = job->owner->context;

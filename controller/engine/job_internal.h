@@ -56,7 +56,8 @@ struct job {
     struct rivalry rivalry;
     int64_t began; /* monotonic */
     int rounds, conflicts;
-    struct timer *pause; /* after a conflict */
+    struct timer *pause; /* after a conflict, or until the watch shows the Canary */
+    int64_t patience;    /* monotonic: until when the watch is waited for; 0: not yet */
     struct read_one *read;
     struct gather *gather;
     enum err asked; /* how the round ended that held no place */

@@ -20,7 +20,6 @@ void job_look(const struct job *job, struct job_look *out)
         .failed_ms = job->failed_at,
         .gather = job->gather,
         .perform = job->perform,
-        .deps = job->deps,
         .bytes = sizeof(*job),
     };
     if (job->arena) {

@@ -14,6 +14,8 @@
 /* A run that asks more often than this has rules that never have enough; ended, logged, tried again
  * later. */
 enum { MAX_ROUNDS = 64, MAX_CONFLICTS = 8 };
+/* After so many conflicts in a row everything is read from the API. */
+enum { DISTRUST = 3 };
 /* The first conflict is answered at once; who meets another waits, and longer each time: the status
  * of a workload that grows changes many times a second. */
 enum { CONFLICT_PAUSE_MS = 25 };
@@ -24,7 +26,9 @@ static void read_again(void *arg)
 {
     struct job *job = arg;
     job->pause = NULL;
-    deps_forget_trees(job->deps);
+    if (job->conflicts >= DISTRUST)
+        deps_doubt_all(job->deps);
+    job->patience = 0;
     read_canary(job);
 }
 
@@ -77,9 +81,22 @@ static void plan_done(struct job *job)
     job_end(job, wake_after(&job->wake, plan, job->began, now, interval));
 }
 
+/* What was refused is not as it was seen. */
+static void doubt(struct job *job, const struct effect *effect)
+{
+    const struct canary *canary = &job->canary;
+    if (effect->kind == EFFECT_STATUS)
+        deps_doubt(job->deps, &tick_canaries, canary->namespace_, canary->name);
+    else
+        deps_doubt(job->deps, effect->resource, effect->namespace_, effect->name);
+}
+
 static void on_performed(void *arg, enum err err, const struct errinfo *info)
 {
     struct job *job = arg;
+    const struct effect *effect = perform_effect(job->perform);
+    if (err == ERR_CONFLICT || err == ERR_NOT_FOUND)
+        doubt(job, effect);
     job->perform = NULL;
     if (err == ERR_OK)
         plan_done(job);
@@ -250,17 +267,32 @@ static void on_canary(void *arg, enum err err, struct json_object *tree, const s
         job_end(job, -1); /* deleted; the watch will say so and end the job */
         return;
     }
+    watchset_learn(job->owner->context->watches, &tick_canaries, tree);
     start_tick(job, json_own(job->arena, json_object_get(tree)));
+}
+
+static void look_again(void *arg)
+{
+    struct job *job = arg;
+    job->pause = NULL;
+    read_canary(job);
 }
 
 static void read_canary(struct job *job)
 {
-    struct json_object *tree = NULL;
+    struct json_object *tree;
     struct engine_context *context = job->owner->context;
-    if (deps_known(job->deps, context->watches, &tick_canaries, job->namespace_, job->name,
-                   &tree) &&
-        tree) {
-        start_tick(job, json_own(job->arena, json_object_get(tree)));
+    enum deps_known known = deps_known(job->deps, context->watches, &tick_canaries, job->namespace_,
+                                       job->name, job->arena, &tree);
+    if (known == DEPS_KNOWN && tree) {
+        start_tick(job, tree);
+        return;
+    }
+    int64_t now = clock_monotonic_ms();
+    if (!job->patience)
+        job->patience = now + GATHER_PATIENCE_MS;
+    if (known == DEPS_SOON && now < job->patience) {
+        job->pause = timer_start(context->loop, GATHER_LOOK_MS, 0, look_again, job);
         return;
     }
     job->read = read_one_start(context, &tick_canaries, job->namespace_, job->name, on_canary, job);
@@ -278,6 +310,7 @@ void job_run(struct job *job)
     job->runs++;
     job->rounds = 0;
     job->conflicts = 0;
+    job->patience = 0;
     job->woken = false;
     deps_begin(job->deps);
     job_set_state(job, JOB_READING);

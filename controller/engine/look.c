@@ -10,7 +10,7 @@
 #include "engine/perform.h"
 #include "engine/plans.h"
 #include "engine/watchset.h"
-#include "kube/reply.h"
+#include "kube/pack.h"
 #include "net/server/debug.h"
 
 enum { MAX_CONDITIONS = 32, MAX_ASKS = 256 };
@@ -103,11 +103,14 @@ static void set_run(struct json_object *out, struct arena *arena, const struct j
     json_set_str(write, "why", effect->why);
 }
 
-/* Why a release waits, and since when, stands in the conditions of its status. An idle Canary's
- * tree is not kept: kubectl tells its. */
-static void set_conditions(struct json_object *out, const struct job_look *look)
+/* Why a release waits, and since when, stands in the conditions of its status. */
+static void set_conditions(struct json_object *out, struct arena *arena,
+                           const struct watchset *watches, const struct job_look *look)
 {
-    struct json_object *tree = deps_peek(look->deps, &tick_canaries, look->namespace_, look->name);
+    const struct seen *seen;
+    struct json_object *tree = NULL;
+    if (watchset_look(watches, &tick_canaries, look->namespace_, look->name, &seen) && seen)
+        (void)watchset_unpack(watches, &tick_canaries, seen, arena, &tree);
     struct json_object *conditions = json_at(tree, "status", "conditions", NULL);
 
     if (!conditions)
@@ -171,7 +174,7 @@ struct json_object *look_canary(const struct engine *engine, struct arena *arena
     }
     if (look.began_ms > 0)
         set_run(out, arena, &look);
-    set_conditions(out, &look);
+    set_conditions(out, arena, whole.context->watches, &look);
     set_last_plan(out, whole.context, &look);
     struct outbox_look told = outbox_look_at(whole.context->outbox, look.label);
     json_set_int(json_sub(out, "messages"), "events", told.events);
@@ -293,12 +296,18 @@ static void set_kind(struct json_object *out, const char *key, size_t count, siz
         json_set_int(kind, "bytes", (int64_t)bytes);
 }
 
+struct watched {
+    size_t objects, kept;
+};
+
 static void count_objects(void *arg, const struct kube_resource *resource, bool metadata,
                           const struct store *store)
 {
     (void)resource;
     (void)metadata;
-    *(size_t *)arg += store_count(store);
+    struct watched *watched = arg;
+    watched->objects += store_count(store);
+    watched->kept += store_kept(store);
 }
 
 static bool measure_one(void *arg, const struct job *job)
@@ -314,14 +323,16 @@ static bool measure_one(void *arg, const struct job *job)
 static void set_kept(struct json_object *out, const struct engine *engine,
                      const struct engine_look *look)
 {
-    size_t watched = 0, each = 0;
+    struct watched watched = {0};
+    size_t each = 0;
 
     watchset_each(look->context->watches, count_objects, &watched);
     engine_each(engine, NULL, measure_one, &each);
     set_kind(out, "canaries", look->canaries, look->canaries * each);
-    set_kind(out, "watchedObjects", watched, watched * sizeof(struct seen));
+    set_kind(out, "watchedObjects", watched.objects, 0);
+    set_kind(out, "keptObjects", watched.kept, watched.kept * sizeof(struct seen) + packed_bytes());
     set_kind(out, "dependencies", look->deps, 0);
-    set_kind(out, "trees", look->trees, reply_kept());
+    json_set_int(json_sub(out, "trees"), "bytes", (int64_t)reply_kept());
     set_kind(out, "plans", plans_count(look->context->plans), plans_bytes(look->context->plans));
 }
 

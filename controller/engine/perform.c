@@ -17,6 +17,7 @@ struct perform {
     perform_done_fn done;
     void *arg;
     struct kube_call *call;
+    char *uid; /* of what is being deleted, as the watch shows it; NULL: it does not */
     int hooks; /* informing ones so far */
     bool freed;
 };
@@ -49,10 +50,16 @@ void perform_event(struct engine_context *context, const struct canary *canary, 
     arena_free(arena);
 }
 
+static void destroy(struct perform *perform)
+{
+    free(perform->uid);
+    free(perform);
+}
+
 static void finish(struct perform *perform, enum err err, const struct errinfo *info)
 {
     perform->done(perform->arg, err, info);
-    free(perform);
+    destroy(perform);
 }
 
 static const char *effect_name(enum effect_kind kind)
@@ -87,6 +94,20 @@ static void write_ended(struct engine_context *context)
         context->wrote(context->may_write_arg);
 }
 
+/* What the write has left there; the watch will show it later. */
+static void learn(struct perform *perform, const struct kube_result *result)
+{
+    const struct effect *effect = perform->effect;
+    struct watchset *watches = perform->context->watches;
+    bool gone = effect->kind == EFFECT_DELETE &&
+                (result->err != ERR_OK || !json_at(result->body, "metadata", "uid", NULL));
+    if (!gone)
+        watchset_learn(watches, effect->resource, result->body);
+    else if (perform->uid)
+        watchset_learn_gone(watches, effect->resource, effect->namespace_, effect->name,
+                            perform->uid);
+}
+
 static void on_written(void *arg, const struct kube_result *result)
 {
     struct perform *perform = arg;
@@ -94,7 +115,7 @@ static void on_written(void *arg, const struct kube_result *result)
     struct effect *effect = perform->effect;
     perform->call = NULL;
     if (perform->freed) { /* and the context may be gone */
-        free(perform);
+        destroy(perform);
         return;
     }
     write_ended(context);
@@ -117,9 +138,23 @@ static void on_written(void *arg, const struct kube_result *result)
         deps_wrote(perform->deps, effect->resource, effect->namespace_, name,
                    effect->kind == EFFECT_DELETE ? NULL : result->body);
     }
+    learn(perform, result);
     effect_done(effect, json_str_at(result->body, "metadata", "resourceVersion", NULL));
     perform->effect = effect->next;
     go_on(perform);
+}
+
+static void note_uid(struct perform *perform)
+{
+    const struct effect *effect = perform->effect;
+    const struct seen *seen;
+    free(perform->uid);
+    perform->uid = NULL;
+    if (effect->kind == EFFECT_DELETE &&
+        watchset_look(perform->context->watches, effect->resource, effect->namespace_, effect->name,
+                      &seen) &&
+        seen)
+        perform->uid = heap_strdup(seen->digest.uid);
 }
 
 static void write_effect(struct perform *perform)
@@ -152,6 +187,7 @@ static void write_effect(struct perform *perform)
         request.verb = KUBE_MERGE_PATCH;
         break;
     }
+    note_uid(perform);
     if (request.resource->cluster_scoped)
         request.namespace_ = NULL;
     perform->context->writes++;

@@ -80,6 +80,16 @@ static void put_first(struct secrets *secrets, struct kept *kept)
     secrets->count--;
 }
 
+bool secrets_keep(const struct secrets *secrets, const char *namespace_, const char *name)
+{
+    size_t len = strlen(namespace_);
+    for (const struct kept *kept = secrets->kept; kept; kept = kept->next)
+        if (strncmp(kept->key, namespace_, len) == 0 && kept->key[len] == '/' &&
+            strcmp(kept->key + len + 1, name) == 0)
+            return true;
+    return false;
+}
+
 static bool is_current(const struct kept *kept, const struct seen *seen)
 {
     const char *version = json_str_at(kept->tree, "metadata", "resourceVersion", NULL);
@@ -119,6 +129,7 @@ static void on_read(void *arg, enum err err, struct json_object *tree, const str
             struct kept *kept = heap_alloc(sizeof(*kept));
             *kept = (struct kept){.key = heap_strdup(read->key), .tree = json_object_get(tree)};
             put_first(secrets, kept);
+            watchset_learn(secrets->context->watches, &kube_secrets, tree);
         }
     }
     read->done(read->arg, err, tree, info);

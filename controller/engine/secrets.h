@@ -19,6 +19,9 @@ void secrets_free(struct secrets *secrets); /* no read may be under way */
 bool secrets_look(struct secrets *secrets, const char *namespace_, const char *name,
                   struct json_object **tree);
 
+/* One of those that are kept: its changes are of interest. */
+bool secrets_keep(const struct secrets *secrets, const char *namespace_, const char *name);
+
 /* Reads it and keeps it. done as of read_one_start(). */
 struct secret_read;
 struct secret_read *secrets_read(struct secrets *secrets, const char *namespace_, const char *name,

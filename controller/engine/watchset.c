@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "engine/lean.h"
 #include "tick/tick.h"
 #include "tick/wake.h"
 
@@ -17,18 +18,27 @@ struct watchset {
     struct loop *loop;
     struct kube_client *kube;
     const char *namespace_;
-    watchset_fn fn;
-    void *arg;
+    struct watchset_owner owner;
     struct entry *entries;
+    struct name_set mentions; /* by Canaries */
 };
+
+static bool is_of_canaries(const struct entry *entry)
+{
+    return kube_resource_same(entry->resource, &tick_canaries);
+}
 
 static void fill_seen(void *arg, struct digest *digest, struct json_object *object)
 {
     const struct entry *entry = arg;
     struct seen *seen = (struct seen *)digest;
     seen->spec_hash = wake_spec_hash(object, entry->resource->news);
-    if (kube_resource_same(entry->resource, &tick_canaries))
-        seen->claims = claim_set_read(object);
+    if (!is_of_canaries(entry))
+        return;
+    const char *phase = json_str_at(object, "status", "phase", NULL);
+    seen->rests = phase && wake_rests(phase_parse(phase));
+    seen->claims = claim_set_read(object);
+    mentions_add(&entry->set->mentions, object);
 }
 
 static void free_seen(struct digest *digest)
@@ -39,16 +49,40 @@ static void free_seen(struct digest *digest)
 static void on_changed(void *arg, const struct digest *before, const struct digest *after)
 {
     struct entry *entry = arg;
-    entry->set->fn(entry->set->arg, entry->resource, (const struct seen *)before,
+    const struct watchset_owner *owner = &entry->set->owner;
+    owner->changed(owner->arg, entry->resource, (const struct seen *)before,
                    (const struct seen *)after);
 }
 
+static bool is_wanted(void *arg, const char *namespace_, const char *name)
+{
+    const struct entry *entry = arg;
+    const struct watchset_owner *owner = &entry->set->owner;
+    return is_of_canaries(entry) || !owner->wanted ||
+           mentions_has(&entry->set->mentions, namespace_, name) ||
+           owner->wanted(owner->arg, entry->resource, namespace_, name);
+}
+
+static struct json_object *lean(void *arg, struct json_object *object)
+{
+    (void)arg;
+    return lean_object(object);
+}
+
+static void on_settled(void *arg)
+{
+    const struct entry *entry = arg;
+    const struct watchset_owner *owner = &entry->set->owner;
+    if (owner->settled)
+        owner->settled(owner->arg);
+}
+
 struct watchset *watchset_new(struct loop *loop, struct kube_client *kube, const char *namespace_,
-                              watchset_fn fn, void *arg)
+                              const struct watchset_owner *owner)
 {
     struct watchset *set = heap_alloc(sizeof(*set));
-    *set = (struct watchset){
-        .loop = loop, .kube = kube, .namespace_ = namespace_, .fn = fn, .arg = arg};
+    *set = (struct watchset){.loop = loop, .kube = kube, .namespace_ = namespace_, .owner = *owner};
+    name_set_init(&set->mentions);
     return set;
 }
 
@@ -62,6 +96,7 @@ void watchset_free(struct watchset *set)
         store_free(entry->store);
         free(entry);
     }
+    name_set_fini(&set->mentions);
     free(set);
 }
 
@@ -94,24 +129,91 @@ void watchset_add(struct watchset *set, const struct kube_resource *resource)
         .size = sizeof(struct seen),
         .fill = metadata_only ? NULL : fill_seen,
         .free_extra = free_seen,
+        .wants = is_wanted,
+        .lean = lean,
         .changed = on_changed,
+        .settled = on_settled,
         .arg = entry,
     };
     entry->store = store_new(set->loop, set->kube, &spec);
 }
 
+/* What lies in a namespace that is not watched is not known. */
+static bool is_watched(const struct watchset *set, const struct kube_resource *resource,
+                       const char *namespace_)
+{
+    return !set->namespace_ || resource->cluster_scoped ||
+           (namespace_ && strcmp(namespace_, set->namespace_) == 0);
+}
+
+static bool is_listing(const struct entry *entry)
+{
+    return !store_synced(entry->store) && !store_trouble(entry->store);
+}
+
+enum watchset_known watchset_find(const struct watchset *set, const struct kube_resource *resource,
+                                  const char *namespace_, const char *name, const struct seen **out)
+{
+    const struct entry *entry = find(set, resource);
+    const struct digest *digest;
+    *out = NULL;
+    if (!entry || !is_watched(set, resource, namespace_))
+        return WATCHSET_UNKNOWN;
+    if (is_listing(entry))
+        return WATCHSET_SOON;
+    if (!store_synced(entry->store) || store_trouble(entry->store) ||
+        store_find(entry->store, namespace_, name, &digest) == STORE_EXISTS)
+        return WATCHSET_UNKNOWN;
+    *out = (const struct seen *)digest;
+    return WATCHSET_KNOWN;
+}
+
+bool watchset_unpack(const struct watchset *set, const struct kube_resource *resource,
+                     const struct seen *seen, struct arena *arena, struct json_object **out)
+{
+    const struct entry *entry = find(set, resource);
+    struct errinfo info;
+    return entry && store_unpack(entry->store, &seen->digest, arena, out, &info) == ERR_OK;
+}
+
+void watchset_learn(struct watchset *set, const struct kube_resource *resource,
+                    struct json_object *object)
+{
+    struct entry *entry = find(set, resource);
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+    const char *namespace_ = json_str_at(metadata, "namespace", NULL);
+    if (!entry || !is_watched(set, resource, namespace_))
+        return;
+    /* Which Canaries there are is for the watch alone to tell: who runs now must not end in this
+     * call. */
+    const char *uid = json_str_at(metadata, "uid", NULL);
+    const struct digest *digest =
+        store_get(entry->store, namespace_, json_str_at(metadata, "name", NULL));
+    if (is_of_canaries(entry) && (!digest || !uid || strcmp(digest->uid, uid) != 0))
+        return;
+    store_learn(entry->store, object);
+}
+
+void watchset_learn_gone(struct watchset *set, const struct kube_resource *resource,
+                         const char *namespace_, const char *name, const char *uid)
+{
+    struct entry *entry = find(set, resource);
+    if (entry && !is_of_canaries(entry))
+        store_learn_gone(entry->store, namespace_, name, uid);
+}
+
 bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
                    const char *namespace_, const char *name, const struct seen **out)
 {
-    struct entry *entry = find(set, resource);
-    if (!entry || !store_synced(entry->store) || store_trouble(entry->store))
-        return false;
-    /* What lies in a namespace that is not watched is not known to be absent. */
-    if (set->namespace_ && !resource->cluster_scoped &&
-        (!namespace_ || strcmp(namespace_, set->namespace_) != 0))
-        return false;
-    *out = (const struct seen *)store_get(entry->store, namespace_, name);
-    return true;
+    return watchset_find(set, resource, namespace_, name, out) == WATCHSET_KNOWN;
+}
+
+bool watchset_listing(const struct watchset *set)
+{
+    for (const struct entry *entry = set->entries; entry; entry = entry->next)
+        if (is_listing(entry))
+            return true;
+    return false;
 }
 
 bool watchset_synced(const struct watchset *set, const struct kube_resource *resource)
