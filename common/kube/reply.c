@@ -40,13 +40,6 @@ size_t reply_kept(void)
     return kept;
 }
 
-size_t reply_size(struct json_object *tree)
-{
-    const size_t *size = tree ? json_object_get_userdata(tree) : NULL;
-
-    return size ? *size : 0;
-}
-
 static size_t room(size_t most, size_t taken)
 {
     return taken < most ? most - taken : 0;

@@ -43,8 +43,7 @@ enum err reply_parse(struct arena *arena, const char *text, size_t len, enum rep
                      struct json_object **out, enum reply_shape *shape,
                      struct errinfo *ei) MUST_USE;
 
-/* Bytes of all trees that are kept, and of one; 0 of one that does not count. */
+/* Bytes of all trees that are kept. */
 size_t reply_kept(void);
-size_t reply_size(struct json_object *tree);
 
 #endif
