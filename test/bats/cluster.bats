@@ -205,7 +205,7 @@ restarted() { [ "$(kubectl -n test get pods -l app=a -o jsonpath='{.items[0].sta
     [ -n "$killed" ]
     eventually 10 gateway kill.example.com /version
     gateway kill.example.com /version | grep 2.0.0
-    grep -q '"event":"proxy_ended"' "$DIR/log"
+    grep -q '"event":"child_ended"' "$DIR/log"
 }
 
 # descends PID: whether it descends from our sandbox

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cluster/meta.h"
+#include "object/meta.h"
 
 enum { HISTORY_MAX_BYTES = 512 * 1024 * 1024, TOTAL = 100 };
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cluster/podstatus.h"
+#include "cluster/podspec.h"
 #include "real/podlook.h"
 #include "test/kinds.h"
 

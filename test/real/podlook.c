@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "app/behaviour.h"
-#include "cluster/meta.h"
+#include "object/meta.h"
 
 #define HOLD "test.flagger.app/ready"
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cluster/meta.h"
+#include "object/meta.h"
 
 static const struct kube_resource recorded[] = {
     {.group = "", .version = "v1", .plural = "pods", .kind = "Pod"},

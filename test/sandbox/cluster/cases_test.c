@@ -1,21 +1,17 @@
 /* The pure functions of the cluster, by the rows of cases.yaml. */
-#include "cluster/daemonset.h"
-#include "cluster/depstatus.h"
+#include "cluster/cluster.h"
 #include "cluster/endpoints.h"
 #include "cluster/haproxy.h"
 #include "cluster/hosts.h"
-#include "cluster/hpa.h"
-#include "cluster/meta.h"
-#include "cluster/podenv.h"
 #include "cluster/podspec.h"
-#include "cluster/podstatus.h"
 #include "cluster/prometheus.h"
-#include "cluster/register.h"
-#include "cluster/rollout.h"
 #include "cluster/route.h"
 #include "cluster/routefilter.h"
 #include "cluster/routestatus.h"
+#include "cluster/workload.h"
 #include "object/cases.h"
+#include "object/form.h"
+#include "object/meta.h"
 
 static struct json_object *object_new(struct arena *arena)
 {
@@ -56,7 +52,7 @@ static struct json_object *meta(struct arena *arena, struct json_object *row)
     json_set_bool(out, "deleting", meta_deleting(obj));
     json_set_bool(out, "owned_by_o1", meta_owned_by(obj, "o1"));
     json_set_bool(out, "owned_by_o2", meta_owned_by(obj, "o2"));
-    json_set(out, "owns", json_own(arena, meta_owner_list(obj, "apps/v1", "Deployment")));
+    json_set(out, "owns", meta_owner_list(arena, obj, "apps/v1", "Deployment"));
     return out;
 }
 
@@ -88,15 +84,14 @@ static struct json_object *autoscaler(struct arena *arena, struct json_object *r
 
 static struct json_object *limits(struct arena *arena, struct json_object *row)
 {
-    struct json_object *out = list_new(arena);
-    int surge, unavailable;
+    struct rollout r = {.desired = number(row, "desired")};
+    struct json_object *rolling =
+        form(arena, "{maxSurge: %p, maxUnavailable: %p}", json_at(row, "surge", NULL),
+             json_at(row, "unavailable", NULL));
     struct errinfo ei = {0};
-    if (rollout_limits(json_at(row, "surge", NULL), json_at(row, "unavailable", NULL),
-                       number(row, "desired"), &surge, &unavailable, &ei) != ERR_OK)
+    if (rollout_limits(&r, rolling, &ei) != ERR_OK)
         return cases_error(arena, &ei);
-    json_object_array_add(out, json_object_new_int(surge));
-    json_object_array_add(out, json_object_new_int(unavailable));
-    return out;
+    return form(arena, "[%d, %d]", r.surge, r.unavailable);
 }
 
 /* One Deployment over time; each step names what it differs in from the one before. */

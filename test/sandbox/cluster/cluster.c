@@ -5,15 +5,12 @@
 #include <unistd.h>
 
 #include "cluster/context.h"
-#include "cluster/daemonset.h"
-#include "cluster/deployment.h"
 #include "cluster/gateway.h"
-#include "cluster/hpa.h"
-#include "cluster/meta.h"
 #include "cluster/pod.h"
 #include "cluster/prometheus.h"
-#include "cluster/replicaset.h"
 #include "cluster/service.h"
+#include "cluster/workload.h"
+#include "object/meta.h"
 
 static const struct {
     const char *group, *plural;
@@ -32,18 +29,26 @@ static const struct {
     [KIND_EVENT] = {"", "events"},
 };
 
+/* The controllers of single objects. */
+static const struct {
+    enum kind kind;
+    const char *name;
+    work_fn sync;
+} controllers[] = {
+    {KIND_DEPLOYMENT, "Deployment", deployment_sync},
+    {KIND_REPLICASET, "ReplicaSet", replicaset_sync},
+    {KIND_DAEMONSET, "DaemonSet", daemonset_sync},
+    {KIND_HPA, "HorizontalPodAutoscaler", hpa_sync},
+};
+enum { CONTROLLERS = sizeof(controllers) / sizeof(controllers[0]) };
+
 static void queue_owner(struct cluster *cluster, struct json_object *obj)
 {
     struct json_object *owner = meta_controller(obj);
     const char *kind = json_str_at(owner, "kind", NULL), *name = json_str_at(owner, "name", NULL);
-    if (!kind || !name)
-        return;
-    if (strcmp(kind, "Deployment") == 0)
-        context_queue(cluster, deployment_sync, meta_ns(obj), name);
-    else if (strcmp(kind, "ReplicaSet") == 0)
-        context_queue(cluster, replicaset_sync, meta_ns(obj), name);
-    else if (strcmp(kind, "DaemonSet") == 0)
-        context_queue(cluster, daemonset_sync, meta_ns(obj), name);
+    for (size_t i = 0; kind && name && i < CONTROLLERS; i++)
+        if (strcmp(kind, controllers[i].name) == 0)
+            context_queue(cluster, controllers[i].sync, meta_ns(obj), name);
 }
 
 /* A Recreate rollout waits for the end of old pods, whose owner is a ReplicaSet. */
@@ -77,13 +82,6 @@ static void on_hpa_target(struct cluster *cluster, const char *ns)
     arena_free(arena);
 }
 
-static void on_service(struct cluster *cluster, const char *ns, const char *name)
-{
-    if (!cluster->options.no_services)
-        context_queue(cluster, services_sync, ns, name);
-    context_queue(cluster, prometheus_sync, "", "");
-}
-
 static void on_event(void *arg, const struct objevent *event)
 {
     struct cluster *cluster = arg;
@@ -95,20 +93,19 @@ static void on_event(void *arg, const struct objevent *event)
     }
     const struct objkind *kind = event->kind;
     const char *ns = meta_ns(event->object), *name = meta_name(event->object);
+    for (size_t i = 0; i < CONTROLLERS; i++)
+        if (kind == cluster->kinds[controllers[i].kind])
+            context_queue(cluster, controllers[i].sync, ns, name);
     if (kind == cluster->kinds[KIND_POD]) {
         on_pod(cluster, event);
     } else if (kind == cluster->kinds[KIND_REPLICASET]) {
-        context_queue(cluster, replicaset_sync, ns, name);
         queue_owner(cluster, event->object);
     } else if (kind == cluster->kinds[KIND_DEPLOYMENT]) {
-        context_queue(cluster, deployment_sync, ns, name);
         on_hpa_target(cluster, ns);
-    } else if (kind == cluster->kinds[KIND_DAEMONSET]) {
-        context_queue(cluster, daemonset_sync, ns, name);
-    } else if (kind == cluster->kinds[KIND_HPA]) {
-        context_queue(cluster, hpa_sync, ns, name);
     } else if (kind == cluster->kinds[KIND_SERVICE] || kind == cluster->kinds[KIND_ENDPOINTS]) {
-        on_service(cluster, ns, name);
+        if (!cluster->options.no_services)
+            context_queue(cluster, services_sync, ns, name);
+        context_queue(cluster, prometheus_sync, "", "");
     } else if (strcmp(kind->group, "gateway.networking.k8s.io") == 0) {
         context_queue(cluster, gateway_sync, "", "");
         context_queue(cluster, services_write_hosts, "", "");

@@ -41,6 +41,15 @@ void cluster_free(struct cluster *cluster); /* after the loop has ended */
  * 80 for clients "NAME.NS:PORT=ADDRESS:PORT". Makes the namespace; replaces what was there.
  */
 enum err cluster_register(struct cluster *cluster, const char *text, struct errinfo *ei) MUST_USE;
+struct registration {
+    const char *name, *ns, *address;
+    int port;    /* that clients use, 80 if not given */
+    int to_port; /* that the daemon listens on */
+};
+
+/* Texts live in the arena. ERR_INVALID says what was expected. */
+enum err register_parse(struct arena *arena, const char *text, struct registration *out,
+                        struct errinfo *ei) MUST_USE;
 
 /* Where the gateway listens besides its port on 127.0.0.1; "" if there is none. */
 const char *cluster_gateway_address(const struct cluster *cluster);

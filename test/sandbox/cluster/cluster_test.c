@@ -6,7 +6,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/crds.h"
-#include "cluster/meta.h"
+#include "object/meta.h"
 #include "test/unit.h"
 
 enum { LIMIT_MS = 15 * 1000 };

@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cluster/meta.h"
+#include "object/form.h"
+#include "object/meta.h"
 
 void context_queue(struct cluster *cluster, work_fn fn, const char *ns, const char *name)
 {
@@ -108,52 +109,37 @@ void context_delete(struct cluster *cluster, struct arena *arena, enum kind kind
     delete_with(cluster, arena, kind, ns, name, -1);
 }
 
-static struct json_object *event_object(struct arena *arena, const struct objkind *kind,
-                                        struct json_object *about)
-{
-    struct json_object *ref = json_own(arena, json_object_new_object());
-    json_set_str(ref, "apiVersion", objkind_api_version(arena, kind, kind->storage));
-    json_set_str(ref, "kind", kind->kind);
-    json_set_str(ref, "namespace", meta_ns(about));
-    json_set_str(ref, "name", meta_name(about));
-    json_set_str(ref, "uid", meta_uid(about));
-    return ref;
-}
-
 void context_event(struct cluster *cluster, struct arena *arena, enum kind kind,
                    struct json_object *obj, const char *type, const char *reason, const char *fmt,
                    ...)
 {
     va_list args;
     va_start(args, fmt);
-    const char *message = arena_vprintf(arena, fmt, args);
+    const char *message = arena_vprintf(arena, fmt, args), *now = context_now(arena);
     va_end(args);
 
-    struct json_object *key = json_own(arena, json_object_new_object());
-    json_set_str(key, "uid", meta_uid(obj));
-    json_set_str(key, "reason", reason);
-    json_set_str(key, "message", message);
+    const struct objkind *about = cluster->kinds[kind];
+    struct json_object *key =
+        form(arena, "{uid: %s, reason: %s, message: %s}", meta_uid(obj), reason, message);
     const char *name = arena_printf(arena, "%s.%s", meta_name(obj), meta_hash(arena, key));
     struct json_object *live = context_get(cluster, arena, KIND_EVENT, meta_ns(obj), name);
-    struct json_object *event = json_own(arena, json_object_new_object());
-    json_set_str(event, "lastTimestamp", context_now(arena));
-    json_set_int(event, "count", json_int_at(live, 0, "count", NULL) + 1);
-    if (live) {
-        context_merge(cluster, arena, KIND_EVENT, meta_ns(obj), name, event);
-        return;
-    }
-    json_set_str(json_sub(event, "metadata"), "name", name);
-    json_set(event, "involvedObject", event_object(arena, cluster->kinds[kind], obj));
-    json_set_str(event, "type", type);
-    json_set_str(event, "reason", reason);
-    json_set_str(event, "message", message);
-    json_set_str(event, "firstTimestamp", context_now(arena));
-    json_set_str(json_sub(event, "source"), "component", "flagger-sandbox");
-    context_create(cluster, arena, KIND_EVENT, meta_ns(obj), event, NULL);
+    if (live)
+        context_merge(cluster, arena, KIND_EVENT, meta_ns(obj), name,
+                      form(arena, "{lastTimestamp: %s, count: %ld}", now,
+                           json_int_at(live, 0, "count", NULL) + 1));
+    else
+        context_create(
+            cluster, arena, KIND_EVENT, meta_ns(obj),
+            form(arena,
+                 "{metadata: {name: %s}, involvedObject: {apiVersion: %s, kind: %s, namespace: %s, "
+                 "name: %s, uid: %s}, type: %s, reason: %s, message: %s, firstTimestamp: %s, "
+                 "lastTimestamp: %s, count: 1, source: {component: flagger-sandbox}}",
+                 name, objkind_api_version(arena, about, about->storage), about->kind, meta_ns(obj),
+                 meta_name(obj), meta_uid(obj), type, reason, message, now, now),
+            NULL);
 }
 
 const char *context_now(struct arena *arena)
 {
-    char text[CLOCK_TEXT];
-    return arena_strdup(arena, clock_rfc3339(clock_wall_ms(), text));
+    return meta_time(arena, clock_wall_ms());
 }

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/yaml.h"
-#include "cluster/meta.h"
+#include "object/meta.h"
 
 enum { MAX_BYTES = 16 * 1024 * 1024 };
 

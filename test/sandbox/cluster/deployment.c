@@ -1,13 +1,11 @@
-#include "cluster/deployment.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cluster/depstatus.h"
-#include "cluster/meta.h"
-#include "cluster/rollout.h"
+#include "cluster/workload.h"
+#include "object/form.h"
+#include "object/meta.h"
 
 #define REVISION "deployment.kubernetes.io/revision"
 #define HASH     "pod-template-hash"
@@ -73,13 +71,12 @@ static struct rollout_set numbers_of(struct json_object *set)
 static bool load(struct run *run)
 {
     struct rollout *r = &run->rollout;
-    struct json_object *rolling = json_at(run->obj, "spec", "strategy", "rollingUpdate", NULL);
     struct errinfo ei;
 
     find_sets(run);
     r->desired = (int)json_int_at(run->obj, 1, "spec", "replicas", NULL);
-    if (rollout_limits(json_at(rolling, "maxSurge", NULL), json_at(rolling, "maxUnavailable", NULL),
-                       r->desired, &r->surge, &r->unavailable, &ei) != ERR_OK) {
+    if (rollout_limits(r, json_at(run->obj, "spec", "strategy", "rollingUpdate", NULL), &ei) !=
+        ERR_OK) {
         log_warn("deployment_invalid", NULL, ei.text, LOG_STR("namespace", run->ns),
                  LOG_STR("name", run->name));
         return false;
@@ -97,24 +94,16 @@ static bool is_recreate(const struct run *run)
     return type && strcmp(type, "Recreate") == 0;
 }
 
-static const char *number(struct arena *arena, int64_t value)
-{
-    return arena_printf(arena, "%lld", (long long)value);
-}
-
 /* Writes what this run decided about one ReplicaSet, if it differs. */
-static void write_set(struct run *run, struct json_object *set, int before, int replicas)
+static void write_set(struct run *run, struct json_object *set, int replicas)
 {
-    struct json_object *patch = json_own(run->arena, json_object_new_object());
-
-    if (before != replicas)
-        json_set_int(json_sub(patch, "spec"), "replicas", replicas);
     int64_t min_ready = json_int_at(run->obj, 0, "spec", "minReadySeconds", NULL);
-    if (json_int_at(set, 0, "spec", "minReadySeconds", NULL) != min_ready)
-        json_set_int(json_sub(patch, "spec"), "minReadySeconds", min_ready);
-    if (json_object_object_length(patch) == 0)
-        return;
-    context_merge(run->cluster, run->arena, KIND_REPLICASET, run->ns, meta_name(set), patch);
+    int before = numbers_of(set).replicas;
+
+    if (before != replicas || json_int_at(set, 0, "spec", "minReadySeconds", NULL) != min_ready)
+        context_merge(
+            run->cluster, run->arena, KIND_REPLICASET, run->ns, meta_name(set),
+            form(run->arena, "{spec: {replicas: %d, minReadySeconds: %ld}}", replicas, min_ready));
     if (before != replicas)
         context_event(run->cluster, run->arena, KIND_DEPLOYMENT, run->obj, "Normal",
                       "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d",
@@ -124,9 +113,9 @@ static void write_set(struct run *run, struct json_object *set, int before, int 
 static void write_sets(struct run *run)
 {
     for (size_t i = 0; i < run->rollout.old_count; i++)
-        write_set(run, run->old[i], numbers_of(run->old[i]).replicas, run->rollout.old[i].replicas);
+        write_set(run, run->old[i], run->rollout.old[i].replicas);
     if (run->fresh && !run->created)
-        write_set(run, run->fresh, numbers_of(run->fresh).replicas, run->rollout.fresh.replicas);
+        write_set(run, run->fresh, run->rollout.fresh.replicas);
 }
 
 static int64_t next_revision(const struct run *run)
@@ -138,25 +127,25 @@ static int64_t next_revision(const struct run *run)
     return last + 1;
 }
 
+static void set_revision(struct run *run, enum kind kind, const char *name, int64_t revision)
+{
+    const char *text = arena_printf(run->arena, "%lld", (long long)revision);
+    context_merge(run->cluster, run->arena, kind, run->ns, name,
+                  form(run->arena, "{metadata: {annotations: {" REVISION ": %s}}}", text));
+}
+
 /* The new ReplicaSet and the Deployment carry the highest revision, also when an old template came
  * back. */
 static void number_revision(struct run *run)
 {
     int64_t next = next_revision(run);
-    struct json_object *patch = json_own(run->arena, json_object_new_object());
-    struct json_object *notes = json_sub(json_sub(patch, "metadata"), "annotations");
 
-    if (!run->created && revision_of(run->fresh) < next) {
-        json_set_str(notes, REVISION, number(run->arena, next));
-        context_merge(run->cluster, run->arena, KIND_REPLICASET, run->ns, meta_name(run->fresh),
-                      patch);
-    } else if (!run->created) {
+    if (!run->created && revision_of(run->fresh) < next)
+        set_revision(run, KIND_REPLICASET, meta_name(run->fresh), next);
+    else if (!run->created)
         next = revision_of(run->fresh);
-    }
-    if (revision_of(run->obj) != next) {
-        json_set_str(notes, REVISION, number(run->arena, next));
-        context_merge(run->cluster, run->arena, KIND_DEPLOYMENT, run->ns, run->name, patch);
-    }
+    if (revision_of(run->obj) != next)
+        set_revision(run, KIND_DEPLOYMENT, run->name, next);
 }
 
 static struct json_object *set_annotations(struct run *run)
@@ -164,9 +153,9 @@ static struct json_object *set_annotations(struct run *run)
     struct json_object *notes =
         json_copy(run->arena, json_at(run->obj, "metadata", "annotations", NULL));
     if (!notes)
-        notes = json_own(run->arena, json_object_new_object());
+        notes = form(run->arena, "{}");
     json_object_object_del(notes, "kubectl.kubernetes.io/last-applied-configuration");
-    json_set_str(notes, REVISION, number(run->arena, next_revision(run)));
+    json_set_str(notes, REVISION, arena_printf(run->arena, "%lld", (long long)next_revision(run)));
     return notes;
 }
 
@@ -174,23 +163,18 @@ static void create_fresh(struct run *run, int replicas)
 {
     struct arena *arena = run->arena;
     struct json_object *template = json_copy(arena, json_at(run->obj, "spec", "template", NULL));
-    const char *hash = meta_hash(arena, template);
-    struct json_object *set = json_own(arena, json_object_new_object());
-    struct json_object *meta = json_sub(set, "metadata"), *spec = json_sub(set, "spec");
     struct json_object *selector = json_copy(arena, json_at(run->obj, "spec", "selector", NULL));
+    const char *hash = meta_hash(arena, template);
 
     json_set_str(json_sub(json_sub(template, "metadata"), "labels"), HASH, hash);
     json_set_str(json_sub(selector, "matchLabels"), HASH, hash);
-    json_set_str(meta, "name", arena_printf(arena, "%s-%s", run->name, hash));
-    json_set(meta, "labels", meta_labels(template));
-    json_set(meta, "annotations", set_annotations(run));
-    json_set(meta, "ownerReferences",
-             json_own(arena, meta_owner_list(run->obj, "apps/v1", "Deployment")));
-    json_set_int(spec, "replicas", replicas);
-    json_set_int(spec, "minReadySeconds",
-                 json_int_at(run->obj, 0, "spec", "minReadySeconds", NULL));
-    json_set(spec, "selector", selector);
-    json_set(spec, "template", template);
+    struct json_object *set = form(
+        arena,
+        "{metadata: {name: %s, labels: %p, annotations: %p, ownerReferences: %p}, "
+        "spec: {replicas: %d, minReadySeconds: %ld, selector: %p, template: %p}}",
+        arena_printf(arena, "%s-%s", run->name, hash), meta_labels(template), set_annotations(run),
+        meta_owner_list(arena, run->obj, "apps/v1", "Deployment"), replicas,
+        json_int_at(run->obj, 0, "spec", "minReadySeconds", NULL), selector, template);
     run->created = context_create(run->cluster, arena, KIND_REPLICASET, run->ns, set, &run->fresh);
     if (run->created && replicas > 0)
         context_event(run->cluster, arena, KIND_DEPLOYMENT, run->obj, "Normal", "ScalingReplicaSet",

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cluster/meta.h"
-#include "cluster/podset.h"
 #include "cluster/podspec.h"
+#include "cluster/workload.h"
+#include "object/form.h"
+#include "object/meta.h"
 
 static const char *address_of(struct json_object *pod)
 {
@@ -15,7 +16,7 @@ static const char *address_of(struct json_object *pod)
 
 bool endpoints_serves(struct json_object *pod, bool publish_unready)
 {
-    return !meta_deleting(pod) && address_of(pod) && (publish_unready || podset_ready(pod));
+    return !meta_deleting(pod) && address_of(pod) && (publish_unready || pod_is_ready(pod));
 }
 
 static bool publishes_unready(struct json_object *service)
@@ -87,120 +88,84 @@ size_t endpoints_given(struct json_object *service, size_t index, struct json_ob
     return found;
 }
 
-static struct json_object *pod_ref(struct json_object *pod)
+/* What an address of a pod carries in both kinds of objects; more members are added. */
+static struct json_object *entry_of(struct arena *arena, struct json_object *pod)
 {
-    struct json_object *ref = json_object_new_object();
-    json_set_str(ref, "kind", "Pod");
-    json_set_str(ref, "namespace", meta_ns(pod));
-    json_set_str(ref, "name", meta_name(pod));
-    json_set_str(ref, "uid", meta_uid(pod));
-    return ref;
+    return form(arena, "{nodeName: %s, targetRef: {kind: Pod, namespace: %s, name: %s, uid: %s}}",
+                json_str_at(pod, "spec", "nodeName", NULL), meta_ns(pod), meta_name(pod),
+                meta_uid(pod));
 }
 
+/* Pods of one Service mostly have the same ports; the first that has an address speaks for all. */
 static struct json_object *ports_list(struct arena *arena, struct json_object *service,
-                                      struct json_object *pod)
+                                      struct json_object **pods, size_t count)
 {
-    struct json_object *list = json_own(arena, json_object_new_array());
-    size_t count = json_len(json_at(service, "spec", "ports", NULL));
-    for (size_t i = 0; i < count; i++) {
-        struct json_object *port = port_at(service, i), *entry = json_object_new_object();
-        const char *protocol = json_str_at(port, "protocol", NULL);
-        json_set_str(entry, "name", json_str_at(port, "name", NULL));
-        json_set_int(entry, "port", target_port(service, i, pod));
-        json_set_str(entry, "protocol", protocol ? protocol : "TCP");
-        json_set_str(entry, "appProtocol", json_str_at(port, "appProtocol", NULL));
-        json_object_array_add(list, entry);
+    struct json_object *list = form(arena, "[]");
+    size_t speaker = 0, ports = json_len(json_at(service, "spec", "ports", NULL));
+    while (speaker < count && !address_of(pods[speaker]))
+        speaker++;
+    for (size_t i = 0; i < ports && speaker < count; i++) {
+        struct json_object *port = port_at(service, i);
+        form_add(list, form(arena, "{name: %s, port: %d, protocol: %s, appProtocol: %s}",
+                            json_str_at(port, "name", NULL), target_port(service, i, pods[speaker]),
+                            json_str_at(port, "protocol", NULL) ?: "TCP",
+                            json_str_at(port, "appProtocol", NULL)));
     }
     return list;
 }
 
-/* Pods of one Service mostly have the same ports; the first that has an address speaks for all. */
-static struct json_object *speaker(struct json_object **pods, size_t count)
+static struct json_object *object_of(struct arena *arena, struct json_object *service,
+                                     const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (address_of(pods[i]))
-            return pods[i];
-    return NULL;
-}
-
-static void put_meta(struct arena *arena, struct json_object *obj, struct json_object *service,
-                     const char *name)
-{
-    struct json_object *meta = json_sub(obj, "metadata");
-    json_set_str(meta, "name", name);
-    json_set_str(meta, "namespace", meta_ns(service));
-    struct json_object *labels = json_copy(arena, meta_labels(service));
-    if (labels)
-        json_set(meta, "labels", labels);
-    json_set(meta, "ownerReferences", json_own(arena, meta_owner_list(service, "v1", "Service")));
+    return form(arena, "{metadata: {name: %s, namespace: %s, labels: %p, ownerReferences: %p}}",
+                name, meta_ns(service), json_copy(arena, meta_labels(service)),
+                meta_owner_list(arena, service, "v1", "Service"));
 }
 
 struct json_object *endpoints_object(struct arena *arena, struct json_object *service,
                                      struct json_object **pods, size_t count)
 {
-    struct json_object *obj = json_own(arena, json_object_new_object());
-    struct json_object *ready = json_own(arena, json_object_new_array());
-    struct json_object *unready = json_own(arena, json_object_new_array());
-    struct json_object *subsets = json_own(arena, json_object_new_array());
+    struct json_object *obj = object_of(arena, service, meta_name(service));
+    struct json_object *ready = form(arena, "[]"), *unready = form(arena, "[]");
 
-    put_meta(arena, obj, service, meta_name(service));
     for (size_t i = 0; i < count; i++) {
         if (meta_deleting(pods[i]) || !address_of(pods[i]))
             continue;
-        struct json_object *entry = json_object_new_object();
+        struct json_object *entry = entry_of(arena, pods[i]);
         json_set_str(entry, "ip", address_of(pods[i]));
-        json_set_str(entry, "nodeName", json_str_at(pods[i], "spec", "nodeName", NULL));
-        json_set(entry, "targetRef", json_own(arena, pod_ref(pods[i])));
-        bool serves = endpoints_serves(pods[i], publishes_unready(service));
-        json_object_array_add(serves ? ready : unready, entry);
+        form_add(endpoints_serves(pods[i], publishes_unready(service)) ? ready : unready, entry);
     }
-    if (json_len(ready) + json_len(unready) > 0) {
-        struct json_object *subset = json_object_new_object();
-        if (json_len(ready))
-            json_set(subset, "addresses", ready);
-        if (json_len(unready))
-            json_set(subset, "notReadyAddresses", unready);
-        json_set(subset, "ports", ports_list(arena, service, speaker(pods, count)));
-        json_object_array_add(subsets, subset);
-    }
-    json_set(obj, "subsets", subsets);
+    struct json_object *subset = form(
+        arena, "{addresses: %p, notReadyAddresses: %p, ports: %p}", json_len(ready) ? ready : NULL,
+        json_len(unready) ? unready : NULL, ports_list(arena, service, pods, count));
+    bool any = json_len(ready) + json_len(unready) > 0;
+    json_set(obj, "subsets", form(arena, "[%p]", any ? subset : NULL));
     return obj;
-}
-
-static struct json_object *slice_entry(struct arena *arena, struct json_object *service,
-                                       struct json_object *pod)
-{
-    struct json_object *entry = json_own(arena, json_object_new_object());
-    struct json_object *addresses = json_own(arena, json_object_new_array());
-    struct json_object *conditions = json_sub(entry, "conditions");
-
-    json_object_array_add(addresses, json_object_new_string(address_of(pod)));
-    json_set(entry, "addresses", addresses);
-    json_set_bool(conditions, "ready", endpoints_serves(pod, publishes_unready(service)));
-    json_set_bool(conditions, "serving", podset_ready(pod));
-    json_set_bool(conditions, "terminating", meta_deleting(pod));
-    json_set_str(entry, "nodeName", json_str_at(pod, "spec", "nodeName", NULL));
-    json_set(entry, "targetRef", json_own(arena, pod_ref(pod)));
-    return entry;
 }
 
 struct json_object *endpoints_slice(struct arena *arena, struct json_object *service,
                                     struct json_object **pods, size_t count)
 {
-    struct json_object *obj = json_own(arena, json_object_new_object());
-    struct json_object *list = json_own(arena, json_object_new_array());
-
-    put_meta(arena, obj, service, arena_printf(arena, "%s-sandbox", meta_name(service)));
+    struct json_object *list = form(arena, "[]");
+    struct json_object *obj =
+        object_of(arena, service, arena_printf(arena, "%s-sandbox", meta_name(service)));
     struct json_object *labels = json_sub(json_sub(obj, "metadata"), "labels");
+
     json_set_str(labels, "kubernetes.io/service-name", meta_name(service));
     json_set_str(labels, "endpointslice.kubernetes.io/managed-by", "flagger-sandbox");
+    for (size_t i = 0; i < count; i++) {
+        if (!address_of(pods[i]))
+            continue;
+        struct json_object *entry = entry_of(arena, pods[i]);
+        json_set(entry, "addresses", form(arena, "[%s]", address_of(pods[i])));
+        json_set(entry, "conditions",
+                 form(arena, "{ready: %i, serving: %i, terminating: %i}",
+                      endpoints_serves(pods[i], publishes_unready(service)), pod_is_ready(pods[i]),
+                      meta_deleting(pods[i])));
+        form_add(list, entry);
+    }
     json_set_str(obj, "addressType", "IPv4");
-    for (size_t i = 0; i < count; i++)
-        if (address_of(pods[i]))
-            json_object_array_add(list, json_object_get(slice_entry(arena, service, pods[i])));
     json_set(obj, "endpoints", list);
-    struct json_object *first = speaker(pods, count);
-    json_set(obj, "ports",
-             first ? ports_list(arena, service, first) : json_own(arena, json_object_new_array()));
+    json_set(obj, "ports", ports_list(arena, service, pods, count));
     return obj;
 }

@@ -15,11 +15,11 @@
 #include "base/log.h"
 #include "cluster/ctl.h"
 #include "cluster/haproxy.h"
-#include "cluster/meta.h"
+#include "cluster/keeper.h"
 #include "cluster/route.h"
 #include "cluster/routestatus.h"
 #include "cluster/service.h"
-#include "net/child/child.h"
+#include "object/meta.h"
 
 #define GROUP "gateway.networking.k8s.io"
 
@@ -28,8 +28,6 @@ enum {
     APPLY_LIMIT_MS = 10 * 1000, /* a reload that takes longer has failed */
     ASK_AGAIN_MS = 300,         /* HAProxy loses a signal that comes while it takes over */
     CTL_TIMEOUT_MS = 2 * 1000,
-    RESTART_MS = 20,
-    LAST_WORDS = 2048,
 };
 
 enum gateway_state {
@@ -42,17 +40,16 @@ enum gateway_state {
 struct gateway {
     struct cluster *cluster;
     char address[ADDRESS_TEXT];
-    char *directory;
+    char *directory, *config;
     enum gateway_state state;
-    struct child *haproxy;
-    struct timer *poll, *restart;
+    struct keeper haproxy;
+    struct timer *poll;
     struct ctl *ctl;
     struct arena *arena; /* of the change being applied */
     struct route_table table;
     int64_t deadline_ms, ask_again_ms;
     unsigned generation;
     bool dirty;                /* something changed while another change was being applied */
-    bool wanted;               /* HAProxy was started once: it must run */
     char *structure, *weights; /* what is live, as texts */
     char *next_structure, *next_weights;
 };
@@ -64,7 +61,6 @@ static const char *const state_names[] = {
     [GATEWAY_STOPPED] = "stopped",
 };
 
-static void start_haproxy(struct gateway *gateway);
 static void poll_later(struct gateway *gateway);
 
 static void gateway_set_state(struct gateway *gateway, enum gateway_state state)
@@ -230,8 +226,9 @@ static void failed(struct gateway *gateway, const char *why)
 static void ask_haproxy(struct gateway *gateway)
 {
     gateway->ask_again_ms = clock_monotonic_ms() + ASK_AGAIN_MS;
-    if (child_pid(gateway->haproxy) > 0) /* the master only: workers would end by it */
-        kill(child_pid(gateway->haproxy), SIGUSR2);
+    int pid = gateway->haproxy.child ? child_pid(gateway->haproxy.child) : 0;
+    if (pid > 0) /* the master only: workers would end by it */
+        kill(pid, SIGUSR2);
 }
 
 static void load_haproxy(struct gateway *gateway)
@@ -240,10 +237,10 @@ static void load_haproxy(struct gateway *gateway)
     gateway->deadline_ms = clock_monotonic_ms() + APPLY_LIMIT_MS;
     gateway_set_state(gateway, GATEWAY_LOAD);
     write_config(gateway);
-    if (!gateway->haproxy)
-        start_haproxy(gateway);
-    else
+    if (gateway->haproxy.child)
         ask_haproxy(gateway);
+    else
+        keeper_start(&gateway->haproxy);
     poll_later(gateway);
 }
 
@@ -260,7 +257,7 @@ static void on_shown(void *arg, enum err err, const char *reply, const struct er
     else if (clock_monotonic_ms() > gateway->deadline_ms)
         failed(gateway, "HAProxy did not take its configuration in time: see its messages above");
     else {
-        if (gateway->haproxy && clock_monotonic_ms() > gateway->ask_again_ms)
+        if (clock_monotonic_ms() > gateway->ask_again_ms)
             ask_haproxy(gateway);
         poll_later(gateway);
     }
@@ -302,59 +299,13 @@ static void poll_later(struct gateway *gateway)
     gateway->poll = timer_start(gateway->cluster->loop, POLL_MS, 0, on_poll, gateway);
 }
 
-/* ---- the processes ---- */
-
-static void on_output(void *arg, const char *data, size_t len)
-{
-    char line[512];
-    (void)arg;
-    snprintf(line, sizeof(line), "%.*s", (int)len, data);
-    if (strstr(line, "[ALERT]") || strstr(line, "[emerg]") || strstr(line, "[error]"))
-        log_warn("proxy_says", NULL, line);
-    else
-        log_debug("proxy_says", NULL, line);
-}
-
-static void on_restart(void *arg)
+static void before_haproxy(void *arg)
 {
     struct gateway *gateway = arg;
-    gateway->restart = NULL;
-    if (gateway->wanted && !gateway->haproxy)
-        start_haproxy(gateway);
-}
-
-static void on_haproxy_ended(void *arg, const struct child_result *result)
-{
-    struct gateway *gateway = arg;
-    gateway->haproxy = NULL;
-    if (gateway->state == GATEWAY_STOPPED)
-        return;
-    log_warn("proxy_ended", NULL,
-             result->err == ERR_OK ? "HAProxy has ended and is started again" : result->info->text,
-             LOG_INT("status", result->exit_status), LOG_INT("signal", result->signal),
-             LOG_STR("said", result->output));
-    /* One that could not even start needs a pause; one that ran is replaced at once. */
-    if (result->err == ERR_OK && result->elapsed_ms > 1000)
-        start_haproxy(gateway);
-    else if (!gateway->restart)
-        gateway->restart =
-            timer_start(gateway->cluster->loop, result->elapsed_ms > 200 ? RESTART_MS : 500, 0,
-                        on_restart, gateway);
-}
-
-static void start_haproxy(struct gateway *gateway)
-{
-    struct arena *arena = arena_new();
-    const char *program = gateway->cluster->options.haproxy;
-    const char *argv[] = {program ? program : "haproxy",          "-W", "-db", "-q", "-f",
-                          path_of(gateway, arena, "haproxy.cfg"), NULL};
-    const struct child_spec spec = {
-        .argv = argv, .grace_ms = 2000, .max_output = LAST_WORDS, .on_output = on_output};
-    unlink(path_of(gateway, arena, "stats.sock"));
-    gateway->wanted = true;
+    char *path = heap_printf("%s/stats.sock", gateway->directory);
+    unlink(path);
+    free(path);
     gateway->ask_again_ms = INT64_MAX; /* it reads what is there; a signal now would end it */
-    gateway->haproxy = child_spawn(gateway->cluster->loop, &spec, on_haproxy_ended, gateway);
-    arena_free(arena);
 }
 
 void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *name)
@@ -428,9 +379,19 @@ static bool may_bind_80(const char *address)
 enum err gateway_new(struct cluster *cluster, struct gateway **out, struct errinfo *ei)
 {
     struct gateway *gateway = heap_alloc(sizeof(*gateway));
-    *gateway = (struct gateway){.cluster = cluster,
-                                .state = GATEWAY_STEADY,
-                                .directory = heap_printf("%s/gateway", cluster->options.directory)};
+    *gateway = (struct gateway){
+        .cluster = cluster,
+        .state = GATEWAY_STEADY,
+        .directory = heap_printf("%s/gateway", cluster->options.directory),
+        .config = heap_printf("%s/gateway/haproxy.cfg", cluster->options.directory),
+        .haproxy = {.loop = cluster->loop,
+                    .name = "HAProxy",
+                    .argv = {cluster->options.haproxy ? cluster->options.haproxy : "haproxy", "-W",
+                             "-db", "-q", "-f"},
+                    .before = before_haproxy,
+                    .arg = gateway},
+    };
+    gateway->haproxy.argv[5] = gateway->config;
     *out = gateway;
     if (mkdir(gateway->directory, 0700) != 0 && errno != EEXIST)
         return err_set(ei, ERR_DENIED, "cannot make %s: %s", gateway->directory, strerror(errno));
@@ -464,12 +425,10 @@ void gateway_stop(struct gateway *gateway)
 {
     gateway_set_state(gateway, GATEWAY_STOPPED);
     timer_stop(gateway->poll);
-    timer_stop(gateway->restart);
-    gateway->poll = gateway->restart = NULL;
+    gateway->poll = NULL;
     ctl_forget(gateway->ctl);
     gateway->ctl = NULL;
-    if (gateway->haproxy)
-        child_stop(gateway->haproxy);
+    keeper_stop(&gateway->haproxy);
 }
 
 void gateway_free(struct gateway *gateway)
@@ -480,6 +439,7 @@ void gateway_free(struct gateway *gateway)
     free(gateway->structure);
     free(gateway->weights);
     free(gateway->directory);
+    free(gateway->config);
     free(gateway);
 }
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cluster/meta.h"
+#include "object/meta.h"
 
 /* Nobody listens on it: requests for a Service that does not exist get 503. */
 #define NOWHERE "127.0.0.1:1"

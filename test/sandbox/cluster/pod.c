@@ -7,11 +7,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cluster/meta.h"
-#include "cluster/podenv.h"
 #include "cluster/podspec.h"
-#include "cluster/podstatus.h"
 #include "net/child/child.h"
+#include "object/form.h"
+#include "object/meta.h"
 
 enum {
     LOG_KEEP = 256 * 1024,
@@ -480,9 +479,8 @@ void pods_sync(void *arg, struct arena *arena, const char *ns, const char *name)
     if (!obj)
         return;
     if (!json_str_at(obj, "spec", "nodeName", NULL)) { /* what a scheduler does */
-        struct json_object *patch = json_own(arena, json_object_new_object());
-        json_set_str(json_sub(patch, "spec"), "nodeName", "sandbox-0");
-        context_merge(cluster, arena, KIND_POD, ns, name, patch);
+        context_merge(cluster, arena, KIND_POD, ns, name,
+                      form(arena, "{spec: {nodeName: sandbox-0}}"));
     }
     if (!pod && meta_deleting(obj))
         context_remove(cluster, arena, KIND_POD, ns, name);

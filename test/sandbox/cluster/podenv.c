@@ -1,11 +1,11 @@
-#include "cluster/podenv.h"
+#include "cluster/podspec.h"
 
 #include <string.h>
 
 #include "base/base64.h"
 #include "base/buf.h"
-#include "cluster/meta.h"
 #include "object/jsonpath.h"
+#include "object/meta.h"
 
 enum { MAX_VALUE = 128 * 1024 };
 

@@ -4,7 +4,8 @@
 
 #include "app/behaviour.h"
 #include "base/duration.h"
-#include "cluster/meta.h"
+#include "object/form.h"
+#include "object/meta.h"
 
 #define READY_AFTER "sandbox.flagger.app/ready-after"
 #define NEVER_READY "sandbox.flagger.app/never-ready"
@@ -91,4 +92,55 @@ enum err podspec_read(struct json_object *pod, struct podspec *out, struct errin
         return ERR_OK;
     enum err err = duration_parse_ms(after, &out->ready_after_ms, ei);
     return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "annotation " READY_AFTER);
+}
+
+/* ---- the status ---- */
+
+static struct json_object *container_status(struct arena *arena, const struct podstatus_in *in,
+                                            struct json_object *container)
+{
+    const char *name = json_str_at(container, "name", NULL);
+    bool own = name && in->container && strcmp(name, in->container) == 0;
+    bool waits = in->state == POD_WAITING || (own && in->state == POD_BACKOFF);
+    bool failed = in->last_exit != 0 || in->last_signal;
+    struct json_object *state =
+        waits ? form(arena, "{waiting: {reason: %s, message: %s}}", in->reason, in->message)
+              : form(arena, "{running: {startedAt: %s}}",
+                     meta_time(arena, own ? in->running_ms : in->started_ms));
+    struct json_object *last = form(arena, "{}");
+
+    if (own && in->has_last)
+        last = form(arena, "{terminated: {exitCode: %d, reason: %s, finishedAt: %s}}",
+                    in->last_signal ? 128 + in->last_signal : in->last_exit,
+                    failed ? "Error" : "Completed", meta_time(arena, in->last_ended_ms));
+    if (own && in->has_last && in->last_signal)
+        json_set_int(json_at(last, "terminated", NULL), "signal", in->last_signal);
+    return form(arena,
+                "{name: %s, image: %s, imageID: '', ready: %i, started: %i, restartCount: %d, "
+                "state: %p, lastState: %p}",
+                name, json_str_at(container, "image", NULL), own ? in->ready : !waits, !waits,
+                own ? in->restarts : 0, state, last);
+}
+
+struct json_object *podstatus_make(struct arena *arena, const struct podstatus_in *in)
+{
+    struct json_object *statuses = form(arena, "[]");
+    struct json_object *containers = json_at(in->pod, "spec", "containers", NULL);
+    const char *reason = in->ready ? NULL : "ContainersNotReady";
+    const char *start = meta_time(arena, in->started_ms), *ready = in->ready ? "True" : "False";
+    const char *since = meta_time(arena, in->ready_changed_ms);
+
+    for (size_t i = 0; i < json_len(containers); i++)
+        form_add(statuses, container_status(arena, in, json_elem(containers, i)));
+    return form(
+        arena,
+        "{phase: %s, conditions: ["
+        "{type: Initialized, status: 'True', lastTransitionTime: %s}, "
+        "{type: Ready, status: %s, lastTransitionTime: %s, reason: %s}, "
+        "{type: ContainersReady, status: %s, lastTransitionTime: %s, reason: %s}, "
+        "{type: PodScheduled, status: 'True', lastTransitionTime: %s}], "
+        "hostIP: 127.0.0.1, podIP: %s, podIPs: [{ip: %s}], startTime: %s, qosClass: BestEffort, "
+        "containerStatuses: %p}",
+        in->state == POD_WAITING ? "Pending" : "Running", start, ready, since, reason, ready, since,
+        reason, start, in->address, in->address, start, statuses);
 }

@@ -1,11 +1,9 @@
-#include "cluster/register.h"
-
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cluster/context.h"
+#include "object/form.h"
 
 /* Cuts ":PORT" off text; false when what is there is no port. missing 0: it must be there. */
 static bool cut_port(char *text, int missing, int *port)
@@ -51,41 +49,10 @@ bad:
                    text);
 }
 
-static struct json_object *port_list(struct arena *arena, int port, int target)
-{
-    struct json_object *list = json_own(arena, json_object_new_array());
-    struct json_object *entry = json_object_new_object();
-    json_set_str(entry, "name", "http");
-    json_set_int(entry, "port", port);
-    json_set_str(entry, "protocol", "TCP");
-    if (target > 0)
-        json_set_int(entry, "targetPort", target);
-    json_object_array_add(list, entry);
-    return list;
-}
-
 static struct json_object *named(struct arena *arena, const struct registration *r)
 {
-    struct json_object *obj = json_own(arena, json_object_new_object());
-    json_set_str(json_sub(obj, "metadata"), "name", r->name);
-    json_set_str(json_sub(json_sub(obj, "metadata"), "labels"), "sandbox.flagger.app/registered",
-                 "true");
-    return obj;
-}
-
-static struct json_object *endpoints_of(struct arena *arena, const struct registration *r)
-{
-    struct json_object *obj = named(arena, r), *subset = json_object_new_object();
-    struct json_object *addresses = json_own(arena, json_object_new_array());
-    struct json_object *subsets = json_own(arena, json_object_new_array());
-    struct json_object *address = json_object_new_object();
-    json_set_str(address, "ip", r->address);
-    json_object_array_add(addresses, address);
-    json_set(subset, "addresses", addresses);
-    json_set(subset, "ports", port_list(arena, r->to_port, 0));
-    json_object_array_add(subsets, subset);
-    json_set(obj, "subsets", subsets);
-    return obj;
+    return form(arena, "{metadata: {name: %s, labels: {sandbox.flagger.app/registered: 'true'}}}",
+                r->name);
 }
 
 /* The last registration of a name counts. */
@@ -104,15 +71,19 @@ enum err cluster_register(struct cluster *cluster, const char *text, struct erri
     enum err err = register_parse(arena, text, &r, ei);
     if (err != ERR_OK)
         goto out;
-    if (!context_get(cluster, arena, KIND_NAMESPACE, NULL, r.ns)) {
-        struct json_object *obj = json_own(arena, json_object_new_object());
-        json_set_str(json_sub(obj, "metadata"), "name", r.ns);
-        context_create(cluster, arena, KIND_NAMESPACE, NULL, obj, NULL);
-    }
-    struct json_object *service = named(arena, &r);
-    json_set(json_sub(service, "spec"), "ports", port_list(arena, r.port, r.to_port));
+    if (!context_get(cluster, arena, KIND_NAMESPACE, NULL, r.ns))
+        context_create(cluster, arena, KIND_NAMESPACE, NULL,
+                       form(arena, "{metadata: {name: %s}}", r.ns), NULL);
+    struct json_object *service = named(arena, &r), *endpoints = named(arena, &r);
+    json_set(service, "spec",
+             form(arena, "{ports: [{name: http, port: %d, protocol: TCP, targetPort: %d}]}", r.port,
+                  r.to_port));
+    json_set(endpoints, "subsets",
+             form(arena,
+                  "[{addresses: [{ip: %s}], ports: [{name: http, port: %d, protocol: TCP}]}]",
+                  r.address, r.to_port));
     if (!put(cluster, arena, KIND_SERVICE, &r, service) ||
-        !put(cluster, arena, KIND_ENDPOINTS, &r, endpoints_of(arena, &r)))
+        !put(cluster, arena, KIND_ENDPOINTS, &r, endpoints))
         err = err_set(ei, ERR_INVALID, "--register %s: the Service could not be made", text);
 out:
     arena_free(arena);

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "cluster/rollout.h"
+#include "cluster/workload.h"
 #include "test/unit.h"
 
 CASE(single_steps)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "cluster/meta.h"
 #include "cluster/routefilter.h"
+#include "object/meta.h"
 #include "object/pattern.h"
 
 /* One route being read. */

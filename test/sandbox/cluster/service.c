@@ -8,7 +8,8 @@
 #include "cluster/forward.h"
 #include "cluster/gateway.h"
 #include "cluster/hosts.h"
-#include "cluster/meta.h"
+#include "object/form.h"
+#include "object/meta.h"
 #include "object/selector.h"
 
 struct port {
@@ -50,23 +51,22 @@ static bool is_headless(struct json_object *obj)
 
 static void put_address(struct json_object *obj, const char *address)
 {
-    struct json_object *spec = json_sub(obj, "spec"), *list = json_object_new_array();
+    struct arena *arena = arena_new();
+    struct json_object *spec = json_sub(obj, "spec");
     json_set_str(spec, "clusterIP", address);
-    json_object_array_add(list, json_object_new_string(address));
-    json_set(spec, "clusterIPs", list);
-    json_object_put(list);
+    json_set(spec, "clusterIPs", form(arena, "[%s]", address));
+    arena_free(arena);
 }
 
 static void put_families(struct json_object *obj)
 {
+    struct arena *arena = arena_new();
     struct json_object *spec = json_sub(obj, "spec");
-    if (json_at(spec, "ipFamilies", NULL))
-        return;
-    struct json_object *list = json_object_new_array();
-    json_object_array_add(list, json_object_new_string("IPv4"));
-    json_set(spec, "ipFamilies", list);
-    json_object_put(list);
-    json_set_str(spec, "ipFamilyPolicy", "SingleStack");
+    if (!json_at(spec, "ipFamilies", NULL)) {
+        json_set(spec, "ipFamilies", form(arena, "[IPv4]"));
+        json_set_str(spec, "ipFamilyPolicy", "SingleStack");
+    }
+    arena_free(arena);
 }
 
 /* As the API server: an address on create, the old one kept on update. */
