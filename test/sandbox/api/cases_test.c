@@ -7,66 +7,14 @@
 #include "api/tryapi.h"
 #include "object/cases.h"
 
-/* --- conversations */
-
-/* Sends what a step says. */
-static struct answer send_step(struct tryapi *a, struct json_object *step)
-{
-    const char *line = json_str_at(step, "ask", NULL), *space = strchr(line, ' ');
-    struct json_object *body = json_at(step, "body", NULL);
-    const char *text = json_object_is_type(body, json_type_string) ? json_object_get_string(body)
-                       : body                                      ? json_text(a->t.arena, body)
-                                                                   : NULL;
-    a->token = json_str_at(step, "token", NULL);
-    a->accept = json_str_at(step, "accept", NULL);
-    a->type = json_str_at(step, "type", NULL);
-    a->agent = json_str_at(step, "agent", NULL);
-    return ask(a, arena_strndup(a->t.arena, line, (size_t)(space - line)), space + 1, text);
-}
-
-/* What of the answer is not as the step has it; NULL: all is. */
-static const char *wrong(struct tryapi *a, struct json_object *step, const struct answer *answer)
-{
-    struct arena *arena = a->t.arena;
-    struct json_object *has = json_at(step, "has", NULL);
-    const char *says = json_str_at(step, "says", NULL);
-    const char *warning = json_str_at(step, "warning", NULL);
-    int64_t status = json_int_at(step, 200, "status", NULL);
-    if (status == 0)
-        return answer->err == ERR_OK ? "an answer" : NULL;
-    if (answer->err != ERR_OK || answer->status != status)
-        return arena_printf(arena, "status %d", answer->status);
-    if (has && !json_same(json_merge(arena, answer->body, has), answer->body))
-        return "another body";
-    if (says && (!answer->text || !strstr(answer->text, says)))
-        return "other words";
-    if (json_at(step, "retry_after", NULL) && strcmp(answer->retry_after ? answer->retry_after : "",
-                                                     json_str_at(step, "retry_after", NULL)) != 0)
-        return "another Retry-After";
-    if (warning && strcmp(answer->warning ? answer->warning : "", warning) != 0)
-        return arena_printf(arena, "warning %s", answer->warning ? answer->warning : "");
-    return NULL;
-}
-
-/* The steps of a row, with an API of its own. A step that comes true in time is asked again. */
+/* With an API of its own. */
 static struct json_object *talk(struct arena *arena, struct json_object *row)
 {
-    struct json_object *steps = json_at(row, "steps", NULL);
-    struct tryapi a TRYAPI_CLOSED = tryapi_open();
-    for (size_t i = 0; i < json_len(steps); i++) {
-        struct json_object *step = json_elem(steps, i);
-        int64_t before = clock_monotonic_ms(), end = before + 5000;
-        struct answer answer = send_step(&a, step);
-        assert_true(clock_monotonic_ms() - before >= json_int_at(step, 0, "takes", NULL));
-        while (json_bool_at(step, false, "until", NULL) && wrong(&a, step, &answer) &&
-               clock_monotonic_ms() < end)
-            answer = send_step(&a, step);
-        const char *why = wrong(&a, step, &answer);
-        if (why)
-            return cases_text(arena, arena_printf(arena, "step %zu: %s: %s", i + 1, why,
-                                                  answer.text ? answer.text : ""));
-    }
-    return cases_bool(arena, true);
+    struct tryapi a;
+    tryapi_open(&a);
+    struct json_object *out = json_copy(arena, talk_steps(&a.talk, row));
+    tryapi_close(&a);
+    return out;
 }
 
 /* --- reading a request */

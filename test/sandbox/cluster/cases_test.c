@@ -1,5 +1,8 @@
-/* The pure functions of the cluster, by the rows of cases.yaml. */
+/* The controllers together, on a real API with simulated pods, and the pure functions of the
+ * cluster, by the rows of cases.yaml. */
+#include "api/tryapi.h"
 #include "cluster/cluster.h"
+#include "cluster/crds.h"
 #include "cluster/endpoints.h"
 #include "cluster/haproxy.h"
 #include "cluster/hosts.h"
@@ -12,6 +15,70 @@
 #include "object/cases.h"
 #include "object/form.h"
 #include "object/meta.h"
+
+/* --- conversations */
+
+struct world {
+    struct tryapi a;
+    struct cluster *cluster;
+    int least_ready, most_pods; /* of the namespace test, since they were counted anew */
+};
+
+static void count_pods(void *arg)
+{
+    struct world *w = arg;
+    struct arena *arena TRY_FREED = arena_new();
+    struct json_object **items;
+    const struct objkind *pods = objstore_kind(w->a.t.store, "", "pods");
+    int ready = 0, count = (int)objstore_list(w->a.t.store, arena, pods, "test", &items);
+    for (int i = 0; i < count; i++)
+        ready += pod_is_ready(items[i]);
+    w->least_ready = ready < w->least_ready ? ready : w->least_ready;
+    w->most_pods = count > w->most_pods ? count : w->most_pods;
+}
+
+/* count: from now on; pods LEAST MOST LIMIT: so many were ready all the time, and the most at a time
+ * was between the other two; register TEXT, refuse TEXT: a registration that is taken, or not. */
+static void act(void *arg, const char *word)
+{
+    struct world *w = arg;
+    struct errinfo ei = {0};
+    int least, most, limit;
+    if (strcmp(word, "count") == 0) {
+        w->least_ready = INT_MAX;
+        w->most_pods = 0;
+    } else if (sscanf(word, "pods %d %d %d", &least, &most, &limit) == 3) {
+        assert_int_equal(w->least_ready, least);
+        assert_in_range(w->most_pods, most, limit);
+    } else {
+        const char *text = strchr(word, ' ') + 1;
+        assert_int_equal(cluster_register(w->cluster, text, &ei) == ERR_OK,
+                         *word == 'r' && word[2] == 'g');
+    }
+}
+
+static struct json_object *talk(struct arena *arena, struct json_object *row)
+{
+    struct world w = {0};
+    struct errinfo ei = {0};
+    const struct cluster_options options = {
+        .app = "/bin/false", .directory = unit_folder(), .nodes = 2, .gateway_port = -1};
+    tryapi_open(&w.a);
+    assert_int_equal(crds_install(w.a.t.store, &ei), ERR_OK);
+    assert_int_equal(cluster_new(w.a.t.loop, w.a.t.store, &options, &w.cluster, &ei), ERR_OK);
+    api_on_pod_log(w.a.api, cluster_pod_log, w.cluster);
+    w.a.talk.act = act;
+    w.a.talk.turned = count_pods;
+    w.a.talk.arg = &w;
+    struct json_object *out = json_copy(arena, talk_steps(&w.a.talk, row));
+    talk_close(&w.a.talk);
+    loop_drain(w.a.t.loop);
+    assert_int_equal(loop_run(w.a.t.loop), 0);
+    cluster_free(w.cluster);
+    api_free(w.a.api);
+    try_close(&w.a.t);
+    return out;
+}
 
 static struct json_object *object_new(struct arena *arena)
 {
@@ -446,6 +513,7 @@ static struct json_object *weights(struct arena *arena, struct json_object *row)
 }
 
 static const struct cases_group groups[] = {
+    {"conversations", talk},
     {"metadata", meta},
     {"conditions", condition},
     {"hashes", hash},

@@ -75,8 +75,8 @@ static inline void cases_run(void **state)
         struct json_object *row = json_elem(rows, i);
         struct json_object *got = it->group->run(own, json_copy(own, row));
         if (!cases_fit(own, row, got))
-            fail_msg("%s, row %zu: %s\ncame to %s", it->group->name, i + 1, json_text(own, row),
-                     json_text_sorted(own, got));
+            fail_msg("%s, row %zu came to %.600s\nand was %s", it->group->name, i + 1,
+                     json_text_sorted(own, got), json_text(own, row));
     }
 }
 
