@@ -3,9 +3,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "object/try.h"
 
@@ -21,11 +19,9 @@ static X509 *load(const char *path)
 
 CASE(test_chain)
 {
-    char directory[] = "/tmp/apitls-test-XXXXXX";
-    assert_non_null(mkdtemp(directory));
     struct apitls tls;
     struct errinfo ei;
-    assert_int_equal(apitls_make(arena, directory, &tls, &ei), ERR_OK);
+    assert_int_equal(apitls_make(arena, unit_folder(), &tls, &ei), ERR_OK);
     X509 *ca = load(tls.ca_file), *cert = load(tls.cert_file);
     EVP_PKEY *key = X509_get_pubkey(ca);
     assert_int_equal(X509_verify(cert, key), 1);
@@ -40,10 +36,6 @@ CASE(test_chain)
     EVP_PKEY_free(key);
     X509_free(ca);
     X509_free(cert);
-    unlink(tls.ca_file);
-    unlink(tls.cert_file);
-    unlink(tls.key_file);
-    rmdir(directory);
 }
 
 CASE(test_no_directory)

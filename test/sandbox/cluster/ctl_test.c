@@ -1,123 +1,81 @@
-
-#include <string.h>
-
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "cluster/ctl.h"
-#include "test/unit.h"
+#include "net/test_loop.h"
 
-/* A server on a Unix socket that reads one command and gives one answer, or none. */
-struct world {
+struct fixture {
     struct loop *loop;
-    uv_pipe_t listener, peer;
-    uv_write_t write;
-    const char *answer; /* NULL: never answers */
-    char got[256], reply[1024], path[64];
+    const char *path;
+    int listener; /* takes a connection, and says nothing by itself */
     enum err err;
     int done;
-    bool peer_open;
+    char reply[1024];
 };
 
-static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+static int set_up(void **state)
 {
-    struct world *w = handle->data;
-    (void)size;
-    *buf = uv_buf_init(w->got, sizeof(w->got) - 1);
+    static struct fixture f;
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    f = (struct fixture){.loop = loop_new(1000), .path = unit_path("ctl.sock")};
+    f.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", f.path);
+    assert_int_equal(bind(f.listener, (const struct sockaddr *)&addr, sizeof(addr)), 0);
+    assert_int_equal(listen(f.listener, 4), 0);
+    *state = &f;
+    return 0;
 }
 
-static void on_written(uv_write_t *req, int status)
+static int tear_down(void **state)
 {
-    struct world *w = req->data;
-    (void)status;
-    uv_close((uv_handle_t *)&w->peer, NULL);
-    w->peer_open = false;
+    struct fixture *f = *state;
+    close(f->listener);
+    loop_drain(f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+    loop_free(f->loop);
+    return 0;
 }
 
-static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
-{
-    struct world *w = stream->data;
-    (void)buf;
-    if (len <= 0 || !w->answer)
-        return;
-    w->got[len] = '\0';
-    uv_buf_t out = uv_buf_init((char *)(uintptr_t)w->answer, (unsigned)strlen(w->answer));
-    w->write.data = w;
-    uv_read_stop(stream);
-    assert_int_equal(uv_write(&w->write, stream, &out, 1, on_written), 0);
-}
-
-static void on_connection(uv_stream_t *stream, int status)
-{
-    struct world *w = stream->data;
-    assert_int_equal(status, 0);
-    uv_pipe_init(loop_uv(w->loop), &w->peer, 0);
-    w->peer.data = w;
-    w->peer_open = true;
-    assert_int_equal(uv_accept(stream, (uv_stream_t *)&w->peer), 0);
-    uv_read_start((uv_stream_t *)&w->peer, on_alloc, on_read);
-}
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
 static void on_done(void *arg, enum err err, const char *reply, const struct errinfo *info)
 {
-    struct world *w = arg;
-    w->err = err;
-    w->done++;
-    snprintf(w->reply, sizeof(w->reply), "%s", err == ERR_OK ? reply : info->text);
-    uv_stop(loop_uv(w->loop));
+    struct fixture *f = arg;
+    f->err = err;
+    f->done++;
+    snprintf(f->reply, sizeof(f->reply), "%s", err == ERR_OK ? reply : info->text);
 }
 
-static void begin(struct world *w, const char *answer)
+FIXTURE_CASE(answered)
 {
-    *w = (struct world){.loop = loop_new(1000), .answer = answer};
-    snprintf(w->path, sizeof(w->path), "/tmp/ctl-test-%d.sock", (int)getpid());
-    unlink(w->path);
-    uv_pipe_init(loop_uv(w->loop), &w->listener, 0);
-    w->listener.data = w;
-    assert_int_equal(uv_pipe_bind(&w->listener, w->path), 0);
-    assert_int_equal(uv_listen((uv_stream_t *)&w->listener, 4, on_connection), 0);
+    static const char answer[] = "name: x\n\n";
+    char got[64] = {0};
+    ctl_send(f->loop, f->path, "show info", 5000, on_done, f);
+    assert_int_equal(f->done, 0);
+    int peer = accept(f->listener, NULL, NULL);
+    RUN_UNTIL(f, recv(peer, got, sizeof(got) - 1, MSG_DONTWAIT) > 0);
+    assert_string_equal(got, "show info\n");
+    assert_int_equal(send(peer, answer, strlen(answer), 0), strlen(answer));
+    close(peer);
+    RUN_UNTIL(f, f->done);
+    assert_int_equal(f->err, ERR_OK);
+    assert_string_equal(f->reply, answer);
 }
 
-static void end(struct world *w)
+FIXTURE_CASE(silent_absent_forgotten)
 {
-    uv_close((uv_handle_t *)&w->listener, NULL);
-    if (w->peer_open)
-        uv_close((uv_handle_t *)&w->peer, NULL);
-    loop_drain(w->loop);
-    assert_int_equal(loop_run(w->loop), 0);
-    loop_free(w->loop);
-    unlink(w->path);
-}
-
-CASE(answered)
-{
-    static struct world w;
-    begin(&w, "name: x\n\n");
-    ctl_send(w.loop, w.path, "show info", 5000, on_done, &w);
-    assert_int_equal(w.done, 0);
-    uv_run(loop_uv(w.loop), UV_RUN_DEFAULT);
-    assert_int_equal(w.err, ERR_OK);
-    assert_string_equal(w.got, "show info\n");
-    assert_string_equal(w.reply, "name: x\n\n");
-    end(&w);
-    assert_int_equal(w.done, 1);
-}
-
-CASE(silent_absent_forgotten)
-{
-    static struct world w;
-    begin(&w, NULL);
-    ctl_send(w.loop, w.path, "show info", 50, on_done, &w);
-    uv_run(loop_uv(w.loop), UV_RUN_DEFAULT);
-    assert_int_equal(w.err, ERR_RETRY);
-    assert_non_null(strstr(w.reply, "no answer in time"));
-    ctl_send(w.loop, "/nonexistent/socket", "show info", 5000, on_done, &w);
-    uv_run(loop_uv(w.loop), UV_RUN_DEFAULT);
-    assert_int_equal(w.err, ERR_RETRY);
-    assert_int_equal(w.done, 2);
-    ctl_forget(ctl_send(w.loop, w.path, "show info", 5000, on_done, &w));
+    ctl_send(f->loop, f->path, "show info", 50, on_done, f);
+    RUN_UNTIL(f, f->done == 1);
+    assert_int_equal(f->err, ERR_RETRY);
+    assert_non_null(strstr(f->reply, "no answer in time"));
+    ctl_send(f->loop, "/nonexistent/socket", "show info", 5000, on_done, f);
+    RUN_UNTIL(f, f->done == 2);
+    assert_int_equal(f->err, ERR_RETRY);
+    ctl_forget(ctl_send(f->loop, f->path, "show info", 5000, on_done, f));
     ctl_forget(NULL);
-    end(&w);
-    assert_int_equal(w.done, 2);
+    RUN_UNTIL(f, !uv_loop_alive(loop_uv(f->loop)));
+    assert_int_equal(f->done, 2);
 }

@@ -1,4 +1,3 @@
-
 #include <string.h>
 
 #include <errno.h>
@@ -85,27 +84,16 @@ static int run(const char *const *argv)
 /* Whatever the routes say, the real program must take it. */
 CASE(accepted_by_haproxy)
 {
-    char path[] = "/tmp/haproxy-test-XXXXXX";
-    int fd = mkstemp(path);
     struct route_table table;
     struct buf out;
-    assert_true(fd >= 0);
     load(arena, DATA "routes.json", &table);
-    char directory[] = "/tmp/haproxy-test-XXXXXX";
-    assert_non_null(mkdtemp(directory));
-    const char *mirror = arena_printf(arena, "%s/mirror.lua", directory);
-    assert_int_equal(file_write(mirror, haproxy_mirror, strlen(haproxy_mirror), 0600, NULL),
-                     ERR_OK);
-    const struct haproxy_in in = {.table = &table, .directory = directory, .port = 18999};
+    unit_put("mirror.lua", haproxy_mirror);
+    const struct haproxy_in in = {.table = &table, .directory = unit_folder(), .port = 18999};
     buf_init(&out, HAPROXY_CONFIG_MAX);
     haproxy_config(&in, arena, &out);
-    assert_int_equal(write(fd, out.data, out.len), (ssize_t)out.len);
+    const char *path = unit_put("haproxy.cfg", out.data);
     assert_int_equal(run((const char *[]){"haproxy", "-c", "-q", "-f", path, NULL}), 0);
     buf_fini(&out);
-    close(fd);
-    unlink(path);
-    unlink(mirror);
-    rmdir(directory);
 }
 
 /* Only weights differ: the structure is the same, so no reload; anything else: it is not. */

@@ -4,9 +4,9 @@
  *
  *   ask: "GET /path"   with a body, and token, accept, type (of the body) and agent as headers. The
  *                      answer must have the status (200 where none is given; 0: the connection is
- *                      closed), the members of `has` (null: not there), the words of `says`, and
- *                      the headers warning, retry_after and content. takes: so many milliseconds
- *                      at least. until: asked again until the answer is so.
+ *                      closed), the members of `has` (null: not there), the words of `says` and
+ *                      not those of `lacks`, and the headers warning, retry_after and content.
+ *                      takes: so many milliseconds at least. until: asked again until it is so.
  *   watch: "/path"     opens the stream `name`, with accept as above; sees: waits until it was told
  *                      exactly this, "ADDED:a MODIFIED:a "; over: waits until it has ended
  *   do: WORD           what only the test itself can do
@@ -132,7 +132,9 @@ UNIT_HELPER const char *talk_wrong(struct json_object *step, const struct talk_a
         return arena_printf(answer->talk->arena, "status %d", answer->status);
     if (has && !json_same(json_merge(answer->talk->arena, answer->body, has), answer->body))
         return "another body";
-    if (says && (!answer->text || !strstr(answer->text, says)))
+    const char *lacks = json_str_at(step, "lacks", NULL);
+    if ((says && (!answer->text || !strstr(answer->text, says))) ||
+        (lacks && strstr(answer->text, lacks)))
         return "other words";
     return talk_is(step, "retry_after", answer->retry_after) &&
                    talk_is(step, "warning", answer->warning) &&

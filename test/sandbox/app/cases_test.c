@@ -1,0 +1,66 @@
+/* The demo app, by the rows of cases.yaml. */
+#include "app/demo.h"
+#include "base/expo.h"
+#include "object/form.h"
+#include "object/test_talk.h"
+
+/* With an app of its own. failed: how many of twenty answers are to fail. */
+static struct json_object *talk(struct arena *arena, struct json_object *row)
+{
+    struct errinfo ei = {0};
+    struct talk talk = {.loop = loop_new(2000), .arena = arena};
+    struct demo *demo = NULL;
+    const struct demo_options options = {
+        .address = "127.0.0.1",
+        .pod = "web-1",
+        .behaviour = {.version = "7.1",
+                      .error_percent = json_int_at(row, 0, "errors", NULL),
+                      .latency_ms = json_int_at(row, 0, "latency", NULL)},
+        .ready_delay_ms = json_int_at(row, 0, "ready_delay", NULL)};
+    int64_t failed = 0, wanted = json_int_at(row, -1, "failed", NULL);
+    assert_int_equal(demo_new(talk.loop, &options, &demo, &ei), ERR_OK);
+    talk.port = demo_port(demo);
+    talk_open(&talk);
+    struct json_object *out = talk_steps(&talk, row);
+    for (int i = 0; i < 20 && wanted >= 0; i++) {
+        struct talk_answer answer = talk_ask(&talk, NULL, "GET /", NULL);
+        failed += answer.status == 500;
+        assert_true(answer.elapsed_ms >= options.behaviour.latency_ms - 1);
+    }
+    assert_true(wanted < 0 || failed == wanted);
+    talk_close(&talk);
+    loop_drain(talk.loop);
+    assert_int_equal(loop_run(talk.loop), 0);
+    demo_free(demo);
+    loop_free(talk.loop);
+    expo_reset();
+    return out;
+}
+
+static struct json_object *behaviour(struct arena *arena, struct json_object *row)
+{
+    const char *image = json_str_at(row, "image", NULL);
+    struct behaviour got;
+    struct errinfo ei = {0};
+    if (!behaviour_is_demo(image))
+        return NULL;
+    if (behaviour_of_image(arena, image, &got, &ei) != ERR_OK)
+        return cases_error(arena, &ei);
+    return form(arena, "[%s, %ld, %ld, %ld]", got.version, got.error_percent, got.latency_ms,
+                got.crash_after_ms);
+}
+
+CASE(even_errors)
+{
+    for (int64_t percent = 0; percent <= 100; percent++) {
+        int64_t acc = 0;
+        int failed = 0;
+        for (int i = 0; i < 1000; i++)
+            failed += behaviour_fails(percent, &acc);
+        assert_int_equal(failed, percent * 10);
+    }
+}
+
+static const struct cases_group groups[] = {{"conversations", talk}, {"images", behaviour}};
+
+CASES("test/sandbox/app/cases.yaml", groups)
