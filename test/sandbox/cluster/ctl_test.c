@@ -36,6 +36,7 @@ static int tear_down(void **state)
     loop_drain(f->loop);
     assert_int_equal(loop_run(f->loop), 0);
     loop_free(f->loop);
+    assert_true(f->done <= 2); /* who was forgotten is told nothing */
     return 0;
 }
 
@@ -76,6 +77,4 @@ FIXTURE_CASE(silent_absent_forgotten)
     assert_int_equal(f->err, ERR_RETRY);
     ctl_forget(ctl_send(f->loop, f->path, "show info", 5000, on_done, f));
     ctl_forget(NULL);
-    RUN_UNTIL(f, !uv_loop_alive(loop_uv(f->loop)));
-    assert_int_equal(f->done, 2);
 }
