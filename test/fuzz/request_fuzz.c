@@ -2,9 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "api/restaccept.h"
-#include "api/restpath.h"
-#include "api/restproto.h"
+#include "api/restask.h"
 #include "base/json.h"
 #include "fuzz.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "api/restpath.h"
+#include "api/restask.h"
 
 bool late_apply(const struct late *late, struct arena *arena, struct objstore *store)
 {

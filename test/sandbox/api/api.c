@@ -124,6 +124,27 @@ static void not_allowed(struct restreq *req)
                     "the server does not allow this method on the requested resource");
 }
 
+/* The log of a pod, as a whole. */
+static void serve_log(struct restreq *req)
+{
+    enum { LOG_MAX = 1024 * 1024 };
+    if (req->verb != REST_GET) {
+        not_allowed(req);
+        return;
+    }
+    if (!objstore_get(req->store, req->kind, req->path.ns, req->path.name)) {
+        restreply_not_found(req);
+        return;
+    }
+    struct buf log;
+    buf_init(&log, LOG_MAX);
+    if (req->api->pod_log)
+        req->api->pod_log(req->api->pod_log_arg, req->path.ns, req->path.name, &log);
+    restreply_done(req, 200);
+    http_reply(req->http, 200, "text/plain", log.data, log.len);
+    buf_fini(&log);
+}
+
 static void serve_sub(struct restreq *req)
 {
     const char *sub = req->path.sub;
@@ -131,7 +152,7 @@ static void serve_sub(struct restreq *req)
     if (strcmp(sub, "scale") == 0 && req->version->scale.spec_replicas)
         restscale(req);
     else if (pod && strcmp(sub, "log") == 0)
-        restpod_log(req);
+        serve_log(req);
     else if (strcmp(sub, "status") != 0 || !(req->version->flags & OBJKIND_STATUS))
         not_found(req);
     else if (req->verb == REST_GET)
@@ -369,7 +390,7 @@ enum err api_new(struct loop *loop, struct objstore *store, const struct api_opt
     api->token = options->token ? heap_strdup(options->token) : random_token();
     api->readonly_token = heap_printf("%s-readonly", api->token);
     api->stats = apistats_new();
-    api->faults = apifaults_new();
+    api->faults = json_object_new_array();
     struct arena *arena = arena_new();
     struct apitls tls = {0};
     enum err err = ERR_OK;
@@ -400,7 +421,7 @@ void api_free(struct api *api)
     http_server_free(api->http);
     http_server_free(api->https);
     apistats_free(api->stats);
-    apifaults_free(api->faults);
+    json_object_put(api->faults);
     free(api->token);
     free(api->readonly_token);
     free(api->kubeconfig);

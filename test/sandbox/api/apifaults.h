@@ -1,5 +1,5 @@
-/* Faults that a test asked for: rules that match requests, each for a number of times. Pure but for
- * the heap. */
+/* Faults that a test asked for: rules that match requests, each for a number of times; see api.h. A
+ * list of them is an array of objects, as GET /sandbox/faults shows it. Pure. */
 #ifndef SANDBOX_APIFAULTS_H
 #define SANDBOX_APIFAULTS_H
 
@@ -12,8 +12,6 @@
 
 enum { APIFAULTS_MAX = 1000 };
 
-struct apifaults;
-
 /* What to do with a request: wait, then drop the connection, or answer, or (all zero) serve it as
  * usual. */
 struct apifault {
@@ -23,16 +21,11 @@ struct apifault {
     int retry_after_s;
 };
 
-struct apifaults *apifaults_new(void);
-void apifaults_free(struct apifaults *faults);
-/* Adds the rules of {"faults": [...]} or of one bare rule; see api.h. */
-enum err apifaults_add(struct apifaults *faults, struct arena *arena, struct json_object *body,
+/* Adds the rules of {"faults": [...]} or of one bare rule to list. */
+enum err apifaults_add(struct json_object *list, struct arena *arena, struct json_object *body,
                        struct errinfo *ei) MUST_USE;
-void apifaults_clear(struct apifaults *faults);
-/* The rules with what is left of them, owned by the arena. */
-struct json_object *apifaults_list(const struct apifaults *faults, struct arena *arena);
 /* Takes the first rule that matches; false when none does. agent may be NULL. */
-bool apifaults_take(struct apifaults *faults, const char *method, const char *verb,
+bool apifaults_take(struct json_object *list, const char *method, const char *verb,
                     const char *path, const char *agent, struct apifault *out);
 
 #endif

@@ -5,10 +5,11 @@
 #include "api/apifaults.h"
 #include "api/apistats.h"
 #include "api/rest.h"
+#include "object/form.h"
 
-static bool is(const struct restreq *req, const char *method, const char *path)
+static void show_faults(struct restreq *req)
 {
-    return strcmp(req->method, method) == 0 && strcmp(req->path.full, path) == 0;
+    restreply_tree(req, 200, form(req->arena, "{faults: %p}", req->api->faults));
 }
 
 static void add_faults(struct restreq *req)
@@ -17,11 +18,16 @@ static void add_faults(struct restreq *req)
     struct errinfo ei;
     if (!restbody_read(req, &body))
         return;
-    if (apifaults_add(req->api->faults, req->arena, body, &ei) != ERR_OK) {
+    if (apifaults_add(req->api->faults, req->arena, body, &ei) == ERR_OK)
+        show_faults(req);
+    else
         restreply_error(req, 400, "BadRequest", "%s", ei.text);
-        return;
-    }
-    restreply_tree(req, 200, apifaults_list(req->api->faults, req->arena));
+}
+
+static void clear_faults(struct restreq *req)
+{
+    json_object_array_del_idx(req->api->faults, 0, json_len(req->api->faults));
+    show_faults(req);
 }
 
 static void compact(struct restreq *req)
@@ -32,13 +38,12 @@ static void compact(struct restreq *req)
     objstore_compact(req->store);
     if (json_bool_at(body, false, "expire", NULL))
         restwatch_expire_all(req->api);
-    restreply_tree(req, 200, json_own(req->arena, json_object_new_object()));
+    restreply_tree(req, 200, form(req->arena, "{}"));
 }
 
 static void cut(struct restreq *req)
 {
-    struct json_object *out = json_own(req->arena, json_object_new_object());
-    json_set_int(out, "cut", (int64_t)restwatch_count(req->api));
+    struct json_object *out = form(req->arena, "{cut: %zu}", restwatch_count(req->api));
     restwatch_cut_all(req->api);
     restreply_tree(req, 200, out);
 }
@@ -51,30 +56,40 @@ static void stats(struct restreq *req)
     restreply_tree(req, 200, out);
 }
 
+static void reset_stats(struct restreq *req)
+{
+    apistats_reset(req->api->stats);
+    stats(req);
+}
+
+static void requests(struct restreq *req)
+{
+    const char *since = http_req_param(req->http, "since");
+    uint64_t after = since ? strtoull(since, NULL, 10) : 0;
+    restreply_tree(req, 200, apistats_requests(req->api->stats, req->arena, after));
+}
+
 bool apisandbox(struct restreq *req)
 {
-    if (is(req, "POST", "/sandbox/faults")) {
-        add_faults(req);
-    } else if (is(req, "GET", "/sandbox/faults")) {
-        restreply_tree(req, 200, apifaults_list(req->api->faults, req->arena));
-    } else if (is(req, "DELETE", "/sandbox/faults")) {
-        apifaults_clear(req->api->faults);
-        restreply_tree(req, 200, apifaults_list(req->api->faults, req->arena));
-    } else if (is(req, "POST", "/sandbox/compact")) {
-        compact(req);
-    } else if (is(req, "POST", "/sandbox/cut")) {
-        cut(req);
-    } else if (is(req, "GET", "/sandbox/stats")) {
-        stats(req);
-    } else if (is(req, "DELETE", "/sandbox/stats")) {
-        apistats_reset(req->api->stats);
-        stats(req);
-    } else if (is(req, "GET", "/sandbox/requests")) {
-        const char *since = http_req_param(req->http, "since");
-        uint64_t after = since ? strtoull(since, NULL, 10) : 0;
-        restreply_tree(req, 200, apistats_requests(req->api->stats, req->arena, after));
-    } else {
-        return false;
+    static const struct {
+        const char *method, *path;
+        void (*serve)(struct restreq *req);
+    } pages[] = {
+        {"POST", "/sandbox/faults", add_faults},
+        {"GET", "/sandbox/faults", show_faults},
+        {"DELETE", "/sandbox/faults", clear_faults},
+        {"POST", "/sandbox/compact", compact},
+        {"POST", "/sandbox/cut", cut},
+        {"GET", "/sandbox/stats", stats},
+        {"DELETE", "/sandbox/stats", reset_stats},
+        {"GET", "/sandbox/requests", requests},
+    };
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        if (strcmp(pages[i].method, req->method) == 0 &&
+            strcmp(pages[i].path, req->path.full) == 0) {
+            pages[i].serve(req);
+            return true;
+        }
     }
-    return true;
+    return false;
 }

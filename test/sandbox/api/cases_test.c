@@ -1,9 +1,7 @@
 /* The API, by the rows of cases.yaml: what clients ask and are told; and the pure functions that
  * read a request. */
-#include "api/objtidy.h"
-#include "api/restaccept.h"
-#include "api/restpath.h"
-#include "api/restproto.h"
+#include "api/objinternal.h"
+#include "api/restask.h"
 #include "api/tryapi.h"
 #include "object/cases.h"
 

@@ -8,6 +8,8 @@
 #include "api/objinternal.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "object/form.h"
+#include "object/meta.h"
 #include "object/schema.h"
 #include "object/table.h"
 
@@ -32,48 +34,6 @@ static const char *taken_name(struct objstore *store, struct json_object *crd)
     return same_kind && strcmp(same_kind->plural, plural) != 0 ? kind : NULL;
 }
 
-/* Adds or changes a condition; the transition time moves only with the status. */
-static void set_condition(struct json_object *status, const char *type, const char *value,
-                          const char *reason, const char *message)
-{
-    struct json_object *list = json_at(status, "conditions", NULL);
-    if (!json_object_is_type(list, json_type_array)) {
-        list = json_object_new_array();
-        json_object_object_add(status, "conditions", list);
-    }
-    struct json_object *condition = NULL;
-    for (size_t i = 0; i < json_len(list) && !condition; i++) {
-        const char *own = json_str_at(json_elem(list, i), "type", NULL);
-        condition = own && strcmp(own, type) == 0 ? json_elem(list, i) : NULL;
-    }
-    if (!condition) {
-        condition = json_object_new_object();
-        json_object_array_add(list, condition);
-    }
-    const char *before = json_str_at(condition, "status", NULL);
-    if (!before || strcmp(before, value) != 0) {
-        char now[CLOCK_TEXT];
-        json_set_str(condition, "lastTransitionTime", clock_rfc3339(clock_wall_ms(), now));
-    }
-    json_set_str(condition, "type", type);
-    json_set_str(condition, "status", value);
-    json_set_str(condition, "reason", reason);
-    json_set_str(condition, "message", message);
-}
-
-static void add_stored_version(struct json_object *status, const char *version)
-{
-    struct json_object *list = json_at(status, "storedVersions", NULL);
-    if (!json_object_is_type(list, json_type_array)) {
-        list = json_object_new_array();
-        json_object_object_add(status, "storedVersions", list);
-    }
-    for (size_t i = 0; i < json_len(list); i++)
-        if (strcmp(json_object_get_string(json_elem(list, i)) ?: "", version) == 0)
-            return;
-    json_object_array_add(list, json_object_new_string(version));
-}
-
 static const char *storage_version(struct json_object *crd)
 {
     struct json_object *versions = json_at(crd, "spec", "versions", NULL);
@@ -85,21 +45,35 @@ static const char *storage_version(struct json_object *crd)
 
 void objcrd_status(struct objstore *store, struct json_object *crd)
 {
-    struct json_object *status = json_sub(crd, "status");
-    const char *taken = taken_name(store, crd);
+    static const struct {
+        const char *type, *status, *reason, *message;
+    } rows[] = {
+        {"NamesAccepted", "True", "NoConflicts", "no conflicts found"},
+        {"Established", "True", "InitialNamesAccepted", "the initial names have been accepted"},
+        {"NamesAccepted", "False", "NamesConflict", NULL},
+        {"Established", "False", "NotAccepted", "not all names are accepted"},
+    };
     struct arena *arena = arena_new();
-    if (taken) {
-        set_condition(status, "NamesAccepted", "False", "NamesConflict",
-                      arena_printf(arena, "\"%s\" is already in use", taken));
-        set_condition(status, "Established", "False", "NotAccepted", "not all names are accepted");
-        json_sub(status, "acceptedNames");
-    } else {
-        set_condition(status, "NamesAccepted", "True", "NoConflicts", "no conflicts found");
-        set_condition(status, "Established", "True", "InitialNamesAccepted",
-                      "the initial names have been accepted");
-        json_set(status, "acceptedNames", json_copy(arena, json_at(crd, "spec", "names", NULL)));
-    }
-    add_stored_version(status, storage_version(crd));
+    struct json_object *before = json_at(crd, "status", NULL), *conditions = form(arena, "[]");
+    struct json_object *versions = json_copy(arena, json_at(before, "storedVersions", NULL));
+    const char *taken = taken_name(store, crd), *version = storage_version(crd);
+    bool known = false;
+    for (size_t i = taken ? 2 : 0; i < (taken ? 4 : 2); i++)
+        meta_add_condition(arena, conditions, json_at(before, "conditions", NULL), rows[i].type,
+                           rows[i].status, rows[i].reason,
+                           rows[i].message
+                               ?: arena_printf(arena, "\"%s\" is already in use", taken),
+                           meta_time(arena, clock_wall_ms()));
+    if (!json_object_is_type(versions, json_type_array))
+        versions = form(arena, "[]");
+    for (size_t i = 0; i < json_len(versions); i++)
+        known |= strcmp(json_object_get_string(json_elem(versions, i)) ?: "", version) == 0;
+    if (!known)
+        json_object_array_add(versions, json_object_new_string(version));
+    struct json_object *names = taken ? form(arena, "{}") : json_at(crd, "spec", "names", NULL);
+    json_set(crd, "status",
+             form(arena, "{conditions: %p, acceptedNames: %p, storedVersions: %p}", conditions,
+                  json_copy(arena, names), versions));
     arena_free(arena);
 }
 
@@ -177,14 +151,7 @@ struct objkind objcrd_kind(struct arena *arena, struct json_object *crd)
 
 static bool is_established(struct json_object *crd)
 {
-    struct json_object *list = json_at(crd, "status", "conditions", NULL);
-    for (size_t i = 0; i < json_len(list); i++) {
-        const char *type = json_str_at(json_elem(list, i), "type", NULL);
-        const char *value = json_str_at(json_elem(list, i), "status", NULL);
-        if (type && value && strcmp(type, "Established") == 0)
-            return strcmp(value, "True") == 0;
-    }
-    return false;
+    return meta_condition_true(json_at(crd, "status", "conditions", NULL), "Established");
 }
 
 void objcrd_changed(struct objstore *store, struct json_object *before, struct json_object *after)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "object/form.h"
 
 enum err objfail_err(int code)
 {
@@ -74,24 +75,16 @@ enum err objfail_info(const struct objfail *fail, struct errinfo *ei)
 
 struct json_object *objfail_status(const struct objfail *fail)
 {
-    struct json_object *status = json_own(fail->arena, json_object_new_object());
-    json_set_str(status, "kind", "Status");
-    json_set_str(status, "apiVersion", "v1");
-    json_sub(status, "metadata");
-    json_set_str(status, "status", "Failure");
-    json_set_str(status, "message", fail->message);
-    json_set_str(status, "reason", fail->reason);
-    if (fail->name || fail->kind || fail->causes.count > 0 || fail->retry_after_s > 0) {
-        struct json_object *details = json_sub(status, "details");
-        json_set_str(details, "name", fail->name);
-        json_set_str(details, "group", fail->group && *fail->group ? fail->group : NULL);
-        json_set_str(details, "kind", fail->kind);
-        json_set_str(details, "uid", fail->uid);
-        if (fail->causes.count > 0)
-            json_set(details, "causes", cause_json(&fail->causes));
-        if (fail->retry_after_s > 0)
-            json_set_int(details, "retryAfterSeconds", fail->retry_after_s);
-    }
-    json_set_int(status, "code", fail->code);
-    return status;
+    struct json_object *details = NULL;
+    bool causes = fail->causes.count > 0;
+    if (fail->name || fail->kind || causes || fail->retry_after_s > 0)
+        details = form(fail->arena, "{name: %s, group: %s, kind: %s, uid: %s, causes: %p}",
+                       fail->name, fail->group && *fail->group ? fail->group : NULL, fail->kind,
+                       fail->uid, causes ? cause_json(&fail->causes) : NULL);
+    if (fail->retry_after_s > 0)
+        json_set_int(details, "retryAfterSeconds", fail->retry_after_s);
+    return form(fail->arena,
+                "{kind: Status, apiVersion: v1, metadata: {}, status: Failure, message: %s, "
+                "reason: %s, details: %p, code: %d}",
+                fail->message, fail->reason, details, fail->code);
 }

@@ -154,4 +154,26 @@ void objmeta_describe(struct objfail *fail, const struct objkind *kind, const ch
 /* Fails because there is no such object. */
 enum err objmeta_not_found(struct objfail *fail, const struct objkind *kind, const char *name);
 
+/* Names, labels and annotations as Kubernetes allows them, with its messages. */
+enum objname_form {
+    OBJNAME_SUBDOMAIN,  /* RFC 1123 subdomain: most objects */
+    OBJNAME_LABEL,      /* RFC 1123 label: namespaces, containers */
+    OBJNAME_LABEL_1035, /* as label, and begins with a letter: Services */
+    OBJNAME_SEGMENT,    /* anything that is one path segment: RBAC */
+};
+
+/* Adds a cause under field when text is no such name. */
+void objname_check(struct objfail *fail, const char *field, const char *text,
+                   enum objname_form form);
+/* metadata.labels, annotations, finalizers and ownerReferences of obj. */
+void objname_check_metadata(struct objfail *fail, struct json_object *obj);
+
+/*
+ * What decoding into Go's structures and encoding again does to an object on its way into etcd: a
+ * null is the same as an absent field, and empty labels are no labels. Without it, "annotations":
+ * {} from kubectl would count as a change. Changes obj in place. typed: a built-in kind, tidied as
+ * a whole; of a custom kind only metadata is.
+ */
+void objtidy(struct json_object *obj, bool typed);
+
 #endif

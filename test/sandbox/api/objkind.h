@@ -71,6 +71,9 @@ struct objkind {
 /* The built-in ones, read once for the whole process; ended by kind NULL. */
 const struct objkind *objkind_builtin(void);
 
+/* The schema of a built-in kind ("Pod"); NULL: anything goes. Compiled once for the whole process. */
+const struct schema *objbuiltin_schema(const char *kind);
+
 /* The named version, NULL if the kind has none such (served or not). */
 const struct objversion *objkind_version(const struct objkind *kind, const char *version);
 /* "apps/v1", or "v1" for the core group. Owned by the arena. */

@@ -6,10 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "api/objbuiltin.h"
 #include "api/objinternal.h"
-#include "api/objname.h"
-#include "api/objtidy.h"
 #include "base/clock.h"
 #include "object/managed.h"
 #include "object/schema.h"

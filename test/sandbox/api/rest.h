@@ -3,8 +3,8 @@
 #define SANDBOX_REST_H
 
 #include "api/api.h"
-#include "api/restaccept.h"
-#include "api/restpath.h"
+#include "api/restask.h"
+#include "object/selector.h"
 #include "object/table.h"
 
 enum restverb {
@@ -50,7 +50,7 @@ struct api {
     char *token, *readonly_token;
     char *kubeconfig;
     struct apistats *stats;
-    struct apifaults *faults;
+    struct json_object *faults; /* see apifaults.h */
     struct restwatch *watches;
     api_pod_log_fn pod_log;
     void *pod_log_arg;
@@ -95,6 +95,17 @@ bool restbody_read(struct restreq *req, struct json_object **out);
 /* dryRun, fieldManager, fieldValidation; answers with 400 and returns false when one is unknown. */
 bool restbody_options(struct restreq *req);
 
+/* The selectors of a list, watch or deletecollection. */
+struct restselect {
+    const char *ns; /* NULL: all */
+    const struct selector *labels, *fields;
+    const char *name; /* when only the object of this name can match */
+};
+
+/* From the query of req, into arena; answers with 400 and returns false when a selector is none. */
+bool restselect_read(struct restreq *req, struct arena *arena, struct restselect *out);
+bool restselect_match(const struct restselect *select, struct json_object *obj);
+
 /* ---- the verbs ---- */
 void restread_get(struct restreq *req);
 void restread_list(struct restreq *req);
@@ -107,8 +118,8 @@ void restwrite_update(struct restreq *req);
 void restpatch(struct restreq *req);
 void restdelete_one(struct restreq *req);
 void restdelete_collection(struct restreq *req);
-void restscale(struct restreq *req);
-void restpod_log(struct restreq *req);
+void restscale(
+    struct restreq *req); /* an autoscaling/v1 Scale, made of and written to its object */
 
 /* ---- restdiscovery.c ---- */
 /* /version, /api, /apis, /apis/G, /api/v1, /apis/G/V, /openapi; false when the path is none of

@@ -5,7 +5,6 @@
 
 #include "api/objinternal.h"
 #include "api/rest.h"
-#include "api/restselect.h"
 #include "base/base64.h"
 #include "base/buf.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "api/rest.h"
-#include "api/restselect.h"
 #include "object/table.h"
 
 enum {

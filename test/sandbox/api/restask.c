@@ -1,11 +1,154 @@
-#include "api/restproto.h"
+#include "api/restask.h"
 
-#include <stdbool.h>
+#include <curl/curl.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/utf8.h"
+
+/* ---- Accept ---- */
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t len = strlen(text);
+    while (len > 0 && strchr(" \t", text[len - 1]))
+        text[--len] = '\0';
+    return text;
+}
+
+static bool set_as(struct restaccept *accept, const char *as, const char *group,
+                   const char *version)
+{
+    if (!as)
+        return true;
+    bool meta = !group || strcmp(group, "meta.k8s.io") == 0;
+    bool known = !version || strcmp(version, "v1") == 0 || strcmp(version, "v1beta1") == 0;
+    accept->version = version ? version : "v1";
+    if (strcmp(as, "Table") == 0) {
+        accept->as = REST_AS_TABLE;
+        return meta && known;
+    }
+    if (strcmp(as, "PartialObjectMetadata") == 0 || strcmp(as, "PartialObjectMetadataList") == 0) {
+        accept->as = REST_AS_PARTIAL;
+        return meta && known;
+    }
+    return false;
+}
+
+/* One media range with its parameters; q is ignored, as the order says the same for every client
+ * there is. */
+static bool read_range(struct restaccept *accept, char *range)
+{
+    char *type = trim(strsep(&range, ";"));
+    *accept = (struct restaccept){.acceptable = true};
+    if (strcasecmp(type, "application/json") != 0 && strcmp(type, "*/*") != 0 &&
+        strcasecmp(type, "application/*") != 0)
+        return false;
+    const char *as = NULL, *group = NULL, *version = NULL;
+    while (range) {
+        const char *item = trim(strsep(&range, ";"));
+        if (strncmp(item, "as=", 3) == 0)
+            as = item + 3;
+        else if (strncmp(item, "g=", 2) == 0)
+            group = item + 2;
+        else if (strncmp(item, "v=", 2) == 0)
+            version = item + 2;
+    }
+    return set_as(accept, as, group, version);
+}
+
+struct restaccept restaccept_parse(struct arena *arena, const char *header)
+{
+    if (!header || !*header)
+        return (struct restaccept){.acceptable = true};
+    char *rest = arena_strdup(arena, header);
+    while (rest) {
+        struct restaccept accept;
+        if (read_range(&accept, strsep(&rest, ",")))
+            return accept;
+    }
+    return (struct restaccept){.acceptable = false};
+}
+
+/* ---- paths ---- */
+
+enum { PARTS_MAX = 12 };
+
+static const char *decode(struct arena *arena, const char *text, size_t len)
+{
+    int out_len;
+    char *plain = curl_easy_unescape(NULL, text, (int)len, &out_len);
+    const char *out = plain ? arena_strndup(arena, plain, (size_t)out_len) : "";
+    curl_free(plain);
+    return out;
+}
+
+static size_t split(struct arena *arena, const char *path, const char *parts[PARTS_MAX])
+{
+    size_t count = 0;
+    while (*path) {
+        path += strspn(path, "/");
+        size_t len = strcspn(path, "/");
+        if (len == 0)
+            break;
+        if (count < PARTS_MAX)
+            parts[count] = decode(arena, path, len);
+        count++;
+        path += len;
+    }
+    return count;
+}
+
+/* /namespaces/x/status is a subresource of the namespace; any other third part is a resource in it.
+ */
+static bool is_namespace_sub(const char *part)
+{
+    return strcmp(part, "status") == 0 || strcmp(part, "finalize") == 0;
+}
+
+static void read_resource(struct restpath *path, const char *const parts[], size_t count)
+{
+    size_t at = 0;
+    if (count >= 3 && strcmp(parts[0], "namespaces") == 0 && !is_namespace_sub(parts[2])) {
+        path->ns = parts[1];
+        at = 2;
+    }
+    path->resource = true;
+    path->plural = parts[at++];
+    path->name = at < count ? parts[at++] : NULL;
+    path->sub = at < count ? parts[at++] : NULL;
+    path->excess = at < count;
+}
+
+struct restpath restpath_parse(struct arena *arena, const char *full)
+{
+    struct restpath path = {.full = full};
+    const char *parts[PARTS_MAX] = {NULL};
+    size_t count = split(arena, full, parts);
+    size_t at = 0;
+    if (count > PARTS_MAX) {
+        path.excess = true;
+        return path;
+    }
+    if (count > 0 && strcmp(parts[0], "api") == 0) {
+        at = 1;
+        path.group = count > 1 ? "" : NULL;
+    } else if (count > 0 && strcmp(parts[0], "apis") == 0) {
+        at = 1;
+        path.group = count > 1 ? parts[at++] : NULL;
+    } else {
+        return path;
+    }
+    path.version = at < count ? parts[at++] : NULL;
+    if (at < count)
+        read_resource(&path, parts + at, count - at);
+    return path;
+}
+
+/* ---- protobuf ---- */
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
