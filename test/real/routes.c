@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cluster/routestatus.h"
+#include "cluster/route.h"
 
 static const struct kube_resource httproutes = {.group = "gateway.networking.k8s.io",
                                                 .version = "v1",

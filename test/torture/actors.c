@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cluster/routestatus.h"
+#include "cluster/route.h"
 
 /* A workload that gets ready. */
 struct slow {

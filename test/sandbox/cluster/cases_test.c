@@ -9,8 +9,6 @@
 #include "cluster/podspec.h"
 #include "cluster/prometheus.h"
 #include "cluster/route.h"
-#include "cluster/routefilter.h"
-#include "cluster/routestatus.h"
 #include "cluster/workload.h"
 #include "object/cases.h"
 #include "object/form.h"
@@ -381,9 +379,10 @@ static struct json_object *precedence(struct arena *arena, struct json_object *r
     struct json_object *out = list_new(arena);
     for (size_t i = 0; i < table.count; i++) {
         const struct route_entry *e = &table.entries[i];
-        add_text(out, arena_printf(arena, "%s %s %s%s%s %zu/%zu", e->rule->id,
-                                   e->host ? e->host : "*", e->method ? e->method : "",
-                                   e->method ? " " : "", e->path, e->header_count, e->query_count));
+        add_text(out,
+                 arena_printf(arena, "%s %s %s%s%s %zu/%zu", e->rule->id, e->host ? e->host : "*",
+                              e->method ? e->method : "", e->method ? " " : "", e->path,
+                              e->headers.count, e->queries.count));
     }
     return out;
 }
@@ -405,13 +404,13 @@ static struct json_object *bad_route(struct arena *arena, struct json_object *ro
     return cases_error(arena, &ei);
 }
 
-static struct json_object *edits(struct arena *arena, const struct route_edit *list, size_t count)
+static struct json_object *edits(struct arena *arena, const struct route_edits *edits)
 {
     static const char *const ops[] = {"set", "add", "remove"};
     struct json_object *out = list_new(arena);
-    for (size_t i = 0; i < count; i++)
-        add_text(out,
-                 arena_printf(arena, "%s %s %s", ops[list[i].op], list[i].name, list[i].value));
+    for (size_t i = 0; i < edits->count; i++)
+        add_text(out, arena_printf(arena, "%s %s %s", ops[edits->list[i].op], edits->list[i].name,
+                                   edits->list[i].value));
     return out;
 }
 
@@ -422,7 +421,7 @@ static struct json_object *backend(struct arena *arena, const struct route_backe
     json_set_str(out, "to", b->address ? b->address : "nowhere");
     json_set_int(out, "weight", b->weight);
     json_set_int(out, "percent", (int64_t)percent);
-    json_set(out, "response", edits(arena, b->filters.response, b->filters.response_count));
+    json_set(out, "response", edits(arena, &b->filters.response));
     return out;
 }
 
@@ -451,7 +450,7 @@ static struct json_object *rule(struct arena *arena, struct json_object *row)
 
 static struct json_object *header_name(struct arena *arena, struct json_object *row)
 {
-    return cases_bool(arena, routefilter_name_ok(json_str_at(row, "name", NULL)));
+    return cases_bool(arena, route_name_ok(json_str_at(row, "name", NULL)));
 }
 
 static struct json_object *header_text(struct arena *arena, struct json_object *row)
@@ -461,29 +460,27 @@ static struct json_object *header_text(struct arena *arena, struct json_object *
     memset(text, 'x', len);
     text[len] = '\0';
     const char *given = json_str_at(row, "text", NULL);
-    return cases_bool(arena, routefilter_text_ok(given ? given : text));
+    return cases_bool(arena, route_text_ok(given ? given : text));
 }
 
-static enum err count_mirror(void *arg, struct json_object *mirror, const char *path,
-                             struct errinfo *ei)
-{
-    ++*(int *)arg;
-    return ERR_OK;
-}
-
+/* On a rule, or with rule: false on its backend. */
 static struct json_object *filters(struct arena *arena, struct json_object *row)
 {
-    int mirrors = 0;
-    const struct routefilter_in in = {
-        .filters = json_at(row, "filters", NULL),
-        .path = "f",
-        .add_mirror = json_bool_at(row, true, "rule", NULL) ? count_mirror : NULL,
-        .arg = &mirrors};
-    struct route_filters out = {0};
+    bool on_rule = json_bool_at(row, true, "rule", NULL);
+    struct json_object *given = json_at(row, "filters", NULL);
+    struct route_table table = table_of(
+        arena, form(arena,
+                    "[{name: r, spec: {rules: [{filters: %p, backendRefs: [{name: web, port: 80, "
+                    "filters: %p}]}]}}]",
+                    on_rule ? given : NULL, on_rule ? NULL : given));
     struct errinfo ei = {0};
-    if (routefilter_read(arena, &in, &out, &ei) != ERR_OK)
+    if (table.results[0].refused) {
+        err_set(&ei, ERR_INVALID, "%s", table.results[0].refused);
         return cases_error(arena, &ei);
-    return mirrors > 0 ? integer(arena, mirrors) : edits(arena, out.request, out.request_count);
+    }
+    const struct route_rule *r = table.rules[0];
+    return r->mirror_count > 0 ? integer(arena, (int64_t)r->mirror_count)
+                               : edits(arena, &r->filters.request);
 }
 
 static struct json_object *route_status(struct arena *arena, struct json_object *row)

@@ -17,7 +17,6 @@
 #include "cluster/haproxy.h"
 #include "cluster/keeper.h"
 #include "cluster/route.h"
-#include "cluster/routestatus.h"
 #include "cluster/service.h"
 #include "object/meta.h"
 

@@ -129,15 +129,15 @@ static void put_entry(struct buf *out, size_t number, const struct route_entry *
         buf_printf(condition, " m%zu", number);
     if (entry->method)
         buf_printf(condition, " { method %s }", entry->method);
-    for (size_t i = 0; i < entry->header_count; i++) {
-        buf_printf(out, "    acl m%zuf%zu req.fhdr(%s)", number, i, entry->headers[i].name);
-        put_test(out, entry->headers[i].test, entry->headers[i].value);
+    for (size_t i = 0; i < entry->headers.count; i++) {
+        buf_printf(out, "    acl m%zuf%zu req.fhdr(%s)", number, i, entry->headers.list[i].name);
+        put_test(out, entry->headers.list[i].test, entry->headers.list[i].value);
         buf_printf(condition, " m%zuf%zu", number, i);
     }
-    for (size_t i = 0; i < entry->query_count; i++) {
+    for (size_t i = 0; i < entry->queries.count; i++) {
         buf_printf(out, "    acl m%zuq%zu url_param(%s),url_dec", number, i,
-                   entry->queries[i].name);
-        put_test(out, entry->queries[i].test, entry->queries[i].value);
+                   entry->queries.list[i].name);
+        put_test(out, entry->queries.list[i].test, entry->queries.list[i].value);
         buf_printf(condition, " m%zuq%zu", number, i);
     }
 }
@@ -165,16 +165,17 @@ static void put_matches(const struct haproxy_in *in, struct arena *arena, struct
 
 /* ---- backends ---- */
 
-static void put_edits(struct buf *out, const char *where, const struct route_edit *edits,
-                      size_t count, const char *condition)
+static void put_edits(struct buf *out, const char *where, const struct route_edits *edits,
+                      const char *condition)
 {
     static const char *const verbs[] = {
         [ROUTE_SET] = "set-header", [ROUTE_ADD] = "add-header", [ROUTE_REMOVE] = "del-header"};
-    for (size_t i = 0; i < count; i++) {
-        buf_printf(out, "    %s %s %s", where, verbs[edits[i].op], edits[i].name);
-        if (edits[i].op != ROUTE_REMOVE) {
+    for (size_t i = 0; i < edits->count; i++) {
+        const struct route_edit *edit = &edits->list[i];
+        buf_printf(out, "    %s %s %s", where, verbs[edit->op], edit->name);
+        if (edit->op != ROUTE_REMOVE) {
             buf_puts(out, " ");
-            put_quoted(out, edits[i].value, true);
+            put_quoted(out, edit->value, true);
         }
         buf_printf(out, "%s\n", condition);
     }
@@ -227,7 +228,7 @@ static void put_rewrites(const struct route_filters *filters, struct buf *out)
         put_quoted(out, filters->full_path, true);
         buf_puts(out, "\n");
     }
-    put_edits(out, "http-request", filters->request, filters->request_count, "");
+    put_edits(out, "http-request", &filters->request, "");
 }
 
 static const char *address_of(const struct route_backend *backend)
@@ -274,11 +275,11 @@ static void put_rule(const struct haproxy_in *in, struct arena *arena,
         put_prefix_rewrites(in, rule, out);
     put_mirrors(rule, out);
     put_rewrites(&rule->filters, out);
-    put_edits(out, "http-response", rule->filters.response, rule->filters.response_count, "");
+    put_edits(out, "http-response", &rule->filters.response, "");
     for (size_t i = 0; i < rule->backend_count; i++) {
         const struct route_filters *filters = &rule->backends[i].filters;
         const char *condition = arena_printf(arena, " if { srv_name s%zu }", i);
-        put_edits(out, "http-response", filters->response, filters->response_count, condition);
+        put_edits(out, "http-response", &filters->response, condition);
     }
     put_servers(in, rule, out);
 }

@@ -18,20 +18,25 @@ enum { ROUTE_MAX_ENTRIES = 2000, ROUTE_MAX_TEXT = 1024 };
 
 enum route_test { ROUTE_EXACT, ROUTE_REGEX, ROUTE_PREFIX };
 
-struct route_field { /* of a header or query parameter match */
-    enum route_test test;
-    const char *name, *value;
+struct route_fields { /* of header or query parameter matches */
+    struct route_field {
+        enum route_test test;
+        const char *name, *value;
+    } * list;
+    size_t count;
 };
 
 enum route_edit_op { ROUTE_SET, ROUTE_ADD, ROUTE_REMOVE };
-struct route_edit {
-    enum route_edit_op op;
-    const char *name, *value;
+struct route_edits {
+    struct route_edit {
+        enum route_edit_op op;
+        const char *name, *value;
+    } * list;
+    size_t count;
 };
 
 struct route_filters {
-    struct route_edit *request, *response;
-    size_t request_count, response_count;
+    struct route_edits request, response;
     const char *host;        /* URLRewrite, NULL: as it is */
     const char *full_path;   /* replaces the path */
     const char *prefix_path; /* replaces the matched prefix */
@@ -66,8 +71,7 @@ struct route_entry {
     enum route_test path_test;
     const char *path;
     const char *method; /* NULL: any */
-    struct route_field *headers, *queries;
-    size_t header_count, query_count;
+    struct route_fields headers, queries;
     size_t order;    /* position among the routes, oldest first */
     size_t position; /* within its route */
 };
@@ -98,9 +102,17 @@ typedef const char *(*route_resolve_fn)(void *arg, struct arena *arena, const ch
 void route_table_make(struct arena *arena, struct json_object **routes, size_t count,
                       route_resolve_fn resolve, void *arg, struct route_table *out);
 
-/* Reads the rules of one route; ERR_INVALID says which field the gateway cannot take. */
-enum err route_read(struct arena *arena, struct json_object *route, route_resolve_fn resolve,
-                    void *arg, struct route_table *out, struct route_result *result,
-                    struct errinfo *ei) MUST_USE;
+/* Names that can stand in the proxy's configuration as they are. */
+bool route_name_ok(const char *name);
+/* No control characters, and not too long; NULL is not ok. */
+bool route_text_ok(const char *text);
+
+/* status for a route; before: the present status, whose transition times are kept. Owned by the
+ * arena. */
+struct json_object *routestatus_route(struct arena *arena, const struct route_result *result,
+                                      struct json_object *before, const char *now);
+/* status of a Gateway object that leads to address. */
+struct json_object *routestatus_gateway(struct arena *arena, struct json_object *gateway,
+                                        const char *address, const char *now);
 
 #endif
