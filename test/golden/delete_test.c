@@ -39,23 +39,24 @@ enum { EVERY = 2 * WORLD_EVERY };
 
 CASE(test_deleted_after_each_write)
 {
+    size_t count;
+    const struct story *stories = story_read(arena, "deleted", &count);
     struct json_object *phases = json_own(arena, json_object_new_object());
     static const char *const wanted[] = {
         "none",      "Initializing", "Initialized", "Waiting", "Progressing", "WaitingPromotion",
         "Promoting", "Finalising",   "Succeeded",   "Failed"};
     int deletions = 0;
 
-    for (size_t s = 0; s < deletion_n_stories; s++) {
+    for (size_t s = 0; s < count; s++) {
         int all, writes, ignored;
-        world_free(deletion_begin(&deletion_stories[s], -1, &all));
+        world_free(deletion_begin(&stories[s], -1, &all));
         for (int until = 0; until <= all; until++) {
-            struct world *w =
-                deletion_begin(&deletion_stories[s], until < all ? until : -1, &ignored);
+            struct world *w = deletion_begin(&stories[s], until < all ? until : -1, &ignored);
             note_phase(phases, w);
-            writes = end_story(&deletion_stories[s], world_copy(w), -1);
+            writes = end_story(&stories[s], world_copy(w), -1);
             deletions++;
             for (int crash = until % EVERY; crash < writes; crash += EVERY, deletions++)
-                end_story(&deletion_stories[s], world_copy(w), crash);
+                end_story(&stories[s], world_copy(w), crash);
             world_free(w);
         }
     }

@@ -3,50 +3,6 @@
 
 #include <string.h>
 
-#define KUBERNETES "{'spec':{'provider':'kubernetes'}}"
-
-#define GATED                                                                                      \
-    "{'spec':{'analysis':{'webhooks':[{'name':'start','type':'confirm-rollout','url':'http://x'}," \
-    "{'name':'promote','type':'confirm-promotion','url':'http://x'}]}}}"
-
-#define AB                                                                                         \
-    "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3,'match':[{'headers':{" \
-    "'x':{'exact':'1'}}}],'sessionAffinity':{'cookieName':'stay','primaryCookieName':'keep'}}}}"
-
-const struct story deletion_stories[] = {
-    {.name = "initialise"},
-    {.name = "initialise without a mesh", .canary = KUBERNETES, .bare = true},
-    {.name = "promote", .image = "podinfo:2"},
-    {.name = "promote in steps",
-     .canary = "{'spec':{'analysis':{'stepWeightPromotion':20}}}",
-     .image = "podinfo:2"},
-    {.name = "roll back", .image = "podinfo:2", .metrics = "{'metrics[0]':80}"},
-    {.name = "wait for the start", .canary = GATED, .image = "podinfo:2", .closed = "start"},
-    {.name = "wait for the promotion", .canary = GATED, .image = "podinfo:2", .closed = "promote"},
-    {.name = "a primary that does not take the promotion", .image = "podinfo:2-canary-only"},
-    {.name = "blue/green",
-     .canary = "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':3}}}",
-     .image = "podinfo:2"},
-    {.name = "blue/green without a mesh", .canary = KUBERNETES, .image = "podinfo:2", .bare = true},
-    {.name = "with an HPA",
-     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2',"
-               "'kind':'HorizontalPodAutoscaler','name':'podinfo'}}}",
-     .image = "podinfo:2"},
-    {.name = "with KEDA",
-     .canary = "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject',"
-               "'name':'podinfo'}}}",
-     .image = "podinfo:2"},
-    {.name = "DaemonSet",
-     .canary = "{'spec':{'targetRef':{'kind':'DaemonSet'}}}",
-     .image = "podinfo:2"},
-    {.name = "A/B test with cookies", .canary = AB, .image = "podinfo:2"},
-    {.name = "mirror",
-     .canary = "{'spec':{'analysis':{'mirror':true,'mirrorWeight':20,'sessionAffinity':{"
-               "'cookieName':'stay'}}}}",
-     .image = "podinfo:2"},
-};
-const size_t deletion_n_stories = sizeof(deletion_stories) / sizeof(deletion_stories[0]);
-
 struct world *deletion_begin(const struct story *story, int until, int *writes)
 {
     struct world *w = world_new(story->canary);
@@ -140,4 +96,60 @@ void deletion_check(struct world *w, bool routed)
         json_text_sorted(w->arena, json_at(json_elem(rules, 0), "backendRefs", NULL)),
         "[{\"group\":\"\",\"kind\":\"Service\",\"name\":\"podinfo\",\"port\":9898,"
         "\"weight\":100}]");
+}
+
+void deletion_succeed(struct world *w, const char *name, const char *patch)
+{
+    struct json_object *spec = json_at(w->canary, "spec", NULL);
+
+    assert_true(w->gone);
+    w->canary = json_copy(
+        w->arena,
+        world_json(w, arena_printf(w->arena,
+                                   "{'apiVersion':'flagger.app/v1beta1','kind':'Canary',"
+                                   "'metadata':{'name':'%s','namespace':'test','uid':'c-%s',"
+                                   "'resourceVersion':'900','generation':1}}",
+                                   name, name)));
+    json_set(w->canary, "spec", spec);
+    w->gone = false;
+    w->heir = NULL;
+    w->closed = "";
+    w->metrics = world_json(w, "{}");
+    world_patch_canary(w, patch);
+}
+
+/* All that has an owner has the new one; what has none was there before either, or is the target's.
+ */
+static void check_owners(struct world *w)
+{
+    static const char *const ours[] = {"services/podinfo", "services/podinfo-primary",
+                                       "services/podinfo-canary", "httproutes/podinfo"};
+
+    json_object_object_foreach(w->objects, key, object)
+    {
+        struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+        const char *uid = json_str_at(json_elem(owners, 0), "uid", NULL);
+        if (json_len(owners) > 1 || (uid && strcmp(uid, "c-web") != 0) ||
+            (!uid && strstr(key, "-primary")))
+            fail_msg("%s belongs to the wrong one: %s", key, json_text_sorted(w->arena, object));
+        if (json_at(object, "metadata", "annotations", "flagger.app/handed-over-by", NULL))
+            fail_msg("%s is still marked", key);
+    }
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        struct json_object *one = world_get(w, ours[i]);
+        if (one && !json_at(one, "metadata", "ownerReferences", NULL))
+            fail_msg("%s belongs to nobody", ours[i]);
+    }
+}
+
+void deletion_check_heir(struct world *w)
+{
+    const char *phase = world_phase(w);
+
+    assert_true(strcmp(phase, "Initialized") == 0 || strcmp(phase, "Succeeded") == 0);
+    assert_string_equal(world_image(w, "podinfo"), world_image(w, "podinfo-primary"));
+    if (world_get(w, "httproutes/podinfo"))
+        assert_string_equal(world_weights(w), "100/0");
+    assert_string_equal(deletion_apex(w), "podinfo-primary");
+    check_owners(w);
 }

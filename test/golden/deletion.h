@@ -2,21 +2,10 @@
 #ifndef GOLDEN_DELETION_H
 #define GOLDEN_DELETION_H
 
-#include "world.h"
+#include "story.h"
 
 enum { DELETION_TICKS = 40, DELETION_STEP_MS = 60000 };
 
-/* A release, in the middle of which its Canary is deleted. */
-struct story {
-    const char *name;
-    const char *canary;  /* patch of the Canary */
-    const char *image;   /* the new revision, NULL: deleted while it is initialised */
-    const char *metrics; /* what the metrics say */
-    const char *closed;  /* gates */
-    bool bare;           /* the kubernetes provider: no route */
-};
-extern const struct story deletion_stories[];
-extern const size_t deletion_n_stories;
 /* The story up to just before write number `until` (-1: to its end), and *writes is how many it
  * had.
  */
@@ -33,5 +22,11 @@ void deletion_run(struct world *w);
 /* It is, the target has pods, the apex Service and the route (if `routed`) lead to it, and nothing
  * is left that refers to the Canary or to what went with it. */
 void deletion_check(struct world *w, bool routed);
+
+/* The Canary is gone, and another one is there: with its spec but for the patch, and uid c-NAME. */
+void deletion_succeed(struct world *w, const char *name, const char *patch);
+/* The other one, "web", has come to rest after a release: it owns all that the first one owned, and
+ * the primary serves. */
+void deletion_check_heir(struct world *w);
 
 #endif

@@ -129,24 +129,6 @@ static void add_target(struct world *w, const char *name)
                              name, name));
 }
 
-/* Another one, with the spec of the last but for the patch. */
-static void succeed(struct world *w, const char *name, const char *patch)
-{
-    struct json_object *spec = json_at(w->canary, "spec", NULL);
-
-    w->canary = json_copy(
-        w->arena,
-        world_json(w, arena_printf(w->arena,
-                                   "{'apiVersion':'flagger.app/v1beta1','kind':'Canary',"
-                                   "'metadata':{'name':'%s','namespace':'test','uid':'c-%s',"
-                                   "'resourceVersion':'900','generation':1}}",
-                                   name, name)));
-    json_set(w->canary, "spec", spec);
-    w->gone = false;
-    w->heir = NULL;
-    world_patch_canary(w, patch);
-}
-
 static struct world *begin(bool again)
 {
     struct world *w = world_new(NULL);
@@ -158,7 +140,7 @@ static struct world *begin(bool again)
     rest(w);
     if (again) { /* on a route and a Service that it has not made */
         end(w, -1);
-        succeed(w, "podinfo", "{}");
+        deletion_succeed(w, "podinfo", "{}");
         rest(w);
     }
     return w;
@@ -177,7 +159,7 @@ static int finish(struct world *w, const struct successor *successor, int crash)
     int writes = end(w, crash);
 
     if (successor->patch) {
-        succeed(w, "web", successor->patch);
+        deletion_succeed(w, "web", successor->patch);
         rest(w);
         assert_string_equal(world_phase(w), "Initialized");
         end(w, -1);
@@ -219,4 +201,17 @@ CASE(test_deleted_after_edits)
         world_free(w);
     }
     print_message("%d sequences\n", played);
+}
+
+/* Deleted with another port than the Services have. */
+CASE(test_deleted_with_another_port)
+{
+    struct world *w = world_new(NULL);
+
+    world_initialise(w);
+    world_patch_canary(w, "{'spec':{'service':{'port':80,'targetPort':9898}}}");
+    end(w, -1);
+    assert_non_null(
+        strstr(json_text(w->arena, world_get(w, "httproutes/podinfo")), "\"port\":80,"));
+    world_free(w);
 }

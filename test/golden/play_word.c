@@ -324,6 +324,17 @@ static void play_reverted(struct play *play, struct json_object *given)
     deletion_check(play->world, json_object_get_boolean(value(play, given)));
 }
 
+/* The Canary is gone, and one of this name goes on with its spec. */
+static void play_succeed(struct play *play, struct json_object *given)
+{
+    deletion_succeed(play->world, text(play, given), "{}");
+}
+
+static void play_handed_over(struct play *play)
+{
+    deletion_check_heir(play->world);
+}
+
 /* --- steps of steps */
 
 static void play_until(struct play *play, struct json_object *given)
@@ -397,6 +408,7 @@ static const struct word {
     {.name = "parity", .play = parity},        {.name = "reverted", .play = play_reverted},
     {.name = "until", .play = play_until},     {.name = "repeat", .play = play_repeat},
     {.name = "do", .play = play_do},           {.name = "keep", .play = play_keep},
+    {.name = "succeed", .play = play_succeed}, {.name = "handed over", .act = play_handed_over},
 };
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 
