@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/yaml.h"
+#include "test/rows.h"
 #include "test/unit.h"
 
 enum { FILE_MAX = 1 << 20 };
@@ -39,12 +39,8 @@ static void check_row(struct arena *arena, struct json_object *row)
 
 CASE(test_every_row_has_its_case)
 {
-    struct json_object *docs;
-    struct errinfo ei;
+    struct json_object *rows = json_elem(rows_read(arena, "test/golden/rows.yaml"), 0);
 
-    if (yaml_parse_file(arena, "test/golden/rows.yaml", FILE_MAX, &docs, &ei) != ERR_OK)
-        fail_msg("%s", ei.text);
-    struct json_object *rows = json_elem(docs, 0);
     assert_true(json_len(rows) > 0);
     for (size_t i = 0; i < json_len(rows); i++)
         check_row(arena, json_elem(rows, i));

@@ -33,7 +33,7 @@ static int explore_named(int argc, char **argv)
     return 0;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--list") == 0)
         return list();
@@ -42,4 +42,14 @@ int main(int argc, char **argv)
             return 1;
     }
     return explore_named(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    struct arena *arena = arena_new();
+
+    scenarios_read(arena);
+    int status = run(argc, argv);
+    arena_free(arena);
+    return status;
 }

@@ -1,6 +1,6 @@
 /*
  * What is explored: one row is one Canary in one cluster, and what the world may do to it. See
- * scenarios.c.
+ * scenarios.yaml.
  */
 #ifndef MODEL_SCENARIO_H
 #define MODEL_SCENARIO_H
@@ -19,7 +19,7 @@ enum {
 
 enum { MAX_DEEDS = 12, MAX_OBJECTS = 6 };
 
-/* A person or another controller changes an object. Texts are JSON with single quotes. */
+/* A person or another controller changes an object. Texts are JSON. */
 struct deed {
     const char *what;  /* "suspends" */
     const char *key;   /* "canaries/podinfo" */
@@ -44,8 +44,11 @@ struct scenario {
     struct given objects[MAX_OBJECTS];
 };
 
-extern const struct scenario scenarios[];
-extern const int n_scenarios;
+extern struct scenario scenarios[];
+extern int n_scenarios;
+/* All of test/model/scenarios.yaml, below the working folder, as long as the arena lives. Where that
+ * cannot be read, tells why and ends the program. */
+void scenarios_read(struct arena *arena);
 /* NULL: there is none of this name. */
 const struct scenario *scenario_find(const char *name);
 

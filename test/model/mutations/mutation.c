@@ -101,19 +101,27 @@ static bool list(void)
     return right;
 }
 
-/* mutants --list: their names. mutants NUMBER: tries it, and prints which rule of safety does not
- * hold. Exit status 1: one does not, as it should be. */
-int main(int argc, char **argv)
+static int try_number(long number)
 {
-    if (argc == 2 && strcmp(argv[1], "--list") == 0)
-        return list() ? 0 : 1;
-    long number = argc == 2 ? strtol(argv[1], NULL, 10) : 0;
     for (broken = first; broken && number > 1; number--)
         broken = broken->next;
     if (number != 1 || !broken || !scenario_find(broken->scenario)) {
-        fprintf(stderr, "mutants: one number of those that --list names\n");
+        fprintf(stderr, "mutants: expected one number of those that --list names\n");
         return 2;
     }
     break_rules();
     return explore(scenario_find(broken->scenario), true) ? 0 : 1;
+}
+
+/* mutants --list: their names. mutants NUMBER: tries it, and prints which rule of safety does not
+ * hold. Exit status 1: one does not, as it should be. */
+int main(int argc, char **argv)
+{
+    struct arena *arena = arena_new();
+    bool lists = argc == 2 && strcmp(argv[1], "--list") == 0;
+
+    scenarios_read(arena);
+    int status = lists ? !list() : try_number(argc == 2 ? strtol(argv[1], NULL, 10) : 0);
+    arena_free(arena);
+    return status;
 }
