@@ -1,10 +1,10 @@
 /* The metadata of objects: what the server gives, takes away, and allows. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
 #include "api/objinternal.h"
+#include "object/pattern.h"
 #include "object/selector.h"
 
 static void random_bytes(unsigned char *out, size_t len)
@@ -92,65 +92,30 @@ enum err objmeta_not_found(struct objfail *fail, const struct objkind *kind, con
 
 enum { SUBDOMAIN_MAX = 253, LABEL_MAX = 63, ANNOTATIONS_MAX = 256 * 1024 };
 
-static bool is_lower_alnum(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
+#define LABEL "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
-/* [a-z0-9]([-a-z0-9]*[a-z0-9])? of exactly len bytes */
-static bool is_label(const char *text, size_t len)
-{
-    if (len == 0 || !is_lower_alnum(text[0]) || !is_lower_alnum(text[len - 1]))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!is_lower_alnum(text[i]) && text[i] != '-')
-            return false;
-    return true;
-}
-
-static bool is_subdomain(const char *text)
-{
-    while (true) {
-        size_t len = strcspn(text, ".");
-        if (!is_label(text, len))
-            return false;
-        if (text[len] == '\0')
-            return true;
-        text += len + 1;
-    }
-}
-
-static const char *const form_text[] = {
-    [OBJNAME_SUBDOMAIN] =
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-        "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex "
-        "used for validation is "
-        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-    [OBJNAME_LABEL] =
-        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-        "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
-        "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
-    [OBJNAME_LABEL_1035] =
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-        "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
-        "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
-    [OBJNAME_SEGMENT] = "may not be '.' or '..', nor contain '/' or '%'",
+static const struct {
+    size_t max;
+    const char *pattern, *rule,
+        *example; /* rule: what such a name must be; example NULL: that is all */
+} forms[] = {
+    [OBJNAME_SUBDOMAIN] = {SUBDOMAIN_MAX, LABEL "(\\." LABEL ")*",
+                           "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+                           "characters, '-' or '.', and must start and end with an alphanumeric "
+                           "character",
+                           "'example.com'"},
+    [OBJNAME_LABEL] = {LABEL_MAX, LABEL,
+                       "a lowercase RFC 1123 label must consist of lower case alphanumeric "
+                       "characters or '-', and must start and end with an alphanumeric character",
+                       "'my-name',  or '123-abc'"},
+    [OBJNAME_LABEL_1035] = {LABEL_MAX, "[a-z]([-a-z0-9]*[a-z0-9])?",
+                            "a DNS-1035 label must consist of lower case alphanumeric characters "
+                            "or '-', start with an alphabetic character, and end with an "
+                            "alphanumeric character",
+                            "'my-name',  or 'abc-123'"},
+    [OBJNAME_SEGMENT] = {SUBDOMAIN_MAX, "[^/%.]|[^/%]*[^/%.][^/%]*|\\.{3,}",
+                         "may not be '.' or '..', nor contain '/' or '%'", NULL},
 };
-
-static bool has_form(const char *text, enum objname_form form)
-{
-    switch (form) {
-    case OBJNAME_SUBDOMAIN:
-        return is_subdomain(text);
-    case OBJNAME_LABEL:
-        return is_label(text, strlen(text));
-    case OBJNAME_LABEL_1035:
-        return is_label(text, strlen(text)) && isalpha((unsigned char)text[0]);
-    case OBJNAME_SEGMENT:
-        return *text && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strpbrk(text, "/%");
-    }
-    return false;
-}
 
 void objname_check(struct objfail *fail, const char *field, const char *text,
                    enum objname_form form)
@@ -159,15 +124,17 @@ void objname_check(struct objfail *fail, const char *field, const char *text,
         objfail_cause(fail, CAUSE_REQUIRED, field, "Required value");
         return;
     }
-    size_t max = form == OBJNAME_LABEL || form == OBJNAME_LABEL_1035 ? LABEL_MAX : SUBDOMAIN_MAX;
-    if (!has_form(text, form)) {
-        objfail_cause(fail, CAUSE_INVALID, field, "Invalid value: \"%s\": %s", text,
-                      form_text[form]);
-    }
-    if (strlen(text) > max) {
+    if (!pattern_fits(forms[form].pattern, text) && forms[form].example)
         objfail_cause(fail, CAUSE_INVALID, field,
-                      "Invalid value: \"%s\": must be no more than %zu characters", text, max);
-    }
+                      "Invalid value: \"%s\": %s (e.g. %s, regex used for validation is '%s')",
+                      text, forms[form].rule, forms[form].example, forms[form].pattern);
+    else if (!pattern_fits(forms[form].pattern, text))
+        objfail_cause(fail, CAUSE_INVALID, field, "Invalid value: \"%s\": %s", text,
+                      forms[form].rule);
+    if (strlen(text) > forms[form].max)
+        objfail_cause(fail, CAUSE_INVALID, field,
+                      "Invalid value: \"%s\": must be no more than %zu characters", text,
+                      forms[form].max);
 }
 
 static const char qualified_text[] =

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/expo.h"
 #include "base/json.h"
+#include "object/form.h"
 
 enum { MAX_DELAY_MS = 300 * 1000, MAX_METRICS = 1024 * 1024 };
 
@@ -16,7 +17,6 @@ struct demo {
     struct http_server *server;
     int64_t started_ms;
     int64_t error_state;
-    uint32_t random;
 };
 
 /* A reply that waits. Owned by the request's arena until the timer fires or the client goes. */
@@ -107,18 +107,6 @@ static struct pending *pending_new(struct demo *demo, struct http_conn_request *
     return p;
 }
 
-/* xorshift: the jitter needs no better, and runs repeat. */
-static int64_t jittered(struct demo *demo)
-{
-    int64_t latency = demo->options.behaviour.latency_ms, jitter = demo->options.jitter_ms;
-    if (jitter <= 0)
-        return latency;
-    demo->random ^= demo->random << 13;
-    demo->random ^= demo->random >> 17;
-    demo->random ^= demo->random << 5;
-    return latency - jitter + (int64_t)(demo->random % (uint32_t)(2 * jitter + 1));
-}
-
 /* An answer of the app proper: fails and dawdles as it was told. */
 static void answer(struct demo *demo, struct http_conn_request *req, const char *path,
                    const char *type, const char *body, size_t len)
@@ -129,63 +117,53 @@ static void answer(struct demo *demo, struct http_conn_request *req, const char 
         p = pending_new(demo, req, path, 500, "application/json", failed, strlen(failed));
     else
         p = pending_new(demo, req, path, 200, type, body, len);
-    reply_after(p, jittered(demo));
+    reply_after(p, demo->options.behaviour.latency_ms);
 }
 
 static void answer_json(struct demo *demo, struct http_conn_request *req, const char *path,
                         struct json_object *obj)
 {
     struct arena *arena = http_req_arena(req);
-    const char *text = arena_printf(arena, "%s\n", json_text(arena, json_own(arena, obj)));
+    const char *text = arena_printf(arena, "%s\n", json_text(arena, obj));
     answer(demo, req, path, "application/json", text, strlen(text));
-}
-
-static struct json_object *facts(const struct demo *demo)
-{
-    struct json_object *obj = json_object_new_object();
-    json_set_str(obj, "version", demo->options.behaviour.version);
-    json_set_str(obj, "pod", demo->options.pod);
-    return obj;
 }
 
 static void get_root(void *arg, struct http_conn_request *req)
 {
-    struct json_object *obj = facts(arg);
-    json_set_str(obj, "message", "greetings from the demo app");
+    struct demo *demo = arg;
     const char *message = getenv("DEMO_MESSAGE");
-    json_set_str(obj, "message", message);
-    answer_json(arg, req, "/", obj);
+    answer_json(demo, req, "/",
+                form(http_req_arena(req), "{version: %s, pod: %s, message: %s}",
+                     demo->options.behaviour.version, demo->options.pod,
+                     message ? message : "greetings from the demo app"));
 }
 
 static void get_version(void *arg, struct http_conn_request *req)
 {
-    answer_json(arg, req, "/version", facts(arg));
+    struct demo *demo = arg;
+    answer_json(demo, req, "/version",
+                form(http_req_arena(req), "{version: %s, pod: %s}", demo->options.behaviour.version,
+                     demo->options.pod));
 }
 
 static void get_headers(void *arg, struct http_conn_request *req)
 {
-    static const char *const shown[] = {"host",
-                                        "user-agent",
-                                        "accept",
-                                        "cookie",
-                                        "x-forwarded-for",
-                                        "x-forwarded-proto",
-                                        "x-canary",
-                                        "x-request-id",
-                                        "x-user",
-                                        "l5d-dst-override",
-                                        NULL};
-    struct json_object *obj = facts(arg);
-    struct json_object *headers = json_sub(obj, "headers");
+    static const char *const shown[] = {
+        "host",     "user-agent",   "accept", "cookie", "x-forwarded-for", "x-forwarded-proto",
+        "x-canary", "x-request-id", "x-user", NULL};
+    struct demo *demo = arg;
+    struct json_object *headers = form(http_req_arena(req), "{}");
     for (size_t i = 0; shown[i]; i++)
         json_set_str(headers, shown[i], http_req_header(req, shown[i]));
     /* ?name=N asks for one header more, since the server only looks headers up by name. */
     const char *name = http_req_param(req, "name");
     if (name)
         json_set_str(headers, name, http_req_header(req, name));
-    json_set_str(obj, "path", http_req_path(req));
-    json_set_str(obj, "query", http_req_query(req));
-    answer_json(arg, req, "/headers", obj);
+    answer_json(demo, req, "/headers",
+                form(http_req_arena(req),
+                     "{version: %s, pod: %s, headers: %p, path: %s, query: %s}",
+                     demo->options.behaviour.version, demo->options.pod, headers,
+                     http_req_path(req), http_req_query(req)));
 }
 
 static void any_echo(void *arg, struct http_conn_request *req)
@@ -266,10 +244,7 @@ enum err demo_new(struct loop *loop, const struct demo_options *options, struct 
                   struct errinfo *ei)
 {
     struct demo *demo = heap_alloc(sizeof(*demo));
-    *demo = (struct demo){.loop = loop,
-                          .options = *options,
-                          .started_ms = clock_monotonic_ms(),
-                          .random = 2463534242u};
+    *demo = (struct demo){.loop = loop, .options = *options, .started_ms = clock_monotonic_ms()};
     const struct http_server_options server = {.address = options->address,
                                                .port = options->port,
                                                .routes = routes,

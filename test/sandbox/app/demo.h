@@ -23,7 +23,6 @@ struct demo_options {
     int port; /* 0: a free one */
     const char *pod;
     struct behaviour behaviour;
-    int64_t jitter_ms; /* latency varies evenly by up to so much, both ways */
     int64_t ready_delay_ms;
 };
 

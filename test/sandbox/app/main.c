@@ -2,14 +2,12 @@
 #include <stdlib.h>
 
 #include "app/demo.h"
-#include "base/duration.h"
 #include "base/log.h"
 #include "base/option_rows.h"
 
 static struct {
-    const char *address, *image, *version, *pod;
-    int64_t port, error_percent, latency_ms, jitter_ms, ready_delay_ms;
-    const char *crash;
+    const char *address, *image, *pod;
+    int64_t port, ready_delay_ms;
 } opt;
 
 static const struct option_row rows[] = {
@@ -22,22 +20,8 @@ static const struct option_row rows[] = {
            .help = "image name whose tag says version and behaviour: "
                    "demo-app:2.0.0[-errors[N]][-slow[DURATION]][-crash[DURATION]]",
            .group = "Behaviour"),
-    OPTION(STRING, "app-version", &opt.version, .env = "DEMO_VERSION", .arg = "VERSION",
-           .help = "version that replies carry, instead of the tag's", .group = "Behaviour"),
-    OPTION(INT, "error-percent", &opt.error_percent, .env = "DEMO_ERROR_PERCENT", .value = "-1",
-           .min = -1, .max = 100, .arg = "N",
-           .help = "answers N of 100 requests with 500, evenly spread; -1 leaves it to the tag",
-           .group = "Behaviour"),
-    OPTION(DURATION, "latency", &opt.latency_ms, .env = "DEMO_LATENCY", .value = "0s",
-           .arg = "DURATION", .help = "time that each answer takes; 0s leaves it to the tag",
-           .group = "Behaviour"),
-    OPTION(DURATION, "jitter", &opt.jitter_ms, .env = "DEMO_JITTER", .value = "0s",
-           .arg = "DURATION", .help = "lets the latency vary by up to so much, both ways",
-           .group = "Behaviour"),
     OPTION(DURATION, "ready-delay", &opt.ready_delay_ms, .env = "DEMO_READY_DELAY", .value = "0s",
            .arg = "DURATION", .help = "answers 503 on /readyz for so long", .group = "Behaviour"),
-    OPTION(STRING, "crash-after", &opt.crash, .env = "DEMO_CRASH", .arg = "DURATION",
-           .help = "exits with status 1 after this time", .group = "Behaviour"),
     {0},
 };
 
@@ -78,49 +62,28 @@ static void forget_crash(void *arg)
     timer_stop(arg);
 }
 
-/* Options over the tag. */
-static enum err read_behaviour(struct arena *arena, struct behaviour *out, struct errinfo *ei)
-{
-    enum err err = behaviour_of_image(arena, opt.image, out, ei);
-    if (err != ERR_OK)
-        return err;
-    if (opt.version)
-        out->version = opt.version;
-    if (opt.error_percent >= 0)
-        out->error_percent = opt.error_percent;
-    if (opt.latency_ms > 0)
-        out->latency_ms = opt.latency_ms;
-    if (opt.crash && *opt.crash &&
-        (err = duration_parse_ms(opt.crash, &out->crash_after_ms, ei)) != ERR_OK)
-        return err_wrap(ei, err, "crash-after");
-    return ERR_OK;
-}
-
 int main(int argc, char **argv)
 {
     struct arena *arena = arena_new();
     struct errinfo ei = {0};
-    struct demo_options options = {0};
     struct demo *demo = NULL;
-    int status = 2;
+    struct timer *timer = NULL;
+    int status = 1;
 
     option_parse(&program, arena, argc, argv);
     struct loop *loop = loop_new(30 * 1000);
-    if (read_behaviour(arena, &options.behaviour, &ei) != ERR_OK)
+    struct demo_options options = {.address = opt.address,
+                                   .port = (int)opt.port,
+                                   .pod = opt.pod,
+                                   .ready_delay_ms = opt.ready_delay_ms};
+    if (behaviour_of_image(arena, opt.image, &options.behaviour, &ei) != ERR_OK)
         goto out;
-    options.address = opt.address;
-    options.port = (int)opt.port;
-    options.pod = opt.pod;
-    options.jitter_ms = opt.jitter_ms;
-    options.ready_delay_ms = opt.ready_delay_ms;
-    status = 1;
     if (options.behaviour.crash_after_ms == 0)
         crash(NULL);
     if (demo_new(loop, &options, &demo, &ei) != ERR_OK)
         goto out;
-    struct timer *timer = options.behaviour.crash_after_ms > 0
-                              ? timer_start(loop, options.behaviour.crash_after_ms, 0, crash, NULL)
-                              : NULL;
+    if (options.behaviour.crash_after_ms > 0)
+        timer = timer_start(loop, options.behaviour.crash_after_ms, 0, crash, NULL);
     if (timer)
         loop_on_drain(loop, forget_crash, timer);
     log_info("listening", NULL, "the demo app listens", LOG_STR("address", opt.address),

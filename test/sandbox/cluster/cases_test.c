@@ -316,14 +316,10 @@ static struct json_object *targets(struct arena *arena, struct json_object *row)
 
 static struct json_object *endpoints(struct arena *arena, struct json_object *row)
 {
-    struct json_object **pods, *service = json_at(row, "service", NULL), *out = object_new(arena);
+    struct json_object **pods;
     size_t count = pods_of(arena, row, &pods);
-    json_set(out, "subsets",
-             json_at(endpoints_object(arena, service, pods, count), "subsets", NULL));
-    struct json_object *slice = endpoints_slice(arena, service, pods, count);
-    json_set(out, "endpoints", json_at(slice, "endpoints", NULL));
-    json_set(out, "ports", json_at(slice, "ports", NULL));
-    return out;
+    return json_at(endpoints_object(arena, json_at(row, "service", NULL), pods, count), "subsets",
+                   NULL);
 }
 
 static struct json_object *host_line(struct arena *arena, struct json_object *row)

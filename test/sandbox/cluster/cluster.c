@@ -19,14 +19,12 @@ static const struct {
     [KIND_POD] = {"", "pods"},
     [KIND_SERVICE] = {"", "services"},
     [KIND_ENDPOINTS] = {"", "endpoints"},
-    [KIND_SLICE] = {"discovery.k8s.io", "endpointslices"},
     [KIND_CONFIGMAP] = {"", "configmaps"},
     [KIND_SECRET] = {"", "secrets"},
     [KIND_DEPLOYMENT] = {"apps", "deployments"},
     [KIND_REPLICASET] = {"apps", "replicasets"},
     [KIND_DAEMONSET] = {"apps", "daemonsets"},
     [KIND_HPA] = {"autoscaling", "horizontalpodautoscalers"},
-    [KIND_EVENT] = {"", "events"},
 };
 
 /* The controllers of single objects. */

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "object/form.h"
 #include "object/meta.h"
 
 void context_queue(struct cluster *cluster, work_fn fn, const char *ns, const char *name)
@@ -53,15 +52,6 @@ bool context_create(struct cluster *cluster, struct arena *arena, enum kind kind
     return succeeded(err, &call, "create", ns, meta_name(obj));
 }
 
-bool context_update(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
-                    struct json_object *obj)
-{
-    struct objcall call = call_new(arena);
-    enum err err =
-        objstore_update(cluster->store, &call, cluster->kinds[kind], ns, OBJSUB_NONE, obj, NULL);
-    return succeeded(err, &call, "update", ns, meta_name(obj));
-}
-
 bool context_merge(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
                    const char *name, struct json_object *patch)
 {
@@ -107,36 +97,6 @@ void context_delete(struct cluster *cluster, struct arena *arena, enum kind kind
                     const char *name)
 {
     delete_with(cluster, arena, kind, ns, name, -1);
-}
-
-void context_event(struct cluster *cluster, struct arena *arena, enum kind kind,
-                   struct json_object *obj, const char *type, const char *reason, const char *fmt,
-                   ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    const char *message = arena_vprintf(arena, fmt, args), *now = context_now(arena);
-    va_end(args);
-
-    const struct objkind *about = cluster->kinds[kind];
-    struct json_object *key =
-        form(arena, "{uid: %s, reason: %s, message: %s}", meta_uid(obj), reason, message);
-    const char *name = arena_printf(arena, "%s.%s", meta_name(obj), meta_hash(arena, key));
-    struct json_object *live = context_get(cluster, arena, KIND_EVENT, meta_ns(obj), name);
-    if (live)
-        context_merge(cluster, arena, KIND_EVENT, meta_ns(obj), name,
-                      form(arena, "{lastTimestamp: %s, count: %ld}", now,
-                           json_int_at(live, 0, "count", NULL) + 1));
-    else
-        context_create(
-            cluster, arena, KIND_EVENT, meta_ns(obj),
-            form(arena,
-                 "{metadata: {name: %s}, involvedObject: {apiVersion: %s, kind: %s, namespace: %s, "
-                 "name: %s, uid: %s}, type: %s, reason: %s, message: %s, firstTimestamp: %s, "
-                 "lastTimestamp: %s, count: 1, source: {component: flagger-sandbox}}",
-                 name, objkind_api_version(arena, about, about->storage), about->kind, meta_ns(obj),
-                 meta_name(obj), meta_uid(obj), type, reason, message, now, now),
-            NULL);
 }
 
 const char *context_now(struct arena *arena)

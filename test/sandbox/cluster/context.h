@@ -17,14 +17,12 @@ enum kind {
     KIND_POD,
     KIND_SERVICE,
     KIND_ENDPOINTS,
-    KIND_SLICE,
     KIND_CONFIGMAP,
     KIND_SECRET,
     KIND_DEPLOYMENT,
     KIND_REPLICASET,
     KIND_DAEMONSET,
     KIND_HPA,
-    KIND_EVENT,
     KIND_COUNT
 };
 
@@ -65,8 +63,6 @@ size_t context_list(struct cluster *cluster, struct arena *arena, enum kind kind
  * then. */
 bool context_create(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
                     struct json_object *obj, struct json_object **out);
-bool context_update(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
-                    struct json_object *obj);
 bool context_merge(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
                    const char *name, struct json_object *patch);
 /* Replaces the status of an object as it is now. */
@@ -78,10 +74,6 @@ void context_remove(struct cluster *cluster, struct arena *arena, enum kind kind
 /* As a user's delete: pods end gracefully. */
 void context_delete(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
                     const char *name);
-/* A Kubernetes Event about obj; repeated ones are counted up. type "Normal" or "Warning". */
-void context_event(struct cluster *cluster, struct arena *arena, enum kind kind,
-                   struct json_object *obj, const char *type, const char *reason, const char *fmt,
-                   ...) PRINTF_LIKE(7, 8);
 /* The present time as objects carry it. Owned by the arena. */
 const char *context_now(struct arena *arena);
 

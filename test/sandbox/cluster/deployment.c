@@ -104,10 +104,6 @@ static void write_set(struct run *run, struct json_object *set, int replicas)
         context_merge(
             run->cluster, run->arena, KIND_REPLICASET, run->ns, meta_name(set),
             form(run->arena, "{spec: {replicas: %d, minReadySeconds: %ld}}", replicas, min_ready));
-    if (before != replicas)
-        context_event(run->cluster, run->arena, KIND_DEPLOYMENT, run->obj, "Normal",
-                      "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d",
-                      replicas > before ? "up" : "down", meta_name(set), before, replicas);
 }
 
 static void write_sets(struct run *run)
@@ -176,9 +172,6 @@ static void create_fresh(struct run *run, int replicas)
         meta_owner_list(arena, run->obj, "apps/v1", "Deployment"), replicas,
         json_int_at(run->obj, 0, "spec", "minReadySeconds", NULL), selector, template);
     run->created = context_create(run->cluster, arena, KIND_REPLICASET, run->ns, set, &run->fresh);
-    if (run->created && replicas > 0)
-        context_event(run->cluster, arena, KIND_DEPLOYMENT, run->obj, "Normal", "ScalingReplicaSet",
-                      "Scaled up replica set %s from 0 to %d", meta_name(run->fresh), replicas);
 }
 
 static void roll(struct run *run)

@@ -88,14 +88,6 @@ size_t endpoints_given(struct json_object *service, size_t index, struct json_ob
     return found;
 }
 
-/* What an address of a pod carries in both kinds of objects; more members are added. */
-static struct json_object *entry_of(struct arena *arena, struct json_object *pod)
-{
-    return form(arena, "{nodeName: %s, targetRef: {kind: Pod, namespace: %s, name: %s, uid: %s}}",
-                json_str_at(pod, "spec", "nodeName", NULL), meta_ns(pod), meta_name(pod),
-                meta_uid(pod));
-}
-
 /* Pods of one Service mostly have the same ports; the first that has an address speaks for all. */
 static struct json_object *ports_list(struct arena *arena, struct json_object *service,
                                       struct json_object **pods, size_t count)
@@ -114,58 +106,26 @@ static struct json_object *ports_list(struct arena *arena, struct json_object *s
     return list;
 }
 
-static struct json_object *object_of(struct arena *arena, struct json_object *service,
-                                     const char *name)
-{
-    return form(arena, "{metadata: {name: %s, namespace: %s, labels: %p, ownerReferences: %p}}",
-                name, meta_ns(service), json_copy(arena, meta_labels(service)),
-                meta_owner_list(arena, service, "v1", "Service"));
-}
-
 struct json_object *endpoints_object(struct arena *arena, struct json_object *service,
                                      struct json_object **pods, size_t count)
 {
-    struct json_object *obj = object_of(arena, service, meta_name(service));
-    struct json_object *ready = form(arena, "[]"), *unready = form(arena, "[]");
+    struct json_object *ready = form(arena, "[]"), *unready = form(arena, "[]"), *subset = NULL;
 
-    for (size_t i = 0; i < count; i++) {
-        if (meta_deleting(pods[i]) || !address_of(pods[i]))
-            continue;
-        struct json_object *entry = entry_of(arena, pods[i]);
-        json_set_str(entry, "ip", address_of(pods[i]));
-        form_add(endpoints_serves(pods[i], publishes_unready(service)) ? ready : unready, entry);
-    }
-    struct json_object *subset = form(
-        arena, "{addresses: %p, notReadyAddresses: %p, ports: %p}", json_len(ready) ? ready : NULL,
-        json_len(unready) ? unready : NULL, ports_list(arena, service, pods, count));
-    bool any = json_len(ready) + json_len(unready) > 0;
-    json_set(obj, "subsets", form(arena, "[%p]", any ? subset : NULL));
-    return obj;
-}
-
-struct json_object *endpoints_slice(struct arena *arena, struct json_object *service,
-                                    struct json_object **pods, size_t count)
-{
-    struct json_object *list = form(arena, "[]");
-    struct json_object *obj =
-        object_of(arena, service, arena_printf(arena, "%s-sandbox", meta_name(service)));
-    struct json_object *labels = json_sub(json_sub(obj, "metadata"), "labels");
-
-    json_set_str(labels, "kubernetes.io/service-name", meta_name(service));
-    json_set_str(labels, "endpointslice.kubernetes.io/managed-by", "flagger-sandbox");
-    for (size_t i = 0; i < count; i++) {
-        if (!address_of(pods[i]))
-            continue;
-        struct json_object *entry = entry_of(arena, pods[i]);
-        json_set(entry, "addresses", form(arena, "[%s]", address_of(pods[i])));
-        json_set(entry, "conditions",
-                 form(arena, "{ready: %i, serving: %i, terminating: %i}",
-                      endpoints_serves(pods[i], publishes_unready(service)), pod_is_ready(pods[i]),
-                      meta_deleting(pods[i])));
-        form_add(list, entry);
-    }
-    json_set_str(obj, "addressType", "IPv4");
-    json_set(obj, "endpoints", list);
-    json_set(obj, "ports", ports_list(arena, service, pods, count));
-    return obj;
+    for (size_t i = 0; i < count; i++)
+        if (!meta_deleting(pods[i]) && address_of(pods[i]))
+            form_add(endpoints_serves(pods[i], publishes_unready(service)) ? ready : unready,
+                     form(arena,
+                          "{ip: %s, nodeName: %s, targetRef: {kind: Pod, namespace: %s, name: %s, "
+                          "uid: %s}}",
+                          address_of(pods[i]), json_str_at(pods[i], "spec", "nodeName", NULL),
+                          meta_ns(pods[i]), meta_name(pods[i]), meta_uid(pods[i])));
+    if (json_len(ready) + json_len(unready) > 0)
+        subset = form(arena, "{addresses: %p, notReadyAddresses: %p, ports: %p}",
+                      json_len(ready) ? ready : NULL, json_len(unready) ? unready : NULL,
+                      ports_list(arena, service, pods, count));
+    return form(arena,
+                "{metadata: {name: %s, namespace: %s, labels: %p, ownerReferences: %p}, "
+                "subsets: [%p]}",
+                meta_name(service), meta_ns(service), json_copy(arena, meta_labels(service)),
+                meta_owner_list(arena, service, "v1", "Service"), subset);
 }

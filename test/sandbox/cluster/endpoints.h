@@ -1,5 +1,4 @@
-/* Whom a Service leads to, as targets of its ports and as Endpoints and EndpointSlice objects.
- * Pure. */
+/* Whom a Service leads to, as targets of its ports and as an Endpoints object. Pure. */
 #ifndef CLUSTER_ENDPOINTS_H
 #define CLUSTER_ENDPOINTS_H
 
@@ -23,7 +22,5 @@ size_t endpoints_given(struct json_object *service, size_t index, struct json_ob
 /* pods: those that the selector matches. Owned by the arena. */
 struct json_object *endpoints_object(struct arena *arena, struct json_object *service,
                                      struct json_object **pods, size_t count);
-struct json_object *endpoints_slice(struct arena *arena, struct json_object *service,
-                                    struct json_object **pods, size_t count);
 
 #endif

@@ -46,59 +46,52 @@ const char *haproxy_rule_key(struct arena *arena, const struct route_rule *rule)
 }
 
 /* A double-quoted argument. log_format: '%' begins a variable and is doubled. */
-static void put_quoted(struct buf *out, const char *text, bool log_format)
+static const char *quoted(struct arena *arena, const char *text, bool log_format)
 {
-    buf_puts(out, "\"");
+    char *out = arena_alloc(arena, 2 * strlen(text) + 3), *to = out;
+    *to++ = '"';
     for (; *text; text++) {
         if (strchr("\"\\$", *text))
-            buf_puts(out, "\\");
+            *to++ = '\\';
         if (log_format && *text == '%')
-            buf_puts(out, "%");
-        buf_add(out, text, 1);
+            *to++ = '%';
+        *to++ = *text;
     }
-    buf_puts(out, "\"");
+    *to = '"';
+    return out;
+}
+
+/* The path without the slashes at its end. */
+static const char *stem(struct arena *arena, const char *path)
+{
+    size_t len = strlen(path);
+    while (len > 0 && path[len - 1] == '/')
+        len--;
+    return arena_strndup(arena, path, len);
 }
 
 /* ---- matches ---- */
 
-static void put_test(struct buf *out, enum route_test test, const char *value)
+/* The whole value must match, as with the other gateways. */
+static const char *test_of(struct arena *arena, enum route_test test, const char *value)
 {
-    if (test == ROUTE_EXACT) {
-        buf_puts(out, " -m str -- ");
-        put_quoted(out, value, false);
-    } else { /* the whole value must match, as with the other gateways */
-        struct buf anchored;
-        buf_init(&anchored, 2 * ROUTE_MAX_TEXT);
-        buf_printf(&anchored, "^(?:%s)$", value);
-        buf_puts(out, " -m reg -- ");
-        put_quoted(out, anchored.data, false);
-        buf_fini(&anchored);
-    }
-    buf_puts(out, "\n");
+    bool exact = test == ROUTE_EXACT;
+    return arena_printf(
+        arena, "-m %s -- %s", exact ? "str" : "reg",
+        quoted(arena, exact ? value : arena_printf(arena, "^(?:%s)$", value), false));
 }
 
-static void put_path(struct buf *out, size_t number, const struct route_entry *entry)
+static void put_path(struct arena *arena, struct buf *out, size_t number,
+                     const struct route_entry *entry)
 {
-    size_t len = strlen(entry->path);
-    if (entry->path_test != ROUTE_PREFIX) {
-        buf_printf(out, "    acl m%zu path", number);
-        put_test(out, entry->path_test, entry->path);
-        return;
-    }
-    while (len > 1 && entry->path[len - 1] == '/')
-        len--;
-    if (len <= 1)
-        return; /* "/" is every path */
-    struct buf prefix;
-    buf_init(&prefix, 2 * ROUTE_MAX_TEXT);
-    buf_add(&prefix, entry->path, len);
-    buf_printf(out, "    acl m%zu path", number); /* /foo, and /foo/... but not /foobar */
-    put_test(out, ROUTE_EXACT, prefix.data);
-    buf_puts(&prefix, "/");
-    buf_printf(out, "    acl m%zu path -m beg -- ", number);
-    put_quoted(out, prefix.data, false);
-    buf_puts(out, "\n");
-    buf_fini(&prefix);
+    const char *prefix = stem(arena, entry->path);
+    if (entry->path_test != ROUTE_PREFIX)
+        buf_printf(out, "    acl m%zu path %s\n", number,
+                   test_of(arena, entry->path_test, entry->path));
+    else if (*prefix) /* /foo, and /foo/... but not /foobar; "/" is every path */
+        buf_printf(out, "    acl m%zu path %s\n    acl m%zu path -m beg -- %s\n", number,
+                   test_of(arena, ROUTE_EXACT, prefix), number,
+                   quoted(arena, arena_printf(arena, "%s/", prefix), false));
 }
 
 static bool any_path(const struct route_entry *entry)
@@ -106,38 +99,31 @@ static bool any_path(const struct route_entry *entry)
     return entry->path_test == ROUTE_PREFIX && entry->path[strspn(entry->path, "/")] == '\0';
 }
 
-static void put_host(struct buf *out, size_t number, const char *host)
-{
-    if (!host)
-        return;
-    bool wildcard = host[0] == '*';
-    buf_printf(out, "    acl m%zuh req.hdr(host),field(1,:),lower -m %s -- ", number,
-               wildcard ? "end" : "str");
-    put_quoted(out, host + wildcard, false);
-    buf_puts(out, "\n");
-}
-
 /* The ACLs of an entry, and the condition made of them. */
-static void put_entry(struct buf *out, size_t number, const struct route_entry *entry,
-                      struct buf *condition)
+static void put_entry(struct arena *arena, struct buf *out, size_t number,
+                      const struct route_entry *entry, struct buf *condition)
 {
-    put_host(out, number, entry->host);
-    if (entry->host)
+    bool wildcard = entry->host && entry->host[0] == '*';
+    if (entry->host) {
+        buf_printf(out, "    acl m%zuh req.hdr(host),field(1,:),lower -m %s -- %s\n", number,
+                   wildcard ? "end" : "str", quoted(arena, entry->host + wildcard, false));
         buf_printf(condition, " m%zuh", number);
-    put_path(out, number, entry);
+    }
+    put_path(arena, out, number, entry);
     if (!any_path(entry))
         buf_printf(condition, " m%zu", number);
     if (entry->method)
         buf_printf(condition, " { method %s }", entry->method);
     for (size_t i = 0; i < entry->headers.count; i++) {
-        buf_printf(out, "    acl m%zuf%zu req.fhdr(%s)", number, i, entry->headers.list[i].name);
-        put_test(out, entry->headers.list[i].test, entry->headers.list[i].value);
+        const struct route_field *field = &entry->headers.list[i];
+        buf_printf(out, "    acl m%zuf%zu req.fhdr(%s) %s\n", number, i, field->name,
+                   test_of(arena, field->test, field->value));
         buf_printf(condition, " m%zuf%zu", number, i);
     }
     for (size_t i = 0; i < entry->queries.count; i++) {
-        buf_printf(out, "    acl m%zuq%zu url_param(%s),url_dec", number, i,
-                   entry->queries.list[i].name);
-        put_test(out, entry->queries.list[i].test, entry->queries.list[i].value);
+        const struct route_field *field = &entry->queries.list[i];
+        buf_printf(out, "    acl m%zuq%zu url_param(%s),url_dec %s\n", number, i, field->name,
+                   test_of(arena, field->test, field->value));
         buf_printf(condition, " m%zuq%zu", number, i);
     }
 }
@@ -150,7 +136,7 @@ static void put_matches(const struct haproxy_in *in, struct arena *arena, struct
         const struct route_entry *entry = &in->table->entries[i];
         struct buf condition;
         buf_init(&condition, 2000);
-        put_entry(out, i, entry, &condition);
+        put_entry(arena, out, i, entry, &condition);
         /* The first match counts; the backend asks which one it was when it replaces a prefix. */
         buf_printf(
             out, "    http-request set-var(txn.match) int(%zu) if !{ var(txn.match) -m found }%s\n",
@@ -165,19 +151,17 @@ static void put_matches(const struct haproxy_in *in, struct arena *arena, struct
 
 /* ---- backends ---- */
 
-static void put_edits(struct buf *out, const char *where, const struct route_edits *edits,
-                      const char *condition)
+static void put_edits(struct arena *arena, struct buf *out, const char *where,
+                      const struct route_edits *edits, const char *condition)
 {
     static const char *const verbs[] = {
         [ROUTE_SET] = "set-header", [ROUTE_ADD] = "add-header", [ROUTE_REMOVE] = "del-header"};
     for (size_t i = 0; i < edits->count; i++) {
         const struct route_edit *edit = &edits->list[i];
-        buf_printf(out, "    %s %s %s", where, verbs[edit->op], edit->name);
-        if (edit->op != ROUTE_REMOVE) {
-            buf_puts(out, " ");
-            put_quoted(out, edit->value, true);
-        }
-        buf_printf(out, "%s\n", condition);
+        const char *value = edit->op == ROUTE_REMOVE
+                                ? ""
+                                : arena_printf(arena, " %s", quoted(arena, edit->value, true));
+        buf_printf(out, "    %s %s %s%s%s\n", where, verbs[edit->op], edit->name, value, condition);
     }
 }
 
@@ -186,49 +170,26 @@ static void put_edits(struct buf *out, const char *where, const struct route_edi
  * to begin with it, so its length is enough. "/old" with "/" is "/", "/old/x" with "/new" is
  * "/new/x".
  */
-static void put_prefix_rewrites(const struct haproxy_in *in, const struct route_rule *rule,
-                                struct buf *out)
+static void put_prefix_rewrites(const struct haproxy_in *in, struct arena *arena,
+                                const struct route_rule *rule, struct buf *out)
 {
-    const char *to = rule->filters.prefix_path;
-    size_t keep = strlen(to);
-    while (keep > 0 && to[keep - 1] == '/')
-        keep--;
-    struct buf format;
-    buf_init(&format, 2 * ROUTE_MAX_TEXT);
-    for (size_t i = 0; i < keep; i++) { /* a reference to what matched begins with a backslash */
-        if (to[i] == '\\')
-            buf_puts(&format, "\\");
-        buf_add(&format, &to[i], 1);
+    const char *to = stem(arena, rule->filters.prefix_path);
+    char *format = arena_alloc(arena, 2 * strlen(to) + 4), *end = format;
+    for (const char *p = to; *p; p++) { /* a reference to what matched begins with a backslash */
+        if (*p == '\\')
+            *end++ = '\\';
+        *end++ = *p;
     }
-    buf_puts(&format, keep > 0 ? "\\1" : "/\\1");
+    memcpy(end, *to ? "\\1" : "/\\1", *to ? 2 : 3);
     for (size_t i = 0; i < in->table->count; i++) {
         const struct route_entry *entry = &in->table->entries[i];
-        if (entry->rule != rule || entry->path_test != ROUTE_PREFIX)
-            continue;
-        size_t len = strlen(entry->path);
-        while (len > 0 && entry->path[len - 1] == '/')
-            len--;
-        buf_printf(out, "    http-request replace-path \"^.{%zu}%s(.*)\\$\" ", len,
-                   keep > 0 ? "" : "/*");
-        put_quoted(out, format.data, true);
-        buf_printf(out, " if { var(txn.match) -m int %zu }\n", i);
+        if (entry->rule == rule && entry->path_test == ROUTE_PREFIX)
+            buf_printf(out,
+                       "    http-request replace-path \"^.{%zu}%s(.*)\\$\" %s if { "
+                       "var(txn.match) -m int %zu }\n",
+                       strlen(stem(arena, entry->path)), *to ? "" : "/*",
+                       quoted(arena, format, true), i);
     }
-    buf_fini(&format);
-}
-
-static void put_rewrites(const struct route_filters *filters, struct buf *out)
-{
-    if (filters->host) {
-        buf_puts(out, "    http-request set-header host ");
-        put_quoted(out, filters->host, true);
-        buf_puts(out, "\n");
-    }
-    if (filters->full_path) {
-        buf_puts(out, "    http-request set-path ");
-        put_quoted(out, filters->full_path, true);
-        buf_puts(out, "\n");
-    }
-    put_edits(out, "http-request", &filters->request, "");
 }
 
 static const char *address_of(const struct route_backend *backend)
@@ -272,14 +233,20 @@ static void put_rule(const struct haproxy_in *in, struct arena *arena,
     if (rule->timeout_ms > 0)
         buf_printf(out, "    timeout server %lldms\n", (long long)rule->timeout_ms);
     if (rule->filters.prefix_path)
-        put_prefix_rewrites(in, rule, out);
+        put_prefix_rewrites(in, arena, rule, out);
     put_mirrors(rule, out);
-    put_rewrites(&rule->filters, out);
-    put_edits(out, "http-response", &rule->filters.response, "");
+    if (rule->filters.host)
+        buf_printf(out, "    http-request set-header host %s\n",
+                   quoted(arena, rule->filters.host, true));
+    if (rule->filters.full_path)
+        buf_printf(out, "    http-request set-path %s\n",
+                   quoted(arena, rule->filters.full_path, true));
+    put_edits(arena, out, "http-request", &rule->filters.request, "");
+    put_edits(arena, out, "http-response", &rule->filters.response, "");
     for (size_t i = 0; i < rule->backend_count; i++) {
         const struct route_filters *filters = &rule->backends[i].filters;
         const char *condition = arena_printf(arena, " if { srv_name s%zu }", i);
-        put_edits(out, "http-response", &filters->response, condition);
+        put_edits(arena, out, "http-response", &filters->response, condition);
     }
     put_servers(in, rule, out);
 }

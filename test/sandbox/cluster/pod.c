@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -23,31 +24,29 @@ enum {
 
 /* One pod of the store. Lives until its object is gone and its process has ended. */
 struct pod {
-    struct pods *pods;
-    struct pod *next;
-    char *ns, *name, *uid;
+    struct cluster *cluster;
+    LIST_ENTRY(pod) others;
     struct json_object *object; /* as it was first seen: the spec does not change */
+    const char *ns, *name;      /* of it */
     struct podspec spec;
     char address[ADDRESS_TEXT];
-    enum pod_state state;
-    bool gone; /* taken off the list, waits for its process only */
-    bool ready;
+    bool gone;    /* taken off the list, waits for its process only */
     bool started; /* answered once in this run */
     struct child *child;
     struct timer *timer; /* of the state: start, back-off, leaving */
     struct timer *probe_timer;
     struct probe *probe; /* under way */
     int64_t failures, successes;
-    int restarts, crashes; /* crashes: since the last steady run */
-    struct podstatus_in view;
+    int crashes;              /* since the last steady run */
+    struct podstatus_in view; /* its message is ours */
     char *message;
     struct buf log; /* the end of what it has written */
 };
 
+LIST_HEAD(pod_list, pod);
 struct pods {
     struct cluster *cluster;
-    struct pod *list;
-    struct pod *leaving; /* gone, but with a process */
+    struct pod_list list, leaving; /* leaving: gone, but with a process */
 };
 
 /* A probe outlives its pod when the pod goes first. */
@@ -59,47 +58,40 @@ struct probe {
 static void start(void *arg);
 static void probe_later(struct pod *pod, int64_t delay_ms);
 
+static void later(struct pod *pod, int64_t delay_ms, void (*fn)(void *arg))
+{
+    timer_stop(pod->timer);
+    pod->timer = timer_start(pod->cluster->loop, delay_ms, 0, fn, pod);
+}
+
 static void write_status(struct pod *pod)
 {
-    struct cluster *cluster = pod->pods->cluster;
+    struct cluster *cluster = pod->cluster;
     struct arena *arena = arena_new();
     pod->view.pod = pod->object;
-    pod->view.state = pod->state;
     pod->view.address = pod->address;
-    pod->view.ready = pod->ready;
-    pod->view.restarts = pod->restarts;
-    pod->view.message = pod->message;
     if (!pod->gone && !cluster->draining)
         context_status(cluster, arena, cluster->kinds[KIND_POD], pod->ns, pod->name,
                        podstatus_make(arena, &pod->view));
     arena_free(arena);
 }
 
-static void tell(struct pod *pod, const char *type, const char *reason, const char *message)
-{
-    struct arena *arena = arena_new();
-    if (!pod->gone && !pod->pods->cluster->draining)
-        context_event(pod->pods->cluster, arena, KIND_POD, pod->object, type, reason, "%s",
-                      message);
-    arena_free(arena);
-}
-
 static void set_ready(struct pod *pod, bool ready)
 {
-    if (pod->ready == ready)
+    if (pod->view.ready == ready)
         return;
-    pod->ready = ready;
+    pod->view.ready = ready;
     pod->view.ready_changed_ms = clock_wall_ms();
 }
 
 static void set_state(struct pod *pod, enum pod_state state, const char *reason,
                       const char *message)
 {
-    assert(pod->state != POD_STOPPING || state == POD_STOPPING);
-    pod->state = state;
+    assert(pod->view.state != POD_STOPPING || state == POD_STOPPING);
+    pod->view.state = state;
     pod->view.reason = reason;
     free(pod->message);
-    pod->message = heap_strdup(message);
+    pod->view.message = pod->message = heap_strdup(message);
     if (state != POD_RUNNING)
         set_ready(pod, false);
     write_status(pod);
@@ -119,9 +111,9 @@ static void forget_probe(struct pod *pod)
     http_cancel(call);
 }
 
-static void count_probe(struct pod *pod, bool success, const char *why)
+static void count_probe(struct pod *pod, bool success)
 {
-    bool was_ready = pod->ready;
+    bool was_ready = pod->view.ready;
 
     pod->successes = success ? pod->successes + 1 : 0;
     pod->failures = success ? 0 : pod->failures + 1;
@@ -131,10 +123,8 @@ static void count_probe(struct pod *pod, bool success, const char *why)
     } else if (!success && pod->failures >= pod->spec.failures) {
         set_ready(pod, false);
     }
-    if (was_ready != pod->ready)
+    if (was_ready != pod->view.ready)
         write_status(pod);
-    if (!success && (pod->failures == pod->spec.failures))
-        tell(pod, "Warning", "Unhealthy", why);
     if (pod->started && pod->spec.probe == PROBE_NONE)
         return; /* it listens: that is all there is to know */
     bool eager = !pod->started && pod->spec.period_ms > EAGER_PROBE_MS;
@@ -145,7 +135,6 @@ static void on_probed(void *arg, const struct http_result *result)
 {
     struct probe *probe = arg;
     struct pod *pod = probe->pod;
-    char why[600];
 
     free(probe);
     if (!pod)
@@ -153,12 +142,7 @@ static void on_probed(void *arg, const struct http_result *result)
     pod->probe = NULL;
     bool success = result->err == ERR_OK && ((result->status >= 200 && result->status < 400) ||
                                              pod->spec.probe == PROBE_TCP);
-    if (result->err == ERR_OK)
-        snprintf(why, sizeof(why), "Readiness probe failed: HTTP probe failed with statuscode: %d",
-                 result->status);
-    else
-        snprintf(why, sizeof(why), "Readiness probe failed: %s", result->info->text);
-    count_probe(pod, success, why);
+    count_probe(pod, success);
 }
 
 static void probe_now(void *arg)
@@ -183,40 +167,27 @@ static void probe_now(void *arg)
     };
     pod->probe = heap_alloc(sizeof(*pod->probe));
     pod->probe->pod = pod;
-    pod->probe->call = http_send(pod->pods->cluster->probes, &request, on_probed, pod->probe);
+    pod->probe->call = http_send(pod->cluster->probes, &request, on_probed, pod->probe);
     arena_free(arena);
 }
 
 static void probe_later(struct pod *pod, int64_t delay_ms)
 {
-    pod->probe_timer = timer_start(pod->pods->cluster->loop, delay_ms, 0, probe_now, pod);
+    pod->probe_timer = timer_start(pod->cluster->loop, delay_ms, 0, probe_now, pod);
 }
 
 /* ---- the end ---- */
 
 static void pod_free(struct pod *pod)
 {
-    struct pods *pods = pod->pods;
-    for (struct pod **at = &pods->list; *at; at = &(*at)->next)
-        if (*at == pod) {
-            *at = pod->next;
-            break;
-        }
-    for (struct pod **at = &pods->leaving; *at; at = &(*at)->next)
-        if (*at == pod) {
-            *at = pod->next;
-            break;
-        }
+    LIST_REMOVE(pod, others);
     forget_probe(pod);
     timer_stop(pod->timer);
     if (pod->address[0])
-        address_give_back(&pods->cluster->pod_addresses, pod->address);
+        address_give_back(&pod->cluster->pod_addresses, pod->address);
     json_object_put(pod->object);
     buf_fini(&pod->log);
     free(pod->message);
-    free(pod->ns);
-    free(pod->name);
-    free(pod->uid);
     free(pod);
 }
 
@@ -227,15 +198,9 @@ static void pod_leave(struct pod *pod)
         pod_free(pod);
         return;
     }
-    struct pods *pods = pod->pods;
-    for (struct pod **at = &pods->list; *at; at = &(*at)->next)
-        if (*at == pod) {
-            *at = pod->next;
-            break;
-        }
+    LIST_REMOVE(pod, others);
+    LIST_INSERT_HEAD(&pod->cluster->pods->leaving, pod, others);
     pod->gone = true;
-    pod->next = pods->leaving;
-    pods->leaving = pod;
     forget_probe(pod);
     timer_stop(pod->timer);
     pod->timer = NULL;
@@ -246,8 +211,8 @@ static void pod_leave(struct pod *pod)
 static void remove_object(struct pod *pod)
 {
     struct arena *arena = arena_new();
-    if (!pod->pods->cluster->draining)
-        context_remove(pod->pods->cluster, arena, KIND_POD, pod->ns, pod->name);
+    if (!pod->cluster->draining)
+        context_remove(pod->cluster, arena, KIND_POD, pod->ns, pod->name);
     arena_free(arena);
 }
 
@@ -265,9 +230,8 @@ static void on_left(void *arg)
 static void pod_stop(struct pod *pod)
 {
     forget_probe(pod);
-    timer_stop(pod->timer);
     set_state(pod, POD_STOPPING, NULL, NULL);
-    pod->timer = timer_start(pod->pods->cluster->loop, pod->spec.leave_ms, 0, on_left, pod);
+    later(pod, pod->spec.leave_ms, on_left);
 }
 
 /* ---- runs ---- */
@@ -285,13 +249,11 @@ static void back_off(struct pod *pod)
     forget_probe(pod);
     pod->view.has_last = true;
     pod->view.last_ended_ms = clock_wall_ms();
-    pod->restarts++;
+    pod->view.restarts++;
     char text[128];
     snprintf(text, sizeof(text), "back-off %lldms restarting failed container", (long long)delay);
     set_state(pod, POD_BACKOFF, "CrashLoopBackOff", text);
-    if (pod->crashes > 1)
-        tell(pod, "Warning", "BackOff", "Back-off restarting failed container");
-    pod->timer = timer_start(pod->pods->cluster->loop, delay, 0, start, pod);
+    later(pod, delay, start);
 }
 
 static void on_ended(void *arg, const struct child_result *result)
@@ -304,10 +266,10 @@ static void on_ended(void *arg, const struct child_result *result)
     }
     pod->view.last_exit = result->exit_status;
     pod->view.last_signal = result->signal;
-    if (pod->state == POD_STOPPING) {
+    if (pod->view.state == POD_STOPPING) {
         if (!pod->timer)
             remove_object(pod);
-    } else if (!pod->pods->cluster->draining) {
+    } else if (!pod->cluster->draining) {
         log_info("pod_ended", NULL, "a pod's process has ended and will be started again",
                  LOG_STR("pod", pod->name), LOG_STR("namespace", pod->ns),
                  LOG_INT("status", result->exit_status), LOG_INT("signal", result->signal));
@@ -326,28 +288,27 @@ static void on_output(void *arg, const char *data, size_t len)
 static struct json_object *look_up(void *arg, struct arena *arena, bool secret, const char *name)
 {
     struct pod *pod = arg;
-    return context_get(pod->pods->cluster, arena, secret ? KIND_SECRET : KIND_CONFIGMAP, pod->ns,
-                       name);
+    return context_get(pod->cluster, arena, secret ? KIND_SECRET : KIND_CONFIGMAP, pod->ns, name);
 }
 
 static const char *const *argv_of(struct arena *arena, struct pod *pod, const char *const *env)
 {
     const char *const *args = podenv_args(arena, pod->spec.container, env);
-    size_t extra = 0, count = 0;
+    const char *const own[] = {pod->cluster->options.app,
+                               "--address",
+                               pod->address,
+                               "--port",
+                               arena_printf(arena, "%d", pod->spec.port),
+                               "--pod",
+                               pod->name,
+                               "--image",
+                               json_str_at(pod->spec.container, "image", NULL)};
+    size_t count = sizeof(own) / sizeof(own[0]), extra = 0;
     while (args[extra])
         extra++;
-    const char **argv = arena_array(arena, 10 + extra, sizeof(*argv));
-    argv[count++] = pod->pods->cluster->options.app;
-    argv[count++] = "--address";
-    argv[count++] = pod->address;
-    argv[count++] = "--port";
-    argv[count++] = arena_printf(arena, "%d", pod->spec.port);
-    argv[count++] = "--pod";
-    argv[count++] = pod->name;
-    argv[count++] = "--image";
-    argv[count++] = json_str_at(pod->spec.container, "image", NULL);
-    for (size_t i = 0; i < extra; i++)
-        argv[count++] = args[i];
+    const char **argv = arena_array(arena, count + extra + 1, sizeof(*argv));
+    memcpy(argv, own, sizeof(own));
+    memcpy(argv + count, args, extra * sizeof(*args));
     return argv;
 }
 
@@ -364,7 +325,7 @@ static void start_process(struct pod *pod)
 
     if (podenv_make(arena, &in, &env, &ei) != ERR_OK) {
         set_state(pod, POD_WAITING, "CreateContainerConfigError", ei.text);
-        pod->timer = timer_start(pod->pods->cluster->loop, RETRY_MS, 0, start, pod);
+        later(pod, RETRY_MS, start);
         arena_free(arena);
         return;
     }
@@ -374,7 +335,7 @@ static void start_process(struct pod *pod)
                                     .grace_ms = pod->spec.grace_ms > 0 ? pod->spec.grace_ms : 1,
                                     .max_output = 1,
                                     .on_output = on_output};
-    pod->child = child_spawn(pod->pods->cluster->loop, &spec, on_ended, pod);
+    pod->child = child_spawn(pod->cluster->loop, &spec, on_ended, pod);
     pod->view.running_ms = clock_wall_ms();
     set_state(pod, POD_RUNNING, NULL, NULL);
     probe_later(pod, pod->spec.initial_delay_ms > 0 ? pod->spec.initial_delay_ms : 30);
@@ -402,15 +363,13 @@ static void start_simulation(struct pod *pod)
 {
     static const char *const text =
         "this container is simulated: only images named demo-app run as processes\n";
-    struct loop *loop = pod->pods->cluster->loop;
-
     buf_puts(&pod->log, text);
     pod->view.running_ms = clock_wall_ms();
     set_state(pod, POD_RUNNING, NULL, NULL);
     if (pod->spec.crash)
-        pod->timer = timer_start(loop, CRASH_AFTER_MS, 0, on_simulated_crash, pod);
+        later(pod, CRASH_AFTER_MS, on_simulated_crash);
     else if (!pod->spec.never_ready)
-        pod->timer = timer_start(loop, pod->spec.ready_after_ms, 0, on_simulated_ready, pod);
+        later(pod, pod->spec.ready_after_ms, on_simulated_ready);
 }
 
 static void start(void *arg)
@@ -419,9 +378,9 @@ static void start(void *arg)
     pod->timer = NULL;
     pod->failures = pod->successes = 0;
     pod->started = false;
-    if (!pod->address[0] && !address_take(&pod->pods->cluster->pod_addresses, pod->address)) {
+    if (!pod->address[0] && !address_take(&pod->cluster->pod_addresses, pod->address)) {
         set_state(pod, POD_WAITING, "ContainerCreating", "no address is free on this machine");
-        pod->timer = timer_start(pod->pods->cluster->loop, RETRY_MS, 0, start, pod);
+        later(pod, RETRY_MS, start);
     } else if (pod->spec.container) {
         start_process(pod);
     } else {
@@ -429,40 +388,33 @@ static void start(void *arg)
     }
 }
 
-static const char *own_container(struct pod *pod)
-{
-    struct json_object *container = pod->spec.container;
-    if (!container)
-        container = json_elem(json_at(pod->object, "spec", "containers", NULL), 0);
-    return json_str_at(container, "name", NULL);
-}
-
-static void pod_new(struct pods *pods, struct json_object *obj)
+static void pod_new(struct cluster *cluster, struct json_object *obj)
 {
     struct errinfo ei;
     struct pod *pod = heap_alloc(sizeof(*pod));
-    *pod = (struct pod){.pods = pods,
-                        .next = pods->list,
-                        .ns = heap_strdup(meta_ns(obj)),
-                        .name = heap_strdup(meta_name(obj)),
-                        .uid = heap_strdup(meta_uid(obj)),
-                        .object = json_object_get(obj)};
+    *pod = (struct pod){.cluster = cluster,
+                        .object = json_object_get(obj),
+                        .ns = meta_ns(obj),
+                        .name = meta_name(obj)};
     buf_init(&pod->log, LOG_KEEP);
-    pods->list = pod;
+    LIST_INSERT_HEAD(&cluster->pods->list, pod, others);
     pod->view.started_ms = pod->view.ready_changed_ms = clock_wall_ms();
     if (podspec_read(obj, &pod->spec, &ei) != ERR_OK) {
         pod->spec.never_ready = true;
-        tell(pod, "Warning", "InvalidAnnotation", ei.text);
+        log_warn("pod_annotation", NULL, ei.text, LOG_STR("pod", pod->name),
+                 LOG_STR("namespace", pod->ns));
     }
-    pod->view.container = own_container(pod);
+    struct json_object *first = json_elem(json_at(obj, "spec", "containers", NULL), 0);
+    pod->view.container =
+        json_str_at(pod->spec.container ? pod->spec.container : first, "name", NULL);
     start(pod);
 }
 
 static struct pod *find(struct pods *pods, const char *ns, const char *name)
 {
-    struct pod *pod = pods->list;
+    struct pod *pod = LIST_FIRST(&pods->list);
     while (pod && (strcmp(pod->name, name) != 0 || strcmp(pod->ns, ns) != 0))
-        pod = pod->next;
+        pod = LIST_NEXT(pod, others);
     return pod;
 }
 
@@ -472,7 +424,7 @@ void pods_sync(void *arg, struct arena *arena, const char *ns, const char *name)
     struct json_object *obj = context_get(cluster, arena, KIND_POD, ns, name);
     struct pod *pod = find(cluster->pods, ns, name);
 
-    if (pod && (!obj || strcmp(pod->uid, meta_uid(obj)) != 0)) {
+    if (pod && (!obj || strcmp(meta_uid(pod->object), meta_uid(obj)) != 0)) {
         pod_leave(pod);
         pod = NULL;
     }
@@ -485,8 +437,8 @@ void pods_sync(void *arg, struct arena *arena, const char *ns, const char *name)
     if (!pod && meta_deleting(obj))
         context_remove(cluster, arena, KIND_POD, ns, name);
     else if (!pod)
-        pod_new(cluster->pods, obj);
-    else if (meta_deleting(obj) && pod->state != POD_STOPPING)
+        pod_new(cluster, obj);
+    else if (meta_deleting(obj) && pod->view.state != POD_STOPPING)
         pod_stop(pod);
 }
 
@@ -500,18 +452,16 @@ struct pods *pods_new(struct cluster *cluster)
 
 void pods_stop(struct pods *pods)
 {
-    while (pods->list)
-        pod_leave(pods->list);
+    while (!LIST_EMPTY(&pods->list))
+        pod_leave(LIST_FIRST(&pods->list));
 }
 
 void pods_free(struct pods *pods)
 {
-    if (!pods)
-        return;
-    while (pods->list)
-        pod_free(pods->list);
-    while (pods->leaving)
-        pod_free(pods->leaving);
+    while (pods && !LIST_EMPTY(&pods->list))
+        pod_free(LIST_FIRST(&pods->list));
+    while (pods && !LIST_EMPTY(&pods->leaving))
+        pod_free(LIST_FIRST(&pods->leaving));
     free(pods);
 }
 

@@ -49,38 +49,42 @@ static const char *data_of(struct arena *arena, struct json_object *obj, bool se
     return base64_decode(arena, text, &plain, NULL, NULL) == ERR_OK ? plain : NULL;
 }
 
+/* The object that a reference names, of the pod's namespace; NULL when there is none. */
+static struct json_object *look_up(struct build *b, struct json_object *ref, bool secret)
+{
+    const char *name = json_str_at(ref, "name", NULL);
+    return name ? b->in->lookup(b->in->arg, b->arena, secret, name) : NULL;
+}
+
+static enum err missing(const char *what, struct json_object *ref, struct errinfo *ei)
+{
+    const char *name = json_str_at(ref, "name", NULL);
+    if (json_bool_at(ref, false, "optional", NULL))
+        return ERR_OK;
+    return err_set(ei, ERR_NOT_FOUND, "%s \"%s\" not found", what, name ? name : "");
+}
+
 static enum err from_key(struct build *b, const char *name, struct json_object *ref, bool secret,
                          struct errinfo *ei)
 {
-    const char *what = secret ? "secret" : "configmap";
-    const char *object = json_str_at(ref, "name", NULL), *key = json_str_at(ref, "key", NULL);
-    bool optional = json_bool_at(ref, false, "optional", NULL);
-    if (!object || !key)
-        return err_set(ei, ERR_INVALID, "variable %s: a %s reference needs name and key", name,
-                       what);
-    struct json_object *obj = b->in->lookup(b->in->arg, b->arena, secret, object);
-    const char *value = obj ? data_of(b->arena, obj, secret, key) : NULL;
+    const char *what = secret ? "secret" : "configmap", *key = json_str_at(ref, "key", NULL);
+    struct json_object *obj = look_up(b, ref, secret);
+    const char *value = obj && key ? data_of(b->arena, obj, secret, key) : NULL;
     if (value)
         json_set_str(b->vars, name, value);
-    else if (!optional && !obj)
-        return err_set(ei, ERR_NOT_FOUND, "%s \"%s\" not found", what, object);
-    else if (!optional)
-        return err_set(ei, ERR_NOT_FOUND, "couldn't find key %s in %s %s/%s", key, what,
-                       meta_ns(b->in->pod), object);
-    return ERR_OK;
+    if (value || !obj || json_bool_at(ref, false, "optional", NULL))
+        return value ? ERR_OK : missing(what, ref, ei);
+    return err_set(ei, ERR_NOT_FOUND, "couldn't find key %s in %s %s/%s", key ? key : "", what,
+                   meta_ns(b->in->pod), json_str_at(ref, "name", NULL));
 }
 
 /* The address is not in the pod yet, when its process is started. */
-static enum err from_field(struct build *b, const char *name, struct json_object *ref,
-                           struct errinfo *ei)
+static enum err from_field(struct build *b, const char *name, struct json_object *ref)
 {
     const char *path = json_str_at(ref, "fieldPath", NULL);
-    if (!path)
-        return err_set(ei, ERR_INVALID, "variable %s: fieldRef needs fieldPath", name);
-    struct json_object *value = jsonpath_first(b->arena, b->in->pod, path);
-    json_set_str(b->vars, name,
-                 strcmp(path, "status.podIP") == 0 ? b->in->address
-                                                   : json_object_get_string(value) ?: "");
+    bool address = path && strcmp(path, "status.podIP") == 0;
+    struct json_object *value = path ? jsonpath_first(b->arena, b->in->pod, path) : NULL;
+    json_set_str(b->vars, name, address ? b->in->address : json_object_get_string(value) ?: "");
     return ERR_OK;
 }
 
@@ -96,7 +100,7 @@ static enum err add_var(struct build *b, struct json_object *var, struct errinfo
     if ((ref = json_at(from, "secretKeyRef", NULL)))
         return from_key(b, name, ref, true, ei);
     if ((ref = json_at(from, "fieldRef", NULL)))
-        return from_field(b, name, ref, ei);
+        return from_field(b, name, ref);
     json_set_str(b->vars, name, expand(b->arena, b->vars, value ? value : ""));
     return ERR_OK;
 }
@@ -105,23 +109,19 @@ static enum err add_all(struct build *b, struct json_object *source, struct erri
 {
     struct json_object *ref = json_at(source, "configMapRef", NULL);
     bool secret = !ref;
-    if (secret)
-        ref = json_at(source, "secretRef", NULL);
-    const char *name = json_str_at(ref, "name", NULL);
+    ref = secret ? json_at(source, "secretRef", NULL) : ref;
     const char *prefix = json_str_at(source, "prefix", NULL);
-    struct json_object *obj = name ? b->in->lookup(b->in->arg, b->arena, secret, name) : NULL;
+    struct json_object *obj = look_up(b, ref, secret), *data = json_at(obj, "data", NULL);
 
-    if (!obj && !json_bool_at(ref, false, "optional", NULL))
-        return err_set(ei, ERR_NOT_FOUND, "%s \"%s\" not found", secret ? "secret" : "configmap",
-                       name ? name : "");
-    struct json_object *data = json_at(obj, "data", NULL);
+    if (!obj)
+        return missing(secret ? "secret" : "configmap", ref, ei);
     if (!data)
         return ERR_OK;
     json_object_object_foreach(data, key, unused)
     {
         (void)unused;
-        const char *value = data_of(b->arena, obj, secret, key);
-        json_set_str(b->vars, arena_printf(b->arena, "%s%s", prefix ? prefix : "", key), value);
+        json_set_str(b->vars, arena_printf(b->arena, "%s%s", prefix ? prefix : "", key),
+                     data_of(b->arena, obj, secret, key));
     }
     return ERR_OK;
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/log.h"
 #include "cluster/endpoints.h"
@@ -19,7 +20,7 @@ struct port {
 };
 
 struct service {
-    struct service *next;
+    LIST_ENTRY(service) others;
     char *ns, *name;
     char address[ADDRESS_TEXT]; /* "" for ExternalName */
     struct port *ports;
@@ -30,7 +31,7 @@ enum { RETIRED_MAX = 256 };
 
 struct services {
     struct cluster *cluster;
-    struct service *list;
+    LIST_HEAD(, service) list;
     struct forward *retired[RETIRED_MAX]; /* of ports that are gone; the oldest gives way */
     size_t retirements;
 };
@@ -136,11 +137,7 @@ static void drop_ports(struct services *services, struct service *service)
 
 static void drop(struct services *services, struct service *service)
 {
-    for (struct service **at = &services->list; *at; at = &(*at)->next)
-        if (*at == service) {
-            *at = service->next;
-            break;
-        }
+    LIST_REMOVE(service, others);
     drop_ports(services, service);
     if (service->address[0])
         address_give_back(&services->cluster->service_addresses, service->address);
@@ -151,18 +148,17 @@ static void drop(struct services *services, struct service *service)
 
 static struct service *find(const struct services *services, const char *ns, const char *name)
 {
-    struct service *service = services->list;
+    struct service *service = LIST_FIRST(&services->list);
     while (service && (strcmp(service->name, name) != 0 || strcmp(service->ns, ns) != 0))
-        service = service->next;
+        service = LIST_NEXT(service, others);
     return service;
 }
 
 static struct service *add(struct services *services, const char *ns, const char *name)
 {
     struct service *service = heap_alloc(sizeof(*service));
-    *service =
-        (struct service){.next = services->list, .ns = heap_strdup(ns), .name = heap_strdup(name)};
-    services->list = service;
+    *service = (struct service){.ns = heap_strdup(ns), .name = heap_strdup(name)};
+    LIST_INSERT_HEAD(&services->list, service, others);
     return service;
 }
 
@@ -243,37 +239,23 @@ static size_t pods_of(struct cluster *cluster, struct arena *arena, struct json_
     return found;
 }
 
-/* Creates the object, or makes the given fields of the live one the same. */
-static void write_object(struct cluster *cluster, struct arena *arena, enum kind kind,
-                         struct json_object *wanted, const char *const *fields)
-{
-    struct json_object *live =
-        context_get(cluster, arena, kind, meta_ns(wanted), meta_name(wanted));
-    if (!live) {
-        context_create(cluster, arena, kind, meta_ns(wanted), wanted, NULL);
-        return;
-    }
-    struct json_object *copy = json_copy(arena, live);
-    for (size_t i = 0; fields[i]; i++)
-        json_set(copy, fields[i], json_at(wanted, fields[i], NULL));
-    if (!json_same(copy, live))
-        context_update(cluster, arena, kind, meta_ns(wanted), copy);
-}
-
 static void sync_selected(struct cluster *cluster, struct arena *arena, struct service *service,
                           struct json_object *obj)
 {
-    static const char *const subsets[] = {"subsets", NULL}, *const slice[] = {"endpoints", "ports",
-                                                                              NULL};
     struct json_object **pods;
     size_t count = pods_of(cluster, arena, obj, &pods);
-    struct forward_target *targets = arena_array(arena, count + 1, sizeof(*targets));
+    struct forward_target *targets = arena_array(arena, count, sizeof(*targets));
+    struct json_object *wanted = endpoints_object(arena, obj, pods, count);
+    struct json_object *live =
+        context_get(cluster, arena, KIND_ENDPOINTS, service->ns, service->name);
 
     for (size_t i = 0; i < service->count; i++)
         forward_to(service, i, targets, endpoints_targets(obj, i, pods, count, targets));
-    write_object(cluster, arena, KIND_ENDPOINTS, endpoints_object(arena, obj, pods, count),
-                 subsets);
-    write_object(cluster, arena, KIND_SLICE, endpoints_slice(arena, obj, pods, count), slice);
+    if (!live)
+        context_create(cluster, arena, KIND_ENDPOINTS, service->ns, wanted, NULL);
+    else if (!json_same(json_at(live, "subsets", NULL), json_at(wanted, "subsets", NULL)))
+        context_merge(cluster, arena, KIND_ENDPOINTS, service->ns, service->name,
+                      form(arena, "{subsets: %p}", json_at(wanted, "subsets", NULL)));
 }
 
 static void sync_given(struct cluster *cluster, struct arena *arena, struct service *service,
@@ -314,7 +296,8 @@ void services_sync(void *arg, struct arena *arena, const char *ns, const char *n
 
 void services_touch(struct cluster *cluster, const char *ns)
 {
-    for (const struct service *s = cluster->services->list; s; s = s->next)
+    for (const struct service *s = LIST_FIRST(&cluster->services->list); s;
+         s = LIST_NEXT(s, others))
         if (strcmp(s->ns, ns) == 0)
             context_queue(cluster, services_sync, ns, s->name);
 }
@@ -327,25 +310,10 @@ const char *services_address(const struct services *services, const char *ns, co
 
 /* ---- names ---- */
 
-/* ExternalName: an address, or the name of another Service. */
-static const char *external_address(struct cluster *cluster, struct arena *arena,
-                                    struct json_object *obj)
-{
-    const char *target = json_str_at(obj, "spec", "externalName", NULL);
-    const char *dot = target ? strchr(target, '.') : NULL;
-    if (!dot)
-        return NULL;
-    if (strspn(target, "0123456789.") == strlen(target))
-        return target;
-    const char *name = arena_strndup(arena, target, (size_t)(dot - target));
-    const char *ns = arena_strndup(arena, dot + 1, strcspn(dot + 1, "."));
-    return services_address(cluster->services, ns, name);
-}
-
 static void add_names(struct cluster *cluster, struct arena *arena, struct json_object *obj,
                       struct buf *text)
 {
-    const char *ns = meta_ns(obj), *name = meta_name(obj), *address;
+    const char *ns = meta_ns(obj), *name = meta_name(obj);
     struct json_object **pods;
 
     if (is_headless(obj) && json_at(obj, "spec", "selector", NULL)) {
@@ -355,10 +323,7 @@ static void add_names(struct cluster *cluster, struct arena *arena, struct json_
                 hosts_add(text, json_str_at(pods[i], "status", "podIP", NULL), ns, name);
         return;
     }
-    if (strcmp(type_of(obj), "ExternalName") == 0)
-        address = external_address(cluster, arena, obj);
-    else
-        address = services_address(cluster->services, ns, name);
+    const char *address = services_address(cluster->services, ns, name);
     if (address)
         hosts_add(text, address, ns, name);
 }
@@ -395,8 +360,8 @@ struct services *services_new(struct cluster *cluster)
 
 void services_stop(struct services *services)
 {
-    while (services->list)
-        drop(services, services->list);
+    while (!LIST_EMPTY(&services->list))
+        drop(services, LIST_FIRST(&services->list));
     for (size_t i = 0; i < RETIRED_MAX; i++) {
         forward_free(services->retired[i]);
         services->retired[i] = NULL;

@@ -1,6 +1,6 @@
 /*
  * Services: gives each an address when it is made, listens there, forwards to its ready pods, and
- * writes Endpoints and EndpointSlices. A headless Service gets an address too, for the gateway; its
+ * writes Endpoints. A headless Service gets an address too, for the gateway; its
  * name leads to the pods themselves.
  */
 #ifndef CLUSTER_SERVICE_H

@@ -1,6 +1,7 @@
 #include "object/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <assert.h>
 #include <ctype.h>
 #include <pcre2.h>
 #include <stdlib.h>
@@ -77,4 +78,25 @@ bool pattern_match(const struct pattern *pattern, const char *text, size_t len)
     int rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, len, 0, 0, found, pattern->limits);
     pcre2_match_data_free(found);
     return rc >= 0;
+}
+
+bool pattern_fits(const char *text, const char *subject)
+{
+    enum { MAX = 16 };
+    static struct known {
+        const char *text;
+        struct pattern *pattern;
+    } known[MAX];
+    size_t i = 0;
+    while (known[i].text && strcmp(known[i].text, text) != 0)
+        i++;
+    assert(i < MAX - 1);
+    if (!known[i].text) {
+        char *whole = heap_printf("^(?:%s)$", text);
+        enum err err = pattern_compile(whole, PATTERN_BYTES, &known[i].pattern, NULL);
+        assert(err == ERR_OK);
+        known[i].text = text;
+        free(whole);
+    }
+    return pattern_match(known[i].pattern, subject, strlen(subject));
 }

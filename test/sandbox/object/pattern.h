@@ -22,6 +22,8 @@ struct pattern;
 enum err pattern_compile(const char *text, enum pattern_unit unit, struct pattern **out,
                          struct errinfo *ei) MUST_USE;
 void pattern_free(struct pattern *pattern); /* NULL is allowed */
+/* Whether the whole text is as a pattern of the program's own says, which is compiled once. */
+bool pattern_fits(const char *pattern, const char *text);
 /* True when the pattern is found anywhere in text. */
 bool pattern_match(const struct pattern *pattern, const char *text, size_t len);
 

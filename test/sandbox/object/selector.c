@@ -1,11 +1,11 @@
 /* Selectors of objects are written as text first, so that one parser reads all. */
 #include "object/selector.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "object/jsonpath.h"
+#include "object/pattern.h"
 
 struct term {
     const char *key;
@@ -21,32 +21,16 @@ struct selector {
     struct term terms[SELECTOR_MAX_TERMS];
 };
 
-/* Letters, digits, '-', '_' and '.' between letters or digits; at most 63. */
-static bool is_word(const char *text)
-{
-    size_t len = strlen(text);
-    for (size_t i = 0; i < len; i++) {
-        bool edge = i == 0 || i == len - 1;
-        if (!isalnum((unsigned char)text[i]) && (edge || !strchr("-_.", text[i])))
-            return false;
-    }
-    return len <= 63;
-}
+#define WORD "([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)"
 
 bool selector_is_value(const char *text)
 {
-    return is_word(text);
+    return pattern_fits(WORD "?", text);
 }
 
 bool selector_is_key(const char *text)
 {
-    const char *slash = strchr(text, '/'), *name = slash ? slash + 1 : text;
-    if (slash && (slash == text || slash - text > 253))
-        return false;
-    for (const char *p = text; slash && p < slash; p++)
-        if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '-' && *p != '.')
-            return false;
-    return *name && is_word(name);
+    return pattern_fits("([-a-z0-9.]{1,253}/)?" WORD, text);
 }
 
 /* ---- text ---- */

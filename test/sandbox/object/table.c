@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "object/form.h"
 #include "object/jsonpath.h"
 
 const struct table_column table_age_alone[] = {
@@ -12,40 +13,36 @@ const struct table_column table_age_alone[] = {
     {0},
 };
 
-static char *two_units(char *text, int64_t major, char unit, int64_t minor, char minor_unit)
-{
-    if (minor == 0)
-        snprintf(text, TABLE_AGE, "%lld%c", (long long)major, unit);
-    else
-        snprintf(text, TABLE_AGE, "%lld%c%lld%c", (long long)major, unit, (long long)minor,
-                 minor_unit);
-    return text;
-}
-
 char *table_age(int64_t ms, char text[TABLE_AGE])
 {
-    int64_t s = ms / 1000, m = s / 60, h = m / 60, d = h / 24;
-    if (ms <= -2000) {
+    enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR, YEAR = 365 * DAY };
+    static const struct {
+        int64_t below, unit, rest; /* in seconds; rest 0: the unit alone */
+        char names[2];
+    } rows[] = {
+        {120, 1, 0, "s"},
+        {10 * MINUTE, MINUTE, 1, {'m', 's'}},
+        {180 * MINUTE, MINUTE, 0, "m"},
+        {8 * HOUR, HOUR, MINUTE, {'h', 'm'}},
+        {48 * HOUR, HOUR, 0, "h"},
+        {8 * DAY, DAY, HOUR, {'d', 'h'}},
+        {2LL * YEAR, DAY, 0, "d"},
+        {8LL * YEAR, YEAR, DAY, {'y', 'd'}},
+        {INT64_MAX, YEAR, 0, "y"},
+    };
+    int64_t s = ms < 0 ? 0 : ms / 1000;
+    size_t i = 0;
+    while (s >= rows[i].below)
+        i++;
+    int64_t rest = rows[i].rest ? s % rows[i].unit / rows[i].rest : 0;
+    if (ms <= -2000)
         snprintf(text, TABLE_AGE, "<invalid>");
-        return text;
-    }
-    if (s < 120)
-        return two_units(text, s < 0 ? 0 : s, 's', 0, 0);
-    if (m < 10)
-        return two_units(text, m, 'm', s % 60, 's');
-    if (m < 180)
-        return two_units(text, m, 'm', 0, 0);
-    if (h < 8)
-        return two_units(text, h, 'h', m % 60, 'm');
-    if (h < 48)
-        return two_units(text, h, 'h', 0, 0);
-    if (d < 8)
-        return two_units(text, d, 'd', h % 24, 'h');
-    if (d < 365 * 2)
-        return two_units(text, d, 'd', 0, 0);
-    if (d < 365 * 8)
-        return two_units(text, d / 365, 'y', d % 365, 'd');
-    return two_units(text, d / 365, 'y', 0, 0);
+    else if (rest == 0)
+        snprintf(text, TABLE_AGE, "%lld%c", (long long)(s / rows[i].unit), rows[i].names[0]);
+    else
+        snprintf(text, TABLE_AGE, "%lld%c%lld%c", (long long)(s / rows[i].unit), rows[i].names[0],
+                 (long long)rest, rows[i].names[1]);
+    return text;
 }
 
 /* ---- cells ---- */
@@ -97,7 +94,7 @@ static struct json_object *cell_of(struct arena *arena, const struct table_colum
 static struct json_object *cells_of(struct arena *arena, const struct table_column *columns,
                                     struct json_object *obj, int64_t now_ms)
 {
-    struct json_object *cells = json_object_new_array();
+    struct json_object *cells = form(arena, "[]");
     json_object_array_add(cells, json_object_get(json_at(obj, "metadata", "name", NULL)));
     for (; columns->name; columns++)
         json_object_array_add(cells, json_object_get(cell_of(arena, columns, obj, now_ms)));
@@ -122,24 +119,18 @@ const struct table_column *table_columns(struct arena *arena, struct json_object
     return count > 0 ? out : table_age_alone;
 }
 
-static void add_definition(struct json_object *list, const char *name, const char *type,
-                           const char *format, int priority)
+static struct json_object *definition(struct arena *arena, const char *name, const char *type,
+                                      const char *format, int priority)
 {
-    struct json_object *row = json_object_new_object();
-    json_set_str(row, "name", name);
-    json_set_str(row, "type", type);
-    json_set_str(row, "format", format);
-    json_set_str(row, "description", "");
-    json_set_int(row, "priority", priority);
-    json_object_array_add(list, row);
+    return form(arena, "{name: %s, type: %s, format: %s, description: '', priority: %d}", name,
+                type, format, priority);
 }
 
-static struct json_object *definitions(const struct table_column *columns)
+static struct json_object *definitions(struct arena *arena, const struct table_column *columns)
 {
-    struct json_object *list = json_object_new_array();
-    add_definition(list, "Name", "string", "name", 0);
+    struct json_object *list = form(arena, "[%p]", definition(arena, "Name", "string", "name", 0));
     for (; columns->name; columns++)
-        add_definition(list, columns->name, columns->type, "", columns->priority);
+        form_add(list, definition(arena, columns->name, columns->type, "", columns->priority));
     return list;
 }
 
@@ -152,40 +143,29 @@ enum table_include table_include_of(const char *text)
     return text && strcmp(text, "None") == 0 ? TABLE_NONE : TABLE_METADATA;
 }
 
-static struct json_object *row_object(const struct table_request *request, struct json_object *obj)
-{
-    if (request->include == TABLE_OBJECT)
-        return json_object_get(obj);
-    struct json_object *partial = json_object_new_object();
-    json_set_str(partial, "kind", "PartialObjectMetadata");
-    json_object_object_add(partial, "apiVersion", json_object_new_string("meta.k8s.io/v1"));
-    json_set(partial, "metadata", json_at(obj, "metadata", NULL));
-    return partial;
-}
-
 struct json_object *table_render(struct arena *arena, const struct table_column *columns,
                                  const struct table_request *request, struct json_object *items,
                                  struct json_object *list_metadata)
 {
-    static const char *const kept[] = {"resourceVersion", "continue", "remainingItemCount"};
-    struct json_object *out = json_own(arena, json_object_new_object());
-    json_set_str(out, "kind", "Table");
-    json_set_str(out, "apiVersion",
-                 arena_printf(arena, "meta.k8s.io/%s", request->version ? request->version : "v1"));
-    struct json_object *metadata = json_sub(out, "metadata");
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-        if (json_at(list_metadata, kept[i], NULL))
-            json_set(metadata, kept[i], json_at(list_metadata, kept[i], NULL));
-    json_object_object_add(out, "columnDefinitions",
-                           request->no_definitions ? NULL : definitions(columns));
-    struct json_object *rows = json_object_new_array();
-    json_object_object_add(out, "rows", rows);
+    struct json_object *rows = form(arena, "[]");
     for (size_t i = 0; i < json_len(items); i++) {
-        struct json_object *obj = json_elem(items, i), *entry = json_object_new_object();
-        json_object_object_add(entry, "cells", cells_of(arena, columns, obj, request->now_ms));
-        if (request->include != TABLE_NONE)
-            json_object_object_add(entry, "object", row_object(request, obj));
-        json_object_array_add(rows, entry);
+        struct json_object *obj = json_elem(items, i), *shown = obj;
+        if (request->include == TABLE_METADATA)
+            shown = form(arena,
+                         "{kind: PartialObjectMetadata, apiVersion: meta.k8s.io/v1, metadata: %p}",
+                         json_at(obj, "metadata", NULL));
+        form_add(rows, form(arena, "{cells: %p, object: %p}",
+                            cells_of(arena, columns, obj, request->now_ms),
+                            request->include == TABLE_NONE ? NULL : shown));
     }
+    struct json_object *out = form(
+        arena,
+        "{kind: Table, apiVersion: %s, metadata: {resourceVersion: %p, continue: %p, "
+        "remainingItemCount: %p}, columnDefinitions: null, rows: %p}",
+        arena_printf(arena, "meta.k8s.io/%s", request->version ? request->version : "v1"),
+        json_at(list_metadata, "resourceVersion", NULL), json_at(list_metadata, "continue", NULL),
+        json_at(list_metadata, "remainingItemCount", NULL), rows);
+    if (!request->no_definitions)
+        json_set(out, "columnDefinitions", definitions(arena, columns));
     return out;
 }

@@ -46,7 +46,7 @@ struct json_object *table_render(struct arena *arena, const struct table_column 
                                  struct json_object *list_metadata);
 
 /* Kubernetes' human age: "0s", "59s", "2m5s", "35m", "3h12m", "2d4h", "41d", "3y27d". */
-enum { TABLE_AGE = 32 };
+enum { TABLE_AGE = 48 };
 char *table_age(int64_t ms, char text[TABLE_AGE]);
 
 #endif
