@@ -13,20 +13,25 @@ bool row_set(struct arena *arena, const struct row_column *columns, size_t count
 {
     bool is_text = json_object_is_type(value, json_type_string);
     const struct row_column *column = columns, *end = columns + count;
-    char *at = row;
 
     while (column < end && strcmp(column->name, key) != 0)
         column++;
     if (column == end)
         return false;
-    if (column->text)
-        *(const char **)(void *)(at + column->text) =
-            is_text ? json_object_get_string(value) : json_text(arena, value);
-    else if (column->flag)
-        *(bool *)(void *)(at + column->flag) = json_object_get_boolean(value);
+    void *field = (char *)row + column->at;
+    if (column->type == ROW_TYPE_TEXT)
+        *(const char **)field = is_text ? json_object_get_string(value) : json_text(arena, value);
+    else if (column->type == ROW_TYPE_FLAG)
+        *(bool *)field = json_object_get_boolean(value);
     else
-        *(int *)(void *)(at + column->number) = json_object_get_int(value);
+        *(int *)field = json_object_get_int(value);
     return true;
+}
+
+static _Noreturn void give_up(const struct errinfo *ei)
+{
+    fprintf(stderr, "%s\n", ei->text);
+    exit(2);
 }
 
 struct json_object *rows_read(struct arena *arena, const char *path)
@@ -34,8 +39,32 @@ struct json_object *rows_read(struct arena *arena, const char *path)
     struct json_object *docs;
     struct errinfo ei;
 
-    if (yaml_parse_file(arena, path, FILE_MAX, &docs, &ei) == ERR_OK)
-        return docs;
-    fprintf(stderr, "%s\n", ei.text);
-    exit(2);
+    if (yaml_parse_file(arena, path, FILE_MAX, &docs, &ei) != ERR_OK)
+        give_up(&ei);
+    return docs;
+}
+
+struct json_object *rows_parse(struct arena *arena, const char *name, const char *text, size_t len)
+{
+    struct json_object *docs;
+    struct errinfo ei;
+
+    if (yaml_parse(arena, name, text, len, FILE_MAX, &docs, &ei) != ERR_OK)
+        give_up(&ei);
+    return docs;
+}
+
+struct json_object *rows_json(struct arena *arena, const char *quoted)
+{
+    char *text = arena_strdup(arena, quoted);
+    struct json_object *object = NULL;
+    struct errinfo ei;
+
+    for (char *at = text; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    if (json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei) != ERR_OK) {
+        fprintf(stderr, "%s in %s\n", ei.text, text);
+        exit(2);
+    }
+    return object;
 }

@@ -5,22 +5,14 @@
 #include <string.h>
 
 static const struct row_column columns[] = {
-    {.name = "canary", .text = offsetof(struct story, canary)},
-    {.name = "image", .text = offsetof(struct story, image)},
-    {.name = "metrics", .text = offsetof(struct story, metrics)},
-    {.name = "meanwhile", .text = offsetof(struct story, meanwhile)},
-    {.name = "config", .text = offsetof(struct story, config)},
-    {.name = "later_canary", .text = offsetof(struct story, later_canary)},
-    {.name = "rollback", .text = offsetof(struct story, rollback)},
-    {.name = "closed", .text = offsetof(struct story, closed)},
-    {.name = "phase", .text = offsetof(struct story, phase)},
-    {.name = "primary", .text = offsetof(struct story, primary)},
-    {.name = "weights", .text = offsetof(struct story, weights)},
-    {.name = "load", .number = offsetof(struct story, load)},
-    {.name = "room", .number = offsetof(struct story, room)},
-    {.name = "once", .flag = offsetof(struct story, once)},
-    {.name = "immutable", .flag = offsetof(struct story, immutable)},
-    {.name = "bare", .flag = offsetof(struct story, bare)},
+    ROW_TEXT(struct story, canary),    ROW_TEXT(struct story, image),
+    ROW_TEXT(struct story, metrics),   ROW_TEXT(struct story, meanwhile),
+    ROW_TEXT(struct story, config),    ROW_TEXT(struct story, later_canary),
+    ROW_TEXT(struct story, rollback),  ROW_TEXT(struct story, closed),
+    ROW_TEXT(struct story, phase),     ROW_TEXT(struct story, primary),
+    ROW_TEXT(struct story, weights),   ROW_NUMBER(struct story, load),
+    ROW_NUMBER(struct story, room),    ROW_FLAG(struct story, once),
+    ROW_FLAG(struct story, immutable), ROW_FLAG(struct story, bare),
 };
 
 static void read_row(struct arena *arena, struct story *story, struct json_object *row,

@@ -1,5 +1,6 @@
 /* The objects of the simulated cluster, and who writes them. */
 #include "world_store.h"
+#include "test/rows.h"
 #include "test/unit.h"
 #include "world_wake.h"
 
@@ -9,15 +10,7 @@
 
 struct json_object *world_json(struct world *world, const char *quoted)
 {
-    char *text = arena_strdup(world->arena, quoted);
-    struct json_object *object = NULL;
-    struct errinfo ei;
-
-    for (char *at = text; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    if (json_parse(world->arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei) != ERR_OK)
-        fail_msg("%s in %s", ei.text, text);
-    return object;
+    return rows_json(world->arena, quoted);
 }
 
 static void stamp(struct world *world, struct json_object *object)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/rows.h"
 #include "tick/wake.h"
 
 struct happening {
@@ -47,8 +48,8 @@ static bool take_over(struct arena *arena, struct json_object *tree, const struc
     }
     struct json_object *given = json_at(tree, "spec", "parentRefs", NULL);
     struct json_object *status =
-        scenario_json(arena, "{'parents':[{'controllerName':'example.com/gateway','conditions':[{"
-                             "'type':'Accepted','status':'True'}]}]}");
+        rows_json(arena, "{'parents':[{'controllerName':'example.com/gateway','conditions':[{"
+                         "'type':'Accepted','status':'True'}]}]}");
     struct json_object *parent = json_elem(json_at(status, "parents", NULL), 0);
 
     json_set(parent, "parentRef", json_elem(given, 0));
@@ -126,15 +127,15 @@ static uint16_t deed_on(struct model *model, int place, const struct event *even
         out = ABSENT;
     else if (!event->deletes)
         out = objects_apply(model->objects, place, version,
-                            objects_patch(model->objects, scenario_json(arena, event->patch)));
+                            objects_patch(model->objects, rows_json(arena, event->patch)));
     else if (json_len(json_at(objects_tree(model->objects, place, version), "metadata",
                               "finalizers", NULL)) == 0)
         out = ABSENT;
     else
         out = objects_apply(
             model->objects, place, version,
-            objects_patch(model->objects, scenario_json(arena, "{'metadata':{'deletionTimestamp':"
-                                                               "'2023-11-14T22:13:20Z'}}")));
+            objects_patch(model->objects, rows_json(arena, "{'metadata':{'deletionTimestamp':"
+                                                           "'2023-11-14T22:13:20Z'}}")));
     arena_free(arena);
     return out;
 }
@@ -352,13 +353,13 @@ struct cluster model_start(struct model *model)
     cluster.at[model->place[ROLE_CANARY]] =
         objects_put(objects, model->place[ROLE_CANARY], scenario_canary(arena, model->scenario));
     cluster.at[model->place[ROLE_TARGET]] =
-        objects_put(objects, model->place[ROLE_TARGET], scenario_json(arena, model->kind->object));
+        objects_put(objects, model->place[ROLE_TARGET], rows_json(arena, model->kind->object));
     for (int i = 0; i < MAX_OBJECTS && model->scenario->objects[i].key; i++) {
         const struct given *given = &model->scenario->objects[i];
         int place = objects_place(objects, given->key);
         struct json_object *tree =
             json_merge(arena, objects_tree(objects, place, cluster.at[place]),
-                       scenario_json(arena, given->object));
+                       rows_json(arena, given->object));
         cluster.at[place] = objects_put(objects, place, tree);
     }
     model_happen(model, HEALTH_READY, &cluster);

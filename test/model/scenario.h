@@ -52,8 +52,6 @@ void scenarios_read(struct arena *arena);
 /* NULL: there is none of this name. */
 const struct scenario *scenario_find(const char *name);
 
-/* JSON with single quotes. */
-struct json_object *scenario_json(struct arena *arena, const char *quoted);
 /* It has a hook of this type. */
 bool scenario_has(const struct scenario *scenario, const char *hook);
 /* The Canary before anybody has seen it. */

@@ -14,11 +14,9 @@ int n_scenarios;
 static struct json_object *base; /* what every Canary begins with */
 
 static const struct row_column columns[] = {
-    {.name = "canary", .text = offsetof(struct scenario, canary)},
-    {.name = "kind", .text = offsetof(struct scenario, kind)},
-    {.name = "revisions", .number = offsetof(struct scenario, revisions)},
-    {.name = "limit", .number = offsetof(struct scenario, limit)},
-    {.name = "passes", .number = offsetof(struct scenario, passes)},
+    ROW_TEXT(struct scenario, canary),      ROW_TEXT(struct scenario, kind),
+    ROW_NUMBER(struct scenario, revisions), ROW_NUMBER(struct scenario, limit),
+    ROW_NUMBER(struct scenario, passes),
 };
 
 /* In the order of the bits of scenario.h. */
@@ -113,19 +111,6 @@ const struct scenario *scenario_find(const char *name)
     return NULL;
 }
 
-struct json_object *scenario_json(struct arena *arena, const char *quoted)
-{
-    char *text = arena_strdup(arena, quoted);
-    struct json_object *object = NULL;
-    struct errinfo ei;
-
-    for (char *at = text; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    enum err err = json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei);
-    assert(err == ERR_OK);
-    return object;
-}
-
 bool scenario_has(const struct scenario *scenario, const char *hook)
 {
     char quoted[40];
@@ -138,6 +123,6 @@ struct json_object *scenario_canary(struct arena *arena, const struct scenario *
 {
     struct json_object *canary = json_copy(arena, base);
 
-    return scenario->canary ? json_merge(arena, canary, scenario_json(arena, scenario->canary))
+    return scenario->canary ? json_merge(arena, canary, rows_json(arena, scenario->canary))
                             : canary;
 }

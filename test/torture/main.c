@@ -374,10 +374,9 @@ static const char *beside(struct arena *arena, const char *name)
 
 static size_t choose(struct torture *t)
 {
-    size_t all = 0;
+    size_t all;
+    const struct scenario *scenarios = scenarios_read(t->arena, &all);
 
-    while (scenarios[all].name)
-        all++;
     t->trials = arena_array(t->arena, all, sizeof(*t->trials));
     for (size_t i = 0; i < all; i++) {
         if (opt.scenario && !strstr(scenarios[i].name, opt.scenario))

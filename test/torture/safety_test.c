@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cluster/crds.h"
-#include "torture/scenario.h"
+#include "test/rows.h"
 
 struct fixture {
     struct arena *arena;
@@ -15,7 +15,7 @@ struct fixture {
 static void put(struct fixture *f, const char *group, const char *plural, const char *text)
 {
     struct objcall call = {.arena = f->arena};
-    struct json_object *object = scenario_json(f->arena, text);
+    struct json_object *object = rows_json(f->arena, text);
     const struct objkind *kind = objstore_kind(f->store, group, plural);
     const char *ns = objkind_namespaced(kind) ? "test" : NULL;
 

@@ -1,228 +1,99 @@
 #include "torture/scenario.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char base_target[] =
-    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'podinfo','namespace':'test',"
-    "'labels':{'app':'podinfo'}},'spec':{'replicas':2,'selector':{'matchLabels':{'app':'podinfo'}},"
-    "'template':{'metadata':{'labels':{'app':'podinfo'}},'spec':{'containers':[{'name':'podinfo',"
-    "'image':'podinfo:1','ports':[{'containerPort':9898,'name':'http'}],'envFrom':[{'configMapRef':"
-    "{'name':'podinfo-config'}}]}]}}}}";
+#include "test/rows.h"
 
-static const char base_config[] =
-    "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'podinfo-config',"
-    "'namespace':'test'},'data':{'color':'blue'}}";
+static struct json_object *base; /* the objects of every scenario, by what a row calls them */
 
-static const char base_canary[] =
-    "{'apiVersion':'flagger.app/v1beta1','kind':'Canary','metadata':{'name':'podinfo',"
-    "'namespace':'test'},'spec':{'provider':'gatewayapi:v1',"
-    "'targetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'podinfo'},"
-    "'service':{'port':9898,'gatewayRefs':[{'name':'gateway','namespace':'infra'}]},"
-    "'analysis':{'interval':'20ms','threshold':2,'stepWeight':20,'maxWeight':40,'metrics':["
-    "{'name':'request-success-rate','thresholdRange':{'min':99},'interval':'1m'}]}}}";
-
-static const char daemonset[] =
-    "{'apiVersion':'apps/v1','kind':'DaemonSet','metadata':{'name':'podinfo','namespace':'test',"
-    "'labels':{'app':'podinfo'}},'spec':{'selector':{'matchLabels':{'app':'podinfo'}},"
-    "'template':{'metadata':{'labels':{'app':'podinfo'}},'spec':{'containers':[{'name':'podinfo',"
-    "'image':'podinfo:1','ports':[{'containerPort':9898,'name':'http'}],'envFrom':[{'configMapRef':"
-    "{'name':'podinfo-config'}}]}]}}}}";
-
-#define HPA                                                                                        \
-    "[{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':"         \
-    "'podinfo','namespace':'test'},'spec':{'scaleTargetRef':{'apiVersion':'apps/v1','kind':"       \
-    "'Deployment','name':'podinfo'},'minReplicas':2,'maxReplicas':4,'metrics':[{'type':"           \
-    "'Resource','resource':{'name':'cpu','target':{'type':'Utilization','averageUtilization':"     \
-    "99}}}]}}]"
-#define WITH_HPA                                                                                   \
-    "{'spec':{'autoscalerRef':{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler',"    \
-    "'name':'podinfo'}}}"
-#define KEDA                                                                                       \
-    "[{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','metadata':{'name':'podinfo',"        \
-    "'namespace':'test'},'spec':{'scaleTargetRef':{'name':'podinfo'},'minReplicaCount':2,"         \
-    "'maxReplicaCount':4,'triggers':[{'type':'cron','metadata':{'timezone':'UTC'}}]}}]"
-#define WITH_KEDA                                                                                  \
-    "{'spec':{'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','name':"      \
-    "'podinfo'}}}"
-#define WITH_DAEMONSET "{'spec':{'targetRef':{'kind':'DaemonSet'}}}"
-#define ITERATIONS     "'stepWeight':null,'maxWeight':null,'iterations':2"
-#define AB_TEST        ITERATIONS ",'match':[{'headers':{'x-canary':{'exact':'insider'}}}]"
-#define AFFINITY       "'sessionAffinity':{'cookieName':'flagger','primaryCookieName':'flagger-primary'}"
-/* Time for somebody to meddle between two steps. */
-#define UNHURRIED "{'spec':{'analysis':{'interval':'100ms'}}}"
-#define HOOK(name, type)                                                                           \
-    "{'name':'" name "','type':'" type "','url':'http://127.0.0.1:1/hook/" name "'}"
-#define AND_HOOK(name, type) "," HOOK(name, type)
-#define DEPLOYMENT           "apps", "deployments", "podinfo"
-#define DAEMONSET            "apps", "daemonsets", "podinfo"
-#define CANARY               "flagger.app", "canaries", "podinfo"
-#define CONFIG               "", "configmaps", "podinfo-config"
-#define IMAGE(version)                                                                             \
-    "{'spec':{'template':{'spec':{'containers':[{'name':'podinfo','image':'podinfo:" version       \
-    "','ports':[{'containerPort':9898,'name':'http'}],'envFrom':[{'configMapRef':{'name':"         \
-    "'podinfo-config'}}]}]}}}}"
-#define NEW_IMAGE                                                                                  \
-    {                                                                                              \
-        DEPLOYMENT, IMAGE("2")                                                                     \
-    }
-
-/* A row; what all rows have stands first. */
-#define SCENARIO(name_, phase_, image_, ...)                                                       \
-    {                                                                                              \
-        .name = (name_), .phase = (phase_), .image = (image_), __VA_ARGS__                         \
-    }
-
-const struct scenario scenarios[] = {
-    SCENARIO("initialisation", "Initialized", "podinfo:1"),
-    SCENARIO("canary promoted", "Succeeded", "podinfo:2", .change = {NEW_IMAGE}, .calls = true),
-    SCENARIO("canary rolled back", "Failed", "podinfo:1", .change = {NEW_IMAGE}, .bad_from = 40,
-             .calls = true),
-    SCENARIO("canary with gates and hooks", "Succeeded", "podinfo:2",
-             .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("start", "confirm-rollout")
-                 AND_HOOK("smoke", "pre-rollout") AND_HOOK("load", "rollout") AND_HOOK(
-                     "more", "confirm-traffic-increase") AND_HOOK("promote", "confirm-promotion")
-                     AND_HOOK("back", "rollback") AND_HOOK("bye", "post-rollout") "]}}}",
-             .change = {NEW_IMAGE}, .calls = true),
-    SCENARIO("gates that open late", "Succeeded", "podinfo:2",
-             .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("late-start", "confirm-rollout")
-                 AND_HOOK("late-more", "confirm-traffic-increase")
-                     AND_HOOK("late-promote", "confirm-promotion") "]}}}",
-             .change = {NEW_IMAGE}, .calls = true),
-    SCENARIO("canary rolled back by its hook", "Failed", "podinfo:1",
-             .canary = "{'spec':{'analysis':{'webhooks':[" HOOK("back", "rollback") "]}}}",
-             .change = {NEW_IMAGE}, .back_from = 20),
-    SCENARIO("canary that never gets ready", "Failed", "podinfo:1",
-             .change = {{DEPLOYMENT, IMAGE("2-stuck")}}),
-    SCENARIO("step weights, promoted in steps", "Succeeded", "podinfo:2",
-             .canary =
-                 "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'stepWeights':[1,30,100],"
-                 "'stepWeightPromotion':50}}}",
-             .change = {NEW_IMAGE}),
-    SCENARIO("HPA and configs", "Succeeded", "podinfo:2", .canary = WITH_HPA, .objects = HPA,
-             .change = {NEW_IMAGE, {CONFIG, "{'data':{'color':'green'}}"}}),
-    SCENARIO("HPA and configs, rolled back", "Failed", "podinfo:1", .canary = WITH_HPA,
-             .objects = HPA, .change = {NEW_IMAGE, {CONFIG, "{'data':{'color':'green'}}"}},
-             .bad_from = 20),
-    SCENARIO("blue/green through a gateway", "Succeeded", "podinfo:2",
-             .canary = "{'spec':{'analysis':{" ITERATIONS "}}}", .change = {NEW_IMAGE}),
-    SCENARIO("blue/green through a gateway, rolled back", "Failed", "podinfo:1",
-             .canary = "{'spec':{'analysis':{" ITERATIONS "}}}", .change = {NEW_IMAGE},
-             .bad_from = 1),
-    SCENARIO("blue/green of Services only", "Succeeded", "podinfo:2",
-             .canary =
-                 "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null},'analysis':{"
-                 "" ITERATIONS "}}}",
-             .change = {NEW_IMAGE}),
-    SCENARIO("blue/green of Services only, rolled back", "Failed", "podinfo:1",
-             .canary =
-                 "{'spec':{'provider':'kubernetes','service':{'gatewayRefs':null},'analysis':{"
-                 "'stepWeight':null,'maxWeight':null,'iterations':2,'webhooks':[" HOOK(
-                     "back", "rollback") "]}}}",
-             .change = {NEW_IMAGE}, .back_from = 1),
-    SCENARIO("analysis skipped", "Succeeded", "podinfo:2",
-             .canary = "{'spec':{'skipAnalysis':true}}", .change = {NEW_IMAGE}),
-    SCENARIO("analysis skipped in the middle", "Succeeded", "podinfo:2", .canary = UNHURRIED,
-             .change = {NEW_IMAGE}, .meanwhile = {{CANARY, "{'spec':{'skipAnalysis':true}}"}}),
-    SCENARIO("another revision in the middle", "Succeeded", "podinfo:3", .canary = UNHURRIED,
-             .change = {NEW_IMAGE}, .meanwhile = {{DEPLOYMENT, IMAGE("3")}}),
-    SCENARIO("the old revision again in the middle", "Succeeded", "podinfo:1", .canary = UNHURRIED,
-             .change = {NEW_IMAGE}, .meanwhile = {{DEPLOYMENT, IMAGE("1")}}),
-    SCENARIO("A/B test", "Succeeded", "podinfo:2", .canary = "{'spec':{'analysis':{" AB_TEST "}}}",
-             .change = {NEW_IMAGE}),
-    SCENARIO("A/B test, rolled back", "Failed", "podinfo:1",
-             .canary = "{'spec':{'analysis':{" AB_TEST "}}}", .change = {NEW_IMAGE}, .bad_from = 1),
-    SCENARIO("canary with mirroring", "Succeeded", "podinfo:2",
-             .canary = "{'spec':{'analysis':{'mirror':true,'mirrorWeight':50}}}",
-             .change = {NEW_IMAGE}),
-    SCENARIO("canary with mirroring, rolled back", "Failed", "podinfo:1",
-             .canary = "{'spec':{'analysis':{'mirror':true}}}", .change = {NEW_IMAGE},
-             .bad_from = 20),
-    SCENARIO("blue/green with mirroring", "Succeeded", "podinfo:2",
-             .canary = "{'spec':{'analysis':{" ITERATIONS ",'mirror':true}}}",
-             .change = {NEW_IMAGE}),
-    SCENARIO("blue/green with mirroring, rolled back", "Failed", "podinfo:1",
-             .canary = "{'spec':{'analysis':{" ITERATIONS ",'mirror':true}}}",
-             .change = {NEW_IMAGE}, .bad_from = 1),
-    SCENARIO("session affinity", "Succeeded", "podinfo:2",
-             .canary = "{'spec':{'analysis':{" AFFINITY "}}}", .change = {NEW_IMAGE}),
-    SCENARIO("session affinity, rolled back", "Failed", "podinfo:1",
-             .canary = "{'spec':{'analysis':{" AFFINITY "}}}", .change = {NEW_IMAGE},
-             .bad_from = 40),
-    SCENARIO("DaemonSet", "Succeeded", "podinfo:2", .canary = WITH_DAEMONSET, .target = daemonset,
-             .change = {{DAEMONSET, IMAGE("2")}}),
-    SCENARIO("DaemonSet, rolled back", "Failed", "podinfo:1", .canary = WITH_DAEMONSET,
-             .target = daemonset, .change = {{DAEMONSET, IMAGE("2")}}, .bad_from = 40),
-    SCENARIO("KEDA", "Succeeded", "podinfo:2", .canary = WITH_KEDA, .objects = KEDA,
-             .change = {NEW_IMAGE}),
-    SCENARIO("KEDA, rolled back", "Failed", "podinfo:1", .canary = WITH_KEDA, .objects = KEDA,
-             .change = {NEW_IMAGE}, .bad_from = 40),
-    {.name = "deleted when at rest",
-     .canary = "{'spec':{'revertOnDeletion':true}}",
-     .change = {{CANARY, NULL}},
-     .phase = NULL},
-    {.name = "deleted in the middle",
-     .canary = "{'spec':{'revertOnDeletion':true,'analysis':{'interval':'100ms'}}}",
-     .change = {NEW_IMAGE},
-     .meanwhile = {{CANARY, NULL}},
-     .phase = NULL},
-    {.name = "deleted, with KEDA",
-     .canary = "{'spec':{'revertOnDeletion':true,'autoscalerRef':{'apiVersion':'keda.sh/v1alpha1',"
-               "'kind':'ScaledObject','name':'podinfo'}}}",
-     .objects = KEDA,
-     .change = {{CANARY, NULL}}},
-    {.name = "deleted, a DaemonSet",
-     .canary = "{'spec':{'revertOnDeletion':true,'targetRef':{'kind':'DaemonSet'}}}",
-     .target = daemonset,
-     .change = {{CANARY, NULL}}},
-    {.name = "deleted, Services only",
-     .canary = "{'spec':{'revertOnDeletion':true,'provider':'kubernetes','service':{'gatewayRefs':"
-               "null},'analysis':{" ITERATIONS "}}}",
-     .change = {{CANARY, NULL}}},
-    SCENARIO("promotion that fails", "Failed", "podinfo:2-canary-only",
-             .change = {{DEPLOYMENT, IMAGE("2-canary-only")}}),
-    SCENARIO("pods that take their time", "Succeeded", "podinfo:2", .change = {NEW_IMAGE},
-             .slow_ms = 60),
-    SCENARIO("pods that take their time, rolled back", "Failed", "podinfo:1", .change = {NEW_IMAGE},
-             .slow_ms = 60, .bad_from = 40),
-    SCENARIO("killed twice, promoted", "Succeeded", "podinfo:2", .change = {NEW_IMAGE},
-             .twice = true),
-    SCENARIO("killed twice, rolled back", "Failed", "podinfo:1", .change = {NEW_IMAGE},
-             .twice = true, .bad_from = 40),
-    SCENARIO("canary promoted, with leader election", "Succeeded", "podinfo:2",
-             .change = {NEW_IMAGE}, .elects = true),
-    {0},
+static const struct row_column columns[] = {
+    ROW_TEXT(struct scenario, name),       ROW_TEXT(struct scenario, target),
+    ROW_TEXT(struct scenario, phase),      ROW_TEXT(struct scenario, image),
+    ROW_NUMBER(struct scenario, bad_from), ROW_NUMBER(struct scenario, back_from),
+    ROW_NUMBER(struct scenario, slow_ms),  ROW_FLAG(struct scenario, twice),
+    ROW_FLAG(struct scenario, elects),     ROW_FLAG(struct scenario, calls),
 };
 
-struct json_object *scenario_json(struct arena *arena, const char *quoted)
-{
-    char *text = arena_strdup(arena, quoted);
-    struct json_object *object = NULL;
-    struct errinfo ei;
+/* What a person may change. */
+static const struct deed objects[] = {
+    {.what = "deployment", .group = "apps", .plural = "deployments", .name = "podinfo"},
+    {.what = "daemonset", .group = "apps", .plural = "daemonsets", .name = "podinfo"},
+    {.what = "canary", .group = "flagger.app", .plural = "canaries", .name = "podinfo"},
+    {.what = "config", .group = "", .plural = "configmaps", .name = "podinfo-config"},
+};
+enum { OBJECTS = sizeof(objects) / sizeof(objects[0]) };
 
-    for (char *at = text; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    if (json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &object, &ei) != ERR_OK) {
-        fprintf(stderr, "%s in %s\n", ei.text, text);
-        exit(2);
+static _Noreturn void refuse(struct json_object *row, const char *what)
+{
+    fprintf(stderr, "test/torture/scenarios.yaml: scenario \"%s\": \"%s\" is not known\n",
+            json_str_at(row, "name", NULL), what);
+    exit(2);
+}
+
+/* {patch: WHAT, by: PATCH} or {delete: WHAT} */
+static void read_deeds(struct json_object *row, struct json_object *list, struct deed *deeds)
+{
+    assert(json_len(list) <= DEEDS_MAX);
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *by = json_at(json_elem(list, i), "by", NULL);
+        const char *what = json_str_at(json_elem(list, i), by ? "patch" : "delete", NULL);
+        int found = 0;
+        while (found < OBJECTS && (!what || strcmp(objects[found].what, what) != 0))
+            found++;
+        if (found == OBJECTS)
+            refuse(row, what ? what : "a deed without an object");
+        deeds[i] = objects[found];
+        deeds[i].patch = by;
     }
-    return object;
+}
+
+static void read_row(struct arena *arena, struct scenario *scenario, struct json_object *row)
+{
+    *scenario = (struct scenario){.canary = json_at(row, "canary", NULL),
+                                  .objects = json_at(row, "objects", NULL)};
+    json_object_object_foreach(row, key, value)
+    {
+        if (strcmp(key, "change") == 0)
+            read_deeds(row, value, scenario->change);
+        else if (strcmp(key, "meanwhile") == 0)
+            read_deeds(row, value, scenario->meanwhile);
+        else if (strcmp(key, "canary") != 0 && strcmp(key, "objects") != 0 &&
+                 !row_set(arena, columns, sizeof(columns) / sizeof(columns[0]), scenario, key,
+                          value))
+            refuse(row, key);
+    }
+    assert(scenario->name);
+}
+
+const struct scenario *scenarios_read(struct arena *arena, size_t *count)
+{
+    struct json_object *file = json_elem(rows_read(arena, "test/torture/scenarios.yaml"), 0);
+    struct json_object *rows = json_at(file, "scenarios", NULL);
+    struct scenario *scenarios = arena_array(arena, json_len(rows), sizeof(*scenarios));
+
+    base = json_at(file, "base", NULL);
+    *count = json_len(rows);
+    assert(base && *count > 0);
+    for (size_t i = 0; i < *count; i++)
+        read_row(arena, &scenarios[i], json_elem(rows, i));
+    return scenarios;
 }
 
 struct json_object *scenario_objects(struct arena *arena, const struct scenario *scenario)
 {
+    const char *target = scenario->target ? scenario->target : "deployment";
     struct json_object *list = json_own(arena, json_object_new_array());
-    struct json_object *canary = scenario_json(arena, base_canary);
-    struct json_object *more = scenario->objects ? scenario_json(arena, scenario->objects) : NULL;
-    const char *target = scenario->target ? scenario->target : base_target;
+    struct json_object *canary = json_at(base, "canary", NULL);
 
     if (scenario->canary)
-        canary = json_merge(arena, canary, scenario_json(arena, scenario->canary));
-    json_object_array_add(list, json_object_get(scenario_json(arena, base_config)));
-    json_object_array_add(list, json_object_get(scenario_json(arena, target)));
-    for (size_t i = 0; i < json_len(more); i++)
-        json_object_array_add(list, json_object_get(json_elem(more, i)));
+        canary = json_merge(arena, canary, scenario->canary);
+    json_object_array_add(list, json_object_get(json_at(base, "config", NULL)));
+    json_object_array_add(list, json_object_get(json_at(base, target, NULL)));
+    for (size_t i = 0; i < json_len(scenario->objects); i++)
+        json_object_array_add(list, json_object_get(json_elem(scenario->objects, i)));
     json_object_array_add(list, json_object_get(canary));
-    return list;
+    return json_copy(arena, list);
 }

@@ -1,8 +1,8 @@
 /*
  * The releases that are tortured: what is there, what changes, and where it must end.
  *
- * Texts are JSON with single quotes. Every scenario begins with a Deployment podinfo, the ConfigMap
- * that it reads and a Canary for it, in namespace test, changed as the scenario says.
+ * Rows of test/torture/scenarios.yaml. Every scenario begins with a Deployment podinfo, the
+ * ConfigMap that it reads and a Canary for it, in namespace test, changed as the scenario says.
  */
 #ifndef TORTURE_SCENARIO_H
 #define TORTURE_SCENARIO_H
@@ -13,17 +13,18 @@
 
 /* Something that a person does. */
 struct deed {
+    const char *what; /* as a row calls the object */
     const char *group, *plural, *name;
-    const char *patch; /* an RFC 7386 patch; NULL: the object is deleted */
+    struct json_object *patch; /* an RFC 7386 patch; NULL: the object is deleted */
 };
 
 enum { DEEDS_MAX = 3 };
 
 struct scenario {
     const char *name;
-    const char *canary;            /* patch of the Canary */
-    const char *target;            /* instead of the Deployment */
-    const char *objects;           /* array of further objects */
+    struct json_object *canary;    /* patch of the Canary, NULL: none */
+    const char *target;            /* what of the base; NULL: the Deployment */
+    struct json_object *objects;   /* array of further objects, or NULL */
     struct deed change[DEEDS_MAX]; /* what starts the release; none: the initialisation is tortured
                                     */
     struct deed meanwhile[DEEDS_MAX]; /* when the canary first has traffic */
@@ -38,11 +39,10 @@ struct scenario {
     const char *image; /* of the primary, NULL: not looked at */
 };
 
-extern const struct scenario scenarios[]; /* ends with name NULL */
-
+/* All of them, from below the working folder, as long as the arena lives. Where the file cannot be
+ * read, tells why and ends the program. */
+const struct scenario *scenarios_read(struct arena *arena, size_t *count);
 /* The objects that are there at the beginning, in the order they are made. Owned by the arena. */
 struct json_object *scenario_objects(struct arena *arena, const struct scenario *scenario);
-/* JSON with single quotes; a mistake in it ends the program. */
-struct json_object *scenario_json(struct arena *arena, const char *quoted);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/crds.h"
+#include "test/rows.h"
 #include "torture/actors.h"
 #include "torture/late.h"
 #include "torture/outcome.h"
@@ -75,7 +76,7 @@ static void do_deed(struct world *w, const struct deed *deed)
     bool gone;
     enum err err =
         deed->patch ? objstore_merge(w->store, &call, kind, "test", deed->name, OBJSUB_NONE,
-                                     scenario_json(w->arena, deed->patch), NULL)
+                                     json_copy(w->arena, deed->patch), NULL)
                     : objstore_delete(w->store, &call, kind, "test", deed->name, NULL, NULL, &gone);
     if (err != ERR_OK)
         end(w, arena_printf(w->arena, "%s/%s cannot be changed: %s", deed->plural, deed->name,
@@ -109,8 +110,8 @@ static bool make_object(struct world *w, struct json_object *object)
 static void make_objects(struct world *w)
 {
     struct json_object *list = scenario_objects(w->arena, w->scenario);
-    struct json_object *space = scenario_json(
-        w->arena, "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'test'}}");
+    struct json_object *space =
+        rows_json(w->arena, "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'test'}}");
 
     if (!make_object(w, space))
         return;
