@@ -42,7 +42,9 @@ struct edit {
     bool unjudged;
 };
 
-extern const struct edit edits[]; /* ends with name NULL */
+extern struct edit edits[]; /* ends with name NULL; empty before edits_read() */
+/* The rows of edits.yaml, as long as the arena lives. */
+void edits_read(struct arena *arena);
 
 enum edit_when { WHEN_NOW, WHEN_MID, WHEN_IDLE };
 

@@ -5,6 +5,17 @@
 
 #include "edits/pick.h"
 
+static int set_up(void **state)
+{
+    static struct arena *arena; /* the table's, as long as the program */
+
+    if (!arena)
+        edits_read(arena = arena_new());
+    return 0;
+}
+
+UNIT_FIXTURE(.set_up = set_up);
+
 CASE(test_a_line_is_read_as_it_is_written)
 {
     static const char *const rows[] = {"steps mid+300 push v17", "controller now+0 kill",

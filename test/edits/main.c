@@ -385,6 +385,7 @@ int main(int argc, char **argv)
     struct arena *arena = arena_new();
     struct total total = {0};
     option_parse(&program, arena, argc, argv);
+    edits_read(arena);
     if (opt.list) {
         list_all();
         return 0;
