@@ -67,17 +67,25 @@ write_users() {
 admin-token,admin,admin,"system:masters"
 node-token,testnode,testnode,"system:masters"
 flagger-token,system:serviceaccount:flagger-system:flagger,flagger,"system:serviceaccounts,system:serviceaccounts:flagger-system"
+replica-0-token,system:serviceaccount:flagger-system:flagger,replica-0,"system:serviceaccounts,system:serviceaccounts:flagger-system"
+replica-1-token,system:serviceaccount:flagger-system:flagger,replica-1,"system:serviceaccounts,system:serviceaccounts:flagger-system"
 END
     kubeconfig admin-token >"$state/kubeconfig"
     kubeconfig node-token >"$state/kubeconfig-node"
     kubeconfig flagger-token >"$state/kubeconfig-flagger"
+    kubeconfig replica-0-token >"$state/kubeconfig-replica-0"
+    kubeconfig replica-1-token >"$state/kubeconfig-replica-1"
     openssl genrsa -out "$state/service-accounts.key" 2048 2>/dev/null
-    # Every request is a line of the audit log: how many a release takes, and whether one was refused.
+    # Every request is a line of the audit log: how many a release takes, and whether one was refused. Of leases with what
+    # was written, which says who holds them.
     cat >"$state/audit.yaml" <<END
 apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
-rules: [{level: Metadata, users: ["system:serviceaccount:flagger-system:flagger"]}, {level: None}]
+rules:
+  - {level: Request, users: ["system:serviceaccount:flagger-system:flagger"], resources: [{group: coordination.k8s.io, resources: [leases]}]}
+  - {level: Metadata, users: ["system:serviceaccount:flagger-system:flagger"]}
+  - {level: None}
 END
 }
 

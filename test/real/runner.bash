@@ -156,7 +156,10 @@ passed=0 failed=0
 case_ended() { # NAME STATUS
     local case=${1//_/-} count
     # What it counted is worth a line of its own.
-    [ "$1" != differences ] || grep ' requests, ' "$state/case.$1" || true
+    case $1 in
+    differences) grep ' requests, ' "$state/case.$1" || true ;;
+    replicas) grep '^handed over' "$state/case.$1" || true ;;
+    esac
     if [ "$2" -eq 0 ]; then
         count=$(requests | grep -vcF '"verb":"watch"' || true)
         printf 'ok      %-20s %3d s, %4d requests\n' "$1" "${took[$1]}" "$count"
@@ -190,11 +193,13 @@ reap() {
     case_ended "$name" "$status"
 }
 
+cluster_wrong() { # SENTENCE
+    echo "$1"
+    failed=$((failed + 1))
+}
+
 summary() {
-    if ! controller_end; then
-        cat "$state/controller.ended"
-        failed=$((failed + 1))
-    fi
+    controller_end || cluster_wrong "$(cat "$state/controller.ended")"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
