@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/option.h"
+#include "base/option_rows.h"
 #include "base/process.h"
 #include "cluster/cluster.h"
 #include "cluster/crds.h"
@@ -23,7 +23,7 @@ enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000 };
 static struct {
     const char *address, *data, *token, *kubeconfig, *hosts, *crds, *registered, *app, *load;
     const char *log_level;
-    int64_t http, https, prometheus, scrape_ms, gateway_port, nodes;
+    int64_t http, https, prometheus, gateway_port, nodes;
     bool no_gateway, no_services;
 } opt;
 
@@ -72,8 +72,6 @@ static const struct option_row rows[] = {
            .group = "Network"),
     OPTION(INT, "prometheus", &opt.prometheus, .value = "0", .min = 0, .max = 65535, .arg = "PORT",
            .help = "runs Prometheus on this port of 127.0.0.1", .group = "Metrics"),
-    OPTION(DURATION, "scrape-interval", &opt.scrape_ms, .value = "1s", .arg = "DURATION",
-           .help = "how often Prometheus scrapes", .group = "Metrics"),
     OPTION(STRING, "data", &opt.data, .arg = "DIR",
            .help =
                "directory for certificates and files of the proxies; a temporary one if not given",
@@ -83,34 +81,17 @@ static const struct option_row rows[] = {
                "objects to put in before it is ready, one as JSON in each line, exactly as they "
                "are: nobody works on one of them before it changes",
            .group = "State"),
-    OPTION(STRING, "log-level", &opt.log_level, .value = "info", .arg = "LEVEL",
-           .help = "debug, info, warn or error", .group = "State"),
+    OPTION_ROW_LOG_LEVEL(&opt.log_level, .group = "State"),
     {0},
 };
+
+extern const char sandbox_help[]; /* help.txt */
 
 static const struct option_program program = {
     .name = "flagger-sandbox",
     .summary = "a Kubernetes cluster on one machine, to try a Canary in",
     .synopsis = "[OPTION...]",
-    .details =
-        "Serves the Kubernetes API and runs what is applied to it: Deployments and DaemonSets make "
-        "pods, Services\n"
-        "forward to them on addresses of 127.96.0.0/16, a gateway (HAProxy) serves HTTPRoutes, "
-        "Prometheus scrapes.\n\n"
-        "Pods with an image named demo-app are real processes. The tag says how a version "
-        "behaves:\n"
-        "  demo-app:2.0.0   demo-app:3.0.0-errors50 (half of the answers 500)   "
-        "demo-app:4.0.0-slow800ms\n"
-        "All other pods are simulated; annotations of the pod make them slow or bad:\n"
-        "  sandbox.flagger.app/ready-after: 3s   sandbox.flagger.app/never-ready: \"true\"   "
-        "sandbox.flagger.app/crash: \"true\"\n\n"
-        "A cluster with a gateway and Prometheus, for kubectl in the same shell:\n"
-        "  flagger-sandbox --kubeconfig /tmp/kubeconfig --gateway-port 8080 --prometheus 9090 &\n"
-        "  export KUBECONFIG=/tmp/kubeconfig\n"
-        "  kubectl create deployment web --image demo-app:1.0.0 --port 9898\n\n"
-        "When everything is up, one line that begins with \"ready\" is printed. TERM ends "
-        "everything it started.\n"
-        "Ports below 1024 (Services on port 80, the gateway's own address) need root.",
+    .details = sandbox_help,
     .rows = rows,
 };
 
@@ -272,8 +253,7 @@ static enum err start(struct sandbox *s, struct errinfo *ei)
                                             .no_services = opt.no_services,
                                             .gateway_port =
                                                 opt.no_gateway ? -1 : (int)opt.gateway_port,
-                                            .prometheus_port = (int)opt.prometheus,
-                                            .scrape_ms = opt.scrape_ms};
+                                            .prometheus_port = (int)opt.prometheus};
     err = cluster_new(s->loop, s->store, &cluster, &s->cluster, ei);
     if (err != ERR_OK)
         return err;
@@ -306,12 +286,7 @@ int main(int argc, char **argv)
     child_main(argc, argv);
     option_parse(&program, s.arena, argc, argv);
     process_raise_files();
-    if (!log_set_level(opt.log_level)) {
-        fprintf(stderr, "flagger-sandbox: --log-level %s: expected debug, info, warn or error\n",
-                opt.log_level);
-        arena_free(s.arena);
-        return 2;
-    }
+    (void)log_set_level(opt.log_level);
     s.loop = loop_new(DRAIN_MS);
     loop_on_drain(s.loop, on_drain, &s);
     if (start(&s, &ei) == ERR_OK) {

@@ -14,6 +14,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "object/form.h"
 
 enum {
     BODY_MAX = 3 * 1024 * 1024,
@@ -55,10 +56,8 @@ static bool authorize(struct restreq *req)
     const char *given = bearer ? header + sizeof(scheme) - 1 : "";
     if (is_token(given, req->api->token))
         return true;
-    if (!is_token(given, req->api->readonly_token)) {
-        restreply_error(req, 401, "Unauthorized", "Unauthorized");
-        return false;
-    }
+    if (!is_token(given, req->api->readonly_token))
+        return restreply_error(req, 401, "Unauthorized", "Unauthorized");
     if (is_read(req))
         return true;
     restreply_error(req, 403, "Forbidden",
@@ -353,21 +352,20 @@ static enum err write_kubeconfig(struct api *api, struct arena *arena,
                                  const struct api_options *options, const struct apitls *tls,
                                  struct errinfo *ei)
 {
-    const char *name = options->context ? options->context : "sandbox";
     const char *host = options->address ? options->address : "127.0.0.1";
+    const char *ca = tls->ca_pem ? base64_encode(arena, tls->ca_pem, strlen(tls->ca_pem)) : NULL;
     if (strcmp(host, "0.0.0.0") == 0)
         host = "127.0.0.1";
-    const char *text = arena_printf(
+    const char *text = json_text(
         arena,
-        "apiVersion: v1\nkind: Config\ncurrent-context: %s\n"
-        "clusters:\n- name: %s\n  cluster:\n    server: %s://%s:%d\n%s%s%s"
-        "contexts:\n- name: %s\n  context:\n    cluster: %s\n    user: %s\n    namespace: default\n"
-        "users:\n- name: %s\n  user:\n    token: %s\n",
-        name, name, tls->ca_pem ? "https" : "http", host,
-        tls->ca_pem ? api_https_port(api) : api_http_port(api),
-        tls->ca_pem ? "    certificate-authority-data: " : "",
-        tls->ca_pem ? base64_encode(arena, tls->ca_pem, strlen(tls->ca_pem)) : "",
-        tls->ca_pem ? "\n" : "", name, name, name, name, api->token);
+        form(arena,
+             "{apiVersion: v1, kind: Config, current-context: sandbox, clusters: [{name: sandbox, "
+             "cluster: {server: %s, certificate-authority-data: %s}}], contexts: [{name: sandbox, "
+             "context: {cluster: sandbox, user: sandbox, namespace: default}}], "
+             "users: [{name: sandbox, user: {token: %s}}]}",
+             arena_printf(arena, "%s://%s:%d", ca ? "https" : "http", host,
+                          ca ? api_https_port(api) : api_http_port(api)),
+             ca, api->token));
     api->kubeconfig = heap_printf("%s/kubeconfig", options->directory);
     enum err err = file_write(api->kubeconfig, text, strlen(text), 0600, ei);
     if (err == ERR_OK) {

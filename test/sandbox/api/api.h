@@ -32,7 +32,6 @@ struct api_options {
     const char *token;     /* NULL: a random one */
     const char *directory; /* for ca.crt, tls.crt, tls.key, token and kubeconfig; must exist, is not
                               emptied */
-    const char *context; /* name of context, cluster and user in the kubeconfig; NULL: "sandbox" */
 };
 
 struct api;

@@ -179,10 +179,9 @@ static void fill_crd(struct json_object *obj, struct json_object *old)
 static void immutable(struct objfail *fail, struct json_object *value, struct json_object *before,
                       const char *field)
 {
-    if (before && !json_same(value, before)) {
+    if (before && !json_same(value, before))
         objfail_cause(fail, CAUSE_INVALID, field, "Invalid value: %s: field is immutable",
                       json_text(fail->arena, value));
-    }
 }
 
 static void check_service(struct objfail *fail, struct json_object *obj, struct json_object *old)
@@ -208,10 +207,9 @@ static void check_event(struct objfail *fail, struct json_object *obj, struct js
     const char *own = json_str_at(obj, "metadata", "namespace", NULL);
     const char *of = json_str_at(obj, "involvedObject", "namespace", NULL);
     (void)old;
-    if (!is_str(own, of && *of ? of : "default")) {
+    if (!is_str(own, of && *of ? of : "default"))
         objfail_cause(fail, CAUSE_INVALID, "involvedObject.namespace",
                       "Invalid value: \"%s\": does not match event.namespace", of ? of : "");
-    }
 }
 
 static bool has_volume(struct json_object *spec, const char *name)
@@ -264,11 +262,10 @@ static void check_hpa(struct objfail *fail, struct json_object *obj, struct json
 {
     int64_t max = json_int_at(obj, 0, "spec", "maxReplicas", NULL);
     (void)old;
-    if (max < json_int_at(obj, 1, "spec", "minReplicas", NULL)) {
+    if (max < json_int_at(obj, 1, "spec", "minReplicas", NULL))
         objfail_cause(fail, CAUSE_INVALID, "spec.maxReplicas",
                       "Invalid value: %lld: must be greater than or equal to `minReplicas`",
                       (long long)max);
-    }
 }
 
 static void check_crd(struct objfail *fail, struct json_object *obj, struct json_object *old)
@@ -279,11 +276,10 @@ static void check_crd(struct objfail *fail, struct json_object *obj, struct json
     const char *expected = PATH("%s.%s", json_str_at(spec, "names", "plural", NULL) ?: "",
                                 json_str_at(spec, "group", NULL) ?: "");
     size_t stored = 0;
-    if (!is_str(name, expected)) {
+    if (!is_str(name, expected))
         objfail_cause(fail, CAUSE_INVALID, "metadata.name",
                       "Invalid value: \"%s\": must be spec.names.plural+\".\"+spec.group",
                       name ? name : "");
-    }
     for (size_t i = 0; i < json_len(versions); i++) {
         struct json_object *version = json_elem(versions, i);
         struct schema *compiled = NULL;
@@ -295,10 +291,9 @@ static void check_crd(struct objfail *fail, struct json_object *obj, struct json
                           "Invalid value: %s", ei.text);
         schema_free(compiled);
     }
-    if (stored != 1) {
+    if (stored != 1)
         objfail_cause(fail, CAUSE_INVALID, "spec.versions",
                       "Invalid value: must have exactly one version marked as storage version");
-    }
     immutable(fail, json_at(spec, "group", NULL), json_at(old, "spec", "group", NULL),
               "spec.group");
     immutable(fail, json_at(spec, "scope", NULL), json_at(old, "spec", "scope", NULL),

@@ -154,10 +154,9 @@ static void check_strings(struct objfail *fail, const char *field, struct json_o
         return;
     json_object_object_foreach(map, key, value)
     {
-        if (!selector_is_key(key)) {
+        if (!selector_is_key(key))
             objfail_cause(fail, CAUSE_INVALID, field, "Invalid value: \"%s\": %s", key,
                           qualified_text);
-        }
         if (!json_object_is_type(value, json_type_string)) {
             objfail_cause(fail, CAUSE_TYPE_INVALID, field,
                           "Invalid value: \"%s\": must be a string", key);
@@ -165,7 +164,7 @@ static void check_strings(struct objfail *fail, const char *field, struct json_o
         }
         const char *text = json_object_get_string(value);
         total += strlen(key) + strlen(text);
-        if (labels && !selector_is_value(text)) {
+        if (labels && !selector_is_value(text))
             objfail_cause(fail, CAUSE_INVALID, field,
                           "Invalid value: \"%s\": a valid label must be an empty string or consist "
                           "of alphanumeric characters, '-', '_' or '.', and must start and end "
@@ -173,12 +172,10 @@ static void check_strings(struct objfail *fail, const char *field, struct json_o
                           "'12345', regex used for validation is "
                           "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
                           text);
-        }
     }
-    if (total > ANNOTATIONS_MAX) {
+    if (total > ANNOTATIONS_MAX)
         objfail_cause(fail, CAUSE_TOO_LONG, field, "Too long: may not be more than %d bytes",
                       ANNOTATIONS_MAX);
-    }
 }
 
 static void check_owners(struct objfail *fail, struct json_object *owners)
@@ -189,19 +186,17 @@ static void check_owners(struct objfail *fail, struct json_object *owners)
         struct json_object *owner = json_elem(owners, i);
         for (size_t k = 0; k < sizeof(required) / sizeof(required[0]); k++) {
             const char *value = json_str_at(owner, required[k], NULL);
-            if (!value || !*value) {
+            if (!value || !*value)
                 objfail_cause(
                     fail, CAUSE_INVALID,
                     arena_printf(fail->arena, "metadata.ownerReferences[%zu].%s", i, required[k]),
                     "Invalid value: \"\": must not be empty");
-            }
         }
         controllers += json_bool_at(owner, false, "controller", NULL) ? 1 : 0;
     }
-    if (controllers > 1) {
+    if (controllers > 1)
         objfail_cause(fail, CAUSE_INVALID, "metadata.ownerReferences",
                       "Invalid value: only one reference can have controller set to true");
-    }
 }
 
 void objname_check_metadata(struct objfail *fail, struct json_object *obj)
@@ -213,10 +208,9 @@ void objname_check_metadata(struct objfail *fail, struct json_object *obj)
     struct json_object *finalizers = json_at(metadata, "finalizers", NULL);
     for (size_t i = 0; i < json_len(finalizers); i++) {
         const char *text = json_object_get_string(json_elem(finalizers, i));
-        if (!text || !selector_is_key(text)) {
+        if (!text || !selector_is_key(text))
             objfail_cause(fail, CAUSE_INVALID, "metadata.finalizers", "Invalid value: \"%s\": %s",
                           text ? text : "", qualified_text);
-        }
     }
 }
 

@@ -46,23 +46,21 @@ static enum err check_type(struct write *w, struct json_object *obj)
     const char *kind = json_str_at(obj, "kind", NULL);
     const char *api_version = json_str_at(obj, "apiVersion", NULL);
     const char *expected = objkind_api_version(arena_of(w), w->kind, w->version->name);
-    if (!has_shape(obj)) {
+    if (!has_shape(obj))
         return objfail_set(fail, 400, "BadRequest",
                            "%s in version \"%s\" cannot be handled as a %s: metadata, spec and "
                            "status must be objects",
                            w->kind->kind, w->version->name, w->kind->kind);
-    }
     if (kind && strcmp(kind, w->kind->kind) != 0) {
         return objfail_set(fail, 400, "BadRequest",
                            "the object provided is unrecognized (must be of type %s): kind is %s",
                            w->kind->kind, kind);
     }
-    if (api_version && strcmp(api_version, expected) != 0) {
+    if (api_version && strcmp(api_version, expected) != 0)
         return objfail_set(fail, 400, "BadRequest",
                            "the API version in the data (%s) does not match the expected API "
                            "version (%s)",
                            api_version, expected);
-    }
     return ERR_OK;
 }
 
@@ -94,16 +92,14 @@ static enum err take_in(struct write *w, const char *ns, struct json_object *sen
         json_object_object_del(metadata, "namespace");
         return ERR_OK;
     }
-    if (own && *own && ns && *ns && strcmp(own, ns) != 0) {
+    if (own && *own && ns && *ns && strcmp(own, ns) != 0)
         return objfail_set(fail, 400, "BadRequest",
                            "the namespace of the provided object does not match the namespace "
                            "sent on the request");
-    }
     w->ns = ns && *ns ? ns : own;
-    if (!w->ns || !*w->ns) {
+    if (!w->ns || !*w->ns)
         return objfail_set(fail, 400, "BadRequest",
                            "an empty namespace may not be set when a resource name is provided");
-    }
     w->ns = arena_strdup(arena_of(w), w->ns);
     json_set_str(metadata, "namespace", w->ns);
     return ERR_OK;
@@ -120,12 +116,11 @@ static enum err report_unknown(struct write *w, const struct schema_paths *unkno
 {
     for (size_t i = 0; i < unknown->count; i++) {
         const char *text = arena_printf(arena_of(w), "unknown field \"%s\"", unknown->paths[i]);
-        if (w->call->strict) {
+        if (w->call->strict)
             return objfail_set(&w->call->fail, 400, "BadRequest",
                                "%s in version \"%s\" cannot be handled as a %s: strict decoding "
                                "error: %s",
                                w->kind->kind, w->version->name, w->kind->kind, text);
-        }
         if (!w->call->quiet)
             warn(w, text);
     }
@@ -311,10 +306,9 @@ enum err objstore_create(struct objstore *store, struct objcall *call, const str
     if (err != ERR_OK)
         return err;
     const char *version = json_str_at(w.obj, "metadata", "resourceVersion", NULL);
-    if (version && *version && strcmp(version, "0") != 0) {
+    if (version && *version && strcmp(version, "0") != 0)
         return objfail_set(&call->fail, 400, "BadRequest",
                            "resourceVersion should not be set on objects to be created");
-    }
     if (w.version->flags & OBJKIND_STATUS)
         json_object_object_del(w.obj, "status");
     if ((err = choose_name(&w)) != ERR_OK || (err = check_namespace(&w)) != ERR_OK ||
@@ -499,10 +493,9 @@ enum err objstore_update(struct objstore *store, struct objcall *call, const str
     if (err != ERR_OK || (err = find_old(&w)) != ERR_OK ||
         (err = check_preconditions(&w, sub)) != ERR_OK)
         return err;
-    if (sub == OBJSUB_STATUS && !(w.version->flags & OBJKIND_STATUS)) {
+    if (sub == OBJSUB_STATUS && !(w.version->flags & OBJKIND_STATUS))
         return objfail_set(&call->fail, 404, "NotFound", "%s has no subresource status",
                            objkind_resource(call->arena, kind));
-    }
     split_status(&w, sub);
     keep_metadata(&w);
     if ((err = prune_and_default(&w)) != ERR_OK || (err = admit(&w)) != ERR_OK)

@@ -61,7 +61,8 @@ struct api {
 /* ---- restreply.c ---- */
 /* Answers with the call's failure as a Status. */
 void restreply_fail(struct restreq *req);
-void restreply_error(struct restreq *req, int code, const char *reason, const char *fmt, ...)
+/* Answers with an error; false always. */
+bool restreply_error(struct restreq *req, int code, const char *reason, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 /* Answers that the object of the path is not there. */
 void restreply_not_found(struct restreq *req);

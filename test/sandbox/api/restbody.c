@@ -8,10 +8,8 @@ enum { BODY_MAX = 3 * 1024 * 1024 };
 static bool read_proto(struct restreq *req, const char *data, size_t len, struct json_object **out)
 {
     struct errinfo ei;
-    if (restproto_read(req->arena, data, len, out, &ei) != ERR_OK) {
-        restreply_error(req, 415, "UnsupportedMediaType", "%s", ei.text);
-        return false;
-    }
+    if (restproto_read(req->arena, data, len, out, &ei) != ERR_OK)
+        return restreply_error(req, 415, "UnsupportedMediaType", "%s", ei.text);
     return true;
 }
 
@@ -26,10 +24,8 @@ bool restbody_read(struct restreq *req, struct json_object **out)
     if (type && strstr(type, "protobuf"))
         return read_proto(req, text, len, out);
     struct errinfo ei;
-    if (json_parse(req->arena, text, len, BODY_MAX, out, &ei) != ERR_OK) {
-        restreply_error(req, 400, "BadRequest", "the request body is no JSON: %s", ei.text);
-        return false;
-    }
+    if (json_parse(req->arena, text, len, BODY_MAX, out, &ei) != ERR_OK)
+        return restreply_error(req, 400, "BadRequest", "the request body is no JSON: %s", ei.text);
     return true;
 }
 
@@ -50,19 +46,17 @@ bool restbody_options(struct restreq *req)
     const char *validation = http_req_param(req->http, "fieldValidation");
     req->call.manager = manager_of(req);
     req->call.dry_run = dry_run && strcmp(dry_run, "All") == 0;
-    if (dry_run && *dry_run && !req->call.dry_run) {
-        restreply_error(req, 400, "BadRequest",
-                        "dryRun: Unsupported value: \"%s\": supported values: \"All\"", dry_run);
-        return false;
-    }
+    if (dry_run && *dry_run && !req->call.dry_run)
+        return restreply_error(req, 400, "BadRequest",
+                               "dryRun: Unsupported value: \"%s\": supported values: \"All\"",
+                               dry_run);
     if (validation && *validation && strcmp(validation, "Strict") != 0 &&
-        strcmp(validation, "Warn") != 0 && strcmp(validation, "Ignore") != 0) {
-        restreply_error(req, 400, "BadRequest",
-                        "fieldValidation: Unsupported value: \"%s\": supported values: \"Ignore\", "
-                        "\"Strict\", \"Warn\"",
-                        validation);
-        return false;
-    }
+        strcmp(validation, "Warn") != 0 && strcmp(validation, "Ignore") != 0)
+        return restreply_error(
+            req, 400, "BadRequest",
+            "fieldValidation: Unsupported value: \"%s\": supported values: \"Ignore\", "
+            "\"Strict\", \"Warn\"",
+            validation);
     req->call.strict = validation && strcmp(validation, "Strict") == 0;
     req->call.quiet = validation && strcmp(validation, "Ignore") == 0;
     return true;
@@ -75,18 +69,15 @@ bool restselect_read(struct restreq *req, struct arena *arena, struct restselect
     const char *labels = http_req_param(req->http, "labelSelector");
     const char *fields = http_req_param(req->http, "fieldSelector");
     const char *kind = req->kind->custom ? "" : req->kind->kind;
-    if (selector_parse_labels(arena, labels, &out->labels, &ei) != ERR_OK) {
-        restreply_error(req, 400, "BadRequest", "unable to parse requirement: %s", ei.text);
-        return false;
-    }
-    if (selector_parse_fields(arena, kind, fields, &out->fields, &ei) != ERR_OK) {
-        restreply_error(req, 400, "BadRequest",
-                        "Unable to find \"%s\" that match label selector \"%s\", field selector "
-                        "\"%s\": %s",
-                        objkind_resource(req->arena, req->kind), labels ? labels : "",
-                        fields ? fields : "", ei.text);
-        return false;
-    }
+    if (selector_parse_labels(arena, labels, &out->labels, &ei) != ERR_OK)
+        return restreply_error(req, 400, "BadRequest", "unable to parse requirement: %s", ei.text);
+    if (selector_parse_fields(arena, kind, fields, &out->fields, &ei) != ERR_OK)
+        return restreply_error(
+            req, 400, "BadRequest",
+            "Unable to find \"%s\" that match label selector \"%s\", field selector "
+            "\"%s\": %s",
+            objkind_resource(req->arena, req->kind), labels ? labels : "", fields ? fields : "",
+            ei.text);
     out->name = selector_wanted(out->fields, "metadata.name");
     return true;
 }

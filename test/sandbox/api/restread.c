@@ -57,27 +57,22 @@ static bool read_page(struct restreq *req, struct page *page)
         char *end;
         errno = 0;
         long long value = strtoll(limit, &end, 10);
-        if (errno != 0 || *end || value < 0) {
-            restreply_error(req, 400, "BadRequest", "limit: expected a number, found \"%s\"",
-                            limit);
-            return false;
-        }
+        if (errno != 0 || *end || value < 0)
+            return restreply_error(req, 400, "BadRequest", "limit: expected a number, found \"%s\"",
+                                   limit);
         page->limit = (size_t)value;
     }
     if (!restselect_read(req, req->arena, &page->select))
         return false;
     if (!token || !*token)
         return true;
-    if (!read_token(req->arena, token, page)) {
-        restreply_error(req, 400, "BadRequest", "continue key is not valid: %s", token);
-        return false;
-    }
-    if (page->version < objstore_oldest_version(req->store)) {
-        restreply_error(req, 410, "Expired",
-                        "The provided continue parameter is too old to display a consistent list "
-                        "result. You can start a new list without the continue parameter.");
-        return false;
-    }
+    if (!read_token(req->arena, token, page))
+        return restreply_error(req, 400, "BadRequest", "continue key is not valid: %s", token);
+    if (page->version < objstore_oldest_version(req->store))
+        return restreply_error(
+            req, 410, "Expired",
+            "The provided continue parameter is too old to display a consistent list "
+            "result. You can start a new list without the continue parameter.");
     return true;
 }
 
@@ -91,12 +86,10 @@ static bool check_version(struct restreq *req)
     char *end;
     uint64_t wanted = strtoull(text, &end, 10);
     uint64_t now = objstore_version(req->store);
-    if (*end || *text == '-') {
-        restreply_error(req, 400, "BadRequest",
-                        "Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
-                        text, text);
-        return false;
-    }
+    if (*end || *text == '-')
+        return restreply_error(
+            req, 400, "BadRequest",
+            "Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax", text, text);
     if (wanted > now) {
         req->call.fail.retry_after_s = 1;
         restreply_error(req, 504, "Timeout",
@@ -104,11 +97,9 @@ static bool check_version(struct restreq *req)
                         wanted, now);
         return false;
     }
-    if (match && strcmp(match, "Exact") == 0 && wanted != now) {
-        restreply_error(req, 410, "Expired",
-                        "The resourceVersion for the provided list is too old.");
-        return false;
-    }
+    if (match && strcmp(match, "Exact") == 0 && wanted != now)
+        return restreply_error(req, 410, "Expired",
+                               "The resourceVersion for the provided list is too old.");
     return true;
 }
 

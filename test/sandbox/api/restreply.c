@@ -87,14 +87,13 @@ void restreply_tree(struct restreq *req, int code, struct json_object *tree)
 void restreply_fail(struct restreq *req)
 {
     struct objfail *fail = &req->call.fail;
-    if (fail->retry_after_s > 0) {
+    if (fail->retry_after_s > 0)
         http_reply_header(req->http, "Retry-After",
                           arena_printf(req->arena, "%d", fail->retry_after_s));
-    }
     restreply_tree(req, fail->code, objfail_status(fail));
 }
 
-void restreply_error(struct restreq *req, int code, const char *reason, const char *fmt, ...)
+bool restreply_error(struct restreq *req, int code, const char *reason, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -103,6 +102,7 @@ void restreply_error(struct restreq *req, int code, const char *reason, const ch
     req->call.fail.arena = req->arena;
     (void)!objfail_set(&req->call.fail, code, reason, "%s", text);
     restreply_fail(req);
+    return false;
 }
 
 void restreply_not_found(struct restreq *req)

@@ -52,10 +52,8 @@ static bool read_object(struct restreq *req, struct json_object **obj)
 {
     if (!restbody_options(req) || !restbody_read(req, obj))
         return false;
-    if (!json_object_is_type(*obj, json_type_object)) {
-        restreply_error(req, 400, "BadRequest", "the request body must be one object");
-        return false;
-    }
+    if (!json_object_is_type(*obj, json_type_object))
+        return restreply_error(req, 400, "BadRequest", "the request body must be one object");
     if (req->path.name && *meta_name(*obj) && !check_name(req, meta_name(*obj)))
         return false;
     if (req->path.name)

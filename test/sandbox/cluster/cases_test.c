@@ -78,47 +78,23 @@ static struct json_object *talk(struct arena *arena, struct json_object *row)
     return out;
 }
 
-static struct json_object *object_new(struct arena *arena)
-{
-    return json_own(arena, json_object_new_object());
-}
-
-static struct json_object *list_new(struct arena *arena)
-{
-    return json_own(arena, json_object_new_array());
-}
-
-static struct json_object *integer(struct arena *arena, int64_t value)
-{
-    return json_own(arena, json_object_new_int64(value));
-}
-
 static int number(struct json_object *row, const char *key)
 {
     return (int)json_int_at(row, 0, key, NULL);
-}
-
-static void add_text(struct json_object *list, const char *text)
-{
-    json_object_array_add(list, json_object_new_string(text));
 }
 
 /* --- objects */
 
 static struct json_object *meta(struct arena *arena, struct json_object *row)
 {
-    struct json_object *obj = json_at(row, "obj", NULL), *out = object_new(arena);
-    json_set_str(out, "name", meta_name(obj));
-    json_set_str(out, "namespace", meta_ns(obj));
-    json_set_str(out, "uid", meta_uid(obj));
-    json_set_str(out, "label", meta_label(obj, "l"));
-    json_set_str(out, "annotation", meta_annotation(obj, "x/y"));
-    json_set_int(out, "created", meta_created(obj));
-    json_set_bool(out, "deleting", meta_deleting(obj));
-    json_set_bool(out, "owned_by_o1", meta_owned_by(obj, "o1"));
-    json_set_bool(out, "owned_by_o2", meta_owned_by(obj, "o2"));
-    json_set(out, "owns", meta_owner_list(arena, obj, "apps/v1", "Deployment"));
-    return out;
+    struct json_object *obj = json_at(row, "obj", NULL);
+    return form(arena,
+                "{name: %s, namespace: %s, uid: %s, label: %s, annotation: %s, created: %ld, "
+                "deleting: %i, owned_by_o1: %i, owned_by_o2: %i, owns: %p}",
+                meta_name(obj), meta_ns(obj), meta_uid(obj), meta_label(obj, "l"),
+                meta_annotation(obj, "x/y"), meta_created(obj), meta_deleting(obj),
+                meta_owned_by(obj, "o1"), meta_owned_by(obj, "o2"),
+                meta_owner_list(arena, obj, "apps/v1", "Deployment"));
 }
 
 static struct json_object *condition(struct arena *arena, struct json_object *row)
@@ -143,8 +119,8 @@ static struct json_object *node(struct arena *arena, struct json_object *row)
 
 static struct json_object *autoscaler(struct arena *arena, struct json_object *row)
 {
-    return integer(arena,
-                   hpa_wanted(number(row, "present"), number(row, "min"), number(row, "max")));
+    return form(arena, "%ld",
+                hpa_wanted(number(row, "present"), number(row, "min"), number(row, "max")));
 }
 
 static struct json_object *limits(struct arena *arena, struct json_object *row)
@@ -162,7 +138,7 @@ static struct json_object *limits(struct arena *arena, struct json_object *row)
 /* One Deployment over time; each step names what it differs in from the one before. */
 static struct json_object *deployment_status(struct arena *arena, struct json_object *row)
 {
-    struct json_object *steps = json_at(row, "steps", NULL), *out = list_new(arena), *now = NULL;
+    struct json_object *steps = json_at(row, "steps", NULL), *out = form(arena, "[]"), *now = NULL;
     struct json_object *deployment = json_at(row, "deployment", NULL);
     for (size_t i = 0; i < json_len(steps); i++) {
         int64_t recheck;
@@ -182,15 +158,16 @@ static struct json_object *deployment_status(struct arena *arena, struct json_ob
             &recheck);
         struct json_object *conditions = json_at(status, "conditions", NULL);
         struct json_object *progress = meta_condition(conditions, "Progressing");
-        add_text(out,
-                 arena_printf(arena, "%s %s%s%s%s%s", json_str_at(progress, "status", NULL),
-                              json_str_at(progress, "reason", NULL),
-                              meta_condition_true(conditions, "Available") ? ", available" : "",
-                              recheck > 0 ? ", looks again" : "",
-                              json_at(status, "unavailableReplicas", NULL) ? ", some are not" : "",
-                              json_same(status, json_at(deployment, "status", NULL))
-                                  ? ", nothing is written"
-                                  : ""));
+        form_add(out, form(arena, "%s",
+                           arena_printf(
+                               arena, "%s %s%s%s%s%s", json_str_at(progress, "status", NULL),
+                               json_str_at(progress, "reason", NULL),
+                               meta_condition_true(conditions, "Available") ? ", available" : "",
+                               recheck > 0 ? ", looks again" : "",
+                               json_at(status, "unavailableReplicas", NULL) ? ", some are not" : "",
+                               json_same(status, json_at(deployment, "status", NULL))
+                                   ? ", nothing is written"
+                                   : "")));
         json_set(deployment, "status", status);
     }
     return out;
@@ -201,39 +178,34 @@ static struct json_object *deployment_status(struct arena *arena, struct json_ob
 static struct json_object *pod_spec(struct arena *arena, struct json_object *row)
 {
     static const char *const probes[] = {"none", "http", "tcp"};
-    struct json_object *out = object_new(arena);
     struct podspec spec;
     struct errinfo ei = {0};
     if (podspec_read(json_at(row, "pod", NULL), &spec, &ei) != ERR_OK)
         return cases_error(arena, &ei);
-    json_set_bool(out, "app", spec.container != NULL);
-    json_set_str(out, "probe",
-                 arena_printf(arena, "%s %d%s every %lld ms", probes[spec.probe], spec.probe_port,
-                              spec.probe_path ? spec.probe_path : "", (long long)spec.period_ms));
-    json_set_int(out, "port", spec.port);
-    json_set_int(out, "ready_after", spec.ready_after_ms);
-    json_set_int(out, "leave", spec.leave_ms);
-    return out;
+    return form(arena, "{app: %i, probe: %s, port: %d, ready_after: %ld, leave: %ld}",
+                spec.container != NULL,
+                arena_printf(arena, "%s %d%s every %lld ms", probes[spec.probe], spec.probe_port,
+                             spec.probe_path ? spec.probe_path : "", (long long)spec.period_ms),
+                spec.port, spec.ready_after_ms, spec.leave_ms);
 }
 
 static struct json_object *look_up(void *arg, struct arena *arena, bool secret, const char *name)
 {
     if (!secret && strcmp(name, "settings") == 0)
-        return try_json(arena, "{'data':{'color':'blue','SIZE':'9'}}");
-    return secret && strcmp(name, "keys") == 0 ? try_json(arena, "{'data':{'token':'aGVsbG8='}}")
-                                               : NULL;
+        return form(arena, "{metadata: {name: settings}, data: {color: blue, SIZE: '9'}}");
+    return secret && strcmp(name, "keys") == 0 ? form(arena, "{data: {token: 'aGVsbG8='}}") : NULL;
 }
 
 /* The arguments, if the container has some, or else the variables. */
 static struct json_object *environment(struct arena *arena, struct json_object *row)
 {
     const struct podenv_in in = {
-        .pod = try_json(arena, "{'metadata':{'name':'web-1','namespace':'test'}}"),
+        .pod = form(arena, "{metadata: {name: web-1, namespace: test}}"),
         .container = json_at(row, "container", NULL),
         .address = "127.64.0.9",
         .lookup = look_up,
     };
-    struct json_object *out = list_new(arena);
+    struct json_object *out = form(arena, "[]");
     const char *const *list;
     struct errinfo ei = {0};
     if (podenv_make(arena, &in, &list, &ei) != ERR_OK)
@@ -241,7 +213,7 @@ static struct json_object *environment(struct arena *arena, struct json_object *
     if (json_at(in.container, "args", NULL))
         list = podenv_args(arena, in.container, list);
     for (; *list; list++)
-        add_text(out, *list);
+        form_add(out, form(arena, "%s", *list));
     return out;
 }
 
@@ -249,8 +221,8 @@ static struct json_object *pod_status(struct arena *arena, struct json_object *r
 {
     static const char *const states[] = {"waiting", "running", "backoff", "stopping"};
     struct podstatus_in in = {
-        .pod = try_json(arena, "{'spec':{'containers':[{'name':'app','image':'demo-app:1'},{'name':"
-                               "'side'}]}}"),
+        .pod =
+            form(arena, "{spec: {containers: [{name: app, image: 'demo-app:1'}, {name: side}]}}"),
         .container = "app",
         .address = "127.64.0.3",
         .reason = json_str_at(row, "reason", NULL),
@@ -262,13 +234,15 @@ static struct json_object *pod_status(struct arena *arena, struct json_object *r
     };
     while (strcmp(states[in.state], json_str_at(row, "state", NULL)) != 0)
         in.state++;
-    struct json_object *status = podstatus_make(arena, &in), *out = object_new(arena);
+    struct json_object *status = podstatus_make(arena, &in);
     struct json_object *c = json_elem(json_at(status, "containerStatuses", NULL), 0);
-    json_set_str(out, "phase", json_str_at(status, "phase", NULL));
-    json_set_bool(out, "ready", meta_condition_true(json_at(status, "conditions", NULL), "Ready"));
-    json_set_int(out, "restarts", json_int_at(c, -1, "restartCount", NULL));
-    json_set_str(out, "waits", json_str_at(c, "state", "waiting", "reason", NULL));
-    json_set_bool(out, "runs", json_at(c, "state", "running", NULL) != NULL);
+    struct json_object *out =
+        form(arena, "{phase: %s, ready: %i, restarts: %ld, waits: %s, runs: %i}",
+             json_str_at(status, "phase", NULL),
+             meta_condition_true(json_at(status, "conditions", NULL), "Ready"),
+             json_int_at(c, -1, "restartCount", NULL),
+             json_str_at(c, "state", "waiting", "reason", NULL),
+             json_at(c, "state", "running", NULL) != NULL);
     json_set(out, "ended", json_at(c, "lastState", "terminated", "exitCode", NULL));
     return out;
 }
@@ -303,14 +277,15 @@ static size_t pods_of(struct arena *arena, struct json_object *row, struct json_
 /* Where a port leads: to pods, or where an Endpoints object says. */
 static struct json_object *targets(struct arena *arena, struct json_object *row)
 {
-    struct json_object *service = json_at(row, "service", NULL), *out = list_new(arena), **pods;
+    struct json_object *service = json_at(row, "service", NULL), *out = form(arena, "[]"), **pods;
     struct json_object *given = json_at(row, "endpoints", NULL);
     size_t count = pods_of(arena, row, &pods), port = (size_t)number(row, "port");
     struct forward_target found[8];
     count = count > 0 ? endpoints_targets(service, port, pods, count, found)
                       : endpoints_given(service, port, given, found, 2);
     for (size_t i = 0; i < count; i++)
-        add_text(out, arena_printf(arena, "%s:%d", found[i].address, found[i].port));
+        form_add(out,
+                 form(arena, "%s", arena_printf(arena, "%s:%d", found[i].address, found[i].port)));
     return out;
 }
 
@@ -372,13 +347,14 @@ static struct route_table table_of(struct arena *arena, struct json_object *list
 static struct json_object *precedence(struct arena *arena, struct json_object *row)
 {
     struct route_table table = table_of(arena, json_at(row, "routes", NULL));
-    struct json_object *out = list_new(arena);
+    struct json_object *out = form(arena, "[]");
     for (size_t i = 0; i < table.count; i++) {
         const struct route_entry *e = &table.entries[i];
-        add_text(out,
-                 arena_printf(arena, "%s %s %s%s%s %zu/%zu", e->rule->id, e->host ? e->host : "*",
-                              e->method ? e->method : "", e->method ? " " : "", e->path,
-                              e->headers.count, e->queries.count));
+        form_add(out, form(arena, "%s",
+                           arena_printf(arena, "%s %s %s%s%s %zu/%zu", e->rule->id,
+                                        e->host ? e->host : "*", e->method ? e->method : "",
+                                        e->method ? " " : "", e->path, e->headers.count,
+                                        e->queries.count)));
     }
     return out;
 }
@@ -386,11 +362,11 @@ static struct json_object *precedence(struct arena *arena, struct json_object *r
 /* Nothing of a bad one is served, and all of the good one beside it. */
 static struct json_object *bad_route(struct arena *arena, struct json_object *row)
 {
-    struct json_object *list = try_json(
-        arena,
-        "[{'name':'good','spec':{'rules':[{'backendRefs':[{'name':'web','port':80}]}]}},{'name':"
-        "'bad'}]");
-    json_set(json_elem(list, 1), "spec", json_at(row, "spec", NULL));
+    struct json_object *list =
+        form(arena,
+             "[{name: good, spec: {rules: [{backendRefs: [{name: web, port: 80}]}]}}, {name: bad, "
+             "spec: %p}]",
+             json_at(row, "spec", NULL));
     struct route_table table = table_of(arena, list);
     struct errinfo ei = {0};
     assert_null(table.results[1].refused);
@@ -403,45 +379,37 @@ static struct json_object *bad_route(struct arena *arena, struct json_object *ro
 static struct json_object *edits(struct arena *arena, const struct route_edits *edits)
 {
     static const char *const ops[] = {"set", "add", "remove"};
-    struct json_object *out = list_new(arena);
+    struct json_object *out = form(arena, "[]");
     for (size_t i = 0; i < edits->count; i++)
-        add_text(out, arena_printf(arena, "%s %s %s", ops[edits->list[i].op], edits->list[i].name,
-                                   edits->list[i].value));
+        form_add(out, form(arena, "%s",
+                           arena_printf(arena, "%s %s %s", ops[edits->list[i].op],
+                                        edits->list[i].name, edits->list[i].value)));
     return out;
 }
 
 static struct json_object *backend(struct arena *arena, const struct route_backend *b,
                                    double percent)
 {
-    struct json_object *out = object_new(arena);
-    json_set_str(out, "to", b->address ? b->address : "nowhere");
-    json_set_int(out, "weight", b->weight);
-    json_set_int(out, "percent", (int64_t)percent);
-    json_set(out, "response", edits(arena, &b->filters.response));
-    return out;
+    return form(arena, "{to: %s, weight: %d, percent: %d, response: %p}",
+                b->address ? b->address : "nowhere", b->weight, (int)percent,
+                edits(arena, &b->filters.response));
 }
 
 static struct json_object *rule(struct arena *arena, struct json_object *row)
 {
-    struct json_object *list = list_new(arena), *out = object_new(arena);
-    struct json_object *backends = list_new(arena), *mirrors = list_new(arena);
-    json_object_array_add(list, json_object_get(row));
-    struct route_table table = table_of(arena, list);
+    struct json_object *backends = form(arena, "[]"), *mirrors = form(arena, "[]");
+    struct route_table table = table_of(arena, form(arena, "[%p]", row));
     const struct route_rule *r = table.rules[0];
     assert_null(table.results[0].refused);
-    json_set_int(out, "generation", table.results[0].generation);
-    json_set_str(out, "unresolved", table.results[0].unresolved);
-    json_set_int(out, "timeout", r->timeout_ms);
-    json_set_str(out, "host", r->filters.host);
-    json_set_str(out, "prefix", r->filters.prefix_path);
     for (size_t i = 0; i < r->backend_count; i++)
-        json_object_array_add(backends, json_object_get(backend(arena, &r->backends[i], 100)));
+        form_add(backends, backend(arena, &r->backends[i], 100));
     for (size_t i = 0; i < r->mirror_count; i++)
-        json_object_array_add(mirrors, json_object_get(backend(arena, &r->mirrors[i].backend,
-                                                               r->mirrors[i].percent)));
-    json_set(out, "backends", backends);
-    json_set(out, "mirrors", mirrors);
-    return out;
+        form_add(mirrors, backend(arena, &r->mirrors[i].backend, r->mirrors[i].percent));
+    return form(arena,
+                "{generation: %ld, unresolved: %s, timeout: %ld, host: %s, prefix: %s, "
+                "backends: %p, mirrors: %p}",
+                table.results[0].generation, table.results[0].unresolved, r->timeout_ms,
+                r->filters.host, r->filters.prefix_path, backends, mirrors);
 }
 
 static struct json_object *header_name(struct arena *arena, struct json_object *row)
@@ -475,7 +443,7 @@ static struct json_object *filters(struct arena *arena, struct json_object *row)
         return cases_error(arena, &ei);
     }
     const struct route_rule *r = table.rules[0];
-    return r->mirror_count > 0 ? integer(arena, (int64_t)r->mirror_count)
+    return r->mirror_count > 0 ? form(arena, "%zu", r->mirror_count)
                                : edits(arena, &r->filters.request);
 }
 
@@ -495,14 +463,13 @@ static struct json_object *gateway_status(struct arena *arena, struct json_objec
 
 static struct json_object *weights(struct arena *arena, struct json_object *row)
 {
-    struct json_object *given = json_at(row, "given", NULL), *out = list_new(arena);
+    struct json_object *given = json_at(row, "given", NULL);
     struct route_backend backends[3];
     const struct route_rule r = {.backends = backends, .backend_count = 3};
     for (size_t i = 0; i < 3; i++)
         backends[i] = (struct route_backend){.weight = json_object_get_int(json_elem(given, i))};
-    for (size_t i = 0; i < 3; i++)
-        json_object_array_add(out, json_object_new_int(haproxy_weight(&r, i)));
-    return out;
+    return form(arena, "[%d, %d, %d]", haproxy_weight(&r, 0), haproxy_weight(&r, 1),
+                haproxy_weight(&r, 2));
 }
 
 static const struct cases_group groups[] = {

@@ -24,8 +24,6 @@ struct cluster_options {
     bool no_services;      /* Services are stored, and nobody forwards */
     int gateway_port;      /* further port on 127.0.0.1; 0: none, -1: no gateway at all */
     int prometheus_port;   /* on 127.0.0.1; 0: no Prometheus */
-    int64_t scrape_ms;     /* 0: 1 s */
-    const char *haproxy, *prometheus; /* programs; NULL: by name from PATH */
 };
 
 struct cluster;

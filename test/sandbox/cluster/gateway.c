@@ -385,8 +385,7 @@ enum err gateway_new(struct cluster *cluster, struct gateway **out, struct errin
         .config = heap_printf("%s/gateway/haproxy.cfg", cluster->options.directory),
         .haproxy = {.loop = cluster->loop,
                     .name = "HAProxy",
-                    .argv = {cluster->options.haproxy ? cluster->options.haproxy : "haproxy", "-W",
-                             "-db", "-q", "-f"},
+                    .argv = {"haproxy", "-W", "-db", "-q", "-f"},
                     .before = before_haproxy,
                     .arg = gateway},
     };

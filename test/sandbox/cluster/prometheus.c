@@ -14,7 +14,7 @@
 #include "object/form.h"
 #include "object/meta.h"
 
-enum { READY_POLL_MS = 100, CONFIG_MAX = 64 * 1024 };
+enum { SCRAPE_MS = 1000, READY_POLL_MS = 100, CONFIG_MAX = 64 * 1024 };
 
 struct prometheus {
     struct cluster *cluster;
@@ -163,7 +163,7 @@ enum err prometheus_new(struct cluster *cluster, struct prometheus **out, struct
         .keeper = {.loop = cluster->loop, .name = "Prometheus"},
     };
     const char *argv[] = {
-        options->prometheus ? options->prometheus : "prometheus",
+        "prometheus",
         arena_printf(arena, "--config.file=%s/prometheus.yml", p->directory),
         arena_printf(arena, "--storage.tsdb.path=%s/data", p->directory),
         arena_printf(arena, "--web.listen-address=127.0.0.1:%d", options->prometheus_port),
@@ -175,7 +175,7 @@ enum err prometheus_new(struct cluster *cluster, struct prometheus **out, struct
     if (mkdir(p->directory, 0700) != 0 && errno != EEXIST)
         return err_set(ei, ERR_DENIED, "cannot make %s: %s", p->directory, strerror(errno));
     buf_init(&text, CONFIG_MAX);
-    prometheus_config(&text, p->directory, options->scrape_ms > 0 ? options->scrape_ms : 1000);
+    prometheus_config(&text, p->directory, SCRAPE_MS);
     enum err err = file_write(arena_printf(arena, "%s/prometheus.yml", p->directory), text.data,
                               text.len, 0644, ei);
     buf_fini(&text);

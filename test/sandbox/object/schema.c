@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "object/form.h"
+
 /* --- reading a schema */
 
 bool schema_is(struct json_object *node, const char *flag)
@@ -51,95 +53,29 @@ const char *schema_place_text(struct arena *arena, const struct schema_place *pl
 
 /* --- compiling: a schema that says something else than it should is refused */
 
-static enum err check_shapes(struct json_object *node, struct errinfo *ei)
+/* What a schema is, as a schema; but for what its children are. */
+static const struct schema *schema_of_schemas(void)
 {
-    static const struct {
-        const char *key;
-        enum json_type type;
-    } rows[] = {
-        {"type", json_type_string},
-        {"nullable", json_type_boolean},
-        {"required", json_type_array},
-        {"enum", json_type_array},
-        {"format", json_type_string},
-        {"pattern", json_type_string},
-        {"properties", json_type_object},
-        {"allOf", json_type_array},
-        {"anyOf", json_type_array},
-        {"oneOf", json_type_array},
-        {"not", json_type_object},
-        {"x-kubernetes-int-or-string", json_type_boolean},
-        {"x-kubernetes-preserve-unknown-fields", json_type_boolean},
-        {"x-kubernetes-list-type", json_type_string},
-        {"x-kubernetes-list-map-keys", json_type_array},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct json_object *value = json_at(node, rows[i].key, NULL);
-        if (value && !json_object_is_type(value, rows[i].type))
-            return err_set(ei, ERR_INVALID, "%s: expected %s, found %s", rows[i].key,
-                           json_type_to_name(rows[i].type),
-                           json_type_to_name(json_object_get_type(value)));
-    }
-    return ERR_OK;
-}
-
-static enum err check_numbers(struct json_object *node, struct errinfo *ei)
-{
-    static const char *const bounds[] = {"minimum", "maximum"};
-    static const char *const counts[] = {"minLength", "maxLength",     "minItems",
-                                         "maxItems",  "minProperties", "maxProperties"};
-    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
-        struct json_object *value = json_at(node, bounds[i], NULL);
-        if (value && !json_object_is_type(value, json_type_int) &&
-            !json_object_is_type(value, json_type_double))
-            return err_set(ei, ERR_INVALID, "minimum and maximum must be numbers");
-    }
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        struct json_object *value = json_at(node, counts[i], NULL);
-        if (value &&
-            (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0))
-            return err_set(ei, ERR_INVALID, "%s: expected a whole number of at least 0, found %s",
-                           counts[i], json_object_to_json_string(value));
-    }
-    return ERR_OK;
-}
-
-static enum err check_texts(struct json_object *node, const char *key, struct errinfo *ei)
-{
-    struct json_object *list = json_at(node, key, NULL);
-    for (size_t i = 0; i < json_len(list); i++)
-        if (!json_object_is_type(json_elem(list, i), json_type_string))
-            return err_set(ei, ERR_INVALID, "%s[%zu]: expected a string", key, i);
-    return ERR_OK;
-}
-
-/* NULL is a word as well. */
-static bool is_one_of(const char *word, const char *const words[])
-{
-    for (; word && *words; words++)
-        if (strcmp(word, *words) == 0)
-            return true;
-    return !word;
-}
-
-static enum err check_words(struct json_object *node, struct errinfo *ei)
-{
-    static const char *const types[] = {"object", "array",   "string", "integer",
-                                        "number", "boolean", NULL};
-    static const char *const lists[] = {"atomic", "set", "map", NULL};
-    const char *type = json_str_at(node, "type", NULL);
-    const char *list = json_str_at(node, "x-kubernetes-list-type", NULL);
-    if (!is_one_of(type, types))
-        return err_set(ei, ERR_INVALID,
-                       "type: \"%s\" is none of object, array, string, integer, number, boolean",
-                       type);
-    if (!is_one_of(list, lists))
-        return err_set(ei, ERR_INVALID,
-                       "x-kubernetes-list-type: \"%s\" is none of atomic, set, map", list);
-    if (list && strcmp(list, "map") == 0 &&
-        json_len(json_at(node, "x-kubernetes-list-map-keys", NULL)) == 0)
-        return err_set(ei, ERR_INVALID, "x-kubernetes-list-map-keys: a list of type map needs it");
-    return ERR_OK;
+    static struct schema schema; /* for the life of the process */
+    if (schema.arena)
+        return &schema;
+    schema.arena = arena_new();
+    schema.root = form(
+        schema.arena,
+        "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {"
+        "type: {type: string, enum: [object, array, string, integer, number, boolean]}, "
+        "nullable: {type: boolean}, format: {type: string}, pattern: {type: string}, "
+        "enum: {type: array}, required: {type: array, items: {type: string}}, "
+        "properties: {type: object}, not: {type: object}, allOf: {type: array}, "
+        "anyOf: {type: array}, oneOf: {type: array}, minimum: {type: number}, "
+        "maximum: {type: number}, minLength: {type: integer, minimum: 0}, "
+        "maxLength: {type: integer, minimum: 0}, minItems: {type: integer, minimum: 0}, "
+        "maxItems: {type: integer, minimum: 0}, minProperties: {type: integer, minimum: 0}, "
+        "maxProperties: {type: integer, minimum: 0}, x-kubernetes-int-or-string: {type: boolean}, "
+        "x-kubernetes-preserve-unknown-fields: {type: boolean}, "
+        "x-kubernetes-list-type: {type: string, enum: [atomic, set, map]}, "
+        "x-kubernetes-list-map-keys: {type: array, items: {type: string}}}}");
+    return &schema;
 }
 
 static void free_pattern(void *pattern)
@@ -178,6 +114,10 @@ static enum err check_structural(struct json_object *node, struct errinfo *ei)
         return err_set(ei, ERR_INVALID, "items: required for type array");
     bool open = others && (!json_object_is_type(others, json_type_boolean) ||
                            json_object_get_boolean(others));
+    const char *list = json_str_at(node, "x-kubernetes-list-type", NULL);
+    if (list && strcmp(list, "map") == 0 &&
+        json_len(json_at(node, "x-kubernetes-list-map-keys", NULL)) == 0)
+        return err_set(ei, ERR_INVALID, "x-kubernetes-list-map-keys: a list of type map needs it");
     if (properties && json_object_object_length(properties) > 0 && open)
         return err_set(ei, ERR_INVALID,
                        "additionalProperties: not allowed together with properties");
@@ -229,17 +169,10 @@ static enum err check_node(struct schema *schema, struct json_object *node, bool
     if (!json_object_is_type(node, json_type_object))
         return err_set(ei, ERR_INVALID, "expected a schema object, found %s",
                        cause_value(schema->arena, node));
-    enum err err = check_shapes(node, ei);
-    if (err == ERR_OK)
-        err = check_numbers(node, ei);
-    if (err == ERR_OK)
-        err = check_texts(node, "required", ei);
-    if (err == ERR_OK)
-        err = check_texts(node, "x-kubernetes-list-map-keys", ei);
-    if (err == ERR_OK)
-        err = check_words(node, ei);
-    if (err == ERR_OK)
-        err = add_pattern(schema, node, ei);
+    struct causes causes = {.arena = schema->arena};
+    if (!schema_validate(schema_of_schemas(), node, &causes))
+        return err_set(ei, ERR_INVALID, "%s", cause_text(&causes));
+    enum err err = add_pattern(schema, node, ei);
     if (err == ERR_OK)
         err = check_children(schema, node, branch, depth, ei);
     return err == ERR_OK && !branch ? check_structural(node, ei) : err;
@@ -256,9 +189,7 @@ enum err schema_compile(struct json_object *open_api, struct schema **out, struc
     struct arena *arena = arena_new();
     struct schema *schema = ARENA_NEW(arena, struct schema);
     *schema = (struct schema){.arena = arena, .root = json_copy(arena, open_api)};
-    schema->any = json_own(arena, json_object_new_object());
-    json_set_bool(schema->any, "x-kubernetes-preserve-unknown-fields", true);
-    json_set_bool(schema->any, "nullable", true);
+    schema->any = form(arena, "{x-kubernetes-preserve-unknown-fields: true, nullable: true}");
     table_init(&schema->patterns, pattern_key);
     enum err err = check_node(schema, schema->root, false, 0, ei);
     if (err == ERR_OK && !is_type(schema->root, "object") && !is_open(schema->root))

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "object/schema_tree.h"
 
 struct validator {
@@ -87,14 +88,6 @@ static void check_enum(struct validator *v, struct json_object *node, struct jso
                   allowed);
 }
 
-static int64_t count_chars(const char *text)
-{
-    int64_t count = 0;
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xc0) != 0x80;
-    return count;
-}
-
 static void check_string(struct validator *v, struct json_object *node, struct json_object *value,
                          const struct schema_place *place)
 {
@@ -105,9 +98,10 @@ static void check_string(struct validator *v, struct json_object *node, struct j
     int64_t most = json_int_at(node, INT64_MAX, "maxLength", NULL), time;
     const struct schema_pattern *compiled =
         pattern ? table_get(&v->schema->patterns, pattern, NULL) : NULL;
-    if (count_chars(text) < least)
+    int64_t count = (int64_t)utf8_count(text, strlen(text));
+    if (count < least)
         invalid(v, place, value, "should be at least %lld chars long", (long long)least);
-    if (count_chars(text) > most)
+    if (count > most)
         cause_add(v->causes, CAUSE_TOO_LONG, path_of(v, place),
                   "Too long: may not be more than %lld characters", (long long)most);
     if (compiled &&
