@@ -36,17 +36,6 @@ enum err objfail_set(struct objfail *fail, int code, const char *reason, const c
     return objfail_err(code);
 }
 
-void objfail_cause(struct objfail *fail, enum cause_reason reason, const char *field,
-                   const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    const char *message = arena_vprintf(fail->arena, fmt, args);
-    va_end(args);
-    fail->causes.arena = fail->arena;
-    cause_add(&fail->causes, reason, field, "%s", message);
-}
-
 enum err objfail_invalid(struct objfail *fail, const char *group, const char *kind,
                          const char *name)
 {
@@ -76,11 +65,10 @@ enum err objfail_info(const struct objfail *fail, struct errinfo *ei)
 struct json_object *objfail_status(const struct objfail *fail)
 {
     struct json_object *details = NULL;
-    bool causes = fail->causes.count > 0;
-    if (fail->name || fail->kind || causes || fail->retry_after_s > 0)
+    if (fail->name || fail->kind || fail->causes.list || fail->retry_after_s > 0)
         details = form(fail->arena, "{name: %s, group: %s, kind: %s, uid: %s, causes: %p}",
                        fail->name, fail->group && *fail->group ? fail->group : NULL, fail->kind,
-                       fail->uid, causes ? cause_json(&fail->causes) : NULL);
+                       fail->uid, fail->causes.list);
     if (fail->retry_after_s > 0)
         json_set_int(details, "retryAfterSeconds", fail->retry_after_s);
     return form(fail->arena,

@@ -30,8 +30,11 @@ enum err objfail_set(struct objfail *fail, int code, const char *reason, const c
  * Adds a cause of a 422 Invalid; field is a path such as
  * "spec.template.spec.containers[0].name".
  */
-void objfail_cause(struct objfail *fail, enum cause_reason reason, const char *field,
-                   const char *fmt, ...) PRINTF_LIKE(4, 5);
+#define objfail_cause(fail, ...)                                                                   \
+    do {                                                                                           \
+        (fail)->causes.arena = (fail)->arena;                                                      \
+        cause_add(&(fail)->causes, __VA_ARGS__);                                                   \
+    } while (0)
 /* Turns collected causes into `Kind.group "name" is invalid: [...]`; ERR_OK when there are none. */
 enum err objfail_invalid(struct objfail *fail, const char *group, const char *kind,
                          const char *name);

@@ -199,12 +199,9 @@ static enum err validate(struct write *w)
         }
     }
     objname_check_metadata(fail, w->obj);
-    if (schema_of(w)) {
-        struct causes causes = {.arena = arena_of(w)};
-        (void)schema_validate(schema_of(w), w->obj, &causes);
-        for (struct cause *cause = causes.first; cause; cause = cause->next)
-            objfail_cause(fail, cause->reason, cause->field, "%s", cause->message);
-    }
+    fail->causes.arena = arena_of(w);
+    if (schema_of(w))
+        (void)schema_validate(schema_of(w), w->obj, &fail->causes);
     if (w->kind->validate)
         w->kind->validate(fail, w->obj, w->old);
     return objfail_invalid(fail, w->kind->group, w->kind->kind, w->name);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "object/cases.h"
+#include "object/form.h"
 #include "object/intstr.h"
 #include "object/jsonpath.h"
 #include "object/managed.h"
@@ -87,10 +88,12 @@ static struct json_object *reasons(struct arena *arena, struct json_object *row)
 {
     struct causes causes = validated(arena, row);
     struct json_object *out = json_own(arena, json_object_new_array());
-    for (const struct cause *cause = causes.first; cause; cause = cause->next)
-        json_object_array_add(
-            out, json_object_new_string(
-                     arena_printf(arena, "%s %s", cause_reason_name(cause->reason), cause->field)));
+    for (size_t i = 0; i < json_len(causes.list); i++) {
+        struct json_object *cause = json_elem(causes.list, i);
+        const char *field = json_str_at(cause, "field", NULL);
+        const char *reason = json_str_at(cause, "reason", NULL);
+        form_add(out, form(arena, "%s", arena_printf(arena, "%s %s", reason, field ? field : "")));
+    }
     return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "object/form.h"
 
 enum { VALUE_MAX = 256, TEXT_MAX = 64 * 1024 };
 
@@ -15,27 +16,24 @@ static const char *const reason_names[] = {
     [CAUSE_TOO_MANY] = "FieldValueTooMany",
 };
 
-const char *cause_reason_name(enum cause_reason reason)
-{
-    return reason_names[reason];
-}
-
 static void append(struct causes *causes, enum cause_reason reason, const char *field,
                    const char *message)
 {
     causes->count++;
-    if (causes->count > CAUSE_MAX)
-        return;
-    struct cause *cause = ARENA_NEW(causes->arena, struct cause);
-    *cause = (struct cause){
-        .reason = reason,
-        .field = field ? arena_strdup(causes->arena, field) : NULL,
-        .message = message,
-    };
-    if (!causes->last)
-        causes->last = &causes->first;
-    *causes->last = cause;
-    causes->last = &cause->next;
+    if (!causes->list)
+        causes->list = form(causes->arena, "[]");
+    if (causes->count <= CAUSE_MAX)
+        form_add(causes->list, form(causes->arena, "{reason: %s, message: %s, field: %s}",
+                                    reason_names[reason], message, field && *field ? field : NULL));
+}
+
+void cause_add_all(struct causes *causes, const struct causes *others)
+{
+    for (size_t i = 0; i < json_len(others->list); i++)
+        if (++causes->count <= CAUSE_MAX) {
+            causes->list = causes->list ? causes->list : form(causes->arena, "[]");
+            form_add(causes->list, json_elem(others->list, i));
+        }
 }
 
 void cause_add(struct causes *causes, enum cause_reason reason, const char *field, const char *fmt,
@@ -76,32 +74,15 @@ const char *cause_text(const struct causes *causes)
 {
     struct buf buf;
     buf_init(&buf, TEXT_MAX);
-    if (causes->count > 1)
-        buf_puts(&buf, "[");
-    for (const struct cause *cause = causes->first; cause; cause = cause->next) {
-        if (cause->field && cause->field[0])
-            buf_printf(&buf, "%s: ", cause->field);
-        buf_printf(&buf, "%s%s", cause->message, cause->next ? ", " : "");
+    for (size_t i = 0; i < json_len(causes->list); i++) {
+        struct json_object *cause = json_elem(causes->list, i);
+        const char *field = json_str_at(cause, "field", NULL);
+        buf_printf(&buf, "%s%s%s%s", i ? ", " : "", field ? field : "", field ? ": " : "",
+                   json_str_at(cause, "message", NULL));
     }
     if (causes->count > CAUSE_MAX)
         buf_printf(&buf, ", and %zu more", causes->count - CAUSE_MAX);
-    if (causes->count > 1)
-        buf_puts(&buf, "]");
-    const char *text = arena_strndup(causes->arena, buf.data, buf.len);
+    const char *text = arena_printf(causes->arena, causes->count > 1 ? "[%s]" : "%s", buf.data);
     buf_fini(&buf);
     return text;
-}
-
-struct json_object *cause_json(const struct causes *causes)
-{
-    struct json_object *list = json_own(causes->arena, json_object_new_array());
-    for (const struct cause *cause = causes->first; cause; cause = cause->next) {
-        struct json_object *row = json_object_new_object();
-        json_set_str(row, "reason", cause_reason_name(cause->reason));
-        json_set_str(row, "message", cause->message);
-        if (cause->field && cause->field[0])
-            json_set_str(row, "field", cause->field);
-        json_object_array_add(list, row);
-    }
-    return list;
 }

@@ -32,21 +32,15 @@ enum cause_reason {
 /* More than this is counted, not kept. */
 enum { CAUSE_MAX = 100 };
 
-struct cause {
-    enum cause_reason reason;
-    const char
-        *field; /* "spec.analysis.metrics[0].name"; "" or NULL when it is about the whole object */
-    const char *message; /* without the field: "Required value", "Invalid value: 3: ..." */
-    struct cause *next;
-};
-
 struct causes {
     struct arena *arena; /* set by the caller; all other fields start as zero */
-    struct cause *first;
-    struct cause **last;
+    struct json_object
+        *list; /* as details.causes of a Status: [{reason, message, field}], or NULL */
     size_t count;
 };
 
+/* field: "spec.analysis.metrics[0].name"; "" or NULL when it is about the whole object. The message
+ * is without it: "Required value", "Invalid value: 3: ..." */
 void cause_add(struct causes *causes, enum cause_reason reason, const char *field, const char *fmt,
                ...) PRINTF_LIKE(4, 5);
 /* "Invalid value: <value>: <text>", the value as JSON (long ones are cut). */
@@ -54,12 +48,10 @@ void cause_add_invalid(struct causes *causes, const char *field, struct json_obj
                        const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* A value as it stands in such a sentence: JSON, cut when long. Owned by the arena. */
 const char *cause_value(struct arena *arena, struct json_object *value);
-/* The wire text of a reason, e.g. "FieldValueRequired". */
-const char *cause_reason_name(enum cause_reason reason);
 /* All causes in one line, as it stands after "is invalid: " in a Status message. "" when there is
  * none. */
 const char *cause_text(const struct causes *causes);
-/* The array for details.causes of a Status, owned by the arena. */
-struct json_object *cause_json(const struct causes *causes);
+/* Adds all of others, as they are. */
+void cause_add_all(struct causes *causes, const struct causes *others);
 
 #endif

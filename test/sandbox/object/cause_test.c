@@ -11,7 +11,7 @@ CASE(test_text)
     assert_string_equal(cause_text(&causes), "[spec.targetRef: Required value, "
                                              "spec.weight: Invalid value: 101: at most 100]");
     cause_add(&causes, CAUSE_FORBIDDEN, NULL, "no");
-    try_same(arena, cause_json(&causes),
+    try_same(arena, causes.list,
              "[{'reason':'FieldValueRequired','message':'Required "
              "value','field':'spec.targetRef'},{'reason':'FieldValueInvalid','message':'Invalid "
              "value: 101: at most "
@@ -24,7 +24,7 @@ CASE(test_limits)
     for (int i = 0; i < CAUSE_MAX + 7; i++)
         cause_add(&causes, CAUSE_REQUIRED, "f", "x");
     assert_int_equal(causes.count, CAUSE_MAX + 7);
-    assert_int_equal(json_len(cause_json(&causes)), CAUSE_MAX);
+    assert_int_equal(json_len(causes.list), CAUSE_MAX);
     assert_non_null(strstr(cause_text(&causes), ", and 7 more]"));
 
     char umlauts[1001] = {0};

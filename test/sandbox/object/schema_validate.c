@@ -264,12 +264,6 @@ static size_t count_fits(struct validator *v, struct json_object *branches,
     return count;
 }
 
-static void add_all(struct validator *v, const struct causes *causes)
-{
-    for (const struct cause *cause = causes->first; cause; cause = cause->next)
-        cause_add(v->causes, cause->reason, cause->field, "%s", cause->message);
-}
-
 static void check_all_and_not(struct validator *v, struct json_object *node,
                               struct json_object *value, const struct schema_place *place)
 {
@@ -281,7 +275,7 @@ static void check_all_and_not(struct validator *v, struct json_object *node,
         validate(&inner, json_elem(all, i), value, place);
     if (causes.count > 0) {
         logic_failed(v, place, "validate all the schemas (allOf)");
-        add_all(v, &causes);
+        cause_add_all(v->causes, &causes);
     }
     causes = (struct causes){.arena = v->causes->arena};
     if (none)
@@ -297,12 +291,12 @@ static void check_logic(struct validator *v, struct json_object *node, struct js
     struct causes closest;
     if (json_len(any) > 0 && count_fits(v, any, value, place, &closest) == 0) {
         logic_failed(v, place, "validate at least one schema (anyOf)");
-        add_all(v, &closest);
+        cause_add_all(v->causes, &closest);
     }
     size_t found = count_fits(v, one, value, place, &closest);
     if (json_len(one) > 0 && found == 0) {
         logic_failed(v, place, "validate one and only one schema (oneOf). Found none valid");
-        add_all(v, &closest);
+        cause_add_all(v->causes, &closest);
     } else if (found > 1) {
         logic_failed(v, place,
                      arena_printf(v->causes->arena,
