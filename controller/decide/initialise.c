@@ -53,10 +53,10 @@ enum verdict initialise_target(struct release *r)
 enum verdict initialise_services(struct release *r)
 {
     struct service_pods pods = serving_pods(r);
+    enum verdict verdict = r->target->own_services ? r->target->own_services(r->tick, &r->info)
+                                                   : services_reconcile_sides(r->tick, &pods);
 
-    if (r->target->own_services)
-        return r->target->own_services(r->tick, &r->info);
-    return services_reconcile_sides(r->tick, &pods);
+    return verdict == VERDICT_GO && r->router->prepare ? r->router->prepare(r->tick) : verdict;
 }
 
 /*

@@ -196,6 +196,67 @@ struct json_object *route_whole(struct arena *arena, struct json_object *wanted,
     return out;
 }
 
+void route_beside(struct tick *tick, const struct kube_resource *resource, const char *name,
+                  struct json_object *live, struct json_object *wanted, bool managed)
+{
+    struct json_object *base = live ? json_copy(tick->arena, live) : edit_new(tick, resource, name);
+
+    if (managed)
+        edit_disown_toolkit(json_sub(json_sub(base, "metadata"), "annotations"));
+    struct json_object *to = applied_lay(tick->arena, live, base, wanted);
+    if (live)
+        plan_update(tick, resource, live, to);
+    else
+        plan_create(tick, resource, tick->canary->namespace_, to);
+}
+
+/* Which applied_lay() does by itself. */
+static void drop_empty_maps(struct json_object *metadata)
+{
+    static const char *const maps[] = {"labels", "annotations"};
+
+    for (int i = 0; i < 2; i++) {
+        struct json_object *map = json_at(metadata, maps[i], NULL);
+        if (map && json_object_object_length(map) == 0)
+            json_object_object_del(metadata, maps[i]);
+    }
+}
+
+void route_leave(struct tick *tick, const struct kube_resource *resource, const char *name,
+                 struct json_object *live, struct json_object *wanted, bool anew)
+{
+    struct arena *arena = tick->arena;
+
+    drop_empty_maps(json_at(wanted, "metadata", NULL));
+    if (live)
+        plan_update(tick, resource, live, edit_merge(arena, live, wanted, applied_of(arena, live)));
+    else if (anew)
+        plan_create(
+            tick, resource, tick->canary->namespace_,
+            edit_released(tick, edit_overlay(arena, edit_new(tick, resource, name), wanted), true));
+}
+
+void route_let_go(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
+{
+    if (live && plan_update(tick, resource, live, edit_released(tick, live, true)))
+        plan_why(tick, "outlives the canary");
+}
+
+bool route_selector(struct tick *tick, const char *service, struct json_object **out)
+{
+    struct json_object *live;
+
+    if (!need_object(tick, &kube_services, tick->canary->namespace_, service, &live))
+        return false;
+    *out = json_at(live, "spec", "selector", NULL);
+    for (const struct effect *effect = tick->plan->first; effect && !live; effect = effect->next) {
+        if (effect->kind == EFFECT_CREATE && kube_resource_same(effect->resource, &kube_services) &&
+            strcmp(effect->name, service) == 0)
+            *out = json_at(effect->body, "spec", "selector", NULL);
+    }
+    return true;
+}
+
 static struct json_object *new_route(struct tick *tick)
 {
     return edit_new(tick, route_of(tick)->resource, name_of(tick));

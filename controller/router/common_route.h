@@ -51,6 +51,23 @@ enum verdict route_settled(struct tick *tick, const char **why);
 bool route_need(struct tick *tick, struct json_object **out);
 /* The labels and annotations of spec.service.apex, {metadata: ...}. */
 struct json_object *route_metadata(struct tick *tick);
+/*
+ * Another object of the router's, beside the route: plans that it is made, or that `wanted` (its
+ * metadata and spec, or a part) is laid over the live one, NULL for none. managed: GitOps tools are
+ * told to leave it alone.
+ */
+void route_beside(struct tick *tick, const struct kube_resource *resource, const char *name,
+                  struct json_object *live, struct json_object *wanted, bool managed);
+/* The same of one that outlives the Canary, as revert() wants it: without what was applied and is not
+ * wanted any more. One that is gone is made `anew`, without owner, or stays missing. */
+void route_leave(struct tick *tick, const struct kube_resource *resource, const char *name,
+                 struct json_object *live, struct json_object *wanted, bool anew);
+/* Its last word, as of disown(): it has no owner any more, and none of our annotations. */
+void route_let_go(struct tick *tick, const struct kube_resource *resource,
+                  struct json_object *live);
+/* The labels of the pods that a Service selects, as it is or as this plan makes it; NULL where there
+ * is no such Service. False: not known yet. */
+bool route_selector(struct tick *tick, const char *service, struct json_object **out);
 /* `wanted` (an object or NULL) that is ours as a whole: with a null for each key that `live` has
  * beside it, at every depth. NULL removes the key. */
 struct json_object *route_whole(struct arena *arena, struct json_object *wanted,

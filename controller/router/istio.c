@@ -6,7 +6,6 @@
 
 #include "router/common_ignored.h"
 #include "router/common_istio.h"
-#include "tick/applied.h"
 #include "tick/edit.h"
 
 static const struct kube_resource virtual_services = {.group = "networking.istio.io",
@@ -142,16 +141,11 @@ static void reconcile_rule(struct tick *tick, const char *name, struct json_obje
     struct json_object *policy = json_at(tick->canary->service.json, "trafficPolicy", NULL);
     struct json_object *wanted = edit_object(tick->arena);
     struct json_object *spec = json_sub(wanted, "spec");
-    struct json_object *base = live ? live : edit_new(tick, &destination_rules, name);
 
     json_set_str(spec, "host", name);
     json_set(spec, "trafficPolicy",
              route_whole(tick->arena, policy, json_at(live, "spec", "trafficPolicy", NULL)));
-    struct json_object *to = applied_lay(tick->arena, live, base, wanted);
-    if (live)
-        plan_update(tick, &destination_rules, live, to);
-    else
-        plan_create(tick, &destination_rules, tick->canary->namespace_, to);
+    route_beside(tick, &destination_rules, name, live, wanted, false);
 }
 
 /* Before the VirtualService, which leads to them. */

@@ -61,6 +61,10 @@ struct router {
      * paths, "a.b, a.c", or NULL. Where nothing is named, a NULL pointer. (What must not be ignored
      * is refused by check().) */
     const char *(*ignored)(struct arena *arena, const struct canary *canary);
+    /* What must be there before pods of the primary are made: a mesh may look it up when it puts its
+     * proxy into a pod. Asked in each tick behind the Services of both sides, whose selectors it may
+     * use, and before reconcile(). NULL: nothing. GO or NEED_FACTS. */
+    enum verdict (*prepare)(struct tick *tick);
     /* The objects are there and as the spec says; weights, mirroring and cookies are kept as they
      * are routed. Plans what differs. */
     enum verdict (*reconcile)(struct tick *tick);

@@ -145,6 +145,8 @@ static enum verdict ask(struct tick *tick, const struct router *router, enum act
     case DISOWN:
         return router->disown(tick);
     default:
+        if (router->prepare && router->prepare(tick) != VERDICT_GO)
+            return VERDICT_NEED_FACTS;
         return router->reconcile(tick);
     }
 }

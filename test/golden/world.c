@@ -154,7 +154,7 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
         return;
     }
     if (need->kind == NEED_OBJECT && !need->name) {
-        fact_object(tick, need, world_kind_list(world, tick->arena, need->resource->plural));
+        fact_object(tick, need, world_kind_list(world, tick->arena, need->resource));
         return;
     }
     if (need->kind == NEED_OBJECT) {

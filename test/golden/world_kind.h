@@ -32,6 +32,7 @@ struct world_kind {
 const struct world_kind *world_kind_of(struct world *world);
 
 /* All objects of a resource, as the API server lists them. */
-struct json_object *world_kind_list(struct world *world, struct arena *arena, const char *plural);
+struct json_object *world_kind_list(struct world *world, struct arena *arena,
+                                    const struct kube_resource *resource);
 
 #endif
