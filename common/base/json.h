@@ -42,6 +42,14 @@ struct json_bounds {
     size_t max_text, max_tree; /* bytes; tree: of memory */
     bool outline;              /* see below */
     size_t tree;               /* it takes so many; above max_tree: that is why it was refused */
+    /*
+     * If set, each element of the outermost object's list "items" is handed over as it is read, and
+     * is not in the tree: max_tree is then what one of them may take. The element is borrowed.
+     * whole false: it takes more, and this is its outline. False ends the reading with
+     * ERR_CANCELLED. What follows may still prove to be no JSON.
+     */
+    bool (*item)(void *arg, struct json_object *item, bool whole);
+    void *arg;
 };
 
 /*

@@ -23,6 +23,8 @@ struct parser {
     bool outline;
     size_t tree, max_tree; /* bytes of memory */
     struct buf scratch;    /* strings with escapes */
+    bool (*item)(void *arg, struct json_object *item, bool whole);
+    void *arg;
     struct errinfo *ei;
     enum err err;
 };
@@ -340,6 +342,47 @@ static enum err parse_array(struct parser *p, struct json_object *array)
     }
 }
 
+/* Reads an element of "items", hands it over and drops it. */
+static enum err parse_item(struct parser *p)
+{
+    const struct parser before = *p;
+    struct json_object *value = NULL;
+    bool whole = parse_value(p, &value) == ERR_OK;
+    if (!whole && p->tree > p->max_tree && !p->outline) {
+        p->at = before.at;
+        p->tree = before.tree;
+        p->err = ERR_OK;
+        if (p->ei)
+            *p->ei = (struct errinfo){0};
+        p->outline = true;
+        parse_value(p, &value);
+        p->outline = false;
+    }
+    if (p->err == ERR_OK && !p->item(p->arg, value, whole))
+        p->err = err_set(p->ei, ERR_CANCELLED, "the rest is not wanted");
+    json_object_put(value);
+    p->tree = before.tree;
+    return p->err;
+}
+
+static enum err parse_items(struct parser *p)
+{
+    p->at++;
+    skip_space(p);
+    if (take(p, ']'))
+        return ERR_OK;
+    for (;;) {
+        if (parse_item(p) != ERR_OK)
+            return p->err;
+        skip_space(p);
+        if (take(p, ']'))
+            return ERR_OK;
+        if (!take(p, ','))
+            return expected(p, "',' or ']' after an array element");
+        skip_space(p);
+    }
+}
+
 /* A copy of the key that is unique in the object and holds no NUL, or NULL after an error. */
 static char *parse_key(struct parser *p, struct json_object *obj)
 {
@@ -400,6 +443,11 @@ static bool is_left_out(const struct parser *p, const char *key)
            strcmp(key, "items") != 0 && strcmp(key, "object") != 0 && strcmp(key, "metadata") != 0;
 }
 
+static bool is_items(const struct parser *p, const char *key)
+{
+    return p->item && p->depth == 1 && p->at < p->end && *p->at == '[' && strcmp(key, "items") == 0;
+}
+
 static enum err parse_member(struct parser *p, struct json_object *obj)
 {
     char *key = parse_key(p, obj);
@@ -412,7 +460,9 @@ static enum err parse_member(struct parser *p, struct json_object *obj)
         goto out;
     }
     skip_space(p);
-    if (is_left_out(p, key))
+    if (is_items(p, key))
+        parse_items(p);
+    else if (is_left_out(p, key))
         skip_nested(p);
     else if (parse_value(p, &value) == ERR_OK)
         json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW);
@@ -500,6 +550,8 @@ enum err json_parse_within(struct arena *arena, const char *text, size_t len,
         .end = text + len,
         .max_tree = bounds->max_tree,
         .outline = bounds->outline,
+        .item = bounds->item,
+        .arg = bounds->arg,
         .ei = ei,
     };
     buf_init(&p.scratch, len + 4);

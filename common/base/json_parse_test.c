@@ -331,3 +331,68 @@ CASE(test_outlines)
     assert_int_equal(json_parse_within(arena, text, strlen(text), &bounds, &tree, &ei), ERR_OK);
     assert_true(bounds.tree > 4000 && bounds.tree <= 10000);
 }
+
+struct handed {
+    char text[256];
+    int left; /* after so many no more are wanted */
+};
+
+static bool on_item(void *arg, struct json_object *item, bool whole)
+{
+    struct handed *handed = arg;
+
+    snprintf(handed->text + strlen(handed->text), sizeof(handed->text) - strlen(handed->text),
+             "%s%s;", whole ? "" : "outline ",
+             json_object_to_json_string_ext(item, JSON_C_TO_STRING_PLAIN));
+    return --handed->left != 0;
+}
+
+/* The items of a list are read one by one: only one of them takes memory at a time. */
+CASE(items_are_handed_over_one_by_one)
+{
+    static const struct {
+        const char *text, *items, *rest; /* rest NULL: refused */
+        int left;
+    } cases[] = {
+        {"{\"items\":[]}", "", "{}", 9},
+        {"{\"kind\":\"L\",\"items\" : [ {\"a\":[1]} , 2,null ],\"metadata\":{\"items\":[1]}}",
+         "{\"a\":[1]};2;null;", "{\"kind\":\"L\",\"metadata\":{\"items\":[1]}}", 9},
+        {"{\"items\":[{\"items\":[1]}]}", "{\"items\":[1]};", "{}", 9},
+        {"{\"items\":{\"a\":1}}", "", "{\"items\":{\"a\":1}}", 9},
+        {"[{\"items\":[1]}]", "", "[{\"items\":[1]}]", 9},
+        {"{\"items\":[{\"metadata\":{\"name\":\"a\"},\"spec\":[{},{},{},{}]},{\"b\":{}}]}",
+         "outline {\"metadata\":{\"name\":\"a\"}};{\"b\":{}};", "{}", 9},
+        {"{\"items\":[1,2,3]}", "1;2;", NULL, 2},
+        {"{\"items\":[1,2", "1;2;", NULL, 9},
+        {"{\"items\":[1,}", "1;", NULL, 9},
+        {"{\"items\":[1] x", "1;", NULL, 9},
+    };
+
+    EACH_ROW (row, cases) {
+        struct handed handed = {.left = row->left};
+        struct json_bounds bounds = {
+            .max_text = 1000, .max_tree = 4000, .item = on_item, .arg = &handed};
+        struct json_object *tree;
+        struct errinfo ei = {0};
+        enum err err = json_parse_within(arena, row->text, strlen(row->text), &bounds, &tree, &ei);
+        assert_string_equal(handed.text, row->items);
+        assert_int_equal(err, row->rest ? ERR_OK : handed.left == 0 ? ERR_CANCELLED : ERR_INVALID);
+        assert_int_equal(ei.text[0] != '\0', err != ERR_OK);
+        if (row->rest)
+            assert_string_equal(json_text(arena, tree), row->rest);
+    }
+}
+
+CASE(no_number_of_items_is_too_large)
+{
+    struct handed handed = {.left = -1};
+    char *list = list_of("{\"a\":[{},{}]}", 1000);
+    const char *text = arena_printf(arena, "{\"items\":%s}", list);
+    struct json_bounds bounds = {
+        .max_text = strlen(text), .max_tree = 6000, .item = on_item, .arg = &handed};
+    struct json_object *tree;
+
+    assert_int_equal(json_parse_within(arena, text, strlen(text), &bounds, &tree, NULL), ERR_OK);
+    assert_int_equal(handed.left, -1001);
+    free(list);
+}

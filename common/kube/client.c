@@ -64,6 +64,7 @@ struct kube_call {
     kube_done_fn done;
     void *arg;
     bool (*on_data)(void *arg, const char *data, size_t len);
+    bool (*on_item)(void *arg, struct json_object *item, bool whole);
     int64_t timeout_ms; /* 0: none */
     int64_t idle_timeout_ms;
     int64_t deadline_ms; /* 0: none */
@@ -356,6 +357,12 @@ static struct json_object *read_body(struct kube_call *call, const struct http_r
     call->shape = REPLY_WHOLE;
     if (!result->body || result->body_len == 0)
         return NULL;
+    if (call->on_item && result->status < 300) {
+        if (reply_items(call->arena, result->body, result->body_len, call->on_item, call->arg,
+                        &body, ei) != ERR_OK)
+            return NULL;
+        return body;
+    }
     if (call->keeps && result->status < 300)
         use = is_read(call) ? REPLY_ASKS : REPLY_STAYS; /* a write is done, there is no way back */
     if (reply_parse(call->arena, result->body, result->body_len, use, &body, &call->shape, ei) !=
@@ -504,6 +511,7 @@ static struct kube_call *call_new(struct kube_client *client, const struct kube_
         .done = done,
         .arg = arg,
         .on_data = request->on_data,
+        .on_item = request->on_item,
         .timeout_ms = request->timeout_ms,
         .idle_timeout_ms = request->idle_timeout_ms,
         .verb = request->verb,

@@ -65,6 +65,13 @@ struct kube_request {
      */
     bool (*on_data)(void *arg, const char *data, size_t len);
     int64_t idle_timeout_ms;
+    /*
+     * A LIST whose items are handed over with done's arg while the answer is read, before done;
+     * the body has none then. The item is borrowed. whole false: it takes too much memory, and this
+     * is its outline. False: no more are wanted, ERR_CANCELLED. With an error behind them, what was
+     * handed over stays true of each item.
+     */
+    bool (*on_item)(void *arg, struct json_object *item, bool whole);
 };
 
 struct kube_result {

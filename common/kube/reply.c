@@ -81,3 +81,13 @@ enum err reply_parse(struct arena *arena, const char *text, size_t len, enum rep
     bounds.max_tree = REPLY_MAX_TREE;
     return json_parse_within(arena, text, len, &bounds, out, ei);
 }
+
+enum err reply_items(struct arena *arena, const char *text, size_t len,
+                     bool (*item)(void *arg, struct json_object *item, bool whole), void *arg,
+                     struct json_object **out, struct errinfo *ei)
+{
+    struct json_bounds bounds = {
+        .max_text = REPLY_MAX_TEXT, .max_tree = REPLY_MAX_TREE, .item = item, .arg = arg};
+
+    return json_parse_within(arena, text, len, &bounds, out, ei);
+}

@@ -43,6 +43,14 @@ enum err reply_parse(struct arena *arena, const char *text, size_t len, enum rep
                      struct json_object **out, enum reply_shape *shape,
                      struct errinfo *ei) MUST_USE;
 
+/*
+ * A list whose items are handed over one by one as they are read, and dropped (item: as in
+ * struct json_bounds). *out is the list without them.
+ */
+enum err reply_items(struct arena *arena, const char *text, size_t len,
+                     bool (*item)(void *arg, struct json_object *item, bool whole), void *arg,
+                     struct json_object **out, struct errinfo *ei) MUST_USE;
+
 /* Bytes of all trees that are kept. */
 size_t reply_kept(void);
 

@@ -25,7 +25,6 @@
 enum {
     MAX_LISTING = 4,
     SHORT_STREAM_MS = 1000, /* a stream that ends sooner is not resumed at once */
-    SHRINK = 4,             /* a page whose tree is too large becomes a quarter */
     CALM_MS = 5000,         /* a stream that has stood so long was not refused */
 };
 
@@ -55,7 +54,7 @@ struct watch {
     char *resource_version; /* NULL: a list is needed */
     char *continue_;        /* NULL: the next page is the first */
     int page;
-    bool shrunk;     /* page, for a tree that was too large; it may grow again */
+    bool begun;      /* the list has been told of */
     struct buf rest; /* of the stream, the line that is not whole yet */
     enum verdict verdict;
     int64_t stream_since_ms;
@@ -307,22 +306,30 @@ static void tell_outline(const struct watch *w, const struct line_event *event)
              LOG_STR("name", event->name));
 }
 
-/* Hands the items over; false when the watch was freed on the way. */
-static bool take_items(struct watch *w, struct json_object *items, bool outline)
+/* Tells once that a list begins. False when the watch was freed. */
+static bool tell_begin(struct watch *w)
 {
-    for (size_t i = 0; i < json_len(items); i++) {
-        struct line_event event = {.object = json_elem(items, i)};
-        if (!watch_object_key(event.object, &event)) {
-            log_warn("kube_watch_item", NULL, "an item without name or resourceVersion is left out",
-                     LOG_STR("resource", w->resource.plural));
-            continue;
-        }
-        if (outline)
-            tell_outline(w, &event);
-        if (!emit_put(w, &event, outline))
-            return false;
+    bool begins = w->spec.no_keys && !w->continue_ && !w->begun;
+
+    w->begun = true;
+    return !begins || emit(w, WATCH_LISTING, NULL);
+}
+
+static bool list_item(void *arg, struct json_object *item, bool whole)
+{
+    struct watch *w = arg;
+    struct line_event event = {.object = item};
+
+    if (w->dead)
+        return false;
+    if (!watch_object_key(item, &event)) {
+        log_warn("kube_watch_item", NULL, "an item without name or resourceVersion is left out",
+                 LOG_STR("resource", w->resource.plural));
+        return true;
     }
-    return true;
+    if (!whole)
+        tell_outline(w, &event);
+    return tell_begin(w) && emit_put(w, &event, !whole);
 }
 
 /* Behind all else that a failed list makes the watch do. */
@@ -370,22 +377,6 @@ static void list_complete(struct watch *w, const char *version)
     send_stream(w);
 }
 
-/*
- * A page whose tree is too large is asked for again, smaller, until the object that is too large
- * stands alone: then its outline is what there is. False: it is asked for again.
- */
-static bool page_fits(struct watch *w, const struct kube_result *result)
-{
-    if (result->outline && w->page > 1) {
-        w->page = w->page >= SHRINK ? w->page / SHRINK : 1;
-        w->shrunk = true;
-        return false;
-    }
-    if (w->shrunk && w->page < w->spec.timing.page)
-        w->page = w->page * 2 < w->spec.timing.page ? w->page * 2 : w->spec.timing.page;
-    return true;
-}
-
 static void list_done(void *arg, const struct kube_result *result)
 {
     struct watch *w = arg;
@@ -413,12 +404,7 @@ static void list_done(void *arg, const struct kube_result *result)
     w->heard_ms = clock_monotonic_ms();
     clear_trouble(w);
     backoff_reset(&w->backoff);
-    if (!page_fits(w, result)) {
-        send_list(w);
-        return;
-    }
-    bool begins = w->spec.no_keys && !w->continue_;
-    if ((begins && !emit(w, WATCH_LISTING, NULL)) || !take_items(w, items, result->outline)) {
+    if (!tell_begin(w)) {
         watch_destroy(w);
         return;
     }
@@ -452,6 +438,8 @@ static void send_list(struct watch *w)
         watch_keys_begin(&w->keys);
     struct kube_request request = request_of(w, query);
     request.timeout_ms = w->spec.timing.list_ms;
+    request.on_item = list_item;
+    w->begun = false;
     w->call = kube_send(w->client, &request, list_done, w);
     arena_free(arena);
 }

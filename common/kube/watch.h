@@ -5,8 +5,9 @@
  * Bookmarks are asked for; an ended or broken watch resumes from the last resourceVersion; 410 (as
  * status or as ERROR event) lists again; errors wait with back-off and jitter (0.5 s to 30 s),
  * Retry-After honoured. A watch that brings no byte for its time-out plus a margin is cut and
- * resumed. At most four watches of a client list at once. Each item is handed over as a tree that
- * is dropped after the callback: the owner keeps a digest, see kube/store.h.
+ * resumed. At most four watches of a client list at once. Each item is read and handed over
+ * alone, as a tree that is dropped after the callback: the owner keeps a digest, see
+ * kube/store.h.
  */
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H
