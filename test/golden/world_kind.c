@@ -1,4 +1,5 @@
 #include "world_kind.h"
+#include "test/pretend.h"
 #include "test/unit.h"
 
 #include <string.h>
@@ -42,62 +43,15 @@ static const char *push_pods(struct world *world, const char *image)
                         image);
 }
 
-/* --- Deployment */
-
-static bool deployment_at_zero(struct json_object *object)
+static struct json_object *pods_settle(struct world *world, struct json_object *object, bool stuck,
+                                       bool slow)
 {
-    return json_int_at(object, 1, "spec", "replicas", NULL) == 0;
-}
+    struct json_object *settled = json_copy(world->arena, object);
+    struct json_object *patch = world_json(world, "{}");
 
-static bool deployment_serves(struct json_object *object)
-{
-    return json_int_at(object, 0, "status", "availableReplicas", NULL) > 0;
-}
-
-static struct json_object *deployment_settle(struct world *world, struct json_object *object,
-                                             bool stuck, bool slow)
-{
-    long long replicas = json_int_at(object, 1, "spec", "replicas", NULL);
-    long long generation = json_int_at(object, 0, "metadata", "generation", NULL);
-
-    stuck = stuck && replicas > 0;
-    return world_json(world,
-                      arena_printf(world->arena,
-                                   "{'status':{'observedGeneration':%lld,'replicas':%lld,"
-                                   "'updatedReplicas':%lld,'availableReplicas':%lld,'conditions':[{"
-                                   "'type':'Progressing','status':'%s','reason':'%s'}]}}",
-                                   generation, replicas, replicas, stuck || slow ? 0LL : replicas,
-                                   stuck ? "False" : "True",
-                                   stuck ? "ProgressDeadlineExceeded" : "NewReplicaSetAvailable"));
-}
-
-/* --- DaemonSet: on two nodes, neither of which has the label that scales to zero */
-
-enum { NODES = 2 };
-
-static bool daemonset_at_zero(struct json_object *object)
-{
-    return json_at(object, "spec", "template", "spec", "nodeSelector", "flagger.app/scale-to-zero",
-                   NULL);
-}
-
-static bool daemonset_serves(struct json_object *object)
-{
-    return json_int_at(object, 0, "status", "numberAvailable", NULL) > 0;
-}
-
-static struct json_object *daemonset_settle(struct world *world, struct json_object *object,
-                                            bool stuck, bool slow)
-{
-    int pods = daemonset_at_zero(object) ? 0 : NODES;
-
-    return world_json(
-        world, arena_printf(world->arena,
-                            "{'status':{'observedGeneration':%lld,'desiredNumberScheduled':%d,"
-                            "'currentNumberScheduled':%d,'updatedNumberScheduled':%d,"
-                            "'numberMisscheduled':0,'numberAvailable':%d}}",
-                            (long long)json_int_at(object, 0, "metadata", "generation", NULL), pods,
-                            pods, pods, stuck || slow ? 0 : pods));
+    pretend_settle(settled, stuck ? HEALTH_STUCK : slow ? HEALTH_STARTING : HEALTH_READY, NULL);
+    json_set(patch, "status", json_at(settled, "status", NULL));
+    return patch;
 }
 
 /* --- Service: its selector says which pods of others it leads to, and they are always there */
@@ -242,10 +196,10 @@ static const struct world_kind kinds[] = {
                   ",'spec':{'replicas':2," POD_SPEC "}}",
         .push = push_pods,
         .image = pod_image,
-        .at_zero = deployment_at_zero,
-        .serves = deployment_serves,
+        .at_zero = pretend_at_zero,
+        .serves = pretend_serves,
         .answers = pods_answer,
-        .settle = deployment_settle,
+        .settle = pods_settle,
     },
     {
         .kind = "DaemonSet",
@@ -253,10 +207,10 @@ static const struct world_kind kinds[] = {
         .target = "{'apiVersion':'apps/v1','kind':'DaemonSet'," META ",'spec':{" POD_SPEC "}}",
         .push = push_pods,
         .image = pod_image,
-        .at_zero = daemonset_at_zero,
-        .serves = daemonset_serves,
+        .at_zero = pretend_at_zero,
+        .serves = pretend_serves,
         .answers = pods_answer,
-        .settle = daemonset_settle,
+        .settle = pods_settle,
     },
     {
         .kind = "Service",

@@ -32,12 +32,6 @@ static void template_push(struct json_object *tree, int revision)
     json_set_str(container(tree), "image", images[revision]);
 }
 
-static bool is_observed(struct json_object *tree)
-{
-    return json_int_at(tree, 0, "metadata", "generation", NULL) <=
-           json_int_at(tree, 0, "status", "observedGeneration", NULL);
-}
-
 static struct json_object *put_status(struct json_object *tree)
 {
     struct json_object *status = json_object_new_object();
@@ -65,51 +59,27 @@ static const char *progress(struct json_object *tree)
     return reason ? reason : "";
 }
 
-static int64_t replicas(struct json_object *tree)
+static bool workload_settle(struct json_object *tree, enum health health)
 {
-    return json_int_at(tree, 1, "spec", "replicas", NULL);
-}
-
-static bool deployment_settle(struct json_object *tree, enum health health)
-{
-    static const char *const reasons[] = {"NewReplicaSetAvailable", "ReplicaSetUpdated",
-                                          "ProgressDeadlineExceeded"};
-    int64_t wanted = replicas(tree);
-
-    if (health != HEALTH_READY && wanted == 0)
+    if (health != HEALTH_READY && pretend_at_zero(tree))
         return false;
-    struct json_object *status = put_status(tree);
-    struct json_object *conditions = json_object_new_array();
-    struct json_object *condition = json_object_new_object();
-    json_set_int(status, "replicas", wanted);
-    json_set_int(status, "updatedReplicas", wanted);
-    json_set_int(status, "availableReplicas", health == HEALTH_READY ? wanted : 0);
-    json_set_str(condition, "type", "Progressing");
-    json_set_str(condition, "status", health == HEALTH_STUCK ? "False" : "True");
-    json_set_str(condition, "reason", reasons[health]);
-    json_object_array_add(conditions, condition);
-    json_set(status, "conditions", conditions);
-    json_object_put(conditions);
+    pretend_settle(tree, health, NULL);
     return true;
 }
 
 static bool deployment_stuck(struct json_object *tree)
 {
-    return is_observed(tree) && strcmp(progress(tree), "ProgressDeadlineExceeded") == 0;
+    return pretend_is_observed(tree) && strcmp(progress(tree), "ProgressDeadlineExceeded") == 0;
 }
 
 static bool deployment_ready(struct json_object *tree)
 {
-    return is_observed(tree) && replicas(tree) > 0 && !deployment_stuck(tree) &&
-           json_int_at(tree, 0, "status", "availableReplicas", NULL) >= replicas(tree);
+    return pretend_is_observed(tree) && pretend_serves(tree) && !deployment_stuck(tree) &&
+           json_int_at(tree, 0, "status", "availableReplicas", NULL) >=
+               json_int_at(tree, 1, "spec", "replicas", NULL);
 }
 
-static bool deployment_at_zero(struct json_object *tree)
-{
-    return replicas(tree) == 0;
-}
-
-/* --- DaemonSet: on one node, which does not have the label that scales to zero */
+/* --- DaemonSet */
 
 static const char daemonset[] =
     "{'apiVersion':'apps/v1','kind':'DaemonSet','metadata':{'name':'podinfo','namespace':'test',"
@@ -117,36 +87,14 @@ static const char daemonset[] =
     "'selector':{'matchLabels':{'app':'podinfo'}},'template':{'metadata':{'labels':{'app':"
     "'podinfo'}},'spec':{'containers':[{'name':'podinfo','image':'podinfo:1'}]}}}}";
 
-static bool daemonset_at_zero(struct json_object *tree)
-{
-    return json_at(tree, "spec", "template", "spec", "nodeSelector", "flagger.app/scale-to-zero",
-                   NULL);
-}
-
-/* Nothing but time tells one that is stuck from one that starts. */
-static bool daemonset_settle(struct json_object *tree, enum health health)
-{
-    int pods = daemonset_at_zero(tree) ? 0 : 1;
-
-    if (health != HEALTH_READY && pods == 0)
-        return false;
-    struct json_object *status = put_status(tree);
-    json_set_int(status, "desiredNumberScheduled", pods);
-    json_set_int(status, "currentNumberScheduled", pods);
-    json_set_int(status, "updatedNumberScheduled", pods);
-    json_set_int(status, "numberMisscheduled", 0);
-    json_set_int(status, "numberAvailable", health == HEALTH_READY ? pods : 0);
-    return true;
-}
-
 static bool daemonset_ready(struct json_object *tree)
 {
-    return is_observed(tree) && json_int_at(tree, 0, "status", "numberAvailable", NULL) > 0;
+    return pretend_is_observed(tree) && pretend_serves(tree);
 }
 
 static bool daemonset_stuck(struct json_object *tree)
 {
-    return is_observed(tree) && !daemonset_at_zero(tree) && !daemonset_ready(tree);
+    return pretend_is_observed(tree) && !pretend_at_zero(tree) && !daemonset_ready(tree);
 }
 
 /* --- Service: its selector says which pods of others it leads to, and they are always there */
@@ -278,10 +226,10 @@ static const struct kind kinds[] = {
         .object = deployment,
         .revision = template_revision,
         .push = template_push,
-        .settle = deployment_settle,
+        .settle = workload_settle,
         .ready = deployment_ready,
         .stuck = deployment_stuck,
-        .at_zero = deployment_at_zero,
+        .at_zero = pretend_at_zero,
     },
     {
         .kind = "DaemonSet",
@@ -289,10 +237,10 @@ static const struct kind kinds[] = {
         .object = daemonset,
         .revision = template_revision,
         .push = template_push,
-        .settle = daemonset_settle,
+        .settle = workload_settle,
         .ready = daemonset_ready,
         .stuck = daemonset_stuck,
-        .at_zero = daemonset_at_zero,
+        .at_zero = pretend_at_zero,
     },
     {
         .kind = "Service",

@@ -7,9 +7,7 @@
 
 #include <stdbool.h>
 
-#include "base/json.h"
-
-enum health { HEALTH_READY, HEALTH_STARTING, HEALTH_STUCK };
+#include "test/pretend.h"
 
 struct kind {
     const char *kind;   /* "Deployment" */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/route.h"
+#include "test/pretend.h"
 
 /* A workload that gets ready. */
 struct slow {
@@ -50,19 +51,6 @@ static const char *first_image(struct json_object *object)
     return image ? image : "";
 }
 
-static void add_condition(struct json_object *list, const char *type, bool good, const char *reason,
-                          const char *now)
-{
-    struct json_object *condition = json_object_new_object();
-
-    json_set_str(condition, "type", type);
-    json_set_str(condition, "status", good ? "True" : "False");
-    json_set_str(condition, "reason", reason);
-    json_set_str(condition, "lastUpdateTime", now);
-    json_set_str(condition, "lastTransitionTime", now);
-    json_object_array_add(list, condition);
-}
-
 static int64_t generation_of(struct json_object *object)
 {
     return json_int_at(object, 1, "metadata", "generation", NULL);
@@ -73,47 +61,24 @@ static bool is_current(struct json_object *object)
     return json_int_at(object, 0, "status", "observedGeneration", NULL) == generation_of(object);
 }
 
-static struct json_object *deployment_status(struct arena *arena, struct json_object *deployment)
+static enum health health_of(struct json_object *workload)
 {
-    struct json_object *status = json_own(arena, json_object_new_object());
-    struct json_object *conditions = json_own(arena, json_object_new_array());
-    int64_t replicas = json_int_at(deployment, 1, "spec", "replicas", NULL);
-    const char *image = first_image(deployment);
-    const char *name = json_str_at(deployment, "metadata", "name", NULL);
-    /* the primary's old pods stay until new ones are ready */
-    bool keeps_old = strstr(image, "canary-only") && strcmp(name, "podinfo-primary") == 0;
-    bool good = replicas == 0 || (!strstr(image, "stuck") && !keeps_old);
-    int64_t available = good || keeps_old ? replicas : 0;
-    char text[CLOCK_TEXT];
-    const char *now = clock_rfc3339(clock_wall_ms(), text);
+    const char *image = first_image(workload);
+    const char *name = json_str_at(workload, "metadata", "name", NULL);
 
-    json_set_int(status, "observedGeneration", generation_of(deployment));
-    json_set_int(status, "replicas", replicas);
-    json_set_int(status, "updatedReplicas", replicas);
-    json_set_int(status, "readyReplicas", available);
-    json_set_int(status, "availableReplicas", available);
-    add_condition(conditions, "Available", good,
-                  good ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable", now);
-    add_condition(conditions, "Progressing", good,
-                  good ? "NewReplicaSetAvailable" : "ProgressDeadlineExceeded", now);
-    json_set(status, "conditions", conditions);
-    return status;
+    /* the primary's old pods stay until new ones are ready */
+    if (strstr(image, "canary-only") && strcmp(name, "podinfo-primary") == 0)
+        return HEALTH_KEPT;
+    return strstr(image, "stuck") ? HEALTH_STUCK : HEALTH_READY;
 }
 
-static struct json_object *daemonset_status(struct arena *arena, struct json_object *daemonset)
+static struct json_object *workload_status(struct arena *arena, struct json_object *workload)
 {
-    static const char *const counts[] = {"currentNumberScheduled", "desiredNumberScheduled",
-                                         "numberReady", "updatedNumberScheduled",
-                                         "numberAvailable"};
-    struct json_object *status = json_own(arena, json_object_new_object());
-    bool none = json_at(daemonset, "spec", "template", "spec", "nodeSelector",
-                        "flagger.app/scale-to-zero", NULL) != NULL;
+    struct json_object *settled = json_copy(arena, workload);
+    char now[CLOCK_TEXT];
 
-    json_set_int(status, "observedGeneration", generation_of(daemonset));
-    json_set_int(status, "numberMisscheduled", 0);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        json_set_int(status, counts[i], none ? 0 : 2);
-    return status;
+    pretend_settle(settled, health_of(workload), clock_rfc3339(clock_wall_ms(), now));
+    return json_at(settled, "status", NULL);
 }
 
 static struct json_object *route_status(struct arena *arena, struct json_object *route)
@@ -143,15 +108,11 @@ static void run_keda(struct actors *actors, struct arena *arena)
     struct json_object *scaler =
         scalers ? objstore_get(actors->store, scalers, "test", "podinfo") : NULL;
     struct json_object *target = objstore_get(actors->store, deployments, "test", "podinfo");
-    const char *paused =
-        json_str_at(scaler, "metadata", "annotations", "autoscaling.keda.sh/paused-replicas", NULL);
-    int64_t least = json_int_at(scaler, 0, "spec", "minReplicaCount", NULL);
-    int64_t replicas = json_int_at(target, 1, "spec", "replicas", NULL);
-    int64_t wanted = paused ? 0 : replicas < least ? least : replicas;
+    int64_t wanted = pretend_keda(scaler, target);
     struct objcall call = {.arena = arena, .manager = "keda"};
     struct json_object *patch = json_own(arena, json_object_new_object());
 
-    if (!scaler || !target || wanted == replicas)
+    if (!scaler || !target || wanted == json_int_at(target, 1, "spec", "replicas", NULL))
         return;
     json_set_int(json_sub(patch, "spec"), "replicas", wanted);
     if (objstore_merge(actors->store, &call, deployments, "test", "podinfo", OBJSUB_NONE, patch,
@@ -165,8 +126,8 @@ static const struct {
     bool (*is_current)(struct json_object *object);
     bool slow;
 } works[] = {
-    {"Deployment", deployment_status, is_current, true},
-    {"DaemonSet", daemonset_status, is_current, true},
+    {"Deployment", workload_status, is_current, true},
+    {"DaemonSet", workload_status, is_current, true},
     {"HTTPRoute", route_status, is_route_current, false},
 };
 enum { WORKS = sizeof(works) / sizeof(works[0]) };

@@ -1,0 +1,110 @@
+#include "test/pretend.h"
+
+#include <string.h>
+
+enum { NODES = 2 };
+
+static bool is_daemonset(struct json_object *workload)
+{
+    const char *kind = json_str_at(workload, "kind", NULL);
+
+    return kind && strcmp(kind, "DaemonSet") == 0;
+}
+
+static int64_t replicas_of(struct json_object *deployment)
+{
+    return json_int_at(deployment, 1, "spec", "replicas", NULL);
+}
+
+bool pretend_is_observed(struct json_object *workload)
+{
+    return json_int_at(workload, 0, "metadata", "generation", NULL) <=
+           json_int_at(workload, 0, "status", "observedGeneration", NULL);
+}
+
+bool pretend_at_zero(struct json_object *workload)
+{
+    if (!is_daemonset(workload))
+        return replicas_of(workload) == 0;
+    return json_at(workload, "spec", "template", "spec", "nodeSelector",
+                   "flagger.app/scale-to-zero", NULL) != NULL;
+}
+
+bool pretend_serves(struct json_object *workload)
+{
+    return json_int_at(workload, 0, "status",
+                       is_daemonset(workload) ? "numberAvailable" : "availableReplicas", NULL) > 0;
+}
+
+static void add_condition(struct json_object *list, const char *type, bool good, const char *reason,
+                          const char *now)
+{
+    struct json_object *condition = json_object_new_object();
+
+    json_set_str(condition, "type", type);
+    json_set_str(condition, "status", good ? "True" : "False");
+    json_set_str(condition, "reason", reason);
+    if (now) {
+        json_set_str(condition, "lastUpdateTime", now);
+        json_set_str(condition, "lastTransitionTime", now);
+    }
+    json_object_array_add(list, condition);
+}
+
+static void settle_deployment(struct json_object *deployment, struct json_object *status,
+                              enum health health, const char *now)
+{
+    static const char *const reasons[] = {"NewReplicaSetAvailable", "ReplicaSetUpdated",
+                                          "ProgressDeadlineExceeded", "ProgressDeadlineExceeded"};
+    bool answer = health == HEALTH_READY || health == HEALTH_KEPT, good = health == HEALTH_READY;
+    struct json_object *conditions = json_object_new_array();
+    int64_t replicas = replicas_of(deployment);
+
+    json_set_int(status, "replicas", replicas);
+    json_set_int(status, "updatedReplicas", replicas);
+    json_set_int(status, "availableReplicas", answer ? replicas : 0);
+    add_condition(conditions, "Progressing", health < HEALTH_STUCK, reasons[health], now);
+    if (now)
+        add_condition(conditions, "Available", good,
+                      good ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable", now);
+    json_set(status, "conditions", conditions);
+    json_object_put(conditions);
+}
+
+/* Nothing but time tells one that is stuck from one that starts. */
+static void settle_daemonset(struct json_object *daemonset, struct json_object *status,
+                             enum health health)
+{
+    static const char *const counts[] = {"desiredNumberScheduled", "currentNumberScheduled",
+                                         "updatedNumberScheduled"};
+    int pods = pretend_at_zero(daemonset) ? 0 : NODES;
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        json_set_int(status, counts[i], pods);
+    json_set_int(status, "numberMisscheduled", 0);
+    json_set_int(status, "numberAvailable", health == HEALTH_READY ? pods : 0);
+}
+
+void pretend_settle(struct json_object *workload, enum health health, const char *now)
+{
+    struct json_object *status = json_object_new_object();
+
+    json_set_int(status, "observedGeneration",
+                 json_int_at(workload, 1, "metadata", "generation", NULL));
+    if (is_daemonset(workload))
+        settle_daemonset(workload, status, health);
+    else
+        settle_deployment(workload, status, pretend_at_zero(workload) ? HEALTH_READY : health, now);
+    json_set(workload, "status", status);
+    json_object_put(status);
+}
+
+int64_t pretend_keda(struct json_object *scaler, struct json_object *target)
+{
+    const char *paused =
+        json_str_at(scaler, "metadata", "annotations", "autoscaling.keda.sh/paused-replicas", NULL);
+    int64_t least = json_int_at(scaler, 0, "spec", "minReplicaCount", NULL);
+    int64_t replicas = replicas_of(target);
+
+    return paused ? 0 : replicas < least ? least : replicas;
+}
