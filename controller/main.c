@@ -21,7 +21,8 @@ static struct {
     const char *selector_labels, *include_label_prefix, *event_webhook;
     const char *leader_election_namespace, *address;
     double qps;
-    int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval;
+    int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval, max_releases,
+        max_releases_per_namespace;
     bool leader_election, config_tracking, no_cross_namespace_refs, debug_endpoints;
 } opt;
 
@@ -80,6 +81,14 @@ static const struct option_row rows[] = {
         .help =
             "work on at most 16 times N Canaries at once; those that wait for webhooks or metrics "
             "do not count"),
+    OPTION(INT, "max-concurrent-releases", &opt.max_releases, .value = "0", .min = 0,
+           .max = 1000000, .arg = "N", .group = "Releases",
+           .help =
+               "begin a release only when fewer than N are under way; the others wait for their "
+               "turn; 0: as many as there are"),
+    OPTION(INT, "max-concurrent-releases-per-namespace", &opt.max_releases_per_namespace,
+           .value = "0", .min = 0, .max = 1000000, .arg = "N", .group = "Releases",
+           .help = "the same in each namespace"),
     OPTION(IGNORED, "ingress-annotations-prefix", NULL, .arg = "PREFIX", .group = "Releases",
            .help = "accepted for Flagger's manifests; has no effect in this version: no ingress "
                    "router yet"),
@@ -312,17 +321,19 @@ static int run(struct arena *arena)
         controller.loop, controller.api, &config,
         &(struct kube_client_options){
             .qps = opt.qps, .burst = (int)opt.burst, .user_agent = "flagger-controller"});
-    controller.engine =
-        engine_new(&(struct engine_options){.loop = controller.loop,
-                                            .kube = controller.kube,
-                                            .http = controller.outside,
-                                            .settings = &settings,
-                                            .namespace_ = or_null(opt.namespace_),
-                                            .event_webhook = or_null(opt.event_webhook),
-                                            .max_runs = (int)opt.threadiness * 16,
-                                            .retry_ceiling_ms = opt.control_loop_interval,
-                                            .is_leader = opt.leader_election ? is_leader : NULL,
-                                            .arg = &controller});
+    controller.engine = engine_new(
+        &(struct engine_options){.loop = controller.loop,
+                                 .kube = controller.kube,
+                                 .http = controller.outside,
+                                 .settings = &settings,
+                                 .namespace_ = or_null(opt.namespace_),
+                                 .event_webhook = or_null(opt.event_webhook),
+                                 .max_runs = (int)opt.threadiness * 16,
+                                 .max_releases = (int)opt.max_releases,
+                                 .max_releases_per_namespace = (int)opt.max_releases_per_namespace,
+                                 .retry_ceiling_ms = opt.control_loop_interval,
+                                 .is_leader = opt.leader_election ? is_leader : NULL,
+                                 .arg = &controller});
     int status = 1;
     if (start_server(&controller, &ei) == ERR_OK) {
         loop_on_drain(controller.loop, on_drain, &controller);

@@ -76,6 +76,24 @@ static void tell_strategy(struct release *r)
     release_warn(r, "Setting canaryAnalysis.iterations: %d", r->iterations);
 }
 
+/* A release that has its primary scaled up for it has had its turn. */
+enum verdict begin_turn(struct release *r)
+{
+    if (!r->tick->queued || capacity_waits_to_begin(r)) {
+        condition_clear(r, CONDITION_TURN);
+        return VERDICT_GO;
+    }
+    r->tick->plan->queues = true;
+    if (release_is_idle(r))
+        release_again(r, AGAIN_NEVER); /* it is called when its turn has come */
+    const char *text =
+        arena_printf(r->tick->arena, "The new revision of %s waits until other releases have ended",
+                     release_target(r));
+    if (condition_set(r, CONDITION_TURN, "Queued", text))
+        release_say(r, "%s", text);
+    return VERDICT_STOP;
+}
+
 enum verdict begin_release(struct release *r)
 {
     bool kept; /* what the canary has kept then, the analysis begins with */
@@ -84,6 +102,7 @@ enum verdict begin_release(struct release *r)
     /* the gate has let it begin when it waits for the primary */
     if (verdict == VERDICT_GO && !capacity_waits_to_begin(r))
         verdict = gates_confirm_rollout(r);
+    r->tick->plan->begins = verdict == VERDICT_GO;
     if (verdict == VERDICT_GO)
         verdict = rollback_to_primary(r, CAPACITY_BEGIN, &kept);
     if (verdict == VERDICT_GO)

@@ -169,6 +169,7 @@ enum verdict detect_idle(struct release *r)
     if (!changed) { /* no release waits any more */
         condition_clear(r, side_condition(SIDE_PRIMARY));
         condition_clear(r, CONDITION_ROUTES);
+        condition_clear(r, CONDITION_TURN);
         return repair_idle_weights(r);
     }
     release_again(r, AGAIN_INTERVAL);

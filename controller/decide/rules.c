@@ -99,6 +99,8 @@ const struct rule rules[] = {
     {RULE(begin_primary), BEGINNING, .asked = IF_ACCEPTED},
     /* step 15c: a config that the target needs is missing */
     {RULE(begin_configs), BEGINNING, .asked = IF_ACCEPTED},
+    /* no more at once than may be */
+    {RULE(begin_turn), BEGINNING, .asked = IF_ACCEPTED},
     /* step 19: gates, scale up; ends the tick */
     {RULE(begin_release), BEGINNING, .asked = IF_ACCEPTED},
 

@@ -69,6 +69,7 @@ enum verdict detect_due(struct release *r);
 enum verdict begin_waiting(struct release *r);
 enum verdict begin_primary(struct release *r);
 enum verdict begin_configs(struct release *r);
+enum verdict begin_turn(struct release *r);
 enum verdict begin_release(struct release *r);
 enum verdict guard_rollback_hooks(struct release *r);
 enum verdict guard_threshold(struct release *r);

@@ -12,6 +12,7 @@
 #include "engine/outbox.h"
 #include "engine/plans.h"
 #include "engine/secrets.h"
+#include "engine/turns.h"
 #include "engine/watchset.h"
 
 enum { PUMP_MS = 10, LIST_PATIENCE_MS = 10000 };
@@ -198,10 +199,19 @@ static void add_canary(struct engine *engine, const struct seen *seen)
     *entry = (struct entry){.job = job_new(&engine->owner, digest->namespace_, digest->name),
                             .rests = seen->rests};
     (void)table_put(&engine->entries, entry);
+    job_note_release(entry->job, seen->releases);
     TAILQ_INSERT_TAIL(&engine->found, entry, link);
     log_info("canary_found", NULL, "looking after a canary", LOG_STR("name", digest->name),
              LOG_STR("namespace", digest->namespace_));
     job_wake(entry->job);
+}
+
+/* What a replica that stands by knows of releases, it knows by the watch alone. */
+static void note_release(struct engine *engine, const struct seen *seen)
+{
+    struct entry *entry = entry_of(engine, seen->digest.namespace_, seen->digest.name);
+    if (entry)
+        job_note_release(entry->job, seen->releases);
 }
 
 static void remove_canary(struct engine *engine, const struct digest *digest)
@@ -271,6 +281,8 @@ static void take_change(struct engine *engine, const struct kube_resource *resou
         on_claims(engine, before, after);
     if (resource == &tick_canaries && after && !before)
         add_canary(engine, after);
+    if (resource == &tick_canaries && after && before)
+        note_release(engine, after);
     deps_index_changed(engine->index, resource, before, after, owner_hears_status, owner_wake);
     if (resource == &tick_canaries && !after)
         remove_canary(engine, &before->digest);
@@ -356,14 +368,16 @@ struct engine *engine_new(const struct engine_options *options)
     engine->claims = claims_new();
     table_init(&engine->entries, entry_key);
     TAILQ_INIT(&engine->found);
-    engine->owner = (struct job_owner){.context = &engine->context,
-                                       .index = engine->index,
-                                       .claims = engine->claims,
-                                       .retry_ceiling_ms = options->retry_ceiling_ms,
-                                       .wants = on_wants,
-                                       .waits = on_leaves,
-                                       .ended = on_leaves,
-                                       .arg = engine};
+    engine->owner = (struct job_owner){
+        .context = &engine->context,
+        .index = engine->index,
+        .claims = engine->claims,
+        .turns = turns_new(options->max_releases, options->max_releases_per_namespace, job_called),
+        .retry_ceiling_ms = options->retry_ceiling_ms,
+        .wants = on_wants,
+        .waits = on_leaves,
+        .ended = on_leaves,
+        .arg = engine};
     engine->context.events = event_recorder_new(options->loop, options->kube, "flagger");
     engine->context.outbox = outbox_new(&engine->context);
     engine->context.secrets = secrets_new(&engine->context);
@@ -373,6 +387,7 @@ struct engine *engine_new(const struct engine_options *options)
         &(struct watchset_owner){
             .changed = on_change, .wanted = is_wanted, .settled = on_settled, .arg = engine});
     watchset_add(engine->context.watches, &tick_canaries);
+    gauges_releases(0, 0);
     gauges_info(FLAGGER_VERSION, options->settings->mesh_provider);
     return engine;
 }
@@ -385,6 +400,8 @@ void engine_free(struct engine *engine)
     timer_stop(engine->stop_timer);
     engine->stop_timer = NULL;
     watchset_free(engine->context.watches);
+    turns_free(engine->owner.turns);
+    engine->owner.turns = NULL;
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&engine->found))) {
         TAILQ_REMOVE(&engine->found, entry, link);
@@ -434,6 +451,8 @@ void engine_look(const struct engine *engine, struct engine_look *out)
         .deps = deps_index_count(engine->index),
         .leads = engine->leads && (!engine->is_leader || engine->is_leader(engine->arg)),
         .stopping = engine->stopped != NULL,
+        .releases = turns_under_way(engine->owner.turns),
+        .releases_waiting = turns_waiting(engine->owner.turns),
     };
 }
 

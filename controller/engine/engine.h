@@ -17,6 +17,8 @@ struct engine_options {
     const char *namespace_;    /* NULL: all */
     const char *event_webhook; /* NULL: none */
     int max_runs; /* ticks at work at once; those that wait for webhooks or metrics do not count */
+    /* Releases under way at once, in all and in each namespace; 0: as many as there are. */
+    int max_releases, max_releases_per_namespace;
     int64_t retry_ceiling_ms; /* the longest wait after a failed tick */
     int64_t list_patience_ms; /* see engine/context.h; 0: 10 s */
     /* Asked before every write; NULL: the only replica, always the leader. Otherwise the engine
@@ -50,6 +52,7 @@ struct engine_look {
     int going_on, waiting; /* queued: with answers of webhooks or metrics, and to begin */
     size_t deps;           /* objects that Canaries depend on */
     bool leads, stopping;
+    int releases, releases_waiting; /* under way, and for their turn */
 };
 void engine_look(const struct engine *engine, struct engine_look *out);
 /* NULL: there is none. *place: in the queue, from 1; 0: it stands in none. */

@@ -122,3 +122,81 @@ FIXTURE_CASE(after_an_informing_hook_that_failed_the_rest_is_left_out)
     assert_int_equal(f->hooks, 1);
     assert_true(told(f, "Post-rollout hook check failed bad"));
 }
+
+/* A release of two ticks; the second one ends it. */
+static enum verdict rule_release_each(struct fixture *f, struct tick *tick)
+{
+    size_t at = is_crowd(tick) ? strtoul(tick->canary->name + 1, NULL, 10) : (size_t)f->crowd;
+
+    tick->plan->again = AGAIN_NEVER;
+    if (f->steps[at] == 0 && tick->queued) {
+        tick->plan->queues = true;
+    } else if (f->steps[at] == 0) {
+        f->steps[at] = 1;
+        tick->plan->begins = true;
+        tick->plan->again = AGAIN_NOW;
+        f->under_way++;
+        f->most_under_way = f->under_way > f->most_under_way ? f->under_way : f->most_under_way;
+    } else if (f->steps[at] == 1) {
+        f->steps[at] = 2;
+        f->under_way--;
+        note(f, "ended");
+    }
+    return VERDICT_STOP;
+}
+
+static void end_when_all_have_ended(void *arg)
+{
+    struct fixture *f = arg;
+    if (noted(f, "ended") == f->crowd + 1)
+        loop_drain(f->loop);
+}
+
+static void release_each(struct fixture *f, int max)
+{
+    enum { RELEASES = 20 };
+    f->rule = rule_release_each;
+    f->crowd = RELEASES;
+    f->max_releases = max;
+    f->phase = "Initialized";
+    f->stop_after = 0;
+    f->ticker = timer_start(f->loop, 20, 20, end_when_all_have_ended, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(noted(f, "ended"), RELEASES + 1);
+}
+
+/* Who waits is called when a release ends, and by nothing else. */
+FIXTURE_CASE(no_more_releases_than_may_be)
+{
+    release_each(f, 3);
+    assert_int_equal(f->most_under_way, 3);
+}
+
+FIXTURE_CASE(as_many_releases_as_there_are)
+{
+    release_each(f, 0);
+    assert_true(f->most_under_way > 3);
+}
+
+static enum verdict rule_begin_if_it_may(struct fixture *f, struct tick *tick)
+{
+    tick->plan->again = AGAIN_NEVER;
+    tick->plan->queues = tick->queued;
+    note(f, tick->queued ? "queued" : "goes on");
+    return VERDICT_STOP;
+}
+
+/* The watch shows more of them than may be: each goes on, as after a restart with another limit. */
+FIXTURE_CASE(releases_under_way_are_not_held_up)
+{
+    f->rule = rule_begin_if_it_may;
+    f->crowd = 4;
+    f->max_releases = 2;
+    f->phase = "Progressing";
+    f->stop_after = 5;
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(noted(f, "queued"), 0);
+    assert_int_equal(noted(f, "goes on"), 5);
+}

@@ -53,6 +53,9 @@ struct fixture {
     const char *junk; /* in podinfo's object; NULL: none */
     int crowd;        /* Canaries c0, c1, ... before it, whose webhook and metrics never answer */
     int hangs;        /* requests that got no answer */
+    int max_releases; /* as engine options have it */
+    int under_way, most_under_way;        /* releases, by the rules of the test */
+    char steps[64];                       /* of each of the crowd, and of podinfo behind them */
     const char *hook_path;                /* of podinfo's webhook */
     struct http_conn_request *held_write; /* of the status, if hold_writes */
     bool hold_writes;
@@ -539,6 +542,7 @@ static void run_engine(struct fixture *f, bool elects)
                                                     .http = f->outside,
                                                     .settings = &f->settings,
                                                     .max_runs = 4,
+                                                    .max_releases = f->max_releases,
                                                     .retry_ceiling_ms = 1000,
                                                     .list_patience_ms = f->list_patience_ms,
                                                     .is_leader = elects ? is_leader : NULL,

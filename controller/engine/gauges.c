@@ -44,6 +44,12 @@ static struct expo_metric effects = {.name = "flagger_effects_total",
                                      .type = EXPO_COUNTER,
                                      .labels = {"kind", "result"}};
 
+static struct expo_metric releases = {
+    .name = "flagger_releases",
+    .help = "Releases of all Canaries: under way, and waiting for their turn to begin",
+    .type = EXPO_GAUGE,
+    .labels = {"state"}};
+
 void gauges_info(const char *version, const char *mesh_provider)
 {
     expo_set(&info, 1, version, mesh_provider);
@@ -105,6 +111,12 @@ void gauges_outcome(const struct canary *canary, bool success, const char *how)
 {
     expo_add(success ? &successes : &failures, 1, canary->target.name, canary->namespace_,
              strategy_name(canary->strategy), how);
+}
+
+void gauges_releases(int under_way, int waiting)
+{
+    expo_set(&releases, under_way, "under_way");
+    expo_set(&releases, waiting, "waiting");
 }
 
 void gauges_effect(const char *kind, const char *result)

@@ -19,4 +19,7 @@ void gauges_tick_seconds(const struct canary *canary, double seconds);
 void gauges_outcome(const struct canary *canary, bool success, const char *how);
 void gauges_effect(const char *kind, const char *result);
 
+/* Releases under way, and those that wait for their turn. */
+void gauges_releases(int under_way, int waiting);
+
 #endif

@@ -42,6 +42,7 @@ struct job *job_new(const struct job_owner *owner, const char *namespace_, const
                         .name = heap_strdup(name),
                         .label = heap_printf("%s.%s", name, namespace_),
                         .since = clock_monotonic_ms()};
+    job->turn.namespace_ = job->namespace_;
     job->deps = deps_new(owner->index, job);
     gauges_total(namespace_, 1);
     return job;
@@ -73,6 +74,8 @@ void job_free(struct job *job)
         return;
     drop_run(job);
     timer_stop(job->timer);
+    if (job->owner->turns)
+        job_set_turn(job, TURN_NONE);
     deps_free(job->deps);
     plans_forget(job->owner->context->plans, job->namespace_, job->name);
     gauges_total(job->namespace_, -1);
@@ -156,6 +159,28 @@ static void wake_up(struct job *job)
                  "something that this canary depends on changes all the time; it waits a little");
     }
     run_after(job, job->burst_since + BURST_MS - now);
+}
+
+void job_set_turn(struct job *job, enum turn_state state)
+{
+    struct turns *turns = job->owner->turns;
+
+    turns_set(turns, &job->turn, state);
+    gauges_releases(turns_under_way(turns), turns_waiting(turns));
+}
+
+void job_note_release(struct job *job, bool under_way)
+{
+    if (job->runs == 0)
+        job_set_turn(job, under_way ? TURN_HAS : TURN_NONE);
+}
+
+void job_called(struct turn *turn)
+{
+    struct job *job = (struct job *)(void *)((char *)turn - offsetof(struct job, turn));
+
+    note_waker(job, "turn");
+    wake_up(job);
 }
 
 void job_wake(struct job *job)

@@ -15,6 +15,7 @@
 
 #include "engine/context.h"
 #include "engine/deps.h"
+#include "engine/turns.h"
 
 struct job;
 
@@ -22,6 +23,7 @@ struct job_owner {
     struct engine_context *context;
     struct deps_index *index;
     const struct claims *claims;
+    struct turns *turns; /* made with job_called(); NULL once the owner ends */
     /* What the event that is being told is about, while job_wake() is called for one; NULL: for
      * another reason. Static lifetime. */
     const struct kube_resource *changed;
@@ -44,6 +46,11 @@ void job_free(struct job *job); /* cancels what is under way; ended is not calle
 const char *job_namespace(const struct job *job);
 const char *job_name(const struct job *job);
 
+/* Before its first run: whether the watch shows a release of it under way. */
+void job_note_release(struct job *job, bool under_way);
+/* The turn of a job has come. */
+void job_called(struct turn *turn);
+
 /* Something happened: run, or run once more after the run that is under way. */
 void job_wake(struct job *job);
 void job_run(struct job *job);
@@ -59,8 +66,10 @@ struct job_look {
     bool idle;
     int64_t since_ms; /* when it entered the state */
     enum phase phase; /* as the run reads it, or the last one left it; PHASE_NONE: not known yet */
+    bool queued;      /* a release of it waits for its turn; its place: job_place() */
     int64_t wakes_ms; /* when it runs without any event, -1: not at all */
-    const char *woken_by; /* the plural of a resource, "timer" or "leadership"; NULL: by nobody */
+    const char
+        *woken_by; /* the plural of a resource, "timer", "turn" or "leadership"; NULL: by nobody */
     int64_t woken_ms;
     uint64_t runs;           /* begun by this process */
     bool again;              /* it runs once more after the run under way */
@@ -75,5 +84,7 @@ struct job_look {
     size_t bytes;                  /* of memory that every job takes, texts apart */
 };
 void job_look(const struct job *job, struct job_look *out);
+/* Among the releases that wait for their turn, from 1; 0: none of it waits. */
+int job_place(const struct job *job);
 
 #endif

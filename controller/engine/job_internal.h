@@ -39,6 +39,7 @@ struct job {
     uint32_t runs;
     struct wake wake;
     bool woken; /* again, after this run */
+    struct turn turn;
     struct deps *deps;
     struct timer *timer;
     int64_t timer_at; /* monotonic: when it fires */
@@ -67,6 +68,7 @@ struct job {
 
 extern const struct machine job_machine;
 void job_set_state(struct job *job, enum job_state state);
+void job_set_turn(struct job *job, enum turn_state state);
 /* Ends the run; wakes again after `ms`, or not by itself when ms is negative. */
 void job_end(struct job *job, int64_t ms);
 

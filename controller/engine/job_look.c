@@ -1,5 +1,10 @@
 #include "engine/job_internal.h"
 
+int job_place(const struct job *job)
+{
+    return turns_place(job->owner->turns, &job->turn);
+}
+
 void job_look(const struct job *job, struct job_look *out)
 {
     *out = (struct job_look){
@@ -10,6 +15,7 @@ void job_look(const struct job *job, struct job_look *out)
         .idle = job->state == JOB_IDLE,
         .since_ms = job->since,
         .phase = job->tick ? job->canary.status.phase : job->wake.phase,
+        .queued = job->turn.state == TURN_WAITS,
         .wakes_ms = job->timer ? job->timer_at : -1,
         .woken_by = job->woken_by,
         .woken_ms = job->woken_at,

@@ -65,20 +65,44 @@ static enum phase phase_after(const struct job *job)
     return phase;
 }
 
+static bool releases(const struct job *job)
+{
+    return job->tick->plan->begins || wake_releases(phase_after(job));
+}
+
+/* Before a gate a revision is looked at once an interval: in between, it keeps its place. */
+static void settle_turn(struct job *job)
+{
+    if (releases(job))
+        job_set_turn(job, TURN_HAS);
+    else if (job->tick->due)
+        job_set_turn(job, job->tick->plan->queues ? TURN_WAITS : TURN_NONE);
+}
+
+/* Releases that begin at the same time do not take all of their steps at the same time. */
+static int64_t jitter(const struct job *job, int64_t interval)
+{
+    enum { SHARE = 10 };
+    bool begins = wake_rests(job->wake.phase) && !wake_rests(phase_after(job));
+    return begins ? backoff_random(interval / SHARE + 1) : 0;
+}
+
 static void plan_done(struct job *job)
 {
     const struct plan *plan = job->tick->plan;
     int64_t now = clock_monotonic_ms();
     int64_t interval = tick_interval_ms(job->tick);
+    int64_t began = job->began + jitter(job, interval);
     job_recover(job);
-    wake_ran(&job->wake, plan, phase_after(job), job->began, interval);
+    settle_turn(job);
+    wake_ran(&job->wake, plan, phase_after(job), began, interval);
     if (plan->stepped)
         gauges_tick_seconds(&job->canary, (double)(now - job->began) / 1000);
     if (wake_is_restless(&job->wake))
         log_warn("canary_restless", job->label,
                  "something undoes what the rules write; trying again after the interval",
                  LOG_INT("times", job->wake.again_now));
-    job_end(job, wake_after(&job->wake, plan, job->began, now, interval));
+    job_end(job, wake_after(&job->wake, plan, began, now, interval));
 }
 
 /* What was refused is not as it was seen. */
@@ -124,6 +148,8 @@ static void keep_plan(struct job *job)
 static void perform_plan(struct job *job)
 {
     keep_plan(job);
+    if (releases(job))
+        job_set_turn(job, TURN_HAS);
     job_set_state(job, JOB_PERFORMING);
     switch (perform_start(job->owner->context, job->deps, job->tick, on_performed, job,
                           &job->perform)) {
@@ -176,6 +202,7 @@ static void decide_round(struct job *job)
     struct engine_context *context = job->owner->context;
     for (;;) {
         tick_reset(job->tick);
+        job->tick->queued = !turns_may_begin(job->owner->turns, &job->turn);
         enum verdict verdict = decide(job->tick);
         if (job->tick->broken) {
             rule_broke(job);

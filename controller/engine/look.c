@@ -30,6 +30,8 @@ static const char *waits_for(const struct job_look *look)
         {"performing", "a write, by the API server"},
     };
 
+    if (look->idle && look->queued)
+        return "its turn: as many releases are under way as may be";
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strcmp(table[i].state, look->state) == 0)
             return table[i].what;
@@ -160,6 +162,8 @@ struct json_object *look_canary(const struct engine *engine, struct arena *arena
     set_brief(out, &look);
     if (place > 0)
         json_set_int(out, "place", place);
+    if (look.queued)
+        json_set_int(out, "turn", job_place(job));
     if (look.woken_by) {
         struct json_object *woken = json_sub(out, "wokenBy");
         json_set_str(woken, "what", look.woken_by);
@@ -348,6 +352,9 @@ void look_process(const struct engine *engine, struct json_object *out)
     json_set_int(queue, "maxRunning", look.max_runs);
     json_set_int(queue, "goingOn", look.going_on);
     json_set_int(queue, "waiting", look.waiting);
+    struct json_object *releases = json_sub(out, "releases");
+    json_set_int(releases, "underWay", look.releases);
+    json_set_int(releases, "waiting", look.releases_waiting);
     struct json_object *watches = json_object_new_array();
     json_object_object_add(out, "watches", watches);
     watchset_each(look.context->watches, add_watch, watches);

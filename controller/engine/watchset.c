@@ -37,6 +37,7 @@ static void fill_seen(void *arg, struct digest *digest, struct json_object *obje
         return;
     const char *phase = json_str_at(object, "status", "phase", NULL);
     seen->rests = phase && wake_rests(phase_parse(phase));
+    seen->releases = phase && wake_releases(phase_parse(phase));
     seen->claims = claim_set_read(object);
     mentions_add(&entry->set->mentions, object);
 }

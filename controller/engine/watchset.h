@@ -15,6 +15,7 @@ struct seen {
     struct digest digest;
     struct claim_set *claims; /* of a Canary: what it claims */
     bool rests;               /* of a Canary: no release of it is under way */
+    bool releases;            /* of a Canary: one is, and no longer only before its gate */
     uint64_t spec_hash; /* of all but bookkeeping metadata and what of status is no news; 0 when
                            only metadata is watched */
 };

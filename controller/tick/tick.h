@@ -61,6 +61,8 @@ struct tick {
     /* Another Canary, "name.namespace", that goes on with the target when this one goes; NULL:
      * none. */
     const char *heir;
+    /* As many releases of other Canaries are under way as may be: no further one begins. */
+    bool queued;
     const struct settings *settings;
     const char *provider; /* canary->provider or the settings' */
     /*
@@ -235,6 +237,9 @@ struct plan {
     bool stepped;    /* a gate, check, weight step or shift ran: the interval starts anew */
     /* A rule asked what an object's status says: another answer may be another plan. */
     bool reads_status;
+    /* For whoever counts the releases under way: a new revision waits for its turn (struct tick's
+     * `queued`); one is being released, although the phase does not say so yet. */
+    bool queues, begins;
 };
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,

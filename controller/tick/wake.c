@@ -12,6 +12,12 @@ bool wake_rests(enum phase phase)
     return phase == PHASE_Initialized || phase == PHASE_Succeeded || phase == PHASE_Failed;
 }
 
+bool wake_releases(enum phase phase)
+{
+    return phase == PHASE_Progressing || phase == PHASE_WaitingPromotion ||
+           phase == PHASE_Promoting || phase == PHASE_Finalising;
+}
+
 void wake_ran(struct wake *wake, const struct plan *plan, enum phase phase, int64_t began,
               int64_t interval_ms)
 {

@@ -24,6 +24,9 @@ struct wake {
 /* Initialized, Succeeded, Failed: no step is due at any time, and change is looked for always. */
 bool wake_rests(enum phase phase);
 
+/* Progressing to Finalising: a release is under way. */
+bool wake_releases(enum phase phase);
+
 /* A run has carried out its plan. began, now: of the run; `phase`: what the plan made of it. */
 void wake_ran(struct wake *wake, const struct plan *plan, enum phase phase, int64_t began,
               int64_t interval_ms);

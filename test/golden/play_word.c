@@ -426,6 +426,7 @@ static const struct field {
     {.name = "heir", .text = offsetof(struct world, heir)},
     {.name = "due", .flag = offsetof(struct world, due)},
     {.name = "barred", .flag = offsetof(struct world, barred)},
+    {.name = "queued", .flag = offsetof(struct world, queued)},
     {.name = "gone", .flag = offsetof(struct world, gone)},
     {.name = "safety off", .flag = offsetof(struct world, safety_off)},
     {.name = "drops percent", .flag = offsetof(struct world, drops_percent)},

@@ -460,6 +460,7 @@ const char *world_tick(struct world *world)
     tick->rival = world->rival;
     tick->barred = world->barred;
     tick->heir = world->heir;
+    tick->queued = world->queued;
     const char *known = world_checksum(world);
     world->asked = json_own(world->arena, json_object_new_array());
     world->queries = "";

@@ -33,6 +33,7 @@ struct world {
     struct settings settings;
     const char *rival; /* as in struct tick: how it stands to another Canary */
     bool barred;
+    bool queued;
     const char *heir;
     bool drops_percent; /* the API server knows no requestMirror.percent */
     bool flaggers_crd;  /* ... nor any field of the status that Flagger does not have */

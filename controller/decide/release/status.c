@@ -114,6 +114,7 @@ void status_forget_waits(struct release *r)
 {
     condition_clear(r, CONDITION_APPROVED);
     condition_clear(r, CONDITION_MEASURED);
+    condition_clear(r, CONDITION_TURN);
     status_text(r, "gate", NULL);
 }
 
