@@ -17,7 +17,7 @@
 
 static struct {
     const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
-        *metrics_server, *ca_file;
+        *metrics_server, *ca_file, *ingress_class;
     const char *selector_labels, *include_label_prefix, *event_webhook;
     const char *leader_election_namespace, *address;
     double qps;
@@ -92,9 +92,8 @@ static const struct option_row rows[] = {
     OPTION(IGNORED, "ingress-annotations-prefix", NULL, .arg = "PREFIX", .group = "Releases",
            .help = "accepted for Flagger's manifests; has no effect in this version: no ingress "
                    "router yet"),
-    OPTION(IGNORED, "ingress-class", NULL, .arg = "NAME", .group = "Releases",
-           .help = "accepted for Flagger's manifests; has no effect in this version: no ingress "
-                   "router yet"),
+    OPTION(STRING, "ingress-class", &opt.ingress_class, .arg = "NAME", .group = "Releases",
+           .help = "provider contour: class of the HTTPProxies that are made; default none"),
     OPTION(IGNORED, "cluster-name", NULL, .arg = "NAME", .group = "Notifications", .help = NOT_YET),
     OPTION(STRING, "event-webhook", &opt.event_webhook, .env = "EVENT_WEBHOOK_URL", .arg = "URL",
            .group = "Notifications", .env_wins = true,
@@ -165,6 +164,7 @@ static struct settings read_settings(struct arena *arena)
         .cluster_name = "",
         .config_tracking = opt.config_tracking,
         .no_cross_namespace_refs = opt.no_cross_namespace_refs,
+        .ingress_class = opt.ingress_class,
         .min_analysis_interval_ms = opt.min_analysis_interval,
     };
 }

@@ -87,27 +87,45 @@ static const char *refuse_no_step(struct release *r)
                         analysis->legacy ? "canaryAnalysis" : "analysis");
 }
 
+static bool can_match(const struct router *router)
+{
+    return router->matches;
+}
+
+static bool can_mirror(const struct router *router)
+{
+    return router->mirrors;
+}
+
+static bool can_bind(const struct router *router)
+{
+    return router->session_affinity;
+}
+
+/* What the mesh cannot do, and who can. */
+static const char *refuse_feature(struct release *r, const char *what,
+                                  bool (*can)(const struct router *router))
+{
+    return arena_printf(r->tick->arena,
+                        "spec.analysis.%s not possible with provider %s; it is with %s", what,
+                        r->tick->provider, router_names_that(r->tick->arena, can));
+}
+
 /* Plain Services make a blue/green release of an A/B test, as in Flagger; begin.c says so. */
 static const char *refuse_analysis(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
-    struct arena *arena = r->tick->arena;
 
     if (analysis->match && r->router->weighted && !r->router->matches)
-        return arena_printf(arena,
-                            "spec.analysis.match: A/B testing is not possible with provider %s",
-                            r->tick->provider);
+        return refuse_feature(r, "match: A/B testing is", can_match);
     if (analysis->mirror && !r->router->mirrors)
-        return arena_printf(arena,
-                            "spec.analysis.mirror: mirroring is not possible with provider %s",
-                            r->tick->provider);
+        return refuse_feature(r, "mirror: mirroring is", can_mirror);
     if (analysis->mirror && r->strategy == STRATEGY_AB_TESTING)
         return "spec.analysis.mirror: an A/B test routes its requests to the canary at once and "
                "has "
                "none to copy; leave out mirror or match";
     if (analysis->affinity.cookie_name && !r->router->session_affinity)
-        return arena_printf(arena, "spec.analysis.sessionAffinity: not possible with provider %s",
-                            r->tick->provider);
+        return refuse_feature(r, "sessionAffinity:", can_bind);
     if (analysis->n_alerts > 0)
         return "spec.analysis.alerts: AlertProviders are not served by this version";
     return refuse_no_step(r);

@@ -27,3 +27,12 @@ const char *ignored_of_service(struct arena *arena, const struct canary *canary,
     ignored_add(&list, service, "spec.service", keys);
     return list.text;
 }
+
+const char *ignored_but_weights(struct arena *arena, const struct canary *canary)
+{
+    static const char *const keys[] = {"match",         "rewrite", "timeout",    "backendTimeout",
+                                       "retries",       "headers", "corsPolicy", "mirror",
+                                       "trafficPolicy", NULL};
+
+    return ignored_of_service(arena, canary, keys, NULL);
+}

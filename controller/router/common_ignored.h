@@ -20,5 +20,7 @@ void ignored_add_each(struct ignored *list, struct json_object *array, const cha
  * be NULL. */
 const char *ignored_of_service(struct arena *arena, const struct canary *canary,
                                const char *const keys[], const char *const match_keys[]);
+/* The same for a mesh that knows nothing of spec.service but Services and weights. */
+const char *ignored_but_weights(struct arena *arena, const struct canary *canary);
 
 #endif

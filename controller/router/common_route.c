@@ -37,6 +37,12 @@ static struct split read_split(struct tick *tick, struct json_object *live)
     return split_find(route->format(tick->canary), &sides, live);
 }
 
+const char *route_check(struct arena *arena, const struct canary *canary)
+{
+    (void)arena;
+    return canary->service.port > 0 ? NULL : "spec.service.port: expected a port number";
+}
+
 bool route_need(struct tick *tick, struct json_object **out)
 {
     return need_object(tick, route_of(tick)->resource, tick->canary->namespace_, name_of(tick),

@@ -37,6 +37,8 @@ struct route {
     const void *more; /* for the file that made it */
 };
 
+/* The Services need a port. */
+const char *route_check(struct arena *arena, const struct canary *canary);
 enum verdict route_reconcile(struct tick *tick);
 enum verdict route_get(struct tick *tick, struct weights *out);
 enum verdict route_set(struct tick *tick, const struct weights *weights);

@@ -36,8 +36,8 @@ static struct json_object *rule_at(struct json_object *rules, size_t index)
     return json_elem(rules, index);
 }
 
-/* The rule that splits is the last one with both sides: those that hold a client by its cookie have
- * both as well, and stand before it. */
+/* The rule that splits is the last one with both sides, but for a mesh that says otherwise: those
+ * that hold a client by its cookie have both as well, and stand before it. */
 struct split split_find(const struct split_format *format, const struct split_sides *sides,
                         struct json_object *route)
 {
@@ -48,13 +48,14 @@ struct split split_find(const struct split_format *format, const struct split_si
     for (size_t i = 0; (rule = rule_at(rules, i)); i++) {
         struct json_object *primary = split_backend(format, rule, sides->primary);
         struct json_object *canary = split_backend(format, rule, sides->canary);
-        if (primary && (canary || (format->may_leave_out && !out.split))) {
+        bool later = format->first && out.split;
+        if (primary && !later && (canary || (format->may_leave_out && !out.split))) {
             at = i;
             out.split = rule;
             out.rest = NULL;
             out.primary = primary;
             out.canary = canary;
-        } else if (primary && out.split && !out.rest) {
+        } else if (primary && out.split && (later || !out.rest)) {
             out.rest = rule;
         }
     }

@@ -15,6 +15,9 @@ struct split_format {
     const char *backends[SPLIT_KEYS]; /* ... from a rule to its list of backends */
     const char *name[SPLIT_KEYS];     /* ... from a backend to its name */
     int missing;                      /* what a backend without a weight has */
+    bool
+        first; /* the split is the first rule with both sides, not the last, and the last one is for
+                 * everybody else */
     bool may_leave_out; /* a rule whose only backend is the primary gives the canary nothing */
 };
 

@@ -51,8 +51,10 @@ static const char *check_tcp(struct arena *arena, const struct canary *canary)
 
 static const char *istio_check(struct arena *arena, const struct canary *canary)
 {
-    if (canary->service.port <= 0)
-        return "spec.service.port: expected a port number";
+    const char *why = route_check(arena, canary);
+
+    if (why)
+        return why;
     if (delegates(canary) && (json_len(canary->service.hosts) > 0 ||
                               json_len(json_at(canary->service.json, "gateways", NULL)) > 0))
         return "spec.service.delegation: a VirtualService that others delegate to has no hosts and "

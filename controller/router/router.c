@@ -60,3 +60,16 @@ const char *router_names(struct arena *arena)
     }
     return all;
 }
+
+const char *router_names_that(struct arena *arena, bool (*can)(const struct router *router))
+{
+    const char *all = "";
+
+    for (size_t i = 0; router_table[i]; i++) {
+        const char *name = router_table[i]->providers[0];
+        if (can(router_table[i]))
+            all = arena_printf(arena, "%s%s%.*s", all, *all ? ", " : "", (int)strcspn(name, "*"),
+                               name);
+    }
+    return all;
+}

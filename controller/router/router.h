@@ -103,6 +103,8 @@ const char *const *router_object_names(struct arena *arena, const struct router 
 const struct router *router_find(const char *provider);
 /* "gatewayapi:v1, kubernetes", for errors; owned by the arena. */
 const char *router_names(struct arena *arena);
+/* The same of those for which `can` holds, one name each. */
+const char *router_names_that(struct arena *arena, bool (*can)(const struct router *router));
 
 /* The Services `-canary`, `-primary` and apex are the same for every router: see
  * router/common_services.h. */

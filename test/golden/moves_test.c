@@ -42,7 +42,7 @@ static const struct edit edits[] = {
     {"a name that no port has", "{'spec':{'service':{'targetPort':'grpc'}}}", "podinfo-primary",
      true},
     {"another provider", "{'spec':{'provider':'kubernetes'}}", "podinfo-primary", false},
-    {"an unknown provider", "{'spec':{'provider':'linkerd'}}", "podinfo-primary", true},
+    {"an unknown provider", "{'spec':{'provider':'nobody'}}", "podinfo-primary", true},
     {"no gateway", "{'spec':{'service':{'gatewayRefs':null}}}", "podinfo-primary", true},
     {"another gateway", "{'spec':{'service':{'gatewayRefs':[{'name':'b','namespace':'b'}]}}}",
      "podinfo-primary", false},

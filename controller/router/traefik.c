@@ -1,0 +1,96 @@
+/*
+ * Traefik: a TraefikService with weights, to which the user's IngressRoute leads (router/OBJECTS.md).
+ */
+#include "router/common_ignored.h"
+#include "router/common_route.h"
+#include "tick/edit.h"
+
+static const struct kube_resource traefik_services = {.group = "traefik.io",
+                                                      .version = "v1alpha1",
+                                                      .plural = "traefikservices",
+                                                      .kind = "TraefikService"};
+
+/* Without a weight, Traefik takes 1. A canary without a share is left out, as with Flagger. */
+static const struct split_format *traefik_format(const struct canary *canary)
+{
+    static const struct split_format format = {.rules = {"spec", "weighted"},
+                                               .backends = {"services"},
+                                               .name = {"name"},
+                                               .missing = 1,
+                                               .may_leave_out = true};
+
+    (void)canary;
+    return &format;
+}
+
+/* (Flagger leaves a weight of 0 out, which is 1 for Traefik.) */
+static void add_service(struct tick *tick, struct json_object *services, const char *name,
+                        int weight, struct json_object *live)
+{
+    struct json_object *service = edit_object(tick->arena);
+
+    json_set_str(service, "name", name);
+    json_set_str(service, "namespace", tick->canary->namespace_);
+    json_set_int(service, "port", tick->canary->service.port);
+    json_set_int(service, "weight", weight);
+    json_set(service, "kind", NULL);
+    edit_pair(service, live);
+    edit_add(services, service);
+}
+
+static struct json_object *with_services(struct tick *tick, struct json_object *services)
+{
+    struct json_object *out = route_metadata(tick);
+    struct json_object *spec = json_sub(out, "spec");
+
+    json_set(json_sub(spec, "weighted"), "services", services);
+    json_set(spec, "mirroring", NULL); /* which cannot stand beside weights */
+    return out;
+}
+
+static enum verdict wanted(struct tick *tick, const struct weights *weights,
+                           const struct split *split, struct json_object *live,
+                           struct json_object **out)
+{
+    const struct canary_service *service = &tick->canary->service;
+    struct json_object *services = edit_array(tick->arena);
+
+    (void)live;
+    add_service(tick, services, service->primary_name, weights->primary, split->primary);
+    if (weights->canary > 0)
+        add_service(tick, services, service->canary_name, weights->canary, split->canary);
+    *out = with_services(tick, services);
+    return VERDICT_GO;
+}
+
+static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+{
+    struct json_object *services = edit_array(tick->arena);
+
+    (void)live;
+    add_service(tick, services, tick->canary->service.name, 100, NULL);
+    *out = with_services(tick, services);
+    return VERDICT_GO;
+}
+
+static const struct route route = {
+    .resource = &traefik_services, .format = traefik_format, .wanted = wanted, .plain = plain};
+static const char *const providers[] = {"traefik", NULL};
+static const struct kube_resource *const resources[] = {&kube_services, &traefik_services, NULL};
+
+const struct router router_traefik = {
+    .providers = providers,
+    .about = "Traefik, TraefikService",
+    .resources = resources,
+    .metric_family = "traefik",
+    .route = &route,
+    .weighted = true,
+    .check = route_check,
+    .ignored = ignored_but_weights,
+    .reconcile = route_reconcile,
+    .get = route_get,
+    .settled = route_settled,
+    .set = route_set,
+    .revert = route_revert,
+    .disown = route_disown,
+};
