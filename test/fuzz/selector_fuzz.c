@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "fuzz.h"
-#include "object/jsonpath.h"
+#include "object/meta.h"
 #include "object/selector.h"
 
 static const char object[] =

@@ -4,6 +4,7 @@
 #include "api/restask.h"
 #include "api/tryapi.h"
 #include "object/cases.h"
+#include "object/meta.h"
 
 /* With an API of its own. */
 static struct json_object *talk(struct arena *arena, struct json_object *row)
@@ -12,6 +13,121 @@ static struct json_object *talk(struct arena *arena, struct json_object *row)
     tryapi_open(&a);
     struct json_object *out = json_copy(arena, talk_steps(&a.talk, row));
     tryapi_close(&a);
+    return out;
+}
+
+/* --- watches within the process */
+
+/* A store and who watches it; seen: what was told, "+added ~changed -deleted ." */
+struct events {
+    struct trystore t;
+    struct buf seen;
+    struct objwatch *watch;
+    uint64_t mark;
+    int64_t stop_after, count;
+};
+
+static void make(struct events *e, const char *plural, const char *name)
+{
+    try_create(&e->t, try_kind(&e->t, "", plural), "default",
+               arena_printf(e->t.arena, "{'metadata':{'name':'%s'}}", name));
+}
+
+static void on_event(void *arg, const struct objevent *event)
+{
+    static const char *const names[] = {
+        [OBJ_ADDED] = "+", [OBJ_MODIFIED] = "~", [OBJ_DELETED] = "-", [OBJ_SYNCED] = "."};
+    struct events *e = arg;
+    buf_printf(&e->seen, "%s%s ", names[event->type],
+               event->object ? meta_name(event->object) : "");
+    if (++e->count == e->stop_after)
+        objwatch_stop(e->watch);
+}
+
+/* A watch that starts in the middle of a round, from what another one was told. */
+static void on_start_other(void *arg, const struct objevent *event)
+{
+    struct events *e = arg;
+    if (event->type == OBJ_SYNCED && !e->watch) {
+        make(e, "configmaps", "late");
+        e->watch = objstore_watch(e->t.store, "", "configmaps", on_event, e);
+        make(e, "configmaps", "later");
+    }
+}
+
+static bool resume(struct events *e, uint64_t version)
+{
+    e->watch = objstore_watch_from(e->t.store, "", "configmaps", version, on_event, e);
+    return e->watch != NULL;
+}
+
+/* False: what the word says is not so. */
+static bool do_word(struct events *e, const char *verb, const char *name)
+{
+    const struct objkind *maps = try_kind(&e->t, "", "configmaps");
+    struct objstore *store = e->t.store;
+    if (strcmp(verb, "make") == 0)
+        make(e, "configmaps", name);
+    else if (strcmp(verb, "secret") == 0)
+        make(e, "secrets", name);
+    else if (strcmp(verb, "many") == 0)
+        for (long i = strtol(name, NULL, 10); i > 0; i--)
+            make(e, "configmaps", arena_printf(e->t.arena, "m%ld", i));
+    else if (strcmp(verb, "change") == 0)
+        try_merge(&e->t, maps, "default", name, OBJSUB_NONE, "{'data':{'x':'y'}}");
+    else if (strcmp(verb, "delete") == 0)
+        try_delete(&e->t, maps, "default", name, OBJ_BACKGROUND);
+    else if (strcmp(verb, "watch") == 0)
+        e->watch =
+            objstore_watch(store, *name ? "try.io" : "", *name ? name : "configmaps", on_event, e);
+    else if (strcmp(verb, "other") == 0)
+        objstore_watch(store, "", "configmaps", on_start_other, e);
+    else if (strcmp(verb, "stop") == 0)
+        objwatch_stop(e->watch);
+    else if (strcmp(verb, "mark") == 0)
+        e->mark = objstore_version(store);
+    else if (strcmp(verb, "compact") == 0)
+        objstore_compact(store);
+    else if (strcmp(verb, "settle") == 0)
+        try_settle(&e->t);
+    else if (strcmp(verb, "toy") == 0) {
+        try_create(&e->t, try_kind(&e->t, "apiextensions.k8s.io", "customresourcedefinitions"),
+                   NULL, try_crd);
+        try_create(&e->t, try_kind(&e->t, "try.io", "toys"), "default",
+                   "{'metadata':{'name':'bear'},'spec':{'size':1}}");
+    } else if (strcmp(verb, "sees") == 0)
+        return strcmp(e->seen.data, name) == 0;
+    else if (strcmp(verb, "counts") == 0)
+        return e->count == strtoll(name, NULL, 10);
+    else if (strcmp(verb, "resume") == 0)
+        return resume(e, strcmp(name, "now") == 0 ? 0
+                         : strcmp(name, "mark") == 0
+                             ? e->mark
+                             : objstore_version(store) - strtoull(name, NULL, 10));
+    else if (strcmp(verb, "forgotten") == 0)
+        return !resume(e, e->mark);
+    else if (strcmp(verb, "current") == 0)
+        return objwatch_version(e->watch) == objstore_version(store);
+    else
+        fail_msg("%s is no word", verb);
+    return true;
+}
+
+static struct json_object *events(struct arena *arena, struct json_object *row)
+{
+    struct json_object *steps = json_at(row, "steps", NULL), *out = cases_bool(arena, true);
+    struct events e = {.t = {.loop = loop_new(1000), .arena = arena_new()},
+                       .stop_after = json_int_at(row, -1, "stop_after", NULL)};
+    e.t.store = objstore_new(e.t.loop, (size_t)json_int_at(row, 0, "log", NULL));
+    buf_init(&e.seen, 1024 * 1024);
+    for (size_t i = 0; i < json_len(steps); i++) {
+        const char *step = json_object_get_string(json_elem(steps, i));
+        size_t len = strcspn(step, " ");
+        if (!do_word(&e, arena_strndup(arena, step, len), step + len + (step[len] == ' ')))
+            out = cases_text(arena, arena_printf(arena, "%s: %s", step, e.seen.data));
+    }
+    buf_fini(&e.seen);
+    try_close(&e.t);
     return out;
 }
 
@@ -86,8 +202,8 @@ static struct json_object *protobuf(struct arena *arena, struct json_object *row
 }
 
 static const struct cases_group groups[] = {
-    {"conversations", talk}, {"accept", accepted},   {"paths", path_parts},
-    {"tidied", tidy},        {"protobuf", protobuf},
+    {"conversations", talk}, {"watches", events}, {"accept", accepted},
+    {"paths", path_parts},   {"tidied", tidy},    {"protobuf", protobuf},
 };
 
 CASES("test/sandbox/api/cases.yaml", groups)

@@ -6,7 +6,6 @@
 #include "api/objinternal.h"
 #include "api/rest.h"
 #include "object/form.h"
-#include "object/jsonpath.h"
 #include "object/meta.h"
 #include "object/patch.h"
 

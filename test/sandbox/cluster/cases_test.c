@@ -2,12 +2,11 @@
  * cluster, by the rows of cases.yaml. */
 #include "api/tryapi.h"
 #include "cluster/cluster.h"
+#include "cluster/context.h"
 #include "cluster/crds.h"
 #include "cluster/endpoints.h"
 #include "cluster/haproxy.h"
-#include "cluster/hosts.h"
 #include "cluster/podspec.h"
-#include "cluster/prometheus.h"
 #include "cluster/route.h"
 #include "cluster/workload.h"
 #include "object/cases.h"

@@ -5,10 +5,6 @@
 #include <unistd.h>
 
 #include "cluster/context.h"
-#include "cluster/gateway.h"
-#include "cluster/pod.h"
-#include "cluster/prometheus.h"
-#include "cluster/service.h"
 #include "cluster/workload.h"
 #include "object/meta.h"
 

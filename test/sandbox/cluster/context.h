@@ -77,4 +77,98 @@ void context_delete(struct cluster *cluster, struct arena *arena, enum kind kind
 /* The present time as objects carry it. Owned by the arena. */
 const char *context_now(struct arena *arena);
 
+/*
+ * ---- the parts ----
+ *
+ * Each stops when the loop drains, and is freed after the loop has ended.
+ */
+
+/*
+ * pod.c: what a kubelet does: runs the pods of the store, probes them, restarts what ends, ends what
+ * is deleted, and writes their status. See cluster.h for which pods are processes.
+ *
+ * A readiness probe by HTTP or TCP is done as written; until the first success it is tried several
+ * times a second, since people wait for it. A probe by command cannot run here: GET /readyz takes
+ * its place. A pod that is being deleted leaves its Services first and gets TERM a moment later, so
+ * that no client is sent to it any more.
+ */
+struct pods *pods_new(struct cluster *cluster);
+void pods_stop(struct pods *pods); /* ends all processes; the objects stay */
+void pods_free(struct pods *pods);
+
+/* work_fn of one pod; arg is the cluster. */
+void pods_sync(void *arg, struct arena *arena, const char *ns, const char *name);
+/* Appends what the pod has written, see api_pod_log_fn. */
+void pods_log(struct pods *pods, const char *ns, const char *name, struct buf *out);
+
+/*
+ * service.c: gives each Service an address when it is made, listens there, forwards to its ready
+ * pods, and writes Endpoints. A headless Service gets an address too, for the gateway; its name
+ * leads to the pods themselves.
+ */
+struct services *
+services_new(struct cluster *cluster);         /* also hooks into the admission of Services */
+void services_stop(struct services *services); /* stops listening, resets connections */
+void services_free(struct services *services);
+
+/* work_fn of one Service; arg is the cluster. */
+void services_sync(void *arg, struct arena *arena, const char *ns, const char *name);
+/* work_fn without object: writes the hosts file. */
+void services_write_hosts(void *arg, struct arena *arena, const char *ns, const char *name);
+/* Queues every Service of a namespace: a pod there has changed. */
+void services_touch(struct cluster *cluster, const char *ns);
+/* Where a Service listens; NULL when there is no such Service (yet). Borrowed. */
+const char *services_address(const struct services *services, const char *ns, const char *name);
+/* The line of a Service: NAME.NS, NAME.NS.svc, NAME.NS.svc.cluster.local, and NAME alone in the
+ * namespaces default and test. */
+void hosts_add(struct buf *text, const char *address, const char *ns, const char *name);
+/*
+ * The hosts file lets the daemons, curl and hey find Services by name. It may be bind-mounted over
+ * /etc/hosts, so it is changed in place: one write covers it whole, old bytes behind the new ones
+ * are first blanked, then cut off. Makes the file when it is missing.
+ */
+enum { HOSTS_MAX = 1024 * 1024 };
+enum err hosts_write(const char *path, const struct buf *text, struct errinfo *ei) MUST_USE;
+
+/*
+ * gateway.c: HAProxy as a supervised child, made to do what the HTTPRoutes say.
+ *
+ * Changes are applied one after the other: weights over the stats socket, everything else by a
+ * reload that hands the listening sockets over, so that no request is dropped. The status of the
+ * routes is written when the change is live.
+ */
+/* ERR_DENIED when port 80 may not be bound and no other port is given. */
+enum err gateway_new(struct cluster *cluster, struct gateway **out, struct errinfo *ei) MUST_USE;
+void gateway_stop(struct gateway *gateway);
+void gateway_free(struct gateway *gateway);
+
+/* work_fn without object: something about routes or their Services has changed; arg is the cluster.
+ */
+void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *name);
+/* Hosts lines: gateway.NS in every namespace without a Service of that name, and each Gateway
+ * object. */
+void gateway_add_names(struct cluster *cluster, struct arena *arena, struct buf *text);
+const char *gateway_address(const struct gateway *gateway); /* "" when port 80 is not served */
+bool gateway_live(const struct gateway *gateway);
+
+/*
+ * prometheus.c: a real Prometheus that scrapes the pods (those that are processes, unless annotated
+ * prometheus.io/scrape: "false"; prometheus.io/port and prometheus.io/path are honoured) and the
+ * daemons that were registered.
+ */
+enum err prometheus_new(struct cluster *cluster, struct prometheus **out,
+                        struct errinfo *ei) MUST_USE;
+void prometheus_stop(struct prometheus *prometheus);
+void prometheus_free(struct prometheus *prometheus);
+bool prometheus_ready(const struct prometheus *prometheus); /* it has answered once */
+
+/* work_fn without object: pods or registered Services have changed; arg is the cluster. */
+void prometheus_sync(void *arg, struct arena *arena, const char *ns, const char *name);
+
+/* The configuration file. */
+void prometheus_config(struct buf *out, const char *directory, int64_t scrape_ms);
+/* The entry of the targets file for a pod, NULL when it is not scraped. Owned by the arena. Pure.
+ */
+struct json_object *prometheus_target(struct arena *arena, struct json_object *pod);
+
 #endif

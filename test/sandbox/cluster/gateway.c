@@ -1,4 +1,3 @@
-#include "cluster/gateway.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,11 +12,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "cluster/context.h"
 #include "cluster/ctl.h"
 #include "cluster/haproxy.h"
 #include "cluster/keeper.h"
 #include "cluster/route.h"
-#include "cluster/service.h"
 #include "object/meta.h"
 
 #define GROUP "gateway.networking.k8s.io"

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cluster/hosts.h"
+#include "cluster/context.h"
 #include "test/unit.h"
 
 CASE(in_place)

@@ -1,4 +1,4 @@
-#include "cluster/pod.h"
+#include "cluster/context.h"
 
 #include <assert.h>
 #include <stdio.h>

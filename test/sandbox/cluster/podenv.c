@@ -4,7 +4,6 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
-#include "object/jsonpath.h"
 #include "object/meta.h"
 
 enum { MAX_VALUE = 128 * 1024 };

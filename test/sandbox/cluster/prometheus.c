@@ -1,4 +1,4 @@
-#include "cluster/prometheus.h"
+#include "cluster/context.h"
 
 #include <ctype.h>
 #include <errno.h>

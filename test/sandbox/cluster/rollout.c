@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "cluster/workload.h"
 #include "object/form.h"
-#include "object/intstr.h"
 #include "object/meta.h"
 
 /* ---- how many replicas ---- */

@@ -1,14 +1,16 @@
-#include "cluster/service.h"
+#include "cluster/context.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cluster/endpoints.h"
 #include "cluster/forward.h"
-#include "cluster/gateway.h"
-#include "cluster/hosts.h"
 #include "object/form.h"
 #include "object/meta.h"
 #include "object/selector.h"
@@ -310,6 +312,43 @@ const char *services_address(const struct services *services, const char *ns, co
 
 /* ---- names ---- */
 
+void hosts_add(struct buf *text, const char *address, const char *ns, const char *name)
+{
+    buf_printf(text, "%s %s.%s %s.%s.svc %s.%s.svc.cluster.local", address, name, ns, name, ns,
+               name, ns);
+    if (strcmp(ns, "default") == 0 || strcmp(ns, "test") == 0)
+        buf_printf(text, " %s", name);
+    buf_puts(text, "\n");
+}
+
+enum err hosts_write(const char *path, const struct buf *text, struct errinfo *ei)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return err_set(ei, ERR_DENIED, "cannot open the hosts file %s: %s", path, strerror(errno));
+
+    enum err err = ERR_OK;
+    char *bytes = NULL;
+    if (fstat(fd, &st) != 0)
+        goto failed;
+    size_t len = text->len;
+    if (st.st_size > (off_t)len && st.st_size <= HOSTS_MAX)
+        len = (size_t)st.st_size;
+    bytes = heap_alloc(len + 1);
+    memset(bytes, '\n', len);
+    memcpy(bytes, text->data, text->len);
+    if (pwrite(fd, bytes, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)text->len) != 0)
+        goto failed;
+    goto out;
+failed:
+    err = err_set(ei, ERR_DENIED, "cannot write the hosts file %s: %s", path, strerror(errno));
+out:
+    free(bytes);
+    close(fd);
+    return err;
+}
+
 static void add_names(struct cluster *cluster, struct arena *arena, struct json_object *obj,
                       struct buf *text)
 {
@@ -340,7 +379,8 @@ void services_write_hosts(void *arg, struct arena *arena, const char *ns, const 
     if (!cluster->options.hosts)
         return;
     buf_init(&text, HOSTS_MAX);
-    hosts_begin(&text);
+    buf_puts(&text,
+             "# kept by flagger-sandbox\n127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
     size_t count = context_list(cluster, arena, KIND_SERVICE, NULL, &items);
     for (size_t i = 0; i < count; i++)
         add_names(cluster, arena, items[i], &text);

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "object/form.h"
-#include "object/intstr.h"
 #include "object/meta.h"
 
 #define HASH "controller-revision-hash"

@@ -49,4 +49,18 @@ const char *meta_time(struct arena *arena, int64_t wall_ms);
  */
 const char *meta_hash(struct arena *arena, struct json_object *tree);
 
+/*
+ * The first that the path finds, borrowed from obj; NULL when there is nothing, or no such path. It
+ * is the part of kubectl's JSONPath that printer columns and scale subresources use: fields, .a.b;
+ * items of lists, [0] and [*]; and the item that has a field of some value, [?(@.type=="Ready")].
+ */
+struct json_object *jsonpath_first(struct arena *arena, struct json_object *obj, const char *path);
+
+/*
+ * The limits of a rollout: an int as it is, "N%" of total rounded up or down. obj NULL gives
+ * missing. ERR_INVALID for anything else.
+ */
+enum err intstr_scaled(struct json_object *obj, int total, bool round_up, int missing, int *out,
+                       struct errinfo *ei) MUST_USE;
+
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "object/jsonpath.h"
+#include "object/meta.h"
 #include "object/pattern.h"
 
 struct term {

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "object/form.h"
-#include "object/jsonpath.h"
+#include "object/meta.h"
 
 const struct table_column table_age_alone[] = {
     {.name = "Age", .type = "date", .path = ".metadata.creationTimestamp"},
