@@ -23,32 +23,15 @@ static enum err check(struct objcall *call, const struct objkind *kind, struct j
     const char *uid = json_str_at(obj, "metadata", "uid", NULL);
     const char *version = json_str_at(obj, "metadata", "resourceVersion", NULL);
     const char *name = json_str_at(obj, "metadata", "name", NULL);
-    if (options->uid && strcmp(options->uid, uid) != 0) {
-        objmeta_describe(&call->fail, kind, name);
-        return objfail_set(&call->fail, 409, "Conflict",
-                           "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID "
-                           "in precondition: %s, UID in object meta: %s",
-                           objkind_resource(call->arena, kind), name, options->uid, uid);
-    }
-    if (options->resource_version && strcmp(options->resource_version, version) != 0) {
-        objmeta_describe(&call->fail, kind, name);
-        return objfail_set(&call->fail, 409, "Conflict",
-                           "Operation cannot be fulfilled on %s \"%s\": the ResourceVersion in "
-                           "the precondition (%s) does not match the ResourceVersion in record "
-                           "(%s). The object might have been modified",
-                           objkind_resource(call->arena, kind), name, options->resource_version,
-                           version);
-    }
+    if (options->uid && strcmp(options->uid, uid) != 0)
+        return objmeta_conflict(&call->fail, kind, name, OBJMETA_OTHER_UID, options->uid, uid);
+    if (options->resource_version && strcmp(options->resource_version, version) != 0)
+        return objmeta_conflict(&call->fail, kind, name,
+                                "the ResourceVersion in the precondition (%s) does not match the "
+                                "ResourceVersion in record (%s). The object might have been "
+                                "modified",
+                                options->resource_version, version);
     return ERR_OK;
-}
-
-static enum err admit(struct objstore *store, struct objcall *call, const struct objkind *kind,
-                      struct json_object *old)
-{
-    for (struct objadmit *it = store->admits; it; it = it->next)
-        if (!it->kind || it->kind == kind)
-            it->fn(it->arg, &call->fail, kind, OBJOP_DELETE, call->dry_run, NULL, old);
-    return call->fail.code ? objfail_err(call->fail.code) : ERR_OK;
 }
 
 /* Kinds whose content has to go first: a namespace's objects, a CRD's. See objgc.c. */
@@ -119,7 +102,7 @@ enum err objstore_delete(struct objstore *store, struct objcall *call, const str
     struct json_object *obj;
     enum err err = find(store, call, kind, ns, name, &obj);
     if (err != ERR_OK || (err = check(call, kind, obj, options)) != ERR_OK ||
-        (err = admit(store, call, kind, obj)) != ERR_OK)
+        (err = objmeta_admit(store, call, kind, OBJOP_DELETE, NULL, obj)) != ERR_OK)
         return err;
     struct objset *set = objset_of_kind(store, kind);
     int64_t grace = grace_of(set, obj, options);

@@ -151,6 +151,13 @@ void objmeta_add_finalizer(struct json_object *obj, const char *name);
 void objmeta_remove_finalizer(struct json_object *obj, const char *name);
 /* "deployments.apps" of the kind and the name, into fail's details. */
 void objmeta_describe(struct objfail *fail, const struct objkind *kind, const char *name);
+/* Fails with a conflict, and why the operation cannot be fulfilled. */
+enum err objmeta_conflict(struct objfail *fail, const struct objkind *kind, const char *name,
+                          const char *fmt, ...) PRINTF_LIKE(4, 5);
+#define OBJMETA_OTHER_UID "Precondition failed: UID in precondition: %s, UID in object meta: %s"
+/* Asks the admission hooks; see objadmit_fn. */
+enum err objmeta_admit(struct objstore *store, struct objcall *call, const struct objkind *kind,
+                       enum objop op, struct json_object *obj, struct json_object *old);
 /* Fails because there is no such object. */
 enum err objmeta_not_found(struct objfail *fail, const struct objkind *kind, const char *name);
 

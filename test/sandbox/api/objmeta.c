@@ -81,6 +81,27 @@ void objmeta_describe(struct objfail *fail, const struct objkind *kind, const ch
     fail->name = name;
 }
 
+enum err objmeta_conflict(struct objfail *fail, const struct objkind *kind, const char *name,
+                          const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *why = arena_vprintf(fail->arena, fmt, args);
+    va_end(args);
+    objmeta_describe(fail, kind, name);
+    return objfail_set(fail, 409, "Conflict", "Operation cannot be fulfilled on %s \"%s\": %s",
+                       objkind_resource(fail->arena, kind), name, why);
+}
+
+enum err objmeta_admit(struct objstore *store, struct objcall *call, const struct objkind *kind,
+                       enum objop op, struct json_object *obj, struct json_object *old)
+{
+    for (struct objadmit *it = store->admits; it; it = it->next)
+        if (!it->kind || it->kind == kind)
+            it->fn(it->arg, &call->fail, kind, op, call->dry_run, obj, old);
+    return call->fail.code ? objfail_err(call->fail.code) : ERR_OK;
+}
+
 enum err objmeta_not_found(struct objfail *fail, const struct objkind *kind, const char *name)
 {
     objmeta_describe(fail, kind, name);

@@ -173,14 +173,6 @@ static enum err check_namespace(struct write *w)
     return ERR_OK;
 }
 
-static enum err admit(struct write *w)
-{
-    for (struct objadmit *it = w->store->admits; it; it = it->next)
-        if (!it->kind || it->kind == w->kind)
-            it->fn(it->arg, &w->call->fail, w->kind, w->op, w->call->dry_run, w->obj, w->old);
-    return w->call->fail.code ? objfail_err(w->call->fail.code) : ERR_OK;
-}
-
 static bool is_rbac(const struct objkind *kind)
 {
     return strcmp(kind->group, "rbac.authorization.k8s.io") == 0;
@@ -312,7 +304,8 @@ enum err objstore_create(struct objstore *store, struct objcall *call, const str
         (err = prune_and_default(&w)) != ERR_OK)
         return err;
     new_metadata(&w);
-    if ((err = admit(&w)) != ERR_OK || (err = validate(&w)) != ERR_OK)
+    if ((err = objmeta_admit(store, call, kind, w.op, w.obj, w.old)) != ERR_OK ||
+        (err = validate(&w)) != ERR_OK)
         return err;
     prune_for_storage(&w);
     if (strcmp(kind->kind, "CustomResourceDefinition") == 0) {
@@ -337,23 +330,13 @@ static enum err check_preconditions(struct write *w, enum objsub sub)
     const char *uid = json_str_at(w->obj, "metadata", "uid", NULL);
     const char *old_version = json_str_at(w->old, "metadata", "resourceVersion", NULL);
     const char *old_uid = json_str_at(w->old, "metadata", "uid", NULL);
-    const char *resource = objkind_resource(arena_of(w), w->kind);
     bool ignored = sub == OBJSUB_STATUS && w->kind->custom;
-    if (uid && *uid && strcmp(uid, old_uid) != 0 && !ignored) {
-        objmeta_describe(fail, w->kind, w->name);
-        return objfail_set(fail, 409, "Conflict",
-                           "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID "
-                           "in precondition: %s, UID in object meta: %s",
-                           resource, w->name, uid, old_uid);
-    }
-    if (version && *version && strcmp(version, "0") != 0 && strcmp(version, old_version) != 0) {
-        objmeta_describe(fail, w->kind, w->name);
-        return objfail_set(fail, 409, "Conflict",
-                           "Operation cannot be fulfilled on %s \"%s\": the object has been "
-                           "modified; please apply your changes to the latest version and try "
-                           "again",
-                           resource, w->name);
-    }
+    if (uid && *uid && strcmp(uid, old_uid) != 0 && !ignored)
+        return objmeta_conflict(fail, w->kind, w->name, OBJMETA_OTHER_UID, uid, old_uid);
+    if (version && *version && strcmp(version, "0") != 0 && strcmp(version, old_version) != 0)
+        return objmeta_conflict(fail, w->kind, w->name,
+                                "the object has been modified; please apply your changes to the "
+                                "latest version and try again");
     return ERR_OK;
 }
 
@@ -495,7 +478,8 @@ enum err objstore_update(struct objstore *store, struct objcall *call, const str
                            objkind_resource(call->arena, kind));
     split_status(&w, sub);
     keep_metadata(&w);
-    if ((err = prune_and_default(&w)) != ERR_OK || (err = admit(&w)) != ERR_OK)
+    if ((err = prune_and_default(&w)) != ERR_OK ||
+        (err = objmeta_admit(store, call, kind, w.op, w.obj, w.old)) != ERR_OK)
         return err;
     check_finalizers(&w);
     if ((err = validate(&w)) != ERR_OK)

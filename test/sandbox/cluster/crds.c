@@ -49,30 +49,24 @@ static enum err put_all(struct objstore *store, struct arena *arena, const char 
     return ERR_OK;
 }
 
-enum err crds_install(struct objstore *store, struct errinfo *ei)
-{
-    for (const struct crds_file *file = crds_embedded; file->name; file++) {
-        struct arena *arena = arena_new();
-        struct json_object *docs;
-        enum err err =
-            yaml_parse(arena, file->name, file->text, strlen(file->text), MAX_BYTES, &docs, ei);
-        if (err == ERR_OK)
-            err = put_all(store, arena, file->name, docs, false, ei);
-        arena_free(arena);
-        if (err != ERR_OK)
-            return err;
-    }
-    return ERR_OK;
-}
-
-static enum err load_file(struct objstore *store, const char *path, struct errinfo *ei)
+static enum err load(struct objstore *store, const char *name, const char *text, bool replace,
+                     struct errinfo *ei)
 {
     struct arena *arena = arena_new();
     struct json_object *docs;
-    enum err err = yaml_parse_file(arena, path, MAX_BYTES, &docs, ei);
+    enum err err = text ? yaml_parse(arena, name, text, strlen(text), MAX_BYTES, &docs, ei)
+                        : yaml_parse_file(arena, name, MAX_BYTES, &docs, ei);
     if (err == ERR_OK)
-        err = put_all(store, arena, path, docs, true, ei);
+        err = put_all(store, arena, name, docs, replace, ei);
     arena_free(arena);
+    return err;
+}
+
+enum err crds_install(struct objstore *store, struct errinfo *ei)
+{
+    enum err err = ERR_OK;
+    for (const struct crds_file *file = crds_embedded; file->name && err == ERR_OK; file++)
+        err = load(store, file->name, file->text, false, ei);
     return err;
 }
 
@@ -91,14 +85,14 @@ enum err crds_load(struct objstore *store, const char *path, struct errinfo *ei)
     if (stat(path, &st) != 0)
         return err_set(ei, ERR_NOT_FOUND, "--crds %s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
-        return load_file(store, path, ei);
+        return load(store, path, NULL, true, ei);
     int count = scandir(path, &entries, is_yaml, alphasort);
     if (count < 0)
         return err_set(ei, ERR_DENIED, "--crds %s: %s", path, strerror(errno));
     for (int i = 0; i < count; i++) {
         char *file = heap_printf("%s/%s", path, entries[i]->d_name);
         if (err == ERR_OK)
-            err = load_file(store, file, ei);
+            err = load(store, file, NULL, true, ei);
         free(file);
         free(entries[i]);
     }

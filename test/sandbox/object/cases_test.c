@@ -32,27 +32,19 @@ static struct json_object *no_schema(struct arena *arena, struct json_object *ro
     return err == ERR_OK ? NULL : cases_error(arena, &ei);
 }
 
-static const char *unknown_text(struct arena *arena, const struct schema_paths *unknown)
-{
-    const char *text = "";
-    for (size_t i = 0; i < unknown->count; i++)
-        text = arena_printf(arena, "%s%s%s", text, i ? " " : "", unknown->paths[i]);
-    return text;
-}
-
 static struct json_object *prune(struct arena *arena, struct json_object *row)
 {
     struct schema *schema = compile(arena, json_at(row, "schema", NULL));
     struct json_object *obj = json_at(row, "obj", NULL), *again = json_copy(arena, obj);
-    struct json_object *out = json_own(arena, json_object_new_object());
     struct schema_paths unknown;
+    const char *text = "";
     schema_prune(schema, arena, obj, &unknown);
     schema_prune(schema, arena, again, NULL);
     assert_true(json_same(obj, again));
-    json_set(out, "obj", obj);
-    json_set_str(out, "unknown", unknown_text(arena, &unknown));
     schema_free(schema);
-    return out;
+    for (size_t i = 0; i < unknown.count; i++)
+        text = arena_printf(arena, "%s%s%s", text, i ? " " : "", unknown.paths[i]);
+    return form(arena, "{obj: %p, unknown: %s}", obj, text);
 }
 
 /* What was set is the object's own: the schema keeps its defaults. */
@@ -283,34 +275,40 @@ CASE(test_bytes)
     assert_non_null(strstr(ei.text, "longer than"));
 }
 
+/* Whether labels match, or why the selector is none; more: its text is shown as well. */
+static struct json_object *selected(struct arena *arena, struct json_object *row, enum err err,
+                                    const struct selector *selector, const struct errinfo *ei,
+                                    bool more)
+{
+    if (err != ERR_OK)
+        return cases_error(arena, ei);
+    bool match = selector_match_labels(selector, json_at(row, "labels", NULL));
+    return more ? form(arena, "{match: %i, text: %s}", match, selector_text(selector))
+                : cases_bool(arena, match);
+}
+
 static struct json_object *labels(struct arena *arena, struct json_object *row)
 {
     const struct selector *selector = NULL;
     struct errinfo ei = {0};
-    if (selector_parse_labels(arena, json_str_at(row, "selector", NULL), &selector, &ei) != ERR_OK)
-        return cases_error(arena, &ei);
-    return cases_bool(arena, selector_match_labels(selector, json_at(row, "labels", NULL)));
+    enum err err = selector_parse_labels(arena, json_str_at(row, "selector", NULL), &selector, &ei);
+    return selected(arena, row, err, selector, &ei, false);
 }
 
 static struct json_object *label_objects(struct arena *arena, struct json_object *row)
 {
-    struct json_object *out = json_own(arena, json_object_new_object());
     const struct selector *selector = NULL;
     struct errinfo ei = {0};
-    if (selector_from_object(arena, json_at(row, "selector", NULL), &selector, &ei) != ERR_OK)
-        return cases_error(arena, &ei);
-    json_set_bool(out, "match", selector_match_labels(selector, json_at(row, "labels", NULL)));
-    json_set_str(out, "text", selector_text(selector));
-    return out;
+    enum err err = selector_from_object(arena, json_at(row, "selector", NULL), &selector, &ei);
+    return selected(arena, row, err, selector, &ei, true);
 }
 
 static struct json_object *label_maps(struct arena *arena, struct json_object *row)
 {
     const struct selector *selector = NULL;
     struct errinfo ei = {0};
-    if (selector_from_map(arena, json_at(row, "selector", NULL), &selector, &ei) != ERR_OK)
-        return cases_error(arena, &ei);
-    return cases_bool(arena, selector_match_labels(selector, json_at(row, "labels", NULL)));
+    enum err err = selector_from_map(arena, json_at(row, "selector", NULL), &selector, &ei);
+    return selected(arena, row, err, selector, &ei, false);
 }
 
 static struct json_object *fields(struct arena *arena, struct json_object *row)

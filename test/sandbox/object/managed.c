@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/json.h"
+#include "object/form.h"
+#include "object/meta.h"
 
 static const char *field(char text[256], const char *name)
 {
@@ -49,8 +49,8 @@ static void add_metadata(struct json_object *set, struct json_object *obj, struc
     }
 }
 
-static struct json_object *row_of(struct json_object *list, const char *manager,
-                                  const char *subresource)
+static struct json_object *row_of(struct arena *arena, struct json_object *list,
+                                  const char *manager, const char *subresource)
 {
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *row = json_elem(list, i);
@@ -58,10 +58,9 @@ static struct json_object *row_of(struct json_object *list, const char *manager,
         if (strcmp(json_str_at(row, "manager", NULL), manager) == 0 && !sub == !subresource)
             return row;
     }
-    struct json_object *row = json_object_new_object();
-    json_set_str(row, "manager", manager);
-    json_set_str(row, "operation", "Update");
-    json_object_array_add(list, row);
+    struct json_object *row =
+        form(arena, "{manager: %s, operation: Update, subresource: %s}", manager, subresource);
+    form_add(list, row);
     return row;
 }
 
@@ -69,7 +68,7 @@ static struct json_object *row_of(struct json_object *list, const char *manager,
 static struct json_object *changed(struct arena *arena, struct json_object *obj,
                                    struct json_object *old, bool status)
 {
-    struct json_object *set = json_own(arena, json_object_new_object());
+    struct json_object *set = form(arena, "{}");
     json_object_object_foreach(obj, key, value)
     {
         if (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0)
@@ -87,17 +86,14 @@ void managed_note(struct arena *arena, struct json_object *obj, struct json_obje
 {
     struct json_object *set = changed(arena, obj, old, subresource != NULL);
     struct json_object *list = json_at(old, "metadata", "managedFields", NULL);
-    char now[CLOCK_TEXT];
 
-    list = list ? json_copy(arena, list) : json_own(arena, json_object_new_array());
+    list = list ? json_copy(arena, list) : form(arena, "[]");
     if (json_object_object_length(set) > 0) {
-        struct json_object *row = row_of(list, manager, subresource);
+        struct json_object *row = row_of(arena, list, manager, subresource);
         json_set_str(row, "apiVersion", json_str_at(obj, "apiVersion", NULL));
-        json_set_str(row, "time", clock_rfc3339(now_ms, now));
+        json_set_str(row, "time", meta_time(arena, now_ms));
         json_set_str(row, "fieldsType", "FieldsV1");
         json_set(row, "fieldsV1", json_merge(arena, json_sub(row, "fieldsV1"), set));
-        if (subresource)
-            json_set_str(row, "subresource", subresource);
     }
     json_set(json_sub(obj, "metadata"), "managedFields", list);
 }
