@@ -35,21 +35,25 @@ enum gateway_state {
     GATEWAY_STOPPED,
 };
 
+/* What the routes want, and the texts by which two such are told apart. */
+struct change {
+    struct arena *arena; /* of all of it; NULL: there is none */
+    struct route_table table;
+    const char *structure, *weights;
+};
+
 struct gateway {
     struct cluster *cluster;
     char address[ADDRESS_TEXT];
-    char *directory, *config;
+    char *directory, *config, *socket;
     enum gateway_state state;
     struct keeper haproxy;
     struct timer *poll;
     struct ctl *ctl;
-    struct arena *arena; /* of the change being applied */
-    struct route_table table;
+    struct change live, next; /* next: being applied */
     int64_t deadline_ms, ask_again_ms;
     unsigned generation;
-    bool dirty;                /* something changed while another change was being applied */
-    char *structure, *weights; /* what is live, as texts */
-    char *next_structure, *next_weights;
+    bool dirty; /* something changed while another change was being applied */
 };
 
 static const char *const state_names[] = {
@@ -69,11 +73,6 @@ static void gateway_set_state(struct gateway *gateway, enum gateway_state state)
     gateway->state = state;
 }
 
-static const char *path_of(struct gateway *gateway, struct arena *arena, const char *name)
-{
-    return arena_printf(arena, "%s/%s", gateway->directory, name);
-}
-
 /* ---- what is wanted ---- */
 
 static const char *resolve(void *arg, struct arena *arena, const char *ns, const char *name)
@@ -91,121 +90,98 @@ static size_t list_of(struct cluster *cluster, struct arena *arena, const char *
     return kind ? objstore_list(cluster->store, arena, kind, NULL, items) : 0;
 }
 
-static char *config_text(struct gateway *gateway, const char *mark, bool no_weights)
+static const char *config_text(struct gateway *gateway, const char *mark, bool no_weights)
 {
     struct buf out;
-    const struct haproxy_in in = {.table = &gateway->table,
+    struct arena *arena = gateway->next.arena;
+    const struct haproxy_in in = {.table = &gateway->next.table,
                                   .directory = gateway->directory,
                                   .address = gateway->address[0] ? gateway->address : NULL,
                                   .port = gateway->cluster->options.gateway_port,
                                   .mark = mark,
                                   .no_weights = no_weights};
     buf_init(&out, HAPROXY_CONFIG_MAX);
-    haproxy_config(&in, gateway->arena, &out);
-    return buf_give(&out);
+    haproxy_config(&in, arena, &out);
+    const char *text = arena_strdup(arena, out.data);
+    buf_fini(&out);
+    return text;
 }
 
 static void make_wanted(struct gateway *gateway)
 {
     struct json_object **routes;
+    struct arena *arena = arena_new();
     struct buf text;
-    size_t count = list_of(gateway->cluster, gateway->arena, "httproutes", &routes);
+    gateway->next = (struct change){.arena = arena};
+    size_t count = list_of(gateway->cluster, arena, "httproutes", &routes);
 
-    route_table_make(gateway->arena, routes, count, resolve, gateway->cluster, &gateway->table);
-    gateway->next_structure = config_text(gateway, NULL, true);
+    route_table_make(arena, routes, count, resolve, gateway->cluster, &gateway->next.table);
+    gateway->next.structure = config_text(gateway, NULL, true);
     buf_init(&text, HAPROXY_CONFIG_MAX);
-    haproxy_weights(&gateway->table, gateway->arena, &text);
-    gateway->next_weights = buf_give(&text);
-}
-
-static bool same(const char *live, const char *next)
-{
-    return live && strcmp(live, next) == 0;
-}
-
-static void write_file(struct gateway *gateway, const char *name, const char *text)
-{
-    struct errinfo ei;
-    const char *path = path_of(gateway, gateway->arena, name);
-    if (file_write(path, text, strlen(text), 0600, &ei) != ERR_OK)
-        log_error("gateway_config", NULL, ei.text);
+    haproxy_weights(&gateway->next.table, arena, &text);
+    gateway->next.weights = arena_strdup(arena, text.data);
+    buf_fini(&text);
 }
 
 static const char *mark_of(struct gateway *gateway)
 {
-    return arena_printf(gateway->arena, "change-%u", gateway->generation);
+    return arena_printf(gateway->next.arena, "change-%u", gateway->generation);
 }
 
 /* The file is what a restarted HAProxy reads: it follows every change, also those that need no
  * reload. */
 static void write_config(struct gateway *gateway)
 {
-    char *text = config_text(gateway, mark_of(gateway), false);
-    write_file(gateway, "haproxy.cfg", text);
-    free(text);
+    struct errinfo ei;
+    const char *text = config_text(gateway, mark_of(gateway), false);
+    if (file_write(gateway->config, text, strlen(text), 0600, &ei) != ERR_OK)
+        log_error("gateway_config", NULL, ei.text);
 }
 
 /* ---- status ---- */
 
-static void write_route_status(struct gateway *gateway, const struct route_result *result,
-                               const struct objkind *kind, const char *now)
-{
-    struct cluster *cluster = gateway->cluster;
-    struct json_object *live = objstore_get(cluster->store, kind, result->ns, result->name);
-    if (!live || !result->parents)
-        return;
-    struct json_object *status =
-        routestatus_route(gateway->arena, result, json_at(live, "status", NULL), now);
-    if (result->refused)
-        log_warn("route_refused", NULL, result->refused, LOG_STR("namespace", result->ns),
-                 LOG_STR("route", result->name));
-    context_status(cluster, gateway->arena, kind, result->ns, result->name, status);
-}
-
 static void write_statuses(struct gateway *gateway)
 {
     struct cluster *cluster = gateway->cluster;
+    struct arena *arena = gateway->next.arena;
+    const struct route_table *table = &gateway->next.table;
     const struct objkind *kind = objstore_kind(cluster->store, GROUP, "httproutes");
-    const char *now = context_now(gateway->arena);
+    const char *now = context_now(arena);
+    const char *address = gateway->address[0] ? gateway->address : "127.0.0.1";
     struct json_object **gateways;
 
-    for (size_t i = 0; kind && i < gateway->table.result_count; i++)
-        write_route_status(gateway, &gateway->table.results[i], kind, now);
+    for (size_t i = 0; kind && i < table->result_count; i++) {
+        const struct route_result *result = &table->results[i];
+        struct json_object *live = objstore_get(cluster->store, kind, result->ns, result->name);
+        if (result->refused)
+            log_warn("route_refused", NULL, result->refused, LOG_STR("namespace", result->ns),
+                     LOG_STR("route", result->name));
+        if (live && result->parents)
+            context_status(cluster, arena, kind, result->ns, result->name,
+                           routestatus_route(arena, result, json_at(live, "status", NULL), now));
+    }
     kind = objstore_kind(cluster->store, GROUP, "gateways");
-    size_t count = list_of(cluster, gateway->arena, "gateways", &gateways);
+    size_t count = list_of(cluster, arena, "gateways", &gateways);
     for (size_t i = 0; i < count; i++)
-        context_status(cluster, gateway->arena, kind, meta_ns(gateways[i]), meta_name(gateways[i]),
-                       routestatus_gateway(gateway->arena, gateways[i],
-                                           gateway->address[0] ? gateway->address : "127.0.0.1",
-                                           now));
+        context_status(cluster, arena, kind, meta_ns(gateways[i]), meta_name(gateways[i]),
+                       routestatus_gateway(arena, gateways[i], address, now));
 }
 
 /* ---- applying ---- */
 
-static void replace(char **live, char **next)
+static void forget(struct change *change)
 {
-    free(*live);
-    *live = *next;
-    *next = NULL;
-}
-
-static void forget_change(struct gateway *gateway)
-{
-    free(gateway->next_structure);
-    free(gateway->next_weights);
-    gateway->next_structure = gateway->next_weights = NULL;
-    arena_free(gateway->arena);
-    gateway->arena = NULL;
-    gateway->table = (struct route_table){0};
+    arena_free(change->arena);
+    *change = (struct change){0};
 }
 
 static void applied(struct gateway *gateway)
 {
-    replace(&gateway->structure, &gateway->next_structure);
-    replace(&gateway->weights, &gateway->next_weights);
     gateway_set_state(gateway, GATEWAY_STEADY);
     write_statuses(gateway);
-    forget_change(gateway);
+    forget(&gateway->live);
+    gateway->live = gateway->next;
+    gateway->next = (struct change){0};
     if (gateway->dirty)
         context_queue(gateway->cluster, gateway_sync, "", "");
 }
@@ -214,10 +190,9 @@ static void applied(struct gateway *gateway)
 static void failed(struct gateway *gateway, const char *why)
 {
     log_error("gateway_failed", NULL, why);
-    free(gateway->structure);
-    gateway->structure = NULL;
     gateway_set_state(gateway, GATEWAY_STEADY);
-    forget_change(gateway);
+    forget(&gateway->live);
+    forget(&gateway->next);
     context_queue_after(gateway->cluster, gateway_sync, "", "", 1000);
 }
 
@@ -249,7 +224,7 @@ static void on_shown(void *arg, enum err err, const char *reply, const struct er
     gateway->ctl = NULL;
     if (gateway->state != GATEWAY_LOAD)
         return;
-    const char *wanted = arena_printf(gateway->arena, "escription: %s\n", mark_of(gateway));
+    const char *wanted = arena_printf(gateway->next.arena, "escription: %s\n", mark_of(gateway));
     if (err == ERR_OK && strstr(reply, wanted))
         applied(gateway);
     else if (clock_monotonic_ms() > gateway->deadline_ms)
@@ -284,11 +259,9 @@ static void on_poll(void *arg)
 {
     struct gateway *gateway = arg;
     gateway->poll = NULL;
-    if (gateway->state == GATEWAY_LOAD) {
-        gateway->ctl =
-            ctl_send(gateway->cluster->loop, path_of(gateway, gateway->arena, "stats.sock"),
-                     "show info", CTL_TIMEOUT_MS, on_shown, gateway);
-    }
+    if (gateway->state == GATEWAY_LOAD)
+        gateway->ctl = ctl_send(gateway->cluster->loop, gateway->socket, "show info",
+                                CTL_TIMEOUT_MS, on_shown, gateway);
 }
 
 static void poll_later(struct gateway *gateway)
@@ -300,9 +273,7 @@ static void poll_later(struct gateway *gateway)
 static void before_haproxy(void *arg)
 {
     struct gateway *gateway = arg;
-    char *path = heap_printf("%s/stats.sock", gateway->directory);
-    unlink(path);
-    free(path);
+    unlink(gateway->socket);
     gateway->ask_again_ms = INT64_MAX; /* it reads what is there; a signal now would end it */
 }
 
@@ -319,21 +290,19 @@ void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *na
     gateway->dirty = gateway->state != GATEWAY_STEADY;
     if (gateway->dirty)
         return;
-    gateway->arena = arena_new();
     make_wanted(gateway);
-    bool turned = !same(gateway->structure, gateway->next_structure);
-    if (turned) {
+    const struct change *live = &gateway->live, *next = &gateway->next;
+    if (!live->arena || strcmp(live->structure, next->structure) != 0) {
         load_haproxy(gateway);
-    } else if (!same(gateway->weights, gateway->next_weights)) {
-        char *one_line = heap_strdup(gateway->next_weights);
+    } else if (strcmp(live->weights, next->weights) != 0) {
+        char *one_line = arena_strdup(next->arena, next->weights);
         for (char *p = one_line; *p; p++)
             if (*p == '\n')
                 *p = p[1] ? ';' : '\0';
         gateway_set_state(gateway, GATEWAY_WEIGH);
         write_config(gateway);
-        gateway->ctl = ctl_send(cluster->loop, path_of(gateway, gateway->arena, "stats.sock"),
-                                one_line, CTL_TIMEOUT_MS, on_weighed, gateway);
-        free(one_line);
+        gateway->ctl =
+            ctl_send(cluster->loop, gateway->socket, one_line, CTL_TIMEOUT_MS, on_weighed, gateway);
     } else {
         applied(gateway);
     }
@@ -382,6 +351,7 @@ enum err gateway_new(struct cluster *cluster, struct gateway **out, struct errin
         .state = GATEWAY_STEADY,
         .directory = heap_printf("%s/gateway", cluster->options.directory),
         .config = heap_printf("%s/gateway/haproxy.cfg", cluster->options.directory),
+        .socket = heap_printf("%s/gateway/stats.sock", cluster->options.directory),
         .haproxy = {.loop = cluster->loop,
                     .name = "HAProxy",
                     .argv = {"haproxy", "-W", "-db", "-q", "-f"},
@@ -432,11 +402,11 @@ void gateway_free(struct gateway *gateway)
 {
     if (!gateway)
         return;
-    forget_change(gateway);
-    free(gateway->structure);
-    free(gateway->weights);
+    forget(&gateway->live);
+    forget(&gateway->next);
     free(gateway->directory);
     free(gateway->config);
+    free(gateway->socket);
     free(gateway);
 }
 
@@ -447,5 +417,5 @@ const char *gateway_address(const struct gateway *gateway)
 
 bool gateway_live(const struct gateway *gateway)
 {
-    return gateway->structure != NULL;
+    return gateway->live.arena != NULL;
 }
