@@ -27,11 +27,8 @@ enum {
 
 static bool is_open_path(const char *path)
 {
-    static const char *const open[] = {"/healthz", "/livez", "/readyz", "/version"};
-    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
-        if (strcmp(path, open[i]) == 0)
-            return true;
-    return false;
+    return strcmp(path, "/healthz") == 0 || strcmp(path, "/livez") == 0 ||
+           strcmp(path, "/readyz") == 0 || strcmp(path, "/version") == 0;
 }
 
 static bool is_token(const char *given, const char *token)
@@ -73,28 +70,24 @@ static bool authorize(struct restreq *req)
 
 /* ---- what is asked ---- */
 
-static bool is_true(const char *text)
-{
-    return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
-}
-
 static enum restverb verb_of(struct restreq *req)
 {
-    const char *method = req->method;
-    bool one = req->path.name != NULL;
-    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
-        bool watch = req->path.resource && is_true(http_req_param(req->http, "watch"));
-        bool list = req->path.resource && !one;
-        return watch ? REST_WATCH : list ? REST_LIST : REST_GET;
+    static const struct {
+        const char *method;
+        enum restverb one, many; /* of one object, or of a collection */
+    } rows[] = {
+        {"GET", REST_GET, REST_LIST},       {"HEAD", REST_GET, REST_LIST},
+        {"POST", REST_CREATE, REST_CREATE}, {"PUT", REST_UPDATE, REST_UPDATE},
+        {"PATCH", REST_PATCH, REST_PATCH},  {"DELETE", REST_DELETE, REST_DELETE_COLLECTION},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool get = rows[i].one == REST_GET;
+        if (strcmp(rows[i].method, req->method) != 0)
+            continue;
+        if (get && req->path.resource && restreq_is_true(req, "watch"))
+            return REST_WATCH;
+        return req->path.name || (get && !req->path.resource) ? rows[i].one : rows[i].many;
     }
-    if (strcmp(method, "POST") == 0)
-        return REST_CREATE;
-    if (strcmp(method, "PUT") == 0)
-        return REST_UPDATE;
-    if (strcmp(method, "PATCH") == 0)
-        return REST_PATCH;
-    if (strcmp(method, "DELETE") == 0)
-        return one ? REST_DELETE : REST_DELETE_COLLECTION;
     return REST_OTHER;
 }
 
@@ -203,11 +196,6 @@ static void serve(struct restreq *req)
 
 /* ---- faults ---- */
 
-struct faulty {
-    struct restreq *req;
-    struct apifault fault;
-};
-
 static const char *reason_of(int status)
 {
     static const struct {
@@ -229,22 +217,21 @@ static const char *reason_of(int status)
 
 static void on_faulty_gone(void *arg)
 {
-    struct faulty *faulty = arg;
-    timer_stop(faulty->req->delay);
+    timer_stop(((struct restreq *)arg)->delay);
 }
 
 static void act_on_fault(void *arg)
 {
-    struct faulty *faulty = arg;
-    struct restreq *req = faulty->req;
+    struct restreq *req = arg;
+    const struct apifault *fault = &req->fault;
     req->delay = NULL;
     http_req_on_gone(req->http, NULL, NULL);
-    if (faulty->fault.drop) {
+    if (fault->drop) {
         restreply_done(req, 0);
         http_req_drop(req->http);
-    } else if (faulty->fault.status) {
-        req->call.fail.retry_after_s = faulty->fault.retry_after_s;
-        restreply_error(req, faulty->fault.status, reason_of(faulty->fault.status),
+    } else if (fault->status) {
+        req->call.fail.retry_after_s = fault->retry_after_s;
+        restreply_error(req, fault->status, reason_of(fault->status),
                         "a fault was injected into this request");
     } else {
         find_kind(req); /* time has passed */
@@ -252,30 +239,21 @@ static void act_on_fault(void *arg)
     }
 }
 
-static bool find_fault(struct restreq *req, struct apifault *out)
+/* True when a fault takes the request over. */
+static bool is_faulty(struct restreq *req)
 {
     struct api *api = req->api;
     const char *verb = restverb_name(req->verb);
     if (strncmp(req->path.full, "/sandbox/", 9) == 0)
         return false;
     if (req->path.resource && api->on_request &&
-        !api->on_request(api->on_request_arg, verb, req->http)) {
-        *out = (struct apifault){.drop = true};
-        return true;
-    }
-    return apifaults_take(api->faults, req->method, verb, req->path.full,
-                          http_req_header(req->http, "user-agent"), out);
-}
-
-/* True when a fault takes the request over. */
-static bool is_faulty(struct restreq *req)
-{
-    struct faulty *faulty = ARENA_NEW(req->arena, struct faulty);
-    faulty->req = req;
-    if (!find_fault(req, &faulty->fault))
+        !api->on_request(api->on_request_arg, verb, req->http))
+        req->fault.drop = true;
+    else if (!apifaults_take(api->faults, req->method, verb, req->path.full, req->agent,
+                             &req->fault))
         return false;
-    http_req_on_gone(req->http, on_faulty_gone, faulty);
-    req->delay = timer_start(req->api->loop, faulty->fault.delay_ms, 0, act_on_fault, faulty);
+    http_req_on_gone(req->http, on_faulty_gone, req);
+    req->delay = timer_start(api->loop, req->fault.delay_ms, 0, act_on_fault, req);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #define SANDBOX_REST_H
 
 #include "api/api.h"
+#include "api/apifaults.h"
 #include "api/restask.h"
 #include "object/selector.h"
 #include "object/table.h"
@@ -39,6 +40,7 @@ struct restreq {
     const char *agent, *resource;
     /* for the ring of requests and the faults */
     uint64_t sequence;
+    struct apifault fault;
     struct timer *delay;
     bool replied;
 };
@@ -106,6 +108,9 @@ struct restselect {
 /* From the query of req, into arena; answers with 400 and returns false when a selector is none. */
 bool restselect_read(struct restreq *req, struct arena *arena, struct restselect *out);
 bool restselect_match(const struct restselect *select, struct json_object *obj);
+
+/* Whether the query says "true" or "1" of key. */
+bool restreq_is_true(struct restreq *req, const char *key);
 
 /* ---- the verbs ---- */
 void restread_get(struct restreq *req);

@@ -5,14 +5,6 @@
 
 enum { BODY_MAX = 3 * 1024 * 1024 };
 
-static bool read_proto(struct restreq *req, const char *data, size_t len, struct json_object **out)
-{
-    struct errinfo ei;
-    if (restproto_read(req->arena, data, len, out, &ei) != ERR_OK)
-        return restreply_error(req, 415, "UnsupportedMediaType", "%s", ei.text);
-    return true;
-}
-
 bool restbody_read(struct restreq *req, struct json_object **out)
 {
     size_t len;
@@ -21,12 +13,19 @@ bool restbody_read(struct restreq *req, struct json_object **out)
     *out = NULL;
     if (len == 0)
         return true;
-    if (type && strstr(type, "protobuf"))
-        return read_proto(req, text, len, out);
     struct errinfo ei;
+    if (type && strstr(type, "protobuf"))
+        return restproto_read(req->arena, text, len, out, &ei) == ERR_OK ||
+               restreply_error(req, 415, "UnsupportedMediaType", "%s", ei.text);
     if (json_parse(req->arena, text, len, BODY_MAX, out, &ei) != ERR_OK)
         return restreply_error(req, 400, "BadRequest", "the request body is no JSON: %s", ei.text);
     return true;
+}
+
+bool restreq_is_true(struct restreq *req, const char *key)
+{
+    const char *text = http_req_param(req->http, key);
+    return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
 }
 
 /* "kubectl/v1.32.4 (linux/amd64)" is the manager "kubectl". */

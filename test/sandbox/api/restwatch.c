@@ -177,11 +177,6 @@ static void on_timeout(void *arg)
 
 /* ---- starting ---- */
 
-static bool is_true(const char *text)
-{
-    return text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
-}
-
 static int64_t timeout_of(struct restreq *req)
 {
     const char *text = http_req_param(req->http, "timeoutSeconds");
@@ -243,7 +238,7 @@ void restwatch_start(struct restreq *req)
     req->api->watches = w;
     http_req_on_gone(req->http, gone, w);
     w->timeout = timer_start(req->api->loop, timeout_of(req) * 1000, 0, on_timeout, w);
-    if (is_true(http_req_param(req->http, "allowWatchBookmarks")))
+    if (restreq_is_true(req, "allowWatchBookmarks"))
         w->bookmark = timer_start(req->api->loop, BOOKMARK_MS, BOOKMARK_MS, on_bookmark, w);
     restreply_done(req, 200);
     http_stream_start(req->http, 200, "application/json", QUEUE_MAX);
