@@ -133,7 +133,7 @@ enum err hosts_write(const char *path, const struct buf *text, struct errinfo *e
 /*
  * gateway.c: HAProxy as a supervised child, made to do what the HTTPRoutes say.
  *
- * Changes are applied one after the other: weights over the stats socket, everything else by a
+ * Changes are applied one after the other: weights by a request to HAProxy, everything else by a
  * reload that hands the listening sockets over, so that no request is dropped. The status of the
  * routes is written when the change is live.
  */

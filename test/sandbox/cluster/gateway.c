@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cluster/context.h"
-#include "cluster/ctl.h"
 #include "cluster/haproxy.h"
 #include "cluster/keeper.h"
 #include "cluster/route.h"
@@ -25,7 +24,7 @@ enum {
     POLL_MS = 20,
     APPLY_LIMIT_MS = 10 * 1000, /* a reload that takes longer has failed */
     ASK_AGAIN_MS = 300,         /* HAProxy loses a signal that comes while it takes over */
-    CTL_TIMEOUT_MS = 2 * 1000,
+    ASK_TIMEOUT_MS = 2 * 1000,
 };
 
 enum gateway_state {
@@ -49,7 +48,6 @@ struct gateway {
     enum gateway_state state;
     struct keeper haproxy;
     struct timer *poll;
-    struct ctl *ctl;
     struct change live, next; /* next: being applied */
     int64_t deadline_ms, ask_again_ms;
     unsigned generation;
@@ -217,15 +215,12 @@ static void load_haproxy(struct gateway *gateway)
     poll_later(gateway);
 }
 
-static void on_shown(void *arg, enum err err, const char *reply, const struct errinfo *info)
+static void on_shown(void *arg, const struct http_result *result)
 {
     struct gateway *gateway = arg;
-    (void)info;
-    gateway->ctl = NULL;
     if (gateway->state != GATEWAY_LOAD)
         return;
-    const char *wanted = arena_printf(gateway->next.arena, "escription: %s\n", mark_of(gateway));
-    if (err == ERR_OK && strstr(reply, wanted))
+    if (result->err == ERR_OK && result->status == 200)
         applied(gateway);
     else if (clock_monotonic_ms() > gateway->deadline_ms)
         failed(gateway, "HAProxy did not take its configuration in time: see its messages above");
@@ -236,23 +231,40 @@ static void on_shown(void *arg, enum err err, const char *reply, const struct er
     }
 }
 
-static void on_weighed(void *arg, enum err err, const char *reply, const struct errinfo *info)
+static void on_weighed(void *arg, const struct http_result *result)
 {
     struct gateway *gateway = arg;
-    gateway->ctl = NULL;
     if (gateway->state != GATEWAY_WEIGH)
         return;
-    if (err == ERR_OK && strspn(reply, " \n") == strlen(reply)) {
+    if (result->err == ERR_OK && result->status == 200 && result->body_len == 0) {
         applied(gateway);
         return;
     }
-    char first[200];
-    snprintf(first, sizeof(first), "%.190s",
-             err == ERR_OK ? reply + strspn(reply, " \n") : info->text);
     log_warn("gateway_weights", NULL,
              "HAProxy did not take the weights: its configuration is loaded anew",
-             LOG_STR("said", first));
+             LOG_STR("said", result->err == ERR_OK ? result->body : result->info->text));
     load_haproxy(gateway); /* the configuration says the same */
+}
+
+/* Only who has the present configuration answers. weights may be "". */
+static void send_weights(struct gateway *gateway, const char *weights, http_done_fn done)
+{
+    static const struct http_header headers[] = {{"connection", "close"}, {0}};
+    const char *mark = mark_of(gateway);
+    const int port = gateway->cluster->options.gateway_port;
+    const struct http_request request = {
+        .method = "POST",
+        .url =
+            gateway->address[0]
+                ? arena_printf(gateway->next.arena, "http://%s/.sandbox/%s", gateway->address, mark)
+                : arena_printf(gateway->next.arena, "http://127.0.0.1:%d/.sandbox/%s", port, mark),
+        .headers = headers,
+        .body = weights,
+        .body_len = strlen(weights),
+        .proxy = "",
+        .timeout_ms = ASK_TIMEOUT_MS,
+    };
+    http_send(gateway->cluster->probes, &request, done, gateway);
 }
 
 static void on_poll(void *arg)
@@ -260,8 +272,7 @@ static void on_poll(void *arg)
     struct gateway *gateway = arg;
     gateway->poll = NULL;
     if (gateway->state == GATEWAY_LOAD)
-        gateway->ctl = ctl_send(gateway->cluster->loop, gateway->socket, "show info",
-                                CTL_TIMEOUT_MS, on_shown, gateway);
+        send_weights(gateway, "", on_shown);
 }
 
 static void poll_later(struct gateway *gateway)
@@ -295,14 +306,9 @@ void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *na
     if (!live->arena || strcmp(live->structure, next->structure) != 0) {
         load_haproxy(gateway);
     } else if (strcmp(live->weights, next->weights) != 0) {
-        char *one_line = arena_strdup(next->arena, next->weights);
-        for (char *p = one_line; *p; p++)
-            if (*p == '\n')
-                *p = p[1] ? ';' : '\0';
         gateway_set_state(gateway, GATEWAY_WEIGH);
         write_config(gateway);
-        gateway->ctl =
-            ctl_send(cluster->loop, gateway->socket, one_line, CTL_TIMEOUT_MS, on_weighed, gateway);
+        send_weights(gateway, next->weights, on_weighed);
     } else {
         applied(gateway);
     }
@@ -367,9 +373,9 @@ enum err gateway_new(struct cluster *cluster, struct gateway **out, struct errin
                        "%s is too long for the names of sockets in it: give a shorter "
                        "directory",
                        gateway->directory);
-    char *mirror = heap_printf("%s/mirror.lua", gateway->directory);
-    enum err err = file_write(mirror, haproxy_mirror, strlen(haproxy_mirror), 0600, ei);
-    free(mirror);
+    char *lua = heap_printf("%s/gateway.lua", gateway->directory);
+    enum err err = file_write(lua, haproxy_lua, strlen(haproxy_lua), 0600, ei);
+    free(lua);
     if (err != ERR_OK)
         return err;
     if (!address_take(&cluster->service_addresses, gateway->address))
@@ -393,8 +399,6 @@ void gateway_stop(struct gateway *gateway)
     gateway_set_state(gateway, GATEWAY_STOPPED);
     timer_stop(gateway->poll);
     gateway->poll = NULL;
-    ctl_forget(gateway->ctl);
-    gateway->ctl = NULL;
     keeper_stop(&gateway->haproxy);
 }
 

@@ -213,7 +213,7 @@ static void put_servers(const struct haproxy_in *in, const struct route_rule *ru
                       "\"the route has no backend with a weight\\n\"\n");
 }
 
-/* mirror.lua sends the copies, of the request as the prefix has been replaced. */
+/* gateway.lua sends the copies, of the request as the prefix has been replaced. */
 static void put_mirrors(const struct route_rule *rule, struct buf *out)
 {
     if (rule->mirror_count > 0)
@@ -251,24 +251,13 @@ static void put_rule(const struct haproxy_in *in, struct arena *arena,
     put_servers(in, rule, out);
 }
 
-static bool has_mirrors(const struct route_table *table)
-{
-    for (size_t i = 0; i < table->rule_count; i++)
-        if (table->rules[i]->mirror_count > 0)
-            return true;
-    return false;
-}
-
 static void put_head(const struct haproxy_in *in, struct buf *out)
 {
     buf_puts(out, "# written by flagger-sandbox\nglobal\n    nbthread 1\n    maxconn 4000\n"
                   "    hard-stop-after 60s\n");
     buf_printf(out, "    stats socket %s/stats.sock mode 600 level admin expose-fd listeners\n",
                in->directory);
-    if (has_mirrors(in->table))
-        buf_printf(out, "    lua-load %s/mirror.lua\n", in->directory);
-    if (in->mark && !in->no_weights)
-        buf_printf(out, "    description %s\n", in->mark);
+    buf_printf(out, "    lua-load %s/gateway.lua\n", in->directory);
     buf_puts(out, "\ndefaults\n    mode http\n    option http-server-close\n"
                   "    option idle-close-on-response\n    option forwardfor if-none\n"
                   "    retries 1\n    retry-on conn-failure empty-response\n"
@@ -282,6 +271,9 @@ static void put_head(const struct haproxy_in *in, struct buf *out)
     if (in->port > 0)
         buf_printf(out, "    bind 127.0.0.1:%d\n", in->port);
     buf_puts(out, "    http-request disable-l7-retry unless METH_GET\n");
+    if (in->mark && !in->no_weights)
+        buf_printf(out, "    http-request use-service lua.weights if { path /.sandbox/%s }\n",
+                   in->mark);
 }
 
 void haproxy_config(const struct haproxy_in *in, struct arena *arena, struct buf *out)
@@ -303,8 +295,8 @@ static void put_weights(const struct route_table *table, struct arena *arena, bo
         for (size_t k = 0; k < table->rules[i]->backend_count; k++) {
             int weight = haproxy_weight(table->rules[i], k);
             if ((weight > 0) == some)
-                buf_printf(out, "set server rule.%s/s%zu weight %d\n",
-                           haproxy_rule_key(arena, table->rules[i]), k, weight);
+                buf_printf(out, "rule.%s/s%zu %d\n", haproxy_rule_key(arena, table->rules[i]), k,
+                           weight);
         }
 }
 

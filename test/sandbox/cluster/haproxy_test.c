@@ -87,7 +87,7 @@ CASE(accepted_by_haproxy)
     struct route_table table;
     struct buf out;
     load(arena, DATA "routes.json", &table);
-    unit_put("mirror.lua", haproxy_mirror);
+    unit_put("gateway.lua", haproxy_lua);
     const struct haproxy_in in = {.table = &table, .directory = unit_folder(), .port = 18999};
     buf_init(&out, HAPROXY_CONFIG_MAX);
     haproxy_config(&in, arena, &out);
@@ -117,14 +117,14 @@ CASE(structure)
     haproxy_config(&in, arena, &after);
     assert_string_not_equal(before.data, after.data);
     haproxy_weights(&table, arena, &commands);
-    assert_non_null(strstr(commands.data, "set server rule."));
+    assert_non_null(strstr(commands.data, "rule."));
     /* Who gets a share comes before who loses it. */
     assert_true(table.rules[0]->backend_count >= 2);
     table.rules[0]->backends[0].weight = 0;
     table.rules[0]->backends[1].weight = 100;
     buf_clear(&commands);
     haproxy_weights(&table, arena, &commands);
-    assert_true(strstr(commands.data, "/s1 weight 1") < strstr(commands.data, "/s0 weight 0"));
+    assert_true(strstr(commands.data, "/s1 1\n") < strstr(commands.data, "/s0 0\n"));
     for (size_t i = 0; i < table.rules[0]->backend_count; i++) /* none left: that is another text */
         table.rules[0]->backends[i].weight = 0;
     buf_clear(&before);

@@ -17,3 +17,16 @@ core.register_action("mirror", {"http-req"}, function(txn, address, percent)
         if client[method] then client[method](client, copy) end
     end)
 end, 2)
+
+-- Takes weights, "BACKEND/SERVER WEIGHT" in each line, and says which of the servers are not there.
+core.register_service("weights", "http", function(applet)
+    local missing = ""
+    for backend, server, weight in applet:receive():gmatch("(%S+)/(%S+) (%d+)") do
+        local found = core.backends[backend] and core.backends[backend].servers[server]
+        if found then found:set_weight(weight) else missing = missing .. backend .. "/" .. server .. " " end
+    end
+    applet:set_status(200)
+    applet:add_header("content-length", tostring(#missing))
+    applet:start_response()
+    applet:send(missing)
+end)
