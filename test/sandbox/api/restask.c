@@ -193,6 +193,7 @@ static const struct {
 struct reader {
     struct arena *arena;
     const unsigned char *at, *end;
+    enum err *err; /* the first thing that is wrong ends the reading */
     struct errinfo *ei;
 };
 
@@ -201,6 +202,12 @@ struct field {
     const unsigned char *bytes; /* NULL: a varint */
     size_t len;
 };
+
+#define FAIL(r, ...)                                                                               \
+    do {                                                                                           \
+        if (*(r)->err == ERR_OK)                                                                   \
+            *(r)->err = err_set((r)->ei, ERR_INVALID, __VA_ARGS__);                                \
+    } while (0)
 
 static bool read_varint(struct reader *r, uint64_t *out)
 {
@@ -214,120 +221,112 @@ static bool read_varint(struct reader *r, uint64_t *out)
     return false;
 }
 
-static enum err read_field(struct reader *r, struct field *out)
+/* False at the end, and when something is wrong. */
+static bool next_field(struct reader *r, struct field *out)
 {
     uint64_t key, len;
     *out = (struct field){0};
-    if (!read_varint(r, &key))
-        return err_set(r->ei, ERR_INVALID, "the protobuf body ends within a field");
+    if (*r->err != ERR_OK || r->at == r->end)
+        return false;
+    if (!read_varint(r, &key)) {
+        FAIL(r, "the protobuf body ends within a field");
+        return false;
+    }
     out->number = key >> 3;
     if ((key & 7) == WIRE_VARINT && read_varint(r, &out->value))
-        return ERR_OK;
+        return true;
     if ((key & 7) == WIRE_BYTES && read_varint(r, &len) && len <= (uint64_t)(r->end - r->at)) {
         out->bytes = r->at;
         out->len = (size_t)len;
         r->at += len;
-        return ERR_OK;
+        return true;
     }
-    return err_set(r->ei, ERR_INVALID, "the protobuf body is damaged at field %llu",
-                   (unsigned long long)out->number);
+    FAIL(r, "the protobuf body is damaged at field %llu", (unsigned long long)out->number);
+    return false;
 }
 
 static struct reader inside(const struct reader *r, const struct field *field)
 {
-    return (struct reader){
-        .arena = r->arena, .at = field->bytes, .end = field->bytes + field->len, .ei = r->ei};
+    struct reader in = *r;
+    in.at = field->bytes;
+    in.end = field->bytes + field->len;
+    return in;
 }
 
-static enum err read_text(struct reader *r, const struct field *field, const char **out)
+static const char *text_of(struct reader *r, const struct field *field)
 {
-    *out = field->bytes ? arena_strndup(r->arena, (const char *)field->bytes, field->len) : "";
-    if (utf8_valid(*out, strlen(*out)))
-        return ERR_OK;
-    return err_set(r->ei, ERR_INVALID, "a string in the protobuf body is no UTF-8");
+    const char *text =
+        field->bytes ? arena_strndup(r->arena, (const char *)field->bytes, field->len) : "";
+    if (!utf8_valid(text, strlen(text)))
+        FAIL(r, "a string in the protobuf body is no UTF-8");
+    return text;
 }
 
 /* A map is a list of {1: key, 2: value}. */
-static enum err read_entry(struct reader r, bool data, struct json_object *map)
+static void read_entry(struct reader r, bool data, struct json_object *map)
 {
     struct field field, key = {0}, value = {0};
-    const char *name, *text;
-    while (r.at < r.end) {
-        enum err err = read_field(&r, &field);
-        if (err != ERR_OK)
-            return err;
+    while (next_field(&r, &field)) {
         key = field.number == 1 ? field : key;
         value = field.number == 2 ? field : value;
     }
-    enum err err = read_text(&r, &key, &name);
-    if (err == ERR_OK && data)
-        text = base64_encode(r.arena, value.bytes, value.len);
-    else if (err == ERR_OK)
-        err = read_text(&r, &value, &text);
-    if (err == ERR_OK)
+    const char *name = text_of(&r, &key);
+    const char *text = data ? base64_encode(r.arena, value.bytes, value.len) : text_of(&r, &value);
+    if (*r.err == ERR_OK)
         json_set_str(map, name, text);
-    return err;
 }
 
 /* Recursion follows the tables above. */
-static enum err read_message(struct reader r, const char *type, const struct known *fields,
-                             struct json_object *out)
+static void read_message(struct reader r, const char *type, const struct known *fields,
+                         struct json_object *out)
 {
-    while (r.at < r.end) {
-        struct field field;
+    struct field field;
+    while (next_field(&r, &field)) {
         const struct known *known = fields;
-        const char *text;
-        enum err err = read_field(&r, &field);
-        if (err != ERR_OK)
-            return err;
         while (known->name && known->number != field.number)
             known++;
         if (!known->name && (field.value || field.len))
-            return err_set(r.ei, ERR_INVALID,
-                           "field %llu of %s is not known in protobuf here: send JSON",
-                           (unsigned long long)field.number, type);
+            FAIL(&r, "field %llu of %s is not known in protobuf here: send JSON",
+                 (unsigned long long)field.number, type);
         if (!known->name || known->skip)
             continue;
         if (!field.bytes)
-            return err_set(r.ei, ERR_INVALID, "the protobuf field %s has another type",
-                           known->name);
-        if (known->inside)
-            err = read_message(inside(&r, &field), known->name, known->inside,
-                               json_sub(out, known->name));
+            FAIL(&r, "the protobuf field %s has another type", known->name);
+        else if (known->inside)
+            read_message(inside(&r, &field), known->name, known->inside,
+                         json_sub(out, known->name));
         else if (known->texts || known->data)
-            err = read_entry(inside(&r, &field), known->data, json_sub(out, known->name));
-        else if ((err = read_text(&r, &field, &text)) == ERR_OK && *text)
-            json_set_str(out, known->name, text);
-        if (err != ERR_OK)
-            return err;
+            read_entry(inside(&r, &field), known->data, json_sub(out, known->name));
+        else if (*text_of(&r, &field) && *r.err == ERR_OK)
+            json_set_str(out, known->name, text_of(&r, &field));
     }
-    return ERR_OK;
 }
 
 enum err restproto_read(struct arena *arena, const void *data, size_t len, struct json_object **out,
                         struct errinfo *ei)
 {
     static const unsigned char magic[] = {'k', '8', 's', 0};
+    enum err err = ERR_OK;
+    struct reader r = {.arena = arena, .at = data, .err = &err, .ei = ei};
+    struct field field, raw = {.bytes = data};
     if (len < sizeof(magic) || memcmp(data, magic, sizeof(magic)) != 0)
         return err_set(ei, ERR_INVALID, "the protobuf body does not begin with its magic number");
-    struct reader r = {.arena = arena, .ei = ei};
-    r.at = (const unsigned char *)data + sizeof(magic);
-    r.end = (const unsigned char *)data + len;
-    struct field raw = {.bytes = r.at};
+    r.end = r.at + len;
+    r.at += sizeof(magic);
     *out = json_own(arena, json_object_new_object());
-    while (r.at < r.end) {
-        struct field field;
-        enum err err = read_field(&r, &field);
-        if (err == ERR_OK && field.number == 1 && field.bytes)
-            err = read_message(inside(&r, &field), "TypeMeta", type_meta, *out);
-        if (err != ERR_OK)
-            return err;
+    while (next_field(&r, &field)) {
+        if (field.number == 1 && field.bytes)
+            read_message(inside(&r, &field), "TypeMeta", type_meta, *out);
         raw = field.number == 2 && field.bytes ? field : raw;
     }
     const char *kind = json_str_at(*out, "kind", NULL);
-    for (size_t i = 0; kind && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (strcmp(kinds[i].kind, kind) == 0)
-            return read_message(inside(&r, &raw), kind, kinds[i].fields, *out);
-    return err_set(ei, ERR_INVALID, "%s is not known in protobuf here: send JSON",
-                   kind ? kind : "an object without a kind");
+    size_t i = 0, count = sizeof(kinds) / sizeof(kinds[0]);
+    while (kind && i < count && strcmp(kinds[i].kind, kind) != 0)
+        i++;
+    if (kind && i < count)
+        read_message(inside(&r, &raw), kind, kinds[i].fields, *out);
+    else
+        FAIL(&r, "%s is not known in protobuf here: send JSON",
+             kind ? kind : "an object without a kind");
+    return err;
 }
