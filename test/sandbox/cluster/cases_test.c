@@ -4,7 +4,6 @@
 #include "cluster/cluster.h"
 #include "cluster/context.h"
 #include "cluster/crds.h"
-#include "cluster/endpoints.h"
 #include "cluster/haproxy.h"
 #include "cluster/podspec.h"
 #include "cluster/route.h"

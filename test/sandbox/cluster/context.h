@@ -9,8 +9,23 @@
 #include "api/objstore.h"
 #include "cluster/address.h"
 #include "cluster/cluster.h"
-#include "cluster/work.h"
+#include "cluster/forward.h"
 #include "net/client.h"
+
+/*
+ * The controllers' work queue: keys (controller, namespace, name), each at most once in the queue,
+ * handled one after the other from the loop. A key that is due later is handled earlier when it is
+ * added again.
+ */
+struct work;
+/* Brings the object named by the key to where it should be. The arena is freed afterwards. */
+typedef void (*work_fn)(void *arg, struct arena *arena, const char *ns, const char *name);
+
+struct work *work_new(struct loop *loop);
+void work_free(struct work *work); /* pending keys are forgotten */
+/* fn names the controller: keys of different functions are different. */
+void work_add_after(struct work *work, work_fn fn, void *arg, const char *ns, const char *name,
+                    int64_t delay_ms);
 
 enum kind {
     KIND_NAMESPACE,
@@ -119,6 +134,26 @@ void services_write_hosts(void *arg, struct arena *arena, const char *ns, const 
 void services_touch(struct cluster *cluster, const char *ns);
 /* Where a Service listens; NULL when there is no such Service (yet). Borrowed. */
 const char *services_address(const struct services *services, const char *ns, const char *name);
+
+/* Whom a Service leads to, as targets of its ports and as an Endpoints object. Pure. */
+enum { ENDPOINTS_MAX = 1000 };
+
+/* A pod serves: it is ready, has an address and is not being deleted; publish_unready lifts the
+ * first. */
+bool endpoints_serves(struct json_object *pod, bool publish_unready);
+
+/* The targets of spec.ports[index] among pods; returns their number. targets has room for count. */
+size_t endpoints_targets(struct json_object *service, size_t index, struct json_object **pods,
+                         size_t count, struct forward_target *targets);
+/* The same from an Endpoints object that somebody wrote, for a Service without selector; at most
+ * max. */
+size_t endpoints_given(struct json_object *service, size_t index, struct json_object *endpoints,
+                       struct forward_target *targets, size_t max);
+
+/* pods: those that the selector matches. Owned by the arena. */
+struct json_object *endpoints_object(struct arena *arena, struct json_object *service,
+                                     struct json_object **pods, size_t count);
+
 /* The line of a Service: NAME.NS, NAME.NS.svc, NAME.NS.svc.cluster.local, and NAME alone in the
  * namespaces default and test. */
 void hosts_add(struct buf *text, const char *address, const char *ns, const char *name);

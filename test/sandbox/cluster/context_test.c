@@ -1,7 +1,7 @@
 
 #include <string.h>
 
-#include "cluster/work.h"
+#include "cluster/context.h"
 #include "test/unit.h"
 
 struct world {
