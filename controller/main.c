@@ -1,4 +1,5 @@
 /* flagger-controller: options and wiring. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,12 +20,22 @@ static struct {
     const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
         *metrics_server, *ca_file, *ingress_class;
     const char *selector_labels, *include_label_prefix, *event_webhook;
-    const char *leader_election_namespace, *address;
+    const char *leader_election_namespace, *address, *watch_selector;
     double qps;
     int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval, max_releases,
         max_releases_per_namespace;
     bool leader_election, config_tracking, no_cross_namespace_refs, debug_endpoints;
 } opt;
+
+/* In a pod, where another one may be started beside this one at any time, unless a kubeconfig leads
+ * elsewhere. */
+static char elects[] = "false";
+
+static void choose_election(void)
+{
+    if (getenv("KUBERNETES_SERVICE_HOST") && !getenv("KUBECONFIG"))
+        (void)snprintf(elects, sizeof(elects), "true");
+}
 
 #define NOT_YET                                                                                    \
     "accepted for Flagger's manifests; has no effect in this version: alerts are written to the "  \
@@ -36,8 +47,12 @@ static const struct option_row rows[] = {
                    "~/.kube/config"),
     OPTION(STRING, "master", &opt.master, .arg = "URL", .group = "Kubernetes",
            .help = "address of the API server, instead of the kubeconfig's"),
-    OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME", .group = "Kubernetes",
-           .help = "look after the Canaries of this namespace only; default all"),
+    OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME,...", .group = "Kubernetes",
+           .help = "look after the Canaries of these namespaces only; default all"),
+    OPTION(STRING, "watch-selector", &opt.watch_selector, .arg = "LABELS", .group = "Kubernetes",
+           .help =
+               "... and only after Canaries with these labels, as kubectl's --selector; one that "
+               "loses them is left as it stands; default all"),
     OPTION(NUMBER, "kubeconfig-qps", &opt.qps, .value = "100", .arg = "N", .group = "Kubernetes",
            .help = "most API requests a second, watches and leases apart"),
     OPTION(INT, "kubeconfig-burst", &opt.burst, .value = "250", .min = 1, .max = 100000, .arg = "N",
@@ -120,11 +135,12 @@ static const struct option_row rows[] = {
             "nothing of what objects hold"),
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Process"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level, .group = "Process"),
-    OPTION(BOOL, "enable-leader-election", &opt.leader_election, .group = "Process",
-           .help = "several replicas may run: one leads, the others stand by"),
+    OPTION(
+        BOOL, "enable-leader-election", &opt.leader_election, .value = elects, .group = "Process",
+        .help = "several replicas may run: one leads, the others stand by; default true in a pod"),
     OPTION(STRING, "leader-election-namespace", &opt.leader_election_namespace,
            .value = "kube-system", .arg = "NAME", .group = "Process",
-           .help = "namespace of the lease; --namespace when that is set"),
+           .help = "namespace of the lease; that of --namespace when it is one"),
     OPTION_ROWS_ZAP(.group = "Process"),
     {0}};
 
@@ -241,17 +257,59 @@ static enum err start_server(struct controller *controller, struct errinfo *ei)
     return http_server_new(controller->loop, &options, &controller->server, ei);
 }
 
-static void start_lease(struct controller *controller)
+static int count_texts(const char *const *texts)
+{
+    int count = 0;
+
+    while (texts && texts[count])
+        count++;
+    return count;
+}
+
+/* Controllers with other parts of the cluster have other leases; replicas have the same options. */
+static const char *lease_name(struct arena *arena, const struct watchset_scope *scope)
+{
+    static const char name[] = "flagger-leader-election";
+    uint32_t hash = 2166136261u; /* FNV-1a */
+
+    if (count_texts(scope->namespaces) < 2 && !scope->canary_selector)
+        return name;
+    const char *part = arena_printf(arena, "%s|%s", opt.namespace_,
+                                    scope->canary_selector ? scope->canary_selector : "");
+    for (; *part; part++)
+        hash = (hash ^ (unsigned char)*part) * 16777619u;
+    return arena_printf(arena, "%s-%08x", name, hash);
+}
+
+static void start_lease(struct controller *controller, struct arena *arena,
+                        const struct watchset_scope *scope)
 {
     if (!opt.leader_election)
         return;
     struct lease_spec spec = {
-        .namespace_ = or_null(opt.namespace_) ? opt.namespace_ : opt.leader_election_namespace,
-        .name = "flagger-leader-election",
+        .namespace_ = count_texts(scope->namespaces) == 1 ? scope->namespaces[0]
+                                                          : opt.leader_election_namespace,
+        .name = lease_name(arena, scope),
         .changed = on_lead,
         .arg = controller,
     };
     controller->lease = lease_new(controller->loop, controller->kube, &spec);
+}
+
+/* Each namespace has watches of its own. */
+static enum err read_scope(struct arena *arena, struct watchset_scope *scope, struct errinfo *ei)
+{
+    enum { MOST = 100 };
+    const char *const *namespaces = option_split(arena, opt.namespace_);
+
+    *scope = (struct watchset_scope){.namespaces = *namespaces ? namespaces : NULL,
+                                     .canary_selector = or_null(opt.watch_selector)};
+    if (count_texts(namespaces) > MOST)
+        return err_set(ei, ERR_INVALID,
+                       "--namespace names more than %d namespaces: look after all of them, or let "
+                       "several controllers do it",
+                       MOST);
+    return ERR_OK;
 }
 
 /* Routes that Flagger wrote to another cluster must not silently be written to this one. */
@@ -306,9 +364,11 @@ static int run(struct arena *arena)
 {
     struct errinfo ei = {0};
     struct kube_config config;
+    struct watchset_scope scope;
     struct kube_config_source source = {.kubeconfig = or_null(opt.kubeconfig),
                                         .master = or_null(opt.master)};
-    if (kube_config_load(arena, &source, &config, &ei) != ERR_OK ||
+    if (read_scope(arena, &scope, &ei) != ERR_OK ||
+        kube_config_load(arena, &source, &config, &ei) != ERR_OK ||
         check_mesh(arena, config.server, &ei) != ERR_OK ||
         (or_null(opt.ca_file) && file_check(opt.ca_file, &ei) != ERR_OK))
         return fail(&ei);
@@ -326,7 +386,7 @@ static int run(struct arena *arena)
                                  .kube = controller.kube,
                                  .http = controller.outside,
                                  .settings = &settings,
-                                 .namespace_ = or_null(opt.namespace_),
+                                 .scope = scope,
                                  .event_webhook = or_null(opt.event_webhook),
                                  .max_runs = (int)opt.threadiness * 16,
                                  .max_releases = (int)opt.max_releases,
@@ -340,7 +400,7 @@ static int run(struct arena *arena)
         loop_take_hangup(controller.loop,
                          "a restart takes: options and their environment, the kubeconfig; the "
                          "files of tokens and authorities are followed by themselves");
-        start_lease(&controller);
+        start_lease(&controller, arena, &scope);
         log_info("started", NULL, "watching for canaries", LOG_STR("version", FLAGGER_VERSION),
                  LOG_STR("server", config.server), LOG_STR("mesh_provider", settings.mesh_provider),
                  LOG_STR("routers", router_names(arena)),
@@ -360,6 +420,7 @@ int main(int argc, char **argv)
     child_main(argc, argv);
     process_hide(); /* tokens of the cluster, of webhooks and metric servers */
     struct arena *arena = arena_new();
+    choose_election();
     option_parse(&program, arena, argc, argv);
     log_set_level(opt.log_level);
     log_start();

@@ -383,7 +383,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->context.secrets = secrets_new(&engine->context);
     engine->context.plans = plans_new();
     engine->context.watches = watchset_new(
-        options->loop, options->kube, options->namespace_,
+        options->loop, options->kube, &options->scope,
         &(struct watchset_owner){
             .changed = on_change, .wanted = is_wanted, .settled = on_settled, .arg = engine});
     watchset_add(engine->context.watches, &tick_canaries);

@@ -1,11 +1,12 @@
 /*
- * The engine: looks after every Canary of the cluster (or of one namespace). All I/O of a rollout
+ * The engine: looks after every Canary of the cluster (or of some namespaces, or with some labels). All I/O of a rollout
  * happens here; what to do is decided in decide/.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
 #include "engine/context.h"
+#include "engine/watchset.h"
 
 struct job;
 
@@ -14,7 +15,7 @@ struct engine_options {
     struct kube_client *kube;
     struct http_client *http;
     const struct settings *settings;
-    const char *namespace_;    /* NULL: all */
+    struct watchset_scope scope;
     const char *event_webhook; /* NULL: none */
     int max_runs; /* ticks at work at once; those that wait for webhooks or metrics do not count */
     /* Releases under way at once, in all and in each namespace; 0: as many as there are. */

@@ -209,7 +209,7 @@ static int set_up(void **state)
     f->http = http_client_new(f->loop, NULL);
     f->kube = kube_client_new(f->loop, f->http, &f->config, &(struct kube_client_options){0});
     f->context = (struct engine_context){.loop = f->loop, .http = f->http, .kube = f->kube};
-    f->context.watches = watchset_new(f->loop, f->kube, NULL,
+    f->context.watches = watchset_new(f->loop, f->kube, &(struct watchset_scope){0},
                                       &(struct watchset_owner){.changed = on_watch, .arg = f});
     f->context.secrets = secrets_new(&f->context);
     f->context.outbox = outbox_new(&f->context);
@@ -460,7 +460,7 @@ FIXTURE_CASE(nobody_else_is_believed)
     watchset_free(f->context.watches);
     f->context.http = f->http;
     f->context.kube = f->kube;
-    f->context.watches = watchset_new(f->loop, f->kube, NULL,
+    f->context.watches = watchset_new(f->loop, f->kube, &(struct watchset_scope){0},
                                       &(struct watchset_owner){.changed = on_watch, .arg = f});
     f->ca = other_ca.cert_pem;
     call_safe(f, "key", NULL);

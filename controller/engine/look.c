@@ -247,8 +247,8 @@ struct json_object *look_canaries(const struct engine *engine, struct arena *are
 
 /* --- the whole process */
 
-static void add_watch(void *arg, const struct kube_resource *resource, bool metadata,
-                      const struct store *store)
+static void add_watch(void *arg, const struct kube_resource *resource, const char *namespace_,
+                      bool metadata, const struct store *store)
 {
     struct json_object *one = json_object_new_object();
     struct watch_look look;
@@ -258,6 +258,7 @@ static void add_watch(void *arg, const struct kube_resource *resource, bool meta
     json_set_str(one, "group", resource->group);
     json_set_str(one, "version", resource->version);
     json_set_str(one, "resource", resource->plural);
+    json_set_str(one, "namespace", namespace_);
     json_set_bool(one, "metadataOnly", metadata);
     json_set_str(one, "state", look.state);
     json_set_bool(one, "synced", look.synced);
@@ -304,10 +305,11 @@ struct watched {
     size_t objects, kept;
 };
 
-static void count_objects(void *arg, const struct kube_resource *resource, bool metadata,
-                          const struct store *store)
+static void count_objects(void *arg, const struct kube_resource *resource, const char *namespace_,
+                          bool metadata, const struct store *store)
 {
     (void)resource;
+    (void)namespace_;
     (void)metadata;
     struct watched *watched = arg;
     watched->objects += store_count(store);

@@ -11,13 +11,14 @@ struct entry {
     struct entry *next;
     struct watchset *set;
     const struct kube_resource *resource;
+    const char *namespace_; /* NULL: all of them, or it has none */
     struct store *store;
 };
 
 struct watchset {
     struct loop *loop;
     struct kube_client *kube;
-    const char *namespace_;
+    struct watchset_scope scope;
     struct watchset_owner owner;
     struct entry *entries;
     struct name_set mentions; /* by Canaries */
@@ -78,11 +79,12 @@ static void on_settled(void *arg)
         owner->settled(owner->arg);
 }
 
-struct watchset *watchset_new(struct loop *loop, struct kube_client *kube, const char *namespace_,
+struct watchset *watchset_new(struct loop *loop, struct kube_client *kube,
+                              const struct watchset_scope *scope,
                               const struct watchset_owner *owner)
 {
     struct watchset *set = heap_alloc(sizeof(*set));
-    *set = (struct watchset){.loop = loop, .kube = kube, .namespace_ = namespace_, .owner = *owner};
+    *set = (struct watchset){.loop = loop, .kube = kube, .scope = *scope, .owner = *owner};
     name_set_init(&set->mentions);
     return set;
 }
@@ -101,10 +103,18 @@ void watchset_free(struct watchset *set)
     free(set);
 }
 
-static struct entry *find(const struct watchset *set, const struct kube_resource *resource)
+static bool is_of(const struct entry *entry, const struct kube_resource *resource)
+{
+    return entry->resource == resource || kube_resource_same(entry->resource, resource);
+}
+
+/* What lies in a namespace that is not watched is not known. */
+static struct entry *find(const struct watchset *set, const struct kube_resource *resource,
+                          const char *namespace_)
 {
     for (struct entry *entry = set->entries; entry; entry = entry->next)
-        if (entry->resource == resource || kube_resource_same(entry->resource, resource))
+        if (is_of(entry, resource) &&
+            (!entry->namespace_ || (namespace_ && strcmp(namespace_, entry->namespace_) == 0)))
             return entry;
     return NULL;
 }
@@ -115,17 +125,17 @@ static bool is_metadata_only(const struct kube_resource *resource)
            kube_resource_same(resource, &kube_configmaps);
 }
 
-void watchset_add(struct watchset *set, const struct kube_resource *resource)
+static void add(struct watchset *set, const struct kube_resource *resource, const char *namespace_)
 {
-    if (find(set, resource))
-        return;
     bool metadata_only = is_metadata_only(resource);
     struct entry *entry = heap_alloc(sizeof(*entry));
-    *entry = (struct entry){.next = set->entries, .set = set, .resource = resource};
+    *entry = (struct entry){
+        .next = set->entries, .set = set, .resource = resource, .namespace_ = namespace_};
     set->entries = entry;
     struct store_spec spec = {
         .watch = {.resource = resource,
-                  .namespace_ = resource->cluster_scoped ? NULL : set->namespace_,
+                  .namespace_ = namespace_,
+                  .label_selector = is_of_canaries(entry) ? set->scope.canary_selector : NULL,
                   .metadata_only = metadata_only},
         .size = sizeof(struct seen),
         .fill = metadata_only ? NULL : fill_seen,
@@ -139,12 +149,18 @@ void watchset_add(struct watchset *set, const struct kube_resource *resource)
     entry->store = store_new(set->loop, set->kube, &spec);
 }
 
-/* What lies in a namespace that is not watched is not known. */
-static bool is_watched(const struct watchset *set, const struct kube_resource *resource,
-                       const char *namespace_)
+void watchset_add(struct watchset *set, const struct kube_resource *resource)
 {
-    return !set->namespace_ || resource->cluster_scoped ||
-           (namespace_ && strcmp(namespace_, set->namespace_) == 0);
+    const char *const *namespaces = set->scope.namespaces;
+
+    for (const struct entry *entry = set->entries; entry; entry = entry->next)
+        if (is_of(entry, resource))
+            return;
+    if (!namespaces || resource->cluster_scoped)
+        add(set, resource, NULL);
+    else
+        for (; *namespaces; namespaces++)
+            add(set, resource, *namespaces);
 }
 
 static bool is_listing(const struct entry *entry)
@@ -155,10 +171,10 @@ static bool is_listing(const struct entry *entry)
 enum watchset_known watchset_find(const struct watchset *set, const struct kube_resource *resource,
                                   const char *namespace_, const char *name, const struct seen **out)
 {
-    const struct entry *entry = find(set, resource);
+    const struct entry *entry = find(set, resource, namespace_);
     const struct digest *digest;
     *out = NULL;
-    if (!entry || !is_watched(set, resource, namespace_))
+    if (!entry)
         return WATCHSET_UNKNOWN;
     if (is_listing(entry))
         return WATCHSET_SOON;
@@ -172,7 +188,7 @@ enum watchset_known watchset_find(const struct watchset *set, const struct kube_
 bool watchset_unpack(const struct watchset *set, const struct kube_resource *resource,
                      const struct seen *seen, struct arena *arena, struct json_object **out)
 {
-    const struct entry *entry = find(set, resource);
+    const struct entry *entry = find(set, resource, seen->digest.namespace_);
     struct errinfo info;
     return entry && store_unpack(entry->store, &seen->digest, arena, out, &info) == ERR_OK;
 }
@@ -180,10 +196,10 @@ bool watchset_unpack(const struct watchset *set, const struct kube_resource *res
 void watchset_learn(struct watchset *set, const struct kube_resource *resource,
                     struct json_object *object)
 {
-    struct entry *entry = find(set, resource);
     struct json_object *metadata = json_at(object, "metadata", NULL);
     const char *namespace_ = json_str_at(metadata, "namespace", NULL);
-    if (!entry || !is_watched(set, resource, namespace_))
+    struct entry *entry = find(set, resource, namespace_);
+    if (!entry)
         return;
     /* Which Canaries there are is for the watch alone to tell: who runs now must not end in this
      * call. */
@@ -198,7 +214,7 @@ void watchset_learn(struct watchset *set, const struct kube_resource *resource,
 void watchset_learn_gone(struct watchset *set, const struct kube_resource *resource,
                          const char *namespace_, const char *name, const char *uid)
 {
-    struct entry *entry = find(set, resource);
+    struct entry *entry = find(set, resource, namespace_);
     if (entry && !is_of_canaries(entry))
         store_learn_gone(entry->store, namespace_, name, uid);
 }
@@ -219,15 +235,23 @@ bool watchset_listing(const struct watchset *set)
 
 bool watchset_synced(const struct watchset *set, const struct kube_resource *resource)
 {
-    struct entry *entry = find(set, resource);
-    return entry && store_synced(entry->store);
+    bool found = false;
+    for (const struct entry *entry = set->entries; entry; entry = entry->next) {
+        if (!is_of(entry, resource))
+            continue;
+        if (!store_synced(entry->store))
+            return false;
+        found = true;
+    }
+    return found;
 }
 
 void watchset_each(const struct watchset *set,
-                   void (*fn)(void *arg, const struct kube_resource *resource, bool metadata,
-                              const struct store *store),
+                   void (*fn)(void *arg, const struct kube_resource *resource,
+                              const char *namespace_, bool metadata, const struct store *store),
                    void *arg)
 {
     for (const struct entry *entry = set->entries; entry; entry = entry->next)
-        fn(arg, entry->resource, is_metadata_only(entry->resource), entry->store);
+        fn(arg, entry->resource, entry->namespace_, is_metadata_only(entry->resource),
+           entry->store);
 }

@@ -35,8 +35,13 @@ struct watchset_owner {
     void *arg;
 };
 
-/* namespace_ NULL: all namespaces. It is borrowed. */
-struct watchset *watchset_new(struct loop *loop, struct kube_client *kube, const char *namespace_,
+/* What of the cluster is watched; borrowed. */
+struct watchset_scope {
+    const char *const *namespaces; /* NULL-ended; NULL: all */
+    const char *canary_selector;   /* the labels of Canaries; NULL: any */
+};
+struct watchset *watchset_new(struct loop *loop, struct kube_client *kube,
+                              const struct watchset_scope *scope,
                               const struct watchset_owner *owner);
 void watchset_free(struct watchset *set);
 /* Begins to watch the resource unless that has begun already. The resource must have static
@@ -63,17 +68,18 @@ void watchset_learn_gone(struct watchset *set, const struct kube_resource *resou
 /* True if WATCHSET_KNOWN. */
 bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
                    const char *namespace_, const char *name, const struct seen **out);
-/* True when the resource is watched and has been listed: a resource that is not installed never is.
+/* True when the resource is watched and has been listed, in each namespace: a resource that is not installed never is.
  */
 bool watchset_synced(const struct watchset *set, const struct kube_resource *resource);
 
 /* A resource is being listed for the first time. */
 bool watchset_listing(const struct watchset *set);
 
-/* Calls fn for each resource that is watched; metadata: only its metadata is. */
+/* Calls fn for each resource that is watched, and each namespace (NULL: all); metadata: only its
+ * metadata is. */
 void watchset_each(const struct watchset *set,
-                   void (*fn)(void *arg, const struct kube_resource *resource, bool metadata,
-                              const struct store *store),
+                   void (*fn)(void *arg, const struct kube_resource *resource,
+                              const char *namespace_, bool metadata, const struct store *store),
                    void *arg);
 
 #endif

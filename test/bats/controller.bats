@@ -82,3 +82,10 @@ END
     curl -s "$DAEMON_URL/metrics" | grep -q '^flagger_info{version='
     daemon_stop
 }
+
+@test "in a pod it elects a leader, unless a kubeconfig leads elsewhere" {
+    run env -u KUBECONFIG KUBERNETES_SERVICE_HOST=10.0.0.1 "$CONTROLLER" --help
+    [[ $output == *"default true in a pod (default: true)"* ]]
+    run env KUBECONFIG=/x KUBERNETES_SERVICE_HOST=10.0.0.1 "$CONTROLLER" --help
+    [[ $output == *enable-leader-election* && $output != *"default true in a pod (default: true)"* ]]
+}
