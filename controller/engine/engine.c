@@ -32,6 +32,15 @@ struct queue {
     int count;
 };
 
+/* Whoever stands in an earlier one comes first. */
+enum queues {
+    QUEUE_GOING_ON, /* runs that have waited for others, before */
+    QUEUE_STEPPING, /* releases under way: a burst of changes of others does not hold them up */
+    QUEUE_WAITING,  /* other runs */
+    QUEUE_ADOPTED,  /* the first runs of Canaries at rest */
+    QUEUES
+};
+
 struct engine {
     struct engine_context context;
     struct job_owner owner;
@@ -39,9 +48,7 @@ struct engine {
     struct claims *claims;
     struct table entries; /* by namespace and name */
     TAILQ_HEAD(, entry) found;
-    struct queue going_on; /* runs that have waited for others, before */
-    struct queue waiting;  /* runs that have not begun */
-    struct queue adopted;  /* the first runs of Canaries at rest, behind all others */
+    struct queue queues[QUEUES];
     struct timer *pump_timer;
     int running, max_runs;
     bool leads;
@@ -107,7 +114,10 @@ static bool queue_remove(struct queue *queue, struct entry *entry)
 
 static bool anybody_queued(const struct engine *engine)
 {
-    return engine->going_on.first || engine->waiting.first || engine->adopted.first;
+    for (int i = 0; i < QUEUES; i++)
+        if (engine->queues[i].first)
+            return true;
+    return false;
 }
 
 /*
@@ -116,12 +126,10 @@ static bool anybody_queued(const struct engine *engine)
  */
 static struct queue *next_queue(struct engine *engine)
 {
-    if (engine->going_on.first)
-        return &engine->going_on;
-    if (engine->waiting.first)
-        return &engine->waiting;
-    if (engine->adopted.first && !watchset_listing(engine->context.watches))
-        return &engine->adopted;
+    for (int i = 0; i < QUEUES; i++)
+        if (engine->queues[i].first &&
+            (i != QUEUE_ADOPTED || !watchset_listing(engine->context.watches)))
+            return &engine->queues[i];
     return NULL;
 }
 
@@ -164,14 +172,22 @@ static void pump_soon(struct engine *engine)
         engine->pump_timer = timer_start(engine->context.loop, 0, 0, pump, engine);
 }
 
+static enum queues queue_for(const struct entry *entry, bool goes_on)
+{
+    if (goes_on)
+        return QUEUE_GOING_ON;
+    if (job_releases(entry->job))
+        return QUEUE_STEPPING;
+    return entry->rests && !entry->has_run ? QUEUE_ADOPTED : QUEUE_WAITING;
+}
+
 static void on_wants(void *arg, struct job *job, bool goes_on)
 {
     struct engine *engine = arg;
     struct entry *entry = entry_of(engine, job_namespace(job), job_name(job));
     if (!entry || entry->queued)
         return;
-    bool first = entry->rests && !entry->has_run;
-    queue_add(goes_on ? &engine->going_on : first ? &engine->adopted : &engine->waiting, entry);
+    queue_add(&engine->queues[queue_for(entry, goes_on)], entry);
     pump_soon(engine);
 }
 
@@ -219,9 +235,8 @@ static void remove_canary(struct engine *engine, const struct digest *digest)
     struct entry *entry = entry_of(engine, digest->namespace_, digest->name);
     if (!entry)
         return;
-    if (entry->queued && !queue_remove(&engine->going_on, entry) &&
-        !queue_remove(&engine->waiting, entry))
-        queue_remove(&engine->adopted, entry);
+    for (int i = 0; entry->queued && i < QUEUES; i++)
+        queue_remove(&engine->queues[i], entry);
     if (entry->running)
         engine->running--;
     (void)table_take(&engine->entries, digest->namespace_, digest->name);
@@ -361,9 +376,8 @@ struct engine *engine_new(const struct engine_options *options)
         .is_leader = options->is_leader,
         .arg = options->arg,
     };
-    queue_init(&engine->going_on);
-    queue_init(&engine->waiting);
-    queue_init(&engine->adopted);
+    for (int i = 0; i < QUEUES; i++)
+        queue_init(&engine->queues[i]);
     engine->index = deps_index_new();
     engine->claims = claims_new();
     table_init(&engine->entries, entry_key);
@@ -446,8 +460,9 @@ void engine_look(const struct engine *engine, struct engine_look *out)
         .canaries = engine->entries.count,
         .running = engine->running,
         .max_runs = engine->max_runs,
-        .going_on = engine->going_on.count,
-        .waiting = engine->waiting.count + engine->adopted.count,
+        .going_on = engine->queues[QUEUE_GOING_ON].count,
+        .waiting = engine->queues[QUEUE_STEPPING].count + engine->queues[QUEUE_WAITING].count +
+                   engine->queues[QUEUE_ADOPTED].count,
         .deps = deps_index_count(engine->index),
         .leads = engine->leads && (!engine->is_leader || engine->is_leader(engine->arg)),
         .stopping = engine->stopped != NULL,
@@ -463,15 +478,11 @@ static int place_of(const struct engine *engine, const struct entry *entry)
 
     if (!entry->queued)
         return 0;
-    for (const struct entry *at = engine->going_on.first; at; at = at->next, place++)
-        if (at == entry)
-            return place;
-    for (const struct entry *at = engine->waiting.first; at; at = at->next, place++)
-        if (at == entry)
-            return place;
-    for (const struct entry *at = engine->adopted.first; at && at != entry; at = at->next)
-        place++;
-    return place;
+    for (int i = 0; i < QUEUES; i++)
+        for (const struct entry *at = engine->queues[i].first; at; at = at->next, place++)
+            if (at == entry)
+                return place;
+    return 0;
 }
 
 const struct job *engine_find(const struct engine *engine, const char *namespace_, const char *name,

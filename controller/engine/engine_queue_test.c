@@ -200,3 +200,48 @@ FIXTURE_CASE(releases_under_way_are_not_held_up)
     assert_int_equal(noted(f, "queued"), 0);
     assert_int_equal(noted(f, "goes on"), 5);
 }
+
+/* All look at the same thing, whose change wakes them in the order in which they were found. */
+static enum verdict rule_look_at_the_thing(struct fixture *f, struct tick *tick)
+{
+    struct json_object *thing;
+    if (!need_object(tick, &things, "test", "a", &thing))
+        return VERDICT_NEED_FACTS;
+    tick->plan->again = AGAIN_NEVER;
+    note(f, is_crowd(tick) ? "crowd" : "podinfo");
+    if (f->thing_spec > 0 && noted(f, "podinfo") > 0 && noted(f, "crowd") == f->crowd)
+        loop_drain(f->loop);
+    return VERDICT_STOP;
+}
+
+static void change_the_thing(void *arg)
+{
+    struct fixture *f = arg;
+    if (noted(f, "podinfo") == 0 || noted(f, "crowd") < f->crowd)
+        return;
+    timer_stop(f->ticker);
+    f->ticker = NULL;
+    f->logged = 0;
+    f->thing_version++;
+    f->thing_spec++;
+    tell_things_watch(f);
+}
+
+/* podinfo stands behind all of them. */
+FIXTURE_CASE(a_release_under_way_runs_before_a_burst_of_others)
+{
+    enum { RUNS = 4 };
+    f->rule = rule_look_at_the_thing;
+    f->crowd = CROWD;
+    f->crowd_phase = "Initialized";
+    f->phase = "Progressing";
+    f->thing_version = 100;
+    f->stop_after = 0;
+    f->ticker = timer_start(f->loop, 500, 100, change_the_thing, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    int before = 0;
+    while (strcmp(f->log[before], "podinfo") != 0)
+        before++;
+    assert_in_range(before, 0, RUNS);
+}

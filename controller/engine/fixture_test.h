@@ -52,8 +52,9 @@ struct fixture {
     bool twin;        /* a second Canary, with the same target */
     const char *junk; /* in podinfo's object; NULL: none */
     int crowd;        /* Canaries c0, c1, ... before it, whose webhook and metrics never answer */
-    int hangs;        /* requests that got no answer */
-    int max_releases; /* as engine options have it */
+    const char *crowd_phase;              /* NULL: as that of podinfo */
+    int hangs;                            /* requests that got no answer */
+    int max_releases;                     /* as engine options have it */
     int under_way, most_under_way;        /* releases, by the rules of the test */
     char steps[64];                       /* of each of the crowd, and of podinfo behind them */
     const char *hook_path;                /* of podinfo's webhook */
@@ -141,7 +142,8 @@ static const char *named_canary_text(struct fixture *f, const char *name)
                       "\"finalizers\":[\"finalizer.flagger.app\"]"
                     : "",
         f->target, f->interval, http_server_port(f->server), *name == 'c' ? "hang" : f->hook_path,
-        f->hook_fields ? f->hook_fields : "", f->phase,
+        f->hook_fields ? f->hook_fields : "",
+        *name == 'c' && f->crowd_phase ? f->crowd_phase : f->phase,
         f->junk && strcmp(name, "podinfo") == 0 ? f->junk : "");
 }
 

@@ -175,6 +175,11 @@ void job_note_release(struct job *job, bool under_way)
         job_set_turn(job, under_way ? TURN_HAS : TURN_NONE);
 }
 
+bool job_releases(const struct job *job)
+{
+    return job->turn.state == TURN_HAS;
+}
+
 void job_called(struct turn *turn)
 {
     struct job *job = (struct job *)(void *)((char *)turn - offsetof(struct job, turn));

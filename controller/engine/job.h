@@ -48,6 +48,8 @@ const char *job_name(const struct job *job);
 
 /* Before its first run: whether the watch shows a release of it under way. */
 void job_note_release(struct job *job, bool under_way);
+/* A release of it is under way, as far as is known. */
+bool job_releases(const struct job *job);
 /* The turn of a job has come. */
 void job_called(struct turn *turn);
 
