@@ -40,7 +40,7 @@ static const struct option_program program = {
 
 #ifdef __SANITIZE_ADDRESS__
 /*
- * The leak check at exit is left to demo_test: it stops its own threads by ptrace, and hangs now
+ * The leak check at exit is left to cases_test: it stops its own threads by ptrace, and hangs now
  * and then when a supervisor's signals to all descendants come in between.
  */
 const char *__asan_default_options(void);

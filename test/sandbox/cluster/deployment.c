@@ -1,3 +1,4 @@
+/* The controller of Deployments: what it decides, and how it is done. */
 #include <stdlib.h>
 #include <string.h>
 

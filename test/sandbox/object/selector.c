@@ -113,19 +113,22 @@ static bool read_field(struct parser *s, struct term *term)
     return read_equal(s, term, ",");
 }
 
+/* text NULL: nothing is selected. */
 static enum err parse(struct arena *arena, const char *text,
-                      bool (*read_term)(struct parser *s, struct term *term), struct selector **out,
-                      struct errinfo *ei)
+                      bool (*read_term)(struct parser *s, struct term *term),
+                      const struct selector **out, struct errinfo *ei)
 {
     struct parser s = {.arena = arena, .text = text, .p = text ? text : ""};
-    *out = ARENA_NEW(arena, struct selector);
-    (*out)->text = text ? arena_strdup(arena, text) : "";
+    struct selector *selector = ARENA_NEW(arena, struct selector);
+    *out = selector;
+    selector->text = text ? arena_strdup(arena, text) : "";
+    selector->nothing = !text;
     s.p += strspn(s.p, " ");
     while (*s.p) {
-        if ((*out)->count == SELECTOR_MAX_TERMS)
+        if (selector->count == SELECTOR_MAX_TERMS)
             return err_set(ei, ERR_INVALID, "a selector has at most %d requirements",
                            SELECTOR_MAX_TERMS);
-        struct term *term = &(*out)->terms[(*out)->count++];
+        struct term *term = &selector->terms[selector->count++];
         *term = (struct term){.values = json_own(arena, json_object_new_array())};
         if (!read_term(&s, term))
             return err_set(ei, ERR_INVALID, "unable to parse selector \"%s\" at \"%s\"", text, s.p);
@@ -137,10 +140,7 @@ static enum err parse(struct arena *arena, const char *text,
 enum err selector_parse_labels(struct arena *arena, const char *text, const struct selector **out,
                                struct errinfo *ei)
 {
-    struct selector *selector;
-    enum err err = parse(arena, text, read_label, &selector, ei);
-    *out = selector;
-    return err;
+    return parse(arena, text ? text : "", read_label, out, ei);
 }
 
 /* ---- objects ---- */
@@ -191,7 +191,6 @@ static const char *expression_text(struct arena *arena, struct json_object *row)
 enum err selector_from_object(struct arena *arena, struct json_object *obj,
                               const struct selector **out, struct errinfo *ei)
 {
-    struct selector *selector;
     struct json_object *rows = json_at(obj, "matchExpressions", NULL);
     const char *text = map_text(arena, json_at(obj, "matchLabels", NULL));
     for (size_t i = 0; text && i < json_len(rows); i++) {
@@ -200,23 +199,16 @@ enum err selector_from_object(struct arena *arena, struct json_object *obj,
     }
     if (!text || (obj && !json_object_is_type(obj, json_type_object)))
         return err_set(ei, ERR_INVALID, "expected matchLabels and matchExpressions");
-    enum err err = parse(arena, text, read_label, &selector, ei);
-    selector->nothing = !obj;
-    *out = selector;
-    return err;
+    return parse(arena, obj ? text : NULL, read_label, out, ei);
 }
 
 enum err selector_from_map(struct arena *arena, struct json_object *map,
                            const struct selector **out, struct errinfo *ei)
 {
-    struct selector *selector;
     const char *text = map_text(arena, map);
     if (!text)
         return err_set(ei, ERR_INVALID, "selector: expected a map of texts");
-    enum err err = parse(arena, text, read_label, &selector, ei);
-    selector->nothing = selector->count == 0;
-    *out = selector;
-    return err;
+    return parse(arena, *text ? text : NULL, read_label, out, ei);
 }
 
 const char *selector_text(const struct selector *selector)
@@ -271,12 +263,10 @@ static bool is_selectable(const char *kind, const char *field)
 enum err selector_parse_fields(struct arena *arena, const char *kind, const char *text,
                                const struct selector **out, struct errinfo *ei)
 {
-    struct selector *selector;
-    enum err err = parse(arena, text, read_field, &selector, ei);
-    for (size_t i = 0; err == ERR_OK && i < selector->count; i++)
-        if (!is_selectable(kind, selector->terms[i].key))
-            err = err_set(ei, ERR_INVALID, "field label not supported: %s", selector->terms[i].key);
-    *out = selector;
+    enum err err = parse(arena, text ? text : "", read_field, out, ei);
+    for (size_t i = 0; err == ERR_OK && i < (*out)->count; i++)
+        if (!is_selectable(kind, (*out)->terms[i].key))
+            err = err_set(ei, ERR_INVALID, "field label not supported: %s", (*out)->terms[i].key);
     return err;
 }
 

@@ -13,7 +13,7 @@
 
 struct table_column {
     const char *name, *type; /* string, integer, number, boolean or date */
-    const char *path;        /* jsonpath.h */
+    const char *path;        /* jsonpath_first() */
     int priority;            /* above 0: only -o wide shows it */
 };
 
