@@ -2,26 +2,6 @@
 #include "api/objstore.h"
 #include "api/trystore.h"
 
-CASE(test_kinds)
-{
-    struct trystore t TRY_CLOSED = try_open();
-    assert_non_null(objstore_kind(t.store, "", "pods"));
-    assert_non_null(objstore_kind_named(t.store, "apps", "Deployment"));
-    assert_null(objstore_kind(t.store, "", "deployments"));
-    assert_null(objstore_kind(t.store, "try.io", "toys"));
-}
-
-CASE(test_find)
-{
-    struct trystore t TRY_CLOSED = try_open();
-    const struct objkind *maps = try_kind(&t, "", "configmaps");
-    struct json_object *obj = try_create(&t, maps, "default", "{'metadata':{'name':'x'}}");
-    assert_ptr_equal(objstore_get(t.store, maps, "default", "x"), obj);
-    assert_null(objstore_get(t.store, maps, "default", "y"));
-    assert_ptr_equal(objstore_by_uid(t.store, json_str_at(obj, "metadata", "uid", NULL)), obj);
-    assert_null(objstore_by_uid(t.store, "none"));
-}
-
 static void refuse_secret(void *arg, struct objfail *fail, const struct objkind *kind,
                           enum objop op, bool dry_run, struct json_object *obj,
                           struct json_object *old)
