@@ -2,7 +2,6 @@
 #include "api/api.h"
 
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "api/apifaults.h"
 #include "api/apistats.h"
 #include "api/apitls.h"
+#include "api/objinternal.h"
 #include "api/rest.h"
 #include "base/base64.h"
 #include "base/clock.h"
@@ -314,18 +314,6 @@ static enum err listen_on(struct api *api, const struct api_options *options, in
     return http_server_new(api->loop, &http, out, ei);
 }
 
-static char *random_token(void)
-{
-    enum { BYTES = 24 };
-    unsigned char bytes[BYTES];
-    if (RAND_bytes(bytes, sizeof(bytes)) != 1)
-        abort(); /* without randomness there is nothing safe to go on with */
-    char *token = heap_alloc(BYTES * 2 + 1);
-    for (size_t i = 0; i < BYTES; i++)
-        (void)snprintf(token + i * 2, 3, "%02x", bytes[i]);
-    return token;
-}
-
 static enum err write_kubeconfig(struct api *api, struct arena *arena,
                                  const struct api_options *options, const struct apitls *tls,
                                  struct errinfo *ei)
@@ -363,7 +351,8 @@ enum err api_new(struct loop *loop, struct objstore *store, const struct api_opt
 {
     struct api *api = heap_alloc(sizeof(*api));
     *api = (struct api){.loop = loop, .store = store};
-    api->token = options->token ? heap_strdup(options->token) : random_token();
+    char random[37];
+    api->token = heap_strdup(options->token ? options->token : objmeta_uid(random));
     api->readonly_token = heap_printf("%s-readonly", api->token);
     api->stats = apistats_new();
     api->faults = json_object_new_array();

@@ -7,25 +7,14 @@
 #include "api/objinternal.h"
 #include "base/base64.h"
 #include "base/json.h"
-#include "base/table.h"
 #include "base/yaml.h"
+#include "object/form.h"
 #include "object/schema.h"
 #include "object/selector.h"
 
 extern const char objbuiltin_kinds[]; /* kinds.yaml */
 
 #define PATH(...) arena_printf(fail->arena, __VA_ARGS__)
-
-struct named_schema {
-    const char *kind;
-    struct schema *schema;
-};
-
-static void schema_key(const void *item, const char **first, const char **second)
-{
-    *first = ((const struct named_schema *)item)->kind;
-    *second = NULL;
-}
 
 static struct json_object *read_file(struct arena *arena)
 {
@@ -36,34 +25,6 @@ static struct json_object *read_file(struct arena *arena)
                               MAX_BYTES, &docs, &ei);
     assert(err == ERR_OK);
     return json_elem(docs, 0);
-}
-
-/* For the life of the process. What is no schema is a list. */
-static void compile_all(struct table *table)
-{
-    struct arena *arena = arena_new();
-    table_init(table, schema_key);
-    json_object_object_foreach(read_file(arena), name, open_api)
-    {
-        struct errinfo ei = {0};
-        if (!json_object_is_type(open_api, json_type_object))
-            continue;
-        struct named_schema *named = heap_alloc(sizeof(*named));
-        *named = (struct named_schema){.kind = heap_strdup(name)};
-        enum err err = schema_compile(open_api, &named->schema, &ei);
-        assert(err == ERR_OK);
-        table_put(table, named);
-    }
-    arena_free(arena);
-}
-
-const struct schema *objbuiltin_schema(const char *kind)
-{
-    static struct table compiled;
-    if (compiled.count == 0)
-        compile_all(&compiled);
-    const struct named_schema *found = table_get(&compiled, kind, NULL);
-    return found ? found->schema : NULL;
 }
 
 static bool is_str(const char *text, const char *wanted)
@@ -319,13 +280,18 @@ static const struct {
     {"CustomResourceDefinition", fill_crd, check_crd},
 };
 
-static struct objkind read_kind(struct arena *arena, struct json_object *row)
+/* schema: of all versions; NULL: anything goes. */
+static struct objkind read_kind(struct arena *arena, struct json_object *row,
+                                struct json_object *schema)
 {
-    struct json_object *crd = json_own(arena, json_object_new_object());
+    struct json_object *crd = form(arena, "{spec: %p}", json_copy(arena, row));
+    struct json_object *versions = json_at(crd, "spec", "versions", NULL);
     const char *generation = json_str_at(row, "generation", NULL);
-    json_set(crd, "spec", row);
+    for (size_t i = 0; schema && i < json_len(versions); i++)
+        json_set(json_sub(json_elem(versions, i), "schema"), "openAPIV3Schema", schema);
     fill_crd(crd, NULL);
     struct objkind kind = objcrd_kind(arena, crd);
+    assert(!schema == !kind.versions->schema);
     kind.group = json_str_at(row, "group", NULL);
     kind.plural = json_str_at(row, "names", "plural", NULL);
     kind.custom = false;
@@ -350,10 +316,12 @@ const struct objkind *objkind_builtin(void)
     if (table)
         return table;
     arena = arena_new();
-    struct json_object *list = json_at(read_file(arena), "kinds", NULL);
+    struct json_object *file = read_file(arena), *list = json_at(file, "kinds", NULL);
     table = arena_array(arena, json_len(list) + 1, sizeof(*table));
     for (size_t i = 0; i < json_len(list); i++)
-        table[i] = read_kind(arena, json_elem(list, i));
+        table[i] =
+            read_kind(arena, json_elem(list, i),
+                      json_at(file, json_str_at(json_elem(list, i), "names", "kind", NULL), NULL));
     return table;
 }
 

@@ -41,7 +41,7 @@ struct objversion {
     bool served;
     bool deprecated;
     const char *deprecation;            /* warning text, or NULL for the usual one */
-    const struct schema *schema;        /* of a CRD version; NULL for built-in kinds */
+    const struct schema *schema;        /* NULL: anything goes */
     const struct table_column *columns; /* what `kubectl get` prints; NULL: the age alone */
     unsigned flags;                     /* OBJKIND_STATUS as this version declares it */
     struct objscale scale;              /* spec_replicas NULL: no scale subresource */
@@ -70,9 +70,6 @@ struct objkind {
 
 /* The built-in ones, read once for the whole process; ended by kind NULL. */
 const struct objkind *objkind_builtin(void);
-
-/* The schema of a built-in kind ("Pod"); NULL: anything goes. Compiled once for the whole process. */
-const struct schema *objbuiltin_schema(const char *kind);
 
 /* The named version, NULL if the kind has none such (served or not). */
 const struct objversion *objkind_version(const struct objkind *kind, const char *version);

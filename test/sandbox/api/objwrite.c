@@ -127,14 +127,9 @@ static enum err report_unknown(struct write *w, const struct schema_paths *unkno
     return ERR_OK;
 }
 
-static const struct schema *schema_of(const struct write *w)
-{
-    return w->kind->custom ? w->version->schema : objbuiltin_schema(w->kind->kind);
-}
-
 static enum err prune_and_default(struct write *w)
 {
-    const struct schema *schema = schema_of(w);
+    const struct schema *schema = w->version->schema;
     if (schema && w->kind->custom) { /* those of the built-in kinds do not know all fields */
         struct schema_paths unknown = {0};
         schema_prune(schema, arena_of(w), w->obj, &unknown);
@@ -192,8 +187,8 @@ static enum err validate(struct write *w)
     }
     objname_check_metadata(fail, w->obj);
     fail->causes.arena = arena_of(w);
-    if (schema_of(w))
-        (void)schema_validate(schema_of(w), w->obj, &fail->causes);
+    if (w->version->schema)
+        (void)schema_validate(w->version->schema, w->obj, &fail->causes);
     if (w->kind->validate)
         w->kind->validate(fail, w->obj, w->old);
     return objfail_invalid(fail, w->kind->group, w->kind->kind, w->name);
@@ -203,7 +198,7 @@ static enum err validate(struct write *w)
 static void prune_for_storage(struct write *w)
 {
     const struct objversion *storage = objkind_version(w->kind, w->kind->storage);
-    if (storage != w->version && storage->schema) {
+    if (storage != w->version && storage->schema && w->kind->custom) {
         schema_prune(storage->schema, arena_of(w), w->obj, NULL);
         schema_default(storage->schema, w->obj);
     }
