@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "object/form.h"
+#include "object/meta.h"
 
 struct row {
     char *agent, *verb, *resource;
@@ -145,14 +146,10 @@ static void add_to(struct json_object *obj, const char *key, int64_t by)
 
 struct json_object *apistats_counts(const struct apistats *stats, struct arena *arena)
 {
-    char text[CLOCK_TEXT];
-    struct json_object *out = json_own(arena, json_object_new_object());
-    json_set_str(out, "since", clock_rfc3339(stats->since_ms, text));
-    json_set_int(out, "requests", 0);
-    json_set_int(out, "busy", 0);
-    struct json_object *agents = json_sub(out, "agents");
-    struct json_object *rows = json_own(arena, json_object_new_array());
-    json_set(out, "counts", rows);
+    struct json_object *rows = form(arena, "[]"), *agents = form(arena, "{}");
+    struct json_object *out =
+        form(arena, "{since: %s, requests: 0, busy: 0, agents: %p, counts: %p}",
+             meta_time(arena, stats->since_ms), agents, rows);
     for (size_t i = 0; i < stats->count; i++) {
         const struct row *row = &stats->rows[i];
         int64_t busy = is_quiet(row) ? 0 : row->count;
@@ -161,14 +158,10 @@ struct json_object *apistats_counts(const struct apistats *stats, struct arena *
         add_to(out, "busy", busy);
         add_to(agent, "requests", row->count);
         add_to(agent, "busy", busy);
-        struct json_object *item = json_object_new_object();
-        json_set_str(item, "agent", row->agent);
-        json_set_str(item, "verb", row->verb);
-        json_set_str(item, "resource", row->resource);
-        json_set_int(item, "count", row->count);
-        json_set_int(item, "bytes", row->bytes);
-        json_set_int(item, "events", row->events);
-        json_object_array_add(rows, item);
+        form_add(rows,
+                 form(arena,
+                      "{agent: %s, verb: %s, resource: %s, count: %ld, bytes: %ld, events: %ld}",
+                      row->agent, row->verb, row->resource, row->count, row->bytes, row->events));
     }
     return out;
 }
@@ -176,23 +169,16 @@ struct json_object *apistats_counts(const struct apistats *stats, struct arena *
 struct json_object *apistats_requests(const struct apistats *stats, struct arena *arena,
                                       uint64_t since)
 {
-    struct json_object *out = json_own(arena, json_object_new_object());
-    struct json_object *list = json_own(arena, json_object_new_array());
-    json_set_int(out, "last", (int64_t)stats->last);
-    json_set(out, "requests", list);
+    struct json_object *list = form(arena, "[]");
     uint64_t first = stats->last > APISTATS_RING ? stats->last - APISTATS_RING + 1 : 1;
     for (uint64_t seq = since + 1 > first ? since + 1 : first; seq <= stats->last; seq++) {
         const struct asked *it = &stats->ring[seq % APISTATS_RING];
         char text[CLOCK_TEXT];
-        struct json_object *item = json_object_new_object();
-        json_set_int(item, "seq", (int64_t)it->sequence);
-        json_set_str(item, "time", clock_rfc3339_micro(it->time_ms, text));
-        json_set_str(item, "agent", it->agent);
-        json_set_str(item, "verb", it->verb);
-        json_set_str(item, "resource", it->resource);
-        json_set_str(item, "path", it->path);
-        json_set_int(item, "status", it->status);
-        json_object_array_add(list, item);
+        form_add(list, form(arena,
+                            "{seq: %zu, time: %s, agent: %s, verb: %s, resource: %s, path: %s, "
+                            "status: %d}",
+                            it->sequence, clock_rfc3339_micro(it->time_ms, text), it->agent,
+                            it->verb, it->resource, it->path, it->status));
     }
-    return out;
+    return form(arena, "{last: %zu, requests: %p}", stats->last, list);
 }

@@ -92,14 +92,27 @@ static const char *const *text_list(struct arena *arena, struct json_object *lis
     return out;
 }
 
-static struct objversion read_version(struct arena *arena, const char *crd_name,
+/* The warning for those who use a deprecated version; NULL for any other. */
+static const char *deprecation_of(struct arena *arena, struct json_object *crd,
+                                  struct json_object *version)
+{
+    const char *text = json_str_at(version, "deprecationWarning", NULL);
+    if (!json_bool_at(version, false, "deprecated", NULL))
+        return NULL;
+    return text ? arena_strdup(arena, text)
+                : arena_printf(arena, "%s/%s %s is deprecated",
+                               json_str_at(crd, "spec", "group", NULL),
+                               json_str_at(version, "name", NULL),
+                               json_str_at(crd, "spec", "names", "kind", NULL));
+}
+
+static struct objversion read_version(struct arena *arena, struct json_object *crd,
                                       struct json_object *version)
 {
     struct objversion out = {
         .name = arena_strdup(arena, json_str_at(version, "name", NULL)),
         .served = json_bool_at(version, false, "served", NULL),
-        .deprecated = json_bool_at(version, false, "deprecated", NULL),
-        .deprecation = arena_strdup(arena, json_str_at(version, "deprecationWarning", NULL)),
+        .deprecation = deprecation_of(arena, crd, version),
         .flags = json_at(version, "subresources", "status", NULL) ? OBJKIND_STATUS : 0,
     };
     struct json_object *scale = json_at(version, "subresources", "scale", NULL);
@@ -115,7 +128,7 @@ static struct objversion read_version(struct arena *arena, const char *crd_name,
         arena_defer(arena, put_schema, schema);
         out.schema = schema;
     } else if (open_api) {
-        log_warn("crd_schema", NULL, ei.text, LOG_STR("crd", crd_name));
+        log_warn("crd_schema", NULL, ei.text, LOG_STR("crd", meta_name(crd)));
     }
     out.columns = table_columns(arena, json_at(version, "additionalPrinterColumns", NULL));
     return out;
@@ -128,8 +141,7 @@ struct objkind objcrd_kind(struct arena *arena, struct json_object *crd)
     struct json_object *list = json_at(spec, "versions", NULL);
     struct objversion *versions = arena_array(arena, json_len(list) + 1, sizeof(*versions));
     for (size_t i = 0; i < json_len(list); i++) {
-        versions[i] =
-            read_version(arena, json_str_at(crd, "metadata", "name", NULL), json_elem(list, i));
+        versions[i] = read_version(arena, crd, json_elem(list, i));
     }
     const char *scope = json_str_at(spec, "scope", NULL);
     struct objkind kind = {

@@ -39,8 +39,7 @@ struct objscale {
 struct objversion {
     const char *name; /* "v1" */
     bool served;
-    bool deprecated;
-    const char *deprecation;            /* warning text, or NULL for the usual one */
+    const char *deprecation;            /* warning text; NULL: it is not deprecated */
     const struct schema *schema;        /* NULL: anything goes */
     const struct table_column *columns; /* what `kubectl get` prints; NULL: the age alone */
     unsigned flags;                     /* OBJKIND_STATUS as this version declares it */

@@ -5,6 +5,7 @@
 #include "api/objinternal.h"
 #include "api/rest.h"
 #include "base/clock.h"
+#include "object/form.h"
 #include "object/table.h"
 
 const char *restverb_name(enum restverb verb)
@@ -48,25 +49,20 @@ static const char *quoted(struct arena *arena, const char *text)
     return out;
 }
 
+static void warn(struct restreq *req, const char *text)
+{
+    http_reply_header(req->http, "Warning",
+                      arena_printf(req->arena, "299 - %s", quoted(req->arena, text)));
+}
+
 static void add_warnings(struct restreq *req)
 {
     enum { WARNINGS_MAX = 20 };
     struct json_object *list = req->call.warnings;
-    for (size_t i = 0; i < json_len(list) && i < WARNINGS_MAX; i++) {
-        http_reply_header(
-            req->http, "Warning",
-            arena_printf(req->arena, "299 - %s",
-                         quoted(req->arena, json_object_get_string(json_elem(list, i)))));
-    }
-    if (req->version && req->version->deprecated) {
-        const char *text = req->version->deprecation;
-        if (!text) {
-            text = arena_printf(req->arena, "%s/%s %s is deprecated", req->kind->group,
-                                req->version->name, req->kind->kind);
-        }
-        http_reply_header(req->http, "Warning",
-                          arena_printf(req->arena, "299 - %s", quoted(req->arena, text)));
-    }
+    for (size_t i = 0; i < json_len(list) && i < WARNINGS_MAX; i++)
+        warn(req, json_object_get_string(json_elem(list, i)));
+    if (req->version && req->version->deprecation)
+        warn(req, req->version->deprecation);
 }
 
 static void reply(struct restreq *req, int code, const char *text, size_t len)
@@ -114,11 +110,8 @@ void restreply_not_found(struct restreq *req)
 
 struct json_object *restreply_partial(struct arena *arena, struct json_object *obj)
 {
-    struct json_object *out = json_own(arena, json_object_new_object());
-    json_set_str(out, "kind", "PartialObjectMetadata");
-    json_set_str(out, "apiVersion", "meta.k8s.io/v1");
-    json_set(out, "metadata", json_at(obj, "metadata", NULL));
-    return out;
+    return form(arena, "{kind: PartialObjectMetadata, apiVersion: meta.k8s.io/v1, metadata: %p}",
+                json_at(obj, "metadata", NULL));
 }
 
 static const struct table_column *columns_of(const struct restreq *req)
@@ -136,22 +129,15 @@ struct json_object *restreply_shape(struct restreq *req, struct arena *arena,
                                     struct json_object *obj, bool first)
 {
     obj = objstore_as_version(arena, req->kind, obj, req->version->name);
-    switch (req->accept.as) {
-    case REST_AS_PARTIAL:
+    if (req->accept.as == REST_AS_PARTIAL)
         return restreply_partial(arena, obj);
-    case REST_AS_TABLE: {
-        struct json_object *items = json_own(arena, json_object_new_array());
-        json_object_array_add(items, json_object_get(obj));
-        struct json_object *metadata = json_own(arena, json_object_new_object());
-        json_set_str(metadata, "resourceVersion",
-                     json_str_at(obj, "metadata", "resourceVersion", NULL));
-        struct table_request request = table_request(req);
-        request.no_definitions = !first;
-        return table_render(arena, columns_of(req), &request, items, metadata);
-    }
-    default:
+    if (req->accept.as != REST_AS_TABLE)
         return obj;
-    }
+    struct table_request request = table_request(req);
+    request.no_definitions = !first;
+    return table_render(arena, columns_of(req), &request, form(arena, "[%p]", obj),
+                        form(arena, "{resourceVersion: %s}",
+                             json_str_at(obj, "metadata", "resourceVersion", NULL)));
 }
 
 void restreply_object(struct restreq *req, int code, struct json_object *obj)
@@ -178,14 +164,12 @@ struct json_object *restreply_list_item(struct restreq *req, struct arena *arena
 
 static struct json_object *list_head(struct restreq *req, struct json_object *metadata)
 {
-    struct json_object *list = json_own(req->arena, json_object_new_object());
     bool partial = req->accept.as == REST_AS_PARTIAL;
-    json_set_str(list, "kind", partial ? "PartialObjectMetadataList" : req->kind->list_kind);
-    json_set_str(list, "apiVersion",
-                 partial ? "meta.k8s.io/v1"
-                         : objkind_api_version(req->arena, req->kind, req->version->name));
-    json_set(list, "metadata", metadata);
-    return list;
+    return form(req->arena, "{kind: %s, apiVersion: %s, metadata: %p}",
+                partial ? "PartialObjectMetadataList" : req->kind->list_kind,
+                partial ? "meta.k8s.io/v1"
+                        : objkind_api_version(req->arena, req->kind, req->version->name),
+                metadata);
 }
 
 struct json_object *restreply_list(struct restreq *req, struct json_object *items,

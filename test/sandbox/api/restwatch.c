@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/rest.h"
+#include "object/form.h"
 #include "object/table.h"
 
 enum {
@@ -97,22 +98,18 @@ static const char *event_type(const struct restwatch *w, const struct objevent *
 static void send_bookmark(struct restwatch *w)
 {
     struct arena *arena = arena_new();
-    struct json_object *object = json_own(arena, json_object_new_object());
     const struct objkind *kind = w->req->kind;
     enum restas as = w->req->accept.as;
-    json_set_str(object, "kind",
-                 as == REST_AS_PARTIAL ? "PartialObjectMetadata"
-                 : as == REST_AS_TABLE ? "Table"
-                                       : kind->kind);
-    json_set_str(object, "apiVersion",
-                 as == REST_AS_ITSELF ? objkind_api_version(arena, kind, w->version_name)
-                                      : "meta.k8s.io/v1");
-    struct json_object *metadata = json_sub(object, "metadata");
-    json_set_str(metadata, "resourceVersion", arena_printf(arena, "%" PRIu64, w->seen));
-    if (as == REST_AS_TABLE) {
+    bool itself = as == REST_AS_ITSELF, table = as == REST_AS_TABLE;
+    struct json_object *object =
+        form(arena, "{kind: %s, apiVersion: %s, metadata: {resourceVersion: %s}, rows: %p}",
+             itself  ? kind->kind
+             : table ? "Table"
+                     : "PartialObjectMetadata",
+             itself ? objkind_api_version(arena, kind, w->version_name) : "meta.k8s.io/v1",
+             arena_printf(arena, "%" PRIu64, w->seen), table ? form(arena, "[]") : NULL);
+    if (table)
         json_set(object, "columnDefinitions", NULL);
-        json_set(object, "rows", json_own(arena, json_object_new_array()));
-    }
     send_event(w, arena, "BOOKMARK", object);
     arena_free(arena);
 }
@@ -189,9 +186,8 @@ static void send_expired(struct restreq *req, const char *asked)
     struct objfail fail = {.arena = req->arena};
     (void)!objfail_set(&fail, 410, "Expired", "too old resource version: %s (%" PRIu64 ")", asked,
                        objstore_oldest_version(req->store));
-    struct json_object *event = json_own(req->arena, json_object_new_object());
-    json_set_str(event, "type", "ERROR");
-    json_set(event, "object", objfail_status(&fail));
+    struct json_object *event =
+        form(req->arena, "{type: ERROR, object: %p}", objfail_status(&fail));
     const char *text = arena_printf(req->arena, "%s\n", json_text(req->arena, event));
     restreply_done(req, 200);
     restreply_sent(req, strlen(text), 1);
