@@ -1,52 +1,39 @@
 #include <arpa/inet.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cluster/context.h"
 #include "object/form.h"
 
-/* Cuts ":PORT" off text; false when what is there is no port. missing 0: it must be there. */
-static bool cut_port(char *text, int missing, int *port)
+static bool is_port(int port)
 {
-    char *colon = strrchr(text, ':'), *end;
-    *port = missing;
-    if (!colon)
-        return missing > 0;
-    long number = strtol(colon + 1, &end, 10);
-    if (end == colon + 1 || *end || number < 1 || number > 65535)
-        return false;
-    *colon = '\0';
-    *port = (int)number;
-    return true;
+    return port >= 1 && port <= 65535;
 }
 
 enum err register_parse(struct arena *arena, const char *text, struct registration *out,
                         struct errinfo *ei)
 {
-    char *copy = arena_strdup(arena, text), *equals = strchr(copy, '=');
+    char name[64], ns[64], address[64];
     struct in_addr addr;
+    int port = 80, to_port = 0, end = 0;
 
-    *out = (struct registration){.name = copy};
-    if (!equals)
-        goto bad;
-    *equals = '\0';
-    out->address = equals + 1;
-    if (!cut_port(copy, 80, &out->port) || !cut_port(equals + 1, 0, &out->to_port))
-        goto bad;
-    if (strcmp(out->address, "localhost") == 0)
-        out->address = "127.0.0.1";
-    char *dot = strchr(copy, '.');
-    if (!dot || dot == copy || !dot[1] || strchr(dot + 1, '.') ||
-        inet_pton(AF_INET, out->address, &addr) != 1)
-        goto bad;
-    *dot = '\0';
-    out->ns = dot + 1;
+    if (sscanf(text, "%63[^.:=].%63[^.:=]=%63[^:]:%d%n", name, ns, address, &to_port, &end) != 4)
+        if (sscanf(text, "%63[^.:=].%63[^.:=]:%d=%63[^:]:%d%n", name, ns, &port, address, &to_port,
+                   &end) != 5)
+            end = 0;
+    const char *ip = end > 0 && strcmp(address, "localhost") == 0 ? "127.0.0.1" : address;
+    if (end == 0 || text[end] || !is_port(port) || !is_port(to_port) ||
+        inet_pton(AF_INET, ip, &addr) != 1)
+        return err_set(ei, ERR_INVALID,
+                       "--register %s: expected NAME.NAMESPACE[:PORT]=ADDRESS:PORT, such as "
+                       "flagger-loadtester.test=127.0.0.1:8080",
+                       text);
+    *out = (struct registration){.name = arena_strdup(arena, name),
+                                 .ns = arena_strdup(arena, ns),
+                                 .address = arena_strdup(arena, ip),
+                                 .port = port,
+                                 .to_port = to_port};
     return ERR_OK;
-bad:
-    return err_set(ei, ERR_INVALID,
-                   "--register %s: expected NAME.NAMESPACE[:PORT]=ADDRESS:PORT, such as "
-                   "flagger-loadtester.test=127.0.0.1:8080",
-                   text);
 }
 
 static struct json_object *named(struct arena *arena, const struct registration *r)
