@@ -27,7 +27,9 @@ CASE(test_round_trip)
     assert_int_equal(objstore_oldest_version(b.store), objstore_version(b.store));
     try_settle(&b);
     assert_non_null(objstore_get(b.store, try_kind(&b, "", "namespaces"), NULL, "default"));
-    assert_int_equal(objstore_count(b.store, try_kind(&b, "", "namespaces"), NULL), 2);
+    struct json_object **items;
+    assert_int_equal(objstore_list(b.store, arena, try_kind(&b, "", "namespaces"), NULL, &items),
+                     2);
     unlink(path);
     rmdir(directory);
     try_close(&a);

@@ -131,13 +131,6 @@ size_t objstore_list(struct objstore *store, struct arena *arena, const struct o
     return end - begin;
 }
 
-size_t objstore_count(struct objstore *store, const struct objkind *kind, const char *ns)
-{
-    size_t begin, end;
-    objset_range(objset_of_kind(store, kind), ns, &begin, &end);
-    return end - begin;
-}
-
 void objstore_graceful(struct objstore *store, const struct objkind *kind)
 {
     objset_of_kind(store, kind)->graceful = true;

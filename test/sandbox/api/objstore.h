@@ -77,7 +77,6 @@ struct json_object *objstore_by_uid(struct objstore *store, const char *uid);
  */
 size_t objstore_list(struct objstore *store, struct arena *arena, const struct objkind *kind,
                      const char *ns, struct json_object ***items);
-size_t objstore_count(struct objstore *store, const struct objkind *kind, const char *ns);
 
 /*
  * Writes. On success *out (may be NULL) is the stored tree, kept alive by call->arena; with dry_run

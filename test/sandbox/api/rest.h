@@ -84,7 +84,6 @@ struct json_object *restreply_list_item(struct restreq *req, struct arena *arena
                                         struct json_object *item);
 void restreply_list_text(struct restreq *req, struct json_object *metadata,
                          const struct buf *items);
-struct json_object *restreply_partial(struct arena *arena, struct json_object *obj);
 /* Marks the answer as given; every path that answers by itself calls this. */
 void restreply_done(struct restreq *req, int code);
 

@@ -108,7 +108,7 @@ void restreply_not_found(struct restreq *req)
                     objkind_resource(req->arena, req->kind), req->path.name);
 }
 
-struct json_object *restreply_partial(struct arena *arena, struct json_object *obj)
+static struct json_object *partial_of(struct arena *arena, struct json_object *obj)
 {
     return form(arena, "{kind: PartialObjectMetadata, apiVersion: meta.k8s.io/v1, metadata: %p}",
                 json_at(obj, "metadata", NULL));
@@ -130,7 +130,7 @@ struct json_object *restreply_shape(struct restreq *req, struct arena *arena,
 {
     obj = objstore_as_version(arena, req->kind, obj, req->version->name);
     if (req->accept.as == REST_AS_PARTIAL)
-        return restreply_partial(arena, obj);
+        return partial_of(arena, obj);
     if (req->accept.as != REST_AS_TABLE)
         return obj;
     struct table_request request = table_request(req);
@@ -150,7 +150,7 @@ struct json_object *restreply_list_item(struct restreq *req, struct arena *arena
                                         struct json_object *item)
 {
     if (req->accept.as == REST_AS_PARTIAL)
-        return restreply_partial(arena, item);
+        return partial_of(arena, item);
     if (req->kind->custom)
         return item;
     struct json_object *out = json_own(arena, json_object_new_object());

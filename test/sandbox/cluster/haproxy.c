@@ -40,7 +40,8 @@ int haproxy_weight(const struct route_rule *rule, size_t index)
     return scaled > 0 ? scaled : 1;
 }
 
-const char *haproxy_rule_key(struct arena *arena, const struct route_rule *rule)
+/* The short name of a rule, as its backend has it. */
+static const char *rule_key(struct arena *arena, const struct route_rule *rule)
 {
     return meta_hash(arena, json_own(arena, json_object_new_string(rule->id)));
 }
@@ -142,7 +143,7 @@ static void put_matches(const struct haproxy_in *in, struct arena *arena, struct
             out, "    http-request set-var(txn.match) int(%zu) if !{ var(txn.match) -m found }%s\n",
             i, condition.data);
         buf_printf(&uses, "    use_backend rule.%s if { var(txn.match) -m int %zu }\n",
-                   haproxy_rule_key(arena, entry->rule), i);
+                   rule_key(arena, entry->rule), i);
         buf_fini(&condition);
     }
     buf_puts(out, uses.data);
@@ -227,7 +228,7 @@ static void put_mirrors(const struct route_rule *rule, struct buf *out)
 static void put_rule(const struct haproxy_in *in, struct arena *arena,
                      const struct route_rule *rule, struct buf *out)
 {
-    const char *key = haproxy_rule_key(arena, rule);
+    const char *key = rule_key(arena, rule);
 
     buf_printf(out, "\n# %s\nbackend rule.%s\n    balance roundrobin\n", rule->id, key);
     if (rule->timeout_ms > 0)
@@ -295,8 +296,7 @@ static void put_weights(const struct route_table *table, struct arena *arena, bo
         for (size_t k = 0; k < table->rules[i]->backend_count; k++) {
             int weight = haproxy_weight(table->rules[i], k);
             if ((weight > 0) == some)
-                buf_printf(out, "rule.%s/s%zu %d\n", haproxy_rule_key(arena, table->rules[i]), k,
-                           weight);
+                buf_printf(out, "rule.%s/s%zu %d\n", rule_key(arena, table->rules[i]), k, weight);
         }
 }
 

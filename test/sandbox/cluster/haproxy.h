@@ -31,7 +31,5 @@ void haproxy_weights(const struct route_table *table, struct arena *arena, struc
 /* The weight HAProxy gets for backend `index` of a rule: in the smallest numbers of the proportion
  * when these fit into 256, else rounded. */
 int haproxy_weight(const struct route_rule *rule, size_t index);
-/* The short name of a rule in names of sockets; owned by the arena. */
-const char *haproxy_rule_key(struct arena *arena, const struct route_rule *rule);
 
 #endif

@@ -1,4 +1,5 @@
 #include "object/cause.h"
+#include "object/form.h"
 #include "object/try.h"
 
 CASE(test_text)
@@ -11,11 +12,11 @@ CASE(test_text)
     assert_string_equal(cause_text(&causes), "[spec.targetRef: Required value, "
                                              "spec.weight: Invalid value: 101: at most 100]");
     cause_add(&causes, CAUSE_FORBIDDEN, NULL, "no");
-    try_same(arena, causes.list,
-             "[{'reason':'FieldValueRequired','message':'Required "
-             "value','field':'spec.targetRef'},{'reason':'FieldValueInvalid','message':'Invalid "
-             "value: 101: at most "
-             "100','field':'spec.weight'},{'reason':'FieldValueForbidden','message':'no'}]");
+    struct json_object *wanted = form(
+        arena, "[{reason: FieldValueRequired, message: Required value, field: spec.targetRef}, "
+               "{reason: FieldValueInvalid, message: 'Invalid value: 101: at most 100', "
+               "field: spec.weight}, {reason: FieldValueForbidden, message: 'no'}]");
+    assert_true(json_same(causes.list, wanted));
 }
 
 CASE(test_limits)

@@ -40,11 +40,4 @@ static inline struct json_object *try_json(struct arena *arena, const char *text
     return obj;
 }
 
-/* Equal but for the order of keys. */
-static inline void try_same(struct arena *arena, struct json_object *found, const char *wanted)
-{
-    assert_string_equal(json_text_sorted(arena, found),
-                        json_text_sorted(arena, try_json(arena, wanted)));
-}
-
 #endif
