@@ -131,7 +131,7 @@ static void tell(struct objwatch *watch, struct objevent event, struct objstate 
 static void tell_state_of(struct objwatch *watch, struct objset *set)
 {
     size_t count = set->count;
-    struct objstate **states = heap_array(count + 1, sizeof(*states));
+    struct objstate **states = heap_array(count + 1, sizeof(struct objstate *));
     for (size_t i = 0; i < count; i++)
         states[i] = objstate_ref(set->records[i]->state);
     for (size_t i = 0; i < count; i++) {

@@ -1,15 +1,9 @@
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "api/trystore.h"
-#include "base/file.h"
 
 CASE(test_round_trip)
 {
-    char directory[] = "/tmp/objsnapshot-test-XXXXXX";
-    assert_non_null(mkdtemp(directory));
-    struct trystore a = try_open(), b = try_open();
-    const char *path = arena_printf(a.arena, "%s/state.json", directory);
+    struct trystore a TRY_CLOSED = try_open(), b TRY_CLOSED = try_open();
+    const char *path = unit_path("state.json");
     struct errinfo ei;
     assert_int_equal(objstore_load(b.store, path, &ei), ERR_NOT_FOUND);
     try_create(&a, try_kind(&a, "apiextensions.k8s.io", "customresourcedefinitions"), NULL,
@@ -30,28 +24,19 @@ CASE(test_round_trip)
     struct json_object **items;
     assert_int_equal(objstore_list(b.store, arena, try_kind(&b, "", "namespaces"), NULL, &items),
                      2);
-    unlink(path);
-    rmdir(directory);
-    try_close(&a);
-    try_close(&b);
 }
 
 CASE(test_damaged)
 {
-    static const char *const texts[] = {"{", "{}\n", "{\"apiVersion\":\"x/v1\",\"kind\":\"Y\"}\n",
-                                        "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{"
-                                        "\"name\":\"x\",\"uid\":\"x\"}}\n"};
-    for (size_t i = 0; i < TRY_COUNT(texts); i++) {
-        char path[] = "/tmp/objsnapshot-test-XXXXXX";
-        int fd = mkstemp(path);
-        assert_true(fd >= 0);
-        close(fd);
+    static const char *const texts[] = {
+        "{", "{}\n", "{\"apiVersion\":\"x/v1\",\"kind\":\"Y\"}\n",
+        ("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"x\","
+         "\"uid\":\"x\"}}\n")};
+    EACH_ROW (text, texts) {
+        const char *path = unit_put("state.json", *text);
         struct errinfo ei = {0};
-        assert_int_equal(file_write(path, texts[i], strlen(texts[i]), 0600, &ei), ERR_OK);
-        struct trystore t = try_open();
+        struct trystore t TRY_CLOSED = try_open();
         assert_int_equal(objstore_load(t.store, path, &ei), ERR_INVALID);
         assert_non_null(strstr(ei.text, path));
-        try_close(&t);
-        unlink(path);
     }
 }

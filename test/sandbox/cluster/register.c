@@ -17,6 +17,7 @@ enum err register_parse(struct arena *arena, const char *text, struct registrati
     struct in_addr addr;
     int port = 80, to_port = 0, end = 0;
 
+    *out = (struct registration){.name = "", .ns = "", .address = ""};
     if (sscanf(text, "%63[^.:=].%63[^.:=]=%63[^:]:%d%n", name, ns, address, &to_port, &end) != 4)
         if (sscanf(text, "%63[^.:=].%63[^.:=]:%d=%63[^:]:%d%n", name, ns, &port, address, &to_port,
                    &end) != 5)
