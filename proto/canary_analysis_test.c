@@ -3,8 +3,8 @@
 CASE(test_defaults)
 {
     struct canary_analysis a =
-        canary_testing_view(arena, "{\"spec\":{\"analysis\":{\"interval\":null,\"threshold\":null,"
-                                   "\"maxWeight\":null}}}")
+        canary_testing_view(
+            arena, "{'spec':{'analysis':{'interval':null,'threshold':null,'maxWeight':null}}}")
             .analysis;
     assert_non_null(a.json);
     assert_false(a.legacy);
@@ -30,12 +30,11 @@ CASE(test_everything)
 {
     struct canary_analysis a =
         canary_testing_view(
-            arena, "{\"spec\":{\"analysis\":{\"interval\":\"1m30s\",\"threshold\":3.0,"
-                   "\"maxWeight\":80,\"stepWeight\":null,\"stepWeights\":[1,10.0,60],"
-                   "\"stepWeightPromotion\":20,\"mirror\":true,\"mirrorWeight\":50,"
-                   "\"primaryReadyThreshold\":90,\"canaryReadyThreshold\":0,"
-                   "\"match\":[{\"headers\":{\"x\":{\"exact\":\"y\"}}}],"
-                   "\"sessionAffinity\":{\"cookieName\":\"c\",\"primaryCookieName\":\"p\"}}}}")
+            arena,
+            "{'spec':{'analysis':{'interval':'1m30s','threshold':3.0,'maxWeight':80,'stepWeight':"
+            "null,'stepWeights':[1,10.0,60],'stepWeightPromotion':20,'mirror':true,'mirrorWeight':"
+            "50,'primaryReadyThreshold':90,'canaryReadyThreshold':0,'match':[{'headers':{'x':{'"
+            "exact':'y'}}}],'sessionAffinity':{'cookieName':'c','primaryCookieName':'p'}}}}")
             .analysis;
     assert_int_equal(a.interval_ms, 90000);
     assert_int_equal(a.threshold, 3);
@@ -60,98 +59,94 @@ CASE(test_max_weight)
         const char *analysis;
         int max;
     } cases[] = {
-        {"{\"maxWeight\":null}", 100},
-        {"{\"maxWeight\":0}", 100},
-        {"{\"maxWeight\":30}", 30},
-        {"{\"maxWeight\":100}", 100},
-        {"{\"maxWeight\":30,\"stepWeight\":null,\"stepWeights\":[5,50]}", 50},
-        {"{\"maxWeight\":30,\"stepWeight\":null,\"stepWeights\":[100]}", 100},
+        {"{'maxWeight':null}", 100},
+        {"{'maxWeight':0}", 100},
+        {"{'maxWeight':30}", 30},
+        {"{'maxWeight':100}", 100},
+        {"{'maxWeight':30,'stepWeight':null,'stepWeights':[5,50]}", 50},
+        {"{'maxWeight':30,'stepWeight':null,'stepWeights':[100]}", 100},
     };
     EACH_ROW (row, cases) {
         struct canary c = canary_testing_view(
-            arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", row->analysis));
+            arena, arena_printf(arena, "{'spec':{'analysis':%s}}", row->analysis));
         assert_int_equal(c.analysis.max_weight, row->max);
     }
 }
 
 CASE(test_both_spellings)
 {
-    struct canary c = canary_testing_view(
-        arena, "{\"spec\":{\"analysis\":null,\"canaryAnalysis\":{\"interval\":\"10s\","
-               "\"threshold\":10,\"maxWeight\":50,\"stepWeight\":5}}}");
+    struct canary c =
+        canary_testing_view(arena, "{'spec':{'analysis':null,'canaryAnalysis':{'interval':'10s','"
+                                   "threshold':10,'maxWeight':50,'stepWeight':5}}}");
     assert_true(c.analysis.legacy);
     assert_false(c.skip_analysis);
     assert_int_equal(c.analysis.interval_ms, 10000);
     assert_int_equal(c.analysis.step_weight, 5);
     /* Before the rule of one there could be several, or none. */
     c = canary_testing_view(
-        arena,
-        "{\"spec\":{\"analysis\":null,\"canaryAnalysis\":{\"iterations\":5,\"stepWeight\":5}}}");
+        arena, "{'spec':{'analysis':null,'canaryAnalysis':{'iterations':5,'stepWeight':5}}}");
     assert_int_equal(c.strategy, STRATEGY_BLUE_GREEN);
-    c = canary_testing_view(arena, "{\"spec\":{\"analysis\":null,\"canaryAnalysis\":{}}}");
+    c = canary_testing_view(arena, "{'spec':{'analysis':null,'canaryAnalysis':{}}}");
     assert_int_equal(c.analysis.step_weight, 0);
     /* analysis wins where both are there. */
-    c = canary_testing_view(arena, "{\"spec\":{\"canaryAnalysis\":{\"stepWeight\":1000}}}");
+    c = canary_testing_view(arena, "{'spec':{'canaryAnalysis':{'stepWeight':1000}}}");
     assert_false(c.analysis.legacy);
     assert_int_equal(c.analysis.step_weight, 10);
 }
 
 #define ANALYSIS(fields, text)                                                                     \
     {                                                                                              \
-        "{\"spec\":{\"analysis\":{" fields "}}}", "spec.analysis" text                             \
+        "{'spec':{'analysis':{" fields "}}}", "spec.analysis" text                                 \
     }
 
 CASE(test_mistakes)
 {
     static const struct canary_testing_mistake cases[] = {
-        ANALYSIS("\"stepWeight\":null",
+        ANALYSIS("'stepWeight':null",
                  ": expected one of iterations, stepWeight and stepWeights, found none of them"),
-        ANALYSIS("\"iterations\":3", ": expected one of iterations, stepWeight and stepWeights, "
-                                     "found iterations and stepWeight"),
-        ANALYSIS("\"iterations\":3,\"stepWeights\":[1]",
+        ANALYSIS("'iterations':3", ": expected one of iterations, stepWeight and stepWeights, "
+                                   "found iterations and stepWeight"),
+        ANALYSIS("'iterations':3,'stepWeights':[1]",
                  ": expected one of iterations, stepWeight and stepWeights, "
                  "found iterations and stepWeight and stepWeights"),
-        ANALYSIS("\"interval\":60", ".interval: expected a string, found 60"),
-        ANALYSIS("\"threshold\":-1",
+        ANALYSIS("'interval':60", ".interval: expected a string, found 60"),
+        ANALYSIS("'threshold':-1",
                  ".threshold: expected a whole number from 0 to 2147483647, found -1"),
-        ANALYSIS("\"threshold\":\"5\"", ".threshold: expected a whole number, found \"5\""),
-        ANALYSIS("\"stepWeight\":null,\"iterations\":-1",
+        ANALYSIS("'threshold':'5'", ".threshold: expected a whole number, found \"5\""),
+        ANALYSIS("'stepWeight':null,'iterations':-1",
                  ".iterations: expected a whole number from 0 to 2147483647, found -1"),
-        ANALYSIS("\"mirror\":\"true\"", ".mirror: expected true or false, found \"true\""),
-        ANALYSIS("\"mirrorWeight\":101",
+        ANALYSIS("'mirror':'true'", ".mirror: expected true or false, found \"true\""),
+        ANALYSIS("'mirrorWeight':101",
                  ".mirrorWeight: expected a whole number from 0 to 100, found 101"),
-        ANALYSIS("\"maxWeight\":150",
-                 ".maxWeight: expected a whole number from 0 to 100, found 150"),
-        ANALYSIS("\"stepWeight\":10.5", ".stepWeight: expected a whole number, found 10.5"),
-        ANALYSIS("\"stepWeight\":-5",
-                 ".stepWeight: expected a whole number from 0 to 100, found -5"),
-        ANALYSIS("\"stepWeightPromotion\":200",
+        ANALYSIS("'maxWeight':150", ".maxWeight: expected a whole number from 0 to 100, found 150"),
+        ANALYSIS("'stepWeight':10.5", ".stepWeight: expected a whole number, found 10.5"),
+        ANALYSIS("'stepWeight':-5", ".stepWeight: expected a whole number from 0 to 100, found -5"),
+        ANALYSIS("'stepWeightPromotion':200",
                  ".stepWeightPromotion: expected a whole number from 0 to 100, found 200"),
-        ANALYSIS("\"primaryReadyThreshold\":101",
+        ANALYSIS("'primaryReadyThreshold':101",
                  ".primaryReadyThreshold: expected a whole number from 0 to 100, found 101"),
-        ANALYSIS("\"canaryReadyThreshold\":-1",
+        ANALYSIS("'canaryReadyThreshold':-1",
                  ".canaryReadyThreshold: expected a whole number from 0 to 100, found -1"),
-        ANALYSIS("\"stepWeight\":null,\"stepWeights\":5",
-                 ".stepWeights: expected an array, found 5"),
-        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[]",
+        ANALYSIS("'stepWeight':null,'stepWeights':5", ".stepWeights: expected an array, found 5"),
+        ANALYSIS("'stepWeight':null,'stepWeights':[]",
                  ".stepWeights: expected 1 to 100 rising weights, found 0"),
-        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[0,10]",
+        ANALYSIS("'stepWeight':null,'stepWeights':[0,10]",
                  ".stepWeights[0]: expected a whole number from 1 to 100, found 0"),
-        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[10,101]",
+        ANALYSIS("'stepWeight':null,'stepWeights':[10,101]",
                  ".stepWeights[1]: expected a whole number from 1 to 100, found 101"),
-        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[10,\"20\"]",
+        ANALYSIS("'stepWeight':null,'stepWeights':[10,'20']",
                  ".stepWeights[1]: expected a whole number from 1 to 100, found \"20\""),
-        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[10,null]",
+        ANALYSIS("'stepWeight':null,'stepWeights':[10,null]",
                  ".stepWeights[1]: expected a whole number from 1 to 100, found null"),
-        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[5,20,10]",
+        ANALYSIS("'stepWeight':null,'stepWeights':[5,20,10]",
                  ".stepWeights[2]: expected a weight above 20, found 10"),
-        ANALYSIS("\"stepWeight\":null,\"stepWeights\":[5,5]",
+        ANALYSIS("'stepWeight':null,'stepWeights':[5,5]",
                  ".stepWeights[1]: expected a weight above 5, found 5"),
-        ANALYSIS("\"match\":{}", ".match: expected an array, found an object"),
-        ANALYSIS("\"match\":[\"a\"]", ".match[0]: expected an object, found \"a\""),
-        ANALYSIS("\"sessionAffinity\":{}",
+        ANALYSIS("'match':{}", ".match: expected an array, found an object"),
+        ANALYSIS("'match':['a']", ".match[0]: expected an object, found \"a\""),
+        ANALYSIS("'sessionAffinity':{}",
                  ".sessionAffinity.cookieName: required: expected a string"),
-        ANALYSIS("\"sessionAffinity\":{\"cookieName\":\"a\",\"primaryCookieName\":\"a\"}",
+        ANALYSIS("'sessionAffinity':{'cookieName':'a','primaryCookieName':'a'}",
                  ".sessionAffinity.primaryCookieName: expected another name than cookieName, "
                  "found \"a\" twice"),
     };
@@ -163,7 +158,7 @@ CASE(test_wrong_intervals_are_refused)
     static const char *const intervals[] = {"5mfoo", "", "1", "-1m", "m", "1 m", "1d"};
     EACH_ROW (row, intervals) {
         struct json_object *json = canary_testing_patched(
-            arena, arena_printf(arena, "{\"spec\":{\"analysis\":{\"interval\":\"%s\"}}}", *row));
+            arena, arena_printf(arena, "{'spec':{'analysis':{'interval':'%s'}}}", *row));
         struct canary c;
         struct errinfo ei = {0};
         assert_int_equal(canary_view(arena, json, &c, &ei), ERR_INVALID);

@@ -4,10 +4,9 @@
 CASE(test_references)
 {
     struct json_reader r = {.arena = arena};
-    struct json_object *root = canary_testing_parse(
-        arena,
-        "{\"full\":{\"apiVersion\":\"v1\",\"kind\":\"K\",\"name\":\"n\",\"namespace\":\"ns\"},"
-        "\"short\":{\"name\":\"n\",\"namespace\":\"\"},\"none\":null}");
+    struct json_object *root =
+        rows_json(arena, "{'full':{'apiVersion':'v1','kind':'K','name':'n','namespace':'ns'},'"
+                         "short':{'name':'n','namespace':''},'none':null}");
     struct canary_ref ref = canary_read_ref(&r, root, "full", JSON_REQUIRED);
     assert_string_equal(ref.api_version, "v1");
     assert_string_equal(ref.kind, "K");
@@ -28,8 +27,8 @@ CASE(test_references)
 CASE(test_the_first_mistake_is_kept)
 {
     struct json_reader r = {.arena = arena};
-    struct json_object *root = canary_testing_parse(
-        arena, "{\"map\":{\"a.b\":1},\"list\":[\"x\",2],\"objects\":[{},null]}");
+    struct json_object *root =
+        rows_json(arena, "{'map':{'a.b':1},'list':['x',2],'objects':[{},null]}");
     assert_null(canary_read_map(&r, root, "map"));
     assert_null(canary_read_strings(&r, root, "list"));
     assert_string_equal(r.info.text, "map[\"a.b\"]: expected a string, found 1");
@@ -48,8 +47,7 @@ CASE(test_the_first_mistake_is_kept)
 CASE(test_names_and_numbers)
 {
     struct json_reader r = {.arena = arena};
-    struct json_object *root =
-        canary_testing_parse(arena, "{\"empty\":\"\",\"name\":\"n\",\"ten\":10.0}");
+    struct json_object *root = rows_json(arena, "{'empty':'','name':'n','ten':10.0}");
     assert_null(canary_read_name(&r, root, "empty", JSON_OPTIONAL));
     assert_string_equal(canary_read_name(&r, root, "name", JSON_REQUIRED), "n");
     assert_int_equal(canary_read_int(&r, root, "ten", 0, 100, 5), 10);

@@ -3,9 +3,8 @@
 CASE(test_the_least_a_canary_needs)
 {
     struct canary c;
-    struct json_object *json = canary_testing_parse(
-        arena, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"targetRef\":{\"kind\":\"Deployment\","
-               "\"name\":\"t\"}}}");
+    struct json_object *json = rows_json(
+        arena, "{'metadata':{'name':'a'},'spec':{'targetRef':{'kind':'Deployment','name':'t'}}}");
     struct errinfo ei;
     assert_int_equal(canary_view(arena, json, &c, &ei), ERR_OK);
     assert_string_equal(c.name, "a");
@@ -38,19 +37,15 @@ CASE(test_the_least_a_canary_needs)
 CASE(test_everything_at_the_top)
 {
     struct canary c = canary_testing_view(
-        arena,
-        "{\"apiVersion\":\"flagger.app/"
-        "v1alpha3\",\"metadata\":{\"uid\":\"u\",\"resourceVersion\":\"7\","
-        "\"generation\":3.0,\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"},"
-        "\"spec\":{\"provider\":\"istio\",\"metricsServer\":\"http://p:9090\","
-        "\"autoscalerRef\":{\"apiVersion\":\"autoscaling/v2\",\"kind\":\"HorizontalPodAutoscaler\","
-        "\"name\":\"h\",\"primaryScalerReplicas\":{\"minReplicas\":2}},"
-        "\"ingressRef\":{\"apiVersion\":\"networking.k8s.io/"
-        "v1\",\"kind\":\"Ingress\",\"name\":\"i\"},"
-        "\"routeRef\":{\"apiVersion\":\"apisix.apache.org/"
-        "v2\",\"kind\":\"ApisixRoute\",\"name\":\"r\"},"
-        "\"progressDeadlineSeconds\":60.0,\"skipAnalysis\":true,\"suspend\":true,"
-        "\"revertOnDeletion\":false}}");
+        arena, "{'apiVersion':'flagger.app/"
+               "v1alpha3','metadata':{'uid':'u','resourceVersion':'7','generation':3.0,'"
+               "deletionTimestamp':'2026-01-02T03:04:05Z'},'spec':{'provider':'istio','"
+               "metricsServer':'http://p:9090','autoscalerRef':{'apiVersion':'autoscaling/"
+               "v2','kind':'HorizontalPodAutoscaler','name':'h','primaryScalerReplicas':{'"
+               "minReplicas':2}},'ingressRef':{'apiVersion':'networking.k8s.io/"
+               "v1','kind':'Ingress','name':'i'},'routeRef':{'apiVersion':'apisix.apache.org/"
+               "v2','kind':'ApisixRoute','name':'r'},'progressDeadlineSeconds':60.0,'skipAnalysis':"
+               "true,'suspend':true,'revertOnDeletion':false}}");
     assert_string_equal(c.api_version, "flagger.app/v1alpha3");
     assert_string_equal(c.uid, "u");
     assert_string_equal(c.resource_version, "7");
@@ -76,16 +71,15 @@ CASE(test_strategies)
         const char *name;
     } cases[] = {
         {"{}", STRATEGY_CANARY, "canary"},
-        {"{\"match\":[{\"headers\":{}}]}", STRATEGY_CANARY, "canary"},
-        {"{\"stepWeight\":null,\"iterations\":3}", STRATEGY_BLUE_GREEN, "blue-green"},
-        {"{\"stepWeight\":null,\"iterations\":3,\"match\":[]}", STRATEGY_BLUE_GREEN, "blue-green"},
-        {"{\"stepWeight\":null,\"iterations\":3,\"match\":[{}]}", STRATEGY_AB_TESTING,
-         "ab-testing"},
-        {"{\"stepWeight\":null,\"iterations\":0,\"match\":[{}]}", STRATEGY_CANARY, "canary"},
+        {"{'match':[{'headers':{}}]}", STRATEGY_CANARY, "canary"},
+        {"{'stepWeight':null,'iterations':3}", STRATEGY_BLUE_GREEN, "blue-green"},
+        {"{'stepWeight':null,'iterations':3,'match':[]}", STRATEGY_BLUE_GREEN, "blue-green"},
+        {"{'stepWeight':null,'iterations':3,'match':[{}]}", STRATEGY_AB_TESTING, "ab-testing"},
+        {"{'stepWeight':null,'iterations':0,'match':[{}]}", STRATEGY_CANARY, "canary"},
     };
     EACH_ROW (row, cases) {
         struct canary c = canary_testing_view(
-            arena, arena_printf(arena, "{\"spec\":{\"analysis\":%s}}", row->analysis));
+            arena, arena_printf(arena, "{'spec':{'analysis':%s}}", row->analysis));
         assert_int_equal(c.strategy, row->strategy);
         assert_string_equal(strategy_name(c.strategy), row->name);
     }
@@ -94,11 +88,11 @@ CASE(test_strategies)
 CASE(test_status)
 {
     struct canary c = canary_testing_view(
-        arena, "{\"status\":{\"phase\":\"WaitingPromotion\",\"canaryWeight\":50,\"failedChecks\":2,"
-               "\"iterations\":-1,\"lastAppliedSpec\":\"a\",\"lastPromotedSpec\":\"b\","
-               "\"trackedConfigs\":{\"configmap/x\":\"1\"},"
-               "\"provider\":\"istio\",\"serviceName\":\"apex\","
-               "\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}}");
+        arena,
+        "{'status':{'phase':'WaitingPromotion','canaryWeight':50,'failedChecks':2,'iterations':-1,'"
+        "lastAppliedSpec':'a','lastPromotedSpec':'b','trackedConfigs':{'configmap/"
+        "x':'1'},'provider':'istio','serviceName':'apex','lastTransitionTime':'2026-01-02T03:04:"
+        "05Z'}}");
     assert_string_equal(c.status.provider, "istio");
     assert_string_equal(c.status.service_name, "apex");
     assert_int_equal(c.status.phase, PHASE_WaitingPromotion);
@@ -114,9 +108,9 @@ CASE(test_status)
 
 CASE(test_an_odd_status_is_put_right)
 {
-    struct canary c = canary_testing_view(
-        arena, "{\"status\":{\"phase\":\"Dancing\",\"canaryWeight\":120,\"failedChecks\":-3,"
-               "\"iterations\":-9,\"lastAppliedSpec\":7,\"trackedConfigs\":[]}}");
+    struct canary c =
+        canary_testing_view(arena, "{'status':{'phase':'Dancing','canaryWeight':120,'failedChecks':"
+                                   "-3,'iterations':-9,'lastAppliedSpec':7,'trackedConfigs':[]}}");
     assert_int_equal(c.status.phase, PHASE_NONE);
     assert_int_equal(c.status.canary_weight, 100);
     assert_int_equal(c.status.failed_checks, 0);
@@ -129,36 +123,35 @@ CASE(test_an_odd_status_is_put_right)
 CASE(test_mistakes)
 {
     static const struct canary_testing_mistake cases[] = {
-        {"{\"kind\":\"Deployment\"}", "kind: expected Canary, found \"Deployment\""},
-        {"{\"metadata\":null}", "metadata: required: expected an object"},
-        {"{\"metadata\":{\"name\":null}}", "metadata.name: required: expected a string"},
-        {"{\"metadata\":{\"name\":\"\"}}", "metadata.name: expected a name, found an empty string"},
-        {"{\"spec\":null}", "spec: required: expected an object"},
-        {"{\"spec\":[]}", "spec: expected an object, found an array"},
-        {"{\"spec\":{\"provider\":1}}", "spec.provider: expected a string, found 1"},
-        {"{\"spec\":{\"metricsServer\":{}}}",
-         "spec.metricsServer: expected a string, found an object"},
-        {"{\"spec\":{\"targetRef\":null}}", "spec.targetRef: required: expected an object"},
-        {"{\"spec\":{\"targetRef\":{\"name\":null}}}",
+        {"{'kind':'Deployment'}", "kind: expected Canary, found \"Deployment\""},
+        {"{'metadata':null}", "metadata: required: expected an object"},
+        {"{'metadata':{'name':null}}", "metadata.name: required: expected a string"},
+        {"{'metadata':{'name':''}}", "metadata.name: expected a name, found an empty string"},
+        {"{'spec':null}", "spec: required: expected an object"},
+        {"{'spec':[]}", "spec: expected an object, found an array"},
+        {"{'spec':{'provider':1}}", "spec.provider: expected a string, found 1"},
+        {"{'spec':{'metricsServer':{}}}", "spec.metricsServer: expected a string, found an object"},
+        {"{'spec':{'targetRef':null}}", "spec.targetRef: required: expected an object"},
+        {"{'spec':{'targetRef':{'name':null}}}",
          "spec.targetRef.name: required: expected a string"},
-        {"{\"spec\":{\"targetRef\":{\"kind\":null}}}",
+        {"{'spec':{'targetRef':{'kind':null}}}",
          "spec.targetRef.kind: expected a kind such as Deployment, found none"},
-        {"{\"spec\":{\"autoscalerRef\":{\"kind\":\"HorizontalPodAutoscaler\"}}}",
+        {"{'spec':{'autoscalerRef':{'kind':'HorizontalPodAutoscaler'}}}",
          "spec.autoscalerRef.name: required: expected a string"},
-        {"{\"spec\":{\"ingressRef\":{\"name\":[]}}}",
+        {"{'spec':{'ingressRef':{'name':[]}}}",
          "spec.ingressRef.name: expected a string, found an array"},
-        {"{\"spec\":{\"routeRef\":\"r\"}}", "spec.routeRef: expected an object, found \"r\""},
-        {"{\"spec\":{\"progressDeadlineSeconds\":\"60s\"}}",
+        {"{'spec':{'routeRef':'r'}}", "spec.routeRef: expected an object, found \"r\""},
+        {"{'spec':{'progressDeadlineSeconds':'60s'}}",
          "spec.progressDeadlineSeconds: expected a whole number, found \"60s\""},
-        {"{\"spec\":{\"progressDeadlineSeconds\":-1}}",
+        {"{'spec':{'progressDeadlineSeconds':-1}}",
          "spec.progressDeadlineSeconds: expected a whole number from 0 to 2147483647, found -1"},
-        {"{\"spec\":{\"skipAnalysis\":\"no\"}}",
+        {"{'spec':{'skipAnalysis':'no'}}",
          "spec.skipAnalysis: expected true or false, found \"no\""},
-        {"{\"spec\":{\"suspend\":1}}", "spec.suspend: expected true or false, found 1"},
-        {"{\"spec\":{\"revertOnDeletion\":\"\"}}",
+        {"{'spec':{'suspend':1}}", "spec.suspend: expected true or false, found 1"},
+        {"{'spec':{'revertOnDeletion':''}}",
          "spec.revertOnDeletion: expected true or false, found \"\""},
-        {"{\"spec\":{\"analysis\":[]}}", "spec.analysis: expected an object, found an array"},
-        {"{\"spec\":{\"canaryAnalysis\":1}}", "spec.canaryAnalysis: expected an object, found 1"},
+        {"{'spec':{'analysis':[]}}", "spec.analysis: expected an object, found an array"},
+        {"{'spec':{'canaryAnalysis':1}}", "spec.canaryAnalysis: expected an object, found 1"},
     };
     canary_testing_mistakes(cases, sizeof cases / sizeof cases[0]);
 }
@@ -167,7 +160,7 @@ CASE(test_what_is_no_object)
 {
     struct canary c;
     struct errinfo ei;
-    assert_int_equal(canary_view(arena, canary_testing_parse(arena, "[1]"), &c, &ei), ERR_INVALID);
+    assert_int_equal(canary_view(arena, rows_json(arena, "[1]"), &c, &ei), ERR_INVALID);
     assert_string_equal(ei.text, "expected a Canary object, found [1]");
     assert_int_equal(canary_view(arena, NULL, &c, &ei), ERR_INVALID);
 }

@@ -7,29 +7,19 @@
 #include <string.h>
 
 #include "proto/canary.h"
+#include "test/rows.h"
 #include "test/unit.h"
 
 static const char canary_testing_base[] =
-    "{\"apiVersion\":\"flagger.app/v1beta1\",\"kind\":\"Canary\","
-    "\"metadata\":{\"name\":\"podinfo\",\"namespace\":\"test\"},"
-    "\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/"
-    "v1\",\"kind\":\"Deployment\",\"name\":\"podinfo\"},"
-    "\"service\":{\"port\":9898},"
-    "\"analysis\":{\"interval\":\"1m\",\"threshold\":5,\"maxWeight\":50,\"stepWeight\":10}}}";
-
-static inline struct json_object *canary_testing_parse(struct arena *arena, const char *text)
-{
-    struct json_object *out;
-    struct errinfo ei;
-    if (json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &out, &ei) != ERR_OK)
-        fail_msg("%s: %s", text, ei.text);
-    return out;
-}
+    "{'apiVersion':'flagger.app/"
+    "v1beta1','kind':'Canary','metadata':{'name':'podinfo','namespace':'test'},'spec':{'targetRef':"
+    "{'apiVersion':'apps/"
+    "v1','kind':'Deployment','name':'podinfo'},'service':{'port':9898},'analysis':{'interval':'1m',"
+    "'threshold':5,'maxWeight':50,'stepWeight':10}}}";
 
 static inline struct json_object *canary_testing_patched(struct arena *arena, const char *patch)
 {
-    return json_merge(arena, canary_testing_parse(arena, canary_testing_base),
-                      canary_testing_parse(arena, patch));
+    return json_merge(arena, rows_json(arena, canary_testing_base), rows_json(arena, patch));
 }
 
 /* The view of the base object with a merge patch applied, which must be accepted. */

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "engine/metric_call.h"
 #include "net/server/server.h"
+#include "test/rows.h"
 #include "test/unit.h"
 
 struct fixture {
@@ -91,14 +92,6 @@ static int tear_down(void **state)
 
 UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 
-static struct json_object *json(struct fixture *f, const char *text)
-{
-    struct json_object *out;
-
-    assert_int_equal(json_parse(f->arena, text, strlen(text), 10000, &out, NULL), ERR_OK);
-    return out;
-}
-
 /* Asks the server below "/away" (or "/home") with a token and a header. */
 static void ask(struct fixture *f, const char *below)
 {
@@ -108,8 +101,8 @@ static void ask(struct fixture *f, const char *below)
         .address =
             arena_printf(f->arena, "http://127.0.0.1:%d%s", http_server_port(f->server), below),
         .query = "up",
-        .spec = json(f, "{\"headers\":{\"X-Scope-OrgID\":[\"team\"]}}"),
-        .secret = json(f, "{\"data\":{\"token\":\"c2VjcmV0\"}}"),
+        .spec = rows_json(f->arena, "{'headers':{'X-Scope-OrgID':['team']}}"),
+        .secret = rows_json(f->arena, "{'data':{'token':'c2VjcmV0'}}"),
     };
     struct metric_answer at_once;
 
