@@ -28,6 +28,26 @@ bool row_set(struct arena *arena, const struct row_column *columns, size_t count
     return true;
 }
 
+void *rows_fill(struct arena *arena, struct json_object *list, const struct row_column *columns,
+                size_t n_columns, const void *first, size_t size, size_t *count)
+{
+    char *rows = arena_array(arena, json_len(list), size);
+
+    *count = json_len(list);
+    for (size_t i = 0; i < *count; i++) {
+        memcpy(rows + i * size, first, size);
+        json_object_object_foreach(json_elem(list, i), key, value)
+        {
+            if (!row_set(arena, columns, n_columns, rows + i * size, key, value)) {
+                fprintf(stderr, "\"%s\" is not known: %s\n", key,
+                        json_text(arena, json_elem(list, i)));
+                exit(2);
+            }
+        }
+    }
+    return rows;
+}
+
 static _Noreturn void give_up(const struct errinfo *ei)
 {
     fprintf(stderr, "%s\n", ei->text);

@@ -29,6 +29,15 @@ struct row_column {
  */
 bool row_set(struct arena *arena, const struct row_column *columns, size_t count, void *row,
              const char *key, struct json_object *value);
+/*
+ * An array of structs, each as `first` with what a row of the list says; it lives in the arena. A
+ * row with a key that is not known ends the program. ROWS_FILL(arena, list, columns, first, &count)
+ */
+void *rows_fill(struct arena *arena, struct json_object *list, const struct row_column *columns,
+                size_t n_columns, const void *first, size_t size, size_t *count);
+#define ROWS_FILL(arena, list, columns, first, count)                                              \
+    rows_fill(arena, list, columns, sizeof(columns) / sizeof((columns)[0]), &(first),              \
+              sizeof(first), count)
 /* The documents of a file of rows, or of its text. Where it cannot be read, tells why and ends the
  * program. */
 struct json_object *rows_read(struct arena *arena, const char *path);

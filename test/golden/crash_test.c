@@ -116,11 +116,8 @@ static void go_on(const struct story *story, struct course *course, struct calm 
             calm->before[calm->n] = *course;
             calm->before[calm->n++].world = world_copy(w);
         }
-        const char *text = world_tick(w);
-        if (!w->crashed && w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
+        if (world_step(w))
             break;
-        w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
-        world_settle(w);
         if (course->pushed && story->once && !w->crashed)
             w->open = "";
         if (course->pushed || !has_traffic(w))

@@ -103,7 +103,7 @@ CASE(test_routes_of_a_former_name_go_first)
         world_delete(w);
         for (int k = 0; k < 40 && !w->gone; k++) {
             routed_ms = world_get(w, key) ? w->now_ms : routed_ms;
-            deletion_step(w);
+            world_step(w);
         }
         assert_true(w->gone);
         assert_null(w->lost_route);

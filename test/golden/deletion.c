@@ -45,17 +45,10 @@ const char *deletion_apex(struct world *w)
     return json_str_at(world_get(w, "services/podinfo"), "spec", "selector", "app", NULL);
 }
 
-void deletion_step(struct world *w)
-{
-    world_tick(w);
-    w->now_ms += w->again == AGAIN_NOW ? 0 : DELETION_STEP_MS;
-    world_settle(w);
-}
-
 void deletion_run(struct world *w)
 {
     for (int i = 0; i < DELETION_TICKS && !w->gone; i++)
-        deletion_step(w);
+        world_step(w);
     if (!w->gone)
         fail_msg("the Canary is still there, phase %s, told:\n%s", world_phase(w), w->told);
 }

@@ -15,8 +15,6 @@ struct world *deletion_begin(const struct story *story, int until, int *writes);
 int64_t deletion_replicas(struct world *w, const char *deployment);
 /* What the apex Service selects. */
 const char *deletion_apex(struct world *w);
-/* One step of time: a tick, then whatever the cluster does. */
-void deletion_step(struct world *w);
 /* Until the Canary is gone. Fails the test when it stays. */
 void deletion_run(struct world *w);
 /* It is, the target has pods, the apex Service and the route (if `routed`) lead to it, and nothing

@@ -6,95 +6,57 @@
  */
 #include <string.h>
 
+#include "test/rows.h"
 #include "test/unit.h"
 #include "world.h"
-
-#define HPA(name)                                                                                  \
-    "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','name':'" name "'}"
-#define HOOK(name, type) "{'name':'" name "','type':'" type "','url':'http://x'}"
-
-/* A Service name of its own, so that a change of the target does not change it as well. */
-static const char base[] = "{'spec':{'service':{'name':'podinfo'},'autoscalerRef':" HPA(
-    "podinfo") ",'analysis':{'webhooks':[" HOOK("may-start",
-                                                "confirm-rollout") "," HOOK("may-end",
-                                                                            "confirm-"
-                                                                            "promotion") "]}}}";
 
 struct edit {
     const char *name, *patch;
     const char *primary; /* who serves in the end, when nothing else is under way */
     bool refused;        /* idle as well */
 };
-
-static const struct edit edits[] = {
-    {"another target", "{'spec':{'targetRef':{'name':'other'}}}", "other-primary", false},
-    {"a target that is not there", "{'spec':{'targetRef':{'name':'nobody'}}}", "podinfo-primary",
-     true},
-    {"a target of another kind", "{'spec':{'targetRef':{'kind':'StatefulSet'}}}", "podinfo-primary",
-     true},
-    {"another target by its Service's name too",
-     "{'spec':{'targetRef':{'name':'other'},'service':{'name':null}}}", "other-primary", false},
-    {"another Service", "{'spec':{'service':{'name':'shop'}}}", "podinfo-primary", false},
-    {"another port", "{'spec':{'service':{'port':80,'targetPort':9898}}}", "podinfo-primary",
-     false},
-    {"a port by its name", "{'spec':{'service':{'targetPort':'http'}}}", "podinfo-primary", false},
-    {"a port that no pod has", "{'spec':{'service':{'port':80}}}", "podinfo-primary", true},
-    {"a name that no port has", "{'spec':{'service':{'targetPort':'grpc'}}}", "podinfo-primary",
-     true},
-    {"another provider", "{'spec':{'provider':'kubernetes'}}", "podinfo-primary", false},
-    {"an unknown provider", "{'spec':{'provider':'nobody'}}", "podinfo-primary", true},
-    {"no gateway", "{'spec':{'service':{'gatewayRefs':null}}}", "podinfo-primary", true},
-    {"another gateway", "{'spec':{'service':{'gatewayRefs':[{'name':'b','namespace':'b'}]}}}",
-     "podinfo-primary", false},
-    {"steps", "{'spec':{'analysis':{'stepWeight':50}}}", "podinfo-primary", false},
-    {"no step", "{'spec':{'analysis':{'stepWeight':0}}}", "podinfo-primary", true},
-    {"steps that fall", "{'spec':{'analysis':{'stepWeight':null,'stepWeights':[9,5]}}}",
-     "podinfo-primary", true},
-    {"iterations", "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2}}}",
-     "podinfo-primary", false},
-    {"an A/B test",
-     "{'spec':{'analysis':{'stepWeight':null,'maxWeight':null,'iterations':2,'match':[{'headers':{"
-     "'x':{'exact':'1'}}}]}}}",
-     "podinfo-primary", false},
-    {"no metrics", "{'spec':{'analysis':{'metrics':null}}}", "podinfo-primary", false},
-    {"a metric that is no object", "{'spec':{'analysis':{'metrics':['x']}}}", "podinfo-primary",
-     true},
-    {"no webhooks", "{'spec':{'analysis':{'webhooks':null}}}", "podinfo-primary", false},
-    {"a webhook that cannot be called",
-     "{'spec':{'analysis':{'webhooks':[{'name':'x','url':'ftp://x'}]}}}", "podinfo-primary", true},
-    {"no autoscaler", "{'spec':{'autoscalerRef':null}}", "podinfo-primary", false},
-    {"another autoscaler", "{'spec':{'autoscalerRef':" HPA("wide") "}}", "podinfo-primary", false},
-    {"an autoscaler of an unknown kind", "{'spec':{'autoscalerRef':{'kind':'Scaler'}}}",
-     "podinfo-primary", true},
-    {"session affinity", "{'spec':{'analysis':{'sessionAffinity':{'cookieName':'c'}}}}",
-     "podinfo-primary", false},
-    {"session affinity with no cookie",
-     "{'spec':{'analysis':{'sessionAffinity':{'cookieName':'a b'}}}}", "podinfo-primary", true},
-    {"skipAnalysis", "{'spec':{'skipAnalysis':true}}", "podinfo-primary", false},
+static const struct row_column of_edit[] = {
+    ROW_TEXT(struct edit, name),
+    ROW_TEXT(struct edit, patch),
+    ROW_TEXT(struct edit, primary),
+    ROW_FLAG(struct edit, refused),
 };
-enum { EDITS = sizeof(edits) / sizeof(edits[0]) };
 
 /* Where a release of podinfo:2 stands. */
-static const struct stage {
+struct stage {
     const char *phase;
     int weight;
     const char *closed;  /* the gate that keeps it there */
     const char *metrics; /* until then */
     const char *image;
-} stages[] = {
-    {"Initializing", -1, "", "{}", NULL},
-    {"Initialized", 0, "", "{}", NULL},
-    {"Waiting", 0, "may-start", "{}", "podinfo:2"},
-    {"Progressing", 0, "", "{}", "podinfo:2"},
-    {"Progressing", 20, "", "{}", "podinfo:2"},
-    {"WaitingPromotion", 50, "may-end", "{}", "podinfo:2"},
-    {"Promoting", 50, "", "{}", "podinfo:2"},
-    {"Finalising", 0, "", "{}", "podinfo:2"},
-    {"Succeeded", 0, "", "{}", "podinfo:2"},
-    {"Failed", 0, "", "{'metrics[0]':1}", "podinfo:2"},
-    {"Failed", 100, "", "{}", "podinfo:2-canary-only"},
 };
-enum { STAGES = sizeof(stages) / sizeof(stages[0]) };
+static const struct row_column of_stage[] = {
+    ROW_TEXT(struct stage, phase),  ROW_NUMBER(struct stage, weight),
+    ROW_TEXT(struct stage, closed), ROW_TEXT(struct stage, metrics),
+    ROW_TEXT(struct stage, image),
+};
+
+/* The rows of moves.yaml. */
+static const char *base; /* patch of the Canary */
+static struct edit *edits;
+static struct stage *stages;
+static size_t n_edits, n_stages;
+
+static int read_all(void **state)
+{
+    static const struct edit edit = {.primary = "podinfo-primary"};
+    static const struct stage stage = {.closed = "", .metrics = "{}"};
+    static struct arena *arena; /* as long as the program */
+
+    arena = arena_new();
+    struct json_object *file = json_elem(rows_read(arena, "test/golden/moves.yaml"), 0);
+    base = json_text(arena, json_at(file, "canary", NULL));
+    edits = ROWS_FILL(arena, json_at(file, "edits", NULL), of_edit, edit, &n_edits);
+    stages = ROWS_FILL(arena, json_at(file, "stages", NULL), of_stage, stage, &n_stages);
+    return 0;
+}
+
+UNIT_FIXTURE(.set_up_all = read_all);
 
 static void add_target(struct world *w)
 {
@@ -119,13 +81,6 @@ static void add_scaler(struct world *w, const char *name)
                            name));
 }
 
-static void step(struct world *w)
-{
-    world_tick(w);
-    w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
-    world_settle(w);
-}
-
 /* forgets: the cluster has Flagger's CRD, which drops what was accepted. */
 static struct world *at_stage(const struct stage *stage, bool forgets)
 {
@@ -137,7 +92,7 @@ static struct world *at_stage(const struct stage *stage, bool forgets)
     add_scaler(w, "wide");
     if (!stage->image) {
         for (int i = 0; i < 9 && strcmp(world_phase(w), stage->phase) != 0; i++)
-            step(w);
+            world_step(w);
     } else {
         world_initialise(w);
         w->closed = stage->closed;
@@ -148,7 +103,7 @@ static struct world *at_stage(const struct stage *stage, bool forgets)
             if (strcmp(world_phase(w), stage->phase) == 0 &&
                 world_status_int(w, "canaryWeight") == stage->weight)
                 break;
-            step(w);
+            world_step(w);
         }
     }
     if (strcmp(world_phase(w), stage->phase) != 0)
@@ -196,14 +151,11 @@ static struct world *run(const struct world *start, const struct stage *stage,
 
     world_patch_canary(w, edit->patch);
     w->crash_at = crash_at;
-    step(w); /* with the gates as they are, so that it is seen in this phase */
+    world_step(w); /* with the gates as they are, so that it is seen in this phase */
     w->closed = "";
     for (int i = 0; i < 80; i++) {
-        const char *text = world_tick(w);
-        if (!w->crashed && w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
+        if (world_step(w))
             return w;
-        w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
-        world_settle(w);
     }
     /* a first target that is not there is waited for; a refusal keeps the first gate closed */
     if ((strcmp(world_phase(w), "Initializing") == 0 || edit->refused) &&
@@ -258,9 +210,9 @@ static void try_edit(const struct world *start, int s, int e)
 static void for_each_edit(bool forgets, int every,
                           void (*try)(const struct world *start, int s, int e))
 {
-    for (int s = 0; s < STAGES; s++) {
+    for (int s = 0; (size_t)s < n_stages; s++) {
         struct world *start = at_stage(&stages[s], forgets);
-        for (int e = s % every; e < EDITS; e += every)
+        for (int e = s % every; (size_t)e < n_edits; e += every)
             try(start, s, e);
         world_free(start);
     }
@@ -280,7 +232,6 @@ CASE(test_every_edit_where_nothing_is_remembered)
 static void edit_while_suspended(const struct world *start, int s, int e)
 {
     struct world *w = world_copy(start);
-    const char *text = "";
 
     world_patch_canary(w, "{'spec':{'suspend':true}}");
     world_tick(w);
@@ -292,12 +243,8 @@ static void edit_while_suspended(const struct world *start, int s, int e)
                         before);
     world_patch_canary(w, "{'spec':{'suspend':null}}");
     w->closed = "";
-    for (int i = 0; i < 80 && !(w->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0);
-         i++) {
-        text = world_tick(w);
-        w->now_ms += w->again == AGAIN_NOW ? 0 : 60000;
-        world_settle(w);
-    }
+    for (int i = 0; i < 80 && !world_step(w); i++)
+        ;
     if (strcmp(stages[s].phase, "Initialized") == 0)
         check_end(w, &stages[s], &edits[e]);
     world_free(w);

@@ -503,15 +503,22 @@ const char *world_turn(struct world *world)
     return world_tick(world);
 }
 
+bool world_step(struct world *world)
+{
+    const char *plan = world_tick(world);
+
+    if (!world->crashed && world->again == AGAIN_NEVER && strcmp(plan, "again never\n") == 0)
+        return true;
+    world->now_ms += world->again == AGAIN_NOW ? 0 : INTERVAL_MS;
+    world_settle(world);
+    return false;
+}
+
 void world_run(struct world *world)
 {
     for (int i = 0; i < MAX_TICKS; i++) {
-        const char *text = world_tick(world);
-        if (!world->crashed && world->again == AGAIN_NEVER && strcmp(text, "again never\n") == 0)
+        if (world_step(world))
             return;
-        if (world->again != AGAIN_NOW)
-            world->now_ms += INTERVAL_MS;
-        world_settle(world);
     }
     fail_msg("no end after %d ticks, phase %s, told:\n%s", MAX_TICKS, world_phase(world),
              world->told);

@@ -94,8 +94,10 @@ const char *world_turn(struct world *world);
 /* Every workload reaches the state it can: an image with "stuck" never gets ready and runs into its
  * deadline, one with "slow" is not ready yet. */
 void world_settle(struct world *world);
-/* Ticks, settling in between and an interval apart, until nothing is to be done. Fails the test
- * after 60. */
+/* A tick; then an interval passes, unless the plan wants to be followed at once, and the workloads
+ * settle. True: nothing was done, and nothing is to be done; then no time passes. */
+bool world_step(struct world *world);
+/* Steps until nothing is to be done. Fails the test after 60. */
 void world_run(struct world *world);
 void world_initialise(struct world *world);
 
