@@ -65,16 +65,6 @@ MUTATION("a Service is made to select a primary that does not answer", "another 
 
 /* --- a target that is a Service, or one of Knative's */
 
-static const struct target *serving; /* the one that is changed */
-static struct target changed;
-static const struct target *change(const char *api_version, const char *kind)
-{
-    serving = real_target_find(api_version, kind);
-    if (serving)
-        changed = *serving;
-    return serving ? &changed : NULL;
-}
-
 /* The canary's Service follows as if the status had this phase and weight. */
 static enum verdict follow_in(struct tick *tick, const struct target_info *info, int weight)
 {
@@ -84,7 +74,7 @@ static enum verdict follow_in(struct tick *tick, const struct target_info *info,
     copy.status.phase = PHASE_Initialized;
     copy.status.canary_weight = weight;
     tick->canary = &copy;
-    enum verdict verdict = serving->own_services(tick, info);
+    enum verdict verdict = mutation_real_target->own_services(tick, info);
     tick->canary = canary;
     return verdict;
 }
@@ -93,29 +83,15 @@ static enum verdict follow_always(struct tick *tick, const struct target_info *i
 {
     return follow_in(tick, info, 0);
 }
-static const struct target *with_following(const char *api_version, const char *kind)
-{
-    const struct target *target = change(api_version, kind);
-
-    changed.own_services = follow_always;
-    return target;
-}
 MUTATION("the Service of a canary that serves follows its target", "Service",
-         .acts.target_find = with_following)
+         .target.own_services = follow_always)
 
 static enum verdict follow_without_weight(struct tick *tick, const struct target_info *info)
 {
     return follow_in(tick, info, tick->canary->status.canary_weight);
 }
-static const struct target *with_following_by_weight(const char *api_version, const char *kind)
-{
-    const struct target *target = change(api_version, kind);
-
-    changed.own_services = follow_without_weight;
-    return target;
-}
 MUTATION("the Service of a canary follows its target while the status says that it does not serve",
-         "Service", .acts.target_find = with_following_by_weight)
+         "Service", .target.own_services = follow_without_weight)
 
 static enum verdict follow_never(struct tick *tick, const struct target_info *info)
 {
@@ -124,33 +100,19 @@ static enum verdict follow_never(struct tick *tick, const struct target_info *in
 
     if (!need_object(tick, &kube_services, tick->canary->namespace_, name, &live))
         return VERDICT_NEED_FACTS;
-    return live ? VERDICT_GO : serving->own_services(tick, info);
-}
-static const struct target *without_following(const char *api_version, const char *kind)
-{
-    const struct target *target = change(api_version, kind);
-
-    changed.own_services = follow_never;
-    return target;
+    return live ? VERDICT_GO : mutation_real_target->own_services(tick, info);
 }
 MUTATION("the Service of the canary does not follow its target", "Service",
-         .acts.target_find = without_following)
+         .target.own_services = follow_never)
 
 static bool promoted_if_like_now(struct tick *tick, const struct target_info *info)
 {
     bool same;
 
-    return serving->compare(tick, info, &same) == VERDICT_GO && same;
-}
-static const struct target *comparing_now(const char *api_version, const char *kind)
-{
-    const struct target *target = change(api_version, kind);
-
-    changed.is_promoted = promoted_if_like_now;
-    return target;
+    return mutation_real_target->compare(tick, info, &same) == VERDICT_GO && same;
 }
 MUTATION("a Service that is like its target now is one that is like any other revision", "Service",
-         .acts.target_find = comparing_now)
+         .target.is_promoted = promoted_if_like_now)
 
 static enum verdict promote_itself(struct tick *tick, const struct target_info *info)
 {
@@ -158,17 +120,10 @@ static enum verdict promote_itself(struct tick *tick, const struct target_info *
 
     wrong.object = json_copy(tick->arena, info->object);
     json_set(wrong.object, "spec", json_at(info->primary, "spec", NULL));
-    return serving->promote(tick, &wrong);
-}
-static const struct target *promoting_itself(const char *api_version, const char *kind)
-{
-    const struct target *target = change(api_version, kind);
-
-    changed.promote = promote_itself;
-    return target;
+    return mutation_real_target->promote(tick, &wrong);
 }
 MUTATION("the primary Service is promoted as what it was", "Service, blue/green",
-         .acts.target_find = promoting_itself)
+         .target.promote = promote_itself)
 
 static enum readiness ready_anyhow(struct tick *tick, const struct target_info *info,
                                    enum side side, const char **why)
@@ -179,15 +134,8 @@ static enum readiness ready_anyhow(struct tick *tick, const struct target_info *
     *why = "";
     return READY;
 }
-static const struct target *ready_always(const char *api_version, const char *kind)
-{
-    const struct target *target = change(api_version, kind);
-
-    changed.ready = ready_anyhow;
-    return target;
-}
 MUTATION("a revision of Knative that is not ready gets traffic", "deletion with Knative",
-         .acts.target_find = ready_always)
+         .target.ready = ready_anyhow)
 
 static enum verdict same_anyhow(struct tick *tick, const struct target_info *info, bool *same)
 {
@@ -196,16 +144,8 @@ static enum verdict same_anyhow(struct tick *tick, const struct target_info *inf
     *same = true;
     return VERDICT_GO;
 }
-static const struct target *promoted_always(const char *api_version, const char *kind)
-{
-    const struct target *target = change(api_version, kind);
-
-    changed.is_promoted = promoted_anyhow;
-    changed.compare = same_anyhow;
-    return target;
-}
 MUTATION("any revision of Knative is taken for the primary", "deletion with Knative",
-         .acts.target_find = promoted_always)
+         .target.is_promoted = promoted_anyhow, .target.compare = same_anyhow)
 
 /* The last effect of the plan; NULL: it is empty. */
 static struct effect *last_effect(const struct tick *tick)

@@ -25,6 +25,36 @@ void mutation_add(struct mutation *mutation)
 #include "mutations/acts.def"
 #undef ACT
 
+/* --- targets */
+
+const struct target *mutation_real_target;
+
+extern const struct target *real_target_find(const char *api_version,
+                                             const char *kind) __asm__("__real_target_find");
+const struct target *wrap_target_find(const char *api_version,
+                                      const char *kind) __asm__("__wrap_target_find");
+
+#define REPLACE(function)                                                                          \
+    broken_target.function =                                                                       \
+        broken->target.function ? broken->target.function : mutation_real_target->function
+
+const struct target *wrap_target_find(const char *api_version, const char *kind)
+{
+    static struct target broken_target;
+
+    mutation_real_target = real_target_find(api_version, kind);
+    if (!mutation_real_target)
+        return NULL;
+    broken_target = *mutation_real_target;
+    REPLACE(own_services);
+    REPLACE(ready);
+    REPLACE(scale_from_zero);
+    REPLACE(promote);
+    REPLACE(is_promoted);
+    REPLACE(compare);
+    return &broken_target;
+}
+
 /* --- the table of rules */
 
 extern const struct rule real_rules[] __asm__("__real_rules");

@@ -3,8 +3,9 @@
  * call, are replaced by functions that are wrong. The search of the mutation's scenario must then
  * find a rule of safety that does not hold (test/model/run).
  *
- * The program of the mutations is that of the explorer, linked such that the rules' table and the
- * functions of acts.def are those of mutation.c, which calls the real ones unless they are replaced.
+ * The program of the mutations is that of the explorer, linked such that the table of rules, the
+ * targets and the functions of acts.def are those of mutation.c, which calls the real ones unless
+ * they are replaced.
  */
 #ifndef MODEL_MUTATION_H
 #define MODEL_MUTATION_H
@@ -58,7 +59,11 @@ struct mutation {
     rule_ask ask;           /* asked in its place; NULL: the rule, with its acts replaced */
     const struct rule *row; /* in place of the rule's whole row, or NULL */
     struct acts acts;
+    struct target target; /* functions in place of those of every target */
 };
+
+/* The target of target_find() as it really is. */
+extern const struct target *mutation_real_target;
 
 void mutation_add(struct mutation *mutation);
 

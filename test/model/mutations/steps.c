@@ -29,12 +29,7 @@ static void scale_nothing(struct tick *tick, const struct target_info *info, int
     (void)info;
     (void)replicas;
 }
-static enum verdict leave_at_zero(struct release *r)
-{
-    mutation_target(r)->scale_from_zero = scale_nothing;
-    return real_scale_up_target(r);
-}
-MUTATION("the target is not scaled up", "canary", .acts.scale_up_target = leave_at_zero)
+MUTATION("the target is not scaled up", "canary", .target.scale_from_zero = scale_nothing)
 
 /* Nothing is new after a failure, whatever is there. */
 static bool changed_unless_failed(struct release *r)
@@ -197,13 +192,7 @@ static enum verdict promote_nothing(struct tick *tick, const struct target_info 
     (void)info;
     return VERDICT_GO;
 }
-static enum verdict copy_nothing(struct release *r)
-{
-    mutation_target(r)->promote = promote_nothing;
-    return promote_copy(r);
-}
-MUTATION("what a promotion means is not written", "canary", .rule = promote_copy,
-         .ask = copy_nothing)
+MUTATION("what a promotion means is not written", "canary", .target.promote = promote_nothing)
 
 MUTATION("a promotion that was cut off is not resumed", "blue/green", .rule = promote_resume,
          .ask = mutation_nothing)
