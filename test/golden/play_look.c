@@ -5,64 +5,14 @@
 #include "play.h"
 #include "test/unit.h"
 
-static const char *look_phase(struct play *play)
-{
-    return world_phase(play->world);
-}
-
-static const char *look_weights(struct play *play)
-{
-    return world_weights(play->world);
-}
-
 static const char *look_plan(struct play *play)
 {
     return play->plan;
 }
 
-static const char *look_told(struct play *play)
-{
-    return play->world->told;
-}
-
 static const char *look_said(struct play *play)
 {
     return play->said;
-}
-
-static const char *look_state(struct play *play)
-{
-    return world_state(play->world);
-}
-
-static const char *look_routes(struct play *play)
-{
-    return world_routes(play->world);
-}
-
-static const char *look_about(struct play *play)
-{
-    return play->world->about;
-}
-
-static const char *look_checksum(struct play *play)
-{
-    return world_checksum(play->world);
-}
-
-static const char *look_analysed(struct play *play)
-{
-    return play->world->analysed;
-}
-
-static const char *look_query(struct play *play)
-{
-    return play->world->query;
-}
-
-static const char *look_queries(struct play *play)
-{
-    return play->world->queries;
 }
 
 static const char *look_canary_text(struct play *play)
@@ -196,22 +146,25 @@ static struct json_object *look_in(struct play *play, struct json_object *want)
 
 static const struct subject {
     const char *name;
-    const char *(*text)(struct play *play); /* one of the three */
+    /* one of these; at: where the world has a text */
+    size_t at;
+    const char *(*look)(struct world *world);
+    const char *(*text)(struct play *play);
     struct json_object *(*tree)(struct play *play);
     struct json_object *(*some)(struct play *play, struct json_object *want); /* those alone */
 } subjects[] = {
-    {.name = "phase", .text = look_phase},
-    {.name = "weights", .text = look_weights},
+    {.name = "phase", .look = world_phase},
+    {.name = "weights", .look = world_weights},
     {.name = "plan", .text = look_plan},
-    {.name = "told", .text = look_told},
+    {.name = "told", .at = offsetof(struct world, told)},
     {.name = "said", .text = look_said},
-    {.name = "state", .text = look_state},
-    {.name = "routes", .text = look_routes},
-    {.name = "about", .text = look_about},
-    {.name = "checksum", .text = look_checksum},
-    {.name = "analysed", .text = look_analysed},
-    {.name = "query", .text = look_query},
-    {.name = "queries", .text = look_queries},
+    {.name = "state", .look = world_state},
+    {.name = "routes", .look = world_routes},
+    {.name = "about", .at = offsetof(struct world, about)},
+    {.name = "checksum", .look = world_checksum},
+    {.name = "analysed", .at = offsetof(struct world, analysed)},
+    {.name = "query", .at = offsetof(struct world, query)},
+    {.name = "queries", .at = offsetof(struct world, queries)},
     {.name = "again", .text = look_again},
     {.name = "objects", .text = look_objects},
     {.name = "canary text", .text = look_canary_text},
@@ -254,7 +207,9 @@ struct json_object *play_subject(struct play *play, const char *name, struct jso
         return subject->some(play, want);
     if (subject->tree)
         return subject->tree(play);
-    const char *text = subject->text(play);
+    const char *text = subject->text   ? subject->text(play)
+                       : subject->look ? subject->look(play->world)
+                                       : *(const char **)((char *)play->world + subject->at);
     return text ? json_own(play->arena, json_object_new_string(text)) : NULL;
 }
 
