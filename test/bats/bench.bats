@@ -1,0 +1,25 @@
+# What test/bench/fleet measures, on a fleet so small that it takes no time.
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+}
+
+@test "an idle fleet is adopted from lists, and costs nothing then" {
+    test/bench/fleet 20 --idle 2 >"$BATS_TEST_TMPDIR/out" 3>&-
+    grep '20 idle Canaries, 142 objects' "$BATS_TEST_TMPDIR/out"
+    tail -n 1 "$BATS_TEST_TMPDIR/out" >"$BATS_TEST_TMPDIR/result"
+    gojq -e '.adopt | .settled and .canaries == 20 and .gets == 0' "$BATS_TEST_TMPDIR/result"
+    gojq -e '.idle.requests == 0 and .memory.peakMB > 1 and .sandbox.loadedMB > 1' "$BATS_TEST_TMPDIR/result"
+}
+
+@test "releases among them are timed" {
+    test/bench/fleet 20 --idle 1 --running 10 --rate 1 --seconds 8 --hpa >"$BATS_TEST_TMPDIR/out" 3>&-
+    tail -n 1 "$BATS_TEST_TMPDIR/out" >"$BATS_TEST_TMPDIR/result"
+    gojq -e '.release | .burst.begun == 10 and .change.begun >= 7 and .burst.lastMs > 0' "$BATS_TEST_TMPDIR/result"
+}
+
+@test "a controller that does not start is told" {
+    run test/bench/fleet 10 --controller false 3>&-
+    [ "$status" -eq 1 ]
+    [[ $output == *"the controller ended"* ]]
+}
