@@ -18,7 +18,7 @@
 
 static struct {
     const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
-        *metrics_server, *ca_file, *ingress_class;
+        *metrics_server, *ca_file, *ingress_class, *ingress_prefix;
     const char *selector_labels, *include_label_prefix, *event_webhook;
     const char *leader_election_namespace, *address, *watch_selector;
     double qps;
@@ -104,9 +104,9 @@ static const struct option_row rows[] = {
     OPTION(INT, "max-concurrent-releases-per-namespace", &opt.max_releases_per_namespace,
            .value = "0", .min = 0, .max = 1000000, .arg = "N", .group = "Releases",
            .help = "the same in each namespace"),
-    OPTION(IGNORED, "ingress-annotations-prefix", NULL, .arg = "PREFIX", .group = "Releases",
-           .help = "accepted for Flagger's manifests; has no effect in this version: no ingress "
-                   "router yet"),
+    OPTION(STRING, "ingress-annotations-prefix", &opt.ingress_prefix,
+           .value = "nginx.ingress.kubernetes.io", .arg = "PREFIX", .group = "Releases",
+           .help = "provider nginx: of the annotations that its ingress controller reads"),
     OPTION(STRING, "ingress-class", &opt.ingress_class, .arg = "NAME", .group = "Releases",
            .help = "provider contour: class of the HTTPProxies that are made; default none"),
     OPTION(IGNORED, "cluster-name", NULL, .arg = "NAME", .group = "Notifications", .help = NOT_YET),
@@ -181,6 +181,7 @@ static struct settings read_settings(struct arena *arena)
         .config_tracking = opt.config_tracking,
         .no_cross_namespace_refs = opt.no_cross_namespace_refs,
         .ingress_class = opt.ingress_class,
+        .ingress_prefix = opt.ingress_prefix,
         .min_analysis_interval_ms = opt.min_analysis_interval,
     };
 }

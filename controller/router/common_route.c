@@ -61,28 +61,21 @@ static struct weights read_weights(struct tick *tick, const struct split *split)
     return out;
 }
 
-/* "weights 90/10", and what else is routed */
-static const char *describe(struct tick *tick, const struct weights *weights)
+const char *route_describe(struct tick *tick, const struct weights *weights)
 {
     return arena_printf(tick->arena, "weights %d/%d%s%s", weights->primary, weights->canary,
                         weights->mirrored ? " mirrored" : "",
                         weights->matched ? " of the matched" : "");
 }
 
-/*
- * What is routed now and is to stay. A route that lost its split while the canary serves everything
- * gets it back at once: the primary may be broken. Cookies that are missing are those of the
- * status.
- */
-static struct weights kept_weights(struct tick *tick, const struct split *split)
+struct weights route_kept(struct tick *tick, struct weights weights, bool splits)
 {
     const struct canary *canary = tick->canary;
     const struct canary_status *status = &canary->status;
-    struct weights weights = read_weights(tick, split);
     struct cookies *cookies = &weights.cookies;
     bool was_all = weights.canary == 100 && !weights.matched;
 
-    if (!split->split && status->canary_weight == 100) {
+    if (!splits && status->canary_weight == 100) {
         weights = (struct weights){.canary = 100};
         was_all = status->serves_everything || status->phase == PHASE_Failed;
     }
@@ -289,7 +282,7 @@ static enum verdict write_route(struct tick *tick, struct json_object *live,
         plan_create(tick, route->resource, tick->canary->namespace_, to);
     else if (!plan_update(tick, route->resource, live, to))
         return VERDICT_GO;
-    plan_why(tick, "%s%s", live ? why : "", describe(tick, weights));
+    plan_why(tick, "%s%s", live ? why : "", route_describe(tick, weights));
     return VERDICT_GO;
 }
 
@@ -300,7 +293,7 @@ enum verdict route_reconcile(struct tick *tick)
     if (!route_need(tick, &live))
         return VERDICT_NEED_FACTS;
     struct split split = read_split(tick, live);
-    struct weights weights = kept_weights(tick, &split);
+    struct weights weights = route_kept(tick, read_weights(tick, &split), split.split);
     return write_route(tick, live, &split, &weights, "as the spec says, ");
 }
 

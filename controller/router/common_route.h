@@ -51,6 +51,12 @@ enum verdict route_settled(struct tick *tick, const char **why);
 
 /* The live route of this tick. False: not known yet. */
 bool route_need(struct tick *tick, struct json_object **out);
+/* What is routed now, `weights`, and is to stay. A route that lost its split (`splits`: it has one)
+ * while the canary serves everything gets it back at once: the primary may be broken. Cookies that
+ * are missing are those of the status. */
+struct weights route_kept(struct tick *tick, struct weights weights, bool splits);
+/* "weights 90/10", and what else is routed. */
+const char *route_describe(struct tick *tick, const struct weights *weights);
 /* The labels and annotations of spec.service.apex, {metadata: ...}. */
 struct json_object *route_metadata(struct tick *tick);
 /*

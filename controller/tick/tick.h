@@ -31,7 +31,9 @@ struct settings {
     const char *const *selector_labels;        /* NULL-ended: app, name, app.kubernetes.io/name */
     const char *const *include_label_prefixes; /* NULL-ended; "*" is all */
     const char *cluster_name;                  /* "" if none */
-    const char *ingress_class;                 /* of the routes of Contour; NULL or "": none */
+    const char
+        *ingress_prefix; /* of annotations of NGINX; NULL or "": nginx.ingress.kubernetes.io */
+    const char *ingress_class; /* of the routes of Contour; NULL or "": none */
     bool config_tracking;
     bool no_cross_namespace_refs;
     int64_t min_analysis_interval_ms; /* floor of spec.analysis.interval, 10 s */

@@ -126,8 +126,12 @@ static void apply(struct stage *stage, const struct effect *effect)
 {
     const char *key = key_of(stage->arena, effect->resource, effect->name);
     struct json_object *live = json_at(stage->objects, key, NULL);
-    struct json_object *now = json_merge(stage->arena, live, effect->body);
 
+    if (effect->kind == EFFECT_DELETE) {
+        json_object_object_del(stage->objects, key);
+        return;
+    }
+    struct json_object *now = json_merge(stage->arena, live, effect->body);
     json_set(stage->objects, key, served(stage, effect->resource, now));
     check_filters(stage->arena, json_at(stage->objects, key, NULL));
 }
@@ -220,7 +224,8 @@ static void check_canary(struct arena *arena, const char *provider, struct json_
     assert_non_null(stage.router);
     for (size_t i = 0; i < json_len(objects); i++) {
         struct json_object *found = json_elem(objects, i);
-        json_set(stage.objects, json_str_at(found, "key", NULL), json_at(found, "object", NULL));
+        json_set(stage.objects, json_str_at(found, "key", NULL),
+                 json_copy(arena, json_at(found, "object", NULL)));
     }
     if (canary_view(arena, object, &stage.canary, &ei) != ERR_OK)
         fail_msg("%s", ei.text);

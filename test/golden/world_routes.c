@@ -67,7 +67,7 @@ int world_routes_split(struct world *world, int *primary)
 
     if (world_kind_of(world)->share)
         return world_kind_of(world)->share(world, primary);
-    if (router && router->route && !writes_httproutes(router))
+    if (router && router->weighted && !writes_httproutes(router))
         return split_of_router(world, router, primary);
     for (size_t i = 0; i < json_len(rules); i++) {
         if (json_len(json_at(json_elem(rules, i), "backendRefs", NULL)) == 2)

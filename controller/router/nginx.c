@@ -1,0 +1,281 @@
+/*
+ * The NGINX ingress controller: a copy of the user's Ingress that leads to the canary, with
+ * annotations that say which requests are its own (router/OBJECTS.md).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "router/common_ignored.h"
+#include "router/common_regex.h"
+#include "router/common_source.h"
+#include "tick/edit.h"
+
+#define DEFAULT_PREFIX "nginx.ingress.kubernetes.io"
+
+/* "nginx.ingress.kubernetes.io/canary-weight" */
+static const char *annotation(struct tick *tick, const char *word)
+{
+    const char *prefix = tick->settings->ingress_prefix;
+
+    return arena_printf(tick->arena, "%s/%s", prefix && *prefix ? prefix : DEFAULT_PREFIX, word);
+}
+
+/* --- A/B tests: the controller knows one header and one cookie, of which either will do */
+
+struct test {
+    const char *header, *value, *pattern, *cookie; /* NULL: none */
+    bool left_out;                                 /* a cookie that cannot be said */
+};
+
+static const char *read_header(struct arena *arena, const char *name, struct json_object *match,
+                               const char *at, struct test *test)
+{
+    const char *exact = json_str_at(match, "exact", NULL);
+    const char *regex = json_str_at(match, "regex", NULL);
+    const char *mistake = regex ? regex_mistake(arena, regex) : NULL;
+
+    if (strcasecmp(name, "cookie") == 0) {
+        if (test->cookie)
+            return arena_printf(arena,
+                                "%s: NGINX matches one cookie; istio and gatewayapi:v1 "
+                                "match several",
+                                at);
+        test->cookie = exact && *exact ? exact : NULL;
+        test->left_out = test->left_out || !test->cookie;
+        return NULL;
+    }
+    if (test->header)
+        return arena_printf(
+            arena, "%s: NGINX matches one header; istio and gatewayapi:v1 match several", at);
+    if (mistake)
+        return arena_printf(arena, "%s.%s.regex: %s, in \"%s\"", at, name, mistake, regex);
+    if (!exact && !regex)
+        return arena_printf(arena, "%s.%s: NGINX matches exact or regex; istio can match others",
+                            at, name);
+    test->header = name;
+    test->value = exact && *exact ? exact : NULL;
+    test->pattern = regex && *regex ? regex : NULL;
+    return NULL;
+}
+
+/* NULL, or why it cannot be said. */
+static const char *read_test(struct arena *arena, const struct canary *canary, struct test *test)
+{
+    struct json_object *given = canary->analysis.match;
+    const char *why = NULL;
+
+    *test = (struct test){.header = NULL};
+    for (size_t i = 0; i < json_len(given) && !why; i++) {
+        struct json_object *headers = json_at(json_elem(given, i), "headers", NULL);
+        const char *at = arena_printf(arena, "spec.analysis.match[%zu].headers", i);
+        size_t count;
+        const char **keys = edit_keys(arena, headers, &count);
+        if (count != 1 || json_object_object_length(json_elem(given, i)) != 1)
+            why = arena_printf(arena,
+                               "spec.analysis.match[%zu]: NGINX matches one header or one "
+                               "cookie of an element; istio and gatewayapi:v1 match more",
+                               i);
+        else
+            why = read_header(arena, keys[0], json_at(headers, keys[0], NULL), at, test);
+    }
+    if (!why && given && !test->header && !test->cookie)
+        why = "spec.analysis.match: expected a header, or a cookie by its name "
+              "(cookie: {exact: NAME})";
+    return why;
+}
+
+static const char *nginx_check(struct arena *arena, const struct canary *canary)
+{
+    const char *why = source_ingress_check(arena, canary);
+    struct test test;
+
+    return why ? why : read_test(arena, canary, &test);
+}
+
+static const char *nginx_ignored(struct arena *arena, const struct canary *canary)
+{
+    struct ignored list = {.arena = arena, .text = ignored_but_weights(arena, canary)};
+    struct test test;
+
+    read_test(arena, canary, &test);
+    if (test.left_out)
+        list.text = arena_printf(arena, "%s%sspec.analysis.match: a cookie but for its name",
+                                 list.text ? list.text : "", list.text ? ", " : "");
+    return list.text;
+}
+
+/* --- the copy */
+
+static void set_annotation(struct tick *tick, struct json_object *annotations, const char *word,
+                           const char *value)
+{
+    const char *key = annotation(tick, word);
+
+    if (value)
+        json_set_str(annotations, key, value);
+    else
+        json_set(annotations, key, NULL);
+}
+
+static void set_weights(struct tick *tick, struct json_object *annotations,
+                        const struct weights *weights)
+{
+    bool tests = weights->matched && weights->canary > 0;
+    struct test test = {.header = NULL};
+
+    if (tests)
+        read_test(tick->arena, tick->canary, &test);
+    set_annotation(tick, annotations, "canary", "true");
+    set_annotation(tick, annotations, "canary-weight",
+                   arena_printf(tick->arena, "%d", tests ? 0 : weights->canary));
+    set_annotation(tick, annotations, "canary-by-header", test.header);
+    set_annotation(tick, annotations, "canary-by-header-value", test.value);
+    set_annotation(tick, annotations, "canary-by-header-pattern", test.pattern);
+    set_annotation(tick, annotations, "canary-by-cookie", test.cookie);
+}
+
+static struct json_object *wanted_spec(struct tick *tick, struct json_object *source)
+{
+    struct json_object *spec = source_tree(tick->arena, json_at(source, "spec", NULL));
+    struct json_object *rules = json_at(spec, "rules", NULL);
+
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *paths = json_at(json_elem(rules, i), "http", "paths", NULL);
+        for (size_t k = 0; k < json_len(paths); k++) {
+            struct json_object *path = json_elem(paths, k);
+            if (source_is_apex_path(tick->canary, path))
+                json_set_str(json_at(path, "backend", "service", NULL), "name",
+                             tick->canary->service.canary_name);
+        }
+    }
+    return spec;
+}
+
+static void write_copy(struct tick *tick, struct json_object *source, struct json_object *live,
+                       const struct weights *weights, const char *why)
+{
+    struct json_object *wanted = source_metadata(tick, source, annotation(tick, "canary"));
+
+    set_weights(tick, json_at(wanted, "metadata", "annotations", NULL), weights);
+    json_set(wanted, "spec", wanted_spec(tick, source));
+    source_write_ingress(
+        tick, live, wanted, false,
+        arena_printf(tick->arena, "%s%s", live ? why : "", route_describe(tick, weights)));
+}
+
+static const char *value_of(struct tick *tick, struct json_object *live, const char *word)
+{
+    const char *value = json_str_at(live, "metadata", "annotations", annotation(tick, word), NULL);
+
+    return value && *value ? value : NULL;
+}
+
+/* The first that is there counts: the controller asks a header and a cookie before the weight. */
+static struct weights read_copy(struct tick *tick, struct json_object *live)
+{
+    const char *is_canary = value_of(tick, live, "canary");
+    const char *text = value_of(tick, live, "canary-weight");
+    struct weights out = {.primary = 100};
+
+    if (!is_canary || strcmp(is_canary, "true") != 0)
+        return out;
+    long weight = text ? strtol(text, NULL, 10) : 0;
+    out.matched =
+        value_of(tick, live, "canary-by-header") || value_of(tick, live, "canary-by-cookie");
+    out.canary = out.matched ? 100 : weight < 0 ? 0 : weight > 100 ? 100 : (int)weight;
+    out.primary = 100 - out.canary;
+    return out;
+}
+
+/* --- what a router does */
+
+/* Without a source that can be copied, a copy that is there stays as it is: settled() says so. */
+static enum verdict nginx_reconcile(struct tick *tick)
+{
+    struct json_object *source, *live;
+
+    if (!source_need_ingresses(tick, &source, &live))
+        return VERDICT_NEED_FACTS;
+    const char *mistake = source_ingress_mistake(tick, source);
+    if (mistake)
+        return live ? VERDICT_GO : plan_stop(tick, "%s", mistake);
+    struct weights weights = route_kept(tick, read_copy(tick, live), live);
+    write_copy(tick, source, live, &weights, "as the spec says, ");
+    return VERDICT_GO;
+}
+
+static enum verdict nginx_get(struct tick *tick, struct weights *out)
+{
+    struct json_object *source, *live;
+
+    if (!source_need_ingresses(tick, &source, &live))
+        return VERDICT_NEED_FACTS;
+    *out = read_copy(tick, live);
+    return VERDICT_GO;
+}
+
+/* Only the weights, where the source is gone. */
+static enum verdict nginx_set(struct tick *tick, const struct weights *weights)
+{
+    struct json_object *source, *live;
+
+    if (!source_need_ingresses(tick, &source, &live))
+        return VERDICT_NEED_FACTS;
+    if (!live)
+        return plan_stop(tick, "Ingress %s.%s not found",
+                         source_ingress_copy(tick->arena, tick->canary), tick->canary->namespace_);
+    if (!source_ingress_mistake(tick, source)) {
+        write_copy(tick, source, live, weights, "");
+        return VERDICT_GO;
+    }
+    struct json_object *wanted = edit_object(tick->arena);
+    set_weights(tick, json_sub(json_sub(wanted, "metadata"), "annotations"), weights);
+    if (plan_update(tick, &source_ingresses, live, edit_overlay(tick->arena, live, wanted)))
+        plan_why(tick, "%s", route_describe(tick, weights));
+    return VERDICT_GO;
+}
+
+/* The source leads to the apex Service. A copy that somebody else has made takes no requests. */
+static enum verdict nginx_revert(struct tick *tick, bool anew)
+{
+    const char *name = source_ingress_copy(tick->arena, tick->canary);
+    struct json_object *found;
+
+    (void)anew;
+    enum verdict verdict = source_remove(tick, &source_ingresses, name, &found);
+    if (verdict != VERDICT_GO || !found || read_copy(tick, found).canary == 0)
+        return verdict;
+    const struct weights none = {.primary = 100};
+    struct json_object *wanted = edit_object(tick->arena);
+    set_weights(tick, json_sub(json_sub(wanted, "metadata"), "annotations"), &none);
+    if (plan_update(tick, &source_ingresses, found, edit_overlay(tick->arena, found, wanted)))
+        plan_why(tick, "%s", route_describe(tick, &none));
+    return VERDICT_GO;
+}
+
+static enum verdict nginx_disown(struct tick *tick)
+{
+    return source_disown(tick, &source_ingresses, source_ingress_copy(tick->arena, tick->canary));
+}
+
+static const char *const providers[] = {"nginx", NULL};
+static const struct kube_resource *const resources[] = {&kube_services, &source_ingresses, NULL};
+
+const struct router router_nginx = {
+    .providers = providers,
+    .about = "NGINX ingress controller, canary annotations",
+    .resources = resources,
+    .names = source_ingress_names,
+    .metric_family = "nginx",
+    .weighted = true,
+    .matches = true,
+    .check = nginx_check,
+    .ignored = nginx_ignored,
+    .reconcile = nginx_reconcile,
+    .get = nginx_get,
+    .settled = source_ingress_settled,
+    .set = nginx_set,
+    .revert = nginx_revert,
+    .disown = nginx_disown,
+};
