@@ -1,5 +1,7 @@
 #include "router/common_smi.h"
 
+#include <string.h>
+
 #include "tick/edit.h"
 
 #define SMI(v)                                                                                     \
@@ -36,6 +38,18 @@ static void add_backend(struct tick *tick, struct json_object *backends, const c
     edit_add(backends, backend);
 }
 
+/* For the adapter of Istio, which makes a VirtualService of the split: "smi:v1alpha1:istio". */
+static void set_gateways(struct tick *tick, struct json_object *out)
+{
+    static const char key[] = "VirtualService.v1alpha3.networking.istio.io/spec.gateways";
+    struct json_object *gateways = json_at(tick->canary->service.json, "gateways", NULL);
+    const char *mesh = strrchr(tick->provider, ':');
+
+    if (mesh && strcmp(mesh, ":istio") == 0 && json_len(gateways) > 0)
+        json_set_str(json_sub(json_sub(out, "metadata"), "annotations"), key,
+                     json_text(tick->arena, gateways));
+}
+
 static struct json_object *with_backends(struct tick *tick, struct json_object *backends)
 {
     const struct canary_service *service = &tick->canary->service;
@@ -45,6 +59,7 @@ static struct json_object *with_backends(struct tick *tick, struct json_object *
 
     json_set_str(spec, "service", host ? json_object_get_string(host) : service->name);
     json_set(spec, "backends", backends);
+    set_gateways(tick, out);
     return out;
 }
 
