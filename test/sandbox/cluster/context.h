@@ -92,11 +92,7 @@ void context_delete(struct cluster *cluster, struct arena *arena, enum kind kind
 /* The present time as objects carry it. Owned by the arena. */
 const char *context_now(struct arena *arena);
 
-/*
- * ---- the parts ----
- *
- * Each stops when the loop drains, and is freed after the loop has ended.
- */
+/* The parts. Each stops when the loop drains, and is freed after the loop has ended. */
 
 /*
  * pod.c: what a kubelet does: runs the pods of the store, probes them, restarts what ends, ends what

@@ -6,11 +6,6 @@
 
 /* --- reading a schema */
 
-bool schema_is(struct json_object *node, const char *flag)
-{
-    return json_bool_at(node, false, flag, NULL);
-}
-
 static bool is_open(struct json_object *node)
 {
     return schema_is(node, "x-kubernetes-preserve-unknown-fields");
@@ -20,35 +15,6 @@ static bool is_type(struct json_object *node, const char *type)
 {
     const char *found = json_str_at(node, "type", NULL);
     return found && strcmp(found, type) == 0;
-}
-
-struct json_object *schema_member(const struct schema *schema, struct json_object *node,
-                                  const char *key)
-{
-    struct json_object *properties = json_at(node, "properties", NULL), *found = NULL;
-    struct json_object *others = json_at(node, "additionalProperties", NULL);
-    if (properties && json_object_object_get_ex(properties, key, &found))
-        return found;
-    if (json_object_is_type(others, json_type_boolean))
-        return json_object_get_boolean(others) ? schema->any : NULL;
-    return others;
-}
-
-const char *schema_place_text(struct arena *arena, const struct schema_place *place)
-{
-    const struct schema_place *chain[2 * SCHEMA_MAX_DEPTH];
-    size_t count = 0;
-    for (; place && (place->key || place->up) && count < 2 * SCHEMA_MAX_DEPTH; place = place->up)
-        chain[count++] = place;
-    const char *text = "";
-    while (count > 0) {
-        const struct schema_place *at = chain[--count];
-        if (at->key)
-            text = arena_printf(arena, "%s%s%s", text, text[0] ? "." : "", at->key);
-        else
-            text = arena_printf(arena, "%s[%zu]", text, at->index);
-    }
-    return text;
 }
 
 /* --- compiling: a schema that says something else than it should is refused */
