@@ -40,26 +40,23 @@ static enum err read_errors(const char *text, struct behaviour *out, struct erri
 static enum err read_suffix(const char *suffix, struct behaviour *out, bool *known,
                             struct errinfo *ei)
 {
-    static const char *const errors = "errors", *const slow = "slow", *const crash = "crash";
-    int64_t *ms = NULL;
-    const char *value = NULL;
-
-    *known = true;
-    if (strncmp(suffix, errors, strlen(errors)) == 0)
-        return read_errors(suffix + strlen(errors), out, ei);
-    if (strncmp(suffix, slow, strlen(slow)) == 0) {
-        ms = &out->latency_ms;
-        value = suffix + strlen(slow);
-        *ms = BEHAVIOUR_SLOW_MS;
-    } else if (strncmp(suffix, crash, strlen(crash)) == 0) {
-        ms = &out->crash_after_ms;
-        value = suffix + strlen(crash);
-        *ms = 0;
-    } else {
-        *known = false;
+    const struct {
+        const char *name;
+        int64_t *ms, missing; /* ms NULL: a percentage */
+    } rows[] = {{"errors", NULL, 0},
+                {"slow", &out->latency_ms, BEHAVIOUR_SLOW_MS},
+                {"crash", &out->crash_after_ms, 0}};
+    size_t i = 0;
+    while (i < 3 && strncmp(suffix, rows[i].name, strlen(rows[i].name)) != 0)
+        i++;
+    *known = i < 3;
+    if (!*known)
         return ERR_OK;
-    }
-    enum err err = *value ? duration_parse_ms(value, ms, ei) : ERR_OK;
+    const char *value = suffix + strlen(rows[i].name);
+    if (!rows[i].ms)
+        return read_errors(value, out, ei);
+    *rows[i].ms = rows[i].missing;
+    enum err err = *value ? duration_parse_ms(value, rows[i].ms, ei) : ERR_OK;
     return err == ERR_OK ? ERR_OK : err_wrap(ei, err, "-%s", suffix);
 }
 
