@@ -23,7 +23,7 @@ enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000 };
 static struct {
     const char *address, *data, *token, *kubeconfig, *hosts, *crds, *registered, *app, *load;
     const char *log_level;
-    int64_t http, https, prometheus, gateway_port, nodes;
+    int64_t http, https, prometheus, gateway_port, nodes, watch_delay_ms;
     bool no_gateway, no_services;
 } opt;
 
@@ -40,6 +40,9 @@ static const struct option_row rows[] = {
            .help = "bearer token of the API; a random one if not given", .group = "Kubernetes API"),
     OPTION(STRING, "kubeconfig", &opt.kubeconfig, .arg = "FILE",
            .help = "kubeconfig file to write for kubectl and the controller",
+           .group = "Kubernetes API"),
+    OPTION(DURATION, "watch-delay", &opt.watch_delay_ms, .value = "0s", .arg = "DURATION",
+           .env = "SANDBOX_WATCH_DELAY", .help = "so late watches tell of what happens",
            .group = "Kubernetes API"),
     OPTION(STRING, "crds", &opt.crds, .arg = "PATH,...",
            .help =
@@ -261,6 +264,7 @@ static enum err start(struct sandbox *s, struct errinfo *ei)
                                     .http_port = (int)opt.http,
                                     .https_port = (int)opt.https,
                                     .token = opt.token,
+                                    .watch_delay_ms = opt.watch_delay_ms,
                                     .directory = s->directory};
     err = api_new(s->loop, s->store, &api, &s->api, ei);
     if (err != ERR_OK)

@@ -22,7 +22,7 @@ enum { TRIES = 4, RUNS_MAX = 100000 };
 
 static struct {
     const char *controller, *crds, *scenario, *write;
-    int64_t jobs, late, every;
+    int64_t jobs, late, every, watch_delay_ms;
     bool list, verbose;
 } opt;
 
@@ -48,6 +48,9 @@ static const struct option_row rows[] = {
             "instead, the write at which the controller dies arrives before the next one's write "
             "number N",
         .group = "What"),
+    OPTION(DURATION, "watch-delay", &opt.watch_delay_ms, .value = "0s", .arg = "DURATION",
+           .help = "the watches of the controller are so late: it decides on what was",
+           .group = "What"),
     OPTION(BOOL, "list", &opt.list,
            .help = "lists the writes of the undisturbed releases and kills nothing",
            .group = "How"),
@@ -104,6 +107,7 @@ static struct world_options options_of(const struct trial *trial)
     return (struct world_options){.scenario = trial->scenario,
                                   .controller = opt.controller,
                                   .crds = opt.crds,
+                                  .watch_delay_ms = opt.watch_delay_ms,
                                   .snapshot = trial->snapshot};
 }
 

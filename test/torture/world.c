@@ -398,7 +398,7 @@ static void on_poll(void *arg)
         end(w, arena_printf(w->arena, "it took too long; %s", judge(w) ?: "but has ended"));
         return;
     }
-    if (!w->listed || quiet < QUIET_MS)
+    if (!w->listed || quiet < QUIET_MS + 3 * w->options->watch_delay_ms)
         return;
     if (objstore_version(w->store) == w->judged_version && quiet < STUCK_MS)
         return;
@@ -463,7 +463,9 @@ static enum err fill_store(struct world *w, struct errinfo *ei)
 
 static enum err set_up(struct world *w, struct errinfo *ei)
 {
-    const struct api_options api = {.https_port = -1, .directory = w->options->directory};
+    const struct api_options api = {.https_port = -1,
+                                    .directory = w->options->directory,
+                                    .watch_delay_ms = w->options->watch_delay_ms};
     const struct http_server_options checks = {
         .address = "127.0.0.1", .routes = routes, .arg = w, .no_builtin = true};
     enum err err = fill_store(w, ei);

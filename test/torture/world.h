@@ -26,6 +26,7 @@ struct world_options {
     const char *crds;       /* directories with CRDs, with commas between */
     const char *directory;  /* for files; must exist */
     const char *snapshot;
+    int64_t watch_delay_ms; /* so late the controller sees what happens */
     bool prepare; /* makes the snapshot: all that is there when the release begins. Otherwise begins
                      with it. */
     const struct kill_point *point; /* NULL: undisturbed */

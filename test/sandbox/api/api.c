@@ -352,6 +352,7 @@ enum err api_new(struct loop *loop, struct objstore *store, const struct api_opt
     struct api *api = heap_alloc(sizeof(*api));
     *api = (struct api){.loop = loop, .store = store};
     char random[37];
+    api->watch_delay_ms = options->watch_delay_ms;
     api->token = heap_strdup(options->token ? options->token : objmeta_uid(random));
     api->readonly_token = heap_printf("%s-readonly", api->token);
     api->stats = apistats_new();

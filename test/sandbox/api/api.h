@@ -32,6 +32,7 @@ struct api_options {
     const char *token;     /* NULL: a random one */
     const char *directory; /* for ca.crt, tls.crt, tls.key, token and kubeconfig; must exist, is not
                               emptied */
+    int64_t watch_delay_ms; /* so late watches tell of everything; 0: at once */
 };
 
 struct api;

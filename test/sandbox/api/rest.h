@@ -54,6 +54,7 @@ struct api {
     struct apistats *stats;
     struct json_object *faults; /* see apifaults.h */
     struct restwatch *watches;
+    int64_t watch_delay_ms;
     api_pod_log_fn pod_log;
     void *pod_log_arg;
     api_request_fn on_request;

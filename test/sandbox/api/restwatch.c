@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/rest.h"
+#include "base/clock.h"
 #include "object/form.h"
 #include "object/table.h"
 
@@ -18,6 +19,14 @@ enum {
     QUEUE_MAX = 64 * 1024 * 1024, /* the initial state of a big cluster goes out at once */
 };
 
+/* A line that is held back, with --watch-delay. */
+struct restwatch_line {
+    struct restwatch_line *next;
+    int64_t due; /* monotonic */
+    size_t len;
+    char text[];
+};
+
 struct restwatch {
     struct restreq *req; /* with its own copies of all that outlives the call */
     struct restselect select;
@@ -26,6 +35,8 @@ struct restwatch {
     struct timer *timeout, *bookmark;
     bool first;    /* no event was sent yet */
     uint64_t seen; /* the version that a bookmark may name */
+    struct restwatch_line *held, **held_last;
+    struct timer *release;
     struct restwatch *next, **link;
 };
 
@@ -34,6 +45,12 @@ static void end_watch(struct restwatch *w)
     objwatch_stop(w->watch);
     timer_stop(w->timeout);
     timer_stop(w->bookmark);
+    timer_stop(w->release);
+    while (w->held) {
+        struct restwatch_line *line = w->held;
+        w->held = line->next;
+        free(line);
+    }
     *w->link = w->next;
     if (w->next)
         w->next->link = w->link;
@@ -52,6 +69,43 @@ static void finish(struct restwatch *w)
     http_stream_end(http);
 }
 
+static void release(void *arg);
+
+static void release_later(struct restwatch *w)
+{
+    int64_t left = w->held->due - clock_monotonic_ms();
+    w->release = timer_start(w->req->api->loop, left > 0 ? left : 0, 0, release, w);
+}
+
+/* One line at a time: sending it may end the watch. */
+static void release(void *arg)
+{
+    struct restwatch *w = arg;
+    struct restwatch_line *line = w->held;
+    w->release = NULL;
+    w->held = line->next;
+    if (w->held)
+        release_later(w);
+    else
+        w->held_last = &w->held;
+    (void)!http_stream_send(w->req->http, line->text, line->len);
+    free(line);
+}
+
+/* What has happened reaches the client later, in its order. */
+static void hold(struct restwatch *w, const char *text, size_t len)
+{
+    struct restwatch_line *line = heap_alloc(sizeof(*line) + len);
+    line->next = NULL;
+    line->due = clock_monotonic_ms() + w->req->api->watch_delay_ms;
+    line->len = len;
+    memcpy(line->text, text, len);
+    *w->held_last = line;
+    w->held_last = &line->next;
+    if (!w->release)
+        release_later(w);
+}
+
 static void send_text(struct restwatch *w, struct arena *arena, const char *type,
                       const char *object, size_t len)
 {
@@ -65,6 +119,10 @@ static void send_text(struct restwatch *w, struct arena *arena, const char *type
     size_t whole = before + len + sizeof(end) - 1;
     w->first = false;
     restreply_sent(w->req, whole, 1);
+    if (w->req->api->watch_delay_ms > 0) {
+        hold(w, text, whole);
+        return;
+    }
     /* When this cuts the client off, gone() has been called and w is only good for nothing. */
     (void)!http_stream_send(w->req->http, text, whole);
 }
@@ -215,6 +273,7 @@ void restwatch_start(struct restreq *req)
     struct restwatch *w = ARENA_NEW(req->arena, struct restwatch);
     *w = (struct restwatch){.req = req, .first = true};
     w->version_name = arena_strdup(req->arena, req->version->name);
+    w->held_last = &w->held;
     if (!restselect_read(req, req->arena, &w->select))
         return;
     if (req->path.name) {
