@@ -14,7 +14,7 @@
 enum {
     PACK_MAX_TEXT = 256 * 1024,       /* a longer object is not packed */
     PACK_MAX_ALL = 256 * 1024 * 1024, /* bytes of all objects that are packed, of the process */
-    PACK_MAX_DICTIONARY = 32 * 1024,
+    PACK_MAX_DICTIONARY = 16 * 1024,
     PACK_SAMPLES = 1024 * 1024, /* bytes of text that a dictionary is made of, at most */
     PACK_FIRST = 16,            /* objects from which on there is one */
     PACK_GROWTH = 16,           /* it is made anew when there are so many times as many */

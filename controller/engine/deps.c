@@ -18,12 +18,12 @@ struct dep {
     struct dep *next;        /* in the canary's list */
     struct dep *next_sharer; /* in the index: other canaries that depend on the same object */
     struct deps *deps;
-    char *key;
     char *version; /* as last read or written; NULL: not read yet */
     char *
         previous; /* before our own write, as long as the watch may still show it; NULL otherwise */
     enum doubt doubt;
     bool used;
+    char key[];
 };
 
 struct deps {
@@ -108,7 +108,6 @@ static void dep_free(struct dep *dep)
 {
     index_remove(dep->deps->index, dep);
     dep->deps->index->n_deps--;
-    free(dep->key);
     free(dep->version);
     free(dep->previous);
     free(dep);
@@ -134,8 +133,10 @@ static struct dep *dep_get(struct deps *deps, const struct kube_resource *resour
     for (struct dep *dep = deps->list; dep; dep = dep->next)
         if (strcmp(dep->key, key) == 0)
             return dep;
-    struct dep *dep = heap_alloc(sizeof(*dep));
-    *dep = (struct dep){.next = deps->list, .deps = deps, .key = heap_strdup(key)};
+    size_t size = strlen(key) + 1;
+    struct dep *dep = heap_alloc(sizeof(*dep) + size);
+    *dep = (struct dep){.next = deps->list, .deps = deps};
+    memcpy(dep->key, key, size);
     deps->list = dep;
     deps->index->n_deps++;
     index_add(deps->index, dep);

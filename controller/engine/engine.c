@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -321,8 +322,10 @@ static bool is_wanted(void *arg, const struct kube_resource *resource, const cha
             secrets_keep(engine->context.secrets, namespace_, name));
 }
 
+/* The texts of a list were large: what they have left of the heap goes back to the system. */
 static void on_settled(void *arg)
 {
+    malloc_trim(0);
     pump_soon(arg);
 }
 

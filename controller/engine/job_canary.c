@@ -24,16 +24,16 @@ static struct canary nameplate(const struct job *job, struct json_object *tree)
 void job_take_outline(struct job *job, struct json_object *outline)
 {
     struct json_object *tree = json_own(job->arena, json_object_get(outline));
-    job->canary = nameplate(job, tree);
+    *job->canary = nameplate(job, tree);
     job->tick =
-        tick_new(job->arena, &job->canary, job->owner->context->settings, clock_wall_ms(), true);
+        tick_new(job->arena, job->canary, job->owner->context->settings, clock_wall_ms(), true);
 }
 
 bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
 {
     int64_t now = clock_wall_ms();
-    job->canary = nameplate(job, tree);
-    job->tick = tick_new(job->arena, &job->canary, job->owner->context->settings, now, true);
+    *job->canary = nameplate(job, tree);
+    job->tick = tick_new(job->arena, job->canary, job->owner->context->settings, now, true);
     if (revert_unread(job->tick, tree, info->text))
         return true;
     struct json_object *patch = accept_refusal(job->arena, tree, info->text, now);
@@ -48,7 +48,7 @@ bool job_take_mistake(struct job *job, struct json_object *tree, const struct er
 
 static int64_t interval_ms(const struct job *job)
 {
-    return tick_canary_interval_ms(&job->canary, job->owner->context->settings);
+    return tick_canary_interval_ms(job->canary, job->owner->context->settings);
 }
 
 /*
@@ -57,7 +57,7 @@ static int64_t interval_ms(const struct job *job)
  */
 static void learn_cadence(struct job *job)
 {
-    const char *since = job->canary.status.last_transition_time;
+    const char *since = job->canary->status.last_transition_time;
     int64_t interval = interval_ms(job);
     int64_t last;
     job->cadence_known = true;
@@ -72,13 +72,13 @@ bool job_is_due(struct job *job)
 {
     if (!job->cadence_known)
         learn_cadence(job);
-    return wake_is_due(&job->wake, job->canary.status.phase, clock_monotonic_ms(),
+    return wake_is_due(&job->wake, job->canary->status.phase, clock_monotonic_ms(),
                        interval_ms(job));
 }
 
 void job_judge(struct job *job, struct json_object *tree)
 {
-    const char *target = job->canary.target.name;
+    const char *target = job->canary->target.name;
     job->rivalry = claims_judge(job->owner->claims, job->arena, tree);
     if (job->rivalry.rival)
         return;
@@ -88,12 +88,12 @@ void job_judge(struct job *job, struct json_object *tree)
         free(job->target);
         job->target = heap_strdup(target);
     }
-    gauges_canary(&job->canary); /* also of one that rests: a restart has lost them */
+    gauges_canary(job->canary); /* also of one that rests: a restart has lost them */
 }
 
 void job_warn_of_secrets(struct job *job)
 {
-    const struct canary *canary = &job->canary;
+    const struct canary *canary = job->canary;
     if (job->warned_generation == canary->generation)
         return;
     job->warned_generation = canary->generation;

@@ -44,7 +44,7 @@ void job_recover(struct job *job)
                  LOG_INT("failures", job->failures));
     if (job->failures >= FAILURES_TOLD && job->failed_text &&
         context->may_write(context->may_write_arg))
-        perform_event(context, &job->canary, job->canary.status.phase, "Normal",
+        perform_event(context, job->canary, job->canary->status.phase, "Normal",
                       arena_printf(job->arena, "Going on after %d failed tries: %s", job->failures,
                                    job->failed_text),
                       job->tick->now_ms);
@@ -62,7 +62,7 @@ void job_fail(struct job *job, enum err err, const struct errinfo *info)
     struct engine_context *context = job->owner->context;
     if (job->tick && err != ERR_CANCELLED && context->may_write(context->may_write_arg) &&
         is_news(job, info->text))
-        perform_event(context, &job->canary, job->canary.status.phase, "Warning", info->text,
+        perform_event(context, job->canary, job->canary->status.phase, "Warning", info->text,
                       job->tick->now_ms);
     job_end(job, wait);
 }

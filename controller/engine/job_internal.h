@@ -50,9 +50,9 @@ struct job {
     int failures;              /* in a row */
     char *failed_text; /* the last of them that was told, NULL: none since a run succeeded */
     int64_t failed_at; /* monotonic: when it was */
-    /* of the run under way */
+    /* of the run under way; what is large lies in its arena */
     struct arena *arena;
-    struct canary canary;
+    struct canary *canary;
     struct tick *tick;
     struct rivalry rivalry;
     int64_t began; /* monotonic */
@@ -62,7 +62,7 @@ struct job {
     struct read_one *read;
     struct gather *gather;
     enum err asked; /* how the round ended that held no place */
-    struct errinfo asked_info;
+    struct errinfo *asked_info;
     struct perform *perform;
 };
 

@@ -14,7 +14,7 @@ void job_look(const struct job *job, struct job_look *out)
         .state = machine_name(&job_machine, (int)job->state),
         .idle = job->state == JOB_IDLE,
         .since_ms = job->since,
-        .phase = job->tick ? job->canary.status.phase : job->wake.phase,
+        .phase = job->tick ? job->canary->status.phase : job->wake.phase,
         .queued = job->turn.state == TURN_WAITS,
         .wakes_ms = job->timer ? job->timer_at : -1,
         .woken_by = job->woken_by,

@@ -54,7 +54,7 @@ static void run_again(struct job *job, const struct errinfo *info)
 
 static enum phase phase_after(const struct job *job)
 {
-    enum phase phase = job->canary.status.phase;
+    enum phase phase = job->canary->status.phase;
     for (const struct effect *effect = job->tick->plan->first; effect; effect = effect->next) {
         const char *text = effect->kind == EFFECT_STATUS
                                ? json_str_at(effect->body, "status", "phase", NULL)
@@ -97,7 +97,7 @@ static void plan_done(struct job *job)
     settle_turn(job);
     wake_ran(&job->wake, plan, phase_after(job), began, interval);
     if (plan->stepped)
-        gauges_tick_seconds(&job->canary, (double)(now - job->began) / 1000);
+        gauges_tick_seconds(job->canary, (double)(now - job->began) / 1000);
     if (wake_is_restless(&job->wake))
         log_warn("canary_restless", job->label,
                  "something undoes what the rules write; trying again after the interval",
@@ -108,7 +108,7 @@ static void plan_done(struct job *job)
 /* What was refused is not as it was seen. */
 static void doubt(struct job *job, const struct effect *effect)
 {
-    const struct canary *canary = &job->canary;
+    const struct canary *canary = job->canary;
     if (effect->kind == EFFECT_STATUS)
         deps_doubt(job->deps, &tick_canaries, canary->namespace_, canary->name);
     else
@@ -183,7 +183,7 @@ static void on_gathered(void *arg, enum err err, const struct errinfo *info)
         return;
     }
     job->asked = err;
-    job->asked_info = *info;
+    *job->asked_info = *info;
     job_set_state(job, JOB_ANSWERED);
     job->owner->wants(job->owner->arg, job, true);
 }
@@ -193,7 +193,7 @@ static void rule_broke(struct job *job)
 {
     struct errinfo info = {0};
     log_error("rule_broke", job->label, job->tick->broken,
-              LOG_STR("phase", phase_name(job->canary.status.phase)));
+              LOG_STR("phase", phase_name(job->canary->status.phase)));
     job_fail(job, err_set(&info, ERR_INVALID, "a rule broke: %s", job->tick->broken), &info);
 }
 
@@ -250,9 +250,9 @@ static void start_mistake(struct job *job, struct json_object *tree, const struc
 static void start_tick(struct job *job, struct json_object *tree)
 {
     struct errinfo info = {0};
-    int64_t generation = job->tick ? job->canary.generation : -1;
+    int64_t generation = job->tick ? job->canary->generation : -1;
     const char *mistake;
-    enum err err = accept_view(job->arena, tree, &job->canary, &mistake, &info);
+    enum err err = accept_view(job->arena, tree, job->canary, &mistake, &info);
     if (err != ERR_OK) {
         start_mistake(job, tree, &info);
         return;
@@ -260,16 +260,16 @@ static void start_tick(struct job *job, struct json_object *tree)
     job_judge(job, tree);
     job_warn_of_secrets(job);
     job_set_state(job, JOB_GATHERING);
-    if (job->tick && generation == job->canary.generation) {
+    if (job->tick && generation == job->canary->generation) {
         /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */
         facts_forget_objects(job->tick);
-        tick_see(job->tick, &job->canary);
+        tick_see(job->tick, job->canary);
     } else {
         bool due = job_is_due(job);
         struct engine_context *context = job->owner->context;
         int64_t now = clock_wall_ms();
         clock_steps_see(&context->steps, now, clock_monotonic_ms());
-        job->tick = tick_new(job->arena, &job->canary, context->settings, now, due);
+        job->tick = tick_new(job->arena, job->canary, context->settings, now, due);
         job->tick->stepped_at_ms = context->steps.at_ms;
     }
     job->tick->mistake = mistake;
@@ -329,10 +329,12 @@ void job_run(struct job *job)
 {
     if (job->state == JOB_ANSWERED) {
         job_set_state(job, JOB_GATHERING);
-        gathered(job, job->asked, &job->asked_info);
+        gathered(job, job->asked, job->asked_info);
         return;
     }
     job->arena = arena_new();
+    job->canary = ARENA_NEW(job->arena, struct canary);
+    job->asked_info = ARENA_NEW(job->arena, struct errinfo);
     job->began = clock_monotonic_ms();
     job->runs++;
     job->rounds = 0;
