@@ -245,3 +245,59 @@ FIXTURE_CASE(a_release_under_way_runs_before_a_burst_of_others)
         before++;
     assert_in_range(before, 0, RUNS);
 }
+
+/* --- after a start */
+
+static enum verdict rule_look_at_a_thing(struct fixture *f, struct tick *tick)
+{
+    struct json_object *thing;
+    if (!need_object(tick, &things, "test", "a", &thing)) {
+        note(f, "asked");
+        return VERDICT_NEED_FACTS;
+    }
+    assert_non_null(thing);
+    tick->plan->again = AGAIN_NEVER;
+    return VERDICT_STOP;
+}
+
+/* The first that is looked at lets the resource be listed; the others wait for that, and nobody
+ * reads what the list brings. */
+FIXTURE_CASE(canaries_at_rest_are_adopted_from_lists)
+{
+    f->rule = rule_look_at_a_thing;
+    f->phase = "Succeeded";
+    f->crowd = CROWD;
+    f->thing_version = 9;
+    f->stop_after = CROWD + 1;
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_in_range(f->decided, CROWD + 1, CROWD + 4);
+    /* Once each: the fact is at hand; and the list wakes who has waited for it. */
+    assert_in_range(noted(f, "asked"), CROWD + 1, CROWD + 4);
+    assert_int_equal(noted(f, "list things"), 2); /* and the watch */
+    assert_int_equal(noted(f, "read thing"), 0);
+    assert_int_equal(noted(f, "read canary"), 0);
+}
+
+static enum verdict rule_note_order(struct fixture *f, struct tick *tick)
+{
+    note(f, "ran %s", phase_name(tick->canary->status.phase));
+    tick->plan->again = AGAIN_NEVER;
+    return VERDICT_STOP;
+}
+
+/* podinfo stands behind all of them in the list, and has a release under way. */
+FIXTURE_CASE(releases_under_way_are_adopted_first)
+{
+    f->rule = rule_note_order;
+    f->crowd = CROWD;
+    f->crowd_phase = "Succeeded";
+    f->stop_after = CROWD + 1;
+    run_engine(f, false);
+    assert_int_equal(f->decided, CROWD + 1);
+    int first = 0;
+    while (first < f->logged && strncmp(f->log[first], "ran ", 4) != 0)
+        first++;
+    assert_string_equal(f->log[first], "ran Progressing");
+    assert_int_equal(noted(f, "ran Succeeded"), CROWD);
+}
