@@ -3,71 +3,16 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "base/expo.h"
-#include "base/log.h"
-#include "loadtester/api.h"
-#include "loadtester/gates.h"
-#include "net/client.h"
-#include "net/test_loop.h"
-#include "test/unit.h"
+#include "loadtester/fixture_test.h"
 
 enum { MAX_RUNNING = 16 };
 
-struct fixture {
-    struct loop *loop;
-    struct http_server *server;
-    struct http_client *client;
-    struct tester_api api;
-    struct arena *arena;
-    int answers;
-    int status; /* of the last answer; 0: none came */
-    char body[256], retry_after[16];
-};
-
-static void on_drain(void *arg)
-{
-    struct fixture *f = arg;
-    runner_stop(f->api.runner);
-    http_client_free(f->client);
-}
-
 static int set_up(void **state)
 {
-    static struct fixture fixture;
-    fixture = (struct fixture){.loop = loop_new(20000), .arena = unit_arena};
-    struct fixture *f = &fixture;
-    struct errinfo info = {0};
-    log_set_level("error");
-    f->client = http_client_new(f->loop, NULL);
-    f->api.runner = runner_new(f->loop, &(struct runner_options){.timeout_ms = 30000,
-                                                                 .max_running = MAX_RUNNING,
-                                                                 .max_per_canary = MAX_RUNNING,
-                                                                 .max_queued = 0});
-    f->api.loop = f->loop;
-    f->api.policy.shell = true;
-    f->api.gates = gates_new(f->client, NULL);
-    struct http_server_options options = {
-        .address = "127.0.0.1", .routes = tester_routes, .arg = &f->api};
-    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
-    loop_on_drain(f->loop, on_drain, f);
-    *state = f;
-    return 0;
+    return fixture_set_up(state, MAX_RUNNING);
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    loop_drain(f->loop);
-    assert_int_equal(loop_run(f->loop), 0);
-    http_server_free(f->server);
-    gates_free(f->api.gates);
-    loop_free(f->loop);
-    runner_free(f->api.runner);
-    expo_reset();
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+UNIT_FIXTURE(.set_up = set_up, .tear_down = fixture_tear_down);
 
 static void on_answer(void *arg, const struct http_result *result)
 {

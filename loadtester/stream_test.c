@@ -6,61 +6,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/expo.h"
 #include "base/file.h"
-#include "base/log.h"
-#include "loadtester/api.h"
-#include "loadtester/gates.h"
-#include "net/client.h"
-#include "net/test_loop.h"
-#include "test/unit.h"
-
-struct fixture {
-    struct loop *loop;
-    struct http_server *server;
-    struct tester_api api;
-    struct arena *arena;
-};
-
-static void on_drain(void *arg)
-{
-    struct fixture *f = arg;
-    runner_stop(f->api.runner);
-}
+#include "loadtester/fixture_test.h"
 
 static int set_up(void **state)
 {
-    static struct fixture fixture;
-    fixture = (struct fixture){.loop = loop_new(20000), .arena = unit_arena};
-    struct fixture *f = &fixture;
-    struct errinfo info = {0};
-    log_set_level("error");
-    f->api.loop = f->loop;
-    f->api.runner = runner_new(
-        f->loop,
-        &(struct runner_options){.timeout_ms = 30000, .max_running = 4, .max_per_canary = 4});
-    struct http_server_options options = {
-        .address = "127.0.0.1", .routes = tester_routes, .arg = &f->api};
-    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
-    loop_on_drain(f->loop, on_drain, f);
-    *state = f;
-    return 0;
+    return fixture_set_up(state, 4);
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    loop_drain(f->loop);
-    assert_int_equal(loop_run(f->loop), 0);
-    http_server_free(f->server);
-    assert_int_equal(f->api.streams, 0);
-    loop_free(f->loop);
-    runner_free(f->api.runner);
-    expo_reset();
-    return 0;
-}
-
-UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+UNIT_FIXTURE(.set_up = set_up, .tear_down = fixture_tear_down);
 
 /* Task 1 of this runner. */
 static void run_task(struct fixture *f, const char *command)
