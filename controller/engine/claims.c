@@ -11,59 +11,54 @@
 enum { MAX_CLAIMS = 10 };
 
 struct claim {
-    char *key;         /* "test Deployment/podinfo" */
+    const char *key;   /* "test Deployment/podinfo" */
     const char *field; /* of the spec that names it */
     const char *what;  /* the key from the kind on */
     bool target;       /* it is the target itself */
     bool wanted;       /* by the spec; otherwise only held */
     bool held;
+    const struct claim_set *set;
+    struct claim *next; /* in the list of its key, while the set is added */
 };
 
+/* One block, with all its texts behind it. */
 struct claim_set {
-    char *namespace_, *name, *uid, *created;
+    const char *namespace_, *name, *uid, *created;
     bool deleting;
     int n;
     struct claim claims[]; /* n */
 };
 
-/* A claim in the list of its key. */
-struct entry {
-    struct entry *next;
-    const struct claim_set *set;
-    const struct claim *claim;
-};
-
 struct claims {
-    struct table keys; /* the first entry of the list of each key */
+    struct table keys; /* the first claim of the list of each key */
 };
 
 /* --- what a Canary claims */
 
-static struct claim *find_claim(struct claim_set *set, const char *key)
-{
-    for (int i = 0; i < set->n; i++) {
-        if (strcmp(set->claims[i].key, key) == 0)
-            return &set->claims[i];
-    }
-    return NULL;
-}
+/* What is read of a Canary, before it is put into one block. */
+struct draft {
+    struct arena *arena;
+    const char *namespace_;
+    int n;
+    struct claim claims[MAX_CLAIMS];
+};
 
-static struct claim *put_claim(struct claim_set *set, const char *kind, const char *name,
+static struct claim *put_claim(struct draft *draft, const char *kind, const char *name,
                                const char *suffix, const char *field)
 {
-    char *key = heap_printf("%s %s/%s%s", set->namespace_, kind, name, suffix);
-    struct claim *claim = find_claim(set, key);
+    const char *key =
+        arena_printf(draft->arena, "%s %s/%s%s", draft->namespace_, kind, name, suffix);
 
-    if (claim) {
-        free(key);
-        return claim;
+    for (int i = 0; i < draft->n; i++) {
+        if (strcmp(draft->claims[i].key, key) == 0)
+            return &draft->claims[i];
     }
-    claim = &set->claims[set->n++];
-    *claim = (struct claim){.key = key, .what = key + strlen(set->namespace_) + 1, .field = field};
+    struct claim *claim = &draft->claims[draft->n++];
+    *claim = (struct claim){.key = key, .field = field};
     return claim;
 }
 
-static void put_spec(struct claim_set *set, struct json_object *spec, bool wanted, bool held)
+static void put_spec(struct draft *draft, struct json_object *spec, bool wanted, bool held)
 {
     static const char *const sides[] = {"", "-primary", "-canary"};
     const char *kind = json_str_at(spec, "targetRef", "kind", NULL);
@@ -76,9 +71,9 @@ static void put_spec(struct claim_set *set, struct json_object *spec, bool wante
         return;
     for (int i = 0; i < 5; i++) {
         if (i < 2)
-            claim = put_claim(set, kind, target, sides[i], "spec.targetRef.name");
+            claim = put_claim(draft, kind, target, sides[i], "spec.targetRef.name");
         else
-            claim = put_claim(set, "Service", named ? service : target, sides[i - 2],
+            claim = put_claim(draft, "Service", named ? service : target, sides[i - 2],
                               named ? "spec.service.name" : "spec.targetRef.name");
         claim->target |= i == 0;
         claim->wanted |= wanted;
@@ -86,11 +81,11 @@ static void put_spec(struct claim_set *set, struct json_object *spec, bool wante
     }
 }
 
-static char *text_at(struct json_object *metadata, const char *key)
+static const char *text_at(struct json_object *metadata, const char *key)
 {
     const char *text = json_str_at(metadata, key, NULL);
 
-    return heap_strdup(text ? text : "");
+    return text ? text : "";
 }
 
 /* It has been initialised: what its status says was done by a spec that was accepted. */
@@ -101,35 +96,59 @@ static bool has_begun(struct json_object *status)
     return phase && *phase && strcmp(phase, "Initializing") != 0;
 }
 
+static const char *copy_text(char **at, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = memcpy(*at, text, size);
+
+    *at += size;
+    return copy;
+}
+
+static struct claim_set *set_new(const struct draft *draft, struct json_object *metadata)
+{
+    const char *texts[] = {draft->namespace_, text_at(metadata, "name"), text_at(metadata, "uid"),
+                           text_at(metadata, "creationTimestamp")};
+    size_t fixed = sizeof(struct claim_set) + (size_t)draft->n * sizeof(struct claim);
+    size_t size = fixed;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        size += strlen(texts[i]) + 1;
+    for (int i = 0; i < draft->n; i++)
+        size += strlen(draft->claims[i].key) + 1;
+    struct claim_set *set = heap_alloc(size);
+    char *at = (char *)set + fixed;
+    *set = (struct claim_set){.n = draft->n};
+    set->namespace_ = copy_text(&at, texts[0]);
+    set->name = copy_text(&at, texts[1]);
+    set->uid = copy_text(&at, texts[2]);
+    set->created = copy_text(&at, texts[3]);
+    for (int i = 0; i < draft->n; i++) {
+        set->claims[i] = draft->claims[i];
+        set->claims[i].set = set;
+        set->claims[i].key = copy_text(&at, draft->claims[i].key);
+        set->claims[i].what = set->claims[i].key + strlen(set->namespace_) + 1;
+    }
+    return set;
+}
+
 struct claim_set *claim_set_read(struct json_object *canary)
 {
     struct json_object *metadata = json_at(canary, "metadata", NULL);
     struct json_object *status = json_at(canary, "status", NULL);
     struct json_object *accepted = json_at(status, "acceptedSpec", NULL);
-    struct claim_set *set = heap_alloc(sizeof(*set) + MAX_CLAIMS * sizeof(set->claims[0]));
+    struct draft draft = {.arena = arena_new(), .namespace_ = text_at(metadata, "namespace")};
 
-    *set = (struct claim_set){
-        .namespace_ = text_at(metadata, "namespace"),
-        .name = text_at(metadata, "name"),
-        .uid = text_at(metadata, "uid"),
-        .created = text_at(metadata, "creationTimestamp"),
-        .deleting = json_at(metadata, "deletionTimestamp", NULL) != NULL,
-    };
-    put_spec(set, json_at(canary, "spec", NULL), true, !accepted && has_begun(status));
-    put_spec(set, accepted, false, true);
-    return heap_grow(set, sizeof(*set) + (size_t)set->n * sizeof(set->claims[0]));
+    put_spec(&draft, json_at(canary, "spec", NULL), true, !accepted && has_begun(status));
+    put_spec(&draft, accepted, false, true);
+    struct claim_set *set = set_new(&draft, metadata);
+    set->deleting = json_at(metadata, "deletionTimestamp", NULL) != NULL;
+    arena_free(draft.arena);
+    return set;
 }
 
 void claim_set_free(struct claim_set *set)
 {
-    if (!set)
-        return;
-    for (int i = 0; i < set->n; i++)
-        free(set->claims[i].key);
-    free(set->namespace_);
-    free(set->name);
-    free(set->uid);
-    free(set->created);
     free(set);
 }
 
@@ -148,11 +167,11 @@ bool claim_set_same(const struct claim_set *one, const struct claim_set *other)
 
 /* --- the claims of all */
 
-static void entry_key(const void *item, const char **key, const char **none)
+static void claim_key(const void *item, const char **key, const char **none)
 {
-    const struct entry *entry = item;
+    const struct claim *claim = item;
 
-    *key = entry->claim->key;
+    *key = claim->key;
     *none = NULL;
 }
 
@@ -160,64 +179,52 @@ struct claims *claims_new(void)
 {
     struct claims *claims = heap_alloc(sizeof(*claims));
 
-    table_init(&claims->keys, entry_key);
+    table_init(&claims->keys, claim_key);
     return claims;
 }
 
 void claims_free(struct claims *claims)
 {
-    struct entry *entry;
-
     if (!claims)
         return;
-    for (size_t i = 0; (entry = table_next(&claims->keys, &i));) {
-        while (entry) {
-            struct entry *next = entry->next;
-            free(entry);
-            entry = next;
-        }
-    }
     table_fini(&claims->keys);
     free(claims);
 }
 
-static struct entry *first_of(const struct claims *claims, const char *key)
+static struct claim *first_of(const struct claims *claims, const char *key)
 {
     return table_get(&claims->keys, key, NULL);
 }
 
-void claims_add(struct claims *claims, const struct claim_set *set)
+void claims_add(struct claims *claims, struct claim_set *set)
 {
     for (int i = 0; i < set->n; i++) {
-        struct entry *entry = heap_alloc(sizeof(*entry));
-        struct entry *first = first_of(claims, set->claims[i].key);
-        *entry = (struct entry){.set = set, .claim = &set->claims[i]};
+        struct claim *claim = &set->claims[i];
+        struct claim *first = first_of(claims, claim->key);
+        claim->next = NULL;
         if (!first) {
-            (void)table_put(&claims->keys, entry);
+            (void)table_put(&claims->keys, claim);
             continue;
         }
-        entry->next = first->next;
-        first->next = entry;
+        claim->next = first->next;
+        first->next = claim;
     }
 }
 
-void claims_drop(struct claims *claims, const struct claim_set *set)
+void claims_drop(struct claims *claims, struct claim_set *set)
 {
     for (int i = 0; i < set->n; i++) {
-        struct entry *head = first_of(claims, set->claims[i].key), *first = head;
-        struct entry **link = &first;
-        while (*link && (*link)->set != set)
-            link = &(*link)->next;
-        struct entry *gone = *link;
-        if (!gone)
+        struct claim *gone = &set->claims[i], *first = first_of(claims, gone->key);
+        if (first == gone) {
+            (void)table_take(&claims->keys, gone->key, NULL); /* its key goes with the set */
+            if (gone->next)
+                (void)table_put(&claims->keys, gone->next);
             continue;
-        *link = gone->next;
-        if (gone == head) {
-            (void)table_take(&claims->keys, gone->claim->key, NULL); /* its key goes with the set */
-            if (first)
-                (void)table_put(&claims->keys, first);
         }
-        free(gone);
+        while (first && first->next != gone)
+            first = first->next;
+        if (first)
+            first->next = gone->next;
     }
 }
 
@@ -230,7 +237,7 @@ void claims_neighbours(const struct claims *claims, const struct claim_set *set,
                        void (*fn)(void *arg, const char *namespace_, const char *name), void *arg)
 {
     for (int i = 0; i < set->n; i++) {
-        for (const struct entry *e = first_of(claims, set->claims[i].key); e; e = e->next) {
+        for (const struct claim *e = first_of(claims, set->claims[i].key); e; e = e->next) {
             if (!is_same_canary(e->set, set))
                 fn(arg, e->set->namespace_, e->set->name);
         }
@@ -250,15 +257,15 @@ static bool comes_first(const struct claim_set *a, bool a_holds, const struct cl
 }
 
 /* Of those that come before `own`, the first. */
-static const struct entry *find_rival(const struct claims *claims, const struct claim_set *own,
+static const struct claim *find_rival(const struct claims *claims, const struct claim_set *own,
                                       const struct claim *claim)
 {
-    const struct entry *rival = NULL;
+    const struct claim *rival = NULL;
 
-    for (const struct entry *e = first_of(claims, claim->key); e; e = e->next) {
-        if (is_same_canary(e->set, own) || !comes_first(e->set, e->claim->held, own, claim->held))
+    for (const struct claim *e = first_of(claims, claim->key); e; e = e->next) {
+        if (is_same_canary(e->set, own) || !comes_first(e->set, e->held, own, claim->held))
             continue;
-        if (!rival || comes_first(e->set, e->claim->held, rival->set, rival->claim->held))
+        if (!rival || comes_first(e->set, e->held, rival->set, rival->held))
             rival = e;
     }
     return rival;
@@ -269,8 +276,8 @@ static const char *find_heir(const struct claims *claims, struct arena *arena,
 {
     const struct claim_set *heir = NULL;
 
-    for (const struct entry *e = first_of(claims, claim->key); e; e = e->next) {
-        if (is_same_canary(e->set, own) || e->set->deleting || !e->claim->target)
+    for (const struct claim *e = first_of(claims, claim->key); e; e = e->next) {
+        if (is_same_canary(e->set, own) || e->set->deleting || !e->target)
             continue;
         if (!heir || comes_first(e->set, false, heir, false))
             heir = e->set;
@@ -287,7 +294,7 @@ struct rivalry claims_judge(const struct claims *claims, struct arena *arena,
 
     for (int i = 0; i < own->n; i++) {
         const struct claim *claim = &own->claims[i];
-        const struct entry *rival = find_rival(claims, own, claim);
+        const struct claim *rival = find_rival(claims, own, claim);
         holds |= claim->held;
         out.barred |= rival && claim->held;
         if (claim->target && !out.heir)

@@ -25,8 +25,8 @@ struct claims;
 struct claims *claims_new(void);
 void claims_free(struct claims *claims);
 /* The set is borrowed until it is dropped. Constant time, however many Canaries there are. */
-void claims_add(struct claims *claims, const struct claim_set *set);
-void claims_drop(struct claims *claims, const struct claim_set *set);
+void claims_add(struct claims *claims, struct claim_set *set);
+void claims_drop(struct claims *claims, struct claim_set *set);
 /* Calls fn for each other Canary that claims something of it, perhaps more than once. */
 void claims_neighbours(const struct claims *claims, const struct claim_set *set,
                        void (*fn)(void *arg, const char *namespace_, const char *name), void *arg);
