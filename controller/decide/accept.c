@@ -135,8 +135,16 @@ static const char *refuse_analysis(struct release *r)
 static const char *refuse_namespaces(struct release *r)
 {
     const struct canary_analysis *analysis = &r->canary->analysis;
+    const char *upstream = json_str_at(r->canary->json, "spec", "upstreamRef", "namespace", NULL);
 
-    for (int i = 0; r->tick->settings->no_cross_namespace_refs && i < analysis->n_metrics; i++) {
+    if (!r->tick->settings->no_cross_namespace_refs)
+        return NULL;
+    if (upstream && *upstream && strcmp(upstream, r->canary->namespace_) != 0)
+        return arena_printf(r->tick->arena,
+                            "spec.upstreamRef.namespace: can't access the Upstream of %s, "
+                            "cross-namespace references are blocked",
+                            upstream);
+    for (int i = 0; i < analysis->n_metrics; i++) {
         const char *namespace_ = analysis->metrics[i].template_ref.namespace_;
         if (namespace_ && *namespace_ && strcmp(namespace_, r->canary->namespace_) != 0)
             return arena_printf(r->tick->arena,

@@ -106,7 +106,7 @@ static bool mentions(struct json_object *tree, const struct split_sides *sides)
     }
     if (json_object_is_type(tree, json_type_string)) {
         const char *text = json_object_get_string(tree);
-        return strcmp(text, sides->primary) == 0 || strcmp(text, sides->canary) == 0;
+        return split_is_name(sides->primary, text) || split_is_name(sides->canary, text);
     }
     if (!json_object_is_type(tree, json_type_object))
         return false;

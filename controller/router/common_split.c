@@ -14,6 +14,15 @@ static struct json_object *follow(struct json_object *from, const char *const ke
     return from;
 }
 
+bool split_is_name(const char *name, const char *text)
+{
+    size_t len = strlen(name);
+
+    if (len > 0 && name[len - 1] == '*')
+        return strncmp(name, text, len - 1) == 0;
+    return strcmp(name, text) == 0;
+}
+
 struct json_object *split_backend(const struct split_format *format, struct json_object *rule,
                                   const char *name)
 {
@@ -22,7 +31,7 @@ struct json_object *split_backend(const struct split_format *format, struct json
     for (size_t i = 0; i < json_len(backends); i++) {
         struct json_object *found = follow(json_elem(backends, i), format->name);
         if (json_object_is_type(found, json_type_string) &&
-            strcmp(json_object_get_string(found), name) == 0)
+            split_is_name(name, json_object_get_string(found)))
             return json_elem(backends, i);
     }
     return NULL;

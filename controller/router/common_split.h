@@ -21,10 +21,13 @@ struct split_format {
     bool may_leave_out; /* a rule whose only backend is the primary gives the canary nothing */
 };
 
-/* The names of the two backends. */
+/* The names of the two backends. One that ends in '*' stands for all that begin so: the name of some
+ * meshes has a port at its end, which the spec may have changed. */
 struct split_sides {
     const char *primary, *canary;
 };
+/* The text is such a name. */
+bool split_is_name(const char *name, const char *text);
 
 /* The rules of a live route, NULL where there is none. */
 struct split {
@@ -38,7 +41,7 @@ struct split {
 /* What a route (may be NULL) splits. */
 struct split split_find(const struct split_format *format, const struct split_sides *sides,
                         struct json_object *route);
-/* The backend of a rule that has this name, NULL if none has. */
+/* The first backend of a rule that has this name, NULL if none has. */
 struct json_object *split_backend(const struct split_format *format, struct json_object *rule,
                                   const char *name);
 /* primary and canary in percent: other people's numbers need not add up to 100. All to the primary

@@ -57,6 +57,21 @@ CASE(test_weights)
     }
 }
 
+CASE(test_names_with_a_port)
+{
+    static const struct split_sides by_port = {"a-primary-*", "a-canary-*"};
+    struct json_object *route =
+        fixture_json(arena, "{'spec':{'http':[" BOTH("80", "20") "," RULE(
+                                TO("primary-80", "70") "," TO("canary-81", "30")) "]}}");
+    struct split split = split_find(&of_list, &by_port, route);
+
+    assert_ptr_equal(split.split, json_elem(json_at(route, "spec", "http", NULL), 1));
+    assert_ptr_equal(split_backend(&of_list, split.split, "a-canary-81"), split.canary);
+    assert_null(split_backend(&of_list, split.split, "a-canary-8"));
+    assert_true(split_is_name("*", ""));
+    assert_false(split_is_name("", "a"));
+}
+
 CASE(test_sticky)
 {
     struct json_object *route = fixture_json(arena, "{'spec':{'http':[" BOTH("0", "100") "," BOTH(
