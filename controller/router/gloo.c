@@ -1,0 +1,302 @@
+/*
+ * Gloo: a RouteTable to which the user's VirtualService delegates, and an Upstream for each side
+ * (router/OBJECTS.md).
+ */
+#include <string.h>
+
+#include "router/common_headers.h"
+#include "router/common_ignored.h"
+#include "router/common_route.h"
+#include "tick/edit.h"
+
+static const struct kube_resource route_tables = {
+    .group = "gateway.solo.io", .version = "v1", .plural = "routetables", .kind = "RouteTable"};
+static const struct kube_resource upstreams = {
+    .group = "gloo.solo.io", .version = "v1", .plural = "upstreams", .kind = "Upstream"};
+
+enum { MAX_HEADERS = 64 };
+
+/* side: "primary" or "canary". The port is that of the spec, "*" for any. */
+static const char *upstream_name(struct arena *arena, const struct canary *canary, const char *side,
+                                 const char *port)
+{
+    return arena_printf(arena, "%s-%s-%supstream-%s", canary->namespace_, canary->service.name,
+                        side, port);
+}
+
+static const char *const *gloo_names(struct arena *arena, const struct canary *canary,
+                                     const struct kube_resource *resource)
+{
+    const char **names = arena_array(arena, 3, sizeof *names);
+    const char *port = arena_printf(arena, "%d", canary->service.port);
+    bool sides = kube_resource_same(resource, &upstreams);
+
+    names[0] = sides ? upstream_name(arena, canary, "primary", port) : canary->service.name;
+    names[1] = sides ? upstream_name(arena, canary, "canary", port) : NULL;
+    names[2] = NULL;
+    return names;
+}
+
+static struct split_sides gloo_sides(struct arena *arena, const struct canary *canary)
+{
+    return (struct split_sides){upstream_name(arena, canary, "primary", "*"),
+                                upstream_name(arena, canary, "canary", "*")};
+}
+
+/* --- what a spec may ask */
+
+/* spec.upstreamRef; name NULL: none. */
+static struct canary_ref settings_ref(const struct canary *canary)
+{
+    struct json_object *given = json_at(canary->json, "spec", "upstreamRef", NULL);
+    const char *namespace_ = json_str_at(given, "namespace", NULL);
+
+    return (struct canary_ref){.name = json_str_at(given, "name", NULL),
+                               .namespace_ =
+                                   namespace_ && *namespace_ ? namespace_ : canary->namespace_};
+}
+
+static const char *gloo_check(struct arena *arena, const struct canary *canary)
+{
+    static const char *const ways[] = {"exact", "regex", NULL};
+
+    if (canary->service.port <= 0)
+        return "spec.service.port: expected a port number";
+    return headers_mistake(arena, canary, "Gloo", ways, MAX_HEADERS);
+}
+
+static const char *gloo_ignored(struct arena *arena, const struct canary *canary)
+{
+    static const char *const keys[] = {"match",         "rewrite", "timeout",    "backendTimeout",
+                                       "retries",       "headers", "corsPolicy", "mirror",
+                                       "trafficPolicy", NULL};
+
+    return ignored_of_service(arena, canary, keys, NULL);
+}
+
+/* --- RouteTable */
+
+/* A weight of 0 is left out, as by Gloo's own tools. */
+static const struct split_format *gloo_format(const struct canary *canary)
+{
+    static const struct split_format format = {.rules = {"spec", "routes"},
+                                               .backends = {"routeAction", "multi", "destinations"},
+                                               .name = {"destination", "upstream", "name"}};
+
+    (void)canary;
+    return &format;
+}
+
+static void add_destination(struct tick *tick, struct json_object *list, const char *upstream,
+                            int weight, struct json_object *live)
+{
+    struct json_object *out = edit_object(tick->arena);
+    struct json_object *to = json_sub(json_sub(out, "destination"), "upstream");
+
+    json_set_str(to, "name", upstream);
+    json_set_str(to, "namespace", tick->canary->namespace_);
+    json_set(out, "weight", NULL);
+    if (weight > 0)
+        json_set_int(out, "weight", weight);
+    edit_pair(out, live);
+    edit_add(list, out);
+}
+
+static struct json_object *destinations(struct tick *tick, const struct route_rule *rule)
+{
+    const char *const *names = gloo_names(tick->arena, tick->canary, &upstreams);
+    const struct split_sides sides = gloo_sides(tick->arena, tick->canary);
+    const struct split_format *format = gloo_format(tick->canary);
+    struct json_object *out = edit_array(tick->arena);
+
+    add_destination(tick, out, names[0], rule->primary,
+                    split_backend(format, rule->live, sides.primary));
+    if (rule->canary >= 0)
+        add_destination(tick, out, names[1], rule->canary,
+                        split_backend(format, rule->live, sides.canary));
+    return out;
+}
+
+static struct json_object *matchers(struct tick *tick)
+{
+    struct json_object *out = edit_array(tick->arena), *matcher = edit_object(tick->arena);
+    struct json_object *list = edit_array(tick->arena);
+    struct header_match *headers;
+    size_t count = headers_of_test(tick->arena, tick->canary, &headers);
+
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *header = edit_object(tick->arena);
+        json_set_str(header, "name", headers[i].name);
+        json_set_str(header, "value", headers[i].value);
+        if (strcmp(headers[i].how, "regex") == 0)
+            json_set_bool(header, "regex", true);
+        edit_pair(header, NULL);
+        edit_add(list, header);
+    }
+    json_set(matcher, "headers", list);
+    edit_add(out, matcher);
+    return out;
+}
+
+/* key: how the action leads there, "multi" or "single". */
+static struct json_object *one_route(struct tick *tick, const char *key, struct json_object *to)
+{
+    struct json_object *out = edit_object(tick->arena), *action = json_sub(out, "routeAction");
+
+    json_set_bool(out, "inheritablePathMatchers", true);
+    json_set(out, "matchers", NULL);
+    json_set(action, "multi", NULL);
+    json_set(action, "single", NULL);
+    json_set(action, "upstreamGroup", NULL);
+    json_set(action, key, to);
+    return out;
+}
+
+static enum verdict wanted(struct tick *tick, const struct weights *weights,
+                           const struct split *split, struct json_object *live,
+                           struct json_object **out)
+{
+    struct json_object *routes = edit_array(tick->arena);
+    struct route_rule rules[ROUTE_MAX_RULES];
+    int count = route_rules(tick, weights, split, rules);
+
+    (void)live;
+    for (int i = 0; i < count; i++) {
+        struct json_object *multi = edit_object(tick->arena);
+        json_set(multi, "destinations", destinations(tick, &rules[i]));
+        struct json_object *one = one_route(tick, "multi", multi);
+        if (rules[i].matched)
+            json_set(one, "matchers", matchers(tick));
+        edit_pair(one, rules[i].live);
+        edit_add(routes, one);
+    }
+    *out = route_metadata(tick);
+    json_set(json_sub(*out, "spec"), "routes", routes);
+    return VERDICT_GO;
+}
+
+/* To the Service itself: the Upstreams go with the Canary. */
+static enum verdict plain(struct tick *tick, struct json_object *live, struct json_object **out)
+{
+    struct json_object *routes = edit_array(tick->arena), *to = edit_object(tick->arena);
+    struct json_object *kube = json_sub(to, "kube");
+
+    (void)live;
+    json_set_str(json_sub(kube, "ref"), "name", tick->canary->service.name);
+    json_set_str(json_sub(kube, "ref"), "namespace", tick->canary->namespace_);
+    json_set_int(kube, "port", tick->canary->service.port);
+    edit_add(routes, one_route(tick, "single", to));
+    *out = route_metadata(tick);
+    json_set(json_sub(*out, "spec"), "routes", routes);
+    return VERDICT_GO;
+}
+
+/* --- Upstreams */
+
+/* settings: the object that has them, NULL: none. */
+static struct json_object *upstream(struct tick *tick, const char *service,
+                                    struct json_object *selector, struct json_object *settings,
+                                    struct json_object *live)
+{
+    static const char *const keys[] = {"sslConfig",
+                                       "circuitBreakers",
+                                       "connectionConfig",
+                                       "loadBalancerConfig",
+                                       "useHttp2",
+                                       "initialStreamWindowSize",
+                                       "initialConnectionWindowSize",
+                                       "httpProxyHostname"};
+    struct json_object *out = edit_object(tick->arena), *spec = json_sub(out, "spec");
+    struct json_object *kube = json_sub(spec, "kube");
+
+    json_set_str(kube, "serviceName", service);
+    json_set_str(kube, "serviceNamespace", tick->canary->namespace_);
+    json_set_int(kube, "servicePort", tick->canary->service.port);
+    if (selector)
+        json_set(
+            kube, "selector",
+            route_whole(tick->arena, selector, json_at(live, "spec", "kube", "selector", NULL)));
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        struct json_object *given = json_at(settings, "spec", keys[i], NULL);
+        struct json_object *had = json_at(live, "spec", keys[i], NULL);
+        if (settings)
+            json_set(spec, keys[i], route_whole(tick->arena, given, had));
+    }
+    return out;
+}
+
+struct found {
+    struct json_object *live[2], *selectors[2], *settings;
+};
+
+static bool need_found(struct tick *tick, const char *const *names, struct found *found)
+{
+    const struct canary_service *service = &tick->canary->service;
+    const struct canary_ref ref = settings_ref(tick->canary);
+    bool known = true;
+
+    *found = (struct found){.settings = NULL};
+    for (int i = 0; i < 2; i++) {
+        const char *side = i == 0 ? service->primary_name : service->canary_name;
+        known =
+            need_object(tick, &upstreams, tick->canary->namespace_, names[i], &found->live[i]) &&
+            known;
+        known = route_selector(tick, side, &found->selectors[i]) && known;
+    }
+    if (ref.name)
+        known = need_object(tick, &upstreams, ref.namespace_, ref.name, &found->settings) && known;
+    return known;
+}
+
+/* Before the RouteTable, which leads to them. An Upstream is not made without its settings; one that
+ * is there keeps those that it has. */
+static enum verdict gloo_reconcile(struct tick *tick)
+{
+    const struct canary_service *service = &tick->canary->service;
+    const char *const *names = gloo_names(tick->arena, tick->canary, &upstreams);
+    const struct canary_ref ref = settings_ref(tick->canary);
+    struct found found;
+
+    if (!need_found(tick, names, &found))
+        return VERDICT_NEED_FACTS;
+    if (ref.name && !found.settings && (!found.live[0] || !found.live[1]))
+        return plan_stop(tick, "spec.upstreamRef: Upstream %s.%s not found", ref.name,
+                         ref.namespace_);
+    for (int i = 0; i < 2; i++) {
+        const char *side = i == 0 ? service->primary_name : service->canary_name;
+        struct json_object *live = found.live[i];
+        struct json_object *settings = found.settings ? found.settings : live;
+        route_beside(tick, &upstreams, names[i], live,
+                     upstream(tick, side, found.selectors[i], ref.name ? settings : NULL, live),
+                     false);
+    }
+    return route_reconcile(tick);
+}
+
+static const struct route route = {.resource = &route_tables,
+                                   .format = gloo_format,
+                                   .sides = gloo_sides,
+                                   .wanted = wanted,
+                                   .plain = plain};
+static const char *const providers[] = {"gloo", "gloo:*", NULL};
+static const struct kube_resource *const resources[] = {&kube_services, &upstreams, &route_tables,
+                                                        NULL};
+
+const struct router router_gloo = {
+    .providers = providers,
+    .about = "Gloo, RouteTable and Upstream",
+    .resources = resources,
+    .names = gloo_names,
+    .metric_family = "gloo",
+    .route = &route,
+    .weighted = true,
+    .matches = true,
+    .check = gloo_check,
+    .ignored = gloo_ignored,
+    .reconcile = gloo_reconcile,
+    .get = route_get,
+    .settled = route_settled,
+    .set = route_set,
+    .revert = route_revert,
+    .disown = route_disown,
+};
