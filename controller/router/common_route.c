@@ -10,15 +10,22 @@
 /* Of an original spec; Kubernetes takes 256 KiB of all annotations of an object together. */
 enum { ORIGINAL_MAX = 128 * 1024, ANNOTATION_MAX = 256 * 1024 };
 
+/* NULL where it is not known yet. Once route_need() has said true, it is. */
 static const struct route *route_of(struct tick *tick)
 {
-    return router_find(tick->provider)->route;
+    const struct route *route = router_find(tick->provider)->route;
+
+    return route->choose ? route->choose(tick) : route;
 }
 
 static const char *name_of(struct tick *tick)
 {
+    const struct route *route = route_of(tick);
+
+    if (route->name)
+        return route->name(tick);
     return router_object_names(tick->arena, router_find(tick->provider), tick->canary,
-                               route_of(tick)->resource)[0];
+                               route->resource)[0];
 }
 
 static struct split_sides sides_of(struct arena *arena, const struct route *route,
@@ -45,8 +52,12 @@ const char *route_check(struct arena *arena, const struct canary *canary)
 
 bool route_need(struct tick *tick, struct json_object **out)
 {
-    return need_object(tick, route_of(tick)->resource, tick->canary->namespace_, name_of(tick),
-                       out);
+    const struct route *route = route_of(tick);
+    const char *name = route ? name_of(tick) : NULL;
+
+    if (!route || (route->name && !name))
+        return false;
+    return need_object(tick, route->resource, tick->canary->namespace_, name, out);
 }
 
 /* What the route splits; all to the primary when it says nothing usable. */
@@ -310,11 +321,11 @@ enum verdict route_get(struct tick *tick, struct weights *out)
 
 enum verdict route_set(struct tick *tick, const struct weights *weights)
 {
-    const struct split_sides sides = sides_of(tick->arena, route_of(tick), tick->canary);
     struct json_object *live;
 
     if (!route_need(tick, &live))
         return VERDICT_NEED_FACTS;
+    const struct split_sides sides = sides_of(tick->arena, route_of(tick), tick->canary);
     struct split split = read_split(tick, live);
     if (!split.split)
         return plan_stop(tick, "%s %s.%s has no rule with the backends %s and %s",
@@ -358,11 +369,11 @@ static struct json_object *restored(struct tick *tick, struct json_object *live,
 
 enum verdict route_revert(struct tick *tick, bool anew)
 {
-    const struct route *route = route_of(tick);
     struct json_object *live, *plain, *original = NULL;
 
     if (!route_need(tick, &live))
         return VERDICT_NEED_FACTS;
+    const struct route *route = route_of(tick);
     bool found = live && !edit_is_owned(tick, live);
     if ((!live && !anew) || (found && !leads_to_sides(tick, json_at(live, "spec", NULL))))
         return VERDICT_GO;

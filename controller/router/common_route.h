@@ -33,6 +33,10 @@ struct route {
     /* The same with everything to the apex Service and nothing of an analysis. NULL: the router has
      * a revert() of its own. */
     enum verdict (*plain)(struct tick *tick, struct json_object *live, struct json_object **out);
+    /* Which of several kinds of route is meant, NULL: not known yet. NULL function: this one. */
+    const struct route *(*choose)(struct tick *tick);
+    /* What the object is called, NULL: not known yet. NULL function: as the router's names say. */
+    const char *(*name)(struct tick *tick);
     bool bare;        /* GitOps tools are not told to leave it alone */
     const void *more; /* for the file that made it */
 };

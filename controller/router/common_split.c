@@ -10,7 +10,7 @@ enum { MAX_WEIGHT = 1000000 };
 static struct json_object *follow(struct json_object *from, const char *const keys[SPLIT_KEYS])
 {
     for (int i = 0; i < SPLIT_KEYS && keys[i]; i++)
-        from = json_at(from, keys[i], NULL);
+        from = strcmp(keys[i], "0") == 0 ? json_elem(from, 0) : json_at(from, keys[i], NULL);
     return from;
 }
 

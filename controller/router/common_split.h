@@ -11,7 +11,8 @@
 enum { SPLIT_KEYS = 4 };
 
 struct split_format {
-    const char *rules[SPLIT_KEYS];    /* keys that lead to the list of rules, or to the only rule */
+    /* Keys that lead to the list of rules, or to the only rule; "0" is the first of a list. */
+    const char *rules[SPLIT_KEYS];
     const char *backends[SPLIT_KEYS]; /* ... from a rule to its list of backends */
     const char *name[SPLIT_KEYS];     /* ... from a backend to its name */
     int missing;                      /* what a backend without a weight has */

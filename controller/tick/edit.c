@@ -205,26 +205,49 @@ struct json_object *edit_owner_reference(struct tick *tick)
     return owner;
 }
 
+static const char *owner_name(struct tick *tick)
+{
+    return arena_printf(tick->arena, "%s.%s", tick->canary->name, tick->canary->namespace_);
+}
+
+void edit_own(struct tick *tick, const struct kube_resource *resource, struct json_object *object,
+              struct json_object *others)
+{
+    struct json_object *metadata = json_sub(object, "metadata");
+    struct json_object *owners = edit_array(tick->arena);
+
+    if (resource->cluster_scoped) {
+        json_set_str(json_sub(metadata, "annotations"), OWNER, owner_name(tick));
+        return;
+    }
+    for (size_t i = 0; i < json_len(others); i++)
+        edit_add(owners, json_elem(others, i));
+    edit_add(owners, edit_owner_reference(tick));
+    json_set(metadata, "ownerReferences", owners);
+}
+
 struct json_object *edit_new(struct tick *tick, const struct kube_resource *resource,
                              const char *name)
 {
     struct json_object *object = edit_object(tick->arena);
-    struct json_object *owners = edit_array(tick->arena);
 
     json_set_str(object, "apiVersion", kube_api_version(tick->arena, resource));
     json_set_str(object, "kind", resource->kind);
     struct json_object *metadata = json_sub(object, "metadata");
     json_set_str(metadata, "name", name);
-    json_set_str(metadata, "namespace", tick->canary->namespace_);
-    json_object_array_add(owners, json_object_get(edit_owner_reference(tick)));
-    json_set(metadata, "ownerReferences", owners);
+    if (!resource->cluster_scoped)
+        json_set_str(metadata, "namespace", tick->canary->namespace_);
+    edit_own(tick, resource, object, NULL);
     return object;
 }
 
 bool edit_is_owned(struct tick *tick, struct json_object *object)
 {
     struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
+    const char *noted = json_str_at(object, "metadata", "annotations", OWNER, NULL);
 
+    if (noted && strcmp(noted, owner_name(tick)) == 0)
+        return true;
     for (size_t i = 0; i < json_len(owners); i++) {
         struct json_object *owner = json_elem(owners, i);
         const char *kind = json_str_at(owner, "kind", NULL);
@@ -270,6 +293,8 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
     drop_empty(metadata, "ownerReferences");
     if (annotations)
         json_object_object_del(annotations, APPLIED);
+    if (annotations && edit_is_owned(tick, copy))
+        json_object_object_del(annotations, OWNER);
     for (int i = 0; managed && annotations && i < DISOWNED; i++) {
         const char *value = json_str_at(annotations, disowned[i], NULL);
         if (value && strcmp(value, "disabled") == 0)
@@ -282,7 +307,8 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
 /* What a tool notes about the very object that it stands on. */
 static bool is_toolkit_key(const char *key)
 {
-    return strstr(key, "toolkit.fluxcd.io") != NULL || strcmp(key, APPLIED) == 0;
+    return strstr(key, "toolkit.fluxcd.io") != NULL || strcmp(key, APPLIED) == 0 ||
+           strcmp(key, OWNER) == 0;
 }
 
 struct json_object *edit_without_toolkit(struct arena *arena, struct json_object *map)

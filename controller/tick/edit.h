@@ -39,9 +39,15 @@ void edit_put(struct arena *arena, struct json_object *object, const char *key,
               struct json_object *value);
 
 /* {apiVersion, kind, metadata: {name, namespace, ownerReferences: the Canary}} of an object to
- * create. */
+ * create. One that is cluster-scoped cannot have an owner in a namespace: the annotation OWNER says
+ * whose it is, and no collector takes it. */
+#define OWNER "flagger.app/owner"
 struct json_object *edit_new(struct tick *tick, const struct kube_resource *resource,
                              const char *name);
+/* Makes the Canary the owner of an object of the caller's own; `others`: its other owners, an array or
+ * NULL. */
+void edit_own(struct tick *tick, const struct kube_resource *resource, struct json_object *object,
+              struct json_object *others);
 /* The owner reference that makes the Canary the controller of an object. */
 struct json_object *edit_owner_reference(struct tick *tick);
 /* Its controller is this Canary. */

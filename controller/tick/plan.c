@@ -23,7 +23,7 @@ static struct effect *add_write(struct tick *tick, enum effect_kind kind,
     struct effect *effect = add_effect(tick, kind);
 
     effect->resource = resource;
-    effect->namespace_ = namespace_;
+    effect->namespace_ = resource->cluster_scoped ? "" : namespace_;
     effect->name = name;
     effect->body = body;
     return effect;

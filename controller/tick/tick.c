@@ -133,10 +133,11 @@ static bool need_from_api(struct tick *tick, const char *key, const struct kube_
 bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  const char *name, struct json_object **out)
 {
+    const char *scope = resource->cluster_scoped ? "" : namespace_;
     const char *key = arena_printf(tick->arena, "object %s/%s/%s %s/%s", resource->group,
-                                   resource->version, resource->plural, namespace_, name);
+                                   resource->version, resource->plural, scope, name);
 
-    return need_from_api(tick, key, resource, namespace_, name, out);
+    return need_from_api(tick, key, resource, scope, name, out);
 }
 
 bool need_objects(struct tick *tick, const struct kube_resource *resource, const char *namespace_,

@@ -105,7 +105,8 @@ int64_t tick_interval_ms(const struct tick *tick);
 
 /* --- facts */
 
-/* The live object, or *out NULL when it does not exist. */
+/* The live object, or *out NULL when it does not exist. Of a cluster-scoped one the namespace does not
+ * count. */
 bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  const char *name, struct json_object **out);
 

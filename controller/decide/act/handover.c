@@ -67,8 +67,8 @@ static bool is_canary(struct json_object *owner)
            strncmp(version, "flagger.app/", strlen("flagger.app/")) == 0;
 }
 
-/* The Canary in place of any other; *left: there was one. */
-static struct json_object *new_owners(struct tick *tick, struct json_object *live, bool *left)
+/* Those that are no Canary; *left: there was one. */
+static struct json_object *other_owners(struct tick *tick, struct json_object *live, bool *left)
 {
     struct json_object *owners = json_at(live, "metadata", "ownerReferences", NULL);
     struct json_object *out = edit_array(tick->arena);
@@ -80,7 +80,6 @@ static struct json_object *new_owners(struct tick *tick, struct json_object *liv
         if (!is_canary(owner))
             edit_add(out, owner);
     }
-    edit_add(out, edit_owner_reference(tick));
     return out;
 }
 
@@ -89,7 +88,7 @@ static void take_if(struct tick *tick, const struct kube_resource *resource,
 {
     struct json_object *mark = json_at(live, "metadata", "annotations", HANDED_OVER_BY, NULL);
     bool left;
-    struct json_object *owners = new_owners(tick, live, &left);
+    struct json_object *owners = other_owners(tick, live, &left);
     if (edit_is_owned(tick, live) || (!mark && !(left && also_left)))
         return;
     struct json_object *to = json_copy(tick->arena, live);
@@ -98,7 +97,7 @@ static void take_if(struct tick *tick, const struct kube_resource *resource,
         json_object_object_del(json_sub(metadata, "annotations"), HANDED_OVER_BY);
     if (mark && json_object_object_length(json_sub(metadata, "annotations")) == 0)
         json_object_object_del(metadata, "annotations");
-    json_set(metadata, "ownerReferences", owners);
+    edit_own(tick, resource, to, owners);
     if (plan_update(tick, resource, live, to))
         plan_why(tick, "taken over");
 }
