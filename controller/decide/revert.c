@@ -51,6 +51,8 @@ static enum verdict end(struct release *r)
 {
     enum verdict verdict = bystander_keep_primary(r);
 
+    if (verdict == VERDICT_GO)
+        verdict = handover_delete_routes(r);
     return verdict == VERDICT_GO ? let_canary_go(r) : verdict;
 }
 

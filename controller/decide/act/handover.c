@@ -171,6 +171,21 @@ static bool edit_primary(struct release *r, edit_fn edit)
     return edit_one(r, r->scaler->resource, scaler, edit) && known;
 }
 
+static void delete_uncollected(struct tick *tick, const struct kube_resource *resource,
+                               struct json_object *live)
+{
+    const char *name = json_str_at(live, "metadata", "name", NULL);
+
+    if (resource->cluster_scoped && edit_is_owned(tick, live) &&
+        !plan_writes(tick, resource, "", name))
+        plan_delete(tick, resource, "", name);
+}
+
+enum verdict handover_delete_routes(struct release *r)
+{
+    return edit_routes(r, delete_uncollected) ? VERDICT_GO : VERDICT_NEED_FACTS;
+}
+
 enum verdict handover_leave_primary(struct release *r)
 {
     return edit_primary(r, leave) ? VERDICT_GO : VERDICT_NEED_FACTS;

@@ -14,6 +14,9 @@ enum verdict handover_take_back(struct release *r);
 /* What is marked for another Canary, or belongs to one that is gone, is this one's. STOP: it takes
  * something, in a tick of its own; GO: there is nothing. */
 enum verdict handover_take(struct release *r);
+/* The routes of the Canary that no collector takes with it are deleted: those without a namespace.
+ * GO or NEED_FACTS. */
+enum verdict handover_delete_routes(struct release *r);
 /* The primary, its copies and its scaler belong to nobody from now on. GO or NEED_FACTS. */
 enum verdict handover_leave_primary(struct release *r);
 
