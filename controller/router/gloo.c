@@ -59,19 +59,9 @@ static struct canary_ref settings_ref(const struct canary *canary)
 static const char *gloo_check(struct arena *arena, const struct canary *canary)
 {
     static const char *const ways[] = {"exact", "regex", NULL};
+    const char *why = route_check(arena, canary);
 
-    if (canary->service.port <= 0)
-        return "spec.service.port: expected a port number";
-    return headers_mistake(arena, canary, "Gloo", ways, MAX_HEADERS);
-}
-
-static const char *gloo_ignored(struct arena *arena, const struct canary *canary)
-{
-    static const char *const keys[] = {"match",         "rewrite", "timeout",    "backendTimeout",
-                                       "retries",       "headers", "corsPolicy", "mirror",
-                                       "trafficPolicy", NULL};
-
-    return ignored_of_service(arena, canary, keys, NULL);
+    return why ? why : headers_mistake(arena, canary, "Gloo", ways, MAX_HEADERS);
 }
 
 /* --- RouteTable */
@@ -292,7 +282,7 @@ const struct router router_gloo = {
     .weighted = true,
     .matches = true,
     .check = gloo_check,
-    .ignored = gloo_ignored,
+    .ignored = ignored_but_weights,
     .reconcile = gloo_reconcile,
     .get = route_get,
     .settled = route_settled,
