@@ -58,7 +58,8 @@ struct split split_find(const struct split_format *format, const struct split_si
         struct json_object *primary = split_backend(format, rule, sides->primary);
         struct json_object *canary = split_backend(format, rule, sides->canary);
         bool later = format->first && out.split;
-        if (primary && !later && (canary || (format->may_leave_out && !out.split))) {
+        bool alone = (primary && format->may_leave_out) || (canary && format->leaves_either);
+        if (!later && ((primary && canary) || (alone && !out.split))) {
             at = i;
             out.split = rule;
             out.rest = NULL;
@@ -94,7 +95,7 @@ static int64_t weight_of(const struct split_format *format, struct json_object *
 void split_weights(const struct split_format *format, const struct split *split,
                    struct weights *out)
 {
-    int64_t primary = weight_of(format, split->primary);
+    int64_t primary = split->primary ? weight_of(format, split->primary) : 0;
     int64_t canary = split->canary ? weight_of(format, split->canary) : 0;
 
     out->primary = 100;

@@ -20,6 +20,7 @@ struct split_format {
         first; /* the split is the first rule with both sides, not the last, and the last one is for
                  * everybody else */
     bool may_leave_out; /* a rule whose only backend is the primary gives the canary nothing */
+    bool leaves_either; /* ... and one whose only backend is the canary gives it everything */
 };
 
 /* The names of the two backends. One that ends in '*' stands for all that begin so: the name of some

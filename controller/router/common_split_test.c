@@ -6,6 +6,11 @@ static const struct split_format of_list = {
     .rules = {"spec", "http"}, .backends = {"route"}, .name = {"to", "host"}, .missing = 1};
 static const struct split_format of_one = {
     .rules = {"spec"}, .backends = {"services"}, .name = {"name"}, .may_leave_out = true};
+static const struct split_format of_either = {.rules = {"spec"},
+                                              .backends = {"services"},
+                                              .name = {"name"},
+                                              .may_leave_out = true,
+                                              .leaves_either = true};
 static const struct split_sides sides = {"a-primary", "a-canary"};
 
 #define TO(name, weight) "{'to':{'host':'a-" name "'},'weight':" weight "}"
@@ -42,6 +47,9 @@ CASE(test_weights)
         {&of_one, "{'services':[{'name':'a-primary','weight':100}]}", 0, true, false},
         {&of_one, "{'services':[{'name':'other','weight':100}]}", 0, false, false},
         {&of_one, "{'services':[{'name':'a-canary','weight':100}]}", 0, false, false},
+        {&of_either, "{'services':[{'name':'a-canary','weight':100}]}", 100, true, false},
+        {&of_either, "{'services':[{'name':'a-primary','weight':100}]}", 0, true, false},
+        {&of_either, "{'services':[{'name':'a-canary','weight':0}]}", 0, true, false},
     };
 
     EACH_ROW (row, cases) {
