@@ -219,8 +219,6 @@ struct json_object *appmesh_routes(struct tick *tick, const struct appmesh *word
                                    const struct weights *weights, const struct split *split,
                                    const char *plain)
 {
-    const char *names[] = {arena_printf(tick->arena, "%s-a", name),
-                           arena_printf(tick->arena, "%s-b", name)};
     const struct route_rule whole = {.primary = 100, .live = split->split};
     struct json_object *out = edit_array(tick->arena), *apex = edit_array(tick->arena);
     struct route_rule rules[ROUTE_MAX_RULES];
@@ -230,8 +228,9 @@ struct json_object *appmesh_routes(struct tick *tick, const struct appmesh *word
     if (!weights)
         edit_add(out, route(tick, words, name, &whole, apex));
     for (int i = 0; i < count; i++) {
-        struct json_object *one = route(tick, words, count > 1 ? names[i] : name, &rules[i],
-                                        targets(tick, words, &rules[i]));
+        const char *called = count > 1 ? arena_printf(tick->arena, "%s-%c", name, 'a' + i) : name;
+        struct json_object *one =
+            route(tick, words, called, &rules[i], targets(tick, words, &rules[i]));
         if (count > 1)
             json_set_int(one, "priority", i == 0 ? FIRST : SECOND);
         edit_add(out, one);
