@@ -1,9 +1,10 @@
 /*
  * Gloo: a RouteTable to which the user's VirtualService delegates, and an Upstream for each side
- * (router/OBJECTS.md).
+ * (router/OBJECTS.md). common_gloo.c has what there was before RouteTables.
  */
 #include <string.h>
 
+#include "router/common_gloo.h"
 #include "router/common_headers.h"
 #include "router/common_ignored.h"
 #include "router/common_route.h"
@@ -32,6 +33,8 @@ static const char *const *gloo_names(struct arena *arena, const struct canary *c
     bool sides = kube_resource_same(resource, &upstreams);
 
     names[0] = sides ? upstream_name(arena, canary, "primary", port) : canary->service.name;
+    if (kube_resource_same(resource, &gloo_groups))
+        names[0] = canary->target.name;
     names[1] = sides ? upstream_name(arena, canary, "canary", port) : NULL;
     names[2] = NULL;
     return names;
@@ -240,7 +243,7 @@ static bool need_found(struct tick *tick, const char *const *names, struct found
 
 /* Before the RouteTable, which leads to them. An Upstream is not made without its settings; one that
  * is there keeps those that it has. */
-static enum verdict gloo_reconcile(struct tick *tick)
+static enum verdict reconcile_table(struct tick *tick)
 {
     const struct canary_service *service = &tick->canary->service;
     const char *const *names = gloo_names(tick->arena, tick->canary, &upstreams);
@@ -263,14 +266,39 @@ static enum verdict gloo_reconcile(struct tick *tick)
     return route_reconcile(tick);
 }
 
+/* --- which of them */
+
+static const struct route route;
+
+/* An UpstreamGroup that is there serves already. */
+static const struct route *choose(struct tick *tick)
+{
+    struct json_object *group;
+
+    if (!need_object(tick, &gloo_groups, tick->canary->namespace_, tick->canary->target.name,
+                     &group))
+        return NULL;
+    return group ? &gloo_group : &route;
+}
+
+static enum verdict reconcile(struct tick *tick)
+{
+    const struct route *chosen = choose(tick);
+
+    if (!chosen)
+        return VERDICT_NEED_FACTS;
+    return chosen == &gloo_group ? route_reconcile(tick) : reconcile_table(tick);
+}
+
 static const struct route route = {.resource = &route_tables,
                                    .format = gloo_format,
                                    .sides = gloo_sides,
                                    .wanted = wanted,
-                                   .plain = plain};
+                                   .plain = plain,
+                                   .choose = choose};
 static const char *const providers[] = {"gloo", "gloo:*", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &upstreams, &route_tables,
-                                                        NULL};
+                                                        &gloo_groups, NULL};
 
 const struct router router_gloo = {
     .providers = providers,
@@ -283,7 +311,7 @@ const struct router router_gloo = {
     .matches = true,
     .check = gloo_check,
     .ignored = ignored_but_weights,
-    .reconcile = gloo_reconcile,
+    .reconcile = reconcile,
     .get = route_get,
     .settled = route_settled,
     .set = route_set,
