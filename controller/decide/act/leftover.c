@@ -13,7 +13,7 @@
  * Routes of a former name that the router looks after are for the same hosts as the present one:
  * they are deleted, a pause before their Services go. Routes are those of every router, by whatever
  * version of their resource the cluster serves, and are only read: that a route leads to a Service
- * shows in that some object in it has the Service's name.
+ * shows in that some object in it has the Service's name, alone or with its namespace.
  */
 #include "decide/act/leftover.h"
 
@@ -135,8 +135,25 @@ static bool has_number(struct json_object *tree, int64_t number)
     return false;
 }
 
-/* An object in it has this text as a value, and, unless it is 0, the port somewhere below. */
-static bool leads_to(struct json_object *tree, const char *service, int64_t port)
+/* A Service as routes name it: by itself, in the DNS of the cluster, or in the words of Kuma. */
+struct sought {
+    const char *name;   /* "podinfo" */
+    const char *dotted; /* "podinfo.test" */
+    const char *tagged; /* "podinfo_test_svc_" */
+};
+
+static bool is_named(const struct sought *service, const char *text)
+{
+    size_t dotted = strlen(service->dotted);
+
+    return strcmp(text, service->name) == 0 ||
+           strncmp(text, service->tagged, strlen(service->tagged)) == 0 ||
+           (strncmp(text, service->dotted, dotted) == 0 &&
+            (text[dotted] == '\0' || text[dotted] == '.'));
+}
+
+/* An object in it has such a name as a value, and, unless it is 0, the port somewhere below. */
+static bool leads_to(struct json_object *tree, const struct sought *service, int64_t port)
 {
     bool named = false, below = false;
 
@@ -148,7 +165,7 @@ static bool leads_to(struct json_object *tree, const char *service, int64_t port
     {
         (void)key;
         if (json_object_is_type(value, json_type_string))
-            named = named || strcmp(json_object_get_string(value), service) == 0;
+            named = named || is_named(service, json_object_get_string(value));
         else
             below = below || leads_to(value, service, port);
     }
@@ -164,11 +181,18 @@ struct route {
 static struct route find_route(struct release *r, const struct routes *routes, const char *service,
                                int64_t port)
 {
+    const char *namespace_ = r->canary->namespace_;
+    const struct sought sought = {
+        .name = service,
+        .dotted = arena_printf(r->tick->arena, "%s.%s", service, namespace_),
+        .tagged = arena_printf(r->tick->arena, "%s_%s_svc_", service, namespace_),
+    };
+
     for (; routes; routes = routes->next) {
         for (size_t i = 0; i < json_len(routes->list); i++) {
             const struct route route = {routes->kind, json_elem(routes->list, i)};
             if (!is_going(route.object) && !is_looked_after(r, route.kind, route.object) &&
-                leads_to(json_at(route.object, "spec", NULL), service, port))
+                leads_to(json_at(route.object, "spec", NULL), &sought, port))
                 return route;
         }
     }
