@@ -159,6 +159,8 @@ static void pump(void *arg)
         }
         struct entry *entry = queue->first;
         queue_remove(queue, entry);
+        if (queue == &engine->queues[QUEUE_ADOPTED] && !queue->first)
+            malloc_trim(0); /* the last one: little of what the others needed is needed again */
         entry->running = true;
         entry->has_run = true;
         engine->running++;
