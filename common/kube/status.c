@@ -43,6 +43,13 @@ static int first_line(const char *text)
     return (int)len;
 }
 
+bool kube_status_unserved(int status, struct json_object *body)
+{
+    const char *name = json_str_at(body, "details", "name", NULL);
+
+    return status == 404 && !(name && name[0]);
+}
+
 enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
                           struct json_object *body, const char *text, int64_t retry_after_ms)
 {

@@ -4,6 +4,7 @@
 #define KUBE_STATUS_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -18,5 +19,11 @@ enum err kube_status_err(int status);
  */
 enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
                           struct json_object *body, const char *text, int64_t retry_after_ms);
+
+/*
+ * The API server serves no such resource: its CRD is not installed, or not in this version. It says
+ * so by a 404 whose body is no Status that names an object.
+ */
+bool kube_status_unserved(int status, struct json_object *body);
 
 #endif

@@ -79,3 +79,27 @@ CASE(a_long_text_is_cut_between_characters)
     }
     assert_int_equal(kube_status_fill(NULL, "GET /", 500, NULL, text, 0), ERR_RETRY);
 }
+
+CASE(what_is_not_served_is_told_from_what_is_not_there)
+{
+    static const struct {
+        int status;
+        const char *body; /* NULL: no JSON */
+        bool unserved;
+    } rows[] = {
+        {404, NULL, true}, /* "404 page not found" */
+        {404, "{\"kind\":\"Status\",\"message\":\"the server could not find the resource\"}", true},
+        {404, "{\"kind\":\"Status\",\"details\":{}}", true},
+        {404, "{\"kind\":\"Status\",\"details\":{\"name\":\"podinfo\",\"kind\":\"things\"}}",
+         false},
+        {404, "{\"kind\":\"Status\",\"details\":{\"name\":\"test\",\"kind\":\"namespaces\"}}",
+         false},
+        {403, NULL, false},
+        {200, "{}", false},
+    };
+    EACH_ROW (row, rows) {
+        struct json_object *body = row->body ? json_tokener_parse(row->body) : NULL;
+        assert_int_equal(kube_status_unserved(row->status, body), row->unserved);
+        json_object_put(body);
+    }
+}

@@ -63,6 +63,7 @@ struct watch {
     bool dead;        /* watch_free() was called */
     bool dispatching; /* inside fn */
     struct backoff backoff;
+    struct backoff missing;
     struct backoff relist; /* for lists that follow one another because no stream stands */
     struct errinfo trouble;
 };
@@ -278,10 +279,8 @@ static void list_anew(struct watch *w)
 
 static void wait_missing(struct watch *w)
 {
-    int64_t ms = w->spec.timing.missing_ms;
-
     forget_version(w);
-    wait_for(w, ms - ms / 10 + backoff_random(ms / 5 + 1));
+    wait_for(w, backoff_next(&w->missing, 0));
 }
 
 /* ---- listing */
@@ -369,6 +368,7 @@ static void list_complete(struct watch *w, const char *version)
     forget_list(w);
     set_text(&w->resource_version, version);
     w->synced = true;
+    backoff_reset(&w->missing);
     if (!emit_vanished(w) || !emit(w, WATCH_SYNCED, NULL)) {
         watch_destroy(w);
         return;
@@ -587,6 +587,7 @@ static void set_defaults(struct watch_timing *timing)
 {
     static const struct watch_timing defaults = {.backoff_min_ms = 500,
                                                  .backoff_max_ms = 30000,
+                                                 .missing_min_ms = 1000,
                                                  .missing_ms = 60000,
                                                  .margin_ms = 30000,
                                                  .list_ms = 60000,
@@ -599,6 +600,10 @@ static void set_defaults(struct watch_timing *timing)
         timing->backoff_max_ms = defaults.backoff_max_ms;
     if (!timing->missing_ms)
         timing->missing_ms = defaults.missing_ms;
+    if (!timing->missing_min_ms)
+        timing->missing_min_ms = timing->missing_ms < defaults.missing_min_ms
+                                     ? timing->missing_ms
+                                     : defaults.missing_min_ms;
     if (!timing->margin_ms)
         timing->margin_ms = defaults.margin_ms;
     if (!timing->list_ms)
@@ -630,6 +635,8 @@ struct watch *watch_new(struct loop *loop, struct kube_client *client,
     w->spec.field_selector = arena_strdup(arena, spec->field_selector);
     set_defaults(&w->spec.timing);
     w->page = w->spec.timing.page;
+    w->missing = (struct backoff){.min_ms = w->spec.timing.missing_min_ms,
+                                  .max_ms = w->spec.timing.missing_ms};
     w->backoff = w->relist = (struct backoff){.min_ms = w->spec.timing.backoff_min_ms,
                                               .max_ms = w->spec.timing.backoff_max_ms};
     watch_keys_init(&w->keys);

@@ -18,7 +18,8 @@
 struct watch_timing {
     int64_t backoff_min_ms; /* 500 */
     int64_t backoff_max_ms; /* 30 s */
-    int64_t missing_ms;     /* between two tries after a 404: 60 s */
+    int64_t missing_min_ms; /* between a 404 and the next try, then twice as long each time: 1 s */
+    int64_t missing_ms;     /* ... at most: 60 s */
     int64_t margin_ms;      /* beyond the time-out of a watch until it is cut: 30 s */
     int64_t list_ms;        /* time-out of a page: 60 s */
     int timeout_s;          /* of a watch, half of it comes on top by chance: 290 */
@@ -45,8 +46,8 @@ struct watch_spec {
     /* The owner notices itself what a list does not bring any more, and what was made anew under
      * its name: the watch keeps no keys, and tells GONE only of deletions that it sees. */
     bool no_keys;
-    /* A 404 of the whole resource (its CRD is not installed) is reported once and retried every
-     * minute. */
+    /* A 404 of the whole resource (its CRD is not installed) is reported once and retried, at last
+     * every minute. */
     struct watch_timing timing;
 };
 

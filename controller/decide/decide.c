@@ -4,6 +4,7 @@
  */
 #include "decide/decide.h"
 
+#include "decide/act/unserved.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 #include "decide/rules.h"
@@ -68,6 +69,7 @@ enum verdict decide(struct tick *tick)
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
 
+    unserved_hold(&release);
     status_write(&release);
     order_effects(tick->plan);
     tick->plan->again = release.again_given          ? release.again

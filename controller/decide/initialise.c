@@ -15,6 +15,7 @@
 #include "decide/act/lost.h"
 #include "decide/act/ready.h"
 #include "decide/act/takeover.h"
+#include "decide/act/unserved.h"
 #include "decide/ask/metrics.h"
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
@@ -290,7 +291,11 @@ enum verdict initialise_routes(struct release *r)
 
 enum verdict initialise_settle(struct release *r)
 {
-    return release_reread(r);
+    enum verdict verdict = release_reread(r);
+
+    if (verdict == VERDICT_GO)
+        unserved_clear(r);
+    return verdict;
 }
 
 /* It is not ours to make it lead elsewhere. */

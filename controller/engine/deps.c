@@ -23,6 +23,7 @@ struct dep {
         previous; /* before our own write, as long as the watch may still show it; NULL otherwise */
     enum doubt doubt;
     bool used;
+    bool unserved; /* its resource was not served when it was read */
     char key[];
 };
 
@@ -227,6 +228,7 @@ static void remember(struct dep *dep, struct json_object *tree)
 {
     set_version(dep, json_str_at(tree, "metadata", "resourceVersion", NULL));
     dep->used = true;
+    dep->unserved = false;
     dep->doubt = DOUBT_NONE;
 }
 
@@ -236,6 +238,13 @@ void deps_read(struct deps *deps, const struct kube_resource *resource, const ch
     struct dep *dep = dep_get(deps, resource, namespace_, name);
     remember(dep, tree);
     forget_previous(dep);
+}
+
+void deps_unserved(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
+                   const char *name)
+{
+    deps_read(deps, resource, namespace_, name, NULL);
+    dep_get(deps, resource, namespace_, name)->unserved = true;
 }
 
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
@@ -309,8 +318,9 @@ void deps_index_listed(struct deps_index *index, const struct watchset *watches,
             !watchset_look(watches, resource, namespace_, name, &seen) || seen)
             continue;
         for (; dep; dep = dep->next_sharer) {
-            if (!dep->version || !*dep->version)
+            if (!dep->unserved && (!dep->version || !*dep->version))
                 continue;
+            dep->unserved = false;
             forget_previous(dep);
             fn(dep->deps->owner);
         }

@@ -25,6 +25,7 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
 /*
  * The resource has been listed whole. Calls fn(owner) for each canary that has read or written an
  * object which is not there: it went before the watch had shown it, so that no event tells of it.
+ * Also for each that found the resource not served.
  */
 void deps_index_listed(struct deps_index *index, const struct watchset *watches,
                        const struct kube_resource *resource, void (*fn)(void *owner));
@@ -58,6 +59,9 @@ enum deps_known deps_known(struct deps *deps, const struct watchset *watches,
 /* The object was read (tree NULL: it does not exist). */
 void deps_read(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                const char *name, struct json_object *tree);
+/* ... for its resource is not served: when it has been listed, that is news. */
+void deps_unserved(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
+                   const char *name);
 /* We wrote the object ourselves: its echo in the watch is no news. tree NULL: we deleted it. */
 void deps_wrote(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
                 const char *name, struct json_object *tree);

@@ -400,6 +400,39 @@ FIXTURE_CASE(a_resource_that_is_not_installed_holds_up_nothing)
     assert_int_equal(noted(f, "ready"), 1);
 }
 
+static enum verdict rule_want_a_served_thing(struct fixture *f, struct tick *tick)
+{
+    struct json_object *thing;
+    if (!need_object(tick, &things, "test", "a", &thing))
+        return VERDICT_NEED_FACTS;
+    note(f, tick_is_unserved(tick, &things) ? "not served" : thing ? "there" : "not there");
+    tick->plan->again = AGAIN_NEVER;
+    return VERDICT_STOP;
+}
+
+static void install_things(void *arg)
+{
+    struct fixture *f = arg;
+    note(f, "installed");
+    f->no_things = false;
+}
+
+/* No timer of the Canary is needed for that. */
+FIXTURE_CASE(who_misses_a_resource_is_woken_when_it_is_installed)
+{
+    f->rule = rule_want_a_served_thing;
+    f->phase = "Initialized";
+    f->no_things = true;
+    f->stop_after = 2;
+    timer_start(f->loop, 200, 0, install_things, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(noted(f, "installed"), 1);
+    assert_int_equal(noted(f, "not served"), 1);
+    assert_int_equal(noted(f, "not there"), 1);
+    assert_int_equal(noted(f, "read thing"), 1);
+}
+
 static enum verdict rule_want_no_thing(struct fixture *f, struct tick *tick)
 {
     struct json_object *thing;

@@ -177,7 +177,9 @@ static void reply_list(struct fixture *f, struct http_conn_request *req, const c
             f->version, item));
 }
 
-static const char not_found[] = "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404}";
+static const char not_found[] =
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404,\"details\":{\"name\":\"x\"}}";
+static const char not_served[] = "404 page not found\n";
 
 /* Torture: counts the request; true when it has been answered with a failure. */
 static bool tortured(struct fixture *f, struct http_conn_request *req)
@@ -229,7 +231,7 @@ static void get_things(void *arg, struct http_conn_request *req)
     if (tortured(f, req))
         return;
     if (f->no_things) {
-        http_reply_json(req, 404, not_found);
+        http_reply_text(req, 404, not_served);
     } else if (f->late_list && !noted(f, "read thing")) {
         f->held = req;
         http_req_on_gone(req, on_held_gone, f);
@@ -324,6 +326,10 @@ static void get_thing(void *arg, struct http_conn_request *req)
         return;
     if (f->thing_version > 0) {
         http_reply_json(req, 200, thing_text(f));
+        return;
+    }
+    if (f->no_things) {
+        http_reply_text(req, 404, not_served);
         return;
     }
     if (!f->late_list || noted(f, "read thing") > 1) {

@@ -54,11 +54,15 @@ static void finish_one(struct gather *gather)
 }
 
 /* One object was read. */
-static void learn(const struct lookup *lookup, struct json_object *tree)
+static void learn(const struct lookup *lookup, struct json_object *tree, bool unserved)
 {
     const struct need *need = lookup->need;
     struct watchset *watches = lookup->gather->context->watches;
-    deps_read(lookup->gather->deps, need->resource, need->namespace_, need->name, tree);
+    struct deps *deps = lookup->gather->deps;
+    if (unserved)
+        deps_unserved(deps, need->resource, need->namespace_, need->name);
+    else
+        deps_read(deps, need->resource, need->namespace_, need->name, tree);
     if (tree)
         watchset_learn(watches, need->resource, tree);
     else if (lookup->uid)
@@ -71,17 +75,20 @@ static void on_need_object(void *arg, enum err err, struct json_object *tree,
     struct lookup *lookup = arg;
     struct gather *gather = lookup->gather;
     lookup->read = NULL;
-    if (err != ERR_OK) {
+    if (err != ERR_OK && err != ERR_NOT_FOUND) {
         gather->err = err;
         gather->info = *info;
     } else {
         if (lookup->need->name)
-            learn(lookup, tree);
+            learn(lookup, tree, err == ERR_NOT_FOUND);
         const struct need *need = lookup->need;
         /* The tick keeps its own reference: what it read stays what it was, whatever is written
          * meanwhile. */
-        fact_object(gather->tick, need,
-                    tree ? json_own(gather->tick->arena, json_object_get(tree)) : NULL);
+        if (err == ERR_NOT_FOUND)
+            fact_unserved(gather->tick, need);
+        else
+            fact_object(gather->tick, need,
+                        tree ? json_own(gather->tick->arena, json_object_get(tree)) : NULL);
     }
     finish_one(gather);
 }

@@ -283,7 +283,7 @@ static void on_canary(void *arg, enum err err, struct json_object *tree, const s
 {
     struct job *job = arg;
     job->read = NULL;
-    if (err != ERR_OK) {
+    if (err != ERR_OK && err != ERR_NOT_FOUND) {
         if (tree)
             job_take_outline(job, tree);
         job_fail(job, err, info);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "kube/status.h"
+
 struct read_one {
     struct kube_call *call;
     read_done_fn done;
@@ -16,7 +18,9 @@ static void on_object(void *arg, const struct kube_result *result)
         if (result->err == ERR_OK)
             read->done(read->arg, ERR_OK, result->body, result->info);
         else if (result->err == ERR_NOT_FOUND)
-            read->done(read->arg, ERR_OK, NULL, result->info);
+            read->done(read->arg,
+                       kube_status_unserved(result->status, result->body) ? ERR_NOT_FOUND : ERR_OK,
+                       NULL, result->info);
         else
             read->done(read->arg, result->err, result->outline ? result->body : NULL, result->info);
     }

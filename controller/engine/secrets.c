@@ -121,6 +121,8 @@ static void on_read(void *arg, enum err err, struct json_object *tree, const str
 {
     struct secret_read *read = arg;
     struct secrets *secrets = read->secrets;
+    if (err == ERR_NOT_FOUND) /* of Secrets, which every API server serves */
+        err = ERR_OK;
     if (err == ERR_OK) {
         struct kept *old = take(secrets, read->key);
         if (old)

@@ -14,6 +14,7 @@ struct fact {
     const char *key;
     bool used;
     struct json_object *object;
+    const struct kube_resource *unserved; /* NULL: it is served */
     struct metric_answer metric;
     struct hook_answer hook;
 };
@@ -217,7 +218,25 @@ static struct fact *learn(struct tick *tick, const struct need *need, enum need_
 
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object)
 {
-    learn(tick, need, NEED_OBJECT)->object = object;
+    struct fact *fact = learn(tick, need, NEED_OBJECT);
+
+    fact->object = object;
+    fact->unserved = NULL;
+}
+
+void fact_unserved(struct tick *tick, const struct need *need)
+{
+    fact_object(tick, need, NULL);
+    learn(tick, need, NEED_OBJECT)->unserved = need->resource;
+}
+
+bool tick_is_unserved(const struct tick *tick, const struct kube_resource *resource)
+{
+    for (const struct fact *fact = tick->facts; fact; fact = fact->next) {
+        if (fact->unserved && kube_resource_same(fact->unserved, resource))
+            return true;
+    }
+    return false;
 }
 
 void fact_metric(struct tick *tick, const struct need *need, struct metric_answer answer)

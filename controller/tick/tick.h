@@ -118,6 +118,10 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
 bool need_objects(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                   struct json_object **out);
 
+/* An object of the resource was asked for in this tick, and the API server does not serve it: its
+ * CRD is missing, or not served in this version. To the rules such an object does not exist. */
+bool tick_is_unserved(const struct tick *tick, const struct kube_resource *resource);
+
 /*
  * The value of a metric. `backend` is the provider type (metric/backend.h), the rest is what its
  * request is made of. An answer belongs to all of it: a question that differs in anything is
@@ -170,6 +174,8 @@ struct need {
 /* The tree is borrowed and must live as long as the tick; NULL: it does not exist. Of a list, the
  * object that has the items. */
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object);
+/* ... it does not exist, for the API server does not serve its resource. */
+void fact_unserved(struct tick *tick, const struct need *need);
 void fact_metric(struct tick *tick, const struct need *need, struct metric_answer answer);
 void fact_hook(struct tick *tick, const struct need *need, struct hook_answer answer);
 /* A rule has asked for the object; the key is its need's. */

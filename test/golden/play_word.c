@@ -422,6 +422,7 @@ static const struct field {
     {.name = "open", .text = offsetof(struct world, open), .none = ""},
     {.name = "unasked", .text = offsetof(struct world, unasked), .none = ""},
     {.name = "analysed", .text = offsetof(struct world, analysed), .none = ""},
+    {.name = "unserved", .text = offsetof(struct world, unserved), .none = ""},
     {.name = "rival", .text = offsetof(struct world, rival)},
     {.name = "heir", .text = offsetof(struct world, heir)},
     {.name = "due", .flag = offsetof(struct world, due)},

@@ -38,6 +38,7 @@ struct world *world_new(const char *patch)
         .closed = "",
         .open = "",
         .unasked = "",
+        .unserved = "",
         .queries = "",
         .told = "",
         .analysed = "podinfo:1",
@@ -159,7 +160,10 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
     }
     if (need->kind == NEED_OBJECT) {
         const char *key = arena_printf(world->arena, "%s/%s", need->resource->plural, need->name);
-        fact_object(tick, need, json_copy(tick->arena, world_get(world, key)));
+        if (names(world->unserved, need->resource->plural))
+            fact_unserved(tick, need);
+        else
+            fact_object(tick, need, json_copy(tick->arena, world_get(world, key)));
         world_wake_asked(world, key);
         return;
     }

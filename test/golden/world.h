@@ -35,8 +35,9 @@ struct world {
     bool barred;
     bool queued;
     const char *heir;
-    bool drops_percent; /* the API server knows no requestMirror.percent */
-    bool flaggers_crd;  /* ... nor any field of the status that Flagger does not have */
+    bool drops_percent;   /* the API server knows no requestMirror.percent */
+    const char *unserved; /* plurals of resources whose CRD is not installed, space-separated */
+    bool flaggers_crd;    /* ... nor any field of the status that Flagger does not have */
     struct json_object *dropped_spec; /* the spec that was to be remembered there; NULL: none */
     int64_t now_ms;
     int64_t stepped_at_ms; /* as in struct tick */

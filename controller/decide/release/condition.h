@@ -30,6 +30,8 @@
 #define CONDITION_DRAINED "Drained"
 /* False: the routes have left a port, which is still served. */
 #define CONDITION_PORTS "PortsFollowed"
+/* False: the API server does not serve a resource that has to be written. */
+#define CONDITION_SERVED "ResourcesServed"
 /* False: other releases have to end before this one begins. */
 #define CONDITION_TURN "Admitted"
 /* False: Services of others lead to the target. */

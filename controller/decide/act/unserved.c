@@ -1,0 +1,77 @@
+/*
+ * A CRD that is missing, or not served in the version that we write. The release stays where it is,
+ * and one condition says what is missing. Nothing is written behind the object that cannot be made:
+ * neither a status that counts on it, nor what tells of it.
+ *
+ * It goes on by itself: the watch of the resource, one for all Canaries, asks for it now and then,
+ * and wakes those that wait for an object of it. (Flagger tries, and tells, at every tick.)
+ */
+#include "decide/act/unserved.h"
+
+#include <string.h>
+
+#include "decide/release/condition.h"
+#include "decide/release/status.h"
+
+static struct effect *first_unserved(const struct release *r)
+{
+    for (struct effect *effect = r->tick->plan->first; effect; effect = effect->next) {
+        if (effect->kind == EFFECT_CREATE && tick_is_unserved(r->tick, effect->resource))
+            return effect;
+    }
+    return NULL;
+}
+
+static void keep_writes_before(struct plan *plan, const struct effect *end)
+{
+    struct effect *effect = plan->first;
+
+    plan->last = &plan->first;
+    for (; effect != end; effect = effect->next) {
+        if (effect->kind != EFFECT_CREATE && effect->kind != EFFECT_PATCH &&
+            effect->kind != EFFECT_DELETE)
+            continue;
+        *plan->last = effect;
+        plan->last = &effect->next;
+    }
+    *plan->last = NULL;
+}
+
+static const char *sentence(const struct release *r, const struct kube_resource *resource)
+{
+    const char *version = kube_api_version(r->tick->arena, resource);
+
+    if (!strchr(resource->group, '.'))
+        return arena_printf(r->tick->arena,
+                            "the API server does not serve %s of %s, which %s needs",
+                            resource->plural, version, r->canary->name);
+    return arena_printf(r->tick->arena,
+                        "the API server does not serve %s of %s: install the CRDs of the provider "
+                        "%s, or choose another spec.provider",
+                        resource->plural, version, r->tick->provider);
+}
+
+void unserved_hold(struct release *r)
+{
+    struct plan *plan = r->tick->plan;
+    const struct effect *missing = first_unserved(r);
+
+    if (!missing)
+        return;
+    keep_writes_before(plan, missing);
+    plan->begins = plan->queues = false;
+    plan->wake_ms = 0;
+    r->status = NULL;
+    r->again_given = false;
+    r->phase = r->canary->status.phase;
+    /* Looked at again an interval later; at rest, when the resource is served. */
+    plan->stepped = r->tick->due && !release_is_idle(r);
+    if (r->phase == PHASE_NONE)
+        status_phase(r, PHASE_Initializing);
+    condition_hold(r, CONDITION_SERVED, "NotServed", sentence(r, missing->resource));
+}
+
+void unserved_clear(struct release *r)
+{
+    condition_clear(r, CONDITION_SERVED);
+}
