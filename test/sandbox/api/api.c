@@ -110,6 +110,13 @@ static void not_found(struct restreq *req)
     restreply_error(req, 404, "NotFound", "the server could not find the requested resource");
 }
 
+/* No resource, or not in this version: here the API has nobody to make a Status. */
+static void not_served(struct restreq *req)
+{
+    restreply_done(req, 404);
+    http_reply_text(req->http, 404, "404 page not found\n");
+}
+
 static void not_allowed(struct restreq *req)
 {
     restreply_error(req, 405, "MethodNotAllowed",
@@ -168,7 +175,9 @@ static void serve_resource(struct restreq *req)
     };
     bool one = req->verb == REST_GET || req->verb == REST_UPDATE || req->verb == REST_PATCH ||
                req->verb == REST_DELETE;
-    if (!req->kind || !req->version || (req->path.ns && !objkind_namespaced(req->kind)))
+    if (!req->path.excess && (!req->kind || !req->version))
+        not_served(req);
+    else if (req->path.excess || (req->path.ns && !objkind_namespaced(req->kind)))
         not_found(req);
     else if (one && objkind_namespaced(req->kind) && !req->path.ns)
         not_found(req);
