@@ -24,6 +24,8 @@ $(tail -n 3 "$state"/log/*.log)"
 }
 
 declare -A running=()
+node_options=() # more for the pretend node
+
 # start NAME PROGRAM ARGUMENT...: in the background, with a log of its own
 start() {
     local name=$1
@@ -137,7 +139,8 @@ cluster_furnish() {
     kubectl wait --for=condition=established --timeout=30s crd --all >>"$state/log/kubectl.log"
     kubectl create namespace flagger-system >>"$state/log/kubectl.log"
     kubectl apply -f deploy/controller/rbac.yaml >>"$state/log/kubectl.log"
-    start testnode "$build/flagger-testnode" --kubeconfig "$state/kubeconfig-node" --port "$answers" --record "$state/history"
+    start testnode "$build/flagger-testnode" --kubeconfig "$state/kubeconfig-node" --port "$answers" --record "$state/history" \
+        "${node_options[@]}"
     wait_for 20 "the pretend node" grep -q '"event":"started"' "$state/log/testnode.log"
 }
 

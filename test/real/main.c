@@ -11,7 +11,7 @@
 #include "real/routes.h"
 
 static struct {
-    const char *kubeconfig, *record;
+    const char *kubeconfig, *record, *serve;
     int64_t port;
 } opt;
 
@@ -19,6 +19,8 @@ static const struct option_row rows[] = {
     OPTION(STRING, "kubeconfig", &opt.kubeconfig, .arg = "PATH", .help = "of the API server"),
     OPTION(STRING, "record", &opt.record, .arg = "FOLDER",
            .help = "write the history of the cluster to files there"),
+    OPTION(STRING, "serve", &opt.serve, .arg = "PROGRAM",
+           .help = "run this (flagger-demo-app) for every pod at its address"),
     OPTION(INT, "port", &opt.port, .value = "0", .min = 0, .max = 65535, .arg = "PORT",
            .help = "of the metric server and the webhooks; 0 takes a free one"),
     {0},
@@ -65,7 +67,7 @@ static enum err start(struct parts *parts, struct loop *loop, const struct kube_
         &(struct kube_client_options){.qps = 1000, .burst = 1000, .user_agent = program.name});
     if (opt.record)
         parts->recorder = recorder_new(loop, parts->kube, opt.record);
-    parts->node = node_new(loop, parts->kube);
+    parts->node = node_new(loop, parts->kube, opt.serve);
     parts->routes = routes_new(loop, parts->kube);
     loop_on_drain(loop, on_drain, parts);
     log_info("started", NULL, "the pretend node runs",

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cluster/podspec.h"
 #include "real/podlook.h"
+#include "real/podserve.h"
 #include "test/kinds.h"
 
 enum { FRESH_MS = 5000, AGAIN_MS = 200 };
@@ -28,6 +29,8 @@ struct pod {
     int64_t running_ms; /* 0: not yet */
     bool ready;
     int64_t ready_changed_ms;
+    int64_t ending_ms; /* seen deleted then; 0: not yet */
+    struct podserve *serve;
     struct kube_call *call; /* under way */
     bool gone;              /* its object is; freed when no call is under way */
 };
@@ -35,6 +38,7 @@ struct pod {
 struct node {
     struct loop *loop;
     struct kube_client *kube;
+    const char *serve; /* the program of pods; or NULL */
     struct watch *watch;
     struct timer *fresh, *again;
     struct pod *pods;
@@ -140,6 +144,24 @@ static void tell_status(struct pod *pod, struct arena *arena)
                           on_answer, pod);
 }
 
+/* A deleted pod that has a process keeps it while its clients learn that it goes. */
+static bool may_go(struct pod *pod, const struct podlook *look, int64_t now)
+{
+    if (!pod->ending_ms)
+        pod->ending_ms = now;
+    return !pod->serve || now - pod->ending_ms >= look->grace_ms;
+}
+
+static bool answers(struct pod *pod, const struct podlook *look)
+{
+    if (!pod->node->serve)
+        return true;
+    if (!pod->serve && look->image)
+        pod->serve = podserve_new(pod->node->loop, pod->node->serve, pod->address, look->image,
+                                  name_of(pod));
+    return pod->serve && podserve_listens(pod->serve);
+}
+
 /* One call at a time; its event brings the next. */
 static void act(struct pod *pod)
 {
@@ -151,14 +173,15 @@ static void act(struct pod *pod)
         goto out;
     podlook_read(arena, pod->object, &look);
     if (look.deleting) {
-        let_go(pod, arena);
+        if (may_go(pod, &look, now))
+            let_go(pod, arena);
     } else if (!look.node) {
         take(pod, arena, &look);
     } else {
         bool ready;
         if (!pod->running_ms)
             pod->running_ms = now;
-        ready = podlook_ready(&look, now - pod->running_ms);
+        ready = answers(pod, &look) && podlook_ready(&look, now - pod->running_ms);
         if (ready != pod->ready || !pod->ready_changed_ms)
             pod->ready_changed_ms = now;
         pod->ready = ready;
@@ -195,8 +218,11 @@ static void on_pod(void *arg, enum watch_event event, struct json_object *object
         return;
     struct pod *pod = find(node, uid);
     if (event == WATCH_GONE) {
-        if (pod)
+        if (pod) {
             pod->gone = true;
+            podserve_end(pod->serve);
+            pod->serve = NULL;
+        }
         drop_gone(node);
         return;
     }
@@ -262,11 +288,11 @@ static void keep_fresh(void *arg)
     arena_free(arena);
 }
 
-struct node *node_new(struct loop *loop, struct kube_client *kube)
+struct node *node_new(struct loop *loop, struct kube_client *kube, const char *serve)
 {
     struct node *node = heap_alloc(sizeof(*node));
     struct arena *arena = arena_new();
-    *node = (struct node){.loop = loop, .kube = kube};
+    *node = (struct node){.loop = loop, .kube = kube, .serve = serve};
     for (size_t i = 0; i < N_NODES; i++)
         kube_send(kube,
                   &(struct kube_request){.verb = KUBE_CREATE,
@@ -283,6 +309,10 @@ struct node *node_new(struct loop *loop, struct kube_client *kube)
 void node_stop(struct node *node)
 {
     node->stopping = true;
+    for (struct pod *pod = node->pods; pod; pod = pod->next) {
+        podserve_end(pod->serve);
+        pod->serve = NULL;
+    }
     watch_free(node->watch);
     timer_stop(node->fresh);
     timer_stop(node->again);

@@ -38,7 +38,9 @@ void podlook_read(struct arena *arena, struct json_object *pod, struct podlook *
         .ready = meta_condition_true(json_at(pod, "status", "conditions", NULL), "Ready"),
         .never = behaviour.crash_after_ms >= 0,
         .held = hold && strcmp(hold, "false") == 0,
+        .image = image,
         .delay_ms = 1000 * json_int_at(container, 0, "readinessProbe", "initialDelaySeconds", NULL),
+        .grace_ms = 1000 * json_int_at(pod, 0, "metadata", "deletionGracePeriodSeconds", NULL),
     };
 }
 

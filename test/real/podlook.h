@@ -12,7 +12,9 @@ struct podlook {
     bool running, ready; /* as its status says */
     bool never;          /* its image crashes */
     bool held;           /* an annotation says that it is not ready */
+    const char *image;   /* of its first container; or NULL */
     int64_t delay_ms;    /* of the readiness probe */
+    int64_t grace_ms;    /* that it is given to end, once it is deleted */
 };
 
 /* Texts are borrowed from the pod. */

@@ -49,6 +49,19 @@ CASE(its_status_is_read)
     assert_true(look.ready);
 }
 
+CASE(its_image_and_the_time_that_it_has_to_end_are_read)
+{
+    static const char text[] = "{\"metadata\":{\"deletionTimestamp\":\"2026-11-22T09:00:00Z\","
+                               "\"deletionGracePeriodSeconds\":5},"
+                               "\"spec\":{\"containers\":[{\"image\":\"demo-app:2.0.0\"}]}}";
+    struct json_object *pod = NULL;
+    struct podlook look;
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
+    podlook_read(arena, pod, &look);
+    assert_string_equal(look.image, "demo-app:2.0.0");
+    assert_int_equal(look.grace_ms, 5000);
+}
+
 CASE(the_affinity_of_a_daemonset_s_pod_names_its_node)
 {
     static const char text[] =

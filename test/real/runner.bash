@@ -27,7 +27,7 @@ template() { # NAME IMAGE
   template:
     metadata: {labels: {app: $1}}
     spec:
-      terminationGracePeriodSeconds: 1
+      terminationGracePeriodSeconds: ${GRACE:-1}
       containers:
         - {name: app, image: "$2", ports: [{name: http, containerPort: 9898}]${CONTAINER:-}}
 END
@@ -132,7 +132,7 @@ run_case() {
     trap where ERR
     kubectl create namespace "$case" >/dev/null
     # shellcheck disable=SC1090
-    source "test/real/cases/$1.bash"
+    source "${CASES:-test/real/cases}/$1.bash"
     check_case
 }
 
