@@ -5,8 +5,9 @@
 readonly ANSWERS=600
 
 client_begin() { # HOST PORT
+    : >"$state/client.$case" # which is there before the client is
     curl -s -m 10 --rate 200/s -o "$state/never-kept" -w '%{stderr}%{http_code} %header{x-demo-version}\n' -H "Host: $1" \
-        "http://127.0.0.1:$2/version?n=[1-1000000]" 2>"$state/client.$case" </dev/null &
+        "http://127.0.0.1:$2/version?n=[1-1000000]" 2>>"$state/client.$case" </dev/null &
     client=$!
 }
 answers_seen() { wc -l <"$state/client.$case"; }
