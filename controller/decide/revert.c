@@ -22,6 +22,7 @@
 #include "decide/act/finalizer.h"
 #include "decide/act/handover.h"
 #include "decide/act/leftover.h"
+#include "decide/act/unserved.h"
 #include "decide/decide.h"
 #include "decide/release/condition.h"
 #include "decide/release/pause.h"
@@ -159,6 +160,7 @@ static enum verdict revert_routes(struct release *r, bool anew)
         verdict = leftover_lead(r, LEAVE_TO_TARGET);
     if (verdict == VERDICT_GO && !why_no_routes(r))
         verdict = r->router->revert(r->tick, anew);
+    unserved_forgo(r);
     return verdict;
 }
 

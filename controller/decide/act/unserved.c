@@ -13,10 +13,15 @@
 #include "decide/release/condition.h"
 #include "decide/release/status.h"
 
+static bool is_unserved(const struct release *r, const struct effect *effect)
+{
+    return effect->kind == EFFECT_CREATE && tick_is_unserved(r->tick, effect->resource);
+}
+
 static struct effect *first_unserved(const struct release *r)
 {
     for (struct effect *effect = r->tick->plan->first; effect; effect = effect->next) {
-        if (effect->kind == EFFECT_CREATE && tick_is_unserved(r->tick, effect->resource))
+        if (is_unserved(r, effect))
             return effect;
     }
     return NULL;
@@ -27,10 +32,12 @@ static void keep_writes_before(struct plan *plan, const struct effect *end)
     struct effect *effect = plan->first;
 
     plan->last = &plan->first;
+    plan->count = 0;
     for (; effect != end; effect = effect->next) {
         if (effect->kind != EFFECT_CREATE && effect->kind != EFFECT_PATCH &&
             effect->kind != EFFECT_DELETE)
             continue;
+        plan->count++;
         *plan->last = effect;
         plan->last = &effect->next;
     }
@@ -69,6 +76,23 @@ void unserved_hold(struct release *r)
     if (r->phase == PHASE_NONE)
         status_phase(r, PHASE_Initializing);
     condition_hold(r, CONDITION_SERVED, "NotServed", sentence(r, missing->resource));
+}
+
+void unserved_forgo(struct release *r)
+{
+    struct plan *plan = r->tick->plan;
+    struct effect **last = &plan->first;
+
+    for (struct effect *effect = plan->first; effect; effect = effect->next) {
+        if (is_unserved(r, effect)) {
+            plan->count--;
+            continue;
+        }
+        *last = effect;
+        last = &effect->next;
+    }
+    *last = NULL;
+    plan->last = last;
 }
 
 void unserved_clear(struct release *r)
