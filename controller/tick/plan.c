@@ -69,10 +69,32 @@ void plan_create(struct tick *tick, const struct kube_resource *resource, const 
     add_write(tick, EFFECT_CREATE, resource, namespace_, name, body);
 }
 
+static void drop_when_empty(struct json_object *object, const char *key)
+{
+    struct json_object *map = json_at(object, key, NULL);
+
+    if (json_object_is_type(map, json_type_object) && json_object_object_length(map) == 0)
+        json_object_object_del(object, key);
+}
+
+/* Labels or annotations without a key are nothing that a server would keep: written, they would be
+ * missing again. */
+static struct json_object *difference(struct tick *tick, struct json_object *from,
+                                      struct json_object *to)
+{
+    struct json_object *patch = json_merge_diff(tick->arena, from, to);
+    struct json_object *metadata = json_at(patch, "metadata", NULL);
+
+    drop_when_empty(metadata, "labels");
+    drop_when_empty(metadata, "annotations");
+    drop_when_empty(patch, "metadata");
+    return patch && json_object_object_length(patch) > 0 ? patch : NULL;
+}
+
 bool plan_update(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
                  struct json_object *to)
 {
-    struct json_object *patch = json_merge_diff(tick->arena, from, to);
+    struct json_object *patch = difference(tick, from, to);
 
     if (!patch)
         return false;

@@ -27,6 +27,23 @@ static struct json_object *parse(struct arena *arena, const char *text)
     return object;
 }
 
+CASE(test_maps_without_keys_are_no_difference)
+{
+    struct tick *tick = tick_new(arena, &canary, &settings, 0, true);
+    struct json_object *live =
+        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"}}");
+
+    assert_false(plan_update(tick, &deployments, live,
+                             parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\","
+                                          "\"labels\":{},\"annotations\":{}}}")));
+    assert_true(plan_update(tick, &deployments, live,
+                            parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\","
+                                         "\"labels\":{}},\"spec\":{\"paused\":true}}")));
+    assert_int_equal(tick->plan->count, 1);
+    assert_non_null(
+        strstr(plan_print(tick), "patch deployments test/b {\"spec\":{\"paused\":true}}\n"));
+}
+
 CASE(test_every_kind_of_effect_in_order)
 {
     struct tick *tick = tick_new(arena, &canary, &settings, 0, true);

@@ -36,11 +36,25 @@ struct json_object *world_get(struct world *world, const char *key)
     return object;
 }
 
+/* As a server does, which keeps no map without keys. */
+static void drop_empty_maps(struct json_object *object)
+{
+    static const char *const maps[] = {"labels", "annotations"};
+    struct json_object *metadata = json_at(object, "metadata", NULL);
+
+    for (size_t i = 0; i < 2; i++) {
+        struct json_object *map = json_at(metadata, maps[i], NULL);
+        if (map && json_object_object_length(map) == 0)
+            json_object_object_del(metadata, maps[i]);
+    }
+}
+
 void world_merge(struct world *world, const char *key, struct json_object *patch)
 {
     struct json_object *before = world_get(world, key);
     struct json_object *after = json_merge(world->arena, before, patch);
 
+    drop_empty_maps(after);
     if (before && json_same(before, after))
         return; /* nothing was written, and nobody hears of it */
     if (!json_same(json_at(before, "spec", NULL), json_at(after, "spec", NULL)))

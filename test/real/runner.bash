@@ -159,6 +159,7 @@ case_ended() { # NAME STATUS
     case $1 in
     differences) grep ' requests, ' "$state/case.$1" || true ;;
     replicas) grep '^handed over' "$state/case.$1" || true ;;
+    providers) grep '^released as recorded\|^skipped' "$state/case.$1" || true ;;
     esac
     if [ "$2" -eq 0 ]; then
         count=$(requests | grep -vcF '"verb":"watch"' || true)
