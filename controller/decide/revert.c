@@ -94,6 +94,17 @@ static bool is_late(const struct release *r)
            since_ms + r->canary->progress_deadline_s * (int64_t)1000 <= r->tick->now_ms;
 }
 
+/*
+ * Pods of the target are still going, and the primary serves. Scaled up now, a Deployment whose
+ * controller has not yet heard from its ReplicaSet would count them as the new ones, and be ready
+ * without a pod: status.observedGeneration says nothing of what the ReplicaSet has observed.
+ */
+static bool is_going(struct release *r)
+{
+    return r->info.at_zero && !r->info.stopped && r->info.primary &&
+           release_serves(r, SIDE_PRIMARY) && !is_late(r);
+}
+
 /* A scaler that is gone (STOP) was told; it keeps nothing from being reverted. Nor does one that
  * goes on taking replicas away, after the deadline. */
 static enum verdict restore_target(struct release *r)
@@ -107,7 +118,7 @@ static enum verdict restore_target(struct release *r)
         verdict = r->scaler->min_replicas(r->tick, &replicas);
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
-    if (r->info.at_zero || !is_late(r))
+    if (!is_going(r) && (r->info.at_zero || !is_late(r)))
         r->target->restore(r->tick, &r->info, replicas);
     return VERDICT_GO;
 }
