@@ -369,12 +369,19 @@ static void give_up(struct child *child)
     reap(child);
 }
 
-/* A command of the same user can stop its supervisor, which then hears nothing, again and again. */
+/*
+ * A command of the same user can stop its supervisor, which then hears nothing, again and again: on
+ * a processor of its own sooner than the supervisor can run. So when the grace period is over, its
+ * group is stopped first.
+ */
 static void on_wake(void *arg)
 {
     struct child *child = arg;
-    bool patient = clock_monotonic_ms() < child->patience_ends_ms;
+    int64_t left_ms = child->patience_ends_ms - clock_monotonic_ms();
+    bool patient = left_ms > 0;
 
+    if (patient && left_ms < PATIENCE_MS && child->live.supervisor > 0 && child->pid > 0)
+        kill(-child->pid, SIGSTOP);
     if (child->live.supervisor > 0)
         kill(child->live.supervisor, patient ? SIGCONT : SIGKILL);
     else if (!patient && child->waiting_socket)
