@@ -40,9 +40,9 @@ static bool may(const struct turns *turns, char name)
 CASE(test_no_limit)
 {
     struct turns *turns = begin(0, 0);
-    for (char name = 'a'; name <= 'f'; name++) {
-        assert_true(may(turns, name));
-        set(turns, name, TURN_HAS);
+    for (int name = 'a'; name <= 'f'; name++) {
+        assert_true(may(turns, (char)name));
+        set(turns, (char)name, TURN_HAS);
     }
     assert_int_equal(turns_under_way(turns), TURNS);
     turns_free(turns);
