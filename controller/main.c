@@ -285,11 +285,13 @@ static const char *lease_name(struct arena *arena, const struct watchset_scope *
 static void start_lease(struct controller *controller, struct arena *arena,
                         const struct watchset_scope *scope)
 {
+    const char *const *in = scope->namespaces;
+    bool one = in && in[0] && !in[1];
+
     if (!opt.leader_election)
         return;
     struct lease_spec spec = {
-        .namespace_ = count_texts(scope->namespaces) == 1 ? scope->namespaces[0]
-                                                          : opt.leader_election_namespace,
+        .namespace_ = one ? in[0] : opt.leader_election_namespace,
         .name = lease_name(arena, scope),
         .changed = on_lead,
         .arg = controller,
