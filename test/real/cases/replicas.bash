@@ -60,23 +60,24 @@ for app in $apps; do wait "${releasing[$app]}"; done
 for replica in 0 1; do kill -TERM "${pids[$replica]}" && wait "${pids[$replica]}"; done
 
 # The writes of both in the order in which they were received: one that holds the lease wrote it before.
-writes=$(tail -n "+$begin" "$state/audit.log" |
+writes=$state/replicas.writes
+tail -n "+$begin" "$state/audit.log" |
     gojq -c 'select(.verb | IN("create", "update", "patch", "delete", "deletecollection")) |
         {at: .requestReceivedTimestamp, who: .user.uid, what: (.verb + " " + .requestURI),
          holder: (if .objectRef.resource == "leases" then
                       if .responseStatus.code < 300 then (if .requestObject.spec.holderIdentity == "" then "" else .user.uid end) else "refused" end
-                  else null end)}' | gojq -sc 'sort_by(.at)')
+                  else null end)}' | gojq -sc 'sort_by(.at)' >"$writes"
 others=$(gojq -r 'reduce .[] as $w ({holder: "", others: []};
     if $w.holder == "refused" then . elif $w.holder != null then .holder = $w.holder
-    elif $w.who == .holder then . else .others += [$w.at + " " + $w.who + " " + $w.what + ", and " + .holder + " holds the lease"] end) | .others[]' <<<"$writes")
+    elif $w.who == .holder then . else .others += [$w.at + " " + $w.who + " " + $w.what + ", and " + .holder + " holds the lease"] end) | .others[]' "$writes")
 [ -z "$others" ] || fail "without the lease: $others"
-count=$(gojq '[.[] | select(.holder == null)] | length' <<<"$writes")
+count=$(gojq '[.[] | select(.holder == null)] | length' "$writes")
 [ "$count" -gt 50 ] || fail "only $count writes were seen"
 
 # From the signal to the other's lease.
-gojq -Rsr --argjson writes "$writes" 'def ms: (.[0:19] + "Z" | fromdate) * 1000 + (.[20:23] | tonumber);
+gojq -Rsr --slurpfile writes "$writes" 'def ms: (.[0:19] + "Z" | fromdate) * 1000 + (.[20:23] | tonumber);
     [split("\n")[] | select(. != "") | split(" ") | . as [$signal, $at, $old] |
-        {signal: $signal, ms: (first($writes[] | select(.holder != null and .holder != "" and .holder != "refused" and .who != $old and .at > $at) | .at | ms) - ($at | ms))}]
+        {signal: $signal, ms: (first($writes[0][] | select(.holder != null and .holder != "" and .holder != "refused" and .who != $old and .at > $at) | .at | ms) - ($at | ms))}]
     | group_by(.signal)[] | (map(.ms) | sort) as $ms | "\(.[0].signal) \($ms | length) \($ms[0]) \($ms[($ms | length) / 2 | floor]) \($ms[-1])"' \
     "$state/replicas.signals" >"$state/replicas.table"
 while read -r signal times least median most; do
