@@ -299,6 +299,16 @@ static void start_lease(struct controller *controller, struct arena *arena,
     controller->lease = lease_new(controller->loop, controller->kube, &spec);
 }
 
+/* RFC 1123, as the API server has the names of namespaces. */
+static bool is_label(const char *text)
+{
+    enum { LONGEST = 63 };
+    static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t len = strlen(text);
+
+    return len <= LONGEST && strspn(text, inner) == len && text[0] != '-' && text[len - 1] != '-';
+}
+
 /* Each namespace has watches of its own. */
 static enum err read_scope(struct arena *arena, struct watchset_scope *scope, struct errinfo *ei)
 {
@@ -312,6 +322,10 @@ static enum err read_scope(struct arena *arena, struct watchset_scope *scope, st
                        "--namespace names more than %d namespaces: look after all of them, or let "
                        "several controllers do it",
                        MOST);
+    for (const char *const *at = namespaces; *at; at++)
+        if (!is_label(*at))
+            return err_set(ei, ERR_INVALID,
+                           "--namespace: expected names of namespaces, found \"%.80s\"", *at);
     return ERR_OK;
 }
 

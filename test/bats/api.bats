@@ -186,3 +186,9 @@ EOF
     api GET /sandbox/stats | gojq -e '.busy > 0 and (.agents | length > 0)'
     api GET '/sandbox/requests?since=0' | gojq -e '.requests | length > 10'
 }
+
+@test "a sandbox whose objects cannot be loaded says so, and has failed" {
+    run "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --load /nothing/here 3>&-
+    [ "$status" -eq 1 ]
+    [[ $output == *'/nothing/here: No such file'* ]]
+}

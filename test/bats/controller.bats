@@ -69,6 +69,9 @@ END
     run env -u KUBECONFIG HOME="$BATS_TEST_TMPDIR" "$CONTROLLER" --port 0
     [ "$status" -eq 1 ]
     [[ $output == *kubeconfig* || $output == *.kube/config* ]]
+    run "$CONTROLLER" --port 0 --namespace test,B_d
+    [ "$status" -ne 0 ]
+    [[ $output == *'--namespace: expected names of namespaces, found \"B_d\"'* ]]
     run "$CONTROLLER" --port 0 --kubeconfig /nothing/here
     [ "$status" -eq 1 ]
     [[ $output == */nothing/here* ]]

@@ -106,7 +106,7 @@ struct sandbox {
     struct cluster *cluster;
     struct timer *ready_timer;
     const char *directory;
-    bool temporary;
+    bool temporary, never_ready;
     int64_t started_ms;
 };
 
@@ -219,9 +219,11 @@ static void on_ready_poll(void *arg)
     s->ready_timer = NULL;
     if (trouble) {
         log_error("not_ready", NULL, trouble);
+        s->never_ready = true;
         loop_drain(s->loop);
     } else if (opt.load && objstore_load(s->store, opt.load, &ei) != ERR_OK) {
         log_error("not_ready", NULL, ei.text);
+        s->never_ready = true;
         loop_drain(s->loop);
     } else {
         print_ready(s);
@@ -296,6 +298,8 @@ int main(int argc, char **argv)
     if (start(&s, &ei) == ERR_OK) {
         s.ready_timer = timer_start(s.loop, READY_POLL_MS, READY_POLL_MS, on_ready_poll, &s);
         status = loop_run(s.loop);
+        if (s.never_ready)
+            status = 1;
     } else {
         log_error("start_failed", NULL, ei.text);
         loop_drain(s.loop); /* ends what was started before the mistake was found */
