@@ -11,20 +11,27 @@
 #include "base/process.h"
 #include "controller/debug.h"
 #include "engine/engine.h"
+#include "engine/others.h"
 #include "kube/lease.h"
+#include "kube/selector.h"
 #include "net/child/child.h"
 #include "net/server/server.h"
+#include "notify/notify.h"
 #include "router/router.h"
 
 static struct {
     const char *kubeconfig, *kubeconfig_mesh, *master, *namespace_, *log_level, *mesh_provider,
         *metrics_server, *ca_file, *ingress_class, *ingress_prefix;
-    const char *selector_labels, *include_label_prefix, *event_webhook;
+    const char *selector_labels, *include_label_prefix, *event_webhook, *cluster_name,
+        *external_url;
+    const char *slack_url, *slack_token, *slack_proxy, *slack_user, *slack_channel;
+    const char *msteams_url, *msteams_proxy;
     const char *leader_election_namespace, *address, *watch_selector;
     double qps;
     int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval, max_releases,
         max_releases_per_namespace;
-    bool leader_election, config_tracking, no_cross_namespace_refs, debug_endpoints;
+    bool leader_election, config_tracking, no_cross_namespace_refs, group_queries, debug_endpoints,
+        observe;
 } opt;
 
 /* In a pod, where another one may be started beside this one at any time, unless a kubeconfig leads
@@ -37,16 +44,16 @@ static void choose_election(void)
         (void)snprintf(elects, sizeof(elects), "true");
 }
 
-#define NOT_YET                                                                                    \
-    "accepted for Flagger's manifests; has no effect in this version: alerts are written to the "  \
-    "log"
-
 static const struct option_row rows[] = {
     OPTION(STRING, "kubeconfig", &opt.kubeconfig, .arg = "PATHS", .group = "Kubernetes",
            .help = "kubeconfig files; default $KUBECONFIG, then the pod's service account, then "
                    "~/.kube/config"),
     OPTION(STRING, "master", &opt.master, .arg = "URL", .group = "Kubernetes",
            .help = "address of the API server, instead of the kubeconfig's"),
+    OPTION(BOOL, "observe", &opt.observe, .group = "Kubernetes",
+           .help = "only look: write nothing, call no webhook, send no alert; for each step of the "
+                   "controller that looks after the Canaries, tell whether this one would have "
+                   "taken it"),
     OPTION(STRING, "namespace", &opt.namespace_, .arg = "NAME,...", .group = "Kubernetes",
            .help = "look after the Canaries of these namespaces only; default all"),
     OPTION(STRING, "watch-selector", &opt.watch_selector, .arg = "LABELS", .group = "Kubernetes",
@@ -54,20 +61,25 @@ static const struct option_row rows[] = {
                "... and only after Canaries with these labels, as kubectl's --selector; one that "
                "loses them is left as it stands; default all"),
     OPTION(NUMBER, "kubeconfig-qps", &opt.qps, .value = "100", .arg = "N", .group = "Kubernetes",
-           .help = "most API requests a second, watches and leases apart"),
+           .help = "most requests a second to each API server: so many reads, so many events, so "
+                   "many writes, and ten times as many writes of releases that are under way; "
+                   "watches and leases are not limited"),
     OPTION(INT, "kubeconfig-burst", &opt.burst, .value = "250", .min = 1, .max = 100000, .arg = "N",
-           .group = "Kubernetes", .help = "API requests that may go at once"),
-    OPTION(
-        STRING, "kubeconfig-service-mesh", &opt.kubeconfig_mesh, .arg = "PATHS",
-        .group = "Kubernetes",
-        .help =
-            "kubeconfig of the cluster of the routes; this version serves routes of the Canaries' "
-            "own cluster only, and does not start with that of another"),
+           .group = "Kubernetes", .help = "the same for requests that go at once"),
+    OPTION(STRING, "kubeconfig-service-mesh", &opt.kubeconfig_mesh, .arg = "PATHS",
+           .group = "Kubernetes",
+           .help =
+               "kubeconfig of the cluster in which the mesh has its routes; default that of the "
+               "Canaries. Ingresses and Knative Services are always beside their Canaries"),
     OPTION(STRING, "mesh-provider", &opt.mesh_provider, .value = "istio", .arg = "NAME",
            .group = "Releases", .help = "router of the Canaries that name no spec.provider"),
     OPTION(STRING, "metrics-server", &opt.metrics_server, .value = "http://prometheus:9090",
            .arg = "URL", .group = "Releases",
            .help = "Prometheus, for the Canaries that name no spec.metricsServer"),
+    OPTION(BOOL, "group-queries", &opt.group_queries, .group = "Releases",
+           .help =
+               "ask for request-success-rate and request-duration of all workloads that are due "
+               "in one query"),
     OPTION(
         STRING, "ca-file", &opt.ca_file, .arg = "FILE", .group = "Releases",
         .help =
@@ -109,21 +121,32 @@ static const struct option_row rows[] = {
            .help = "provider nginx: of the annotations that its ingress controller reads"),
     OPTION(STRING, "ingress-class", &opt.ingress_class, .arg = "NAME", .group = "Releases",
            .help = "provider contour: class of the HTTPProxies that are made; default none"),
-    OPTION(IGNORED, "cluster-name", NULL, .arg = "NAME", .group = "Notifications", .help = NOT_YET),
+    OPTION(STRING, "cluster-name", &opt.cluster_name, .arg = "NAME", .group = "Notifications",
+           .help = "name of this cluster, told in every alert"),
+    OPTION(STRING, "external-url", &opt.external_url, .arg = "URL", .group = "Notifications",
+           .help = "where people reach --port, https://flagger.example.com: every alert then links "
+                   "to what /debug/canaries says of its Canary"),
     OPTION(STRING, "event-webhook", &opt.event_webhook, .env = "EVENT_WEBHOOK_URL", .arg = "URL",
            .group = "Notifications", .env_wins = true,
            .help = "post every event here, for the Canaries without event webhooks of their own"),
-    OPTION(IGNORED, "slack-url", NULL, .arg = "URL", .group = "Notifications", .help = NOT_YET),
-    OPTION(IGNORED, "slack-token", NULL, .arg = "TOKEN", .group = "Notifications", .secret = true,
-           .help = NOT_YET),
-    OPTION(IGNORED, "slack-proxy-url", NULL, .arg = "URL", .group = "Notifications",
-           .help = NOT_YET),
-    OPTION(IGNORED, "slack-user", NULL, .arg = "NAME", .group = "Notifications", .help = NOT_YET),
-    OPTION(IGNORED, "slack-channel", NULL, .arg = "NAME", .group = "Notifications",
-           .help = NOT_YET),
-    OPTION(IGNORED, "msteams-url", NULL, .arg = "URL", .group = "Notifications", .help = NOT_YET),
-    OPTION(IGNORED, "msteams-proxy-url", NULL, .arg = "URL", .group = "Notifications",
-           .help = NOT_YET),
+    OPTION(STRING, "slack-url", &opt.slack_url, .env = "SLACK_URL", .arg = "URL",
+           .group = "Notifications", .env_wins = true, .secret = true,
+           .help = "incoming webhook for the alerts of Canaries without alerts of their own"),
+    OPTION(STRING, "slack-token", &opt.slack_token, .env = "SLACK_TOKEN", .arg = "TOKEN",
+           .group = "Notifications", .env_wins = true, .secret = true,
+           .help = "sent to --slack-url, which is then https://slack.com/api/chat.postMessage"),
+    OPTION(STRING, "slack-proxy-url", &opt.slack_proxy, .env = "SLACK_PROXY_URL", .arg = "URL",
+           .group = "Notifications", .env_wins = true, .help = "HTTP proxy on the way there"),
+    OPTION(STRING, "slack-user", &opt.slack_user, .value = "flagger", .arg = "NAME",
+           .group = "Notifications", .help = "name to write under"),
+    OPTION(STRING, "slack-channel", &opt.slack_channel, .value = "general", .arg = "NAME",
+           .group = "Notifications", .help = "channel to write to"),
+    OPTION(STRING, "msteams-url", &opt.msteams_url, .env = "MSTEAMS_URL", .arg = "URL",
+           .group = "Notifications", .env_wins = true, .secret = true,
+           .help = "the same for Microsoft Teams; goes before --slack-url"),
+    OPTION(STRING, "msteams-proxy-url", &opt.msteams_proxy, .env = "MSTEAMS_PROXY_URL",
+           .arg = "URL", .group = "Notifications", .env_wins = true,
+           .help = "HTTP proxy on the way there"),
     OPTION(INT, "port", &opt.port, .value = "8080", .min = 0, .max = 65535, .arg = "PORT",
            .group = "Process",
            .help = "port of /metrics, /healthz, /readyz and /debug; 0 takes a free one"),
@@ -159,6 +182,7 @@ struct controller {
     struct http_client *api;     /* of the Kubernetes API: few connections, much used */
     struct http_client *outside; /* webhooks and metrics: as many as there are calls */
     struct kube_client *kube;
+    struct kube_client *mesh; /* NULL: the same cluster */
     struct engine *engine;
     struct lease *lease;
     struct http_server *server;
@@ -170,16 +194,73 @@ static const char *or_null(const char *text)
     return text && *text ? text : NULL;
 }
 
-static struct settings read_settings(struct arena *arena)
+/* Where the alerts of Canaries go that have none of their own. */
+static const struct channel *read_alerts(struct arena *arena)
+{
+    bool teams = or_null(opt.msteams_url) != NULL;
+    struct channel *channel = ARENA_NEW(arena, struct channel);
+
+    if (!teams && !or_null(opt.slack_url))
+        return NULL;
+    *channel =
+        (struct channel){.name = teams ? "--msteams-url" : "--slack-url",
+                         .notifier = notifier_find(teams ? "msteams" : "slack"),
+                         .address = {.url = teams ? opt.msteams_url : opt.slack_url,
+                                     .token = teams ? NULL : or_null(opt.slack_token),
+                                     .proxy = or_null(teams ? opt.msteams_proxy : opt.slack_proxy),
+                                     .username = opt.slack_user,
+                                     .channel = opt.slack_channel}};
+    return channel;
+}
+
+static int count_texts(const char *const *texts)
+{
+    int count = 0;
+
+    while (texts && texts[count])
+        count++;
+    return count;
+}
+
+/* Controllers with other parts of the cluster have other leases; replicas have the same options. */
+static const char *lease_name(struct arena *arena, const struct watchset_scope *scope)
+{
+    static const char name[] = "flagger-leader-election";
+    uint32_t hash = 2166136261u; /* FNV-1a */
+
+    if (count_texts(scope->namespaces) < 2 && !scope->canary_selector)
+        return name;
+    const char *part = arena_printf(arena, "%s|%s", opt.namespace_,
+                                    scope->canary_selector ? scope->canary_selector : "");
+    for (; *part; part++)
+        hash = (hash ^ (unsigned char)*part) * 16777619u;
+    return arena_printf(arena, "%s-%08x", name, hash);
+}
+
+static const char *lease_namespace(const struct watchset_scope *scope)
+{
+    const char *const *in = scope->namespaces;
+    bool one = in && in[0] && !in[1];
+
+    return one ? in[0] : opt.leader_election_namespace;
+}
+
+static struct settings read_settings(struct arena *arena, const struct watchset_scope *scope)
 {
     return (struct settings){
+        .controller = opt.leader_election ? arena_printf(arena, "%s/%s", lease_namespace(scope),
+                                                         lease_name(arena, scope))
+                                          : NULL,
         .mesh_provider = opt.mesh_provider,
         .metrics_server = opt.metrics_server,
         .selector_labels = option_split(arena, opt.selector_labels),
         .include_label_prefixes = option_split(arena, opt.include_label_prefix),
-        .cluster_name = "",
+        .cluster_name = opt.cluster_name ? opt.cluster_name : "",
+        .alerts = read_alerts(arena),
+        .external_url = opt.external_url,
         .config_tracking = opt.config_tracking,
         .no_cross_namespace_refs = opt.no_cross_namespace_refs,
+        .group_queries = opt.group_queries,
         .ingress_class = opt.ingress_class,
         .ingress_prefix = opt.ingress_prefix,
         .min_analysis_interval_ms = opt.min_analysis_interval,
@@ -216,7 +297,8 @@ static void close_clients(void *arg)
     lease_free(controller->lease);
     controller->lease = NULL;
     kube_client_free(controller->kube);
-    controller->kube = NULL;
+    kube_client_free(controller->mesh);
+    controller->kube = controller->mesh = NULL;
     http_client_free(controller->api);
     http_client_free(controller->outside);
     controller->api = controller->outside = NULL;
@@ -258,41 +340,32 @@ static enum err start_server(struct controller *controller, struct errinfo *ei)
     return http_server_new(controller->loop, &options, &controller->server, ei);
 }
 
-static int count_texts(const char *const *texts)
+/* For those who look after the same Canaries: which part of the cluster is this one's. */
+static const char *const *lease_notes(struct arena *arena, const struct watchset_scope *scope)
 {
-    int count = 0;
+    const char **notes = arena_alloc(arena, 5 * sizeof(*notes)), **at = notes;
 
-    while (texts && texts[count])
-        count++;
-    return count;
-}
-
-/* Controllers with other parts of the cluster have other leases; replicas have the same options. */
-static const char *lease_name(struct arena *arena, const struct watchset_scope *scope)
-{
-    static const char name[] = "flagger-leader-election";
-    uint32_t hash = 2166136261u; /* FNV-1a */
-
-    if (count_texts(scope->namespaces) < 2 && !scope->canary_selector)
-        return name;
-    const char *part = arena_printf(arena, "%s|%s", opt.namespace_,
-                                    scope->canary_selector ? scope->canary_selector : "");
-    for (; *part; part++)
-        hash = (hash ^ (unsigned char)*part) * 16777619u;
-    return arena_printf(arena, "%s-%08x", name, hash);
+    if (scope->namespaces) {
+        *at++ = OTHERS_NAMESPACES;
+        *at++ = opt.namespace_;
+    }
+    if (scope->canary_selector) {
+        *at++ = OTHERS_SELECTOR;
+        *at++ = scope->canary_selector;
+    }
+    *at = NULL;
+    return notes;
 }
 
 static void start_lease(struct controller *controller, struct arena *arena,
                         const struct watchset_scope *scope)
 {
-    const char *const *in = scope->namespaces;
-    bool one = in && in[0] && !in[1];
-
     if (!opt.leader_election)
         return;
     struct lease_spec spec = {
-        .namespace_ = one ? in[0] : opt.leader_election_namespace,
+        .namespace_ = lease_namespace(scope),
         .name = lease_name(arena, scope),
+        .annotations = lease_notes(arena, scope),
         .changed = on_lead,
         .arg = controller,
     };
@@ -307,6 +380,20 @@ static bool is_label(const char *text)
     size_t len = strlen(text);
 
     return len <= LONGEST && strspn(text, inner) == len && text[0] != '-' && text[len - 1] != '-';
+}
+
+/* The API server says no to what is none only when the Canaries are listed, for ever and with nobody
+ * there to see it. */
+static enum err check_selector(struct arena *arena, const char *text, struct errinfo *ei)
+{
+    const struct selector *selector;
+
+    if (selector_parse(arena, text, &selector, NULL) == ERR_OK)
+        return ERR_OK;
+    return err_set(ei, ERR_INVALID,
+                   "--watch-selector: expected labels as team=red,tier!=test,owner,!old, found "
+                   "\"%.80s\"",
+                   text);
 }
 
 /* Each namespace has watches of its own. */
@@ -326,34 +413,43 @@ static enum err read_scope(struct arena *arena, struct watchset_scope *scope, st
         if (!is_label(*at))
             return err_set(ei, ERR_INVALID,
                            "--namespace: expected names of namespaces, found \"%.80s\"", *at);
-    return ERR_OK;
+    return scope->canary_selector ? check_selector(arena, scope->canary_selector, ei) : ERR_OK;
 }
 
-/* Routes that Flagger wrote to another cluster must not silently be written to this one. */
-static enum err check_mesh(struct arena *arena, const char *server, struct errinfo *ei)
+/* Where the routes lie; without a server: beside the Canaries. */
+static enum err load_mesh(struct arena *arena, const char *server, struct kube_config *mesh,
+                          struct errinfo *ei)
 {
-    struct kube_config mesh;
     struct kube_config_source source = {.kubeconfig = opt.kubeconfig_mesh,
                                         .master = or_null(opt.master)};
 
+    *mesh = (struct kube_config){.server = NULL};
     if (!or_null(opt.kubeconfig_mesh))
         return ERR_OK;
-    enum err err = kube_config_load(arena, &source, &mesh, ei);
-    if (err != ERR_OK || strcmp(mesh.server, server) == 0)
-        return err;
-    return err_set(
-        ei, ERR_INVALID,
-        "kubeconfig-service-mesh names %s, the Canaries are at %s: routes of another "
-        "cluster are not served by this version. Leave the option out where the routes are "
-        "to be beside the Canaries, name the server in both files alike where it is one, "
-        "or keep Flagger for these Canaries",
-        mesh.server, server);
+    enum err err = kube_config_load(arena, &source, mesh, ei);
+    if (err == ERR_OK && strcmp(mesh->server, server) == 0)
+        mesh->server = NULL;
+    return err;
+}
+
+static enum err check_provider(struct arena *arena, struct errinfo *ei)
+{
+    if (router_find(opt.mesh_provider))
+        return ERR_OK;
+    return err_set(ei, ERR_INVALID, "--mesh-provider: expected one of %s, found \"%.80s\"",
+                   router_names(arena), opt.mesh_provider);
 }
 
 static int fail(const struct errinfo *ei)
 {
     log_error("start_failed", NULL, ei->text);
     return 1;
+}
+
+/* Servers' logs and audits tell the two apart. */
+static const char *agent(void)
+{
+    return opt.observe ? "flagger-observer" : "flagger-controller";
 }
 
 /*
@@ -369,7 +465,7 @@ static struct http_client *new_outside(struct loop *loop)
                                           .max_total = -1,
                                           .max_held = MAX_HELD,
                                           .ca_file = or_null(opt.ca_file),
-                                          .user_agent = "flagger-controller"};
+                                          .user_agent = agent()};
 
     options.max_calls = MOST;
     if (files < MOST + ELSE)
@@ -377,27 +473,42 @@ static struct http_client *new_outside(struct loop *loop)
     return http_client_new(loop, &options);
 }
 
+static struct kube_client *new_kube(struct controller *controller, const struct kube_config *config)
+{
+    const struct kube_client_options options = {
+        .qps = opt.qps, .burst = (int)opt.burst, .user_agent = agent(), .reads_only = opt.observe};
+
+    return kube_client_new(controller->loop, controller->api, config, &options);
+}
+
+static void open_clients(struct controller *controller, const struct kube_config *config,
+                         const struct kube_config *mesh)
+{
+    controller->api =
+        http_client_new(controller->loop, &(struct http_client_options){.user_agent = agent()});
+    controller->outside = new_outside(controller->loop);
+    controller->kube = new_kube(controller, config);
+    if (mesh->server)
+        controller->mesh = new_kube(controller, mesh);
+}
+
 static int run(struct arena *arena)
 {
     struct errinfo ei = {0};
-    struct kube_config config;
+    struct kube_config config, mesh;
     struct watchset_scope scope;
     struct kube_config_source source = {.kubeconfig = or_null(opt.kubeconfig),
                                         .master = or_null(opt.master)};
-    if (read_scope(arena, &scope, &ei) != ERR_OK ||
+    if (read_scope(arena, &scope, &ei) != ERR_OK || check_provider(arena, &ei) != ERR_OK ||
         kube_config_load(arena, &source, &config, &ei) != ERR_OK ||
-        check_mesh(arena, config.server, &ei) != ERR_OK ||
+        load_mesh(arena, config.server, &mesh, &ei) != ERR_OK ||
         (or_null(opt.ca_file) && file_check(opt.ca_file, &ei) != ERR_OK))
         return fail(&ei);
-    struct settings settings = read_settings(arena);
+    struct settings settings = read_settings(arena, &scope);
     struct controller controller = {.loop = loop_new(20000)};
-    controller.api = http_client_new(
-        controller.loop, &(struct http_client_options){.user_agent = "flagger-controller"});
-    controller.outside = new_outside(controller.loop);
-    controller.kube = kube_client_new(
-        controller.loop, controller.api, &config,
-        &(struct kube_client_options){
-            .qps = opt.qps, .burst = (int)opt.burst, .user_agent = "flagger-controller"});
+    open_clients(&controller, &config, &mesh);
+    scope.mesh = controller.mesh;
+    settings.mesh_apart = controller.mesh != NULL;
     controller.engine = engine_new(
         &(struct engine_options){.loop = controller.loop,
                                  .kube = controller.kube,
@@ -409,6 +520,7 @@ static int run(struct arena *arena)
                                  .max_releases = (int)opt.max_releases,
                                  .max_releases_per_namespace = (int)opt.max_releases_per_namespace,
                                  .retry_ceiling_ms = opt.control_loop_interval,
+                                 .observe = opt.observe,
                                  .is_leader = opt.leader_election ? is_leader : NULL,
                                  .arg = &controller});
     int status = 1;
@@ -419,7 +531,9 @@ static int run(struct arena *arena)
                          "files of tokens and authorities are followed by themselves");
         start_lease(&controller, arena, &scope);
         log_info("started", NULL, "watching for canaries", LOG_STR("version", FLAGGER_VERSION),
-                 LOG_STR("server", config.server), LOG_STR("mesh_provider", settings.mesh_provider),
+                 LOG_STR("server", config.server),
+                 LOG_STR("mesh_server", mesh.server ? mesh.server : config.server),
+                 LOG_STR("mesh_provider", settings.mesh_provider),
                  LOG_STR("routers", router_names(arena)),
                  LOG_INT("port", http_server_port(controller.server)));
         status = loop_run(controller.loop);
@@ -439,6 +553,8 @@ int main(int argc, char **argv)
     struct arena *arena = arena_new();
     choose_election();
     option_parse(&program, arena, argc, argv);
+    if (opt.observe) /* whoever else looks or leads */
+        opt.leader_election = false;
     log_set_level(opt.log_level);
     log_start();
     int status = run(arena);

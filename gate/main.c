@@ -64,7 +64,8 @@ static const struct option_row rows[] = {
             "when it changes; without it there are no links"),
     OPTION(STRING, "public-url", &opt.public_url, .arg = "URL", .group = "Signed links",
            .help =
-               "where people find this gate; without it a link leads to where it was asked for"),
+               "where people find this gate, told to whoever asks a closed one; without it a link "
+               "leads to where it was asked for"),
     {0}};
 
 extern const char gate_help[]; /* help.txt */

@@ -120,6 +120,7 @@ static void read_status(struct json_object *object, struct canary_status *out)
         .capacity_revision = json_str_at(status, "capacity", "revision", NULL),
         .gate_revision = json_str_at(status, "gate", "revision", NULL),
         .serves_everything = json_at(status, "canaryServes", NULL) != NULL,
+        .controller = json_str_at(status, "controller", NULL),
         .accepted_spec = json_object_is_type(accepted, json_type_object) ? accepted : NULL,
     };
 }

@@ -160,6 +160,8 @@ struct canary_status {
     const char *capacity_revision; /* which waits for that to begin; NULL: none */
     const char *gate_revision;     /* which waits at the first gate; NULL: none */
     bool serves_everything;        /* the canary, and not only what an A/B test matches */
+    /* The lease of the controller that drives it, "NAMESPACE/NAME"; NULL: of none. */
+    const char *controller;
     /* The last spec that was acted on, as it was read. Flagger drops it as well; NULL: none. */
     struct json_object *accepted_spec;
     struct json_object *json; /* NULL if there is no status */

@@ -211,6 +211,26 @@ char *arena_vprintf(struct arena *arena, const char *fmt, va_list args)
     return text;
 }
 
+const char *arena_strike_out(struct arena *arena, const char *text, const char *secret)
+{
+    static const char stars[] = "***";
+    size_t len = strlen(secret), n = strlen(stars);
+    const char *at = strstr(text, secret);
+
+    if (len < n || !at)
+        return text;
+    char *out = arena_strdup(arena, text), *to = out;
+    for (; at; at = strstr(text, secret)) {
+        memcpy(to, text, (size_t)(at - text));
+        to += at - text;
+        memcpy(to, stars, n);
+        to += n;
+        text = at + len;
+    }
+    memcpy(to, text, strlen(text) + 1);
+    return out;
+}
+
 char *arena_printf(struct arena *arena, const char *fmt, ...)
 {
     va_list args;

@@ -30,6 +30,9 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len);
 char *arena_printf(struct arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 char *arena_vprintf(struct arena *arena, const char *fmt, va_list args);
 
+/* The text with each occurrence of `secret`, of at least 3 bytes, as "***". */
+const char *arena_strike_out(struct arena *arena, const char *text, const char *secret);
+
 /* Calls fn(ptr) when the arena is freed or reset. */
 void arena_defer(struct arena *arena, void (*fn)(void *ptr), void *ptr);
 

@@ -146,6 +146,27 @@ CASE(heap_helpers_work)
     free(heap_grow(NULL, 0));
 }
 
+CASE(what_is_struck_out)
+{
+    static const struct {
+        const char *text, *secret, *want;
+    } cases[] = {
+        {"no such token: s3cret", "s3cret", "no such token: ***"},
+        {"s3crets3cret s3cre", "s3cret", "****** s3cre"},
+        {"aaaaa", "aaa", "***aa"},
+        {"ab", "ab", "ab"},
+        {"", "s3cret", ""},
+    };
+    EACH_ROW (row, cases)
+        assert_string_equal(arena_strike_out(arena, row->text, row->secret), row->want);
+    /* of a text that is nothing else, in the memory of one copy */
+    enum { LEN = 1000 * 1000 };
+    char *text = memset(arena_alloc(arena, LEN + 1), 'a', LEN);
+    size_t before = arena_used(arena);
+    assert_int_equal(strspn(arena_strike_out(arena, text, "aaaa"), "*"), LEN / 4 * 3);
+    assert_true(arena_used(arena) - before < 2 * LEN);
+}
+
 static void ask_for_half_of_everything(void)
 {
     struct arena *own = arena_new();

@@ -259,7 +259,7 @@ double expo_value_(struct expo_metric *metric, const char *const *values)
 void expo_register(struct expo_metric *metric)
 {
     enlist(metric);
-    if (!metric->labels[0])
+    if (!metric->labels[0] && !metric->tell)
         obtain(metric, (const char *const[]){NULL});
 }
 
@@ -293,17 +293,15 @@ static void put_escaped(struct buf *out, const char *text, bool label)
 }
 
 /* The name with a suffix and, in braces, the labels and a histogram's bound. */
-static void put_series(struct buf *out, const struct expo_sample *sample, const char *suffix,
-                       const double *bound)
+static void put_series(struct buf *out, const struct expo_metric *metric, const char *const *values,
+                       const char *suffix, const double *bound)
 {
-    const struct expo_metric *metric = sample->metric;
     buf_printf(out, "%s%s", metric->name, suffix);
-    const char *separator = "{", *value = sample->labels;
+    const char *separator = "{";
     for (size_t i = 0; metric->labels[i]; i++) {
         buf_printf(out, "%s%s=\"", separator, metric->labels[i]);
-        put_escaped(out, value, true);
+        put_escaped(out, values[i], true);
         buf_puts(out, "\"");
-        value += strlen(value) + 1;
         separator = ",";
     }
     if (bound) {
@@ -315,15 +313,16 @@ static void put_series(struct buf *out, const struct expo_sample *sample, const 
     buf_puts(out, *separator == ',' ? "} " : " ");
 }
 
-static void put_value(struct buf *out, const struct expo_sample *sample, const char *suffix,
-                      const double *bound, double value)
+static void put_value(struct buf *out, const struct expo_metric *metric, const char *const *values,
+                      const char *suffix, const double *bound, double value)
 {
-    put_series(out, sample, suffix, bound);
+    put_series(out, metric, values, suffix, bound);
     put_number(out, value);
     buf_puts(out, "\n");
 }
 
-static void put_histogram(struct buf *out, const struct expo_sample *sample)
+static void put_histogram(struct buf *out, const struct expo_sample *sample,
+                          const char *const *values)
 {
     static const double infinity = INFINITY;
     const struct expo_metric *metric = sample->metric;
@@ -331,11 +330,32 @@ static void put_histogram(struct buf *out, const struct expo_sample *sample)
     uint64_t total = 0;
     for (size_t i = 0; bounds[i] != 0; i++) {
         total += sample->buckets[i];
-        put_value(out, sample, "_bucket", &bounds[i], (double)total);
+        put_value(out, metric, values, "_bucket", &bounds[i], (double)total);
     }
-    put_value(out, sample, "_bucket", &infinity, (double)sample->count);
-    put_value(out, sample, "_sum", NULL, sample->value);
-    put_value(out, sample, "_count", NULL, (double)sample->count);
+    put_value(out, metric, values, "_bucket", &infinity, (double)sample->count);
+    put_value(out, metric, values, "_sum", NULL, sample->value);
+    put_value(out, metric, values, "_count", NULL, (double)sample->count);
+}
+
+static void put_sample(struct buf *out, const struct expo_sample *sample)
+{
+    const char *values[EXPO_MAX_LABELS], *value = sample->labels;
+    for (size_t i = 0; sample->metric->labels[i]; i++, value += strlen(value) + 1)
+        values[i] = value;
+    if (sample->metric->type == EXPO_HISTOGRAM)
+        put_histogram(out, sample, values);
+    else
+        put_value(out, sample->metric, values, "", NULL, sample->value);
+}
+
+struct expo_telling {
+    struct buf *out;
+    const struct expo_metric *metric;
+};
+
+void expo_tell_(struct expo_telling *telling, double value, const char *const *values)
+{
+    put_value(telling->out, telling->metric, values, "", NULL, value);
 }
 
 static void put_metric(struct buf *out, const struct expo_metric *metric)
@@ -345,19 +365,16 @@ static void put_metric(struct buf *out, const struct expo_metric *metric)
         [EXPO_GAUGE] = "gauge",
         [EXPO_HISTOGRAM] = "histogram",
     };
-    if (!metric->samples)
+    if (!metric->samples && !metric->tell)
         return;
     buf_printf(out, "# HELP %s ", metric->name);
     put_escaped(out, metric->help, false);
     buf_printf(out, "\n# TYPE %s %s\n", metric->name, types[metric->type]);
+    if (metric->tell)
+        metric->tell(&(struct expo_telling){.out = out, .metric = metric});
     const struct expo_sample *sample = metric->samples;
-    do {
-        if (metric->type == EXPO_HISTOGRAM)
-            put_histogram(out, sample);
-        else
-            put_value(out, sample, "", NULL, sample->value);
-        sample = sample->next;
-    } while (sample != metric->samples);
+    for (uint32_t left = metric->count; left > 0; left--, sample = sample->next)
+        put_sample(out, sample);
 }
 
 void expo_write(struct buf *out)

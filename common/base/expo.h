@@ -24,6 +24,8 @@
 enum { EXPO_MAX_LABELS = 4, EXPO_MAX_SAMPLES = 10000 };
 enum expo_type { EXPO_COUNTER, EXPO_GAUGE, EXPO_HISTOGRAM };
 
+struct expo_telling; /* of the samples of a metric, while they are written */
+
 struct expo_metric {
     const char *name;
     const char *help;
@@ -32,6 +34,9 @@ struct expo_metric {
                               default buckets */
     uint32_t max_samples;
     enum expo_type type;
+    /* Of a counter or gauge whose values its owner keeps: calls expo_tell() for each sample. It has
+     * no others, no maximum, and is registered by expo_register(). */
+    void (*tell)(struct expo_telling *telling);
     struct expo_sample *samples; /* private */
     struct expo_metric *next;    /* private */
     uint32_t count;              /* private */
@@ -50,12 +55,14 @@ void expo_forget_(struct expo_metric *metric, const char *const *values); /* dro
 void expo_forget_all_(struct expo_metric *metric, const char *const *values);
 double expo_value_(struct expo_metric *metric,
                    const char *const *values); /* counter, gauge; histogram: count */
+void expo_tell_(struct expo_telling *telling, double value, const char *const *values);
 #define EXPO_VALUES_(...)                ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 #define expo_add(metric, amount, ...)    expo_add_((metric), (amount), EXPO_VALUES_(__VA_ARGS__))
 #define expo_set(metric, value, ...)     expo_set_((metric), (value), EXPO_VALUES_(__VA_ARGS__))
 #define expo_observe(metric, value, ...) expo_observe_((metric), (value), EXPO_VALUES_(__VA_ARGS__))
 #define expo_forget(metric, ...)         expo_forget_((metric), EXPO_VALUES_(__VA_ARGS__))
 #define expo_forget_all(metric, ...)     expo_forget_all_((metric), EXPO_VALUES_(__VA_ARGS__))
+#define expo_tell(telling, value, ...)   expo_tell_((telling), (value), EXPO_VALUES_(__VA_ARGS__))
 #define expo_value(metric, ...)          expo_value_((metric), EXPO_VALUES_(__VA_ARGS__))
 
 /* Shows a metric with no labels as 0 before its first use. */

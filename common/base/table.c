@@ -17,7 +17,8 @@ void table_init(struct table *table,
 
 void table_fini(struct table *table)
 {
-    free(table->slots);
+    free(table->items);
+    free(table->hashes);
     *table = (struct table){.key = table->key};
 }
 
@@ -35,47 +36,49 @@ static uint32_t hash_of(const char *first, const char *second)
 }
 
 /* The slot of this pair, or the free one where it would go. The table has a free slot. */
-static struct table_slot *find(const struct table *table, uint32_t hash, const char *first,
-                               const char *second)
+static size_t find(const struct table *table, uint32_t hash, const char *first, const char *second)
 {
-    for (size_t i = hash & (table->cap - 1);; i = (i + 1) & (table->cap - 1)) {
-        struct table_slot *slot = &table->slots[i];
+    size_t mask = table->cap - 1;
+
+    for (size_t i = hash & mask;; i = (i + 1) & mask) {
         const char *a = NULL;
         const char *b = NULL;
-        if (!slot->item)
-            return slot;
-        if (slot->hash != hash)
+        if (!table->items[i])
+            return i;
+        if (table->hashes[i] != hash)
             continue;
-        table->key(slot->item, &a, &b);
+        table->key(table->items[i], &a, &b);
         if (strcmp(a ? a : "", first) == 0 && strcmp(b ? b : "", second) == 0)
-            return slot;
+            return i;
     }
 }
 
 static void grow(struct table *table)
 {
-    struct table_slot *old = table->slots;
-    size_t old_cap = table->cap;
+    struct table old = *table;
 
-    table->cap = old_cap ? old_cap * 2 : FIRST_CAP;
-    table->slots = heap_array(table->cap, sizeof(*table->slots));
-    memset(table->slots, 0, table->cap * sizeof(*table->slots));
-    for (size_t i = 0; i < old_cap; i++) {
-        if (!old[i].item)
+    table->cap = old.cap ? old.cap * 2 : FIRST_CAP;
+    table->items = heap_array(table->cap, sizeof(*table->items));
+    table->hashes = heap_array(table->cap, sizeof(*table->hashes));
+    memset(table->items, 0, table->cap * sizeof(*table->items));
+    for (size_t i = 0; i < old.cap; i++) {
+        if (!old.items[i])
             continue;
-        size_t at = old[i].hash & (table->cap - 1);
-        while (table->slots[at].item)
+        size_t at = old.hashes[i] & (table->cap - 1);
+        while (table->items[at])
             at = (at + 1) & (table->cap - 1);
-        table->slots[at] = old[i];
+        table->items[at] = old.items[i];
+        table->hashes[at] = old.hashes[i];
     }
-    free(old);
+    free(old.items);
+    free(old.hashes);
 }
 
 void *table_get(const struct table *table, const char *first, const char *second)
 {
     first = first ? first : "";
     second = second ? second : "";
-    return table->cap ? find(table, hash_of(first, second), first, second)->item : NULL;
+    return table->cap ? table->items[find(table, hash_of(first, second), first, second)] : NULL;
 }
 
 void *table_put(struct table *table, void *item)
@@ -89,9 +92,10 @@ void *table_put(struct table *table, void *item)
     first = first ? first : "";
     second = second ? second : "";
     uint32_t hash = hash_of(first, second);
-    struct table_slot *slot = find(table, hash, first, second);
-    void *before = slot->item;
-    *slot = (struct table_slot){.hash = hash, .item = item};
+    size_t at = find(table, hash, first, second);
+    void *before = table->items[at];
+    table->items[at] = item;
+    table->hashes[at] = hash;
     table->count += before ? 0 : 1;
     return before;
 }
@@ -102,21 +106,21 @@ void *table_take(struct table *table, const char *first, const char *second)
     second = second ? second : "";
     if (!table->cap)
         return NULL;
-    struct table_slot *slot = find(table, hash_of(first, second), first, second);
-    void *item = slot->item;
+    size_t gap = find(table, hash_of(first, second), first, second);
+    void *item = table->items[gap];
     if (!item)
         return NULL;
     size_t mask = table->cap - 1;
-    size_t gap = (size_t)(slot - table->slots);
-    table->slots[gap].item = NULL;
+    table->items[gap] = NULL;
     table->count--;
-    for (size_t i = (gap + 1) & mask; table->slots[i].item; i = (i + 1) & mask) {
-        size_t home = table->slots[i].hash & mask;
+    for (size_t i = (gap + 1) & mask; table->items[i]; i = (i + 1) & mask) {
+        size_t home = table->hashes[i] & mask;
         /* May move up only if its home does not lie behind the gap. */
         if (((i - home) & mask) < ((i - gap) & mask))
             continue;
-        table->slots[gap] = table->slots[i];
-        table->slots[i].item = NULL;
+        table->items[gap] = table->items[i];
+        table->hashes[gap] = table->hashes[i];
+        table->items[i] = NULL;
         gap = i;
     }
     return item;
@@ -125,7 +129,7 @@ void *table_take(struct table *table, const char *first, const char *second)
 void *table_next(const struct table *table, size_t *index)
 {
     while (*index < table->cap) {
-        void *item = table->slots[(*index)++].item;
+        void *item = table->items[(*index)++];
         if (item)
             return item;
     }

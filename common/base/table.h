@@ -10,15 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct table_slot {
-    uint32_t hash;
-    void *item; /* NULL: free */
-};
-
 struct table {
     void (*key)(const void *item, const char **first, const char **second);
-    struct table_slot *slots;
-    size_t cap; /* 0 or a power of two */
+    void **items;     /* NULL: free */
+    uint32_t *hashes; /* of the items */
+    size_t cap;       /* 0 or a power of two */
     size_t count;
 };
 

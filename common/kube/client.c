@@ -26,24 +26,30 @@ enum {
 
 static struct expo_metric requests_total = {
     .name = "flagger_kubernetes_requests_total",
-    .help = "Requests sent to the Kubernetes API, by method and by the code of the answer",
+    .help = "Requests sent to the Kubernetes API, by verb, resource and code of the answer",
     .type = EXPO_COUNTER,
-    .labels = {"method", "code"},
+    .labels = {"verb", "resource", "code"},
+};
+
+/* What the cluster serves of a resource that has several versions. */
+struct served {
+    struct served *next;
+    const struct kube_version *also; /* whose it is: each resource has a table of its own */
+    int at;                          /* 0: its own version, else that of also[at - 1] */
 };
 
 struct kube_client {
     struct loop *loop;
-    struct http_client *http; /* for reads and watches */
-    /* ours: connections that do not wait for those of others */
-    struct http_client *writes, *tells, *apart;
+    /* By purpose, ours but for that of reads and watches; and those that purposes have no budget. */
+    struct http_client *http[KUBE_PURPOSES];
+    struct limiter limits[KUBE_PURPOSES];
     const struct kube_config *config;
     struct credentials *credentials;
-    struct limiter limiter;
     char *user_agent;
     struct kube_call *calls;
+    struct served *served;
     struct watch_gate gate;
-    uint64_t requests;
-    bool freeing;
+    bool freeing, reads_only;
 };
 
 enum call_state {
@@ -55,12 +61,24 @@ enum call_state {
     CALL_ENDING,  /* its end is known and is told from the loop */
 };
 
+static const struct {
+    double share;     /* of the budget; 0: it needs none */
+    int max_per_host; /* connections; 0: the default */
+} purposes[KUBE_PURPOSES] = {
+    [KUBE_READ] = {.share = 1},         [KUBE_WRITE] = {.share = 1},
+    [KUBE_MOVE] = {.share = 10},        [KUBE_TELL] = {.share = 1, .max_per_host = 2},
+    [KUBE_APART] = {.max_per_host = 4},
+};
+
 struct kube_call {
     struct kube_client *client; /* not to be touched once reported */
     struct loop *loop;
     struct kube_call *next, **at; /* at NULL: not in the client's list */
     struct arena *arena;
     struct request_wire wire;
+    const struct kube_version *also; /* of its resource, NULL: one version */
+    struct request_wire *wires;      /* of each version; `wire` is that of wires[version] */
+    int versions, version, unserved; /* how many there are; and were not served */
     kube_done_fn done;
     void *arg;
     bool (*on_data)(void *arg, const char *data, size_t len);
@@ -73,8 +91,7 @@ struct kube_call {
     struct limiter_place place;
     bool (*may_send)(void *arg);
     void *may_send_arg;
-    bool apart; /* no_limit */
-    bool only_tells;
+    enum kube_purpose purpose;
     bool raw; /* the answer need not be JSON */
     bool keeps;
     enum reply_shape shape; /* of the answer */
@@ -200,15 +217,6 @@ static bool is_read(const struct kube_call *call)
     return call->verb == KUBE_GET || call->verb == KUBE_LIST;
 }
 
-static struct http_client *connections(const struct kube_call *call)
-{
-    if (call->apart)
-        return call->client->apart;
-    if (call->only_tells)
-        return call->client->tells;
-    return is_read(call) ? call->client->http : call->client->writes;
-}
-
 static void call_send(struct kube_call *call, const struct credentials_view *view)
 {
     struct kube_client *client = call->client;
@@ -233,10 +241,9 @@ static void call_send(struct kube_call *call, const struct credentials_view *vie
             (struct http_header){.name = "Authorization", .value = view->authorization};
     call->generation = view->generation;
     call->attempts++;
-    client->requests++;
     call_stop_timer(call);
     call_set_state(call, CALL_SENT);
-    call->http = http_send(connections(call),
+    call->http = http_send(client->http[call->purpose],
                            &(struct http_request){.method = call->wire.method,
                                                   .url = call->wire.url,
                                                   .headers = headers,
@@ -289,20 +296,18 @@ static void on_turn(void *arg)
     call_advance(call);
 }
 
+static struct limiter *call_limit(const struct kube_call *call)
+{
+    return &call->client->limits[call->purpose];
+}
+
 static void limited_too_long(void *arg)
 {
     struct kube_call *call = arg;
 
     call->timer = NULL;
-    limiter_leave(&call->client->limiter, &call->place);
+    limiter_leave(call_limit(call), &call->place);
     call_fail(call, ERR_RETRY, "timed out while waiting for the rate limit");
-}
-
-static enum limiter_urgency urgency(const struct kube_call *call)
-{
-    if (call->only_tells)
-        return LIMITER_TELL;
-    return is_read(call) ? LIMITER_READ : LIMITER_WRITE;
 }
 
 static void advance_now(void *arg)
@@ -413,13 +418,47 @@ static struct json_object *call_judge(struct kube_call *call, const struct http_
     return body;
 }
 
+/* --- versions */
+
+static struct served *served_of(struct kube_client *client, const struct kube_version *also)
+{
+    struct served *served = client->served;
+
+    while (served && served->also != also)
+        served = served->next;
+    if (served)
+        return served;
+    served = heap_alloc(sizeof(*served));
+    *served = (struct served){.next = client->served, .also = also};
+    client->served = served;
+    return served;
+}
+
+/* True when it will be sent again, in the next version. */
+static bool call_next_version(struct kube_call *call, int status, struct json_object *body)
+{
+    if (!call->also || status == 0)
+        return false;
+    if (!kube_status_unserved(status, body)) {
+        if (status < 300)
+            served_of(call->client, call->also)->at = call->version;
+        return false;
+    }
+    if (call->cancelled || ++call->unserved == call->versions)
+        return false;
+    call->version = (call->version + 1) % call->versions;
+    call->wire = call->wires[call->version];
+    call_advance(call);
+    return true;
+}
+
 static void count_reply(const struct kube_call *call, const struct http_result *result)
 {
     char code[8] = "none";
 
     if (result->err == ERR_OK || result->status > 0)
         snprintf(code, sizeof(code), "%d", result->status);
-    expo_add(&requests_total, 1, call->wire.method, code);
+    expo_add(&requests_total, 1, call->wire.verb, call->wire.resource, code);
 }
 
 static void http_done(void *arg, const struct http_result *result)
@@ -439,13 +478,24 @@ static void http_done(void *arg, const struct http_result *result)
         call_advance(call);
         return;
     }
-    if (call_repeat(call, result))
+    if (call_next_version(call, call->info.status, body) || call_repeat(call, result))
         return;
     if (call->cancelled)
         call->err =
             err_set(&call->info, ERR_CANCELLED, "%s: cancelled by the caller", call->wire.label);
     call_set_state(call, CALL_ENDING);
     call_finish(call, result->status, body);
+}
+
+static void purpose_init(struct kube_client *client, int i, struct http_client *reads,
+                         const struct kube_client_options *o)
+{
+    struct http_client_options options = {.max_per_host = purposes[i].max_per_host};
+    double share = purposes[i].share > 0 ? purposes[i].share : 1;
+
+    client->http[i] = i == KUBE_READ ? reads : http_client_new(client->loop, &options);
+    limiter_init(&client->limits[i], client->loop, share * (o->qps > 0 ? o->qps : 100),
+                 share * (o->burst > 0 ? o->burst : 250));
 }
 
 struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
@@ -458,15 +508,13 @@ struct kube_client *kube_client_new(struct loop *loop, struct http_client *http,
 
     *client = (struct kube_client){
         .loop = loop,
-        .http = http,
         .config = config,
+        .reads_only = o->reads_only,
         .user_agent = heap_strdup(o->user_agent ? o->user_agent : "flagger-c/" FLAGGER_VERSION),
-        .writes = http_client_new(loop, NULL),
-        .tells = http_client_new(loop, &(struct http_client_options){.max_per_host = 2}),
-        .apart = http_client_new(loop, &(struct http_client_options){.max_per_host = 4}),
     };
+    for (int i = KUBE_READ; i < KUBE_PURPOSES; i++)
+        purpose_init(client, i, http, o);
     client->credentials = credentials_new(loop, config, credentials_changed, client);
-    limiter_init(&client->limiter, loop, o->qps > 0 ? o->qps : 100, o->burst > 0 ? o->burst : 250);
     expo_register(&requests_total);
     return client;
 }
@@ -481,7 +529,7 @@ void kube_client_free(struct kube_client *client)
         struct http_call *http = call->http;
         call_stop_timer(call);
         if (call->state == CALL_LIMITED)
-            limiter_leave(&client->limiter, &call->place);
+            limiter_leave(call_limit(call), &call->place);
         call->err =
             err_set(&call->info, ERR_CANCELLED, "%s: the client is closed", call->wire.label);
         call_report(call, 0, NULL);
@@ -490,11 +538,17 @@ void kube_client_free(struct kube_client *client)
         else
             call_free(call);
     }
-    limiter_fini(&client->limiter);
-    http_client_free(client->writes);
-    http_client_free(client->tells);
-    http_client_free(client->apart);
+    for (int i = KUBE_READ; i < KUBE_PURPOSES; i++) {
+        limiter_fini(&client->limits[i]);
+        if (i != KUBE_READ)
+            http_client_free(client->http[i]);
+    }
     credentials_free(client->credentials);
+    while (client->served) {
+        struct served *served = client->served;
+        client->served = served->next;
+        free(served);
+    }
     free(client->user_agent);
     free(client);
 }
@@ -517,12 +571,13 @@ static struct kube_call *call_new(struct kube_client *client, const struct kube_
         .verb = request->verb,
         .may_send = request->may_send,
         .may_send_arg = request->may_send_arg,
-        .apart = request->no_limit,
-        .only_tells = request->only_tells,
+        .purpose = request->purpose,
         .keeps = request->keeps,
         .raw = request->raw_path != NULL,
         .backoff = {.min_ms = BACKOFF_MIN_MS, .max_ms = BACKOFF_MAX_MS},
     };
+    if (!call->purpose)
+        call->purpose = is_read(call) ? KUBE_READ : KUBE_WRITE;
     if (!call->timeout_ms && !call->on_data)
         call->timeout_ms = DEFAULT_TIMEOUT_MS;
     if (call->timeout_ms)
@@ -547,19 +602,25 @@ struct kube_call *kube_send(struct kube_client *client, const struct kube_reques
     struct errinfo why = {0};
 
     struct kube_call *call = call_new(client, request, done, arg);
-    enum err err = request_build(call->arena, client->config->server, request, &call->wire, &why);
+    enum err err = request_build_all(call->arena, client->config->server, request, &call->wires,
+                                     &call->versions, &why);
+    call->also = call->versions > 1 ? request->resource->also : NULL;
+    call->version = call->also ? served_of(client, call->also)->at : 0;
+    call->wire = call->wires[call->version];
     /* Sent from a done callback that kube_client_free() calls: it ends by itself, after the client.
      */
     if (client->freeing)
         err = err_set(&why, ERR_CANCELLED, "the client is closed");
     else
         call_link(call);
+    if (err == ERR_OK && client->reads_only && !is_read(call))
+        err = err_set(&why, ERR_DENIED, "not sent, this process only reads");
     if (err != ERR_OK) {
         call_fail(call, err, why.text);
         return call;
     }
-    if (call->apart || call->on_data ||
-        limiter_enter(&client->limiter, &call->place, urgency(call), on_turn, call)) {
+    if (purposes[call->purpose].share == 0 || call->on_data ||
+        limiter_enter(call_limit(call), &call->place, on_turn, call)) {
         call_advance(call);
         return call;
     }
@@ -578,13 +639,8 @@ void kube_cancel(struct kube_call *call)
         return;
     }
     if (call->state == CALL_LIMITED)
-        limiter_leave(&call->client->limiter, &call->place);
+        limiter_leave(call_limit(call), &call->place);
     call_fail(call, ERR_CANCELLED, "cancelled by the caller");
-}
-
-uint64_t kube_client_requests(const struct kube_client *client)
-{
-    return client->requests;
 }
 
 struct watch_gate *kube_client_gate(struct kube_client *client)
@@ -594,19 +650,16 @@ struct watch_gate *kube_client_gate(struct kube_client *client)
 
 void kube_client_look(const struct kube_client *client, struct kube_client_look *out)
 {
-    const struct limiter *limiter = &client->limiter;
-
-    *out = (struct kube_client_look){
-        .per_second = limiter->limit.per_ms * 1000,
-        .burst = limiter->limit.burst,
-        .tokens = rate_limit_level(&limiter->limit, clock_monotonic_ms()),
-        .writes_waiting = limiter->waiting[LIMITER_WRITE],
-        .reads_waiting = limiter->waiting[LIMITER_READ],
-        .tells_waiting = limiter->waiting[LIMITER_TELL],
-        .reads = http_client_active(client->http),
-        .writes = http_client_active(client->writes),
-        .tells = http_client_active(client->tells),
-        .leases = http_client_active(client->apart),
-        .listing = client->gate.listing,
-    };
+    *out = (struct kube_client_look){.listing = client->gate.listing};
+    for (int i = KUBE_READ; i < KUBE_PURPOSES; i++) {
+        const struct limiter *limiter = &client->limits[i];
+        struct kube_purpose_look *one = &out->of[i];
+        one->under_way = http_client_active(client->http[i]);
+        if (purposes[i].share == 0)
+            continue;
+        one->per_second = limiter->limit.per_ms * 1000;
+        one->burst = limiter->limit.burst;
+        one->tokens = rate_limit_level(&limiter->limit, clock_monotonic_ms());
+        one->waiting = limiter->waiting;
+    }
 }

@@ -8,9 +8,9 @@
  *
  * GETs are repeated up to 3 times on RETRY with back-off and jitter, Retry-After honoured (bounded
  * by the timeout); 429 and a request that certainly was not sent are repeated for every verb; other
- * writes are never repeated here, since they may have happened. The client-side limit is a token
- * bucket (limiter.h); watches and leases pass it by. Writes, reads, events and leases have
- * connections of their own each: none of them waits for another at a slow server.
+ * writes are never repeated here, since they may have happened. What a request is for (enum
+ * kube_purpose) says which budget (limiter.h) and which connections are its own: none waits for one
+ * of another purpose, neither here nor at a slow server. Watches and leases have no budget.
  *
  * A verb that needs a name is refused without one (a DELETE with an empty name would mean all), as
  * are names that would change the path.
@@ -37,6 +37,20 @@ enum kube_verb {
     KUBE_DELETE,
 };
 
+/* Budgets are in shares of kube_client_options. */
+enum kube_purpose {
+    KUBE_BY_VERB, /* KUBE_READ or KUBE_WRITE, as the verb says; the only one of requests that is 0 */
+    KUBE_READ,    /* share 1 */
+    KUBE_WRITE,   /* share 1 */
+    /* Writes that users wait for, as those of a release under way: share 10. A step that stands
+     * behind others leaves traffic where it should not be any more, and their number is bounded by
+     * that of the releases; beyond that the server says what is too much, with 429. */
+    KUBE_MOVE,
+    KUBE_TELL,  /* nothing depends on it (events): share 1, few connections */
+    KUBE_APART, /* no budget, connections of their own (leases) */
+    KUBE_PURPOSES
+};
+
 struct kube_request {
     enum kube_verb verb;
     const struct kube_resource *resource;
@@ -47,8 +61,7 @@ struct kube_request {
     struct json_object *body; /* borrowed until kube_send() returns */
     int64_t timeout_ms;       /* waiting for the rate limit and repetitions included; 0: 15 s */
     bool metadata_only;       /* GET, LIST: PartialObjectMetadata */
-    bool no_limit;            /* passes the client-side rate limit by (leases) */
-    bool only_tells;          /* nothing depends on it (events): after all others */
+    enum kube_purpose purpose;
     /* The tree of the answer is kept beyond done: it counts to what all such take together. What
      * is read for it and has no room among them is an outline, with ERR_RETRY. */
     bool keeps;
@@ -88,9 +101,11 @@ struct kube_result {
 typedef void (*kube_done_fn)(void *arg, const struct kube_result *result);
 
 struct kube_client_options {
-    double qps; /* 0: 100 */
-    int burst;  /* 0: 250 */
+    double qps; /* a share: requests a second; 0: 100 */
+    int burst;  /* ... and at once; 0: 250 */
     const char *user_agent;
+    /* Every request but GET, LIST and streams ends with ERR_DENIED and is not sent. */
+    bool reads_only;
 };
 
 /*
@@ -108,16 +123,14 @@ void kube_client_free(struct kube_client *client);
 struct kube_call *kube_send(struct kube_client *client, const struct kube_request *request,
                             kube_done_fn done, void *arg);
 void kube_cancel(struct kube_call *call);
-/* Requests sent so far, by kind, for /metrics and the benches. */
-uint64_t kube_client_requests(const struct kube_client *client);
 
 /* How the client stands now, for those who look into the process. */
 struct kube_client_look {
-    double per_second, burst, tokens; /* of the rate limit */
-    /* Requests that wait for the rate limit. */
-    int writes_waiting, reads_waiting, tells_waiting;
-    /* Requests under way; watches count as reads. */
-    size_t reads, writes, tells, leases;
+    struct kube_purpose_look {
+        double per_second, burst, tokens; /* of its budget; 0: it has none */
+        int waiting;                      /* requests, for the budget */
+        size_t under_way;                 /* ... sent; watches count as reads */
+    } of[KUBE_PURPOSES];
     int listing; /* watches that list now */
 };
 void kube_client_look(const struct kube_client *client, struct kube_client_look *out);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/expo.h"
 #include "kube/fake_api.h"
 #include "test/kinds.h"
 
@@ -62,7 +63,7 @@ CASE(goes_over_the_wire)
     assert_int_equal(out.err, ERR_OK);
     assert_int_equal(out.status, 200);
     assert_string_equal(out.body, "{\"kind\":\"Pod\"}");
-    assert_int_equal(kube_client_requests(api->client), 1);
+    assert_int_equal(api->count, 1);
     const struct fake_seen *seen = &api->seen[0];
     assert_string_equal(seen->method, "PATCH");
     assert_string_equal(seen->path, "/apis/apps/v1/namespaces/test/deployments/podinfo/scale");
@@ -72,6 +73,34 @@ CASE(goes_over_the_wire)
     assert_string_equal(seen->authorization, "Bearer secret");
     assert_string_equal(seen->agent, "tester/1");
     assert_string_equal(seen->body, "{\"spec\":{\"replicas\":2}}");
+    fake_stop(api);
+}
+
+CASE(a_client_that_reads_writes_nothing)
+{
+    static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
+    static const enum kube_verb writes[] = {KUBE_CREATE, KUBE_REPLACE, KUBE_MERGE_PATCH,
+                                            KUBE_JSON_PATCH, KUBE_DELETE};
+    struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
+    struct fake_result read = {0};
+    struct json_object *body = json_own(api->arena, json_object_new_object());
+
+    fake_connect(api, &(struct kube_client_options){.reads_only = true});
+    for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
+        struct fake_result out = {0};
+        struct kube_request request = get_pod;
+        request.verb = writes[i];
+        request.body = body;
+        if (writes[i] == KUBE_CREATE)
+            request.name = NULL;
+        kube_send(api->client, &request, fake_done, &out);
+        FAKE_WAIT(api, out.calls);
+        assert_int_equal(out.err, ERR_DENIED);
+    }
+    kube_send(api->client, &get_pod, fake_done, &read);
+    FAKE_WAIT(api, read.calls);
+    assert_int_equal(read.err, ERR_OK);
+    assert_int_equal(api->count, 1);
     fake_stop(api);
 }
 
@@ -95,6 +124,46 @@ CASE(basic_authorization_and_none)
             assert_null(api->seen[0].authorization);
         fake_stop(api);
     }
+}
+
+/* What a cluster does not serve is asked for in the next version, which is remembered. */
+CASE(the_version_that_is_served)
+{
+    static const struct kube_version also[] = {{"x.io", "v1"}, {"y.io", "v1"}, {NULL, NULL}};
+    static const struct kube_resource things = {
+        .group = "x.io", .version = "v2", .plural = "things", .kind = "Thing", .also = also};
+    static const struct row rows[] = {{404, "404 page not found", NULL, "text/plain"},
+                                      {404, "404 page not found", NULL, "text/plain"},
+                                      {201, "{}", NULL, NULL},
+                                      {404, "{\"details\":{\"name\":\"p\"}}", NULL, NULL},
+                                      {404, "{}", NULL, NULL},
+                                      {0}};
+    static const char *const paths[] = {
+        "/apis/x.io/v2/namespaces/a/things",   "/apis/x.io/v1/namespaces/a/things",
+        "/apis/y.io/v1/namespaces/a/things",   "/apis/y.io/v1/namespaces/a/things/p",
+        "/apis/y.io/v1/namespaces/a/things/p", "/apis/x.io/v2/namespaces/a/things/p",
+        "/apis/x.io/v1/namespaces/a/things/p"};
+    static const int answers[] = {201, 404, 404}, requests[] = {3, 4, 7};
+    struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
+    struct json_object *body = json_own(api->arena, json_object_new_object());
+    struct kube_request request = {
+        .verb = KUBE_CREATE, .resource = &things, .namespace_ = "a", .body = body};
+
+    json_set_str(body, "apiVersion", "x.io/v2");
+    fake_connect(api, NULL);
+    for (int i = 0; i < 3; i++) {
+        struct fake_result out = {0};
+        kube_send(api->client, &request, fake_done, &out);
+        FAKE_WAIT(api, out.calls);
+        assert_int_equal(out.status, answers[i]);
+        assert_int_equal(api->count, requests[i]);
+        request = (struct kube_request){
+            .verb = KUBE_GET, .resource = &things, .namespace_ = "a", .name = "p"};
+    }
+    for (int i = 0; i < 7; i++)
+        assert_string_equal(api->seen[i].path, paths[i]);
+    assert_string_equal(api->seen[2].body, "{\"apiVersion\":\"y.io/v1\"}");
+    fake_stop(api);
 }
 
 #define STATUS_BODY(text) "{\"kind\":\"Status\",\"message\":\"" text "\"}"
@@ -179,7 +248,6 @@ CASE(what_comes_of_each_answer)
             api->count != cases[i].requests)
             fail_msg("case %zu: %s, status %d, %d requests: %s", i, err_name(out.err), out.status,
                      api->count, out.text);
-        assert_int_equal(kube_client_requests(api->client), api->count);
         fake_stop(api);
     }
 }
@@ -233,14 +301,21 @@ CASE(a_server_that_is_not_there)
         struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
         struct kube_request request = get_pod;
         struct fake_result out = {0};
+        struct buf metrics;
         request.verb = verbs[i];
         api->config.server = "http://127.0.0.1:1";
+        expo_reset();
         fake_connect(api, NULL);
         kube_send(api->client, &request, fake_done, &out);
         FAKE_WAIT(api, out.calls);
         assert_int_equal(out.err, ERR_RETRY);
-        assert_int_equal(kube_client_requests(api->client), 4);
         assert_null(strstr(out.text, "secret"));
+        buf_init(&metrics, 1 << 20);
+        expo_write(&metrics);
+        assert_non_null(
+            strstr(metrics.data, verbs[i] == KUBE_GET ? "{verb=\"GET\"," : "{verb=\"DELETE\","));
+        assert_non_null(strstr(metrics.data, ",resource=\"pods\",code=\"none\"} 4\n"));
+        buf_fini(&metrics);
         fake_stop(api);
     }
 }
@@ -318,7 +393,7 @@ CASE(the_rate_is_limited_but_not_for_all)
     int64_t start = clock_monotonic_ms();
     for (int i = 0; i < 5; i++)
         kube_send(api->client, &request, fake_done, &limited);
-    request.no_limit = true;
+    request.purpose = KUBE_APART;
     kube_send(api->client, &request, fake_done, &free_);
     FAKE_WAIT(api, free_.calls);
     assert_true(limited.calls < 5);
@@ -330,33 +405,41 @@ CASE(the_rate_is_limited_but_not_for_all)
 
 /* ---- who waits for whom */
 
-static void send_named(struct fake_api *api, enum kube_verb verb, const char *name, bool only_tells,
-                       struct fake_result *out)
-{
-    struct kube_request request = get_pod;
-    request.verb = verb;
-    request.name = name;
-    request.only_tells = only_tells;
-    kube_send(api->client, &request, fake_done, out);
-}
-
-CASE(writes_go_before_reads_before_events)
+/* Each sort has a budget of its own: however many others wait, its first is sent at once, and those
+ * behind it when it is their turn. */
+CASE(no_purpose_waits_for_another)
 {
     static const struct row rows[] = {{200, "{}", NULL, NULL}, {0}};
-    static const char *const order[] = {"first", "write", "other-write", "read", "event", "event"};
+    static const struct sort {
+        const char *name;
+        enum kube_verb verb;
+        enum kube_purpose purpose;
+        int share;
+    } sorts[] = {
+        {"event", KUBE_DELETE, KUBE_TELL, 1},
+        {"read", KUBE_GET, KUBE_BY_VERB, 1},
+        {"write", KUBE_DELETE, KUBE_BY_VERB, 1},
+        {"step", KUBE_DELETE, KUBE_MOVE, 10},
+    };
     struct fake_api *api = fake_start(answer_rows, (void *)(uintptr_t)rows);
-    struct fake_result out = {0};
+    struct kube_client_look look;
+    struct fake_result out[4] = {0};
+    struct kube_request request = get_pod;
 
-    fake_connect(api, &(struct kube_client_options){.qps = 20, .burst = 1});
-    send_named(api, KUBE_GET, "first", false, &out);
-    send_named(api, KUBE_DELETE, "event", true, &out);
-    send_named(api, KUBE_DELETE, "event", true, &out);
-    send_named(api, KUBE_GET, "read", false, &out);
-    send_named(api, KUBE_DELETE, "write", false, &out);
-    send_named(api, KUBE_DELETE, "other-write", false, &out);
-    FAKE_WAIT(api, out.calls == 6);
-    for (int i = 0; i < 6; i++)
-        assert_string_equal(strrchr(api->seen[i].path, '/') + 1, order[i]);
+    fake_connect(api, &(struct kube_client_options){.qps = 0.1, .burst = 1});
+    for (int i = 0; i < 4; i++) {
+        request.verb = sorts[i].verb;
+        request.name = sorts[i].name;
+        request.purpose = sorts[i].purpose;
+        for (int n = 0; n < 12; n++)
+            kube_send(api->client, &request, fake_done, &out[i]);
+    }
+    kube_client_look(api->client, &look);
+    for (int i = KUBE_READ; i < KUBE_APART; i++)
+        assert_int_equal(look.of[i].waiting, i == KUBE_MOVE ? 2 : 11);
+    for (int i = 0; i < 4; i++)
+        FAKE_WAIT(api, out[i].calls >= sorts[i].share);
+    assert_int_equal(api->count, 1 + 1 + 1 + 10);
     fake_stop(api);
 }
 
@@ -391,12 +474,14 @@ CASE(a_slow_server_holds_no_write_behind_reads)
     enum { READS = 30 };
     struct fake_api *api = fake_start(answer_no_read, NULL);
     struct fake_result reads = {0}, write = {0};
+    struct kube_request request = get_pod;
 
     fake_connect(api, NULL);
     for (int i = 0; i < READS; i++)
-        send_named(api, KUBE_GET, "p", false, &reads);
+        kube_send(api->client, &request, fake_done, &reads);
     FAKE_WAIT(api, api->count == 8);
-    send_named(api, KUBE_DELETE, "p", false, &write);
+    request.verb = KUBE_DELETE;
+    kube_send(api->client, &request, fake_done, &write);
     FAKE_WAIT(api, write.calls);
     assert_int_equal(write.err, ERR_OK);
     assert_int_equal(reads.calls, 0);
@@ -420,9 +505,9 @@ CASE(permission_is_asked_after_all_waiting)
         struct fake_result first = {0}, write = {0};
         bool may = true;
         fake_connect(api, &(struct kube_client_options){.qps = 5, .burst = 1 + backoff});
+        request.verb = KUBE_DELETE;
         if (!backoff)
             kube_send(api->client, &request, fake_done, &first);
-        request.verb = KUBE_DELETE;
         request.may_send = is_true;
         request.may_send_arg = &may;
         kube_send(api->client, &request, fake_done, &write);

@@ -385,7 +385,7 @@ static void send_first(struct subject *s)
         .namespace_ = namespace_,
         .name = note->known ? note->name : NULL,
         .body = note->known ? event_patch(arena, note) : event_body(arena, note),
-        .only_tells = true,
+        .purpose = KUBE_TELL,
     };
     s->busy = true;
     note->changed = false;

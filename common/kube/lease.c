@@ -33,7 +33,7 @@ struct lease {
     struct loop *loop;
     struct kube_client *client;
     char *namespace_, *name, *identity;
-    struct lease_spec spec; /* its strings are not used */
+    struct lease_spec spec; /* its namespace, name and identity are not used */
     enum lease_state state;
     struct kube_call *call;
     struct timer *timer;    /* to the next look or renewal */
@@ -270,6 +270,8 @@ static struct json_object *lease_body(struct arena *arena, struct lease *l)
     json_set_int(spec, "leaseDurationSeconds", (l->spec.duration_ms + 999) / 1000);
     json_set_str(spec, "renewTime", text);
     if (!renew) {
+        for (const char *const *at = l->spec.annotations; at && *at; at += 2)
+            json_set_str(json_sub(metadata, "annotations"), at[0], at[1]);
         json_set_str(spec, "acquireTime", text);
         json_set_int(spec, "leaseTransitions", create ? 0 : l->transitions + 1);
     }
@@ -286,7 +288,7 @@ static struct kube_call *send_lease(struct lease *l, enum kube_verb verb, struct
                                             .name = verb == KUBE_CREATE ? NULL : l->name,
                                             .body = body,
                                             .timeout_ms = timeout(l),
-                                            .no_limit = true},
+                                            .purpose = KUBE_APART},
                      done, l);
 }
 
@@ -382,7 +384,7 @@ struct lease *lease_new(struct loop *loop, struct kube_client *client,
         .spec = *spec,
     };
     if (!l->spec.duration_ms)
-        l->spec.duration_ms = 60000;
+        l->spec.duration_ms = 30000;
     if (!l->spec.renew_deadline_ms)
         l->spec.renew_deadline_ms = 15000;
     if (!l->spec.retry_ms)

@@ -7,7 +7,8 @@
  * turns false renew_deadline_ms after the last renewal that was confirmed was sent, by a local
  * clock that also runs through a suspend, and never waits for a reply or a timer to say so. Others
  * may take the lease only when they have not seen it change for its duration, which is longer; a
- * write that was begun as the leader therefore has the difference to end in.
+ * write that was begun as the leader therefore has the difference to end in, by default the 15 s that
+ * a request may take (kube/client.h).
  *
  * Requests pass the client's rate limit by. The lease must be freed before the client.
  */
@@ -22,10 +23,13 @@ struct lease_spec {
     const char *namespace_;
     const char *name;          /* "flagger-leader-election" */
     const char *identity;      /* NULL: "hostname_uuid" */
-    int64_t duration_ms;       /* 0: 60 s; told to others in whole seconds, rounded up */
+    int64_t duration_ms;       /* 0: 30 s; told to others in whole seconds, rounded up */
     int64_t renew_deadline_ms; /* 0: 15 s; must be shorter than the duration */
     int64_t retry_ms;          /* 0: 5 s; must be shorter than the renew deadline */
     int64_t look_ms;           /* 0: 1 s; how often one that waits looks at it */
+    /* Key, value, key, value, ..., NULL; written when it is taken. NULL: none. They must outlive the
+     * lease. */
+    const char *const *annotations;
     /* On becoming leader and on losing it, from the loop; not on lease_release() or lease_free().
      */
     void (*changed)(void *arg, bool leader);

@@ -125,6 +125,8 @@ static void on_changed(void *arg, bool leader)
         assert_true(lease_is_leader(c->lease));
 }
 
+static const char *const notes[] = {"flagger.app/namespaces", "a,b", NULL};
+
 static void compete(struct fixture *f, struct candidate *c, const char *name)
 {
     c->client = kube_client_new(f->api->loop, f->api->http, &f->api->config,
@@ -137,6 +139,7 @@ static void compete(struct fixture *f, struct candidate *c, const char *name)
                                               .renew_deadline_ms = f->deadline_ms,
                                               .retry_ms = f->retry_ms,
                                               .look_ms = f->look_ms,
+                                              .annotations = notes,
                                               .changed = on_changed,
                                               .arg = c});
 }
@@ -211,6 +214,9 @@ CASE(one_candidate_makes_and_renews_it)
     struct json_object *spec = json_at(f.server.lease, "spec", NULL);
     assert_string_equal(json_str_at(f.server.lease, "metadata", "name", NULL),
                         "flagger-leader-election");
+    assert_string_equal(
+        json_str_at(f.server.lease, "metadata", "annotations", "flagger.app/namespaces", NULL),
+        "a,b");
     assert_string_equal(json_str_at(spec, "holderIdentity", NULL), "a");
     assert_int_equal(json_int_at(spec, 0, "leaseDurationSeconds", NULL), 30);
     assert_int_equal(json_int_at(spec, -1, "leaseTransitions", NULL), 0);

@@ -2,12 +2,11 @@
 
 #include "base/clock.h"
 
-void limiter_init(struct limiter *limiter, struct loop *loop, double per_second, int burst)
+void limiter_init(struct limiter *limiter, struct loop *loop, double per_second, double burst)
 {
     *limiter = (struct limiter){.loop = loop};
     rate_limit_init(&limiter->limit, per_second, burst, clock_monotonic_ms());
-    for (int i = 0; i < LIMITER_URGENCIES; i++)
-        TAILQ_INIT(&limiter->queues[i]);
+    TAILQ_INIT(&limiter->queue);
 }
 
 void limiter_fini(struct limiter *limiter)
@@ -16,22 +15,13 @@ void limiter_fini(struct limiter *limiter)
     limiter->timer = NULL;
 }
 
-static struct limiter_place *most_urgent(struct limiter *limiter)
-{
-    for (int i = 0; i < LIMITER_URGENCIES; i++) {
-        if (!TAILQ_EMPTY(&limiter->queues[i]))
-            return TAILQ_FIRST(&limiter->queues[i]);
-    }
-    return NULL;
-}
-
 static void on_token(void *arg)
 {
     struct limiter *limiter = arg;
     struct limiter_place *place;
 
     limiter->timer = NULL;
-    while ((place = most_urgent(limiter))) {
+    while ((place = TAILQ_FIRST(&limiter->queue))) {
         int64_t now = clock_monotonic_ms();
         if (!rate_limit_try(&limiter->limit, now)) {
             /* a turn may have begun the wait already, for somebody new */
@@ -45,16 +35,16 @@ static void on_token(void *arg)
     }
 }
 
-bool limiter_enter(struct limiter *limiter, struct limiter_place *place,
-                   enum limiter_urgency urgency, void (*turn)(void *arg), void *arg)
+bool limiter_enter(struct limiter *limiter, struct limiter_place *place, void (*turn)(void *arg),
+                   void *arg)
 {
     int64_t now = clock_monotonic_ms();
 
-    if (!most_urgent(limiter) && rate_limit_try(&limiter->limit, now))
+    if (TAILQ_EMPTY(&limiter->queue) && rate_limit_try(&limiter->limit, now))
         return true;
-    *place = (struct limiter_place){.urgency = urgency, .turn = turn, .arg = arg};
-    TAILQ_INSERT_TAIL(&limiter->queues[urgency], place, link);
-    limiter->waiting[urgency]++;
+    *place = (struct limiter_place){.turn = turn, .arg = arg};
+    TAILQ_INSERT_TAIL(&limiter->queue, place, link);
+    limiter->waiting++;
     if (!limiter->timer)
         limiter->timer =
             timer_start(limiter->loop, rate_limit_wait(&limiter->limit, now), 0, on_token, limiter);
@@ -63,6 +53,6 @@ bool limiter_enter(struct limiter *limiter, struct limiter_place *place,
 
 void limiter_leave(struct limiter *limiter, struct limiter_place *place)
 {
-    TAILQ_REMOVE(&limiter->queues[place->urgency], place, link);
-    limiter->waiting[place->urgency]--;
+    TAILQ_REMOVE(&limiter->queue, place, link);
+    limiter->waiting--;
 }

@@ -34,9 +34,9 @@ static uint64_t hash_more(uint64_t hash, const char *text)
     return mix(hash ^ 0x100);
 }
 
-static uint64_t hash_of(const char *namespace_, const char *name)
+uint64_t name_hash(const char *first, const char *second)
 {
-    uint64_t hash = hash_more(hash_more(seed(), namespace_), name);
+    uint64_t hash = hash_more(hash_more(seed(), first), second);
 
     return hash ? hash : 1;
 }
@@ -64,7 +64,7 @@ static size_t find(const struct name_set *set, uint64_t hash)
 
 bool name_set_has(const struct name_set *set, const char *namespace_, const char *name)
 {
-    return set->cap && set->slots[find(set, hash_of(namespace_, name))];
+    return set->cap && set->slots[find(set, name_hash(namespace_, name))];
 }
 
 static void grow(struct name_set *set)
@@ -82,7 +82,7 @@ static void grow(struct name_set *set)
 
 void name_set_add(struct name_set *set, const char *namespace_, const char *name)
 {
-    uint64_t hash = hash_of(namespace_, name);
+    uint64_t hash = name_hash(namespace_, name);
 
     if ((set->count + 1) * 4 > set->cap * 3)
         grow(set);
@@ -96,7 +96,7 @@ bool name_set_remove(struct name_set *set, const char *namespace_, const char *n
     if (!set->cap)
         return false;
     size_t mask = set->cap - 1;
-    size_t gap = find(set, hash_of(namespace_, name));
+    size_t gap = find(set, name_hash(namespace_, name));
     if (!set->slots[gap])
         return false;
     set->slots[gap] = 0;

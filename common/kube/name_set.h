@@ -16,6 +16,9 @@ struct name_set {
     size_t count;
 };
 
+/* The hash: never 0, the same for the same texts in this process. NULL counts as "". */
+uint64_t name_hash(const char *first, const char *second);
+
 void name_set_init(struct name_set *set);
 void name_set_fini(struct name_set *set);
 /* NULL counts as "". */

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <math.h>
 
-void rate_limit_init(struct rate_limit *limit, double per_second, int burst, int64_t now_ms)
+void rate_limit_init(struct rate_limit *limit, double per_second, double burst, int64_t now_ms)
 {
-    assert(per_second > 0 && burst > 0);
+    assert(per_second > 0 && burst >= 1);
     *limit = (struct rate_limit){
         .per_ms = per_second / 1000, .burst = burst, .tokens = burst, .at_ms = now_ms};
 }

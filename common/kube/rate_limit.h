@@ -15,7 +15,7 @@ struct rate_limit {
     int64_t at_ms;
 };
 
-void rate_limit_init(struct rate_limit *limit, double per_second, int burst, int64_t now_ms);
+void rate_limit_init(struct rate_limit *limit, double per_second, double burst, int64_t now_ms);
 /* Takes a token if one is there now. */
 bool rate_limit_try(struct rate_limit *limit, int64_t now_ms);
 /* Tokens that are there now. */

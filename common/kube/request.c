@@ -44,6 +44,14 @@ static const struct verb {
                      .name = NEEDS_NAME},
 };
 
+static const char *resource_of(struct arena *arena, const struct kube_request *request)
+{
+    if (request->raw_path)
+        return "";
+    return request->sub ? arena_printf(arena, "%s/%s", request->resource->plural, request->sub)
+                        : request->resource->plural;
+}
+
 static const char *make_label(struct arena *arena, const struct kube_request *request)
 {
     const char *word = verbs[request->verb].word;
@@ -52,9 +60,7 @@ static const char *make_label(struct arena *arena, const struct kube_request *re
     if (request->raw_path)
         return arena_printf(arena, "%s %.*s", verbs[request->verb].method,
                             (int)strcspn(request->raw_path, "?"), request->raw_path);
-    const char *what = request->sub
-                           ? arena_printf(arena, "%s %s/%s", word, resource->plural, request->sub)
-                           : arena_printf(arena, "%s %s", word, resource->plural);
+    const char *what = arena_printf(arena, "%s %s", word, resource_of(arena, request));
     if (resource->cluster_scoped || !request->namespace_)
         return request->name ? arena_printf(arena, "%s %s", what, request->name) : what;
     if (!request->name)
@@ -105,8 +111,11 @@ enum err request_build(struct arena *arena, const char *server, const struct kub
     const struct verb *verb = &verbs[request->verb];
     const char *path = request->raw_path;
 
-    *out = (struct request_wire){
-        .method = verb->method, .label = make_label(arena, request), .accept = accept_of(request)};
+    *out = (struct request_wire){.method = verb->method,
+                                 .label = make_label(arena, request),
+                                 .verb = request->on_data ? "WATCH" : verb->word,
+                                 .resource = resource_of(arena, request),
+                                 .accept = accept_of(request)};
     if (!server || !server[0])
         return err_set(ei, ERR_INVALID, "no Kubernetes API server is configured");
     if (!path) {
@@ -125,4 +134,30 @@ enum err request_build(struct arena *arena, const char *server, const struct kub
         out->content_type = verb->content_type ? verb->content_type : "application/json";
     }
     return ERR_OK;
+}
+
+enum err request_build_all(struct arena *arena, const char *server,
+                           const struct kube_request *request, struct request_wire **out,
+                           int *count, struct errinfo *ei)
+{
+    const struct kube_version *also = request->raw_path ? NULL : request->resource->also;
+    enum err err;
+
+    *count = 1;
+    while (also && also[*count - 1].group)
+        ++*count;
+    *out = arena_array(arena, (size_t)*count, sizeof(**out));
+    err = request_build(arena, server, request, &(*out)[0], ei);
+    for (int i = 1; i < *count && err == ERR_OK; i++) {
+        struct kube_request one = *request;
+        struct kube_resource resource = *request->resource;
+        resource.group = also[i - 1].group;
+        resource.version = also[i - 1].version;
+        one.resource = &resource;
+        one.body = json_copy(arena, request->body);
+        if (json_at(one.body, "apiVersion", NULL))
+            json_set_str(one.body, "apiVersion", kube_api_version(arena, &resource));
+        err = request_build(arena, server, &one, &(*out)[i], ei);
+    }
+    return err;
 }

@@ -16,10 +16,13 @@ const struct kube_resource kube_secrets = {
     .group = "", .version = "v1", .plural = "secrets", .kind = "Secret"};
 const struct kube_resource kube_events = {
     .group = "", .version = "v1", .plural = "events", .kind = "Event"};
+/* Before Kubernetes 1.23. */
+static const struct kube_version also_hpas[] = {{"autoscaling", "v2beta2"}, {NULL, NULL}};
 const struct kube_resource kube_hpas = {.group = "autoscaling",
                                         .version = "v2",
                                         .plural = "horizontalpodautoscalers",
-                                        .kind = "HorizontalPodAutoscaler"};
+                                        .kind = "HorizontalPodAutoscaler",
+                                        .also = also_hpas};
 const struct kube_resource kube_scaledobjects = {
     .group = "keda.sh", .version = "v1alpha1", .plural = "scaledobjects", .kind = "ScaledObject"};
 const struct kube_resource kube_leases = {

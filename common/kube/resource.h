@@ -6,12 +6,21 @@
 
 #include "base/arena.h"
 
+/* Another name under which a cluster may serve the same objects. */
+struct kube_version {
+    const char *group, *version;
+};
+
 struct kube_resource {
     const char *group;   /* "" for the core group */
     const char *version; /* "v1" */
     const char *plural;  /* "deployments" */
     const char *kind;    /* "Deployment" */
     bool cluster_scoped;
+    bool meshed; /* lies in the cluster of the mesh, where that is not the one of the Canaries */
+    /* Asked for in this order where `version` is not served, with objects of the same shape; the
+     * last has no group. NULL: none. A client remembers what its cluster serves. */
+    const struct kube_version *also;
     /* A field of status that is news to who only cares about specs: the cluster writes there what a
      * new spec has become. NULL: none. */
     const char *news;

@@ -50,6 +50,11 @@ bool kube_status_unserved(int status, struct json_object *body)
     return status == 404 && !(name && name[0]);
 }
 
+bool kube_status_forbidden(const struct errinfo *info)
+{
+    return info->status == 403;
+}
+
 enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
                           struct json_object *body, const char *text, int64_t retry_after_ms)
 {

@@ -25,5 +25,7 @@ enum err kube_status_fill(struct errinfo *ei, const char *what, int status,
  * so by a 404 whose body is no Status that names an object.
  */
 bool kube_status_unserved(int status, struct json_object *body);
+/* Who asks is known, and may not do this. (Of a write, an admission controller may say so too.) */
+bool kube_status_forbidden(const struct errinfo *info);
 
 #endif

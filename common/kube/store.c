@@ -30,27 +30,11 @@ static void key_of(const void *item, const char **first, const char **second)
     *second = digest->name;
 }
 
-/* 0: it is no number that could be compared. */
-static uint64_t number_of(const char *version)
-{
-    enum { MAX_DIGITS = 19 };
-    uint64_t number = 0;
-    size_t len = version ? strlen(version) : 0;
-
-    if (len == 0 || len > MAX_DIGITS || version[0] == '0')
-        return 0;
-    for (size_t i = 0; i < len; i++) {
-        if (version[i] < '0' || version[i] > '9')
-            return 0;
-        number = number * 10 + (uint64_t)(version[i] - '0');
-    }
-    return number;
-}
-
 /* --- digests */
 
 struct texts {
-    const char *namespace_, *name, *uid, *version;
+    const char *namespace_, *name;
+    uint64_t uid, version;
 };
 
 static const char *text_at(struct json_object *metadata, const char *key)
@@ -64,8 +48,10 @@ static struct texts texts_of(struct json_object *object)
 {
     struct json_object *metadata = json_at(object, "metadata", NULL);
 
-    return (struct texts){text_at(metadata, "namespace"), text_at(metadata, "name"),
-                          text_at(metadata, "uid"), text_at(metadata, "resourceVersion")};
+    return (struct texts){.namespace_ = text_at(metadata, "namespace"),
+                          .name = text_at(metadata, "name"),
+                          .uid = name_hash(NULL, text_at(metadata, "uid")),
+                          .version = version_mark(text_at(metadata, "resourceVersion"))};
 }
 
 static const char *copy_text(char **at, const char *text)
@@ -77,31 +63,26 @@ static const char *copy_text(char **at, const char *text)
     return copy;
 }
 
-/* One block: the owner's digest, and the four texts behind it. */
+/* One block: the owner's digest, and its two texts behind it. */
 static struct digest *digest_blank(size_t size, struct texts texts)
 {
-    size_t all = size + strlen(texts.namespace_) + strlen(texts.name) + strlen(texts.uid) +
-                 strlen(texts.version) + 4;
+    size_t all = size + strlen(texts.namespace_) + strlen(texts.name) + 2;
     struct digest *digest = heap_alloc(all);
     char *at = (char *)digest + size;
 
     memset(digest, 0, size);
     digest->namespace_ = copy_text(&at, texts.namespace_);
     digest->name = copy_text(&at, texts.name);
-    digest->uid = copy_text(&at, texts.uid);
-    digest->resource_version = copy_text(&at, texts.version);
-    digest->version = number_of(texts.version);
+    digest->uid = texts.uid;
+    digest->version = texts.version;
     return digest;
 }
 
 static struct digest *digest_new(const struct store *store, struct json_object *object)
 {
-    struct json_object *metadata = json_at(object, "metadata", NULL);
     size_t size = store->spec.size ? store->spec.size : sizeof(struct digest);
     struct digest *digest = digest_blank(size, texts_of(object));
 
-    digest->generation = json_int_at(metadata, 0, "generation", NULL);
-    digest->deleting = json_at(metadata, "deletionTimestamp", NULL) != NULL;
     digest->round = store->round;
     if (store->spec.fill)
         store->spec.fill(store->spec.arg, digest, object);
@@ -251,7 +232,7 @@ static bool replace(struct store *store, struct json_object *object, bool conten
     struct digest *before = find(store, texts);
 
     /* One of the same name was deleted, and this one made. */
-    if (before && strcmp(before->uid, texts.uid) != 0 && !forget(store, take_out(store, texts)))
+    if (before && before->uid != texts.uid && !forget(store, take_out(store, texts)))
         return false;
     remove_other(store, texts);
     struct digest *after = digest_new(store, object);
@@ -273,12 +254,12 @@ static void drop(struct store *store, struct texts texts)
 static void shown(struct store *store, struct json_object *object, bool content)
 {
     struct texts texts = texts_of(object);
-    uint64_t version = number_of(texts.version);
+    uint64_t version = version_number(texts.version);
     struct digest *known = find(store, texts);
 
-    if (known && version > 0 && version < known->version)
+    if (known && version > 0 && version < version_number(known->version))
         return; /* we have read or written a newer one */
-    bool same = known && strcmp(known->uid, texts.uid) == 0;
+    bool same = known && known->uid == texts.uid;
     if (same && known->gone) {
         known->round = store->round;
         return;
@@ -287,7 +268,7 @@ static void shown(struct store *store, struct json_object *object, bool content)
         drop(store, texts);
         return;
     }
-    if (same && strcmp(known->resource_version, texts.version) == 0) {
+    if (same && known->version == texts.version) {
         known->round = store->round;
         if (content)
             keep_content(store, known, object);
@@ -300,11 +281,11 @@ static void shown(struct store *store, struct json_object *object, bool content)
 static void shown_gone(struct store *store, struct json_object *object)
 {
     struct texts texts = texts_of(object);
-    uint64_t version = number_of(texts.version);
+    uint64_t version = version_number(texts.version);
     struct digest *known = find(store, texts);
     bool other = remove_other(store, texts);
 
-    if (known && version > 0 && version < known->version)
+    if (known && version > 0 && version < version_number(known->version))
         return; /* it was made anew, as we know already */
     if (known)
         known = take_out(store, texts);
@@ -324,13 +305,13 @@ static void list_begins(struct store *store)
 
 static bool is_stale(const struct digest *digest, uint32_t round, uint64_t position)
 {
-    return digest->round != round && (!digest->version || digest->version <= position);
+    return digest->round != round && version_number(digest->version) <= position;
 }
 
 /* What the list did not bring is gone, unless it was made behind the list's moment. */
 static bool sweep(struct store *store)
 {
-    uint64_t position = number_of(watch_position(store->watch));
+    uint64_t position = version_number(version_mark(watch_position(store->watch)));
     void (*free_extra)(struct digest * digest) = store->spec.free_extra;
     struct digest *digest, **stale;
     size_t n = 0;
@@ -346,7 +327,7 @@ static bool sweep(struct store *store)
         if (is_stale(digest, store->round, position))
             stale[n++] = digest;
     for (size_t i = 0; i < n; i++)
-        take_out(store, (struct texts){stale[i]->namespace_, stale[i]->name, NULL, NULL});
+        take_out(store, (struct texts){stale[i]->namespace_, stale[i]->name, 0, 0});
     for (size_t i = 0; i < n; i++) {
         if (alive)
             alive = forget(store, stale[i]);
@@ -402,32 +383,31 @@ static void on_event(void *arg, enum watch_event event, struct json_object *obje
 void store_learn(struct store *store, struct json_object *object)
 {
     struct texts texts = texts_of(object);
-    uint64_t version = number_of(texts.version);
+    uint64_t version = version_number(texts.version);
     struct digest *known = find(store, texts);
 
     if (version == 0 || !is_wanted(store, texts))
         return;
-    if (known && strcmp(known->uid, texts.uid) == 0) {
+    if (known && known->uid == texts.uid) {
         if (known->gone)
             return;
-        if (known->version == version)
+        if (known->version == texts.version)
             keep_content(store, known, object);
     }
-    if (known ? known->version >= version
+    if (known ? version_number(known->version) >= version
               : !is_other(store, texts.namespace_, texts.name) &&
-                    version <= number_of(watch_position(store->watch)))
+                    version <= version_number(version_mark(watch_position(store->watch))))
         return; /* the watch knows better: that it has changed since, or is gone */
     replace(store, object, true, false);
 }
 
-void store_learn_gone(struct store *store, const char *namespace_, const char *name,
-                      const char *uid)
+void store_learn_gone(struct store *store, const char *namespace_, const char *name, uint64_t uid)
 {
     struct digest *known = table_get(&store->table, namespace_, name);
 
-    if (!known || known->gone || strcmp(known->uid, uid) != 0)
+    if (!known || known->gone || known->uid != uid)
         return;
-    struct texts texts = {known->namespace_, known->name, known->uid, known->resource_version};
+    struct texts texts = {known->namespace_, known->name, uid, known->version};
     struct digest *mark = digest_blank(sizeof(*mark), texts);
     mark->round = known->round;
     mark->gone = true;

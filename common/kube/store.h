@@ -12,21 +12,20 @@
 #ifndef KUBE_STORE_H
 #define KUBE_STORE_H
 
+#include "kube/name_set.h"
+#include "kube/version.h"
 #include "kube/watch.h"
 
 /* Every digest begins with this; the store fills and frees it. */
 struct digest {
     const char *namespace_;
     const char *name;
-    const char *uid;
-    const char *resource_version;
-    int64_t generation;
-    bool deleting; /* deletionTimestamp is set */
+    uint64_t uid;     /* name_hash() of it */
+    uint64_t version; /* version_mark() of the resourceVersion */
     /* private: */
-    bool gone;             /* we know that it was deleted, and the watch has not said so yet */
-    uint32_t round;        /* the list that it was last seen in */
-    uint64_t version;      /* resource_version as a number; 0: it is none */
     struct packed *packed; /* NULL: the content is not known, or not kept */
+    uint32_t round;        /* the list that it was last seen in */
+    bool gone;             /* we know that it was deleted, and the watch has not said so yet */
 };
 
 struct store_spec {
@@ -76,8 +75,7 @@ enum err store_unpack(const struct store *store, const struct digest *digest, st
  * is news. */
 void store_learn(struct store *store, struct json_object *object);
 /* The API has told us that the object with this uid is gone. */
-void store_learn_gone(struct store *store, const char *namespace_, const char *name,
-                      const char *uid);
+void store_learn_gone(struct store *store, const char *namespace_, const char *name, uint64_t uid);
 
 size_t store_count(const struct store *store); /* objects that exist */
 /* Objects of which more is kept than that they exist. */

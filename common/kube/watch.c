@@ -627,6 +627,7 @@ struct watch *watch_new(struct loop *loop, struct kube_client *client,
         .plural = arena_strdup(arena, spec->resource->plural),
         .kind = arena_strdup(arena, spec->resource->kind),
         .cluster_scoped = spec->resource->cluster_scoped,
+        .also = spec->resource->also, /* tables of the program */
     };
     w->spec = *spec;
     w->spec.resource = &w->resource;

@@ -126,8 +126,6 @@ static const char *refuse_analysis(struct release *r)
                "none to copy; leave out mirror or match";
     if (analysis->affinity.cookie_name && !r->router->session_affinity)
         return refuse_feature(r, "sessionAffinity:", can_bind);
-    if (analysis->n_alerts > 0)
-        return "spec.analysis.alerts: AlertProviders are not served by this version";
     return refuse_no_step(r);
 }
 
@@ -151,6 +149,15 @@ static const char *refuse_namespaces(struct release *r)
                                 "spec.analysis.metrics[%d].templateRef.namespace: can't access "
                                 "MetricTemplate %s.%s, cross-namespace references are blocked",
                                 i, analysis->metrics[i].template_ref.name, namespace_);
+    }
+    for (int i = 0; i < analysis->n_alerts; i++) {
+        const struct canary_ref *provider = &analysis->alerts[i].provider;
+        if (provider->namespace_ && *provider->namespace_ &&
+            strcmp(provider->namespace_, r->canary->namespace_) != 0)
+            return arena_printf(r->tick->arena,
+                                "spec.analysis.alerts[%d].providerRef.namespace: can't access "
+                                "AlertProvider %s.%s, cross-namespace references are blocked",
+                                i, provider->name, provider->namespace_);
     }
     return NULL;
 }

@@ -1,5 +1,6 @@
 /* Steps 28 and 29: the checks before a step. A check that fails is told where it fails; here it is
  * counted. */
+#include "decide/ask/checks.h"
 #include "decide/ask/hooks.h"
 #include "decide/ask/metrics.h"
 #include "decide/release/condition.h"
@@ -31,10 +32,12 @@ enum verdict analysis_start(struct release *r)
         release_say(r, "Starting canary analysis for %s", release_target(r));
     enum verdict verdict =
         hooks_ask(r, HOOK_PRE_ROLLOUT, PHASE_Progressing, "Pre-rollout", &hook, &answer);
+    if (verdict == VERDICT_GO)
+        checks_passed(r);
     if (verdict != VERDICT_STOP)
         return verdict;
-    release_warn(r, "Halt %s advancement pre-rollout check %s failed %s", release_canary(r),
-                 hook->name, answer->text);
+    (void)checks_failed(r, "HookFailed", "Halt %s advancement pre-rollout check %s failed %s",
+                        release_canary(r), hook->name, answer->text);
     return fail(r);
 }
 
@@ -47,8 +50,8 @@ enum verdict analysis_check(struct release *r)
         return VERDICT_GO;
     enum verdict verdict = hooks_ask(r, HOOK_ROLLOUT, PHASE_Progressing, NULL, &hook, &answer);
     if (verdict == VERDICT_STOP)
-        release_warn(r, "Halt %s advancement external check %s failed %s", release_canary(r),
-                     hook->name, answer->text);
+        (void)checks_failed(r, "HookFailed", "Halt %s advancement external check %s failed %s",
+                            release_canary(r), hook->name, answer->text);
     else if (verdict == VERDICT_GO)
         verdict = metrics_check(r);
     if (verdict == VERDICT_STOP)

@@ -3,6 +3,7 @@
 #include "decide/act/ready.h"
 #include "decide/act/rollback.h"
 #include "decide/act/scale_up.h"
+#include "decide/ask/checks.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/settled.h"
@@ -41,7 +42,10 @@ enum verdict guard_threshold(struct release *r)
         return VERDICT_GO;
     release_warn(r, "Rolling back %s failed checks threshold reached %d", release_canary(r),
                  failed);
-    plan_alert(r->tick, "error", false, "Failed checks threshold reached %d", failed);
+    const char *why = checks_why(r);
+    struct effect *alert =
+        plan_alert(r->tick, "error", false, "Failed checks threshold reached %d", failed);
+    alert->reason = *why ? why : NULL;
     return rollback_run(r, false);
 }
 

@@ -8,8 +8,6 @@
 #include "decide/rules.h"
 #include "router/common_services.h"
 
-#define IGNORED "Ignored"
-
 enum verdict ignored_tell(struct release *r)
 {
     struct arena *arena = r->tick->arena;
@@ -19,7 +17,7 @@ enum verdict ignored_tell(struct release *r)
     if (r->tick->needs)
         return VERDICT_NEED_FACTS;
     if (!fields && !fixed) {
-        condition_clear(r, IGNORED);
+        condition_clear(r, CONDITION_IGNORED);
         return VERDICT_GO;
     }
     const char *sentence =
@@ -31,7 +29,7 @@ enum verdict ignored_tell(struct release *r)
                                 "%s%s%s: without effect on a Service that is there, nobody "
                                 "can change it; one that is deleted is made anew with it",
                                 sentence ? sentence : "", sentence ? "; " : "", fixed);
-    if (condition_set_true(r, IGNORED, "NoEffect", sentence))
+    if (condition_set_true(r, CONDITION_IGNORED, "NoEffect", sentence))
         release_warn(r, "%s", sentence);
     return VERDICT_GO;
 }

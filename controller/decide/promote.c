@@ -22,10 +22,14 @@ static enum verdict wait_for_analysed(struct release *r)
     return verdict;
 }
 
-/* detect_other_revision() has seen in this very tick that target and configs are those that were
- * analysed, or that all of it is there already. */
+/*
+ * detect_other_revision() has seen in this very tick that target and configs are those that were
+ * analysed, or that all of it is there already. That it is written is told by the status that has
+ * something to tell next: a write of its own would help nobody.
+ */
 enum verdict promote_copy(struct release *r)
 {
+    enum carried carried = CARRIED_ALL;
     enum verdict verdict = VERDICT_GO;
 
     if (!promote_is_being_written(r))
@@ -33,17 +37,25 @@ enum verdict promote_copy(struct release *r)
     if (promote_is_of_analysed(r)) {
         if (r->info.missing)
             return condition_hold(r, CONDITION_CONFIGURED, "ConfigMissing", r->info.missing);
+        verdict = promote_look(r, &carried);
+    }
+    if (verdict != VERDICT_GO)
+        return verdict;
+    if (r->router->weighted) /* what was routed may be ahead of it */
+        status_int(r, "canaryWeight", r->weights.canary);
+    if (carried != CARRIED_ALL) {
         if (!r->target->is_promoted(r->tick, &r->info))
             verdict = wait_for_analysed(r);
         if (verdict == VERDICT_GO)
             verdict = r->target->promote(r->tick, &r->info);
+        if (verdict != VERDICT_GO)
+            return verdict;
+        if (release_has_writes(r))
+            return VERDICT_STOP;
+        /* Flagger has written it: only the id of the revision is another one. */
     }
-    if (verdict != VERDICT_GO)
-        return verdict;
-    condition_clear(r, CONDITION_WHOLE);
-    if (r->router->weighted) /* what was routed may be ahead of it */
-        status_int(r, "canaryWeight", r->weights.canary);
-    return release_has_writes(r) ? VERDICT_STOP : VERDICT_GO;
+    condition_clear_later(r, CONDITION_WHOLE);
+    return VERDICT_GO;
 }
 
 /* The primary has lost what was promoted: it gets it again. */

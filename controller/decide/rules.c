@@ -23,6 +23,8 @@ const struct rule rules[] = {
     {RULE(revert_finalizer), LIVING},
     /* step 2 */
     {RULE(accept_suspend), LIVING},
+    /* whom alerts are for; a wrong one holds nothing up */
+    {RULE(alerts_know), LIVING},
     /* another target is initialised as that of a new Canary is */
     {RULE(move_target), STARTED, .asked = IF_ACCEPTED},
 

@@ -32,6 +32,7 @@ enum verdict revert_canary(struct release *r);
 enum verdict revert_left(struct release *r);
 enum verdict revert_finalizer(struct release *r);
 enum verdict accept_suspend(struct release *r);
+enum verdict alerts_know(struct release *r);
 enum verdict move_target(struct release *r);
 enum verdict initialise_begin(struct release *r);
 enum verdict initialise_target(struct release *r);

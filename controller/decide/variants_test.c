@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "metric/backend.h"
+#include "notify/notify.h"
 #include "router/router.h"
 #include "scaler/scaler.h"
 #include "target/target.h"
@@ -80,50 +81,6 @@ CASE(routers_may_be_named)
     assert_false(allows(json_at(spec, "provider", NULL), "no-such-mesh"));
 }
 
-static bool has_text(struct json_object *list, const char *text)
-{
-    for (size_t i = 0; i < json_len(list); i++)
-        if (strcmp(json_object_get_string(json_elem(list, i)), text) == 0)
-            return true;
-    return false;
-}
-
-static bool may(struct json_object *role, const struct kube_resource *resource, const char *verb)
-{
-    struct json_object *rules = json_at(role, "rules", NULL);
-    for (size_t i = 0; i < json_len(rules); i++) {
-        struct json_object *rule = json_elem(rules, i);
-        if (has_text(json_at(rule, "apiGroups", NULL), resource->group) &&
-            has_text(json_at(rule, "resources", NULL), resource->plural) &&
-            has_text(json_at(rule, "verbs", NULL), verb))
-            return true;
-    }
-    return false;
-}
-
-CASE(routers_have_their_rights)
-{
-    static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
-    struct json_object *docs = NULL, *role;
-    struct errinfo info;
-    size_t at = 0;
-    if (yaml_parse_file(*state, "deploy/controller/rbac.yaml", MAX_CRD, &docs, &info) != ERR_OK)
-        fail_msg("%s", info.text);
-    while ((role = json_elem(docs, at)) && !json_at(role, "rules", NULL))
-        at++;
-    assert_non_null(role);
-    for (const struct router *const *router = router_table; *router; router++) {
-        const struct kube_resource *const *resource = (*router)->resources;
-        /* a router without a route object of its own may read only */
-        size_t count = (*router)->route ? sizeof(verbs) / sizeof(verbs[0]) : 3;
-        for (; *resource; resource++)
-            for (size_t i = 0; i < count; i++)
-                if (!may(role, *resource, verbs[i]))
-                    fail_msg("deploy/controller/rbac.yaml does not let the controller %s %s",
-                             verbs[i], (*resource)->plural);
-    }
-}
-
 static void must_name(struct arena *arena, const char *text, const char *page, const char *provider)
 {
     const char *quoted = arena_printf(arena, "`%.*s", (int)strcspn(provider, "*"), provider);
@@ -133,7 +90,7 @@ static void must_name(struct arena *arena, const char *text, const char *page, c
 
 CASE(routers_stand_on_the_pages)
 {
-    static const char *const pages[] = {"README.md", "controller/router/OBJECTS.md"};
+    static const char *const pages[] = {"deploy/manual/canary.md", "controller/router/OBJECTS.md"};
     struct errinfo info;
     char *text;
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
@@ -169,6 +126,28 @@ CASE(metric_backends_may_be_named)
     for (const struct metric_backend *const *backend = metric_backend_table; *backend; backend++)
         must_allow(json_at(spec, "provider", "properties", "type", NULL), "provider.type",
                    (*backend)->type);
+    struct json_object *types = json_at(spec, "provider", "properties", "type", "enum", NULL);
+    assert_true(json_len(types) > 0);
+    for (size_t i = 0; i < json_len(types); i++) {
+        const char *type = json_object_get_string(json_elem(types, i));
+        if (!metric_backend_find(type))
+            fail_msg("provider.type: the schema allows %s, which is not asked", type);
+    }
+}
+
+CASE(notifiers_may_be_named)
+{
+    struct json_object *spec = spec_schema(*state, "proto/crd/alertproviders.yaml");
+    struct json_object *type = json_at(spec, "type", NULL);
+    for (const struct notifier *const *notifier = notifier_table; *notifier; notifier++)
+        must_allow(type, "type", (*notifier)->type);
+    struct json_object *types = json_at(type, "enum", NULL);
+    assert_true(json_len(types) > 0);
+    for (size_t i = 0; i < json_len(types); i++) {
+        const char *name = json_object_get_string(json_elem(types, i));
+        if (!notifier_find(name))
+            fail_msg("type: the schema allows %s, which nobody tells", name);
+    }
 }
 
 static int set_up(void **state)

@@ -1,5 +1,6 @@
 #include "engine/claims.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,13 @@
 enum { MAX_CLAIMS = 10 };
 
 struct claim {
-    const char *key;   /* "test Deployment/podinfo" */
-    const char *field; /* of the spec that names it */
-    const char *what;  /* the key from the kind on */
-    bool target;       /* it is the target itself */
-    bool wanted;       /* by the spec; otherwise only held */
-    bool held;
-    const struct claim_set *set;
+    const char *key;    /* "test Deployment/podinfo" */
     struct claim *next; /* in the list of its key, while the set is added */
+    uint8_t place;      /* in the set */
+    bool by_service;    /* spec.service.name names it, and not spec.targetRef.name */
+    bool target;        /* it is the target itself */
+    bool wanted;        /* by the spec; otherwise only held */
+    bool held;
 };
 
 /* One block, with all its texts behind it. */
@@ -28,6 +28,13 @@ struct claim_set {
     int n;
     struct claim claims[]; /* n */
 };
+
+static const struct claim_set *set_of(const struct claim *claim)
+{
+    const struct claim *first = claim - claim->place;
+
+    return (const void *)((const char *)first - offsetof(struct claim_set, claims));
+}
 
 struct claims {
     struct table keys; /* the first claim of the list of each key */
@@ -44,7 +51,7 @@ struct draft {
 };
 
 static struct claim *put_claim(struct draft *draft, const char *kind, const char *name,
-                               const char *suffix, const char *field)
+                               const char *suffix)
 {
     const char *key =
         arena_printf(draft->arena, "%s %s/%s%s", draft->namespace_, kind, name, suffix);
@@ -53,8 +60,8 @@ static struct claim *put_claim(struct draft *draft, const char *kind, const char
         if (strcmp(draft->claims[i].key, key) == 0)
             return &draft->claims[i];
     }
-    struct claim *claim = &draft->claims[draft->n++];
-    *claim = (struct claim){.key = key, .field = field};
+    struct claim *claim = &draft->claims[draft->n];
+    *claim = (struct claim){.key = key, .place = (uint8_t)draft->n++};
     return claim;
 }
 
@@ -70,11 +77,13 @@ static void put_spec(struct draft *draft, struct json_object *spec, bool wanted,
     if (!kind || !*kind || !target || !*target)
         return;
     for (int i = 0; i < 5; i++) {
+        int known = draft->n;
         if (i < 2)
-            claim = put_claim(draft, kind, target, sides[i], "spec.targetRef.name");
+            claim = put_claim(draft, kind, target, sides[i]);
         else
-            claim = put_claim(draft, "Service", named ? service : target, sides[i - 2],
-                              named ? "spec.service.name" : "spec.targetRef.name");
+            claim = put_claim(draft, "Service", named ? service : target, sides[i - 2]);
+        if (draft->n > known)
+            claim->by_service = named && i >= 2;
         claim->target |= i == 0;
         claim->wanted |= wanted;
         claim->held |= held;
@@ -125,9 +134,7 @@ static struct claim_set *set_new(const struct draft *draft, struct json_object *
     set->created = copy_text(&at, texts[3]);
     for (int i = 0; i < draft->n; i++) {
         set->claims[i] = draft->claims[i];
-        set->claims[i].set = set;
         set->claims[i].key = copy_text(&at, draft->claims[i].key);
-        set->claims[i].what = set->claims[i].key + strlen(set->namespace_) + 1;
     }
     return set;
 }
@@ -238,8 +245,8 @@ void claims_neighbours(const struct claims *claims, const struct claim_set *set,
 {
     for (int i = 0; i < set->n; i++) {
         for (const struct claim *e = first_of(claims, set->claims[i].key); e; e = e->next) {
-            if (!is_same_canary(e->set, set))
-                fn(arg, e->set->namespace_, e->set->name);
+            if (!is_same_canary(set_of(e), set))
+                fn(arg, set_of(e)->namespace_, set_of(e)->name);
         }
     }
 }
@@ -263,9 +270,9 @@ static const struct claim *find_rival(const struct claims *claims, const struct 
     const struct claim *rival = NULL;
 
     for (const struct claim *e = first_of(claims, claim->key); e; e = e->next) {
-        if (is_same_canary(e->set, own) || !comes_first(e->set, e->held, own, claim->held))
+        if (is_same_canary(set_of(e), own) || !comes_first(set_of(e), e->held, own, claim->held))
             continue;
-        if (!rival || comes_first(e->set, e->held, rival->set, rival->held))
+        if (!rival || comes_first(set_of(e), e->held, set_of(rival), rival->held))
             rival = e;
     }
     return rival;
@@ -277,10 +284,10 @@ static const char *find_heir(const struct claims *claims, struct arena *arena,
     const struct claim_set *heir = NULL;
 
     for (const struct claim *e = first_of(claims, claim->key); e; e = e->next) {
-        if (is_same_canary(e->set, own) || e->set->deleting || !e->target)
+        if (is_same_canary(set_of(e), own) || set_of(e)->deleting || !e->target)
             continue;
-        if (!heir || comes_first(e->set, false, heir, false))
-            heir = e->set;
+        if (!heir || comes_first(set_of(e), false, heir, false))
+            heir = set_of(e);
     }
     return heir ? arena_printf(arena, "%s.%s", heir->name, heir->namespace_) : NULL;
 }
@@ -304,7 +311,9 @@ struct rivalry claims_judge(const struct claims *claims, struct arena *arena,
                 arena,
                 "%s: %s is looked after by Canary %s.%s; choose another, or delete one of "
                 "the two Canaries",
-                claim->field, claim->what, rival->set->name, rival->set->namespace_);
+                claim->by_service ? "spec.service.name" : "spec.targetRef.name",
+                claim->key + strlen(own->namespace_) + 1, set_of(rival)->name,
+                set_of(rival)->namespace_);
     }
     out.barred |= out.rival && !holds;
     claim_set_free(own);

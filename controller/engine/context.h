@@ -11,11 +11,14 @@
 struct engine_context {
     struct loop *loop;
     struct kube_client *kube;
+    struct kube_client *mesh; /* of what is meshed (kube/resource.h); may be the same */
     struct http_client *http;
-    struct event_recorder *events;
+    struct event_recorder *events; /* NULL: this process observes, and tells nobody */
     struct watchset *watches;
     struct outbox *outbox;
+    struct alerts *alerts;
     struct secrets *secrets;
+    struct metric_share *metrics;
     struct plans *plans;      /* the last of each Canary, for those who look */
     struct clock_steps steps; /* of the wall clock */
     const struct settings *settings;
@@ -25,9 +28,16 @@ struct engine_context {
     void *may_write_arg;
     /* How long the first list of a resource is waited for before an object of it is read. */
     int64_t list_patience_ms;
+    int64_t other_look_ms, other_patience_ms;
     int writes; /* sent and not answered yet */
     /* Called when that becomes 0. */
     void (*wrote)(void *arg);
 };
+
+static inline struct kube_client *context_kube(const struct engine_context *context,
+                                               const struct kube_resource *resource)
+{
+    return resource->meshed ? context->mesh : context->kube;
+}
 
 #endif

@@ -1,6 +1,8 @@
 #include "engine/deps.h"
 
 #include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -13,18 +15,19 @@ enum doubt {
     DOUBT_ALL,     /* only a read is believed */
 };
 
-/* One object that one canary depends on. `version` is "" when the object did not exist. */
+/* One object that one canary depends on. There are some ten of them for each Canary, so they are
+ * kept small: versions are marks, as in tick/wake.h. */
 struct dep {
     struct dep *next;        /* in the canary's list */
     struct dep *next_sharer; /* in the index: other canaries that depend on the same object */
     struct deps *deps;
-    char *version; /* as last read or written; NULL: not read yet */
-    char *
-        previous; /* before our own write, as long as the watch may still show it; NULL otherwise */
-    enum doubt doubt;
+    uint64_t version;  /* as last read or written; 0: not read yet */
+    uint64_t previous; /* before our own write, as long as the watch may still show it; or 0 */
+    uint16_t kind;     /* of the index */
+    uint8_t doubt;     /* enum doubt */
     bool used;
     bool unserved; /* its resource was not served when it was read */
-    char key[];
+    char key[];    /* "namespace/name" */
 };
 
 struct deps {
@@ -34,30 +37,57 @@ struct deps {
 };
 
 struct deps_index {
-    struct table by_key; /* the first sharer of each key */
+    struct table by_key; /* the first sharer of each kind and key */
+    char **kinds;        /* "group/plural", each once */
+    uint16_t n_kinds;
     size_t n_deps;
 };
 
 enum { KEY_MAX = 1024 };
 
-static void make_key(char key[KEY_MAX], const struct kube_resource *resource,
-                     const char *namespace_, const char *name)
+static void make_key(char key[KEY_MAX], const char *namespace_, const char *name)
 {
-    snprintf(key, KEY_MAX, "%s/%s/%s/%s", resource->group, resource->plural,
-             namespace_ ? namespace_ : "", name ? name : "");
+    snprintf(key, KEY_MAX, "%s/%s", namespace_ ? namespace_ : "", name ? name : "");
 }
 
-static void dep_key(const void *item, const char **key, const char **none)
+static void dep_key(const void *item, const char **kind, const char **key)
 {
     const struct dep *dep = item;
 
+    *kind = dep->deps->index->kinds[dep->kind];
     *key = dep->key;
-    *none = NULL;
+}
+
+/* n_kinds: nobody depends on any object of it. */
+static uint16_t find_kind(const struct deps_index *index, const struct kube_resource *resource)
+{
+    size_t len = strlen(resource->group);
+    uint16_t i = 0;
+
+    while (i < index->n_kinds &&
+           !(strncmp(index->kinds[i], resource->group, len) == 0 && index->kinds[i][len] == '/' &&
+             strcmp(index->kinds[i] + len + 1, resource->plural) == 0))
+        i++;
+    return i;
+}
+
+static uint16_t obtain_kind(struct deps_index *index, const struct kube_resource *resource)
+{
+    uint16_t kind = find_kind(index, resource);
+
+    if (kind < index->n_kinds)
+        return kind;
+    assert(kind < UINT16_MAX && "there are no more kinds than the tables of variants name");
+    index->kinds = heap_grow(index->kinds, (kind + 1u) * sizeof(*index->kinds));
+    index->kinds[kind] = heap_printf("%s/%s", resource->group, resource->plural);
+    index->n_kinds++;
+    return kind;
 }
 
 struct deps_index *deps_index_new(void)
 {
     struct deps_index *index = heap_alloc(sizeof(*index));
+    *index = (struct deps_index){0};
     table_init(&index->by_key, dep_key);
     return index;
 }
@@ -67,25 +97,40 @@ void deps_index_free(struct deps_index *index)
     if (!index)
         return;
     table_fini(&index->by_key);
+    for (size_t i = 0; i < index->n_kinds; i++)
+        free(index->kinds[i]);
+    free(index->kinds);
     free(index);
 }
 
-static struct dep *index_find(const struct deps_index *index, const char *key)
+static struct dep *index_find(const struct deps_index *index, const struct kube_resource *resource,
+                              const char *namespace_, const char *name)
 {
-    return table_get(&index->by_key, key, NULL);
+    uint16_t kind = find_kind(index, resource);
+    char key[KEY_MAX];
+
+    if (kind == index->n_kinds)
+        return NULL;
+    make_key(key, namespace_, name);
+    return table_get(&index->by_key, index->kinds[kind], key);
+}
+
+static struct dep *first_sharer(const struct deps_index *index, const struct dep *dep)
+{
+    return table_get(&index->by_key, index->kinds[dep->kind], dep->key);
 }
 
 static void index_add(struct deps_index *index, struct dep *dep)
 {
-    dep->next_sharer = index_find(index, dep->key);
+    dep->next_sharer = first_sharer(index, dep);
     (void)table_put(&index->by_key, dep);
 }
 
 static void index_remove(struct deps_index *index, struct dep *dep)
 {
-    struct dep *first = index_find(index, dep->key);
+    struct dep *first = first_sharer(index, dep);
     if (first == dep) {
-        (void)table_take(&index->by_key, dep->key, NULL);
+        (void)table_take(&index->by_key, index->kinds[dep->kind], dep->key);
         if (dep->next_sharer)
             (void)table_put(&index->by_key, dep->next_sharer);
         return;
@@ -109,8 +154,6 @@ static void dep_free(struct dep *dep)
 {
     index_remove(dep->deps->index, dep);
     dep->deps->index->n_deps--;
-    free(dep->version);
-    free(dep->previous);
     free(dep);
 }
 
@@ -129,14 +172,18 @@ void deps_free(struct deps *deps)
 static struct dep *dep_get(struct deps *deps, const struct kube_resource *resource,
                            const char *namespace_, const char *name)
 {
+    uint16_t kind = obtain_kind(deps->index, resource);
     char key[KEY_MAX];
-    make_key(key, resource, namespace_, name);
+    make_key(key, namespace_, name);
     for (struct dep *dep = deps->list; dep; dep = dep->next)
-        if (strcmp(dep->key, key) == 0)
+        if (dep->kind == kind && strcmp(dep->key, key) == 0)
             return dep;
     size_t size = strlen(key) + 1;
-    struct dep *dep = heap_alloc(sizeof(*dep) + size);
-    *dep = (struct dep){.next = deps->list, .deps = deps};
+    struct dep *dep = heap_alloc(offsetof(struct dep, key) + size);
+    memset(dep, 0, offsetof(struct dep, key));
+    dep->next = deps->list;
+    dep->deps = deps;
+    dep->kind = kind;
     memcpy(dep->key, key, size);
     deps->list = dep;
     deps->index->n_deps++;
@@ -178,24 +225,6 @@ void deps_doubt_all(struct deps *deps)
         dep->doubt = DOUBT_ALL;
 }
 
-static bool same(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
-static void set_version(struct dep *dep, const char *version)
-{
-    char *copy = heap_strdup(version ? version : "");
-    free(dep->version);
-    dep->version = copy;
-}
-
-static void forget_previous(struct dep *dep)
-{
-    free(dep->previous);
-    dep->previous = NULL;
-}
-
 enum deps_known deps_known(struct deps *deps, const struct watchset *watches,
                            const struct kube_resource *resource, const char *namespace_,
                            const char *name, struct arena *arena, struct json_object **tree)
@@ -209,24 +238,23 @@ enum deps_known deps_known(struct deps *deps, const struct watchset *watches,
     enum watchset_known known = watchset_find(watches, resource, namespace_, name, &seen);
     if (known != WATCHSET_KNOWN)
         return known == WATCHSET_SOON ? DEPS_SOON : DEPS_UNKNOWN;
-    const char *now = seen ? seen->digest.resource_version : "";
+    uint64_t now = seen ? seen->digest.version : version_mark("");
     /* The watch still shows what was there before our own write. */
-    if (same(now, dep->previous))
+    if (now == dep->previous)
         return DEPS_UNKNOWN;
-    if (dep->doubt == DOUBT_VERSION && same(now, dep->version))
+    if (dep->doubt == DOUBT_VERSION && now == dep->version)
         return DEPS_SOON;
     if (seen && !watchset_unpack(watches, resource, seen, arena, tree))
         return DEPS_UNKNOWN;
-    if (!same(now, dep->version))
-        set_version(dep, now);
-    forget_previous(dep);
+    dep->version = now;
+    dep->previous = 0;
     dep->doubt = DOUBT_NONE;
     return DEPS_KNOWN;
 }
 
 static void remember(struct dep *dep, struct json_object *tree)
 {
-    set_version(dep, json_str_at(tree, "metadata", "resourceVersion", NULL));
+    dep->version = version_mark(json_str_at(tree, "metadata", "resourceVersion", NULL));
     dep->used = true;
     dep->unserved = false;
     dep->doubt = DOUBT_NONE;
@@ -237,7 +265,7 @@ void deps_read(struct deps *deps, const struct kube_resource *resource, const ch
 {
     struct dep *dep = dep_get(deps, resource, namespace_, name);
     remember(dep, tree);
-    forget_previous(dep);
+    dep->previous = 0;
 }
 
 void deps_unserved(struct deps *deps, const struct kube_resource *resource, const char *namespace_,
@@ -253,7 +281,7 @@ void deps_wrote(struct deps *deps, const struct kube_resource *resource, const c
     struct dep *dep = dep_get(deps, resource, namespace_, name);
     /* The watch still shows what was there before the first of several writes in a row. */
     if (!dep->previous)
-        dep->previous = heap_strdup(dep->version);
+        dep->previous = dep->version;
     remember(dep, tree);
 }
 
@@ -264,9 +292,9 @@ static bool is_news(struct dep *dep, struct wake_change change, bool hears_statu
     change.previous = dep->previous;
     enum wake_news news = wake_news(&change, hears_status);
     if (news == WAKE_ECHO)
-        forget_previous(dep);
+        dep->previous = 0;
     if (news == WAKE_STATUS)
-        set_version(dep, change.now);
+        dep->version = change.now;
     return news == WAKE_NEWS;
 }
 
@@ -277,51 +305,36 @@ void deps_index_changed(struct deps_index *index, const struct kube_resource *re
     assert((before || after) && "a change has an object before it or after it");
     const struct digest *digest = after ? &after->digest : &before->digest;
     const struct wake_change change = {
-        .now = after ? after->digest.resource_version : "",
+        .now = after ? after->digest.version : version_mark(""),
         .status_only =
             before && after && after->spec_hash != 0 && before->spec_hash == after->spec_hash,
         .is_canary = kube_resource_same(resource, &tick_canaries),
     };
-    char key[KEY_MAX];
-    make_key(key, resource, digest->namespace_, digest->name);
-    for (struct dep *dep = index_find(index, key); dep; dep = dep->next_sharer)
+    struct dep *dep = index_find(index, resource, digest->namespace_, digest->name);
+    for (; dep; dep = dep->next_sharer)
         if (is_news(dep, change, hears_status(dep->deps->owner)))
             fn(dep->deps->owner);
-}
-
-/* The namespace and name of a key that begins with the resource's prefix; false for other keys. */
-static bool split_key(char *key, const char *prefix, char **namespace_, char **name)
-{
-    size_t len = strlen(prefix);
-    if (strncmp(key, prefix, len) != 0)
-        return false;
-    *namespace_ = key + len;
-    char *slash = strchr(*namespace_, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    *name = slash + 1;
-    return true;
 }
 
 void deps_index_listed(struct deps_index *index, const struct watchset *watches,
                        const struct kube_resource *resource, void (*fn)(void *owner))
 {
-    char prefix[KEY_MAX], key[KEY_MAX];
-    snprintf(prefix, sizeof(prefix), "%s/%s/", resource->group, resource->plural);
+    uint64_t absent = version_mark("");
+    uint16_t kind = find_kind(index, resource);
     struct dep *dep;
     for (size_t i = 0; (dep = table_next(&index->by_key, &i));) {
         const struct seen *seen = NULL;
-        char *namespace_, *name;
-        snprintf(key, sizeof(key), "%s", dep->key);
-        if (!split_key(key, prefix, &namespace_, &name) ||
-            !watchset_look(watches, resource, namespace_, name, &seen) || seen)
+        char namespace_[KEY_MAX];
+        size_t len = strcspn(dep->key, "/");
+        snprintf(namespace_, sizeof(namespace_), "%.*s", (int)len, dep->key);
+        if (dep->kind != kind ||
+            !watchset_look(watches, resource, namespace_, dep->key + len + 1, &seen) || seen)
             continue;
         for (; dep; dep = dep->next_sharer) {
-            if (!dep->unserved && (!dep->version || !*dep->version))
+            if (!dep->unserved && (dep->version == 0 || dep->version == absent))
                 continue;
             dep->unserved = false;
-            forget_previous(dep);
+            dep->previous = 0;
             fn(dep->deps->owner);
         }
     }
@@ -330,9 +343,7 @@ void deps_index_listed(struct deps_index *index, const struct watchset *watches,
 bool deps_index_has(const struct deps_index *index, const struct kube_resource *resource,
                     const char *namespace_, const char *name)
 {
-    char key[KEY_MAX];
-    make_key(key, resource, namespace_, name);
-    return index_find(index, key) != NULL;
+    return index_find(index, resource, namespace_, name) != NULL;
 }
 
 size_t deps_index_count(const struct deps_index *index)

@@ -1,5 +1,6 @@
 /* deps: what is news for whom. The watch set is played by a table of this test. */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -35,15 +36,16 @@ bool watchset_unpack(const struct watchset *set, const struct kube_resource *res
                      const struct seen *seen, struct arena *arena, struct json_object **out)
 {
     if (packed)
-        *out = thing(arena, seen->digest.resource_version);
+        *out = thing(arena, arena_printf(arena, "%" PRIu64, seen->digest.version));
     return packed;
 }
 
 static void show(const char *version)
 {
     there = version != NULL;
-    shown = (struct seen){.digest = {.namespace_ = "ns", .name = "a", .resource_version = version},
-                          .spec_hash = 1};
+    shown =
+        (struct seen){.digest = {.namespace_ = "ns", .name = "a", .version = version_mark(version)},
+                      .spec_hash = 1};
 }
 
 static struct json_object *thing(struct arena *arena, const char *version)
@@ -98,9 +100,9 @@ UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
 static int news(struct fixture *f, const char *before, uint64_t hash_before, const char *after,
                 uint64_t hash_after)
 {
-    struct seen old = {.digest = {.namespace_ = "ns", .name = "a", .resource_version = before},
+    struct seen old = {.digest = {.namespace_ = "ns", .name = "a", .version = version_mark(before)},
                        .spec_hash = hash_before};
-    struct seen new = {.digest = {.namespace_ = "ns", .name = "a", .resource_version = after},
+    struct seen new = {.digest = {.namespace_ = "ns", .name = "a", .version = version_mark(after)},
                        .spec_hash = hash_after};
     f->woken = 0;
     deps_index_changed(f->index, &things, before ? &old : NULL, after ? &new : NULL, hears_status,

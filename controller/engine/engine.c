@@ -7,9 +7,11 @@
 
 #include "base/log.h"
 #include "base/table.h"
+#include "engine/alerts.h"
 #include "engine/claims.h"
 #include "engine/gauges.h"
 #include "engine/job.h"
+#include "engine/metrics/metric_share.h"
 #include "engine/outbox.h"
 #include "engine/plans.h"
 #include "engine/secrets.h"
@@ -24,6 +26,7 @@ struct entry {
     struct job *job;
     struct entry *next; /* in the queue */
     bool queued, running;
+    bool behind; /* it runs, and no release of it was under way when it began to */
     bool has_run;
     bool rests; /* no release of it is under way */
 };
@@ -51,7 +54,8 @@ struct engine {
     TAILQ_HEAD(, entry) found;
     struct queue queues[QUEUES];
     struct timer *pump_timer;
-    int running, max_runs;
+    int running, behind, max_runs; /* behind: so many of those that run */
+    unsigned int picked;           /* of the queues */
     bool leads;
     bool (*is_leader)(void *arg);
     void *arg;
@@ -122,14 +126,30 @@ static bool anybody_queued(const struct engine *engine)
 }
 
 /*
- * Whose turn it is; NULL: nobody's. A Canary at rest that this process has not looked at yet waits
- * until what others asked for has been listed: then it finds everything there.
+ * Whether the first of it may run now. A quarter of the places is for releases under way: those
+ * that come later must not take all of them and then wait for a slow server. A Canary at rest that
+ * this process has not looked at yet waits until what others asked for has been listed: then it
+ * finds everything there.
  */
+static bool may_go(const struct engine *engine, enum queues i)
+{
+    if (!engine->queues[i].first)
+        return false;
+    if (i >= QUEUE_WAITING && engine->behind >= engine->max_runs - engine->max_runs / 4)
+        return false;
+    return i != QUEUE_ADOPTED || !watchset_listing(engine->context.watches);
+}
+
+/* Whose turn it is; NULL: nobody's. One of eight is of those behind: releases that are more than
+ * can be served in time do not keep them waiting for ever. */
 static struct queue *next_queue(struct engine *engine)
 {
-    for (int i = 0; i < QUEUES; i++)
-        if (engine->queues[i].first &&
-            (i != QUEUE_ADOPTED || !watchset_listing(engine->context.watches)))
+    enum { ONE_IN = 8 };
+
+    if (++engine->picked % ONE_IN == 0 && may_go(engine, QUEUE_WAITING))
+        return &engine->queues[QUEUE_WAITING];
+    for (enum queues i = 0; i < QUEUES; i++)
+        if (may_go(engine, i))
             return &engine->queues[i];
     return NULL;
 }
@@ -142,6 +162,14 @@ static bool may_run(const struct engine *engine)
 }
 
 static void pump_soon(struct engine *engine);
+
+static void set_running(struct engine *engine, struct entry *entry, bool running, bool behind)
+{
+    engine->running += (int)running - (int)entry->running;
+    engine->behind += (int)behind - (int)entry->behind;
+    entry->running = running;
+    entry->behind = behind;
+}
 
 /* A run that finds all that it needs in memory ends at once: many of them must not hold up what
  * else the loop has to do. */
@@ -161,9 +189,8 @@ static void pump(void *arg)
         queue_remove(queue, entry);
         if (queue == &engine->queues[QUEUE_ADOPTED] && !queue->first)
             malloc_trim(0); /* the last one: little of what the others needed is needed again */
-        entry->running = true;
         entry->has_run = true;
-        engine->running++;
+        set_running(engine, entry, true, queue >= &engine->queues[QUEUE_WAITING]);
         job_run(entry->job);
     }
 }
@@ -200,8 +227,7 @@ static void on_leaves(void *arg, struct job *job)
     struct engine *engine = arg;
     struct entry *entry = entry_of(engine, job_namespace(job), job_name(job));
     if (entry)
-        entry->running = false;
-    engine->running--;
+        set_running(engine, entry, false, false);
     if (anybody_queued(engine))
         pump_soon(engine);
 }
@@ -240,8 +266,7 @@ static void remove_canary(struct engine *engine, const struct digest *digest)
         return;
     for (int i = 0; entry->queued && i < QUEUES; i++)
         queue_remove(&engine->queues[i], entry);
-    if (entry->running)
-        engine->running--;
+    set_running(engine, entry, false, false);
     (void)table_take(&engine->entries, digest->namespace_, digest->name);
     TAILQ_REMOVE(&engine->found, entry, link);
     log_info("canary_gone", NULL, "the canary was deleted", LOG_STR("name", digest->name),
@@ -324,6 +349,17 @@ static bool is_wanted(void *arg, const struct kube_resource *resource, const cha
             secrets_keep(engine->context.secrets, namespace_, name));
 }
 
+/* Who is driven by it may have to be taken over. */
+static void on_other(void *arg, const struct other *other, bool changed)
+{
+    struct engine *engine = arg;
+    struct entry *entry;
+
+    engine->owner.changed = &kube_leases;
+    TAILQ_FOREACH(entry, &engine->found, link) job_note_other(entry->job, other, changed);
+    engine->owner.changed = NULL;
+}
+
 /* The texts of a list were large: what they have left of the heap goes back to the system. */
 static void on_settled(void *arg)
 {
@@ -362,20 +398,46 @@ void engine_stop(struct engine *engine, int64_t max_ms, void (*done)(void *arg, 
                                      0, end_stop, engine);
 }
 
+/* What the parts of the engine share, without what is made of it. */
+static struct engine_context context_of(struct engine *engine, const struct engine_options *options)
+{
+    return (struct engine_context){
+        .loop = options->loop,
+        .kube = options->kube,
+        .mesh = options->scope.mesh ? options->scope.mesh : options->kube,
+        .http = options->http,
+        .settings = options->settings,
+        .event_webhook = options->event_webhook,
+        .may_write = may_write,
+        .may_write_arg = engine,
+        .wrote = on_wrote,
+        .other_look_ms = options->other_look_ms,
+        .other_patience_ms = options->other_patience_ms,
+        .list_patience_ms =
+            options->list_patience_ms > 0 ? options->list_patience_ms : LIST_PATIENCE_MS};
+}
+
+static struct job_owner owner_of(struct engine *engine, const struct engine_options *options)
+{
+    return (struct job_owner){
+        .context = &engine->context,
+        .index = engine->index,
+        .claims = engine->claims,
+        .others = others_new(&engine->context, on_other, engine),
+        .turns = turns_new(options->max_releases, options->max_releases_per_namespace, job_called),
+        .retry_ceiling_ms = options->retry_ceiling_ms,
+        .observes = options->observe,
+        .wants = on_wants,
+        .waits = on_leaves,
+        .ended = on_leaves,
+        .arg = engine};
+}
+
 struct engine *engine_new(const struct engine_options *options)
 {
     struct engine *engine = heap_alloc(sizeof(*engine));
     *engine = (struct engine){
-        .context = {.loop = options->loop,
-                    .kube = options->kube,
-                    .http = options->http,
-                    .settings = options->settings,
-                    .event_webhook = options->event_webhook,
-                    .may_write = may_write,
-                    .may_write_arg = engine,
-                    .wrote = on_wrote,
-                    .list_patience_ms = options->list_patience_ms > 0 ? options->list_patience_ms
-                                                                      : LIST_PATIENCE_MS},
+        .context = context_of(engine, options),
         .max_runs = options->max_runs,
         .leads = !options->is_leader,
         .is_leader = options->is_leader,
@@ -387,19 +449,14 @@ struct engine *engine_new(const struct engine_options *options)
     engine->claims = claims_new();
     table_init(&engine->entries, entry_key);
     TAILQ_INIT(&engine->found);
-    engine->owner = (struct job_owner){
-        .context = &engine->context,
-        .index = engine->index,
-        .claims = engine->claims,
-        .turns = turns_new(options->max_releases, options->max_releases_per_namespace, job_called),
-        .retry_ceiling_ms = options->retry_ceiling_ms,
-        .wants = on_wants,
-        .waits = on_leaves,
-        .ended = on_leaves,
-        .arg = engine};
-    engine->context.events = event_recorder_new(options->loop, options->kube, "flagger");
+    engine->owner = owner_of(engine, options);
+    if (!options->observe)
+        engine->context.events = event_recorder_new(options->loop, options->kube, "flagger");
     engine->context.outbox = outbox_new(&engine->context);
+    engine->context.alerts = alerts_new(&engine->context, wake_named, engine);
     engine->context.secrets = secrets_new(&engine->context);
+    engine->context.metrics = metric_share_new(&(struct metric_ways){
+        .loop = options->loop, .http = engine->context.http, .kube = options->kube});
     engine->context.plans = plans_new();
     engine->context.watches = watchset_new(
         options->loop, options->kube, &options->scope,
@@ -428,10 +485,13 @@ void engine_free(struct engine *engine)
         free(entry);
     }
     table_fini(&engine->entries);
+    others_free(engine->owner.others);
     deps_index_free(engine->index);
     claims_free(engine->claims);
     outbox_free(engine->context.outbox);
+    alerts_free(engine->context.alerts);
     secrets_free(engine->context.secrets);
+    metric_share_free(engine->context.metrics);
     plans_free(engine->context.plans);
     event_recorder_free(engine->context.events);
     free(engine);

@@ -20,8 +20,12 @@ struct engine_options {
     int max_runs; /* ticks at work at once; those that wait for webhooks or metrics do not count */
     /* Releases under way at once, in all and in each namespace; 0: as many as there are. */
     int max_releases, max_releases_per_namespace;
-    int64_t retry_ceiling_ms; /* the longest wait after a failed tick */
-    int64_t list_patience_ms; /* see engine/context.h; 0: 10 s */
+    int64_t retry_ceiling_ms;                 /* the longest wait after a failed tick */
+    int64_t list_patience_ms;                 /* see engine/context.h; 0: 10 s */
+    int64_t other_look_ms, other_patience_ms; /* of the leases of others: kube/lease_look.h */
+    /* Another controller looks after the Canaries; this one compares (observe/observer.h). kube must
+     * only read (kube/client.h). */
+    bool observe;
     /* Asked before every write; NULL: the only replica, always the leader. Otherwise the engine
      * stands by until engine_lead(). */
     bool (*is_leader)(void *arg);

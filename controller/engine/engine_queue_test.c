@@ -50,7 +50,7 @@ static enum verdict rule_metric_of_the_crowd(struct fixture *f, struct tick *tic
         .backend = "prometheus",
         .address =
             arena_printf(tick->arena, "http://127.0.0.1:%d/hang", http_server_port(f->server)),
-        .query = "up",
+        .query = tick->canary->name, /* or one would be asked for all */
         .interval_ms = 60000};
     if (is_crowd(tick) && !need_metric(tick, &question, &answer))
         return VERDICT_NEED_FACTS;
@@ -246,6 +246,52 @@ FIXTURE_CASE(a_release_under_way_runs_before_a_burst_of_others)
     assert_in_range(before, 0, RUNS);
 }
 
+static enum verdict rule_step_beside_writes(struct fixture *f, struct tick *tick)
+{
+    tick->plan->again = AGAIN_NEVER;
+    if (is_crowd(tick)) {
+        plan_a_status(f, tick);
+        return VERDICT_STOP;
+    }
+    note(f, "step");
+    tick->plan->wake_ms = 20;
+    if (f->hangs > 0 && noted(f, "step") >= 5)
+        loop_drain(f->loop);
+    return VERDICT_STOP;
+}
+
+/* Nor does a slow server: those at rest do not take all places and wait there. */
+FIXTURE_CASE(writes_of_others_that_hang_hold_up_no_release)
+{
+    f->rule = rule_step_beside_writes;
+    f->crowd = CROWD;
+    f->crowd_phase = "Initialized";
+    f->phase = "Progressing";
+    f->stop_after = 0;
+    run_engine(f, false);
+    assert_false(f->timed_out);
+}
+
+static enum verdict rule_note_who(struct fixture *f, struct tick *tick)
+{
+    note(f, is_crowd(tick) ? "release" : "podinfo");
+    tick->plan->again = AGAIN_NOW;
+    if (!is_crowd(tick))
+        loop_drain(f->loop);
+    return VERDICT_STOP;
+}
+
+/* More releases than can be served: they ask again at once, each time. */
+FIXTURE_CASE(one_at_rest_runs_behind_releases_without_end)
+{
+    f->rule = rule_note_who;
+    f->crowd = CROWD;
+    f->crowd_phase = "Progressing";
+    f->phase = "Initializing";
+    run_engine(f, false);
+    assert_string_equal(f->log[7], "podinfo");
+}
+
 /* --- after a start */
 
 static enum verdict rule_look_at_a_thing(struct fixture *f, struct tick *tick)
@@ -300,4 +346,36 @@ FIXTURE_CASE(releases_under_way_are_adopted_first)
         first++;
     assert_string_equal(f->log[first], "ran Progressing");
     assert_int_equal(noted(f, "ran Succeeded"), CROWD);
+}
+
+#define TOO_LARGE                                                                                  \
+    "GET canaries test/podinfo: the object takes more than 16 MiB of memory, and is not read"
+
+static void end_when_both_are_done(void *arg)
+{
+    struct fixture *f = arg;
+    if (f->decided > 0 && told(f, TOO_LARGE)) {
+        timer_stop(f->ticker);
+        f->ticker = NULL;
+        loop_drain(f->loop);
+    }
+}
+
+FIXTURE_CASE(what_is_too_large_is_told_and_the_others_go_on)
+{
+    enum { PIECES = 100000 };
+    struct buf junk;
+    buf_init(&junk, 4 * PIECES);
+    buf_puts(&junk, ",\"acceptedSpec\":[{}");
+    for (int i = 0; i < PIECES; i++)
+        buf_puts(&junk, ",{}");
+    buf_puts(&junk, "]");
+    f->junk = junk.data;
+    f->twin = true;
+    f->stop_after = 0;
+    f->ticker = timer_start(f->loop, 20, 20, end_when_both_are_done, f);
+    run_engine(f, false);
+    assert_false(f->timed_out);
+    assert_int_equal(f->decided, 1);
+    buf_fini(&junk);
 }

@@ -299,26 +299,6 @@ static void delete_it(void *arg)
 
 /* disableTLS and a Secret: whoever answers gets it. */
 /* An object that takes too much memory concerns its own Canary. */
-FIXTURE_CASE(what_is_too_large_is_told_and_the_others_go_on)
-{
-    enum { PIECES = 100000 };
-    struct buf junk;
-    buf_init(&junk, 4 * PIECES);
-    buf_puts(&junk, ",\"acceptedSpec\":[{}");
-    for (int i = 0; i < PIECES; i++)
-        buf_puts(&junk, ",{}");
-    buf_puts(&junk, "]");
-    f->junk = junk.data;
-    f->twin = true;
-    f->stop_after = 1;
-    run_engine(f, false);
-    assert_false(f->timed_out);
-    assert_int_equal(f->decided, 1);
-    assert_true(told(f, "GET canaries test/podinfo: the object takes more than 16 MiB of memory, "
-                        "and is not read"));
-    buf_fini(&junk);
-}
-
 FIXTURE_CASE(an_unverified_secret_is_told_once)
 {
     int told_times = 0;

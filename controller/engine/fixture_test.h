@@ -49,9 +49,14 @@ struct fixture {
     bool tells_failure;    /* and the watch shows it */
     int fail_at, drain_at; /* the request with this number fails, or ends the loop; 0: none */
     int requests;
-    bool twin;        /* a second Canary, with the same target */
-    const char *junk; /* in podinfo's object; NULL: none */
-    int crowd;        /* Canaries c0, c1, ... before it, whose webhook and metrics never answer */
+    const char *controller; /* status.controller of podinfo and its twin; NULL: none */
+    int renewals;           /* of the lease that another controller holds */
+    bool renews;            /* with each look at it */
+    const char *notes;      /* its annotations; NULL: none */
+    int looks;              /* at it */
+    bool twin;              /* a second Canary, with the same target */
+    const char *junk;       /* in podinfo's object; NULL: none */
+    int crowd; /* Canaries c0, c1, ... before it, whose webhook, metrics and writes find no answer */
     const char *crowd_phase;              /* NULL: as that of podinfo */
     int hangs;                            /* requests that got no answer */
     int max_releases;                     /* as engine options have it */
@@ -65,6 +70,7 @@ struct fixture {
     bool hook_fails;
     bool no_things; /* their resource is not installed */
     bool ask_ready;
+    bool asks_twice;
     int list_patience_ms;
     bool late_list; /* things are listed after one was read, which is gone by then */
     bool deaf;      /* the Canary goes with its finalizer, which only the watch says */
@@ -136,7 +142,7 @@ static const char *named_canary_text(struct fixture *f, const char *name)
         "\"interval\":\"%s\",\"threshold\":1,"
         "\"iterations\":1,\"webhooks\":[{\"name\":\"check\",\"url\":\"http://"
         "127.0.0.1:%d/%s\"%s}]}},"
-        "\"status\":{\"phase\":\"%s\"%s}}",
+        "\"status\":{\"phase\":\"%s\"%s%s}}",
         name, name, f->version,
         f->deleting ? ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
                       "\"finalizers\":[\"finalizer.flagger.app\"]"
@@ -144,7 +150,10 @@ static const char *named_canary_text(struct fixture *f, const char *name)
         f->target, f->interval, http_server_port(f->server), *name == 'c' ? "hang" : f->hook_path,
         f->hook_fields ? f->hook_fields : "",
         *name == 'c' && f->crowd_phase ? f->crowd_phase : f->phase,
-        f->junk && strcmp(name, "podinfo") == 0 ? f->junk : "");
+        f->junk && strcmp(name, "podinfo") == 0 ? f->junk : "",
+        f->controller && *name != 'c'
+            ? arena_printf(f->arena, ",\"controller\":\"%s\"", f->controller)
+            : "");
 }
 
 static const char *canary_text(struct fixture *f)
@@ -318,6 +327,18 @@ static void patch_canary(void *arg, struct http_conn_request *req)
     http_reply_json(req, 200, canary_text(f));
 }
 
+static void patch_thing(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    size_t len;
+    const char *body = http_req_body(req, &len);
+    note(f, "%s %.*s", http_req_header(req, "content-type"), (int)len, body);
+    if (tortured(f, req) || fails(f, &f->fail_writes, req))
+        return;
+    f->thing_version++;
+    http_reply_json(req, 200, thing_text(f));
+}
+
 static void get_thing(void *arg, struct http_conn_request *req)
 {
     struct fixture *f = arg;
@@ -380,14 +401,29 @@ static void hang(void *arg, struct http_conn_request *req)
     http_req_on_gone(req, on_hang_gone, f);
 }
 
+static void get_lease(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    f->looks++;
+    f->renewals += f->renews;
+    http_reply_json(req, 200,
+                    arena_printf(f->arena,
+                                 "{\"metadata\":{\"resourceVersion\":\"%d\",\"annotations\":{%s}},"
+                                 "\"spec\":{\"holderIdentity\":\"them\"}}",
+                                 f->renewals, f->notes ? f->notes : ""));
+}
+
 static const struct http_route routes[] = {
+    {"GET", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/theirs", get_lease},
     {"GET", "/apis/flagger.app/v1beta1/canaries", get_canaries},
     {"GET", "/apis/flagger.app/v1beta1/namespaces/test/canaries/*", get_canary},
     {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo/status", patch_status},
     {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/podinfo", patch_canary},
+    {"PATCH", "/apis/flagger.app/v1beta1/namespaces/test/canaries/*", hang}, /* the crowd's */
     {"GET", "/apis/example.org/v1/things", get_things},
     {"GET", "/apis/example.org/v1/namespaces/test/things", get_things},
     {"GET", "/apis/example.org/v1/namespaces/test/things/a", get_thing},
+    {"PATCH", "/apis/example.org/v1/namespaces/test/things/a", patch_thing},
     {"POST", "/api/v1/namespaces/test/events", post_event},
     {"POST", "/hook", post_hook},
     {"POST", "/hang", hang},
@@ -553,6 +589,8 @@ static void run_engine(struct fixture *f, bool elects)
                                                     .max_releases = f->max_releases,
                                                     .retry_ceiling_ms = 1000,
                                                     .list_patience_ms = f->list_patience_ms,
+                                                    .other_look_ms = 20,
+                                                    .other_patience_ms = 30,
                                                     .is_leader = elects ? is_leader : NULL,
                                                     .arg = f});
     assert_int_equal(loop_run(f->loop), 0);

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "engine/gauges.h"
 #include "engine/hook_call.h"
-#include "engine/metric_call.h"
+#include "engine/metrics/metric_share.h"
 #include "engine/read_one.h"
+#include "kube/status.h"
 
 /* One need under way. */
 struct lookup {
@@ -14,9 +16,9 @@ struct lookup {
     const struct need *need;
     int64_t since_ms;
     struct read_one *read;
-    const char *uid;     /* of the object that the watch showed when the read began; NULL: none */
+    uint64_t uid;        /* of the object that the watch showed when the read began; 0: none */
     struct timer *watch; /* until the watch shows the object */
-    struct metric_call *metric;
+    struct metric_wait *metric;
     struct hook_call *hook;
 };
 
@@ -75,7 +77,9 @@ static void on_need_object(void *arg, enum err err, struct json_object *tree,
     struct lookup *lookup = arg;
     struct gather *gather = lookup->gather;
     lookup->read = NULL;
-    if (err != ERR_OK && err != ERR_NOT_FOUND) {
+    if (kube_status_forbidden(info)) {
+        fact_denied(gather->tick, lookup->need, info->text);
+    } else if (err != ERR_OK && err != ERR_NOT_FOUND) {
         gather->err = err;
         gather->info = *info;
     } else {
@@ -107,6 +111,7 @@ static void on_need_hook(void *arg, const struct hook_answer *answer)
     struct lookup *lookup = arg;
     struct gather *gather = lookup->gather;
     lookup->hook = NULL;
+    gauges_hook_seconds((double)(clock_monotonic_ms() - lookup->since_ms) / 1000, answer->passed);
     fact_hook(gather->tick, lookup->need,
               (struct hook_answer){.passed = answer->passed,
                                    .unasked = answer->unasked,
@@ -133,7 +138,7 @@ static void read_object(struct lookup *lookup)
         watchset_look(gather->context->watches, need->resource, need->namespace_, need->name,
                       &seen) &&
         seen)
-        lookup->uid = arena_strdup(gather->tick->arena, seen->digest.uid);
+        lookup->uid = seen->digest.uid;
     lookup->read = read_one_start(gather->context, need->resource, need->namespace_, need->name,
                                   on_need_object, lookup);
 }
@@ -193,8 +198,9 @@ static void fetch_metric(struct gather *gather, const struct need *need)
 {
     struct lookup *lookup = lookup_new(gather, need);
     struct metric_answer at_once;
-    lookup->metric = metric_call_start(gather->context, gather->tick->arena, &need->metric,
-                                       gather->tick->now_ms, on_need_metric, lookup, &at_once);
+    lookup->metric = metric_share_ask(gather->context->metrics, gather->tick->arena, &need->metric,
+                                      gather->tick->now_ms, tick_interval_ms(gather->tick),
+                                      on_need_metric, lookup, &at_once);
     if (lookup->metric)
         return;
     gather->under_way--; /* nothing to wait for: it stays in the list, and done is not called */
@@ -264,7 +270,7 @@ void gather_free(struct gather *gather)
             hook_call_free(lookup->hook);
             silent++;
         } else if (lookup->metric) {
-            metric_call_free(lookup->metric);
+            metric_wait_free(lookup->metric);
             silent++;
         }
     }

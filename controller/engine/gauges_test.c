@@ -1,5 +1,6 @@
 /* gauges: what a Canary leaves behind. */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/expo.h"
@@ -41,6 +42,10 @@ CASE(samples_have_flaggers_labels)
         "flagger_canary_weight{workload=\"podinfo-primary\",namespace=\"test\"} 90\n",
         "flagger_canary_metric_analysis{name=\"podinfo\",namespace=\"test\",metric=\"errors\"} "
         "3\n",
+        "flagger_canary_metric_bound{name=\"podinfo\",namespace=\"test\",metric=\"errors\","
+        "bound=\"max\"} 5\n",
+        "flagger_tick_lag_seconds_count 1\n",
+        "flagger_webhook_duration_seconds_count{passed=\"true\"} 1\n",
         "flagger_canary_duration_seconds_count{name=\"podinfo\",namespace=\"test\"} 1\n",
         "flagger_canary_successes_total{name=\"podinfo\",namespace=\"test\","
         "deployment_strategy=\"canary\",analysis_status=\"skipped\"} 1\n",
@@ -55,6 +60,9 @@ CASE(samples_have_flaggers_labels)
 
     gauges_canary(&canary);
     gauges_analysis(&canary, "errors", 3);
+    gauges_bounds(&canary, &(struct effect){.text = "errors", .has_max = true, .max = 5});
+    gauges_lag_seconds(1);
+    gauges_hook_seconds(1, true);
     gauges_tick_seconds(&canary, 0.1);
     gauges_outcome(&canary, true, "skipped");
     gauges_outcome(&canary, false, "completed");
@@ -64,6 +72,7 @@ CASE(samples_have_flaggers_labels)
         if (!strstr(out.data, *row))
             fail_msg("%s is not in\n%s", *row, out.data);
     }
+    gauges_forget("podinfo", "test");
     buf_fini(&out);
     expo_reset();
 }
@@ -77,6 +86,35 @@ CASE(a_canary_without_a_status_has_no_sample)
     buf_init(&out, 65536);
     expo_write(&out);
     assert_null(strstr(out.data, "podinfo"));
+    buf_fini(&out);
+    expo_reset();
+}
+
+/* A sample that is dropped is a Canary that no dashboard shows. */
+CASE(a_large_fleet_is_shown_whole)
+{
+    enum { MANY = 12000 };
+    struct buf out;
+    char name[32];
+    struct canary canary = {.name = name,
+                            .namespace_ = "test",
+                            .target = {.kind = "Deployment", .name = name},
+                            .status = {.phase = PHASE_Succeeded}};
+    int lines = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "app-%d", i);
+        gauges_canary(&canary);
+    }
+    buf_init(&out, 16 << 20);
+    expo_write(&out);
+    for (const char *at = out.data; (at = strstr(at, "namespace=\"test\"")); at++)
+        lines++;
+    assert_int_equal(lines, 3 * MANY);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "app-%d", i);
+        gauges_forget(name, "test");
+    }
     buf_fini(&out);
     expo_reset();
 }

@@ -102,19 +102,6 @@ enum err hook_headers_add(struct hook_headers *headers, struct arena *arena, con
     return ERR_OK;
 }
 
-static const char *strike_out(struct arena *arena, const char *text, const char *value)
-{
-    static const char stars[] = "***";
-    size_t from = 0;
-
-    for (const char *at = strstr(text, value); at; at = strstr(text + from, value)) {
-        size_t before = (size_t)(at - text);
-        text = arena_printf(arena, "%.*s%s%s", (int)before, text, stars, at + strlen(value));
-        from = before + strlen(stars);
-    }
-    return text;
-}
-
 const char *hook_headers_redact(const struct hook_headers *headers, struct arena *arena,
                                 const char *text)
 {
@@ -122,9 +109,9 @@ const char *hook_headers_redact(const struct hook_headers *headers, struct arena
         const char *value = headers->list[i].value;
         const char *token = strrchr(value, ' '); /* of "Bearer TOKEN" */
         if (strlen(value) >= LEAST_SECRET)
-            text = strike_out(arena, text, value);
+            text = arena_strike_out(arena, text, value);
         if (token && strlen(token + 1) >= LEAST_SECRET)
-            text = strike_out(arena, text, token + 1);
+            text = arena_strike_out(arena, text, token + 1);
     }
     return text;
 }

@@ -409,7 +409,7 @@ static void poll_seen(void *arg)
     f->poll = NULL;
     const char *version = arena_printf(f->arena, "%d", f->version);
     if (f->watch && watchset_look(f->context.watches, &kube_secrets, "test", "key", &seen) &&
-        strcmp(seen->digest.resource_version, version) == 0)
+        seen->digest.version == version_mark(version))
         start(f);
     else
         call_when_seen(f);

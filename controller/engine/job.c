@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/alerts.h"
 #include "engine/gather.h"
 #include "engine/gauges.h"
 #include "engine/perform.h"
@@ -44,6 +45,7 @@ struct job *job_new(const struct job_owner *owner, const char *namespace_, const
                         .since = clock_monotonic_ms()};
     job->turn.namespace_ = job->namespace_;
     job->deps = deps_new(owner->index, job);
+    job->observer = owner->observes ? observer_new() : NULL;
     gauges_total(namespace_, 1);
     return job;
 }
@@ -66,6 +68,7 @@ static void drop_run(struct job *job)
 void job_gone(struct job *job)
 {
     perform_gone(job->perform);
+    alerts_forget(job->owner->context->alerts, job->namespace_, job->name);
 }
 
 void job_free(struct job *job)
@@ -77,8 +80,12 @@ void job_free(struct job *job)
     if (job->owner->turns)
         job_set_turn(job, TURN_NONE);
     deps_free(job->deps);
+    observer_free(job->observer);
     plans_forget(job->owner->context->plans, job->namespace_, job->name);
     gauges_total(job->namespace_, -1);
+    if (job->other)
+        job_set_left(job, false);
+    others_let_go(job->owner->others, job->other);
     if (job->target)
         gauges_forget(job->target, job->namespace_);
     free(job->namespace_);
@@ -86,6 +93,7 @@ void job_free(struct job *job)
     free(job->label);
     free(job->target);
     free(job->failed_text);
+    free(job->unwritable);
     free(job);
 }
 
@@ -196,6 +204,13 @@ void job_wake(struct job *job)
     wake_up(job);
 }
 
+/* Who has taken over waits for one look more. */
+void job_note_other(struct job *job, const struct other *other, bool changed)
+{
+    if (job->other == other && (changed || job->taken))
+        job_wake(job);
+}
+
 void job_end(struct job *job, int64_t ms)
 {
     deps_end(job->deps);
@@ -208,4 +223,57 @@ void job_end(struct job *job, int64_t ms)
         job->woken = false;
         wake_up(job);
     }
+}
+
+int job_place(const struct job *job)
+{
+    return turns_place(job->owner->turns, &job->turn);
+}
+
+void job_look(const struct job *job, struct job_look *out)
+{
+    *out = (struct job_look){
+        .namespace_ = job->namespace_,
+        .name = job->name,
+        .label = job->label,
+        .state = machine_name(&job_machine, (int)job->state),
+        .idle = job->state == JOB_IDLE,
+        .since_ms = job->since,
+        .phase = job->tick ? job->canary->status.phase : job->wake.phase,
+        .other = job->other && !job->taken ? other_lease(job->other) : NULL,
+        .other_state = job->other ? other_state(job->other) : OTHER_UNKNOWN,
+        .queued = job->turn.state == TURN_WAITS,
+        .wakes_ms = job->timer ? job->timer_at : -1,
+        .woken_by = job->woken_by,
+        .woken_ms = job->woken_at,
+        .runs = job->runs,
+        .again = job->woken,
+        .failures = job->failures,
+        .failed_text = job->failed_text,
+        .failed_ms = job->failed_at,
+        .gather = job->gather,
+        .perform = job->perform,
+        .observer = job->observer,
+        .bytes = sizeof(*job),
+    };
+    if (job->arena) {
+        out->began_ms = job->began;
+        out->rounds = job->rounds;
+        out->conflicts = job->conflicts;
+    }
+}
+
+void job_tell_observed(const struct job *job)
+{
+    struct observer_look look;
+
+    observer_look(job->observer, &look);
+    if (look.observed == OBSERVED_NOTHING)
+        return;
+    gauges_observed(job->namespace_, observed_name(look.observed));
+    if (look.observed == OBSERVED_AGREES)
+        log_info("observed_agrees", job->label, look.text);
+    else
+        log_warn("observed_differs", job->label, look.text,
+                 LOG_STR("what", observed_name(look.observed)));
 }

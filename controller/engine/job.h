@@ -15,6 +15,7 @@
 
 #include "engine/context.h"
 #include "engine/deps.h"
+#include "engine/others.h"
 #include "engine/turns.h"
 
 struct job;
@@ -23,11 +24,13 @@ struct job_owner {
     struct engine_context *context;
     struct deps_index *index;
     const struct claims *claims;
+    struct others *others;
     struct turns *turns; /* made with job_called(); NULL once the owner ends */
     /* What the event that is being told is about, while job_wake() is called for one; NULL: for
      * another reason. Static lifetime. */
     const struct kube_resource *changed;
     int64_t retry_ceiling_ms; /* the longest wait after a failure */
+    bool observes;            /* no plan is carried out: see observe/observer.h */
     /* The job wants to run: call job_run() when there is room; first those that go on with a run.
      */
     void (*wants)(void *arg, struct job *job, bool goes_on);
@@ -53,6 +56,9 @@ bool job_releases(const struct job *job);
 /* The turn of a job has come. */
 void job_called(struct turn *turn);
 
+/* Another controller was looked at. */
+void job_note_other(struct job *job, const struct other *other, bool changed);
+
 /* Something happened: run, or run once more after the run that is under way. */
 void job_wake(struct job *job);
 void job_run(struct job *job);
@@ -66,8 +72,10 @@ struct job_look {
     const char *namespace_, *name, *label; /* label: "name.namespace" */
     const char *state;                     /* "idle", "queued", ... */
     bool idle;
-    int64_t since_ms; /* when it entered the state */
-    enum phase phase; /* as the run reads it, or the last one left it; PHASE_NONE: not known yet */
+    int64_t since_ms;  /* when it entered the state */
+    enum phase phase;  /* as the run reads it, or the last one left it; PHASE_NONE: not known yet */
+    const char *other; /* the lease of another controller that drives it; NULL: none */
+    enum other_state other_state;
     bool queued;      /* a release of it waits for its turn; its place: job_place() */
     int64_t wakes_ms; /* when it runs without any event, -1: not at all */
     const char
@@ -81,9 +89,10 @@ struct job_look {
     /* Of the run under way; began_ms 0: there is none. */
     int64_t began_ms;
     int rounds, conflicts;
-    const struct gather *gather;   /* NULL: asks for nothing */
-    const struct perform *perform; /* NULL: writes nothing */
-    size_t bytes;                  /* of memory that every job takes, texts apart */
+    const struct gather *gather;     /* NULL: asks for nothing */
+    const struct perform *perform;   /* NULL: writes nothing */
+    const struct observer *observer; /* NULL: this process looks after the Canary itself */
+    size_t bytes;                    /* of memory that every job takes, texts apart */
 };
 void job_look(const struct job *job, struct job_look *out);
 /* Among the releases that wait for their turn, from 1; 0: none of it waits. */

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "decide/act/driver.h"
 #include "decide/decide.h"
 #include "engine/gauges.h"
 #include "engine/job_internal.h"
@@ -29,21 +30,105 @@ void job_take_outline(struct job *job, struct json_object *outline)
         tick_new(job->arena, job->canary, job->owner->context->settings, clock_wall_ms(), true);
 }
 
-bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
+static bool plan_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
 {
-    int64_t now = clock_wall_ms();
-    *job->canary = nameplate(job, tree);
-    job->tick = tick_new(job->arena, job->canary, job->owner->context->settings, now, true);
     if (revert_unread(job->tick, tree, info->text))
         return true;
-    struct json_object *patch = accept_refusal(job->arena, tree, info->text, now);
-    if (!patch) {
-        wake_forget(&job->wake);
+    struct json_object *patch = accept_refusal(job->arena, tree, info->text, job->tick->now_ms);
+    if (!patch)
         return false;
-    }
     plan_status(job->tick, patch);
     plan_event(job->tick, "Warning", PHASE_NONE, "%s", info->text);
     return true;
+}
+
+bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
+{
+    *job->canary = nameplate(job, tree);
+    job->canary->json = tree;
+    job->canary->status.controller = json_str_at(tree, "status", "controller", NULL);
+    job->tick =
+        tick_new(job->arena, job->canary, job->owner->context->settings, clock_wall_ms(), true);
+    job_see_other(job);
+    if (driver_leaves(job->tick))
+        return job->tick->plan->first != NULL;
+    if (!plan_mistake(job, tree, info)) {
+        wake_forget(&job->wake);
+        return false;
+    }
+    driver_claim(job->tick);
+    return true;
+}
+
+/* True: our name is missing there. */
+static bool names_another(const struct job *job, const char *named)
+{
+    const char *own = job->owner->context->settings->controller;
+
+    return named && !(own && strcmp(named, own) == 0);
+}
+
+/* It is left to the other controller, or no more. */
+void job_set_left(struct job *job, bool left)
+{
+    if (left != job->left)
+        other_left(job->other, left ? 1 : -1);
+    job->left = left;
+}
+
+static void let_go(struct job *job)
+{
+    job_set_left(job, false);
+    others_let_go(job->owner->others, job->other);
+    job->other = NULL;
+    job->taken = 0;
+}
+
+static enum other_state state_of_other(const struct job *job)
+{
+    struct json_object *labels = json_at(job->canary->json, "metadata", "labels", NULL);
+
+    if (!other_was_looked_at(job->other, job->taken))
+        return OTHER_UNKNOWN;
+    return other_covers(job->other, job->namespace_, labels) ? other_state(job->other) : OTHER_GONE;
+}
+
+void job_see_other(struct job *job)
+{
+    const char *named = job->canary->status.controller;
+    struct other_controller *out = &job->tick->other;
+
+    if (job->observer) /* it writes nothing, whoever drives the Canary */
+        return;
+    *out = (struct other_controller){.state = OTHER_GONE};
+    if (!names_another(job, named)) {
+        job->claimed &= !named;
+        if (job->other && (!job->taken || state_of_other(job) == OTHER_GONE))
+            let_go(job);
+    } else {
+        if (!job->other || strcmp(other_lease(job->other), named) != 0) {
+            let_go(job);
+            job->other = others_hold(job->owner->others, named);
+        }
+        job->taken = 0;
+        out->lease = named;
+    }
+    job->tick->claimed = job->claimed;
+    if (!job->other)
+        return;
+    *out = (struct other_controller){.lease = other_lease(job->other),
+                                     .state = state_of_other(job),
+                                     .trouble = other_trouble(job->other),
+                                     .told = job->left};
+}
+
+void job_note_claim(struct job *job)
+{
+    if (!job->tick->plan->claims)
+        return;
+    job->claimed = true;
+    if (job->other)
+        job->taken = other_next_look(job->other);
 }
 
 static int64_t interval_ms(const struct job *job)
@@ -88,13 +173,14 @@ void job_judge(struct job *job, struct json_object *tree)
         free(job->target);
         job->target = heap_strdup(target);
     }
-    gauges_canary(job->canary); /* also of one that rests: a restart has lost them */
+    if (!job->observer)             /* whoever looks after it shows them already */
+        gauges_canary(job->canary); /* also of one that rests: a restart has lost them */
 }
 
 void job_warn_of_secrets(struct job *job)
 {
     const struct canary *canary = job->canary;
-    if (job->warned_generation == canary->generation)
+    if (job->warned_generation == canary->generation || job->tick->other.lease)
         return;
     job->warned_generation = canary->generation;
     for (int i = 0; i < canary->analysis.n_webhooks; i++) {

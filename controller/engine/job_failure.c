@@ -10,7 +10,7 @@
 
 enum { FIRST_RETRY_MS = 500, FAILURE_PAUSE_MS = 5 * 60 * 1000, FAILURES_TOLD = 3 };
 
-static int64_t retry_ms(struct job *job)
+int64_t job_retry_ms(struct job *job)
 {
     int64_t wait = FIRST_RETRY_MS;
     for (int i = 0; i < job->failures && wait < job->owner->retry_ceiling_ms; i++)
@@ -50,18 +50,29 @@ void job_recover(struct job *job)
                       job->tick->now_ms);
     job->failures = 0;
     free(job->failed_text);
-    job->failed_text = NULL;
+    free(job->unwritable);
+    job->failed_text = job->unwritable = NULL;
+}
+
+void job_denied(struct job *job, const char *text)
+{
+    job->tells = !job->unwritable || strcmp(job->unwritable, text) != 0;
+    if (!job->tells)
+        return;
+    free(job->unwritable);
+    job->unwritable = heap_strdup(text);
 }
 
 void job_fail(struct job *job, enum err err, const struct errinfo *info)
 {
-    int64_t wait = retry_ms(job);
+    int64_t wait = job_retry_ms(job);
     deps_doubt_all(job->deps);
     log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),
              LOG_INT("retry_ms", wait));
     struct engine_context *context = job->owner->context;
-    if (job->tick && err != ERR_CANCELLED && context->may_write(context->may_write_arg) &&
-        is_news(job, info->text))
+    bool told_next = err == ERR_DENIED && job->tells;
+    if (job->tick && err != ERR_CANCELLED && !told_next &&
+        context->may_write(context->may_write_arg) && is_news(job, info->text))
         perform_event(context, job->canary, job->canary->status.phase, "Warning", info->text,
                       job->tick->now_ms);
     job_end(job, wait);

@@ -1,11 +1,11 @@
 /*
  * What a job is, shared by
  *
- *   job.c          when it runs: timers, what wakes it, its states and its end
+ *   job.c          when it runs: timers, what wakes it, its states and its end; how it stands, for
+ *                  those who look only; what an observer found
  *   job_run.c      the run
  *   job_canary.c   what the run learns of its Canary before the rules are asked
  *   job_failure.c  what goes wrong in a run
- *   job_look.c     how it stands, for those who look only
  *
  * job_run.c uses the others, and none of them uses it.
  */
@@ -15,6 +15,7 @@
 #include "base/machine.h"
 #include "engine/claims.h"
 #include "engine/job.h"
+#include "observe/observer.h"
 #include "tick/wake.h"
 
 enum job_state {
@@ -40,7 +41,12 @@ struct job {
     struct wake wake;
     bool woken; /* again, after this run */
     struct turn turn;
+    struct other *other; /* another controller that drives it, or from which it was taken over */
+    int64_t taken;       /* with the look at that one that must come first; 0: it was not */
+    bool left;           /* to the other one, which has been told */
+    bool claimed;        /* our name was written, and has not been seen yet */
     struct deps *deps;
+    struct observer *observer; /* decides in place of the rules, and plans nothing; NULL: none */
     struct timer *timer;
     int64_t timer_at; /* monotonic: when it fires */
     int64_t burst_since;
@@ -50,6 +56,8 @@ struct job {
     int failures;              /* in a row */
     char *failed_text; /* the last of them that was told, NULL: none since a run succeeded */
     int64_t failed_at; /* monotonic: when it was */
+    char *unwritable;  /* why the last write was denied, NULL: it was not */
+    bool tells;        /* ... which the rules have not told yet */
     /* of the run under way; what is large lies in its arena */
     struct arena *arena;
     struct canary *canary;
@@ -75,6 +83,10 @@ void job_end(struct job *job, int64_t ms);
 /* The run cannot go on, and ends; the release holds as it stands, and everything is derived anew on
  * the next try. */
 void job_fail(struct job *job, enum err err, const struct errinfo *info);
+/* The API server denied a write: the rules tell it with the next run, once. */
+void job_denied(struct job *job, const char *text);
+/* How long to wait before the next try; longer each time. */
+int64_t job_retry_ms(struct job *job);
 /* A plan was carried out: the failures before it are over. */
 void job_recover(struct job *job);
 
@@ -87,9 +99,16 @@ void job_take_outline(struct job *job, struct json_object *outline);
 bool job_take_mistake(struct job *job, struct json_object *tree, const struct errinfo *info);
 /* A step is due, and not only a repair. */
 bool job_is_due(struct job *job);
+/* What its status says about who drives it, and how that one stands. */
+void job_see_other(struct job *job);
+void job_set_left(struct job *job, bool left);
+/* The plan that is about to be carried out, or has been, writes our name. */
+void job_note_claim(struct job *job);
 /* How this Canary stands to others of the same target or Services, whose gauges would have the same
  * labels. */
 void job_judge(struct job *job, struct json_object *tree);
+/* Logs and counts what the observer of a run has found. */
+void job_tell_observed(const struct job *job);
 /* Once a spec: a Secret goes to whoever answers where nobody verifies who that is. */
 void job_warn_of_secrets(struct job *job);
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "decide/decide.h"
+#include "engine/alerts.h"
 #include "engine/gather.h"
 #include "engine/gauges.h"
 #include "engine/job_internal.h"
@@ -10,6 +11,7 @@
 #include "engine/plans.h"
 #include "engine/read_one.h"
 #include "kube/backoff.h"
+#include "kube/status.h"
 
 /* A run that asks more often than this has rules that never have enough; ended, logged, tried again
  * later. */
@@ -93,16 +95,26 @@ static void plan_done(struct job *job)
     int64_t now = clock_monotonic_ms();
     int64_t interval = tick_interval_ms(job->tick);
     int64_t began = job->began + jitter(job, interval);
-    job_recover(job);
+    int64_t due_at = job->wake.next_due;
+    if (!plan->held)
+        job_recover(job);
+    job_note_claim(job);
+    if (job->other)
+        job_set_left(job, job->tick->other.state == OTHER_LIVES);
     settle_turn(job);
     wake_ran(&job->wake, plan, phase_after(job), began, interval);
+    if (plan->stepped && due_at > 0 && job->began >= due_at)
+        gauges_lag_seconds((double)(job->began - due_at) / 1000);
     if (plan->stepped)
         gauges_tick_seconds(job->canary, (double)(now - job->began) / 1000);
     if (wake_is_restless(&job->wake))
         log_warn("canary_restless", job->label,
                  "something undoes what the rules write; trying again after the interval",
                  LOG_INT("times", job->wake.again_now));
-    job_end(job, wake_after(&job->wake, plan, began, now, interval));
+    if (plan->held)
+        job->tells = false;
+    job_end(job,
+            plan->held ? job_retry_ms(job) : wake_after(&job->wake, plan, began, now, interval));
 }
 
 /* What was refused is not as it was seen. */
@@ -121,6 +133,8 @@ static void on_performed(void *arg, enum err err, const struct errinfo *info)
     const struct effect *effect = perform_effect(job->perform);
     if (err == ERR_CONFLICT || err == ERR_NOT_FOUND)
         doubt(job, effect);
+    if (err == ERR_DENIED && kube_status_forbidden(info) && effect_writes(effect))
+        job_denied(job, info->text);
     job->perform = NULL;
     if (err == ERR_OK)
         plan_done(job);
@@ -148,6 +162,7 @@ static void keep_plan(struct job *job)
 static void perform_plan(struct job *job)
 {
     keep_plan(job);
+    job_note_claim(job);
     if (releases(job))
         job_set_turn(job, TURN_HAS);
     job_set_state(job, JOB_PERFORMING);
@@ -203,12 +218,15 @@ static void decide_round(struct job *job)
     for (;;) {
         tick_reset(job->tick);
         job->tick->queued = !turns_may_begin(job->owner->turns, &job->turn);
-        enum verdict verdict = decide(job->tick);
+        enum verdict verdict =
+            job->observer ? observer_decide(job->observer, job->tick) : decide(job->tick);
         if (job->tick->broken) {
             rule_broke(job);
             return;
         }
         if (verdict != VERDICT_NEED_FACTS) {
+            if (job->observer)
+                job_tell_observed(job);
             perform_plan(job);
             return;
         }
@@ -239,7 +257,7 @@ static void decide_round(struct job *job)
 
 static void start_mistake(struct job *job, struct json_object *tree, const struct errinfo *info)
 {
-    if (!job_take_mistake(job, tree, info)) {
+    if (job->observer || !job_take_mistake(job, tree, info)) {
         job_end(job, -1);
         return;
     }
@@ -258,11 +276,10 @@ static void start_tick(struct job *job, struct json_object *tree)
         return;
     }
     job_judge(job, tree);
-    job_warn_of_secrets(job);
     job_set_state(job, JOB_GATHERING);
     if (job->tick && generation == job->canary->generation) {
         /* The same tick goes on after a conflict: webhooks and metrics are not asked again. */
-        facts_forget_objects(job->tick);
+        facts_forget(job->tick, NEED_OBJECT);
         tick_see(job->tick, job->canary);
     } else {
         bool due = job_is_due(job);
@@ -272,10 +289,17 @@ static void start_tick(struct job *job, struct json_object *tree)
         job->tick = tick_new(job->arena, job->canary, context->settings, now, due);
         job->tick->stepped_at_ms = context->steps.at_ms;
     }
+    job_see_other(job);
+    job_warn_of_secrets(job);
+    job->tick->alerts =
+        alerts_states(job->owner->context->alerts, job->arena, job->canary, &job->tick->n_alerts);
     job->tick->mistake = mistake;
+    job->tick->unwritable = job->tells ? job->unwritable : NULL;
     job->tick->rival = job->rivalry.rival;
     job->tick->barred = job->rivalry.barred;
     job->tick->heir = job->rivalry.heir;
+    if (job->observer)
+        observer_begin(job->observer);
     decide_round(job);
 }
 

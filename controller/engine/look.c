@@ -12,6 +12,7 @@
 #include "engine/watchset.h"
 #include "kube/pack.h"
 #include "net/server/debug.h"
+#include "observe/observer.h"
 
 enum { MAX_CONDITIONS = 32, MAX_ASKS = 256 };
 
@@ -30,6 +31,8 @@ static const char *waits_for(const struct job_look *look)
         {"performing", "a write, by the API server"},
     };
 
+    if (look->idle && look->other && look->other_state != OTHER_GONE)
+        return "nothing: another controller drives it";
     if (look->idle && look->queued)
         return "its turn: as many releases are under way as may be";
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -52,9 +55,37 @@ static void set_brief(struct json_object *out, const struct job_look *look)
         debug_set_time(out, "nextWakeup", look->wakes_ms);
     if (look->failures > 0)
         json_set_int(out, "failures", look->failures);
+    if (look->observer)
+        json_set_int(out, "differences", observer_differences(look->observer));
 }
 
 /* --- one Canary, whole */
+
+/* What another controller's release was found to be, and what is expected of it. */
+static void set_observed(struct json_object *out, struct arena *arena,
+                         const struct observer *observer)
+{
+    static const char *const answers[] = {
+        [ASSUMED_YES] = "agree", [ASSUMED_NO] = "refuse", [ASSUMED_ROLLBACK] = "want a rollback"};
+    struct observer_look look;
+
+    observer_look(observer, &look);
+    struct json_object *steps = json_sub(out, "steps"), *list = json_object_new_array();
+    for (int i = OBSERVED_NOTHING + 1; i < OBSERVED_KINDS; i++)
+        json_set_int(steps, observed_name((enum observed)i), look.counts[i]);
+    json_set_str(out, "at", look.at ? stand_text(arena, look.at) : NULL);
+    json_set_str(out, "lastDifference", look.difference);
+    json_object_object_add(out, "expected", list);
+    for (const struct observer_kept *kept = look.kept; kept; kept = kept->next) {
+        const struct foreseen *foreseen = kept->foreseen;
+        struct json_object *one = json_object_new_object();
+        json_object_array_add(list, one);
+        json_set_str(one, "ifWebhooks", answers[foreseen->assumed]);
+        json_set_str(one, "to", foreseen->moves ? stand_text(arena, &foreseen->to) : NULL);
+        json_set_int(one, "afterSeconds", foreseen->after_ms / 1000);
+        json_set_str(one, "plans", foreseen->plans);
+    }
+}
 
 struct asks {
     struct arena *arena;
@@ -146,6 +177,13 @@ static void set_last_plan(struct json_object *out, const struct engine_context *
     json_set_str(plan, "text", text);
 }
 
+static void set_messages(struct json_object *out, struct outbox_look look)
+{
+    json_set_int(out, "events", look.events);
+    json_set_int(out, "hooks", look.hooks);
+    json_set_int(out, "alerts", look.alerts);
+}
+
 struct json_object *look_canary(const struct engine *engine, struct arena *arena,
                                 const char *namespace_, const char *name)
 {
@@ -164,6 +202,14 @@ struct json_object *look_canary(const struct engine *engine, struct arena *arena
         json_set_int(out, "place", place);
     if (look.queued)
         json_set_int(out, "turn", job_place(job));
+    if (look.other) {
+        static const char *const states[] = {[OTHER_UNKNOWN] = "is looked at",
+                                             [OTHER_LIVES] = "drives it",
+                                             [OTHER_GONE] = "is gone"};
+        struct json_object *other = json_sub(out, "otherController");
+        json_set_str(other, "lease", look.other);
+        json_set_str(other, "state", states[look.other_state]);
+    }
     if (look.woken_by) {
         struct json_object *woken = json_sub(out, "wokenBy");
         json_set_str(woken, "what", look.woken_by);
@@ -179,10 +225,10 @@ struct json_object *look_canary(const struct engine *engine, struct arena *arena
     if (look.began_ms > 0)
         set_run(out, arena, &look);
     set_conditions(out, arena, whole.context->watches, &look);
+    if (look.observer)
+        set_observed(json_sub(out, "observed"), arena, look.observer);
     set_last_plan(out, whole.context, &look);
-    struct outbox_look told = outbox_look_at(whole.context->outbox, look.label);
-    json_set_int(json_sub(out, "messages"), "events", told.events);
-    json_set_int(json_sub(out, "messages"), "hooks", told.hooks);
+    set_messages(json_sub(out, "messages"), outbox_look_at(whole.context->outbox, look.label));
     return out;
 }
 
@@ -269,25 +315,37 @@ static void add_watch(void *arg, const struct kube_resource *resource, const cha
     json_set_str(one, "trouble", look.trouble);
 }
 
-static void set_requests(struct json_object *out, const struct engine_context *context)
+/* Of one API server: its budgets and the connections to it. */
+static void set_server(struct json_object *out, const struct kube_client *client)
 {
+    static const char *const names[KUBE_PURPOSES] = {[KUBE_READ] = "readsAndWatches",
+                                                     [KUBE_WRITE] = "otherWrites",
+                                                     [KUBE_MOVE] = "writesOfReleases",
+                                                     [KUBE_TELL] = "events",
+                                                     [KUBE_APART] = "leases"};
     struct kube_client_look look;
 
-    kube_client_look(context->kube, &look);
-    struct json_object *limit = json_sub(out, "limit");
-    json_set_int(limit, "perSecond", (int64_t)look.per_second);
-    json_set_int(limit, "burst", (int64_t)look.burst);
-    json_set_int(limit, "left", (int64_t)look.tokens);
-    json_set_int(limit, "writesWaiting", look.writes_waiting);
-    json_set_int(limit, "readsWaiting", look.reads_waiting);
-    json_set_int(limit, "eventsWaiting", look.tells_waiting);
-    struct json_object *under_way = json_sub(out, "underWay");
-    json_set_int(under_way, "readsAndWatches", (int64_t)look.reads);
-    json_set_int(under_way, "writes", (int64_t)look.writes);
-    json_set_int(under_way, "events", (int64_t)look.tells);
-    json_set_int(under_way, "leases", (int64_t)look.leases);
-    json_set_int(under_way, "webhooksAndMetrics", (int64_t)http_client_active(context->http));
+    kube_client_look(client, &look);
+    for (int i = KUBE_READ; i < KUBE_PURPOSES; i++) {
+        const struct kube_purpose_look *purpose = &look.of[i];
+        struct json_object *one = json_sub(out, names[i]);
+        json_set_int(one, "underWay", (int64_t)purpose->under_way);
+        if (purpose->per_second <= 0)
+            continue;
+        json_set_int(one, "waiting", purpose->waiting);
+        json_set_int(one, "perSecond", (int64_t)purpose->per_second);
+        json_set_int(one, "burst", (int64_t)purpose->burst);
+        json_set_int(one, "left", (int64_t)purpose->tokens);
+    }
     json_set_int(out, "watchesListing", look.listing);
+}
+
+static void set_requests(struct json_object *out, const struct engine_context *context)
+{
+    set_server(out, context->kube);
+    if (context->mesh != context->kube)
+        set_server(json_sub(out, "serviceMesh"), context->mesh);
+    json_set_int(out, "webhooksAndMetrics", (int64_t)http_client_active(context->http));
     json_set_int(out, "unansweredWrites", context->writes);
 }
 
@@ -361,8 +419,6 @@ void look_process(const struct engine *engine, struct json_object *out)
     json_object_object_add(out, "watches", watches);
     watchset_each(look.context->watches, add_watch, watches);
     set_requests(json_sub(out, "requests"), look.context);
-    struct outbox_look told = outbox_look(look.context->outbox);
-    json_set_int(json_sub(out, "messages"), "events", told.events);
-    json_set_int(json_sub(out, "messages"), "hooks", told.hooks);
+    set_messages(json_sub(out, "messages"), outbox_look(look.context->outbox));
     set_kept(json_sub(json_sub(out, "memory"), "kept"), engine, &look);
 }

@@ -176,7 +176,7 @@ static void see_the_process(struct fixture *f)
     assert_true(json_bool_at(out, false, "leader", "leads", NULL));
     assert_int_equal(json_int_at(out, -1, "queue", "maxRunning", NULL), 4);
     assert_int_equal(json_int_at(out, -1, "queue", "waiting", NULL), 0);
-    assert_int_equal(json_int_at(out, -1, "requests", "underWay", "webhooksAndMetrics", NULL), 7);
+    assert_int_equal(json_int_at(out, -1, "requests", "webhooksAndMetrics", NULL), 7);
     assert_int_equal(json_int_at(out, -1, "memory", "kept", "canaries", "count", NULL), 8);
     assert_true(json_int_at(out, -1, "memory", "kept", "dependencies", "count", NULL) >= 8);
     struct json_object *watch = json_elem(json_at(out, "watches", NULL), 0);

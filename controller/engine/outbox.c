@@ -7,8 +7,9 @@
 #include "base/table.h"
 #include "engine/hook_call.h"
 
-enum message_kind { MESSAGE_EVENTS, MESSAGE_HOOKS, MESSAGE_KINDS };
-static const char *const kind_names[] = {[MESSAGE_EVENTS] = "event", [MESSAGE_HOOKS] = "hook"};
+enum message_kind { MESSAGE_EVENTS, MESSAGE_HOOKS, MESSAGE_ALERTS, MESSAGE_KINDS };
+static const char *const kind_names[] = {
+    [MESSAGE_EVENTS] = "event", [MESSAGE_HOOKS] = "hook", [MESSAGE_ALERTS] = "alert"};
 
 struct message {
     struct message *next;
@@ -21,21 +22,28 @@ struct message {
     enum phase phase;
     outbox_answer_fn answered;
     bool follows;
+    /* of alerts */
+    struct channel channel;
+    struct alert alert;
+    alert_told_fn told;
+    void *told_arg;
 };
 
-/* The messages of one kind of one Canary; lives while there are any. */
+/* The messages of one kind of one Canary, alerts by channel; lives while there are any. */
 struct queue {
     struct outbox *outbox;
     enum message_kind kind;
     char *canary;
+    char *line; /* its kind, with alerts and the channel's name */
     struct message *first, **last;
     int count;
     struct hook_call *call; /* of the first message */
+    struct alert_call *alert_call;
 };
 
 struct outbox {
     struct engine_context *context;
-    struct table queues;      /* by Canary and kind */
+    struct table queues;      /* by Canary and line */
     int count[MESSAGE_KINDS]; /* messages in all queues */
 };
 
@@ -46,7 +54,7 @@ static void queue_key(const void *item, const char **first, const char **second)
     const struct queue *queue = item;
 
     *first = queue->canary;
-    *second = kind_names[queue->kind];
+    *second = queue->line;
 }
 
 struct outbox *outbox_new(struct engine_context *context)
@@ -70,11 +78,13 @@ static void drop_first(struct queue *queue)
 
 static void queue_free(struct queue *queue)
 {
-    table_take(&queue->outbox->queues, queue->canary, kind_names[queue->kind]);
+    table_take(&queue->outbox->queues, queue->canary, queue->line);
     hook_call_free(queue->call);
+    alert_call_free(queue->alert_call);
     while (queue->first)
         drop_first(queue);
     free(queue->canary);
+    free(queue->line);
     free(queue);
 }
 
@@ -105,36 +115,58 @@ static void tell_answer(struct queue *queue, const struct hook_answer *answer)
                  LOG_STR("hook", message->webhook.name), LOG_STR("error", answer->text));
 }
 
-static void on_answer(void *arg, const struct hook_answer *answer)
+static void send_next(struct queue *queue)
 {
-    struct queue *queue = arg;
-    queue->call = NULL;
-    tell_answer(queue, answer);
     drop_first(queue);
-    /* As in Flagger: the hooks after one that failed are left out. */
-    while (!answer->passed && queue->first && queue->first->follows)
-        drop_first(queue);
     if (queue->first)
         send_first(queue);
     else
         queue_free(queue);
 }
 
+static void on_answer(void *arg, const struct hook_answer *answer)
+{
+    struct queue *queue = arg;
+    queue->call = NULL;
+    tell_answer(queue, answer);
+    /* As in Flagger: the hooks after one that failed are left out. */
+    while (!answer->passed && queue->first->next && queue->first->next->follows)
+        drop_first(queue);
+    send_next(queue);
+}
+
+static void on_alert_told(void *arg, const char *trouble, bool ended)
+{
+    struct queue *queue = arg;
+    queue->first->told(queue->first->told_arg, trouble, ended);
+    if (!ended)
+        return;
+    queue->alert_call = NULL;
+    send_next(queue);
+}
+
 static void send_first(struct queue *queue)
 {
+    if (queue->kind == MESSAGE_ALERTS) {
+        queue->alert_call = alert_call_start(queue->outbox->context, &queue->first->channel,
+                                             &queue->first->alert, on_alert_told, queue);
+        return;
+    }
     queue->call = hook_call_start(queue->outbox->context, queue->first->namespace_,
                                   &queue->first->webhook, queue->first->body, on_answer, queue);
 }
 
 /* --- what waits */
 
-static struct queue *queue_get(struct outbox *outbox, const char *canary, enum message_kind kind)
+static struct queue *queue_get(struct outbox *outbox, const char *canary, enum message_kind kind,
+                               const char *line)
 {
-    struct queue *queue = table_get(&outbox->queues, canary, kind_names[kind]);
+    struct queue *queue = table_get(&outbox->queues, canary, line);
     if (queue)
         return queue;
     queue = heap_alloc(sizeof(*queue));
-    *queue = (struct queue){.outbox = outbox, .kind = kind, .canary = heap_strdup(canary)};
+    *queue = (struct queue){
+        .outbox = outbox, .kind = kind, .canary = heap_strdup(canary), .line = heap_strdup(line)};
     queue->last = &queue->first;
     table_put(&outbox->queues, queue);
     return queue;
@@ -151,20 +183,22 @@ static void make_room(struct queue *queue)
         queue->last = &queue->first->next;
     queue->count--;
     queue->outbox->count[queue->kind]--;
+    if (oldest->told)
+        oldest->told(oldest->told_arg, "an alert was dropped: too many wait for its channel", true);
     arena_free(oldest->arena);
     log_error("message_dropped", queue->canary,
               "too many messages wait for a webhook that does not take them",
               LOG_STR("kind", kind_names[queue->kind]));
 }
 
-static bool is_full(const struct outbox *outbox, enum message_kind kind,
-                    const struct canary *canary, const struct canary_webhook *webhook)
+static bool is_full(const struct outbox *outbox, enum message_kind kind, const char *canary,
+                    const char *receiver)
 {
     if (outbox->count[kind] < OUTBOX_MAX)
         return false;
-    log_error("message_dropped", canary->name,
-              "too many messages of all canaries wait for webhooks that do not take them",
-              LOG_STR("kind", kind_names[kind]), LOG_STR("hook", webhook->name));
+    log_error("message_dropped", canary,
+              "too many messages of all canaries wait for receivers that do not take them",
+              LOG_STR("kind", kind_names[kind]), LOG_STR("receiver", receiver));
     return true;
 }
 
@@ -179,18 +213,22 @@ static struct message *message_new(const struct canary *canary,
     return message;
 }
 
-static void post(struct outbox *outbox, struct message *message, const struct canary *canary,
-                 enum message_kind kind)
+static void post(struct outbox *outbox, struct message *message, const char *canary,
+                 enum message_kind kind, const char *line)
 {
-    struct queue *queue = queue_get(
-        outbox, arena_printf(message->arena, "%s.%s", canary->name, canary->namespace_), kind);
+    struct queue *queue = queue_get(outbox, canary, kind, line);
     make_room(queue);
     *queue->last = message;
     queue->last = &message->next;
     queue->count++;
     outbox->count[kind]++;
-    if (!queue->call)
+    if (!queue->call && !queue->alert_call)
         send_first(queue);
+}
+
+static const char *label_of(struct arena *arena, const struct canary *canary)
+{
+    return arena_printf(arena, "%s.%s", canary->name, canary->namespace_);
 }
 
 /* --- events */
@@ -199,7 +237,7 @@ static void post_event(struct outbox *outbox, const struct canary *canary,
                        const struct canary_webhook *webhook, struct json_object *facts,
                        enum phase phase)
 {
-    if (is_full(outbox, MESSAGE_EVENTS, canary, webhook))
+    if (is_full(outbox, MESSAGE_EVENTS, canary->name, webhook->name))
         return;
     struct message *message = message_new(canary, webhook);
     struct arena *arena = message->arena;
@@ -215,7 +253,7 @@ static void post_event(struct outbox *outbox, const struct canary *canary,
     struct canary_webhook told = *webhook;
     told.metadata = metadata;
     message->body = hook_body(arena, canary, &told, phase, canary_checksum(arena, canary));
-    post(outbox, message, canary, MESSAGE_EVENTS);
+    post(outbox, message, label_of(arena, canary), MESSAGE_EVENTS, kind_names[MESSAGE_EVENTS]);
 }
 
 void outbox_event(struct outbox *outbox, const struct canary *canary, enum phase phase,
@@ -276,7 +314,7 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
                  const struct canary_webhook *webhook, enum phase phase, bool follows,
                  outbox_answer_fn answered)
 {
-    if (is_full(outbox, MESSAGE_HOOKS, canary, webhook))
+    if (is_full(outbox, MESSAGE_HOOKS, canary->name, webhook->name))
         return;
     struct message *message = message_new(canary, webhook);
     struct arena *arena = message->arena;
@@ -285,7 +323,26 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
     message->phase = phase;
     message->follows = follows;
     message->answered = answered;
-    post(outbox, message, canary, MESSAGE_HOOKS);
+    post(outbox, message, label_of(arena, canary), MESSAGE_HOOKS, kind_names[MESSAGE_HOOKS]);
+}
+
+/* --- alerts */
+
+bool outbox_alert(struct outbox *outbox, const char *canary, const struct channel *channel,
+                  const struct alert *alert, alert_told_fn told, void *arg)
+{
+    if (is_full(outbox, MESSAGE_ALERTS, canary, channel->name))
+        return false;
+    struct arena *arena = arena_new();
+    struct message *message = ARENA_NEW(arena, struct message);
+    *message = (struct message){.arena = arena,
+                                .channel = channel_copy(arena, channel),
+                                .alert = alert_copy(arena, alert),
+                                .told = told,
+                                .told_arg = arg};
+    post(outbox, message, canary, MESSAGE_ALERTS,
+         arena_printf(arena, "%s %s", kind_names[MESSAGE_ALERTS], channel->name));
+    return true;
 }
 
 /* --- looking */
@@ -293,17 +350,19 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
 struct outbox_look outbox_look(const struct outbox *outbox)
 {
     return (struct outbox_look){.events = outbox->count[MESSAGE_EVENTS],
-                                .hooks = outbox->count[MESSAGE_HOOKS]};
-}
-
-static int messages_of(const struct outbox *outbox, const char *canary, enum message_kind kind)
-{
-    const struct queue *queue = table_get(&outbox->queues, canary, kind_names[kind]);
-    return queue ? queue->count : 0;
+                                .hooks = outbox->count[MESSAGE_HOOKS],
+                                .alerts = outbox->count[MESSAGE_ALERTS]};
 }
 
 struct outbox_look outbox_look_at(const struct outbox *outbox, const char *canary)
 {
-    return (struct outbox_look){.events = messages_of(outbox, canary, MESSAGE_EVENTS),
-                                .hooks = messages_of(outbox, canary, MESSAGE_HOOKS)};
+    int count[MESSAGE_KINDS] = {0};
+    const struct queue *queue;
+    for (size_t i = 0; (queue = table_next(&outbox->queues, &i));) {
+        if (strcmp(queue->canary, canary) == 0)
+            count[queue->kind] += queue->count;
+    }
+    return (struct outbox_look){.events = count[MESSAGE_EVENTS],
+                                .hooks = count[MESSAGE_HOOKS],
+                                .alerts = count[MESSAGE_ALERTS]};
 }

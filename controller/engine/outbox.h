@@ -11,6 +11,7 @@
 #ifndef ENGINE_OUTBOX_H
 #define ENGINE_OUTBOX_H
 
+#include "engine/alert_call.h"
 #include "engine/context.h"
 
 enum { OUTBOX_MAX_PER_CANARY = 256, OUTBOX_MAX = 4096 };
@@ -36,9 +37,17 @@ void outbox_hook(struct outbox *outbox, const struct canary *canary,
                  const struct canary_webhook *webhook, enum phase phase, bool follows,
                  outbox_answer_fn answered);
 
-/* Events and informing hooks that wait or are being sent, of all Canaries. */
+/*
+ * Sends an alert of the Canary "name.namespace". Those of one channel leave in order, one at a time;
+ * a channel that is down holds up no other. Everything is copied. told: as of alert_call_start(),
+ * with ended also when the message is dropped. False: too many wait already, and told is not called.
+ */
+bool outbox_alert(struct outbox *outbox, const char *canary, const struct channel *channel,
+                  const struct alert *alert, alert_told_fn told, void *arg);
+
+/* Events, informing hooks and alerts that wait or are being sent, of all Canaries. */
 struct outbox_look {
-    int events, hooks;
+    int events, hooks, alerts;
 };
 struct outbox_look outbox_look(const struct outbox *outbox);
 /* The same of one Canary, "name.namespace". */

@@ -6,8 +6,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "engine/alerts.h"
 #include "engine/gauges.h"
 #include "engine/outbox.h"
+#include "tick/wake.h"
 
 struct perform {
     struct engine_context *context;
@@ -17,8 +19,9 @@ struct perform {
     perform_done_fn done;
     void *arg;
     struct kube_call *call;
-    char *uid; /* of what is being deleted, as the watch shows it; NULL: it does not */
-    int hooks; /* informing ones so far */
+    uint64_t uid; /* of what is being deleted, as the watch shows it; 0: it does not */
+    bool counts;  /* the write that is under way counts on a generation (replicas_only()) */
+    int hooks;    /* informing ones so far */
     bool freed;
 };
 
@@ -33,6 +36,8 @@ static const char *canary_label(struct arena *arena, const struct canary *canary
 void perform_event(struct engine_context *context, const struct canary *canary, enum phase phase,
                    const char *type, const char *text, int64_t now_ms)
 {
+    if (!context->events) /* of a process that observes there are none */
+        return;
     struct event_object object = {.api_version = "flagger.app/v1beta1",
                                   .kind = "Canary",
                                   .namespace_ = canary->namespace_,
@@ -52,7 +57,6 @@ void perform_event(struct engine_context *context, const struct canary *canary, 
 
 static void destroy(struct perform *perform)
 {
-    free(perform->uid);
     free(perform);
 }
 
@@ -120,8 +124,11 @@ static void on_written(void *arg, const struct kube_result *result)
     }
     write_ended(context);
     if (result->err != ERR_OK && !already_so(effect, result)) {
-        gauges_effect(effect_name(effect->kind), err_name(result->err));
-        finish(perform, result->err, result->info);
+        /* the answer when it is another one by now */
+        bool other = perform->counts && result->status == 422;
+        enum err err = other ? ERR_CONFLICT : result->err;
+        gauges_effect(effect_name(effect->kind), err_name(err));
+        finish(perform, err, result->info);
         return;
     }
     gauges_effect(effect_name(effect->kind), "ok");
@@ -144,17 +151,50 @@ static void on_written(void *arg, const struct kube_result *result)
     go_on(perform);
 }
 
+static void add_operation(struct json_object *patch, const char *op, const char *path,
+                          struct json_object *value)
+{
+    struct json_object *operation = json_object_new_object();
+
+    json_set_str(operation, "op", op);
+    json_set_str(operation, "path", path);
+    json_set(operation, "value", value);
+    json_object_array_add(patch, operation);
+}
+
+/*
+ * Of a workload that is busy the status is written all the time. So a patch of nothing but
+ * spec.replicas counts on the spec that was read, its generation, and not on the version, which
+ * every status changes. NULL: it is another patch, or the resource counts no generations.
+ */
+static struct json_object *replicas_only(struct arena *arena, const struct effect *effect)
+{
+    struct json_object *uid = json_at(effect->read, "metadata", "uid", NULL);
+    struct json_object *generation = json_at(effect->read, "metadata", "generation", NULL);
+    struct json_object *spec = json_at(effect->body, "spec", NULL);
+    struct json_object *replicas = json_at(spec, "replicas", NULL);
+
+    if (effect->kind != EFFECT_PATCH || !replicas || !uid || !generation ||
+        json_object_object_length(spec) != 1 || json_object_object_length(effect->body) != 2 ||
+        json_object_object_length(json_at(effect->body, "metadata", NULL)) != 1) /* the version */
+        return NULL;
+    struct json_object *patch = json_own(arena, json_object_new_array());
+    add_operation(patch, "test", "/metadata/uid", uid);
+    add_operation(patch, "test", "/metadata/generation", generation);
+    add_operation(patch, "add", "/spec/replicas", replicas);
+    return patch;
+}
+
 static void note_uid(struct perform *perform)
 {
     const struct effect *effect = perform->effect;
     const struct seen *seen;
-    free(perform->uid);
-    perform->uid = NULL;
+    perform->uid = 0;
     if (effect->kind == EFFECT_DELETE &&
         watchset_look(perform->context->watches, effect->resource, effect->namespace_, effect->name,
                       &seen) &&
         seen)
-        perform->uid = heap_strdup(seen->digest.uid);
+        perform->uid = seen->digest.uid;
 }
 
 static void write_effect(struct perform *perform)
@@ -166,6 +206,8 @@ static void write_effect(struct perform *perform)
                                    .name = effect->name,
                                    .body = effect->body,
                                    .keeps = true,
+                                   .purpose =
+                                       wake_releases(canary->status.phase) ? KUBE_MOVE : KUBE_WRITE,
                                    .may_send = perform->context->may_write,
                                    .may_send_arg = perform->context->may_write_arg};
     switch (effect->kind) {
@@ -187,11 +229,18 @@ static void write_effect(struct perform *perform)
         request.verb = KUBE_MERGE_PATCH;
         break;
     }
+    struct json_object *replicas = replicas_only(perform->tick->arena, effect);
+    if (replicas) {
+        request.verb = KUBE_JSON_PATCH;
+        request.body = replicas;
+    }
+    perform->counts = replicas != NULL;
     note_uid(perform);
     if (request.resource->cluster_scoped)
         request.namespace_ = NULL;
     perform->context->writes++;
-    perform->call = kube_send(perform->context->kube, &request, on_written, perform);
+    perform->call =
+        kube_send(context_kube(perform->context, request.resource), &request, on_written, perform);
 }
 
 /* --- informing hooks, which nobody waits for */
@@ -222,10 +271,14 @@ static void tell_alert(struct perform *perform)
 {
     const struct effect *effect = perform->effect;
     const char *label = canary_label(perform->tick->arena, perform->tick->canary);
+    const char *reason = effect->reason ? effect->reason : "";
     if (strcmp(effect->severity, "info") == 0)
-        log_info("alert", label, effect->text, LOG_STR("severity", effect->severity));
+        log_info("alert", label, effect->text, LOG_STR("severity", effect->severity),
+                 LOG_STR("reason", reason));
     else
-        log_warn("alert", label, effect->text, LOG_STR("severity", effect->severity));
+        log_warn("alert", label, effect->text, LOG_STR("severity", effect->severity),
+                 LOG_STR("reason", reason));
+    alerts_take(perform->context->alerts, perform->tick, effect);
 }
 
 static void do_at_once(struct perform *perform)
@@ -245,6 +298,7 @@ static void do_at_once(struct perform *perform)
         break;
     case EFFECT_METRIC:
         gauges_analysis(canary, effect->text, effect->value);
+        gauges_bounds(canary, effect);
         break;
     case EFFECT_HOOK:
         post_hook(perform);

@@ -38,7 +38,7 @@ struct read_one *read_one_start(struct engine_context *context,
                                    .namespace_ = resource->cluster_scoped ? NULL : namespace_,
                                    .name = name,
                                    .keeps = true};
-    read->call = kube_send(context->kube, &request, on_object, read);
+    read->call = kube_send(context_kube(context, resource), &request, on_object, read);
     return read;
 }
 

@@ -93,7 +93,7 @@ bool secrets_keep(const struct secrets *secrets, const char *namespace_, const c
 static bool is_current(const struct kept *kept, const struct seen *seen)
 {
     const char *version = json_str_at(kept->tree, "metadata", "resourceVersion", NULL);
-    return version && strcmp(version, seen->digest.resource_version) == 0;
+    return version && version_mark(version) == seen->digest.version;
 }
 
 bool secrets_look(struct secrets *secrets, const char *namespace_, const char *name,

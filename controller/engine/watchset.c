@@ -146,7 +146,8 @@ static void add(struct watchset *set, const struct kube_resource *resource, cons
         .settled = on_settled,
         .arg = entry,
     };
-    entry->store = store_new(set->loop, set->kube, &spec);
+    struct kube_client *kube = resource->meshed && set->scope.mesh ? set->scope.mesh : set->kube;
+    entry->store = store_new(set->loop, kube, &spec);
 }
 
 void watchset_add(struct watchset *set, const struct kube_resource *resource)
@@ -206,13 +207,13 @@ void watchset_learn(struct watchset *set, const struct kube_resource *resource,
     const char *uid = json_str_at(metadata, "uid", NULL);
     const struct digest *digest =
         store_get(entry->store, namespace_, json_str_at(metadata, "name", NULL));
-    if (is_of_canaries(entry) && (!digest || !uid || strcmp(digest->uid, uid) != 0))
+    if (is_of_canaries(entry) && (!digest || !uid || digest->uid != name_hash(NULL, uid)))
         return;
     store_learn(entry->store, object);
 }
 
 void watchset_learn_gone(struct watchset *set, const struct kube_resource *resource,
-                         const char *namespace_, const char *name, const char *uid)
+                         const char *namespace_, const char *name, uint64_t uid)
 {
     struct entry *entry = find(set, resource, namespace_);
     if (entry && !is_of_canaries(entry))

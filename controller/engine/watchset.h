@@ -13,11 +13,11 @@
 /* What is remembered of a watched object. */
 struct seen {
     struct digest digest;
+    uint64_t spec_hash; /* of all but bookkeeping metadata and what of status is no news; 0 when
+                           only metadata is watched */
     struct claim_set *claims; /* of a Canary: what it claims */
     bool rests;               /* of a Canary: no release of it is under way */
     bool releases;            /* of a Canary: one is, and no longer only before its gate */
-    uint64_t spec_hash; /* of all but bookkeeping metadata and what of status is no news; 0 when
-                           only metadata is watched */
 };
 
 struct watchset;
@@ -39,6 +39,7 @@ struct watchset_owner {
 struct watchset_scope {
     const char *const *namespaces; /* NULL-ended; NULL: all */
     const char *canary_selector;   /* the labels of Canaries; NULL: any */
+    struct kube_client *mesh;      /* of what is meshed; NULL: as the others */
 };
 struct watchset *watchset_new(struct loop *loop, struct kube_client *kube,
                               const struct watchset_scope *scope,
@@ -64,7 +65,7 @@ void watchset_learn(struct watchset *set, const struct kube_resource *resource,
                     struct json_object *object);
 /* It has answered that this object is gone: the one with the uid, not another of its name. */
 void watchset_learn_gone(struct watchset *set, const struct kube_resource *resource,
-                         const char *namespace_, const char *name, const char *uid);
+                         const char *namespace_, const char *name, uint64_t uid);
 /* True if WATCHSET_KNOWN. */
 bool watchset_look(const struct watchset *set, const struct kube_resource *resource,
                    const char *namespace_, const char *name, const struct seen **out);

@@ -1,21 +1,53 @@
-/* A metric backend: turns a question and a time into one HTTP request, and the reply into an
- * answer. Pure. */
+/*
+ * A metric backend: turns a question and a time into one HTTP request, and the reply into an
+ * answer. Pure. Some need a few requests, such as for a token that is short-lived; those have next().
+ * Where the credentials may be those of the process, `ambient` says which of its variables stand
+ * for which keys of the Secret; the engine fills in what the Secret does not have.
+ */
 #ifndef METRIC_BACKEND_H
 #define METRIC_BACKEND_H
 
+#include "metric/family.h"
 #include "net/client.h"
 #include "tick/tick.h"
 
+/* What of a built-in query is the same for all workloads, and whose this one is. */
+struct metric_group {
+    const struct metric_family *family;
+    enum metric_kind kind;
+    const char *interval, *after; /* rendered */
+    struct metric_member member;
+};
+/* One series of an answer that has many: by one label, or two. */
+struct metric_pick {
+    const char *namespace_label, *namespace_; /* the former NULL: by the other alone */
+    const char *label, *value;
+    struct metric_answer answer;
+};
+
+struct metric_ambient {
+    const char *variable; /* of the environment; NULL ends the list */
+    const char *key;      /* of the Secret */
+    bool file;            /* the variable names a file that holds it */
+};
+
 struct metric_backend {
-    const char *type; /* MetricTemplate spec.provider.type */
-    /* Fills *out (everything in the arena). ERR_INVALID: the template or secret cannot work, with
-     * the sentence. */
+    const char *type;                     /* MetricTemplate spec.provider.type */
+    const struct metric_ambient *ambient; /* NULL: the Secret alone */
+    int intervals; /* of the metric that its request looks back; 0: the query says that */
+    /*
+     * Fills *out (everything in the arena). A question without a query is a probe: whether the
+     * backend answers (step 7), which METRIC_VALUE says. A URL that begins with "/" is a path of
+     * the Kubernetes API, read (GET) with the rights of the controller. ERR_INVALID: the template
+     * or secret cannot work, with the sentence.
+     */
     enum err (*request)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                         struct http_request *out, struct errinfo *ei);
-    /* The request that only asks whether the backend answers (step 7); its answer is METRIC_VALUE
-     * when it does. */
-    enum err (*probe)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
-                      struct http_request *out, struct errinfo *ei);
+    /* May be NULL. Looks at the reply to *request: it is the last (*more false, and answer() is
+     * asked), or the next is *request from now on. An error is METRIC_ERROR. */
+    enum err (*next)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
+                     const struct http_result *result, struct http_request *request, bool *more,
+                     struct errinfo *ei);
     /* Reads a reply of any status. A call without a reply is the engine's METRIC_ERROR. */
     struct metric_answer (*answer)(struct arena *arena, const struct metric_question *question,
                                    const struct http_result *result);

@@ -1,13 +1,358 @@
 #include "metric/family.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/buf.h"
+
+enum { QUERY_MAX = 64 * 1024 };
+
+#define NAME "[0-9a-zA-Z-]+"
+
+static const struct metric_family table[] = {
+    {
+        .name = "http", /* what the pods themselves report; seconds */
+        .requests = "http_request_duration_seconds_count",
+        .good = "status!~\"5.*\"",
+        .times = "http_request_duration_seconds_bucket",
+        .duration_to_ms = 1000,
+        .namespace_label = "kubernetes_namespace",
+        .label = "kubernetes_pod_name",
+        .key = "{{ target }}",
+        .pods = true,
+        .bare_rate_errors = true,
+    },
+    {
+        .name =
+            "grpc", /* the calls that the pods have handled; those fail whose code blames them */
+        .requests = "grpc_server_handled_total",
+        .good =
+            "grpc_code!~\"Unknown|DeadlineExceeded|Unimplemented|Internal|Unavailable|DataLoss\"",
+        .times = "grpc_server_handling_seconds_bucket",
+        .duration_to_ms = 1000,
+        .namespace_label = "kubernetes_namespace",
+        .label = "kubernetes_pod_name",
+        .key = "{{ target }}",
+        .pods = true,
+    },
+    {
+        .name = "appmesh", /* Envoy, by pod name */
+        .requests = "envoy_cluster_upstream_rq",
+        .good = "envoy_response_code!~\"5.*\"",
+        .times = "envoy_cluster_upstream_rq_time_bucket",
+        .duration_to_ms = 1,
+        .namespace_label = "kubernetes_namespace",
+        .label = "kubernetes_pod_name",
+        .key = "{{ target }}",
+        .pods = true,
+    },
+    {
+        .name = "istio", /* telemetry at the destination */
+        .requests = "istio_requests_total",
+        .requests_are = "reporter=\"destination\"",
+        .good = "response_code!~\"5.*\"",
+        .times = "istio_request_duration_milliseconds_bucket",
+        .times_are = "reporter=\"destination\"",
+        .duration_to_ms = 1,
+        .namespace_label = "destination_workload_namespace",
+        .label = "destination_workload",
+        .key = "{{ target }}",
+    },
+    {
+        .name = "linkerd", /* its proxies, inbound */
+        .requests = "response_total",
+        .requests_are = "direction=\"inbound\"",
+        .good = "classification!=\"failure\"",
+        .times = "response_latency_ms_bucket",
+        .times_are = "direction=\"inbound\"",
+        .duration_to_ms = 1,
+        .namespace_label = "namespace",
+        .label = "deployment",
+        .key = "{{ target }}",
+    },
+    {
+        .name = "osm", /* Open Service Mesh */
+        .requests = "osm_request_total",
+        .requests_are = "destination_kind=\"Deployment\"",
+        .good = "response_code!~\"5.*\"",
+        .times = "osm_request_duration_ms_bucket",
+        .times_are = "destination_kind=\"Deployment\"",
+        .duration_to_ms = 1,
+        .namespace_label = "destination_namespace",
+        .label = "destination_name",
+        .key = "{{ target }}",
+        .equals = true,
+    },
+    {
+        .name = "contour", /* Envoy, by canary cluster; so the following */
+        .requests = "envoy_cluster_upstream_rq",
+        .good = "envoy_response_code!~\"5.*\"",
+        .times = "envoy_cluster_upstream_rq_time_bucket",
+        .duration_to_ms = 1,
+        .label = "envoy_cluster_name",
+        .key = "{{ namespace }}_{{ service }}",
+        .after = "-canary_" NAME,
+    },
+    {
+        .name = "crossover",
+        .requests = "envoy_cluster_upstream_rq",
+        .good = "envoy_response_code!~\"5.*\"",
+        .times = "envoy_cluster_upstream_rq_time_bucket",
+        .duration_to_ms = 1,
+        .namespace_label = "kubernetes_namespace",
+        .label = "envoy_cluster_name",
+        .key = "{{ target }}-canary",
+        .equals = true,
+    },
+    {
+        .name = "gloo",
+        .requests = "envoy_cluster_upstream_rq",
+        .good = "envoy_response_code!~\"5.*\"",
+        .times = "envoy_cluster_upstream_rq_time_bucket",
+        .duration_to_ms = 1,
+        .label = "envoy_cluster_name",
+        .key = "{{ namespace }}-{{ target }}",
+        .after = "-canaryupstream-" NAME "_" NAME,
+    },
+    {
+        .name = "kuma",
+        .requests = "envoy_cluster_upstream_rq",
+        .good = "envoy_response_code!~\"5.*\"",
+        .times = "envoy_cluster_upstream_rq_time_bucket",
+        .duration_to_ms = 1,
+        .label = "service",
+        .key = "{{ target }}-canary_{{ namespace }}_svc",
+        .after = "_" NAME,
+    },
+    {
+        .name = "knative", /* by revision */
+        .requests = "envoy_cluster_upstream_rq",
+        .good = "envoy_response_code!~\"5.*\"",
+        .times = "envoy_cluster_upstream_rq_time_bucket",
+        .duration_to_ms = 1,
+        .label = "envoy_cluster_name",
+        .key = "{{ namespace }}/{{ route }}",
+    },
+    {
+        .name = "nginx", /* the ingress controller, canary ingress only; the mean */
+        .requests = "nginx_ingress_controller_requests",
+        .requests_are = "canary!=\"\"",
+        .good = "status!~\"5.*\"",
+        .sum = "nginx_ingress_controller_response_duration_seconds_sum",
+        .count = "nginx_ingress_controller_response_duration_seconds_count",
+        .times_are = "canary!=\"\"",
+        .in_ms = true,
+        .duration_to_ms = 1,
+        .namespace_label = "namespace",
+        .label = "ingress",
+        .key = "{{ ingress }}",
+        .equals = true,
+    },
+    {
+        .name = "skipper", /* routes, whose names have word characters only; the mean */
+        .requests = "skipper_response_duration_seconds_bucket",
+        .requests_are = "le=\"+Inf\"",
+        .good = "code!~\"5..\"",
+        .sum = "skipper_serve_route_duration_seconds_sum",
+        .count = "skipper_serve_route_duration_seconds_count",
+        .in_ms = true,
+        .duration_to_ms = 1,
+        .label = "route",
+        .key = "kube(ew)?_{{ namespace }}__{{ ingress }}_canary__.*__{{ service }}_canary",
+        .after = "(_[0-9]+)?",
+        .alone = true,
+        .plain_words = true,
+    },
+    {
+        .name = "traefik", /* services of its CRDs */
+        .requests = "traefik_service_request_duration_seconds_bucket",
+        .requests_are = "le=\"+Inf\"",
+        .good = "code!~\"5..\"",
+        .times = "traefik_service_request_duration_seconds_bucket",
+        .in_ms = true,
+        .duration_to_ms = 1,
+        .label = "service",
+        .key = "{{ namespace }}-{{ target }}",
+        .after = "-canary-" NAME "@kubernetescrd",
+    },
+    {
+        .name = "apisix", /* routes */
+        .requests = "apisix_http_status",
+        .good = "code!~\"5..\"",
+        .times = "apisix_http_latency_bucket",
+        .times_are = "type=~\"request\"",
+        .duration_to_ms = 1,
+        .label = "route",
+        .key = "{{ namespace }}_{{ route }}-{{ target }}",
+        .after = "-canary_.+",
+    },
+};
+
+enum { ROWS = sizeof(table) / sizeof(table[0]) };
+
 const struct metric_family *metric_family_find(const char *name)
 {
-    for (size_t i = 0; name && metric_family_table[i]; i++) {
-        if (strcmp(metric_family_table[i]->name, name) == 0)
-            return metric_family_table[i];
+    for (size_t i = 0; name && i < ROWS; i++) {
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
     }
     return NULL;
+}
+
+const struct metric_family *metric_family_next(const struct metric_family *family)
+{
+    const struct metric_family *next = family ? family + 1 : table;
+
+    return next < table + ROWS ? next : NULL;
+}
+
+/* --- queries */
+
+/* What a query is made of, whether it is about one workload or about many. */
+struct shape {
+    struct arena *arena;
+    const struct metric_family *family;
+    const char *whose;    /* matchers */
+    const char *interval; /* "{{ interval }}" */
+    const char *by;       /* labels that the answer keeps; NULL: none */
+    const char *renamed;  /* end of a label_replace() around each rate; NULL: none */
+};
+
+static const char *rate_of(const struct shape *shape, const char *metric, const char *are,
+                           const char *good)
+{
+    const char *rate = arena_printf(shape->arena, "rate( %s{ %s%s%s%s%s }[%s] )", metric,
+                                    shape->whose, are ? ", " : "", are ? are : "", good ? ", " : "",
+                                    good ? good : "", shape->interval);
+
+    return shape->renamed
+               ? arena_printf(shape->arena, "label_replace( %s%s )", rate, shape->renamed)
+               : rate;
+}
+
+/* le: the buckets stay apart. */
+static const char *sum_of(const struct shape *shape, const char *rate, bool le)
+{
+    const char *labels = shape->by ? shape->by : "";
+
+    if (!le && !shape->by)
+        return arena_printf(shape->arena, "sum( %s )", rate);
+    return arena_printf(shape->arena, "sum( %s ) by (%s%s%s)", rate, labels,
+                        le && shape->by ? ", " : "", le ? "le" : "");
+}
+
+static const char *query_of(const struct shape *shape, enum metric_kind kind)
+{
+    const struct metric_family *family = shape->family;
+    struct arena *arena = shape->arena;
+
+    if (kind == METRIC_SUCCESS_RATE)
+        return arena_printf(
+            arena, "%s / %s * 100",
+            sum_of(shape, rate_of(shape, family->requests, family->requests_are, family->good),
+                   false),
+            sum_of(shape, rate_of(shape, family->requests, family->requests_are, NULL), false));
+    const char *unit = family->in_ms ? " * 1000" : "";
+    if (family->times)
+        return arena_printf(
+            arena, "histogram_quantile( 0.99, %s )%s",
+            sum_of(shape, rate_of(shape, family->times, family->times_are, NULL), true), unit);
+    return arena_printf(
+        arena, "%s / %s%s",
+        sum_of(shape, rate_of(shape, family->sum, family->times_are, NULL), false),
+        sum_of(shape, rate_of(shape, family->count, family->times_are, NULL), false), unit);
+}
+
+const char *metric_family_query(struct arena *arena, const struct metric_family *family,
+                                enum metric_kind kind)
+{
+    const char *namespace_ =
+        family->namespace_label
+            ? arena_printf(arena, "%s=\"{{ namespace }}\", ", family->namespace_label)
+            : "";
+    const char *value =
+        family->pods ? "{{ pods }}"
+                     : arena_printf(arena, "%s%s", family->key, family->after ? family->after : "");
+    const struct shape shape = {
+        .arena = arena,
+        .family = family,
+        .whose = arena_printf(arena, "%s%s%s\"%s\"", namespace_, family->label,
+                              family->equals ? "=" : "=~", value),
+        .interval = "{{ interval }}",
+    };
+
+    return query_of(&shape, kind);
+}
+
+/* --- of many */
+
+const char *metric_family_key_label(const struct metric_family *family)
+{
+    return family->after || family->pods ? METRIC_KEY_LABEL : family->label;
+}
+
+/* "a|b": of the keys, or of the namespaces, each once. */
+static const char *alternatives(struct arena *arena, const struct metric_member *members, size_t n,
+                                bool keys)
+{
+    struct buf buf;
+
+    buf_init(&buf, QUERY_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = keys ? members[i].key : members[i].namespace_;
+        bool known = false;
+        for (size_t k = 0; k < i && !known; k++)
+            known = strcmp(text, keys ? members[k].key : members[k].namespace_) == 0;
+        if (!known)
+            buf_printf(&buf, "%s%s", buf.len > 0 ? "|" : "", text);
+    }
+    const char *all = arena_strdup(arena, buf.data);
+    buf_fini(&buf);
+    return all;
+}
+
+const char *metric_family_group_query(struct arena *arena, const struct metric_family *family,
+                                      enum metric_kind kind, const char *after,
+                                      const char *interval, const struct metric_member *members,
+                                      size_t n)
+{
+    const char *keys = alternatives(arena, members, n, true), *namespaces = "", *by;
+    const char *value = arena_printf(arena, "(%s)%s", keys, after);
+    const char *label = metric_family_key_label(family);
+    struct shape shape = {.arena = arena, .family = family, .interval = interval};
+
+    by = label;
+    if (family->namespace_label) {
+        namespaces = arena_printf(arena, "%s=~\"%s\", ", family->namespace_label,
+                                  alternatives(arena, members, n, false));
+        by = arena_printf(arena, "%s, %s", family->namespace_label, label);
+    }
+    shape.by = by;
+    shape.whose = arena_printf(arena, "%s%s=~\"%s\"", namespaces, family->label, value);
+    if (label != family->label)
+        shape.renamed =
+            arena_printf(arena, ", \"%s\", \"$1\", \"%s\", \"%s\"", label, family->label, value);
+    return query_of(&shape, kind);
+}
+
+bool metric_member_is_plain(const struct metric_member *member)
+{
+    for (const char *at = member->key; *at; at++) {
+        if (!isalnum((unsigned char)*at) && !strchr("-_/", *at))
+            return false;
+    }
+    return member->key[0] != '\0';
+}
+
+static bool begins_with(const char *text, const char *start)
+{
+    size_t len = strlen(start);
+
+    return strncmp(text, start, len) == 0 && strchr("-_", text[len]) != NULL && text[len] != '\0';
+}
+
+bool metric_members_clash(const struct metric_member *one, const struct metric_member *other)
+{
+    return begins_with(one->key, other->key) || begins_with(other->key, one->key);
 }

@@ -73,10 +73,11 @@ CASE(test_too_long)
 
 CASE(test_every_family_renders)
 {
-    assert_non_null(metric_family_table[0]);
-    for (size_t i = 0; metric_family_table[i]; i++) {
-        const struct metric_family *family = metric_family_table[i];
-        const char *const queries[] = {family->success_rate, family->duration};
+    const struct metric_family *family = NULL;
+
+    while ((family = metric_family_next(family))) {
+        const char *const queries[] = {metric_family_query(arena, family, METRIC_SUCCESS_RATE),
+                                       metric_family_query(arena, family, METRIC_DURATION)};
         struct render_model with = model;
         with.plain_words = family->plain_words;
         with.pods = pods;
@@ -108,7 +109,10 @@ CASE(test_http_family)
 
     with.pods = pods;
     assert_int_equal(
-        render_query(arena, metric_family_find("http")->success_rate, &with, &out, &ei), ERR_OK);
+        render_query(arena,
+                     metric_family_query(arena, metric_family_find("http"), METRIC_SUCCESS_RATE),
+                     &with, &out, &ei),
+        ERR_OK);
     assert_string_equal(
         out, "sum( rate( http_request_duration_seconds_count{ kubernetes_namespace=\"my-ns\", "
              "kubernetes_pod_name=~\"tar-get-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)\", status!~\"5.*\" "

@@ -10,8 +10,11 @@
 
 enum { PRIORITY = 10000 };
 
-static const struct kube_resource apisix_routes = {
-    .group = "apisix.apache.org", .version = "v2", .plural = "apisixroutes", .kind = "ApisixRoute"};
+static const struct kube_resource apisix_routes = {.group = "apisix.apache.org",
+                                                   .version = "v2",
+                                                   .plural = "apisixroutes",
+                                                   .kind = "ApisixRoute",
+                                                   .meshed = true};
 
 static const struct split_format *apisix_format(const struct canary *canary)
 {

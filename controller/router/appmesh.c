@@ -4,11 +4,13 @@
  * load tests to the canary.
  */
 #include "router/common_appmesh.h"
+#include "router/common_ignored.h"
 #include "tick/edit.h"
 
 #define RESOURCE(plural_, kind_)                                                                   \
     {                                                                                              \
-        .group = "appmesh.k8s.aws", .version = "v1beta1", .plural = (plural_), .kind = (kind_)     \
+        .group = "appmesh.k8s.aws", .version = "v1beta1", .plural = (plural_), .kind = (kind_),    \
+        .meshed = true                                                                             \
     }
 static const struct kube_resource nodes = RESOURCE("virtualnodes", "VirtualNode");
 static const struct kube_resource services = RESOURCE("virtualservices", "VirtualService");
@@ -83,6 +85,16 @@ static const char *check(struct arena *arena, const struct canary *canary)
     if (!mesh_of(canary) || !*mesh_of(canary))
         return "spec.service.meshName: expected the name of a mesh; appmesh:v1beta2 needs none";
     return appmesh_check(arena, canary);
+}
+
+/* Its routes know no time. */
+static const char *ignored(struct arena *arena, const struct canary *canary)
+{
+    static const char *const keys[] = {"timeout", NULL};
+    struct ignored list = {.arena = arena, .text = appmesh_ignored(arena, canary)};
+
+    ignored_add(&list, canary->service.json, "spec.service", keys);
+    return list.text;
 }
 
 /* --- VirtualNodes */
@@ -219,7 +231,7 @@ const struct router router_appmesh = {
     .weighted = true,
     .matches = true,
     .check = check,
-    .ignored = appmesh_ignored,
+    .ignored = ignored,
     .prepare = prepare,
     .reconcile = reconcile,
     .get = route_get,

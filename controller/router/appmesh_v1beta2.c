@@ -10,7 +10,8 @@
 
 #define RESOURCE(plural_, kind_)                                                                   \
     {                                                                                              \
-        .group = "appmesh.k8s.aws", .version = "v1beta2", .plural = (plural_), .kind = (kind_)     \
+        .group = "appmesh.k8s.aws", .version = "v1beta2", .plural = (plural_), .kind = (kind_),    \
+        .meshed = true                                                                             \
     }
 static const struct kube_resource nodes = RESOURCE("virtualnodes", "VirtualNode");
 static const struct kube_resource routers = RESOURCE("virtualrouters", "VirtualRouter");

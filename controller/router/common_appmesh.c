@@ -22,6 +22,37 @@ static const char *duration_mistake(struct arena *arena, const char *text, const
     return arena_printf(arena, "%s: %s", at, ei.text);
 }
 
+/* The next word between commas and blanks; NULL behind the last one. */
+static const char *next_event(struct arena *arena, const char **text)
+{
+    *text += strspn(*text, ", ");
+    size_t len = strcspn(*text, ", ");
+    const char *word = len > 0 ? arena_strndup(arena, *text, len) : NULL;
+
+    *text += len;
+    return word;
+}
+
+/* Others are words of Envoy: the API server would refuse the route. */
+static const char *events_mistake(struct arena *arena, const char *text)
+{
+    static const char *const known[] = {"server-error", "gateway-error", "client-error",
+                                        "stream-error"};
+    const char *word;
+
+    while (text && (word = next_event(arena, &text))) {
+        size_t i = 0;
+        while (i < sizeof(known) / sizeof(known[0]) && strcmp(known[i], word) != 0)
+            i++;
+        if (i == sizeof(known) / sizeof(known[0]))
+            return arena_printf(arena,
+                                "spec.service.retries.retryOn: App Mesh knows server-error, "
+                                "gateway-error, client-error and stream-error, found \"%.80s\"",
+                                word);
+    }
+    return NULL;
+}
+
 const char *appmesh_check(struct arena *arena, const struct canary *canary)
 {
     static const char *const ways[] = {"exact", "prefix", "suffix", "regex", NULL};
@@ -34,6 +65,8 @@ const char *appmesh_check(struct arena *arena, const struct canary *canary)
     if (!why)
         why = duration_mistake(arena, json_str_at(service, "retries", "perTryTimeout", NULL),
                                "spec.service.retries.perTryTimeout");
+    if (!why)
+        why = events_mistake(arena, json_str_at(service, "retries", "retryOn", NULL));
     return why ? why : headers_mistake(arena, canary, "App Mesh", ways, MAX_HEADERS);
 }
 
@@ -151,17 +184,14 @@ static struct json_object *targets(struct tick *tick, const struct appmesh *word
     return out;
 }
 
-/* Words of a request that fails, between commas. */
+/* Words of a request that fails. */
 static struct json_object *retry_events(struct tick *tick, const char *text)
 {
     struct json_object *out = edit_array(tick->arena);
+    const char *word;
 
-    for (text = text && *text ? text : "gateway-error"; *text;) {
-        size_t len = strcspn(text, ",");
-        const char *word = arena_printf(tick->arena, "%.*s", (int)len, text);
+    for (text = text && *text ? text : "gateway-error"; (word = next_event(tick->arena, &text));)
         edit_add(out, json_own(tick->arena, json_object_new_string(word)));
-        text += len + (text[len] == ',');
-    }
     return out;
 }
 

@@ -6,8 +6,11 @@
 
 #define DEFAULT_NAMESPACE "gloo-system"
 
-const struct kube_resource gloo_groups = {
-    .group = "gloo.solo.io", .version = "v1", .plural = "upstreamgroups", .kind = "UpstreamGroup"};
+const struct kube_resource gloo_groups = {.group = "gloo.solo.io",
+                                          .version = "v1",
+                                          .plural = "upstreamgroups",
+                                          .kind = "UpstreamGroup",
+                                          .meshed = true};
 
 /* Those that Gloo discovers by itself; "*" for any port. */
 static const char *upstream(struct arena *arena, const struct canary *canary, const char *service,

@@ -4,7 +4,13 @@
 
 #include "tick/edit.h"
 
-const char *httproute_check(struct arena *arena, const struct canary *canary)
+const struct httproute_version *httproute_version_of(const struct tick *tick)
+{
+    return router_find(tick->provider)->route->more;
+}
+
+const char *httproute_check(struct arena *arena, const struct canary *canary,
+                            const struct httproute_version *version)
 {
     const char *why;
 
@@ -12,9 +18,9 @@ const char *httproute_check(struct arena *arena, const struct canary *canary)
         return "spec.service.gatewayRefs: must be specified when using Gateway API as a provider";
     if (canary->service.port <= 0)
         return "spec.service.port: expected a port number";
-    httproute_matches(arena, &canary->service, &why);
+    httproute_matches(arena, &canary->service, version, &why);
     if (!why && canary->analysis.match)
-        httproute_test_matches(arena, canary, &why);
+        httproute_test_matches(arena, canary, version, &why);
     return why;
 }
 
@@ -50,12 +56,10 @@ enum verdict httproute_wanted(struct tick *tick, const struct weights *weights,
                               const struct split *split, struct json_object *live,
                               struct json_object **out)
 {
-    const struct httproute_version *version = router_find(tick->provider)->route->more;
-
     (void)live;
     *out = httproute_frame(tick);
     json_set(json_sub(*out, "spec"), "rules",
-             httproute_wanted_rules(tick, version, weights, split));
+             httproute_wanted_rules(tick, httproute_version_of(tick), weights, split));
     return VERDICT_GO;
 }
 
@@ -79,16 +83,16 @@ static bool is_same_parent(struct json_object *parent, struct json_object *statu
     return ref && json_same(parent, ref);
 }
 
-enum verdict httproute_settled(struct tick *tick, const struct httproute_version *version,
-                               const char **why)
+enum verdict httproute_settled(struct tick *tick, const char **why)
 {
+    const struct kube_resource *resource = httproute_version_of(tick)->resource;
     struct json_object *live;
 
     if (!route_need(tick, &live))
         return VERDICT_NEED_FACTS;
     int64_t generation =
         json_int_at(live, 0, "metadata", "generation", NULL) +
-        plan_writes(tick, version->resource, tick->canary->namespace_, tick->canary->service.name);
+        plan_writes(tick, resource, tick->canary->namespace_, tick->canary->service.name);
     struct json_object *parents = json_at(live, "spec", "parentRefs", NULL);
     struct json_object *statuses = json_at(live, "status", "parents", NULL);
     for (size_t i = 0; i < json_len(parents); i++) {
@@ -103,9 +107,9 @@ enum verdict httproute_settled(struct tick *tick, const struct httproute_version
                 continue;
             *why = arena_printf(
                 tick->arena,
-                "HTTPRoute %s.%s parent %s is not ready (status: %s, observed generation: %lld, "
+                "%s %s.%s parent %s is not ready (status: %s, observed generation: %lld, "
                 "current generation: %lld)",
-                tick->canary->service.name, tick->canary->namespace_,
+                resource->kind, tick->canary->service.name, tick->canary->namespace_,
                 json_str_at(parent, "name", NULL), status ? status : "", (long long)observed,
                 (long long)generation);
             return VERDICT_STOP;

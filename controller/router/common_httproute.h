@@ -1,10 +1,11 @@
 /*
- * HTTPRoute of the Gateway API (router/OBJECTS.md), for each version that is served.
+ * HTTPRoute and GRPCRoute of the Gateway API (router/OBJECTS.md), for each version that is served.
  *
  *   common_httproute.c         what a router does beside common_route.h: check, settled
  *   common_httproute_read.c    what a live route says
  *   common_httproute_rule.c    the rules that are wanted
  *   common_httproute_match.c   ... which requests they take
+ *   common_httproute_call.c    ... of a GRPCRoute: which calls
  *   common_httproute_filter.c  ... what they do to a request and its answer
  *   common_httproute_ignored.c ... and what of the spec a route has no word for
  *   common_httproute_revert.c  what is left of it when the Canary is deleted
@@ -19,15 +20,34 @@ enum { HTTPROUTE_MAX_MATCHES = 64 }; /* of a rule, in the API */
 struct httproute_version {
     const struct kube_resource *resource;
     bool rich; /* knows timeouts and the CORS filter */
+    bool
+        calls; /* a GRPCRoute: a match has the method that is called in place of path, verb and query,
+                 * and nothing is rewritten */
 };
 
-const char *httproute_check(struct arena *arena, const struct canary *canary);
+/* Of a router, whose route is a HTTPROUTE_ROUTE. */
+const char *httproute_check(struct arena *arena, const struct canary *canary,
+                            const struct httproute_version *version);
 const char *httproute_ignored(struct arena *arena, const struct canary *canary,
                               const struct httproute_version *version);
-enum verdict httproute_settled(struct tick *tick, const struct httproute_version *version,
-                               const char **why);
-enum verdict httproute_revert(struct tick *tick, const struct httproute_version *version,
-                              bool anew);
+enum verdict httproute_settled(struct tick *tick, const char **why);
+enum verdict httproute_revert(struct tick *tick, bool anew);
+
+/* The route of a version, and the row of a router with such a route. */
+#define HTTPROUTE_ROUTE(kind, version)                                                             \
+    {                                                                                              \
+        .resource = (kind), .format = httproute_format, .read = httproute_read,                    \
+        .wanted = httproute_wanted, .more = (version)                                              \
+    }
+#define HTTPROUTE_ROUTER(names, kinds, version_route, checks, ignores, cookies, family, line)      \
+    {                                                                                              \
+        .providers = (names), .about = (line), .resources = (kinds), .metric_family = (family),    \
+        .route = (version_route), .weighted = true, .matches = true, .mirrors = true,              \
+        .session_affinity = (cookies), .check = (checks), .ignored = (ignores),                    \
+        .reconcile = route_reconcile, .get = route_get, .settled = httproute_settled,              \
+        .set = route_set, .revert = httproute_revert, .disown = route_disown                       \
+    }
+
 /* Of a struct route, whose `more` is the version. */
 const struct split_format *httproute_format(const struct canary *canary);
 void httproute_read(struct arena *arena, const struct canary *canary, const struct split *split,
@@ -44,6 +64,7 @@ struct json_object *httproute_backend(struct tick *tick, const char *name, int w
 
 /* --- between the files of this variant */
 
+const struct httproute_version *httproute_version_of(const struct tick *tick);
 /* The share of the requests that is copied, 0: all. */
 #define HTTPROUTE_MIRROR_PERCENT(canary) ((canary)->analysis.mirror_weight % 100)
 
@@ -56,17 +77,23 @@ struct json_object *httproute_wanted_rules(struct tick *tick,
 
 /* NULL in *why, or what cannot be expressed. */
 struct json_object *httproute_matches(struct arena *arena, const struct canary_service *service,
-                                      const char **why);
+                                      const struct httproute_version *version, const char **why);
 /* Those of spec.analysis.match, each joined with each of the service's. */
 struct json_object *httproute_test_matches(struct arena *arena, const struct canary *canary,
+                                           const struct httproute_version *version,
                                            const char **why);
 /* Requests that carry the cookie "NAME=VALUE". */
 struct json_object *httproute_cookie_matches(struct arena *arena,
                                              const struct canary_service *service,
+                                             const struct httproute_version *version,
                                              const char *cookie);
+/* The method that calls of this element of spec.service.match have, at the path `at` of the spec;
+ * NULL where all have. *why is set to what a GRPCRoute has no word for. */
+struct json_object *httproute_call(struct arena *arena, struct json_object *given, const char *at,
+                                   const char **why);
 /* NULL when there are none. */
 struct json_object *httproute_filters(struct arena *arena, const struct canary_service *service,
-                                      bool rich);
+                                      const struct httproute_version *version);
 struct json_object *httproute_timeouts(struct arena *arena, const struct canary_service *service);
 
 #endif

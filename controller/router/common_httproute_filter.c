@@ -127,7 +127,7 @@ static void mirror_filter(struct arena *arena, struct json_object *filters,
 }
 
 struct json_object *httproute_filters(struct arena *arena, const struct canary_service *service,
-                                      bool rich)
+                                      const struct httproute_version *version)
 {
     struct json_object *filters = edit_array(arena);
     struct json_object *mirrors = json_at(service->json, "mirror", NULL);
@@ -136,10 +136,11 @@ struct json_object *httproute_filters(struct arena *arena, const struct canary_s
                   json_at(service->json, "headers", "request", NULL));
     header_filter(arena, filters, "ResponseHeaderModifier", "responseHeaderModifier",
                   json_at(service->json, "headers", "response", NULL));
-    rewrite_filter(arena, filters, json_at(service->json, "rewrite", NULL));
+    if (!version->calls)
+        rewrite_filter(arena, filters, json_at(service->json, "rewrite", NULL));
     for (size_t i = 0; i < json_len(mirrors); i++)
         mirror_filter(arena, filters, json_elem(mirrors, i));
-    if (rich)
+    if (version->rich)
         cors_filter(arena, filters, json_at(service->json, "corsPolicy", NULL));
     return json_len(filters) > 0 ? filters : NULL;
 }

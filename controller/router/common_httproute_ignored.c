@@ -12,8 +12,9 @@ static const char *const of_match[] = {
     "withoutHeaders", "authority",       "scheme", "ignoreUriCase", "port", "gateways",
     "sourceLabels",   "sourceNamespace", NULL};
 static const char *const of_service[] = {"retries", "trafficPolicy", NULL};
-/* Words that an old version does not have. */
+/* Words that an old version and a GRPCRoute do not have, and those that only the latter lacks. */
 static const char *const of_rich[] = {"timeout", "backendTimeout", "corsPolicy", NULL};
+static const char *const of_http[] = {"rewrite", NULL};
 static const char *const patterns[] = {"prefix", "regex", NULL};
 
 const char *httproute_ignored(struct arena *arena, const struct canary *canary,
@@ -28,5 +29,7 @@ const char *httproute_ignored(struct arena *arena, const struct canary *canary,
                          "spec.service.corsPolicy.allowOrigins", patterns);
     else
         ignored_add(&list, service, "spec.service", of_rich);
+    if (version->calls)
+        ignored_add(&list, service, "spec.service", of_http);
     return list.text;
 }

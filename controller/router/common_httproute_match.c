@@ -79,11 +79,9 @@ static struct json_object *any_path(struct arena *arena)
     return path;
 }
 
-static struct json_object *one_match(struct arena *arena, struct json_object *given, size_t index,
-                                     const char **why)
+static void put_path(struct arena *arena, struct json_object *match, struct json_object *given,
+                     const char *at, const char **why)
 {
-    const char *at = arena_printf(arena, "spec.service.match[%zu]", index);
-    struct json_object *match = edit_object(arena);
     struct json_object *uri = json_at(given, "uri", NULL);
     const char *method = json_str_at(given, "method", "exact", NULL);
 
@@ -96,12 +94,24 @@ static struct json_object *one_match(struct arena *arena, struct json_object *gi
     json_set(match, "method", method ? json_own(arena, json_object_new_string(method)) : NULL);
     if (json_at(given, "method", NULL) && !method)
         *why = arena_printf(arena, "%s.method: the Gateway API matches exact only", at);
-    json_set(match, "headers",
-             named_matches(arena, json_at(given, "headers", NULL),
-                           arena_printf(arena, "%s.headers", at), why));
     json_set(match, "queryParams",
              named_matches(arena, json_at(given, "queryParams", NULL),
                            arena_printf(arena, "%s.queryParams", at), why));
+}
+
+static struct json_object *one_match(struct arena *arena, struct json_object *given, size_t index,
+                                     const struct httproute_version *version, const char **why)
+{
+    const char *at = arena_printf(arena, "spec.service.match[%zu]", index);
+    struct json_object *match = edit_object(arena);
+
+    if (version->calls)
+        json_set(match, "method", httproute_call(arena, given, at, why));
+    else
+        put_path(arena, match, given, at, why);
+    json_set(match, "headers",
+             named_matches(arena, json_at(given, "headers", NULL),
+                           arena_printf(arena, "%s.headers", at), why));
     return match;
 }
 
@@ -120,7 +130,7 @@ static bool can_match(struct json_object *given)
 }
 
 struct json_object *httproute_matches(struct arena *arena, const struct canary_service *service,
-                                      const char **why)
+                                      const struct httproute_version *version, const char **why)
 {
     struct json_object *given = json_at(service->json, "match", NULL);
     struct json_object *out = edit_array(arena);
@@ -128,16 +138,16 @@ struct json_object *httproute_matches(struct arena *arena, const struct canary_s
     *why = NULL;
     for (size_t i = 0; i < json_len(given); i++) {
         if (can_match(json_elem(given, i)))
-            edit_add(out, one_match(arena, json_elem(given, i), i, why));
+            edit_add(out, one_match(arena, json_elem(given, i), i, version, why));
     }
     if (json_len(out) == 0)
-        edit_add(out, one_match(arena, NULL, 0, why));
+        edit_add(out, one_match(arena, NULL, 0, version, why));
     return out;
 }
 
 /* The matches of an A/B test know headers and query parameters only. */
 static struct json_object *one_test(struct arena *arena, struct json_object *given, size_t index,
-                                    const char **why)
+                                    const struct httproute_version *version, const char **why)
 {
     const char *at = arena_printf(arena, "spec.analysis.match[%zu]", index);
     struct json_object *match = edit_object(arena);
@@ -151,6 +161,8 @@ static struct json_object *one_test(struct arena *arena, struct json_object *giv
     if (json_at(given, "sourceLabels", NULL))
         *why = arena_printf(
             arena, "%s.sourceLabels: the Gateway API cannot match labels of the client", at);
+    else if (version->calls && json_at(given, "queryParams", NULL))
+        *why = arena_printf(arena, "%s.queryParams: a GRPCRoute matches headers only", at);
     else if (!*why && !json_at(match, "headers", NULL) && !json_at(match, "queryParams", NULL))
         *why = arena_printf(arena, "%s: expected headers or queryParams", at);
     return match;
@@ -207,14 +219,15 @@ static void add_joined(struct arena *arena, struct json_object *out, struct json
 }
 
 struct json_object *httproute_test_matches(struct arena *arena, const struct canary *canary,
+                                           const struct httproute_version *version,
                                            const char **why)
 {
-    struct json_object *service = httproute_matches(arena, &canary->service, why);
+    struct json_object *service = httproute_matches(arena, &canary->service, version, why);
     struct json_object *given = canary->analysis.match;
     struct json_object *out = edit_array(arena);
 
     for (size_t i = 0; i < json_len(given) && !*why; i++)
-        add_joined(arena, out, one_test(arena, json_elem(given, i), i, why), service);
+        add_joined(arena, out, one_test(arena, json_elem(given, i), i, version, why), service);
     if (!*why && json_len(out) > HTTPROUTE_MAX_MATCHES)
         *why =
             arena_printf(arena,
@@ -226,11 +239,13 @@ struct json_object *httproute_test_matches(struct arena *arena, const struct can
 
 struct json_object *httproute_cookie_matches(struct arena *arena,
                                              const struct canary_service *service,
+                                             const struct httproute_version *version,
                                              const char *cookie)
 {
     const char *why;
     struct json_object *out = edit_array(arena);
 
-    add_joined(arena, out, one_cookie(arena, cookie), httproute_matches(arena, service, &why));
+    add_joined(arena, out, one_cookie(arena, cookie),
+               httproute_matches(arena, service, version, &why));
     return out;
 }

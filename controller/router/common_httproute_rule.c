@@ -47,7 +47,7 @@ static struct json_object *mirrored_filters(struct tick *tick,
                                             const struct route_rule *rule)
 {
     const struct canary_service *service = &tick->canary->service;
-    struct json_object *filters = httproute_filters(tick->arena, service, version->rich);
+    struct json_object *filters = httproute_filters(tick->arena, service, version);
     struct json_object *old = httproute_mirror(tick->canary, rule->live);
     int percent = HTTPROUTE_MIRROR_PERCENT(tick->canary);
 
@@ -70,15 +70,16 @@ static struct json_object *mirrored_filters(struct tick *tick,
     return filters;
 }
 
-static struct json_object *rule_matches(struct tick *tick, const struct route_rule *rule)
+static struct json_object *rule_matches(struct tick *tick, const struct httproute_version *version,
+                                        const struct route_rule *rule)
 {
     const struct canary *canary = tick->canary;
     const char *why;
 
     if (rule->cookie)
-        return httproute_cookie_matches(tick->arena, &canary->service, rule->cookie);
-    return rule->matched ? httproute_test_matches(tick->arena, canary, &why)
-                         : httproute_matches(tick->arena, &canary->service, &why);
+        return httproute_cookie_matches(tick->arena, &canary->service, version, rule->cookie);
+    return rule->matched ? httproute_test_matches(tick->arena, canary, version, &why)
+                         : httproute_matches(tick->arena, &canary->service, version, &why);
 }
 
 static struct json_object *wanted_rule(struct tick *tick, const struct httproute_version *version,
@@ -88,7 +89,7 @@ static struct json_object *wanted_rule(struct tick *tick, const struct httproute
     struct json_object *out = edit_object(tick->arena);
     struct json_object *backends = edit_array(tick->arena);
 
-    json_set(out, "matches", rule_matches(tick, rule));
+    json_set(out, "matches", rule_matches(tick, version, rule));
     json_set(out, "filters", mirrored_filters(tick, version, rule));
     if (version->rich)
         json_set(out, "timeouts", httproute_timeouts(tick->arena, service));

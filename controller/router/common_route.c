@@ -272,6 +272,30 @@ static struct json_object *new_route(struct tick *tick)
     return edit_new(tick, route_of(tick)->resource, name_of(tick));
 }
 
+/*
+ * What must come before `to` may be written over the live route, of which `base` is a copy: the
+ * backends that are new to the proxies. GO: nothing; STOP: it is planned, or was not an interval
+ * ago.
+ */
+static enum verdict introduce(struct tick *tick, struct json_object *live, struct json_object *base,
+                              struct json_object *to)
+{
+    const struct route *route = route_of(tick);
+    const struct split_format *format = route->format(tick->canary);
+
+    if (!route->introduces || !live)
+        return VERDICT_GO;
+    struct json_object *first = split_introduced(tick->arena, format, base, to);
+    if (!first && (tick->due || !split_is_elsewhere(format, live, to)))
+        return VERDICT_GO;
+    if (first && plan_update(tick, route->resource, live, first)) {
+        plan_why(tick, "who is new in it, without a share");
+        tick->plan->stepped = true;
+    }
+    tick->plan->wake_ms = tick_interval_ms(tick);
+    return VERDICT_STOP;
+}
+
 /* Plans the route as `weights` and the spec want it; `why` as of plan_why(). */
 static enum verdict write_route(struct tick *tick, struct json_object *live,
                                 const struct split *split, const struct weights *weights,
@@ -289,6 +313,8 @@ static enum verdict write_route(struct tick *tick, struct json_object *live,
     if (live && route->plain)
         note_original(tick, base);
     struct json_object *to = applied_lay(tick->arena, live, base, wanted);
+    if ((verdict = introduce(tick, live, base, to)) != VERDICT_GO)
+        return verdict;
     if (!live)
         plan_create(tick, route->resource, tick->canary->namespace_, to);
     else if (!plan_update(tick, route->resource, live, to))
@@ -391,6 +417,8 @@ enum verdict route_revert(struct tick *tick, bool anew)
     struct json_object *to =
         original ? restored(tick, live, original, plain)
                  : edit_merge(tick->arena, live, plain, applied_of(tick->arena, live));
+    if ((verdict = introduce(tick, live, live, to)) != VERDICT_GO)
+        return verdict;
     if (plan_update(tick, route->resource, live, to))
         plan_why(tick, "-> %s", original ? "as it was" : tick->canary->service.name);
     return VERDICT_GO;

@@ -37,7 +37,11 @@ struct route {
     const struct route *(*choose)(struct tick *tick);
     /* What the object is called, NULL: not known yet. NULL function: as the router's names say. */
     const char *(*name)(struct tick *tick);
-    bool bare;        /* GitOps tools are not told to leave it alone */
+    bool bare; /* GitOps tools are not told to leave it alone */
+    /* Its proxies may hear of a route before they hear of the Services that it leads to for the first
+     * time, and answer 503 meanwhile: these stand in it without a share for an interval, before any
+     * request is led to them. */
+    bool introduces;
     const void *more; /* for the file that made it */
 };
 

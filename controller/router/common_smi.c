@@ -7,7 +7,7 @@
 #define SMI(v)                                                                                     \
     {                                                                                              \
         .group = "split.smi-spec.io", .version = (v), .plural = "trafficsplits",                   \
-        .kind = "TrafficSplit"                                                                     \
+        .kind = "TrafficSplit", .meshed = true                                                     \
     }
 const struct kube_resource smi_v1alpha1 = SMI("v1alpha1");
 const struct kube_resource smi_v1alpha2 = SMI("v1alpha2");

@@ -71,7 +71,7 @@ enum verdict source_remove(struct tick *tick, const struct kube_resource *resour
         return VERDICT_NEED_FACTS;
     if (live && edit_is_owned(tick, live)) {
         if (!json_at(live, "metadata", "deletionTimestamp", NULL))
-            plan_delete(tick, resource, tick->canary->namespace_, name);
+            plan_delete(tick, resource, live);
         return VERDICT_GO;
     }
     *found = live;
@@ -96,7 +96,7 @@ enum verdict source_disown(struct tick *tick, const struct kube_resource *resour
 const struct kube_resource source_ingresses = {
     .group = "networking.k8s.io", .version = "v1", .plural = "ingresses", .kind = "Ingress"};
 
-const char *source_ingress_copy(struct arena *arena, const struct canary *canary)
+static const char *copy_name(struct arena *arena, const struct canary *canary)
 {
     return canary->ingress.name ? arena_printf(arena, "%s-canary", canary->ingress.name) : NULL;
 }
@@ -104,49 +104,100 @@ const char *source_ingress_copy(struct arena *arena, const struct canary *canary
 const char *const *source_ingress_names(struct arena *arena, const struct canary *canary,
                                         const struct kube_resource *resource)
 {
-    return source_names(arena, canary, resource, &source_ingresses,
-                        source_ingress_copy(arena, canary));
+    return source_names(arena, canary, resource, &source_ingresses, copy_name(arena, canary));
 }
 
-bool source_need_ingresses(struct tick *tick, struct json_object **source,
-                           struct json_object **copy)
+/* *copy: NULL where it does not exist, as *source. False: not known yet. */
+static bool need_both(struct tick *tick, struct json_object **source, struct json_object **copy)
 {
     const struct canary *canary = tick->canary;
     bool known =
         need_object(tick, &source_ingresses, canary->namespace_, canary->ingress.name, source);
 
-    return need_object(tick, &source_ingresses, canary->namespace_,
-                       source_ingress_copy(tick->arena, canary), copy) &&
+    return need_object(tick, &source_ingresses, canary->namespace_, copy_name(tick->arena, canary),
+                       copy) &&
            known;
 }
 
-void source_write_ingress(struct tick *tick, struct json_object *live, struct json_object *wanted,
-                          bool bare, const char *why)
-{
-    const char *name = source_ingress_copy(tick->arena, tick->canary);
-    struct json_object *base =
-        live ? json_copy(tick->arena, live) : edit_new(tick, &source_ingresses, name);
-
-    json_set(wanted, "spec",
-             route_whole(tick->arena, json_at(wanted, "spec", NULL), json_at(live, "spec", NULL)));
-    if (!bare)
-        edit_disown_toolkit(json_sub(json_sub(base, "metadata"), "annotations"));
-    struct json_object *to = applied_lay(tick->arena, live, base, wanted);
-    if (!live)
-        plan_create(tick, &source_ingresses, tick->canary->namespace_, to);
-    else if (!plan_update(tick, &source_ingresses, live, to))
-        return;
-    plan_why(tick, "%s", why);
-}
-
-bool source_is_apex_path(const struct canary *canary, struct json_object *path)
+static bool is_apex_path(const struct canary *canary, struct json_object *path)
 {
     const char *name = json_str_at(path, "backend", "service", "name", NULL);
 
     return name && strcmp(name, canary->service.name) == 0;
 }
 
-const char *source_ingress_mistake(struct tick *tick, struct json_object *source)
+/* Each path that leads to the apex Service leads to the canary; or to the primary, and once more to
+ * the canary. */
+static void lead_to_sides(struct tick *tick, struct json_object *paths, bool both)
+{
+    const struct canary_service *service = &tick->canary->service;
+
+    for (size_t k = 0, count = json_len(paths); k < count; k++) {
+        struct json_object *path = json_elem(paths, k), *second = path;
+        if (!is_apex_path(tick->canary, path))
+            continue;
+        if (both) {
+            second = json_copy(tick->arena, path);
+            json_set_str(json_at(path, "backend", "service", NULL), "name", service->primary_name);
+            edit_add(paths, second);
+        }
+        json_set_str(json_at(second, "backend", "service", NULL), "name", service->canary_name);
+    }
+}
+
+static struct json_object *wanted_spec(struct tick *tick, struct json_object *source, bool both)
+{
+    struct json_object *spec = source_tree(tick->arena, json_at(source, "spec", NULL));
+    struct json_object *rules = json_at(spec, "rules", NULL);
+
+    for (size_t i = 0; i < json_len(rules); i++)
+        lead_to_sides(tick, json_at(json_elem(rules, i), "http", "paths", NULL), both);
+    return spec;
+}
+
+static const struct source_ingress *own(const struct tick *tick)
+{
+    return router_find(tick->provider)->source;
+}
+
+static void write_copy(struct tick *tick, const struct source_writing *writing, const char *why)
+{
+    const struct source_ingress *of = own(tick);
+    struct json_object *live = writing->live;
+    struct json_object *base =
+        live ? json_copy(tick->arena, live)
+             : edit_new(tick, &source_ingresses, copy_name(tick->arena, tick->canary));
+    struct json_object *wanted =
+        source_metadata(tick, writing->source, of->own ? of->own(tick) : NULL);
+
+    of->write(tick, wanted, writing);
+    json_set(wanted, "spec",
+             route_whole(tick->arena, wanted_spec(tick, writing->source, of->both),
+                         json_at(live, "spec", NULL)));
+    if (!of->bare)
+        edit_disown_toolkit(json_sub(json_sub(base, "metadata"), "annotations"));
+    struct json_object *to = applied_lay(tick->arena, live, base, wanted);
+    if (!live)
+        plan_create(tick, &source_ingresses, tick->canary->namespace_, to);
+    else if (!plan_update(tick, &source_ingresses, live, to))
+        return;
+    plan_why(tick, "%s%s", live ? why : "", route_describe(tick, writing->weights));
+}
+
+/* Of a copy whose source is of no use. */
+static void write_weights(struct tick *tick, struct json_object *live,
+                          const struct weights *weights)
+{
+    const struct source_writing writing = {live, live, weights, true};
+    struct json_object *wanted = edit_object(tick->arena);
+
+    own(tick)->write(tick, wanted, &writing);
+    if (plan_update(tick, &source_ingresses, live, edit_overlay(tick->arena, live, wanted)))
+        plan_why(tick, "%s", route_describe(tick, weights));
+}
+
+/* NULL, or why there is nothing to copy. */
+static const char *mistake_of(struct tick *tick, struct json_object *source)
 {
     const struct canary *canary = tick->canary;
     struct json_object *rules = json_at(source, "spec", "rules", NULL);
@@ -157,7 +208,7 @@ const char *source_ingress_mistake(struct tick *tick, struct json_object *source
     for (size_t i = 0; i < json_len(rules); i++) {
         struct json_object *paths = json_at(json_elem(rules, i), "http", "paths", NULL);
         for (size_t k = 0; k < json_len(paths); k++) {
-            if (source_is_apex_path(canary, json_elem(paths, k)))
+            if (is_apex_path(canary, json_elem(paths, k)))
                 return NULL;
         }
     }
@@ -172,12 +223,75 @@ const char *source_ingress_check(struct arena *arena, const struct canary *canar
     return route_check(arena, canary);
 }
 
+/* Without a source that can be copied, a copy that is there stays as it is: settled() says so. */
+enum verdict source_ingress_reconcile(struct tick *tick)
+{
+    struct json_object *source, *live;
+
+    if (!need_both(tick, &source, &live))
+        return VERDICT_NEED_FACTS;
+    const char *mistake = mistake_of(tick, source);
+    if (mistake)
+        return live ? VERDICT_GO : plan_stop(tick, "%s", mistake);
+    struct weights weights = route_kept(tick, own(tick)->read(tick, live), live);
+    const struct source_writing writing = {source, live, &weights, false};
+    write_copy(tick, &writing, "as the spec says, ");
+    return VERDICT_GO;
+}
+
+enum verdict source_ingress_get(struct tick *tick, struct weights *out)
+{
+    struct json_object *source, *live;
+
+    if (!need_both(tick, &source, &live))
+        return VERDICT_NEED_FACTS;
+    *out = own(tick)->read(tick, live);
+    return VERDICT_GO;
+}
+
 enum verdict source_ingress_settled(struct tick *tick, const char **why)
 {
     struct json_object *source, *copy;
 
-    if (!source_need_ingresses(tick, &source, &copy))
+    if (!need_both(tick, &source, &copy))
         return VERDICT_NEED_FACTS;
-    *why = source_ingress_mistake(tick, source);
+    *why = mistake_of(tick, source);
     return *why ? VERDICT_STOP : VERDICT_GO;
+}
+
+/* Only the weights, where the source is gone. */
+enum verdict source_ingress_set(struct tick *tick, const struct weights *weights)
+{
+    struct json_object *source, *live;
+
+    if (!need_both(tick, &source, &live))
+        return VERDICT_NEED_FACTS;
+    if (!live)
+        return plan_stop(tick, "Ingress %s.%s not found", copy_name(tick->arena, tick->canary),
+                         tick->canary->namespace_);
+    const struct source_writing writing = {source, live, weights, true};
+    if (mistake_of(tick, source))
+        write_weights(tick, live, weights);
+    else
+        write_copy(tick, &writing, "");
+    return VERDICT_GO;
+}
+
+/* The source leads to the apex Service. A copy that somebody else has made takes no requests. */
+enum verdict source_ingress_revert(struct tick *tick, bool anew)
+{
+    const struct weights none = {.primary = 100};
+    struct json_object *found;
+
+    (void)anew;
+    enum verdict verdict =
+        source_remove(tick, &source_ingresses, copy_name(tick->arena, tick->canary), &found);
+    if (verdict == VERDICT_GO && found && own(tick)->takes(tick, found))
+        write_weights(tick, found, &none);
+    return verdict;
+}
+
+enum verdict source_ingress_disown(struct tick *tick)
+{
+    return source_disown(tick, &source_ingresses, copy_name(tick->arena, tick->canary));
 }

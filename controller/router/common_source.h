@@ -26,29 +26,43 @@ enum verdict source_remove(struct tick *tick, const struct kube_resource *resour
 enum verdict source_disown(struct tick *tick, const struct kube_resource *resource,
                            const char *name);
 
-/* --- Ingresses */
+/* --- Ingresses: the source is the one of spec.ingressRef */
 
 extern const struct kube_resource source_ingresses;
 
-/* Source and copy of spec.ingressRef, NULL where they do not exist. False: not known yet. */
-bool source_need_ingresses(struct tick *tick, struct json_object **source,
-                           struct json_object **copy);
-const char *source_ingress_copy(struct arena *arena, const struct canary *canary);
-/* The names of a router of Ingresses. */
+/* What is written into the copy. */
+struct source_writing {
+    struct json_object *source; /* of which it is a copy; where that is gone, the live copy */
+    struct json_object *live;   /* the copy as it is, NULL: there is none */
+    const struct weights *weights;
+    bool moves; /* the weights are being set; false: they are kept */
+};
+
+/* What one ingress controller has of its own. */
+struct source_ingress {
+    bool both; /* its paths lead to primary and canary; false: to the canary alone */
+    bool bare; /* GitOps tools are not told to leave it alone */
+    /* Annotations of the source that begin so are the controller's, and not copied. NULL: none. */
+    const char *(*own)(struct tick *tick);
+    /* Puts the weights into the annotations of `wanted`. */
+    void (*write)(struct tick *tick, struct json_object *wanted,
+                  const struct source_writing *writing);
+    /* The weights of a copy; NULL: all to the primary. */
+    struct weights (*read)(struct tick *tick, struct json_object *live);
+    /* The copy takes requests, so that some do not reach the source. */
+    bool (*takes)(struct tick *tick, struct json_object *live);
+};
+
+/* router.h's functions of such a router. It asks for ingressRef and a port, and settled() for a
+ * source that leads to the apex Service. */
 const char *const *source_ingress_names(struct arena *arena, const struct canary *canary,
                                         const struct kube_resource *resource);
-/* A copy for plan_create() and plan_update(): labels, annotations and spec as `wanted` says them, laid
- * over the live one (NULL: a new one). `bare`: GitOps tools are not told to leave it alone. `why` as
- * of plan_why(). */
-void source_write_ingress(struct tick *tick, struct json_object *live, struct json_object *wanted,
-                          bool bare, const char *why);
-/* The path of the source leads to the apex Service. */
-bool source_is_apex_path(const struct canary *canary, struct json_object *path);
-/* NULL, or why there is nothing to copy: the source is not there, or does not lead to the apex
- * Service. */
-const char *source_ingress_mistake(struct tick *tick, struct json_object *source);
-/* router.h's check() and settled() of such a router: ingressRef and a port; the source is usable. */
 const char *source_ingress_check(struct arena *arena, const struct canary *canary);
+enum verdict source_ingress_reconcile(struct tick *tick);
+enum verdict source_ingress_get(struct tick *tick, struct weights *out);
 enum verdict source_ingress_settled(struct tick *tick, const char **why);
+enum verdict source_ingress_set(struct tick *tick, const struct weights *weights);
+enum verdict source_ingress_revert(struct tick *tick, bool anew);
+enum verdict source_ingress_disown(struct tick *tick);
 
 #endif

@@ -105,3 +105,81 @@ void split_weights(const struct split_format *format, const struct split *split,
     out->canary = (int)((canary * 100 + (primary + canary) / 2) / (primary + canary));
     out->primary = 100 - out->canary;
 }
+
+/* --- backends that a route has not led to */
+
+/* The one of this index among those of all rules; NULL: there are not so many. */
+static struct json_object *backend_at(const struct split_format *format, struct json_object *route,
+                                      size_t index)
+{
+    struct json_object *rules = follow(route, format->rules), *rule;
+
+    for (size_t i = 0; (rule = rule_at(rules, i)); i++) {
+        struct json_object *backends = follow(rule, format->backends);
+        if (index < json_len(backends))
+            return json_elem(backends, index);
+        index -= json_len(backends);
+    }
+    return NULL;
+}
+
+static bool has_namesake(const struct split_format *format, struct json_object *route,
+                         struct json_object *backend)
+{
+    struct json_object *name = follow(backend, format->name), *other;
+
+    for (size_t i = 0; (other = backend_at(format, route, i)); i++) {
+        if (json_same(follow(other, format->name), name))
+            return true;
+    }
+    return false;
+}
+
+bool split_is_elsewhere(const struct split_format *format, struct json_object *from,
+                        struct json_object *to)
+{
+    struct json_object *backend;
+    bool somewhere = false;
+
+    for (size_t i = 0; (backend = backend_at(format, from, i)); i++) {
+        if (weight_of(format, backend) <= 0)
+            continue;
+        if (has_namesake(format, to, backend))
+            return false;
+        somewhere = true;
+    }
+    return somewhere;
+}
+
+/* Where nobody has a weight, all have the same share: that must not change with one more. */
+static void say_weights(const struct split_format *format, struct json_object *backends)
+{
+    enum { SAME = 100 };
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < json_len(backends); i++)
+        sum += weight_of(format, json_elem(backends, i));
+    for (size_t i = 0; sum == 0 && i < json_len(backends); i++)
+        json_set_int(json_elem(backends, i), "weight", SAME);
+}
+
+struct json_object *split_introduced(struct arena *arena, const struct split_format *format,
+                                     struct json_object *from, struct json_object *to)
+{
+    struct json_object *out = json_copy(arena, from), *backend;
+    struct json_object *backends = follow(rule_at(follow(out, format->rules), 0), format->backends);
+    bool added = false;
+
+    if (json_len(backends) == 0)
+        return NULL;
+    say_weights(format, backends);
+    for (size_t i = 0; (backend = backend_at(format, to, i)); i++) {
+        if (has_namesake(format, out, backend))
+            continue;
+        backend = json_copy(arena, backend);
+        json_set_int(backend, "weight", 0);
+        json_object_array_add(backends, json_object_get(backend));
+        added = true;
+    }
+    return added ? out : NULL;
+}

@@ -46,6 +46,13 @@ struct split split_find(const struct split_format *format, const struct split_si
 /* The first backend of a rule that has this name, NULL if none has. */
 struct json_object *split_backend(const struct split_format *format, struct json_object *rule,
                                   const char *name);
+/* Route `from` with each backend of `to` that it has none of the name of, as a further one of its first
+ * rule, without a share; NULL: there is none to add, or nothing to which to add it. */
+struct json_object *split_introduced(struct arena *arena, const struct split_format *format,
+                                     struct json_object *from, struct json_object *to);
+/* Those that have a share in `from`, of which there are some, have names that `to` has not. */
+bool split_is_elsewhere(const struct split_format *format, struct json_object *from,
+                        struct json_object *to);
 /* primary and canary in percent: other people's numbers need not add up to 100. All to the primary
  * when the route says nothing usable. Nothing else is set. */
 void split_weights(const struct split_format *format, const struct split *split,

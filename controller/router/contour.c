@@ -8,8 +8,11 @@
 #include "router/common_route.h"
 #include "tick/edit.h"
 
-static const struct kube_resource http_proxies = {
-    .group = "projectcontour.io", .version = "v1", .plural = "httpproxies", .kind = "HTTPProxy"};
+static const struct kube_resource http_proxies = {.group = "projectcontour.io",
+                                                  .version = "v1",
+                                                  .plural = "httpproxies",
+                                                  .kind = "HTTPProxy",
+                                                  .meshed = true};
 
 /* In an A/B test, everybody else has a route with both sides too, behind those that split. */
 static const struct split_format *contour_format(const struct canary *canary)
@@ -295,8 +298,11 @@ static enum verdict plain(struct tick *tick, struct json_object *live, struct js
     return VERDICT_GO;
 }
 
-static const struct route route = {
-    .resource = &http_proxies, .format = contour_format, .wanted = wanted, .plain = plain};
+static const struct route route = {.resource = &http_proxies,
+                                   .format = contour_format,
+                                   .wanted = wanted,
+                                   .plain = plain,
+                                   .introduces = true};
 
 /* Contour says whether it could make something of the proxy. One that no root includes yet is none
  * of ours to judge. */

@@ -10,10 +10,16 @@
 #include "router/common_route.h"
 #include "tick/edit.h"
 
-static const struct kube_resource route_tables = {
-    .group = "gateway.solo.io", .version = "v1", .plural = "routetables", .kind = "RouteTable"};
-static const struct kube_resource upstreams = {
-    .group = "gloo.solo.io", .version = "v1", .plural = "upstreams", .kind = "Upstream"};
+static const struct kube_resource route_tables = {.group = "gateway.solo.io",
+                                                  .version = "v1",
+                                                  .plural = "routetables",
+                                                  .kind = "RouteTable",
+                                                  .meshed = true};
+static const struct kube_resource upstreams = {.group = "gloo.solo.io",
+                                               .version = "v1",
+                                               .plural = "upstreams",
+                                               .kind = "Upstream",
+                                               .meshed = true};
 
 enum { MAX_HEADERS = 64 };
 

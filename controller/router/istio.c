@@ -8,14 +8,27 @@
 #include "router/common_istio.h"
 #include "tick/edit.h"
 
+/* All have one schema. A table each: a cluster may serve them differently. */
+#define ALSO                                                                                       \
+    {                                                                                              \
+        {"networking.istio.io", "v1"}, {"networking.istio.io", "v1alpha3"},                        \
+        {                                                                                          \
+            NULL, NULL                                                                             \
+        }                                                                                          \
+    }
+static const struct kube_version also_virtual[] = ALSO, also_rules[] = ALSO;
 static const struct kube_resource virtual_services = {.group = "networking.istio.io",
                                                       .version = "v1beta1",
                                                       .plural = "virtualservices",
-                                                      .kind = "VirtualService"};
+                                                      .kind = "VirtualService",
+                                                      .also = also_virtual,
+                                                      .meshed = true};
 static const struct kube_resource destination_rules = {.group = "networking.istio.io",
                                                        .version = "v1beta1",
                                                        .plural = "destinationrules",
-                                                       .kind = "DestinationRule"};
+                                                       .kind = "DestinationRule",
+                                                       .also = also_rules,
+                                                       .meshed = true};
 
 static const char *const *istio_names(struct arena *arena, const struct canary *canary,
                                       const struct kube_resource *resource)
@@ -68,7 +81,20 @@ static const char *istio_ignored(struct arena *arena, const struct canary *canar
     static const char *const tcp[] = {"backendTimeout", "mirror",  "rewrite",    "timeout",
                                       "retries",        "headers", "corsPolicy", NULL};
 
-    return ignored_of_service(arena, canary, istio_is_tcp(canary) ? tcp : http, NULL);
+    static const char *const of_match[] = {
+        "uri",      "method",       "authority",       "scheme",
+        "headers",  "queryParams",  "withoutHeaders",  "ignoreUriCase",
+        "gateways", "sourceLabels", "sourceNamespace", NULL};
+    static const char *const rewrite[] = {"type", NULL};
+    bool is_tcp = istio_is_tcp(canary);
+    struct ignored list = {
+        .arena = arena,
+        .text = ignored_of_service(arena, canary, is_tcp ? tcp : http, is_tcp ? of_match : NULL)};
+
+    if (!is_tcp)
+        ignored_add(&list, json_at(canary->service.json, "rewrite", NULL), "spec.service.rewrite",
+                    rewrite);
+    return list.text;
 }
 
 /* --- VirtualService */

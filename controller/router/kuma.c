@@ -12,9 +12,13 @@ static const struct kube_resource traffic_routes = {.group = "kuma.io",
                                                     .version = "v1alpha1",
                                                     .plural = "trafficroutes",
                                                     .kind = "TrafficRoute",
+                                                    .meshed = true,
                                                     .cluster_scoped = true};
-static const struct kube_resource mesh_http_routes = {
-    .group = "kuma.io", .version = "v1alpha1", .plural = "meshhttproutes", .kind = "MeshHTTPRoute"};
+static const struct kube_resource mesh_http_routes = {.group = "kuma.io",
+                                                      .version = "v1alpha1",
+                                                      .plural = "meshhttproutes",
+                                                      .kind = "MeshHTTPRoute",
+                                                      .meshed = true};
 #define SERVICE_TAG "kuma.io/service"
 
 /* A cluster-scoped name has to tell namespaces apart. (Flagger's does not: two Canaries of one name
@@ -288,8 +292,7 @@ static enum verdict kuma_disown(struct tick *tick)
         return VERDICT_NEED_FACTS;
     if (!live || !edit_is_owned(tick, live))
         return route_disown(tick);
-    plan_delete(tick, route->resource, tick->canary->namespace_,
-                json_str_at(live, "metadata", "name", NULL));
+    plan_delete(tick, route->resource, live);
     return VERDICT_GO;
 }
 

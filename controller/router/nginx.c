@@ -118,9 +118,11 @@ static void set_annotation(struct tick *tick, struct json_object *annotations, c
         json_set(annotations, key, NULL);
 }
 
-static void set_weights(struct tick *tick, struct json_object *annotations,
-                        const struct weights *weights)
+static void set_weights(struct tick *tick, struct json_object *wanted,
+                        const struct source_writing *writing)
 {
+    struct json_object *annotations = json_sub(json_sub(wanted, "metadata"), "annotations");
+    const struct weights *weights = writing->weights;
     bool tests = weights->matched && weights->canary > 0;
     struct test test = {.header = NULL};
 
@@ -133,35 +135,6 @@ static void set_weights(struct tick *tick, struct json_object *annotations,
     set_annotation(tick, annotations, "canary-by-header-value", test.value);
     set_annotation(tick, annotations, "canary-by-header-pattern", test.pattern);
     set_annotation(tick, annotations, "canary-by-cookie", test.cookie);
-}
-
-static struct json_object *wanted_spec(struct tick *tick, struct json_object *source)
-{
-    struct json_object *spec = source_tree(tick->arena, json_at(source, "spec", NULL));
-    struct json_object *rules = json_at(spec, "rules", NULL);
-
-    for (size_t i = 0; i < json_len(rules); i++) {
-        struct json_object *paths = json_at(json_elem(rules, i), "http", "paths", NULL);
-        for (size_t k = 0; k < json_len(paths); k++) {
-            struct json_object *path = json_elem(paths, k);
-            if (source_is_apex_path(tick->canary, path))
-                json_set_str(json_at(path, "backend", "service", NULL), "name",
-                             tick->canary->service.canary_name);
-        }
-    }
-    return spec;
-}
-
-static void write_copy(struct tick *tick, struct json_object *source, struct json_object *live,
-                       const struct weights *weights, const char *why)
-{
-    struct json_object *wanted = source_metadata(tick, source, annotation(tick, "canary"));
-
-    set_weights(tick, json_at(wanted, "metadata", "annotations", NULL), weights);
-    json_set(wanted, "spec", wanted_spec(tick, source));
-    source_write_ingress(
-        tick, live, wanted, false,
-        arena_printf(tick->arena, "%s%s", live ? why : "", route_describe(tick, weights)));
 }
 
 static const char *value_of(struct tick *tick, struct json_object *live, const char *word)
@@ -188,77 +161,18 @@ static struct weights read_copy(struct tick *tick, struct json_object *live)
     return out;
 }
 
-/* --- what a router does */
-
-/* Without a source that can be copied, a copy that is there stays as it is: settled() says so. */
-static enum verdict nginx_reconcile(struct tick *tick)
+static bool takes(struct tick *tick, struct json_object *live)
 {
-    struct json_object *source, *live;
-
-    if (!source_need_ingresses(tick, &source, &live))
-        return VERDICT_NEED_FACTS;
-    const char *mistake = source_ingress_mistake(tick, source);
-    if (mistake)
-        return live ? VERDICT_GO : plan_stop(tick, "%s", mistake);
-    struct weights weights = route_kept(tick, read_copy(tick, live), live);
-    write_copy(tick, source, live, &weights, "as the spec says, ");
-    return VERDICT_GO;
+    return read_copy(tick, live).canary > 0;
 }
 
-static enum verdict nginx_get(struct tick *tick, struct weights *out)
+static const char *own_annotations(struct tick *tick)
 {
-    struct json_object *source, *live;
-
-    if (!source_need_ingresses(tick, &source, &live))
-        return VERDICT_NEED_FACTS;
-    *out = read_copy(tick, live);
-    return VERDICT_GO;
+    return annotation(tick, "canary");
 }
 
-/* Only the weights, where the source is gone. */
-static enum verdict nginx_set(struct tick *tick, const struct weights *weights)
-{
-    struct json_object *source, *live;
-
-    if (!source_need_ingresses(tick, &source, &live))
-        return VERDICT_NEED_FACTS;
-    if (!live)
-        return plan_stop(tick, "Ingress %s.%s not found",
-                         source_ingress_copy(tick->arena, tick->canary), tick->canary->namespace_);
-    if (!source_ingress_mistake(tick, source)) {
-        write_copy(tick, source, live, weights, "");
-        return VERDICT_GO;
-    }
-    struct json_object *wanted = edit_object(tick->arena);
-    set_weights(tick, json_sub(json_sub(wanted, "metadata"), "annotations"), weights);
-    if (plan_update(tick, &source_ingresses, live, edit_overlay(tick->arena, live, wanted)))
-        plan_why(tick, "%s", route_describe(tick, weights));
-    return VERDICT_GO;
-}
-
-/* The source leads to the apex Service. A copy that somebody else has made takes no requests. */
-static enum verdict nginx_revert(struct tick *tick, bool anew)
-{
-    const char *name = source_ingress_copy(tick->arena, tick->canary);
-    struct json_object *found;
-
-    (void)anew;
-    enum verdict verdict = source_remove(tick, &source_ingresses, name, &found);
-    if (verdict != VERDICT_GO || !found || read_copy(tick, found).canary == 0)
-        return verdict;
-    const struct weights none = {.primary = 100};
-    struct json_object *wanted = edit_object(tick->arena);
-    set_weights(tick, json_sub(json_sub(wanted, "metadata"), "annotations"), &none);
-    if (plan_update(tick, &source_ingresses, found, edit_overlay(tick->arena, found, wanted)))
-        plan_why(tick, "%s", route_describe(tick, &none));
-    return VERDICT_GO;
-}
-
-static enum verdict nginx_disown(struct tick *tick)
-{
-    return source_disown(tick, &source_ingresses, source_ingress_copy(tick->arena, tick->canary));
-}
-
+static const struct source_ingress source = {
+    .own = own_annotations, .write = set_weights, .read = read_copy, .takes = takes};
 static const char *const providers[] = {"nginx", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &source_ingresses, NULL};
 
@@ -268,14 +182,15 @@ const struct router router_nginx = {
     .resources = resources,
     .names = source_ingress_names,
     .metric_family = "nginx",
+    .source = &source,
     .weighted = true,
     .matches = true,
     .check = nginx_check,
     .ignored = nginx_ignored,
-    .reconcile = nginx_reconcile,
-    .get = nginx_get,
+    .reconcile = source_ingress_reconcile,
+    .get = source_ingress_get,
     .settled = source_ingress_settled,
-    .set = nginx_set,
-    .revert = nginx_revert,
-    .disown = nginx_disown,
+    .set = source_ingress_set,
+    .revert = source_ingress_revert,
+    .disown = source_ingress_disown,
 };

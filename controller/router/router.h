@@ -32,6 +32,7 @@ struct weights {
 };
 
 struct route;
+struct source_ingress;
 
 struct router {
     const char *const
@@ -42,6 +43,8 @@ struct router {
     /* Of a router whose functions are those of common_route.h: what its route looks like. NULL: it
      * has functions of its own. */
     const struct route *route;
+    /* Of one whose functions are those of common_source.h, for Ingresses; else NULL. */
+    const struct source_ingress *source;
     /* The names of the objects of this kind that it writes for a Canary, NULL-ended and owned by
      * the arena. NULL: one object, which has the name of the apex Service. */
     const char *const *(*names)(struct arena *arena, const struct canary *canary,

@@ -75,123 +75,29 @@ static struct weights read_copy(struct tick *tick, struct json_object *live)
 
 /* --- the copy */
 
-static void set_weights(struct tick *tick, struct json_object *wanted, struct json_object *source,
-                        const struct weights *weights, bool off)
+static void set_weights(struct tick *tick, struct json_object *wanted,
+                        const struct source_writing *writing)
 {
     const struct canary_service *service = &tick->canary->service;
     struct json_object *annotations = json_sub(json_sub(wanted, "metadata"), "annotations");
     struct json_object *map = edit_object(tick->arena);
+    bool off = writing->moves ? writing->weights->canary == 0 : is_off(writing->live);
 
-    json_set_int(map, service->primary_name, weights->primary);
-    json_set_int(map, service->canary_name, weights->canary);
+    json_set_int(map, service->primary_name, writing->weights->primary);
+    json_set_int(map, service->canary_name, writing->weights->canary);
     json_set_str(annotations, WEIGHTS, json_text_sorted(tick->arena, map));
-    json_set_str(annotations, PREDICATE, predicates(tick->arena, source, off ? OFF : FIRST));
+    json_set_str(annotations, PREDICATE,
+                 predicates(tick->arena, writing->source, off ? OFF : FIRST));
 }
 
-/* Each path that leads to the apex Service leads to the primary, and once more to the canary. */
-static struct json_object *wanted_spec(struct tick *tick, struct json_object *source)
+static bool takes(struct tick *tick, struct json_object *live)
 {
-    const struct canary_service *service = &tick->canary->service;
-    struct json_object *spec = source_tree(tick->arena, json_at(source, "spec", NULL));
-    struct json_object *rules = json_at(spec, "rules", NULL);
-
-    for (size_t i = 0; i < json_len(rules); i++) {
-        struct json_object *paths = json_at(json_elem(rules, i), "http", "paths", NULL);
-        for (size_t k = 0, count = json_len(paths); k < count; k++) {
-            struct json_object *path = json_elem(paths, k);
-            if (!source_is_apex_path(tick->canary, path))
-                continue;
-            struct json_object *second = json_copy(tick->arena, path);
-            json_set_str(json_at(path, "backend", "service", NULL), "name", service->primary_name);
-            json_set_str(json_at(second, "backend", "service", NULL), "name", service->canary_name);
-            edit_add(paths, second);
-        }
-    }
-    return spec;
+    (void)tick;
+    return !is_off(live);
 }
 
-static void write_copy(struct tick *tick, struct json_object *source, struct json_object *live,
-                       const struct weights *weights, bool off, const char *why)
-{
-    struct json_object *wanted = source_metadata(tick, source, NULL);
-
-    set_weights(tick, wanted, source, weights, off);
-    json_set(wanted, "spec", wanted_spec(tick, source));
-    source_write_ingress(
-        tick, live, wanted, true,
-        arena_printf(tick->arena, "%s%s", live ? why : "", route_describe(tick, weights)));
-}
-
-/* --- what a router does */
-
-/* Without a source that can be copied, a copy that is there stays as it is: settled() says so. */
-static enum verdict skipper_reconcile(struct tick *tick)
-{
-    struct json_object *source, *live;
-
-    if (!source_need_ingresses(tick, &source, &live))
-        return VERDICT_NEED_FACTS;
-    const char *mistake = source_ingress_mistake(tick, source);
-    if (mistake)
-        return live ? VERDICT_GO : plan_stop(tick, "%s", mistake);
-    struct weights weights = route_kept(tick, read_copy(tick, live), live);
-    write_copy(tick, source, live, &weights, is_off(live), "as the spec says, ");
-    return VERDICT_GO;
-}
-
-static enum verdict skipper_get(struct tick *tick, struct weights *out)
-{
-    struct json_object *source, *live;
-
-    if (!source_need_ingresses(tick, &source, &live))
-        return VERDICT_NEED_FACTS;
-    *out = read_copy(tick, live);
-    return VERDICT_GO;
-}
-
-static enum verdict skipper_set(struct tick *tick, const struct weights *weights)
-{
-    struct json_object *source, *live;
-
-    if (!source_need_ingresses(tick, &source, &live))
-        return VERDICT_NEED_FACTS;
-    if (!live)
-        return plan_stop(tick, "Ingress %s.%s not found",
-                         source_ingress_copy(tick->arena, tick->canary), tick->canary->namespace_);
-    if (!source_ingress_mistake(tick, source)) {
-        write_copy(tick, source, live, weights, weights->canary == 0, "");
-        return VERDICT_GO;
-    }
-    struct json_object *wanted = edit_object(tick->arena);
-    set_weights(tick, wanted, live, weights, weights->canary == 0);
-    if (plan_update(tick, &source_ingresses, live, edit_overlay(tick->arena, live, wanted)))
-        plan_why(tick, "%s", route_describe(tick, weights));
-    return VERDICT_GO;
-}
-
-/* The source leads to the apex Service. A copy that somebody else has made takes no requests. */
-static enum verdict skipper_revert(struct tick *tick, bool anew)
-{
-    const char *name = source_ingress_copy(tick->arena, tick->canary);
-    const struct weights none = {.primary = 100};
-    struct json_object *found;
-
-    (void)anew;
-    enum verdict verdict = source_remove(tick, &source_ingresses, name, &found);
-    if (verdict != VERDICT_GO || !found || is_off(found))
-        return verdict;
-    struct json_object *wanted = edit_object(tick->arena);
-    set_weights(tick, wanted, found, &none, true);
-    if (plan_update(tick, &source_ingresses, found, edit_overlay(tick->arena, found, wanted)))
-        plan_why(tick, "%s", route_describe(tick, &none));
-    return VERDICT_GO;
-}
-
-static enum verdict skipper_disown(struct tick *tick)
-{
-    return source_disown(tick, &source_ingresses, source_ingress_copy(tick->arena, tick->canary));
-}
-
+static const struct source_ingress source = {
+    .both = true, .bare = true, .write = set_weights, .read = read_copy, .takes = takes};
 static const char *const providers[] = {"skipper", NULL};
 static const struct kube_resource *const resources[] = {&kube_services, &source_ingresses, NULL};
 
@@ -201,13 +107,14 @@ const struct router router_skipper = {
     .resources = resources,
     .names = source_ingress_names,
     .metric_family = "skipper",
+    .source = &source,
     .weighted = true,
     .check = source_ingress_check,
     .ignored = ignored_but_weights,
-    .reconcile = skipper_reconcile,
-    .get = skipper_get,
+    .reconcile = source_ingress_reconcile,
+    .get = source_ingress_get,
     .settled = source_ingress_settled,
-    .set = skipper_set,
-    .revert = skipper_revert,
-    .disown = skipper_disown,
+    .set = source_ingress_set,
+    .revert = source_ingress_revert,
+    .disown = source_ingress_disown,
 };

@@ -10,8 +10,11 @@
 #include "router/common_route.h"
 #include "tick/edit.h"
 
-static const struct kube_resource rules = {
-    .group = "supergloo.solo.io", .version = "v1", .plural = "routingrules", .kind = "RoutingRule"};
+static const struct kube_resource rules = {.group = "supergloo.solo.io",
+                                           .version = "v1",
+                                           .plural = "routingrules",
+                                           .kind = "RoutingRule",
+                                           .meshed = true};
 
 #define PREFIX "supergloo:"
 /* The rules beside the one that splits. */
@@ -99,12 +102,14 @@ static const char *ignored(struct arena *arena, const struct canary *canary)
 {
     static const char *const keys[] = {"match",  "rewrite",       "timeout", "backendTimeout",
                                        "mirror", "trafficPolicy", NULL};
-    static const char *const set[] = {"set", NULL};
+    static const char *const set[] = {"set", NULL}, *const cors[] = {"allowOrigins", NULL};
     struct json_object *headers = json_at(canary->service.json, "headers", NULL);
     struct ignored list = {.arena = arena, .text = ignored_of_service(arena, canary, keys, NULL)};
 
     ignored_add(&list, json_at(headers, "request", NULL), "spec.service.headers.request", set);
     ignored_add(&list, json_at(headers, "response", NULL), "spec.service.headers.response", set);
+    ignored_add(&list, json_at(canary->service.json, "corsPolicy", NULL), "spec.service.corsPolicy",
+                cors);
     return list.text;
 }
 
@@ -270,7 +275,7 @@ static enum verdict reconcile(struct tick *tick)
         if (given)
             route_beside(tick, &rules, name[i + 1], live[i], make[i](tick, given), false);
         else if (live[i] && edit_is_owned(tick, live[i]))
-            plan_delete(tick, &rules, namespace_, name[i + 1]);
+            plan_delete(tick, &rules, live[i]);
     }
     return route_reconcile(tick);
 }

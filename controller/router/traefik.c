@@ -5,10 +5,14 @@
 #include "router/common_route.h"
 #include "tick/edit.h"
 
+/* Its name before Traefik 2.10. */
+static const struct kube_version also[] = {{"traefik.containo.us", "v1alpha1"}, {NULL, NULL}};
 static const struct kube_resource traefik_services = {.group = "traefik.io",
                                                       .version = "v1alpha1",
                                                       .plural = "traefikservices",
-                                                      .kind = "TraefikService"};
+                                                      .kind = "TraefikService",
+                                                      .also = also,
+                                                      .meshed = true};
 
 /* Without a weight, Traefik takes 1. A canary without a share is left out, as with Flagger. */
 static const struct split_format *traefik_format(const struct canary *canary)

@@ -115,7 +115,7 @@ enum verdict scaler_copy_leave(struct tick *tick, const struct kube_resource *re
     if (!need_object(tick, resource, tick->canary->namespace_, copy, &live))
         return VERDICT_NEED_FACTS;
     if (live && edit_is_owned(tick, live)) {
-        plan_delete(tick, resource, tick->canary->namespace_, copy);
+        plan_delete(tick, resource, live);
         plan_why(tick, "no longer referred to");
     }
     return VERDICT_GO;

@@ -160,21 +160,26 @@ enum verdict configs_read(struct tick *tick, struct json_object *pod_spec, struc
     return VERDICT_GO;
 }
 
-/* This Canary as the controller, whoever else owned the copy stays as a plain owner. */
-static void own_copy(struct tick *tick, struct json_object *metadata)
+void configs_own_copy(struct tick *tick, struct json_object *copy)
 {
-    struct json_object *owners = edit_array(tick->arena);
-    struct json_object *others = json_at(metadata, "ownerReferences", NULL);
+    struct json_object *metadata = json_sub(copy, "metadata");
+    struct json_object *before = json_at(metadata, "ownerReferences", NULL);
+    struct json_object *owners = edit_array(tick->arena), *own = edit_owner_reference(tick);
+    bool listed = false;
 
-    json_object_array_add(owners, json_object_get(edit_owner_reference(tick)));
-    for (size_t i = 0; i < json_len(others); i++) {
-        struct json_object *other = json_copy(tick->arena, json_elem(others, i));
-        const char *uid = json_str_at(other, "uid", NULL);
-        if (uid && strcmp(uid, tick->canary->uid) == 0)
-            continue;
-        json_set_bool(other, "controller", false);
-        json_object_array_add(owners, json_object_get(other));
+    for (size_t i = 0; i < json_len(before); i++) {
+        struct json_object *owner = json_elem(before, i);
+        const char *uid = json_str_at(owner, "uid", NULL);
+        bool is_own = uid && strcmp(uid, tick->canary->uid) == 0;
+        if (!is_own && edit_refers(tick, owner))
+            continue; /* one of that name that is gone */
+        listed |= is_own;
+        if (json_bool_at(owner, false, "controller", NULL))
+            json_set_bool(own, "controller", false);
+        edit_add(owners, owner);
     }
+    if (!listed)
+        edit_add(owners, own);
     json_set(metadata, "ownerReferences", owners);
 }
 
@@ -209,7 +214,7 @@ static void copy_ref(struct tick *tick, const struct config_ref *ref, const char
     json_set(json_sub(wanted, "metadata"), "labels",
              edit_included(tick, json_at(ref->object, "metadata", "labels", NULL)));
     to = applied_lay(tick->arena, live, to, wanted);
-    own_copy(tick, json_sub(to, "metadata"));
+    configs_own_copy(tick, to);
     for (int i = 0; i < PARTS; i++)
         edit_put(tick->arena, to, parts[i], json_at(ref->object, parts[i], NULL));
     edit_put(tick->arena, to, "immutable", json_at(ref->object, "immutable", NULL));

@@ -25,6 +25,13 @@ enum verdict configs_edit_copies(struct tick *tick, struct json_object *pod_spec
                                  void (*edit)(struct tick *tick,
                                               const struct kube_resource *resource,
                                               struct json_object *live));
+/*
+ * Makes the Canary an owner of a copy, which is the caller's own. Canaries that read the same config
+ * share its copy: the first one is its controller, the others are further owners, and it stays as
+ * long as one of them does. A copy that has this Canary already is not changed, so that two never
+ * undo each other's references.
+ */
+void configs_own_copy(struct tick *tick, struct json_object *copy);
 /* Creates or updates `NAME-primary` of each tracked config. */
 enum verdict configs_copy(struct tick *tick, const struct target_info *info);
 /* *same: the primary copy of each tracked config holds what the config holds now. */

@@ -152,9 +152,10 @@ CASE(test_copies)
         "'controller':true,'kind':'Canary','name':'podinfo','uid':'c-1'}]}}");
     assert_string_equal(
         fixture_quoted(&f, fixture_body(&f, 1)),
-        "{'data':{'k':'MQ==','old':null},'metadata':{'ownerReferences':[{'apiVersion':"
-        "'flagger.app/v1beta1','blockOwnerDeletion':true,'controller':true,'kind':'Canary','name':"
-        "'podinfo','uid':'c-1'},{'controller':false,'kind':'Canary','name':'other','uid':'c-2'}],"
+        "{'data':{'k':'MQ==','old':null},'metadata':{'ownerReferences':[{'controller':true,"
+        "'kind':'Canary','name':'other','uid':'c-2'},{'apiVersion':'flagger.app/v1beta1',"
+        "'blockOwnerDeletion':true,'controller':false,'kind':'Canary','name':'podinfo','uid':'c-1'}"
+        "],"
         "'resourceVersion':'5'}}");
 }
 

@@ -210,13 +210,18 @@ static const char *owner_name(struct tick *tick)
     return arena_printf(tick->arena, "%s.%s", tick->canary->name, tick->canary->namespace_);
 }
 
+bool edit_can_own(const struct tick *tick, const struct kube_resource *resource)
+{
+    return !resource->cluster_scoped && !(resource->meshed && tick->settings->mesh_apart);
+}
+
 void edit_own(struct tick *tick, const struct kube_resource *resource, struct json_object *object,
               struct json_object *others)
 {
     struct json_object *metadata = json_sub(object, "metadata");
     struct json_object *owners = edit_array(tick->arena);
 
-    if (resource->cluster_scoped) {
+    if (!edit_can_own(tick, resource)) {
         json_set_str(json_sub(metadata, "annotations"), OWNER, owner_name(tick));
         return;
     }
@@ -241,6 +246,16 @@ struct json_object *edit_new(struct tick *tick, const struct kube_resource *reso
     return object;
 }
 
+bool edit_refers(struct tick *tick, struct json_object *owner)
+{
+    const char *kind = json_str_at(owner, "kind", NULL);
+    const char *name = json_str_at(owner, "name", NULL);
+    const char *version = json_str_at(owner, "apiVersion", NULL);
+
+    return kind && name && version && strcmp(kind, "Canary") == 0 &&
+           strcmp(name, tick->canary->name) == 0 && strncmp(version, "flagger.app/", 12) == 0;
+}
+
 bool edit_is_owned(struct tick *tick, struct json_object *object)
 {
     struct json_object *owners = json_at(object, "metadata", "ownerReferences", NULL);
@@ -257,17 +272,6 @@ bool edit_is_owned(struct tick *tick, struct json_object *object)
             return true;
     }
     return false;
-}
-
-/* By any version of the API, and also when the Canary was made anew under its name. */
-static bool refers_to_canary(struct tick *tick, struct json_object *owner)
-{
-    const char *kind = json_str_at(owner, "kind", NULL);
-    const char *name = json_str_at(owner, "name", NULL);
-    const char *version = json_str_at(owner, "apiVersion", NULL);
-
-    return kind && name && version && strcmp(kind, "Canary") == 0 &&
-           strcmp(name, tick->canary->name) == 0 && strncmp(version, "flagger.app/", 12) == 0;
 }
 
 static void drop_empty(struct json_object *metadata, const char *key)
@@ -287,7 +291,7 @@ struct json_object *edit_released(struct tick *tick, struct json_object *live, b
     struct json_object *annotations = json_at(metadata, "annotations", NULL);
 
     for (size_t i = json_len(owners); i > 0; i--) {
-        if (refers_to_canary(tick, json_elem(owners, i - 1)))
+        if (edit_refers(tick, json_elem(owners, i - 1)))
             json_object_array_del_idx(owners, i - 1, 1);
     }
     drop_empty(metadata, "ownerReferences");

@@ -39,9 +39,11 @@ void edit_put(struct arena *arena, struct json_object *object, const char *key,
               struct json_object *value);
 
 /* {apiVersion, kind, metadata: {name, namespace, ownerReferences: the Canary}} of an object to
- * create. One that is cluster-scoped cannot have an owner in a namespace: the annotation OWNER says
- * whose it is, and no collector takes it. */
+ * create. One that cannot be owned has the annotation OWNER, which says whose it is, and no collector
+ * takes it. */
 #define OWNER "flagger.app/owner"
+/* The Canary can be its owner: it is in a namespace, and of the same cluster. */
+bool edit_can_own(const struct tick *tick, const struct kube_resource *resource);
 struct json_object *edit_new(struct tick *tick, const struct kube_resource *resource,
                              const char *name);
 /* Makes the Canary the owner of an object of the caller's own; `others`: its other owners, an array or
@@ -50,6 +52,9 @@ void edit_own(struct tick *tick, const struct kube_resource *resource, struct js
               struct json_object *others);
 /* The owner reference that makes the Canary the controller of an object. */
 struct json_object *edit_owner_reference(struct tick *tick);
+/* It names this Canary: by any version of the API, and also when the Canary was made anew under its
+ * name. */
+bool edit_refers(struct tick *tick, struct json_object *owner);
 /* Its controller is this Canary. */
 bool edit_is_owned(struct tick *tick, struct json_object *object);
 

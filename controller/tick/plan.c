@@ -40,9 +40,18 @@ static bool same_object(const struct effect *a, const struct effect *b)
 void effect_done(struct effect *effect, const char *version)
 {
     for (struct effect *later = effect->next; version && later; later = later->next) {
-        if (same_object(later, effect) && json_at(later->body, "metadata", "resourceVersion", NULL))
+        if (!same_object(later, effect))
+            continue;
+        later->read = NULL;
+        if (json_at(later->body, "metadata", "resourceVersion", NULL))
             json_set_str(json_sub(later->body, "metadata"), "resourceVersion", version);
     }
+}
+
+bool effect_writes(const struct effect *effect)
+{
+    return effect->kind == EFFECT_CREATE || effect->kind == EFFECT_PATCH ||
+           effect->kind == EFFECT_DELETE;
 }
 
 bool plan_writes(const struct tick *tick, const struct kube_resource *resource,
@@ -101,14 +110,27 @@ bool plan_update(struct tick *tick, const struct kube_resource *resource, struct
     json_set_str(json_sub(patch, "metadata"), "resourceVersion",
                  json_str_at(from, "metadata", "resourceVersion", NULL));
     add_write(tick, EFFECT_PATCH, resource, json_str_at(from, "metadata", "namespace", NULL),
-              json_str_at(from, "metadata", "name", NULL), patch);
+              json_str_at(from, "metadata", "name", NULL), patch)
+        ->read = from;
     return true;
 }
 
-void plan_delete(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
-                 const char *name)
+/* The preconditions, for those that want another. */
+static struct json_object *add_delete(struct tick *tick, const struct kube_resource *resource,
+                                      struct json_object *live)
 {
-    add_write(tick, EFFECT_DELETE, resource, namespace_, name, NULL);
+    struct json_object *options = json_own(tick->arena, json_object_new_object());
+    struct json_object *preconditions = json_sub(options, "preconditions");
+
+    json_set_str(preconditions, "uid", json_str_at(live, "metadata", "uid", NULL));
+    add_write(tick, EFFECT_DELETE, resource, json_str_at(live, "metadata", "namespace", NULL),
+              json_str_at(live, "metadata", "name", NULL), options);
+    return preconditions;
+}
+
+void plan_delete(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
+{
+    (void)add_delete(tick, resource, live);
 }
 
 void plan_replace(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
@@ -116,19 +138,13 @@ void plan_replace(struct tick *tick, const struct kube_resource *resource, struc
 {
     static const char *const given[] = {"resourceVersion", "uid", "creationTimestamp", "generation",
                                         "managedFields"};
-    const char *namespace_ = json_str_at(from, "metadata", "namespace", NULL);
-    const char *name = json_str_at(from, "metadata", "name", NULL);
-    struct json_object *options = json_own(tick->arena, json_object_new_object());
-    struct json_object *preconditions = json_sub(options, "preconditions");
     struct json_object *fresh = json_copy(tick->arena, to);
 
-    json_set_str(preconditions, "uid", json_str_at(from, "metadata", "uid", NULL));
-    json_set_str(preconditions, "resourceVersion",
+    json_set_str(add_delete(tick, resource, from), "resourceVersion",
                  json_str_at(from, "metadata", "resourceVersion", NULL));
-    add_write(tick, EFFECT_DELETE, resource, namespace_, name, options);
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         json_object_object_del(json_sub(fresh, "metadata"), given[i]);
-    plan_create(tick, resource, namespace_, fresh);
+    plan_create(tick, resource, json_str_at(from, "metadata", "namespace", NULL), fresh);
 }
 
 void plan_status(struct tick *tick, struct json_object *patch)
@@ -152,7 +168,8 @@ void plan_event(struct tick *tick, const char *type, enum phase phase, const cha
     effect->phase = phase;
 }
 
-void plan_alert(struct tick *tick, const char *severity, bool with_metadata, const char *fmt, ...)
+struct effect *plan_alert(struct tick *tick, const char *severity, bool with_metadata,
+                          const char *fmt, ...)
 {
     struct effect *effect = add_effect(tick, EFFECT_ALERT);
     va_list args;
@@ -162,6 +179,7 @@ void plan_alert(struct tick *tick, const char *severity, bool with_metadata, con
     va_end(args);
     effect->severity = severity;
     effect->with_metadata = with_metadata;
+    return effect;
 }
 
 void plan_weights(struct tick *tick, int primary, int canary)
@@ -172,12 +190,13 @@ void plan_weights(struct tick *tick, int primary, int canary)
     effect->canary_weight = canary;
 }
 
-void plan_metric(struct tick *tick, const char *metric, double value)
+struct effect *plan_metric(struct tick *tick, const char *metric, double value)
 {
     struct effect *effect = add_effect(tick, EFFECT_METRIC);
 
     effect->text = metric;
     effect->value = value;
+    return effect;
 }
 
 void plan_outcome(struct tick *tick, bool success, const char *how)

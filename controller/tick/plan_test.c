@@ -53,7 +53,9 @@ CASE(test_every_kind_of_effect_in_order)
                 parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"}}"),
                 parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"b\"},"
                              "\"spec\":{\"replicas\":0}}"));
-    plan_delete(tick, &configmaps, "test", "c");
+    plan_delete(
+        tick, &configmaps,
+        parse(arena, "{\"metadata\":{\"namespace\":\"test\",\"name\":\"c\",\"uid\":\"u\"}}"));
     plan_event(tick, "Normal", PHASE_Waiting, "Advance %s", "podinfo");
     plan_alert(tick, "info", true, "hello");
     plan_weights(tick, 90, 10);

@@ -41,7 +41,7 @@ static void print_status(struct arena *arena, struct buf *buf, struct json_objec
     buf_puts(buf, "status");
     json_object_object_foreach(status, key, value)
     {
-        if (value == conditions || strcmp(key, "lastTransitionTime") == 0 ||
+        if (strcmp(key, "conditions") == 0 || strcmp(key, "lastTransitionTime") == 0 ||
             strcmp(key, "acceptedSpec") == 0)
             continue;
         const char *text = json_object_is_type(value, json_type_string)

@@ -15,6 +15,7 @@ struct fact {
     bool used;
     struct json_object *object;
     const struct kube_resource *unserved; /* NULL: it is served */
+    const char *denied;                   /* NULL: it may be read */
     struct metric_answer metric;
     struct hook_answer hook;
 };
@@ -52,7 +53,7 @@ void tick_reset(struct tick *tick)
 {
     tick_follow(tick, tick->live);
     tick->needs = NULL;
-    tick->broken = NULL;
+    tick->broken = tick->denied = NULL;
     tick->plan = ARENA_NEW(tick->arena, struct plan);
     tick->plan->last = &tick->plan->first;
 }
@@ -112,21 +113,37 @@ static struct need *record_need(struct tick *tick, enum need_kind kind, const ch
     return *last;
 }
 
-/* name NULL: of a list, the object that has the items. */
-static bool need_from_api(struct tick *tick, const char *key, const struct kube_resource *resource,
-                          const char *namespace_, const char *name, struct json_object **out)
+/* name NULL: of the list of all. */
+static const char *object_key(const struct tick *tick, const struct kube_resource *resource,
+                              const char *scope, const char *name)
 {
+    return arena_printf(tick->arena, "object%s %s/%s/%s %s/%s", name ? "" : "s", resource->group,
+                        resource->version, resource->plural, scope, name ? name : "");
+}
+
+/* name NULL: of a list, the object that has the items. `denied`: for a tick that can do without it,
+ * why it may not be read; NULL: it cannot. */
+static bool need_from_api(struct tick *tick, const struct kube_resource *resource,
+                          const char *namespace_, const char *name, struct json_object **out,
+                          const char **denied)
+{
+    const char *scope = resource->cluster_scoped ? "" : namespace_;
+    const char *key = object_key(tick, resource, scope, name);
     struct fact *fact = find_fact(tick, key);
 
     *out = NULL;
     if (fact) {
         fact->used = true;
         *out = fact->object;
-        return true;
+        if (denied)
+            *denied = fact->denied;
+        else if (fact->denied)
+            tick->denied = fact->denied;
+        return denied || !fact->denied;
     }
     struct need *need = record_need(tick, NEED_OBJECT, key);
     need->resource = resource;
-    need->namespace_ = namespace_;
+    need->namespace_ = scope;
     need->name = name;
     return false;
 }
@@ -134,22 +151,35 @@ static bool need_from_api(struct tick *tick, const char *key, const struct kube_
 bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  const char *name, struct json_object **out)
 {
-    const char *scope = resource->cluster_scoped ? "" : namespace_;
-    const char *key = arena_printf(tick->arena, "object %s/%s/%s %s/%s", resource->group,
-                                   resource->version, resource->plural, scope, name);
+    return need_from_api(tick, resource, namespace_, name, out, NULL);
+}
 
-    return need_from_api(tick, key, resource, scope, name, out);
+bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resource,
+                            const char *namespace_, const char *name, struct json_object **out,
+                            const char **denied)
+{
+    return need_from_api(tick, resource, namespace_, name, out, denied);
+}
+
+static bool need_list(struct tick *tick, const struct kube_resource *resource,
+                      const char *namespace_, struct json_object **out, const char **denied)
+{
+    bool known = need_from_api(tick, resource, namespace_, NULL, out, denied);
+
+    *out = json_at(*out, "items", NULL);
+    return known;
 }
 
 bool need_objects(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                   struct json_object **out)
 {
-    const char *key = arena_printf(tick->arena, "objects %s/%s/%s %s", resource->group,
-                                   resource->version, resource->plural, namespace_);
-    bool known = need_from_api(tick, key, resource, namespace_, NULL, out);
+    return need_list(tick, resource, namespace_, out, NULL);
+}
 
-    *out = json_at(*out, "items", NULL);
-    return known;
+bool need_objects_if_allowed(struct tick *tick, const struct kube_resource *resource,
+                             const char *namespace_, struct json_object **out, const char **denied)
+{
+    return need_list(tick, resource, namespace_, out, denied);
 }
 
 /* Everything that the request is made of: two different questions never share an answer. */
@@ -203,17 +233,22 @@ bool need_hook(struct tick *tick, int webhook_index, enum phase phase, const cha
     return false;
 }
 
-static struct fact *learn(struct tick *tick, const struct need *need, enum need_kind kind)
+static struct fact *fact_of(struct tick *tick, const char *key, enum need_kind kind)
 {
-    assert(need->kind == kind);
-    struct fact *fact = find_fact(tick, need->key);
+    struct fact *fact = find_fact(tick, key);
 
     if (!fact) {
         fact = ARENA_NEW(tick->arena, struct fact);
-        *fact = (struct fact){.next = tick->facts, .kind = kind, .key = need->key};
+        *fact = (struct fact){.next = tick->facts, .kind = kind, .key = key};
         tick->facts = fact;
     }
     return fact;
+}
+
+static struct fact *learn(struct tick *tick, const struct need *need, enum need_kind kind)
+{
+    assert(need->kind == kind);
+    return fact_of(tick, need->key, kind);
 }
 
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object)
@@ -222,12 +257,27 @@ void fact_object(struct tick *tick, const struct need *need, struct json_object 
 
     fact->object = object;
     fact->unserved = NULL;
+    fact->denied = NULL;
+}
+
+void fact_replace(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                  const char *name, struct json_object *object)
+{
+    const char *scope = resource->cluster_scoped ? "" : namespace_;
+
+    fact_of(tick, object_key(tick, resource, scope, name), NEED_OBJECT)->object = object;
 }
 
 void fact_unserved(struct tick *tick, const struct need *need)
 {
     fact_object(tick, need, NULL);
     learn(tick, need, NEED_OBJECT)->unserved = need->resource;
+}
+
+void fact_denied(struct tick *tick, const struct need *need, const char *sentence)
+{
+    fact_object(tick, need, NULL);
+    learn(tick, need, NEED_OBJECT)->denied = arena_strdup(tick->arena, sentence);
 }
 
 bool tick_is_unserved(const struct tick *tick, const struct kube_resource *resource)
@@ -249,12 +299,12 @@ void fact_hook(struct tick *tick, const struct need *need, struct hook_answer an
     learn(tick, need, NEED_HOOK)->hook = answer;
 }
 
-void facts_forget_objects(struct tick *tick)
+void facts_forget(struct tick *tick, enum need_kind kind)
 {
     struct fact **at = &tick->facts;
 
     while (*at) {
-        if ((*at)->kind == NEED_OBJECT)
+        if ((*at)->kind == kind)
             *at = (*at)->next;
         else
             at = &(*at)->next;

@@ -19,6 +19,9 @@
 #include "proto/canary.h"
 
 struct http_result;
+struct metric_group; /* metric/backend.h */
+struct metric_pick;
+struct channel; /* notify/notify.h */
 
 /* flagger.app/v1beta1 canaries: effects on the Canary itself but for its status, which has a kind
  * of effect of its own. */
@@ -31,11 +34,17 @@ struct settings {
     const char *const *selector_labels;        /* NULL-ended: app, name, app.kubernetes.io/name */
     const char *const *include_label_prefixes; /* NULL-ended; "*" is all */
     const char *cluster_name;                  /* "" if none */
+    const char *controller; /* the lease of this controller, "NAMESPACE/NAME"; NULL: it has none */
+    /* Where the alerts of Canaries without analysis.alerts go; NULL: nowhere. */
+    const struct channel *alerts;
+    const char *external_url; /* where people find this controller; NULL or "": nobody knows */
     const char
         *ingress_prefix; /* of annotations of NGINX; NULL or "": nginx.ingress.kubernetes.io */
     const char *ingress_class; /* of the routes of Contour; NULL or "": none */
     bool config_tracking;
     bool no_cross_namespace_refs;
+    bool group_queries; /* built-in queries are asked for many workloads at once */
+    bool mesh_apart;    /* the mesh has a cluster of its own: what lies there has no owner */
     int64_t min_analysis_interval_ms; /* floor of spec.analysis.interval, 10 s */
 };
 
@@ -43,6 +52,30 @@ enum verdict {
     VERDICT_GO,         /* done here, go on to the next rule */
     VERDICT_NEED_FACTS, /* something was asked for: ask again from the top */
     VERDICT_STOP,       /* the plan is complete, this tick goes no further */
+};
+
+/* An alert of this Canary that this process has taken over to send. */
+struct alert_state {
+    const char *key;
+    bool done;                    /* it was delivered wherever it could be, or given up */
+    const char *trouble;          /* why some channel has not taken it, one sentence; NULL: none */
+    const char *const *delivered; /* names of channels that have, NULL-ended */
+};
+
+/*
+ * Another controller that looks after this Canary as well (decide/act/driver.h): the one that its
+ * status names, or from which it was taken over a moment ago.
+ */
+enum other_state {
+    OTHER_UNKNOWN, /* whether it lives is still to be seen; the engine calls again then */
+    OTHER_LIVES,
+    OTHER_GONE, /* nobody renews its lease, or it looks after this Canary no more */
+};
+struct other_controller {
+    const char *lease; /* "NAMESPACE/NAME"; NULL: there is none */
+    enum other_state state;
+    const char *trouble; /* why its lease cannot be read: it is taken for living; NULL: it can */
+    bool told;           /* that it drives this Canary */
 };
 
 struct tick {
@@ -66,6 +99,12 @@ struct tick {
     const char *heir;
     /* As many releases of other Canaries are under way as may be: no further one begins. */
     bool queued;
+    struct other_controller other;
+    /* This process has written its name into the status already. If it is not there, the CRD in the
+     * cluster, Flagger's, has dropped it. */
+    bool claimed;
+    const struct alert_state *alerts;
+    int n_alerts;
     const struct settings *settings;
     const char *provider; /* canary->provider or the settings' */
     /*
@@ -81,6 +120,10 @@ struct tick {
     struct plan *plan;
     const char *kind;   /* canary->target.kind, for event texts */
     const char *broken; /* see tick_broken(); NULL: all is well */
+    /* A rule has asked in this round for what nobody lets us read, or the last run could not write for
+     * the same reason: what the API server said. NULL: neither. The rest of the plan counts for
+     * nothing then (decide/act/denied.h). */
+    const char *denied, *unwritable;
 };
 
 /* canary and settings must outlive the tick; the plan starts empty. Lives in the arena. */
@@ -106,9 +149,15 @@ int64_t tick_interval_ms(const struct tick *tick);
 /* --- facts */
 
 /* The live object, or *out NULL when it does not exist. Of a cluster-scoped one the namespace does not
- * count. */
+ * count. One that may not be read stays unknown, and ends the tick. */
 bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  const char *name, struct json_object **out);
+
+/* ... of a namespaced resource that the tick can do without: *denied says why it may not be read,
+ * *out is NULL then; NULL: it may. */
+bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resource,
+                            const char *namespace_, const char *name, struct json_object **out,
+                            const char **denied);
 
 /*
  * All objects of a namespace: an array, NULL for none. It is read from the API server at each tick
@@ -117,6 +166,9 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
  */
 bool need_objects(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                   struct json_object **out);
+/* ... which the tick can do without, as above. */
+bool need_objects_if_allowed(struct tick *tick, const struct kube_resource *resource,
+                             const char *namespace_, struct json_object **out, const char **denied);
 
 /* An object of the resource was asked for in this tick, and the API server does not serve it: its
  * CRD is missing, or not served in this version. To the rules such an object does not exist. */
@@ -136,12 +188,20 @@ struct metric_question {
     struct json_object *spec;   /* MetricTemplate's spec.provider, NULL for other metrics */
     struct json_object *secret; /* the Secret object, NULL if none */
     const char *ca_pem;         /* the only certificates to believe, of caSecretRef; NULL: none */
+    /* How it may be asked for many workloads in one query; NULL: it may not. */
+    const struct metric_group *group;
+    /* Of such a query: whose answers are wanted; they are written there. */
+    struct metric_pick *picks;
+    int n_picks;
 };
 enum metric_outcome { METRIC_VALUE, METRIC_NO_VALUES, METRIC_ERROR };
 struct metric_answer {
     enum metric_outcome outcome;
     double value;
     const char *text; /* NO_VALUES and ERROR: one sentence */
+    const char *note; /* for people: what there was to choose from, "NaN"; NULL: nothing to say */
+    int64_t at_ms;    /* the time that the value is of; 0: it has none */
+    int64_t retry_ms; /* ERROR: not to be asked again for so long; 0: it does not say */
 };
 bool need_metric(struct tick *tick, const struct metric_question *question,
                  const struct metric_answer **out);
@@ -176,13 +236,18 @@ struct need {
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object);
 /* ... it does not exist, for the API server does not serve its resource. */
 void fact_unserved(struct tick *tick, const struct need *need);
+/* ... nobody may read it. The sentence is copied. */
+void fact_denied(struct tick *tick, const struct need *need, const char *sentence);
 void fact_metric(struct tick *tick, const struct need *need, struct metric_answer answer);
 void fact_hook(struct tick *tick, const struct need *need, struct hook_answer answer);
 /* A rule has asked for the object; the key is its need's. */
 bool fact_is_used(const struct tick *tick, const char *key);
-/* Forgets every object fact (after a conflict); metrics and hooks stay, so that nothing is sent
- * twice. */
-void facts_forget_objects(struct tick *tick);
+/* The object is so from now on, whatever was read of it. */
+void fact_replace(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
+                  const char *name, struct json_object *object);
+/* Forgets the facts of a kind: objects after a conflict, while metrics and hooks stay, so that
+ * nothing is sent twice. */
+void facts_forget(struct tick *tick, enum need_kind kind);
 
 /* --- the plan */
 
@@ -196,9 +261,9 @@ enum effect_kind {
                     * resourceVersion that the rules have seen */
     EFFECT_EVENT,  /* event_type, text, phase: a Kubernetes Event, a log line and the event webhooks
                     */
-    EFFECT_ALERT,  /* severity, text, with_metadata */
+    EFFECT_ALERT,  /* severity, text, reason, with_metadata, key, delivered */
     EFFECT_WEIGHTS, /* gauges: primary_weight, canary_weight */
-    EFFECT_METRIC,  /* gauge: the analysed value: text is the metric's name, value */
+    EFFECT_METRIC, /* gauges: the analysed value and its bounds: text is the metric's name, value */
     EFFECT_OUTCOME, /* counters: text is "completed" or "skipped"; success says which */
     EFFECT_HOOK, /* an informing hook (post-rollout): webhook, phase; failure is a Warning event */
 };
@@ -209,9 +274,15 @@ struct effect {
     const struct kube_resource *resource;
     const char *namespace_, *name;
     struct json_object *body;
-    const char *event_type; /* "Normal", "Warning" */
-    const char *severity;   /* "info", "warn", "error" */
+    struct json_object *read; /* of a patch: what the rules have read; NULL: an earlier effect of
+                                 this plan has changed it since */
+    const char *event_type;   /* "Normal", "Warning" */
+    const char *severity;     /* "info", "warn", "error" */
     const char *text;
+    /* Of an alert: why, for people, where the text does not say it; NULL: it does. */
+    const char *reason;
+    const char *key;               /* of an alert: the same when it is told once more */
+    struct json_object *delivered; /* names of the channels that have taken it before; or NULL */
     const char *why; /* what a write is for, "weights 90/10": for logs and golden cases; NULL: see
                         the body */
     bool with_metadata;
@@ -219,6 +290,8 @@ struct effect {
     int webhook;
     int primary_weight, canary_weight;
     double value;
+    bool has_min, has_max;
+    double min, max;
     enum phase phase; /* what an event or hook payload says */
 };
 
@@ -236,6 +309,8 @@ enum again {
  * the same object count on that one, and no more on what the rules have read.
  */
 void effect_done(struct effect *effect, const char *version);
+/* It writes an object, other than the status of the Canary. */
+bool effect_writes(const struct effect *effect);
 
 /* Writes stand before what only tells of them (events, alerts, gauges, counters, informing hooks):
  * a write that fails leaves nothing told that did not happen, and a retry tells nothing twice. */
@@ -247,9 +322,11 @@ struct plan {
     bool stepped;    /* a gate, check, weight step or shift ran: the interval starts anew */
     /* A rule asked what an object's status says: another answer may be another plan. */
     bool reads_status;
+    bool held; /* by what the API server denies: tried again as after a failure */
     /* For whoever counts the releases under way: a new revision waits for its turn (struct tick's
      * `queued`); one is being released, although the phase does not say so yet. */
     bool queues, begins;
+    bool claims; /* it writes into the status that this controller drives the Canary */
 };
 
 void plan_create(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
@@ -262,15 +339,17 @@ bool plan_update(struct tick *tick, const struct kube_resource *resource, struct
  * creates `to` in its place. */
 void plan_replace(struct tick *tick, const struct kube_resource *resource, struct json_object *from,
                   struct json_object *to);
-void plan_delete(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
-                 const char *name);
+/* Deletes this very object, and none that has taken its name since. */
+void plan_delete(struct tick *tick, const struct kube_resource *resource, struct json_object *live);
 void plan_status(struct tick *tick, struct json_object *patch);
 void plan_event(struct tick *tick, const char *type, enum phase phase, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-void plan_alert(struct tick *tick, const char *severity, bool with_metadata, const char *fmt, ...)
-    PRINTF_LIKE(4, 5);
+/* Returns the effect; the rules give it its key when the plan is whole (decide/act/alerts.h). */
+struct effect *plan_alert(struct tick *tick, const char *severity, bool with_metadata,
+                          const char *fmt, ...) PRINTF_LIKE(4, 5);
 void plan_weights(struct tick *tick, int primary, int canary);
-void plan_metric(struct tick *tick, const char *metric, double value);
+/* Returns the effect, for its bounds. */
+struct effect *plan_metric(struct tick *tick, const char *metric, double value);
 void plan_outcome(struct tick *tick, bool success, const char *how);
 void plan_hook(struct tick *tick, int webhook_index, enum phase phase);
 /* The plan creates, patches or deletes this object. */

@@ -120,7 +120,7 @@ CASE(test_conflict_forgets_objects_only)
     assert_int_equal(tick->needs->next->next->phase, PHASE_Progressing);
     assert_string_equal(tick->needs->next->next->checksum, "c1");
     fact_hook(tick, tick->needs->next->next, (struct hook_answer){.passed = true, .text = "ok"});
-    facts_forget_objects(tick);
+    facts_forget(tick, NEED_OBJECT);
     tick_reset(tick);
     assert_false(need_object(tick, &deployments, "test", "podinfo", &object));
     assert_true(need_metric(tick, &question, &answer));

@@ -108,16 +108,11 @@ uint64_t wake_spec_hash(struct json_object *object, const char *news)
     return hash ? hash : 1;
 }
 
-static bool same(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
 enum wake_news wake_news(const struct wake_change *change, bool hears_status)
 {
-    if (same(change->now, change->known))
+    if (change->now == change->known)
         return WAKE_ECHO;
-    if (same(change->now, change->previous))
+    if (change->now == change->previous)
         return WAKE_PAST;
     if (change->status_only && !change->is_canary && !hears_status)
         return WAKE_STATUS;

@@ -57,11 +57,12 @@ enum wake_news {
     WAKE_PAST,   /* the version before what was written: the watch is late */
     WAKE_STATUS, /* nothing but status, and nobody looks at it: known from now on */
 };
-/* An object that a canary depends on. Versions are "" where there is no object. */
+/* An object that a canary depends on. Of a version only its mark is known, a number that no other
+ * version of the object has; that there is no object has a mark of its own. */
 struct wake_change {
-    const char *known;    /* as last read or written, NULL: not read yet */
-    const char *previous; /* before what was written, NULL: not written */
-    const char *now;
+    uint64_t known;    /* as last read or written; 0: not read yet */
+    uint64_t previous; /* before what was written; 0: not written */
+    uint64_t now;      /* never 0 */
     bool status_only;
     bool is_canary; /* it is the Canary itself */
 };

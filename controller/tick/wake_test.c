@@ -99,14 +99,14 @@ CASE(test_news)
         bool hears;
         enum wake_news news;
     } rows[] = {
-        {{.known = "5", .now = "5"}, true, WAKE_ECHO},
-        {{.known = "5", .now = "6"}, false, WAKE_NEWS},
-        {{.known = "5", .now = ""}, false, WAKE_NEWS},
-        {{.known = NULL, .now = "5"}, false, WAKE_NEWS},
-        {{.known = "6", .previous = "5", .now = "5"}, true, WAKE_PAST},
-        {{.known = "5", .now = "6", .status_only = true}, false, WAKE_STATUS},
-        {{.known = "5", .now = "6", .status_only = true}, true, WAKE_NEWS},
-        {{.known = "5", .now = "6", .status_only = true, .is_canary = true}, false, WAKE_NEWS},
+        {{.known = 5, .now = 5}, true, WAKE_ECHO},
+        {{.known = 5, .now = 6}, false, WAKE_NEWS},
+        {{.known = 5, .now = 1}, false, WAKE_NEWS},
+        {{.known = 0, .now = 5}, false, WAKE_NEWS},
+        {{.known = 6, .previous = 5, .now = 5}, true, WAKE_PAST},
+        {{.known = 5, .now = 6, .status_only = true}, false, WAKE_STATUS},
+        {{.known = 5, .now = 6, .status_only = true}, true, WAKE_NEWS},
+        {{.known = 5, .now = 6, .status_only = true, .is_canary = true}, false, WAKE_NEWS},
     };
 
     EACH_ROW (row, rows)

@@ -45,6 +45,7 @@ struct pending {
     struct arena *arena;           /* its own, freed with it */
     struct gate_change change;     /* for the log and the metrics */
     bool closes;                   /* the change takes away */
+    const char *forbidden;         /* what a check is answered while the gate is closed */
 };
 struct pending *pending_new(struct http_conn_request *req);
 void pending_free(struct pending *pending);

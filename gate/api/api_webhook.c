@@ -38,8 +38,17 @@ static void on_checked(void *arg, enum err err, const struct errinfo *info, bool
     if (pending->req && err != ERR_OK)
         api_reply_error(pending->req, ERR_RETRY, info);
     else if (pending->req)
-        http_reply_text(pending->req, open ? 200 : 403, open ? "Approved" : "Forbidden");
+        http_reply_text(pending->req, open ? 200 : 403, open ? "Approved" : pending->forbidden);
     pending_free(pending);
+}
+
+/* Where a person can open it: whoever reads why a release waits need not look for that. A signed
+ * link it is not, which would let open it whoever may ask, and whoever reads the events. */
+static const char *forbidden(const struct gate_api *api, struct arena *arena, const char *kind)
+{
+    return *api->public_url && strcmp(kind, "gate") == 0
+               ? arena_printf(arena, "Forbidden until somebody approves at %s/", api->public_url)
+               : "Forbidden";
 }
 
 static void check(struct gate_api *api, struct http_conn_request *req, const char *kind)
@@ -49,6 +58,7 @@ static void check(struct gate_api *api, struct http_conn_request *req, const cha
     if (!identity_admit_check(api->identities, req, &identity))
         return;
     struct pending *pending = pending_new(req);
+    pending->forbidden = forbidden(api, pending->arena, kind);
     if (!read_message(req, pending, kind, &phase) ||
         !identity_admit_to(req, &identity, pending->change.gate.namespace_)) {
         pending_free(pending);

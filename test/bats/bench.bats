@@ -13,9 +13,10 @@ setup() {
 }
 
 @test "releases among them are timed" {
-    test/bench/fleet 20 --idle 1 --running 10 --rate 1 --seconds 8 --hpa >"$BATS_TEST_TMPDIR/out" 3>&-
+    test/bench/fleet 20 --idle 1 --running 5 --burst 5 --interval 3 --rate 1 --seconds 8 --hpa >"$BATS_TEST_TMPDIR/out" 3>&-
     tail -n 1 "$BATS_TEST_TMPDIR/out" >"$BATS_TEST_TMPDIR/result"
-    gojq -e '.release | .burst.begun == 10 and .change.begun >= 7 and .burst.lastMs > 0' "$BATS_TEST_TMPDIR/result"
+    gojq -e '.release | .begun.count == 5 and .burstBegun.count == 5 and .burstBegun.lastMs > 0 and .changed.count >= 7' "$BATS_TEST_TMPDIR/result"
+    gojq -e '.release | .burstStepped.count == 5 and .lagOfRunning.count >= 5 and .lag.count > .lagOfRunning.count' "$BATS_TEST_TMPDIR/result"
 }
 
 @test "a controller that does not start is told" {

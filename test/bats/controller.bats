@@ -39,6 +39,20 @@ END
     [[ $output == *min-analysis-interval*soon* ]]
     run "$CONTROLLER" --threadiness 0
     [ "$status" -eq 2 ]
+    run "$CONTROLLER" --mesh-provider nobody
+    [ "$status" -eq 1 ]
+    [[ $output == *"--mesh-provider: expected one of "*istio*", found "*nobody* ]]
+    local selector
+    for selector in '=red' 'team=red,' ',team' 'team in (red' '!' 'team=red)' 'team=a;b' 'team=(a)=b'; do
+        run "$CONTROLLER" --watch-selector "$selector"
+        [ "$status" -eq 1 ]
+        [[ $output == *"--watch-selector: expected labels as team=red"*"found "* ]] || { echo "$selector: $output" && return 1; }
+    done
+    nowhere
+    for selector in team=red team==red 'team!=red' '!old' 'a.example.com/team in (red, blue),tier notin (x),owner' team= 'a,!b'; do
+        daemon_start "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" --enable-leader-election=false --watch-selector "$selector"
+        daemon_stop
+    done
 }
 
 @test "Flagger's command line starts it, and what has no effect is told" {
@@ -46,22 +60,18 @@ END
     daemon_start "$CONTROLLER" -log-level=info -mesh-provider=gatewayapi:v1 \
         -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -slack-url=http://slack.example -slack-user=flagger \
         -control-loop-interval=10s -enable-leader-election=false -zap-encoding=json
-    grep -q 'slack-url' "$DAEMON_LOG"
+    grep -q 'zap-encoding' "$DAEMON_LOG"
     daemon_stop
 }
 
-@test "routes of another cluster are refused at the start, those of the same are not" {
+@test "a kubeconfig of the mesh that is not there is told; both clusters are logged" {
     nowhere
-    sed 's/127.0.0.1:1/127.0.0.1:2/' "$BATS_TEST_TMPDIR/kubeconfig" >"$BATS_TEST_TMPDIR/mesh"
-    run "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/mesh"
-    [ "$status" -eq 1 ]
-    [[ $output == *"kubeconfig-service-mesh names http://127.0.0.1:2, the Canaries are at http://127.0.0.1:1: "* ]]
-    [[ $output == *"Leave the option out where the routes are to be beside the Canaries"*"keep Flagger for these Canaries"* ]]
     run "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/missing"
     [ "$status" -eq 1 ]
     [[ $output == *"$BATS_TEST_TMPDIR/missing"* ]]
-    daemon_start "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" \
-        -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/kubeconfig"
+    sed 's/127.0.0.1:1/127.0.0.1:2/' "$BATS_TEST_TMPDIR/kubeconfig" >"$BATS_TEST_TMPDIR/mesh"
+    daemon_start "$CONTROLLER" -kubeconfig="$BATS_TEST_TMPDIR/kubeconfig" -kubeconfig-service-mesh="$BATS_TEST_TMPDIR/mesh"
+    grep -q '"server":"http://127.0.0.1:1","mesh_server":"http://127.0.0.1:2"' "$DAEMON_LOG"
     daemon_stop
 }
 

@@ -97,7 +97,7 @@ looks() { look "$1" | gojq -e "$2" >/dev/null; }
     gojq -e '.leader.leads and .queue.maxRunning == 32 and .queue.waiting == 0' "$BATS_TEST_TMPDIR/process"
     gojq -e '.watches | map({(.resource): .}) | add | .canaries.objects == 1 and .deployments.objects == 2
            and (.deployments | .synced and .state == "streaming" and .lagSeconds < 300)' "$BATS_TEST_TMPDIR/process"
-    gojq -e '.requests.limit.burst == 250 and .server.answering == 1 and .memory.kept.canaries.count == 1' "$BATS_TEST_TMPDIR/process"
+    gojq -e '.requests.otherWrites.burst == 250 and .requests.writesOfReleases.burst == 2500 and .server.answering == 1 and .memory.kept.canaries.count == 1' "$BATS_TEST_TMPDIR/process"
 }
 
 @test "a Canary that waits at a gate says so, and since when" {

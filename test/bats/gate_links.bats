@@ -372,6 +372,10 @@ EOF
     says 404 nobody GET /links/a.b
     says 404 nobody POST /links/a.b
     gate_start --public-url https://gates.example.com/flagger/
+    asks the-ci POST /gate/check '{"name":"shut","namespace":"test"}'
+    [ "$output" = "Forbidden until somebody approves at https://gates.example.com/flagger/" ]
+    asks the-ci POST /rollback/check '{"name":"shut","namespace":"test"}'
+    [ "$output" = Forbidden ]
     link alice '"action":"open"'
     [[ $url == https://gates.example.com/flagger/links/* ]]
     says 200 nobody POST "/links/${url##*/}"

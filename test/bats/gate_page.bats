@@ -172,7 +172,7 @@ teardown() { page_end; }
     sign_in alice
     sed -i /alice/d "$TOKENS"
     refused() { [ "$(curl -s -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' -H 'Authorization: Bearer alice-token-0001' "$DAEMON_URL/v1/whoami")" = 401 ]; }
-    eventually 10 refused
+    eventually 25 refused # the gate looks at its files every ten seconds
     checks_give 403 podinfo aaa
     browser_wait 10 '#sign-in'
 }

@@ -41,7 +41,7 @@ spec:
 YAML
 }
 
-crd() { # KIND PLURAL
+crd() { # KIND PLURAL [VERSION]
     cat <<YAML
 ---
 apiVersion: apiextensions.k8s.io/v1
@@ -52,7 +52,7 @@ spec:
   scope: Namespaced
   names: {kind: $1, listKind: $1List, plural: $2, singular: ${2%s}}
   versions:
-  - name: v1beta1
+  - name: ${3:-v1beta1}
     served: true
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
@@ -63,6 +63,7 @@ condition() { kubectl get canary podinfo -o "jsonpath={.status.conditions[?(@.ty
 names() { [[ $(condition message) == *"does not serve $1 of"* ]]; }
 holds() { [ "$(condition reason)" = NotServed ]; }
 phase_is() { [ "$(kubectl get canary podinfo -o jsonpath='{.status.phase}')" = "$1" ]; }
+hosts_are() { [ "$(kubectl get virtualservice podinfo -o jsonpath='{.spec.hosts[*]}')" = "$1" ]; }
 warnings() { kubectl get events -o jsonpath='{range .items[*]}{.count} {.message}{"\n"}{end}' | grep 'does not serve'; }
 
 @test "what is missing is told once, and the Canary initialises by itself when the CRD is there" {
@@ -87,4 +88,16 @@ warnings() { kubectl get events -o jsonpath='{range .items[*]}{.count} {.message
     kubectl get virtualservices.networking.istio.io podinfo
     [ "$(warnings | wc -l)" -eq 2 ]
     refute grep -q '^[^1]' <(warnings)
+}
+
+@test "where only another version of the routes is served, that one is used" {
+    { crd VirtualService virtualservices v1; crd DestinationRule destinationrules v1alpha3; echo ---; canary; } | kubectl apply -f - >/dev/null
+    daemon_start "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --min-analysis-interval 1s
+    eventually 60 phase_is Initialized
+    [ "$(kubectl get virtualservice podinfo -o jsonpath='{.apiVersion}')" = networking.istio.io/v1 ]
+    [ "$(kubectl get destinationrule podinfo-canary -o jsonpath='{.apiVersion}')" = networking.istio.io/v1alpha3 ]
+
+    # an edit is seen by the watch of that version, and mended
+    kubectl patch virtualservice podinfo --type merge -p '{"spec":{"hosts":["other.test"]}}'
+    eventually 30 hosts_are "app.test podinfo"
 }

@@ -4,6 +4,7 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
     load ../lib/daemon
+    load ../lib/manifest
     DIR=$(mktemp -d /tmp/flagger-scope.XXXXXX)
     export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home
     mkdir "$HOME"
@@ -20,6 +21,7 @@ setup_file() {
 
 teardown_file() {
     load ../lib/daemon
+    load ../lib/manifest
     DAEMON_PID=$(cat "$DIR/sandbox")
     kill -TERM "$DAEMON_PID" || true
     eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
@@ -28,6 +30,7 @@ teardown_file() {
 
 setup() {
     load ../lib/daemon
+    load ../lib/manifest
 }
 
 teardown() {
@@ -35,17 +38,8 @@ teardown() {
 }
 
 app() { # NAME TEAM
+    one_pod "$1" "$namespace"
     cat <<YAML
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: $1, namespace: $namespace}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: $1}}
-  template:
-    metadata: {labels: {app: $1}}
-    spec: {containers: [{name: app, image: "app:1", ports: [{containerPort: 9898}]}]}
 ---
 apiVersion: flagger.app/v1beta1
 kind: Canary
@@ -65,6 +59,24 @@ controller() {
 looks() { curl -s -m 10 "$DAEMON_URL/debug/$1" | gojq -e "$2" >/dev/null; }
 lease() { kubectl -n "$1" get leases -o jsonpath='{.items[*].metadata.name}'; }
 
+@test "one release at a time" {
+    controller --max-concurrent-releases 1
+    eventually 60 looks canaries '[.canaries[] | select(.phase == "Initialized" and .state == "idle")] | length == 9'
+    kubectl -n a set image deployment/one deployment/two app=app:2
+    kubectl -n b set image deployment/one app=app:2
+    eventually 20 looks process '.releases == {underWay: 1, waiting: 2}'
+    looks canaries '[.canaries[] | select(.waitsFor == "its turn: as many releases are under way as may be")] | length == 2'
+    curl -s "$DAEMON_URL/metrics" | grep -qx 'flagger_releases{state="waiting"} 2'
+    kubectl get canaries -A -o json |
+        gojq -e '[.items[] | select(.status.conditions[] | .type == "Admitted" and .reason == "Queued")] | length == 2'
+    eventually 90 looks canaries '[.canaries[] | select(.phase == "Succeeded")] | length == 3'
+    eventually 20 looks process '.releases == {underWay: 0, waiting: 0}'
+    # nobody began before the one before it had ended
+    kubectl get events -A -o json | gojq -e '[.items[] | select(.message | test("New revision detected! Scaling up|Promotion completed!"))]
+        | sort_by(.metadata.resourceVersion | tonumber) | [.[].message | if startswith("New") then "begun" else "ended" end]
+        == ["begun", "ended", "begun", "ended", "begun", "ended"]'
+}
+
 @test "namespaces and labels" {
     controller --namespace a,b --watch-selector team=red --enable-leader-election
     eventually 20 looks canaries '[.canaries[] | "\(.namespace)/\(.name)"] | sort == ["a/one", "a/two", "b/one", "b/two"]'
@@ -83,20 +95,55 @@ lease() { kubectl -n "$1" get leases -o jsonpath='{.items[*].metadata.name}'; }
     [ "$(lease c)" = flagger-leader-election ]
 }
 
-@test "one release at a time" {
-    controller --max-concurrent-releases 1
-    eventually 60 looks canaries '[.canaries[] | select(.phase == "Initialized" and .state == "idle")] | length == 9'
-    kubectl -n a set image deployment/one deployment/two app=app:2
-    kubectl -n b set image deployment/one app=app:2
-    eventually 20 looks process '.releases == {underWay: 1, waiting: 2}'
-    looks canaries '[.canaries[] | select(.waitsFor == "its turn: as many releases are under way as may be")] | length == 2'
-    curl -s "$DAEMON_URL/metrics" | grep -qx 'flagger_releases{state="waiting"} 2'
-    kubectl get canaries -A -o json |
-        gojq -e '[.items[] | select(.status.conditions[] | .type == "Admitted" and .reason == "Queued")] | length == 2'
-    eventually 90 looks canaries '[.canaries[] | select(.phase == "Succeeded")] | length == 3'
-    eventually 20 looks process '.releases == {underWay: 0, waiting: 0}'
-    # nobody began before the one before it had ended
-    kubectl get events -A -o json | gojq -e '[.items[] | select(.message | test("New revision detected! Scaling up|Promotion completed!"))]
-        | sort_by(.metadata.resourceVersion | tonumber) | [.[].message | if startswith("New") then "begun" else "ended" end]
-        == ["begun", "ended", "begun", "ended", "begun", "ended"]'
+# driver NAME: who has written its name into the Canary of namespace b
+driver() { kubectl -n b get canary "$1" -o jsonpath='{.status.controller}'; }
+phase() { kubectl -n b get canaries -o json | gojq -e "[.items[].status | select(.phase == \"$1\" and .controller)] | length == 3" >/dev/null; }
+release() { # VERSION: in namespace b
+    local name
+    for name in one two other; do kubectl -n b set image "deployment/$name" "app=app:$1"; done
+    eventually 60 images "$1"
+    eventually 30 phase Succeeded
 }
+images() { kubectl -n b get deployments -o json | gojq -e "[.items[] | select(.metadata.name | test(\"-primary\")) | .spec.template.spec.containers[0].image == \"app:$1\"] | all" >/dev/null; }
+
+@test "of two controllers whose parts overlap each Canary has one, and who is left out says so" {
+    local first first_url name last
+    controller --namespace a,b --enable-leader-election
+    first=$DAEMON_PID first_url=$DAEMON_URL
+    controller --namespace b,c --enable-leader-election
+    last=$(kubectl get events -A -o json | gojq '[.items[].metadata.resourceVersion | tonumber] | max')
+    release 3
+    # each release was begun and ended by one alone
+    kubectl -n b get events -o json | gojq -e --argjson last "$last" '
+        [.items[] | select((.metadata.resourceVersion | tonumber) > $last and (.message | test("New revision detected! Scaling up|Promotion completed!"))) | .count // 1]
+        | add == 6'
+    for name in one two other; do [[ $(driver "$name") == kube-system/flagger-leader-election-* ]]; done
+    eventually 30 left_out 3
+    kubectl -n b get events -o json | gojq -e '[.items[] | select(.message | test("leaves this Canary alone: status.controller names kube-system/")) | .involvedObject.name] | unique == ["one", "other", "two"]'
+    looks canaries '[.canaries[] | select(.namespace == "c")] | length == 3'
+
+    # one that ends is followed by the other, which has seen its lease for long enough
+    kill -TERM "$first"
+    release 4
+    eventually 20 left_out 0
+    for name in one two other; do [ "$(driver "$name")" = "$(driver one)" ]; done
+}
+left_out() { # COUNT: as both say, or the one that is left
+    local url
+    for url in "$first_url" "$DAEMON_URL"; do curl -s "$url/metrics" || true; done |
+        awk -v wanted="$1" '/^flagger_canaries_of_others{/ { count += $2 } END { exit count != wanted }'
+}
+
+@test "a Canary with another label goes to whose part it is in" {
+    local red
+    controller --watch-selector team=red --enable-leader-election
+    red=$DAEMON_PID
+    controller --watch-selector team=blue --enable-leader-election
+    kubectl -n a set image deployment/one app=app:3
+    eventually 60 runs 3
+    kubectl -n a label canary one team=blue --overwrite
+    kubectl -n a set image deployment/one app=app:4
+    eventually 60 runs 4
+    kill -KILL "$red"
+}
+runs() { [ "$(kubectl -n a get deployment one-primary -o jsonpath='{.spec.template.spec.containers[0].image}')" = "app:$1" ]; }

@@ -15,10 +15,12 @@ END
     export TMPDIR=$BATS_TEST_TMPDIR
 }
 
+# Where a test fails, its output tells which write and what differs.
 torture() { "$FLAGGER_BUILD/flagger-torture" --scenario "analysis skipped" --write "patch canaries" "$@"; }
 
 @test "a controller that goes on after a crash passes" {
     run torture
+    echo "$output"
     [ "$status" -eq 0 ]
     [[ ${lines[-1]} =~ ^"writes killed: "([1-9][0-9]*)", releases that ended right: "([1-9][0-9]*)$ ]]
     [ "${BASH_REMATCH[1]}" -eq "${BASH_REMATCH[2]}" ]
@@ -26,6 +28,7 @@ torture() { "$FLAGGER_BUILD/flagger-torture" --scenario "analysis skipped" --wri
 
 @test "a controller that does not is found out, with the write and what differs" {
     run torture --controller "$BATS_TEST_TMPDIR/forgetful"
+    echo "$output"
     [ "$status" -eq 1 ]
     [[ $output == *'killed before "patch canaries/podinfo/status" #1: its phase is '* ]]
     [[ ${lines[-1]} =~ ^"writes killed: "([1-9][0-9]*)", releases that ended right: "([0-9]+)$ ]]
@@ -35,6 +38,7 @@ torture() { "$FLAGGER_BUILD/flagger-torture" --scenario "analysis skipped" --wri
 
 @test "a write that arrives when the next controller is at work does no harm" {
     run torture --late 1
+    echo "$output"
     [ "$status" -eq 0 ]
 }
 

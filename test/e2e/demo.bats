@@ -27,3 +27,9 @@ setup_file() {
     [ "${#lines[@]}" -eq 1 ]
     [[ $output == *--repotr*--help* ]]
 }
+
+@test "a release of five steps costs no more requests than it did, and reads nothing" {
+    run "$BATS_TEST_DIRNAME/../bench/requests" --most 35 --preset "${FLAGGER_PRESET:-release}" 3>&-
+    [ "$status" -eq 0 ] || { echo "$output" && return 1; }
+    [[ $output == *"idle, 30 s: 0 requests"* ]]
+}

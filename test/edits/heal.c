@@ -48,7 +48,7 @@ static void ask(struct heal *heal, enum kube_verb verb, const struct kube_resour
                                    .namespace_ = USER_NAMESPACE,
                                    .name = verb == KUBE_CREATE ? NULL : name,
                                    .body = body,
-                                   .no_limit = true};
+                                   .purpose = KUBE_APART};
     heal->waiting++;
     kube_send(heal->options.kube, &request, on_answer, heal);
 }

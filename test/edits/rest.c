@@ -114,7 +114,7 @@ static void on_stats(void *arg, const struct kube_result *result)
 static void ask_stats(struct rest *rest)
 {
     struct kube_request request = {
-        .verb = KUBE_GET, .raw_path = "/sandbox/stats", .no_limit = true};
+        .verb = KUBE_GET, .raw_path = "/sandbox/stats", .purpose = KUBE_APART};
     rest->asking = true;
     kube_send(rest->options.kube, &request, on_stats, rest);
 }

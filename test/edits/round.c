@@ -73,7 +73,7 @@ static void create(struct round *round, const struct kube_resource *resource,
                                    .resource = resource,
                                    .namespace_ = resource->cluster_scoped ? NULL : USER_NAMESPACE,
                                    .body = body,
-                                   .no_limit = true};
+                                   .purpose = KUBE_APART};
     round->waiting++;
     kube_send(round->kube, &request, on_created, round);
 }
@@ -140,7 +140,7 @@ static void create_namespace(struct round *round)
         .body = user_json(round->arena,
                           "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'test'}}", NULL,
                           NULL),
-        .no_limit = true};
+        .purpose = KUBE_APART};
     kube_send(round->kube, &request, on_namespace, round);
 }
 

@@ -134,7 +134,7 @@ static void send_act(struct track *track)
                                    .namespace_ = USER_NAMESPACE,
                                    .name = act->verb == KUBE_CREATE ? NULL : act->name,
                                    .body = act->body,
-                                   .no_limit = true};
+                                   .purpose = KUBE_APART};
     kube_send(track->options.kube, &request, on_answer, track);
 }
 

@@ -14,13 +14,13 @@ static void check_labels(struct arena *arena, const char *text, struct json_obje
 {
     const struct selector *selector = NULL, *again = NULL;
     struct errinfo ei = {0};
-    if (selector_parse_labels(arena, text, &selector, &ei)) {
+    if (selector_parse(arena, text, &selector, &ei)) {
         assert(ei.text[0]);
         return;
     }
-    enum err err = selector_parse_labels(arena, selector_text(selector), &again, NULL);
+    enum err err = selector_parse(arena, selector_text(selector), &again, NULL);
     assert(err == ERR_OK);
-    assert(selector_match_labels(selector, obj) == selector_match_labels(again, obj));
+    assert(selector_match(selector, obj) == selector_match(again, obj));
     (void)err;
 }
 
@@ -28,14 +28,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *arena = arena_new();
     struct json_object *obj = NULL;
-    const struct selector *fields = NULL;
+    const struct fields *fields = NULL;
     const char *text = arena_strndup(arena, (const char *)data, size);
     enum err err = json_parse(arena, object, strlen(object), JSON_MAX_BYTES, &obj, NULL);
     assert(err == ERR_OK);
     (void)err;
     check_labels(arena, text, obj);
-    if (selector_parse_fields(arena, "Pod", text, &fields, NULL) == ERR_OK)
-        (void)selector_match_fields(fields, obj);
+    if (fields_parse(arena, "Pod", text, &fields, NULL) == ERR_OK)
+        (void)fields_match(fields, obj);
     (void)jsonpath_first(arena, obj, text);
     arena_free(arena);
     return 0;

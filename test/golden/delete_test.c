@@ -83,17 +83,12 @@ CASE(test_routes_of_a_former_name_go_first)
 
     for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
         struct world *w = world_new(NULL);
-        struct json_object *other = json_copy(w->arena, world_get(w, "deployments/podinfo"));
         const char *left = moves[i][1] ? "other" : "podinfo";
         const char *key = arena_printf(w->arena, "httproutes/%s", left);
         int64_t routed_ms = 0;
 
+        deletion_add_target(w, "other");
         world_initialise(w);
-        json_set_str(json_sub(other, "metadata"), "name", "other");
-        world_put(w, "deployments/other", arena_printf(w->arena, "%s", json_text(w->arena, other)));
-        world_patch(w, "deployments/other",
-                    "{'spec':{'selector':{'matchLabels':{'app':'other'}},'template':{'metadata':{"
-                    "'labels':{'app':'other'}}}}}");
         for (int k = 0; k < 2 && moves[i][k]; k++) {
             world_settle(w);
             world_patch_canary(w, moves[i][k]);

@@ -34,6 +34,19 @@ struct world *deletion_begin(const struct story *story, int until, int *writes)
     return w;
 }
 
+void deletion_add_target(struct world *w, const char *name)
+{
+    struct json_object *other = json_copy(w->arena, world_get(w, "deployments/podinfo"));
+
+    json_set_str(json_sub(other, "metadata"), "name", name);
+    world_put(w, arena_printf(w->arena, "deployments/%s", name), json_text(w->arena, other));
+    world_patch(w, arena_printf(w->arena, "deployments/%s", name),
+                arena_printf(w->arena,
+                             "{'spec':{'selector':{'matchLabels':{'app':'%s'}},'template':{"
+                             "'metadata':{'labels':{'app':'%s'}}}}}",
+                             name, name));
+}
+
 int64_t deletion_replicas(struct world *w, const char *deployment)
 {
     return json_int_at(world_get(w, arena_printf(w->arena, "deployments/%s", deployment)), -1,

@@ -11,6 +11,8 @@ enum { DELETION_TICKS = 40, DELETION_STEP_MS = 60000 };
  */
 struct world *deletion_begin(const struct story *story, int until, int *writes);
 
+/* One more Deployment, as the target is but for its name and its label. */
+void deletion_add_target(struct world *w, const char *name);
 /* spec.replicas of a Deployment; -1: it says nothing, or is not there. */
 int64_t deletion_replicas(struct world *w, const char *deployment);
 /* What the apex Service selects. */

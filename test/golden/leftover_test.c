@@ -116,26 +116,13 @@ static int end(struct world *w, int crash)
     return w->effects;
 }
 
-static void add_target(struct world *w, const char *name)
-{
-    struct json_object *other = json_copy(w->arena, world_get(w, "deployments/podinfo"));
-
-    json_set_str(json_sub(other, "metadata"), "name", name);
-    world_put(w, arena_printf(w->arena, "deployments/%s", name), json_text(w->arena, other));
-    world_patch(w, arena_printf(w->arena, "deployments/%s", name),
-                arena_printf(w->arena,
-                             "{'spec':{'selector':{'matchLabels':{'app':'%s'}},'template':{"
-                             "'metadata':{'labels':{'app':'%s'}}}}}",
-                             name, name));
-}
-
 static struct world *begin(bool again)
 {
     struct world *w = world_new(NULL);
 
     w->safety_off = true; /* which knows the routes of one name only */
-    add_target(w, "other");
-    add_target(w, "third");
+    deletion_add_target(w, "other");
+    deletion_add_target(w, "third");
     world_settle(w);
     rest(w);
     if (again) { /* on a route and a Service that it has not made */

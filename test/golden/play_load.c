@@ -111,7 +111,8 @@ static void check_steps(const char *path, struct json_object *steps);
 
 static void check_step(const char *path, struct json_object *steps, struct json_object *step)
 {
-    static const char *const beside[] = {"when", "by", "with", "within", "to", "row", NULL};
+    static const char *const beside[] = {"when",   "unless", "by",  "with",
+                                         "within", "to",     "row", NULL};
     int words = 0;
 
     if (json_object_is_type(step, json_type_string)) {

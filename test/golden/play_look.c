@@ -133,12 +133,16 @@ static struct json_object *look_measures(struct play *play, struct json_object *
     return out;
 }
 
-/* The phase that is asked for, or in which other one it is: see world_is_in(). */
+/* The phase that is asked for, in Promoting when the primary has all of the promotion; or in which
+ * other one it is. */
 static struct json_object *look_in(struct play *play, struct json_object *want)
 {
     const char *phase = world_phase(play->world);
+    bool whole = strcmp(world_image(play->world, "podinfo"),
+                        world_image(play->world, "podinfo-primary")) == 0;
 
-    if (world_is_in(play->world, json_object_get_string(want)))
+    if (strcmp(phase, json_object_get_string(want)) == 0 &&
+        (whole || strcmp(phase, "Promoting") != 0))
         return want;
     return json_own(play->arena, json_object_new_string(
                                      arena_printf(play->arena, "%s, and not yet in it", phase)));
@@ -165,6 +169,7 @@ static const struct subject {
     {.name = "analysed", .at = offsetof(struct world, analysed)},
     {.name = "query", .at = offsetof(struct world, query)},
     {.name = "queries", .at = offsetof(struct world, queries)},
+    {.name = "at_once", .at = offsetof(struct world, at_once)},
     {.name = "again", .text = look_again},
     {.name = "objects", .text = look_objects},
     {.name = "canary text", .text = look_canary_text},

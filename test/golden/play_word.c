@@ -1,5 +1,6 @@
 /* The words of a step. Each gets what stands behind it, with variables replaced but in what is
  * played or compared later. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/duration.h"
@@ -261,6 +262,10 @@ static void play_settings(struct play *play, struct json_object *given)
             settings->config_tracking = json_object_get_boolean(set);
         else if (strcmp(name, "no_cross_namespace_refs") == 0)
             settings->no_cross_namespace_refs = json_object_get_boolean(set);
+        else if (strcmp(name, "mesh_apart") == 0)
+            settings->mesh_apart = json_object_get_boolean(set);
+        else if (strcmp(name, "alerts") == 0)
+            settings->alerts = json_object_get_boolean(set) ? &world_receiver : NULL;
         else if (strcmp(name, "mesh_provider") == 0)
             settings->mesh_provider = arena_strdup(play->world->arena, json_object_get_string(set));
         else if (strcmp(name, "include_label_prefixes") == 0)
@@ -309,6 +314,16 @@ static void play_story(struct play *play, struct json_object *given)
     const char *story = world_story(play->world, to ? text(play, to) : "");
 
     compare(play, "what happens", story, text(play, given));
+}
+
+/* A cell of a table that a script makes of these lines: test/golden/providers. */
+static void play_shows(struct play *play, struct json_object *given)
+{
+    const char *row = json_str_at(play->row, "spec", "provider", NULL);
+
+    if (!row)
+        row = json_str_at(play->row, "row", NULL);
+    printf("shows\t%s\t%s\n", row ? row : "", text(play, given));
 }
 
 static void parity(struct play *play, struct json_object *given)
@@ -391,24 +406,43 @@ static const struct word {
     void (*act)(struct play *play); /* one of the two */
     void (*play)(struct play *play, struct json_object *given);
 } words[] = {
-    {.name = "new", .play = play_new},         {.name = "canary", .play = play_canary},
-    {.name = "spec", .play = play_spec},       {.name = "patch", .play = play_patch},
-    {.name = "put", .play = play_put},         {.name = "replace", .play = play_replace},
-    {.name = "delete", .play = play_delete},   {.name = "push", .play = play_push},
-    {.name = "tick", .play = play_tick},       {.name = "settle", .act = play_settle},
-    {.name = "advance", .play = play_advance}, {.name = "step", .play = play_step},
-    {.name = "at once", .act = play_at_once},  {.name = "interval", .act = play_interval},
-    {.name = "turn", .act = play_turn},        {.name = "live", .play = play_live},
-    {.name = "run", .act = play_run},          {.name = "initialise", .act = play_initialise},
-    {.name = "wait", .play = play_wait},       {.name = "clock is set", .act = play_stepped},
-    {.name = "cut", .play = play_cut},         {.name = "gateway", .play = play_gateway},
-    {.name = "metrics", .play = play_metrics}, {.name = "settings", .play = play_settings},
-    {.name = "forget", .act = play_forget},    {.name = "expect", .play = play_expect},
-    {.name = "plan", .play = play_plan},       {.name = "story", .play = play_story},
-    {.name = "parity", .play = parity},        {.name = "reverted", .play = play_reverted},
-    {.name = "until", .play = play_until},     {.name = "repeat", .play = play_repeat},
-    {.name = "do", .play = play_do},           {.name = "keep", .play = play_keep},
-    {.name = "succeed", .play = play_succeed}, {.name = "handed over", .act = play_handed_over},
+    {.name = "new", .play = play_new},
+    {.name = "canary", .play = play_canary},
+    {.name = "spec", .play = play_spec},
+    {.name = "patch", .play = play_patch},
+    {.name = "put", .play = play_put},
+    {.name = "replace", .play = play_replace},
+    {.name = "delete", .play = play_delete},
+    {.name = "push", .play = play_push},
+    {.name = "tick", .play = play_tick},
+    {.name = "settle", .act = play_settle},
+    {.name = "advance", .play = play_advance},
+    {.name = "step", .play = play_step},
+    {.name = "at once", .act = play_at_once},
+    {.name = "interval", .act = play_interval},
+    {.name = "turn", .act = play_turn},
+    {.name = "live", .play = play_live},
+    {.name = "run", .act = play_run},
+    {.name = "initialise", .act = play_initialise},
+    {.name = "wait", .play = play_wait},
+    {.name = "clock is set", .act = play_stepped},
+    {.name = "cut", .play = play_cut},
+    {.name = "gateway", .play = play_gateway},
+    {.name = "metrics", .play = play_metrics},
+    {.name = "settings", .play = play_settings},
+    {.name = "forget", .act = play_forget},
+    {.name = "expect", .play = play_expect},
+    {.name = "plan", .play = play_plan},
+    {.name = "story", .play = play_story},
+    {.name = "parity", .play = parity},
+    {.name = "reverted", .play = play_reverted},
+    {.name = "until", .play = play_until},
+    {.name = "repeat", .play = play_repeat},
+    {.name = "do", .play = play_do},
+    {.name = "keep", .play = play_keep},
+    {.name = "shows", .play = play_shows},
+    {.name = "succeed", .play = play_succeed},
+    {.name = "handed over", .act = play_handed_over},
 };
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 
@@ -423,8 +457,16 @@ static const struct field {
     {.name = "unasked", .text = offsetof(struct world, unasked), .none = ""},
     {.name = "analysed", .text = offsetof(struct world, analysed), .none = ""},
     {.name = "unserved", .text = offsetof(struct world, unserved), .none = ""},
+    {.name = "denied", .text = offsetof(struct world, denied), .none = ""},
     {.name = "rival", .text = offsetof(struct world, rival)},
     {.name = "heir", .text = offsetof(struct world, heir)},
+    {.name = "controller", .text = offsetof(struct world, settings.controller)},
+    {.name = "other", .text = offsetof(struct world, other)},
+    {.name = "other lives", .flag = offsetof(struct world, other_lives)},
+    {.name = "other gone", .flag = offsetof(struct world, other_gone)},
+    {.name = "undelivered", .text = offsetof(struct world, undelivered)},
+    {.name = "delivered", .text = offsetof(struct world, delivered)},
+    {.name = "restarted", .flag = offsetof(struct world, restarted)},
     {.name = "due", .flag = offsetof(struct world, due)},
     {.name = "barred", .flag = offsetof(struct world, barred)},
     {.name = "queued", .flag = offsetof(struct world, queued)},
@@ -475,16 +517,22 @@ bool play_is_word(const char *key)
     return word_of(key) || field_of(key);
 }
 
-/* False, null, 0 and "" are no reason to play a step. */
+/* False, null, 0 and "" are not. */
+static bool is_so(struct play *play, struct json_object *given)
+{
+    struct json_object *is = value(play, given);
+
+    return json_object_is_type(is, json_type_object) || json_object_is_type(is, json_type_array) ||
+           json_object_get_boolean(is);
+}
+
 static bool is_wanted(struct play *play, struct json_object *step)
 {
-    struct json_object *when = NULL;
+    struct json_object *given = NULL;
 
-    if (!json_object_object_get_ex(step, "when", &when))
-        return true;
-    when = value(play, when);
-    return json_object_is_type(when, json_type_object) ||
-           json_object_is_type(when, json_type_array) || json_object_get_boolean(when);
+    if (json_object_object_get_ex(step, "when", &given) && !is_so(play, given))
+        return false;
+    return !json_object_object_get_ex(step, "unless", &given) || !is_so(play, given);
 }
 
 static void play_word(struct play *play, const struct word *word, struct json_object *given)

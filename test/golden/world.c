@@ -1,6 +1,7 @@
 #include "world.h"
 #include "test/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "world_routes.h"
 #include "world_scaler.h"
 #include "world_store.h"
+#include "world_uses.h"
 #include "world_wake.h"
 
 enum { INTERVAL_MS = 60000, MAX_TICKS = 60, STORY_TICKS = 40 };
@@ -40,7 +42,12 @@ struct world *world_new(const char *patch)
         .unasked = "",
         .unserved = "",
         .queries = "",
+        .at_once = "",
         .told = "",
+        .denied = "",
+        .alerts = json_own(arena, json_object_new_object()),
+        .received = "",
+        .seen = "",
         .analysed = "podinfo:1",
         .now_ms = 1700000000000,
         .due = true,
@@ -72,6 +79,7 @@ struct world *world_copy(const struct world *from)
     copy->canary = json_copy(arena, from->canary);
     copy->metrics = json_copy(arena, from->metrics);
     copy->asked = json_copy(arena, from->asked);
+    copy->alerts = json_copy(arena, from->alerts);
     copy->dropped_spec = json_copy(arena, from->dropped_spec);
     copy->depends = json_copy(arena, from->depends);
     return copy;
@@ -138,9 +146,12 @@ static struct metric_answer answer_metric(struct world *world,
         json_object_object_get_ex(world->metrics, metric, &value)) {
         if (!value)
             return (struct metric_answer){.outcome = METRIC_NO_VALUES, .text = "no values found"};
-        if (json_object_is_type(value, json_type_string))
-            return (struct metric_answer){.outcome = METRIC_ERROR,
-                                          .text = json_object_get_string(value)};
+        const char *text =
+            json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+        if (text && strcmp(text, "+Inf") == 0)
+            return (struct metric_answer){.outcome = METRIC_VALUE, .value = INFINITY};
+        if (text)
+            return (struct metric_answer){.outcome = METRIC_ERROR, .text = text};
         return (struct metric_answer){.outcome = METRIC_VALUE,
                                       .value = json_object_get_double(value)};
     }
@@ -150,18 +161,26 @@ static struct metric_answer answer_metric(struct world *world,
 
 static void answer_need(struct world *world, struct tick *tick, const struct need *need)
 {
+    world_uses_need(tick, need);
     if (need->kind == NEED_METRIC) {
         fact_metric(tick, need, answer_metric(world, &need->metric));
         return;
     }
     if (need->kind == NEED_OBJECT && !need->name) {
-        fact_object(tick, need, world_kind_list(world, tick->arena, need->resource));
+        if (names(world->unserved, need->resource->plural))
+            fact_unserved(tick, need);
+        else if (names(world->denied, need->resource->plural))
+            fact_denied(tick, need, "forbidden");
+        else
+            fact_object(tick, need, world_kind_list(world, tick->arena, need->resource));
         return;
     }
     if (need->kind == NEED_OBJECT) {
         const char *key = arena_printf(world->arena, "%s/%s", need->resource->plural, need->name);
         if (names(world->unserved, need->resource->plural))
             fact_unserved(tick, need);
+        else if (names(world->denied, need->resource->plural))
+            fact_denied(tick, need, "forbidden");
         else
             fact_object(tick, need, json_copy(tick->arena, world_get(world, key)));
         world_wake_asked(world, key);
@@ -302,7 +321,7 @@ static bool is_write(const struct effect *effect)
 /* As a server prunes what its schema does not know. */
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
-    static const char *const ours[] = {"acceptedSpec", "provider", "serviceName"};
+    static const char *const ours[] = {"acceptedSpec", "provider", "serviceName", "controller"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 
@@ -383,16 +402,80 @@ static void apply(struct world *world, const struct effect *effect)
     check_safety(world, effect);
 }
 
+const struct channel world_receiver;
+
+/* Those of the status are told again, if nobody sends them. */
+static bool is_owed(const struct world *world, const char *key)
+{
+    struct json_object *owed = json_at(world->canary, "status", "pendingAlerts", NULL);
+
+    for (size_t i = 0; i < json_len(owed); i++) {
+        if (strcmp(json_str_at(json_elem(owed, i), "key", NULL), key) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* An alert in a plan that leaves the status as it is would be told again by the next tick. */
-static void check_alerts(const struct plan *plan)
+static void check_alerts(const struct world *world, const struct plan *plan)
 {
     bool changes = false;
 
     for (const struct effect *effect = plan->first; effect; effect = effect->next) {
         changes = changes || effect->kind == EFFECT_STATUS;
-        if (effect->kind == EFFECT_ALERT && !changes)
+        if (effect->kind == EFFECT_ALERT && !changes && !is_owed(world, effect->key))
             fail_msg("\"%s\" is alerted without a change of the status", effect->text);
     }
+}
+
+/* What the engine would say of them: see engine/alerts.h. */
+static void show_alerts(const struct world *world, struct tick *tick)
+{
+    const char **delivered = arena_array(tick->arena, 2, sizeof(*delivered));
+    struct alert_state *states = arena_array(
+        tick->arena, (size_t)json_object_object_length(world->alerts) + 1, sizeof(*states));
+
+    delivered[0] = world->delivered;
+    json_object_object_foreach(world->alerts, key, value)
+    {
+        (void)value;
+        states[tick->n_alerts++] = (struct alert_state){
+            .key = key,
+            .done = !world->undelivered,
+            .delivered = delivered,
+            .trouble = world->undelivered && *world->undelivered ? world->undelivered : NULL};
+    }
+    tick->alerts = states;
+}
+
+/* Forgets those that the status no longer owes. */
+static void forget_alerts(struct world *world)
+{
+    struct json_object *kept = json_own(world->arena, json_object_new_object());
+
+    json_object_object_foreach(world->alerts, key, value)
+    {
+        (void)value;
+        if (!world->restarted && is_owed(world, key))
+            json_set(kept, key, NULL);
+    }
+    world->restarted = false;
+    world->alerts = kept;
+}
+
+/* The receiver knows a repeat by its key. */
+static void take_alert(struct world *world, const struct effect *effect)
+{
+    if (effect->kind != EFFECT_ALERT || !effect->key)
+        return;
+    if (json_object_object_get_ex(world->alerts, effect->key, NULL))
+        fail_msg("alert %s is sent twice", effect->key);
+    json_set(world->alerts, effect->key, NULL);
+    if (strstr(world->seen, arena_printf(world->arena, "%s;", effect->key)))
+        return;
+    world->seen = arena_printf(world->arena, "%s %s;", world->seen, effect->key);
+    world->received =
+        arena_printf(world->arena, "%s%s: %s\n", world->received, effect->severity, effect->text);
 }
 
 /* The version that the write has left. */
@@ -407,11 +490,18 @@ static const char *version_after(struct world *world, const struct effect *effec
     return json_str_at(object, "metadata", "resourceVersion", NULL);
 }
 
+static void crash(struct world *world)
+{
+    world->crashed = true;
+    world->due = true;
+    world->restarted = true;
+}
+
 static void apply_plan(struct world *world, const struct plan *plan)
 {
     bool told = false;
 
-    check_alerts(plan);
+    check_alerts(world, plan);
 
     world->crashed = false;
     world->was_down = world_is_down(world, released(world));
@@ -419,14 +509,19 @@ static void apply_plan(struct world *world, const struct plan *plan)
         told = told || !is_write(effect);
         if (is_write(effect) && told)
             fail_msg("a plan tells before it has written");
-        if (is_write(effect) && world->effects++ == world->crash_at) {
-            world->crashed = true;
-            world->due = true;
+        bool last = is_write(effect) && world->effects++ == world->crash_at;
+        if (last && !world->crash_after) {
+            crash(world);
             return;
         }
         apply(world, effect);
         if (is_write(effect))
             effect_done(effect, version_after(world, effect));
+        if (last) {
+            crash(world);
+            return;
+        }
+        take_alert(world, effect);
     }
 }
 
@@ -465,31 +560,48 @@ const char *world_tick(struct world *world)
     tick->barred = world->barred;
     tick->heir = world->heir;
     tick->queued = world->queued;
+    tick->claimed = world->claimed;
+    tick->other = (struct other_controller){.lease = world->other,
+                                            .state = world->other_lives  ? OTHER_LIVES
+                                                     : world->other_gone ? OTHER_GONE
+                                                                         : OTHER_UNKNOWN,
+                                            .told = world->other_told};
+    forget_alerts(world);
+    show_alerts(world, tick);
     const char *known = world_checksum(world);
     world->asked = json_own(world->arena, json_object_new_array());
     world->queries = "";
+    world->at_once = "";
     world->about = "";
     world_wake_begin(world);
     for (int round = 0;; round++) {
         if (round == 50)
             fail_msg("the rules still miss facts after %d rounds", round);
         tick_reset(tick);
-        enum verdict verdict = decide(tick);
+        enum verdict verdict =
+            world->decides ? world->decides(world->decides_arg, tick) : decide(tick);
         if (tick->broken)
             fail_msg("a rule broke: %s", tick->broken);
         if (verdict != VERDICT_NEED_FACTS)
             break;
         if (!tick->needs)
             fail_msg("the rules miss facts and ask for none");
+        size_t before = strlen(world->queries);
         for (const struct need *need = tick->needs; need; need = need->next)
             answer_need(world, tick, need);
+        if (before == 0)
+            world->at_once = world->queries;
     }
     if (*world->about &&
         (canary.status.phase == PHASE_Progressing || canary.status.phase == PHASE_WaitingPromotion))
         assert_string_equal(world->about, known);
     const char *text = arena_strdup(world->arena, plan_print(tick));
     world->again = tick->plan->again;
+    world->claimed |= tick->plan->claims;
+    world->other_told = world->other_lives;
     world_wake_planned(world, tick);
+    for (const struct effect *effect = tick->plan->first; effect; effect = effect->next)
+        world_uses_effect(tick, effect);
     apply_plan(world, tick->plan);
     world_wake_end(world, tick_interval_ms(tick));
     arena_free(arena);

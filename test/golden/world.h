@@ -10,7 +10,11 @@
 
 #include "base/json.h"
 #include "decide/decide.h"
+#include "notify/notify.h"
 #include "tick/wake.h"
+
+/* For settings.alerts; who it is does not matter to the rules. */
+extern const struct channel world_receiver;
 
 /* Under a sanitizer, which takes four times as long, a case takes only every so manieth of its many
  * cuts, edits or seeds; the other builds take all. */
@@ -33,6 +37,9 @@ struct world {
     struct settings settings;
     const char *rival; /* as in struct tick: how it stands to another Canary */
     bool barred;
+    const char
+        *other; /* the lease of another controller, which lives, or is gone; else not known */
+    bool other_lives, other_gone, other_told, claimed;
     bool queued;
     const char *heir;
     bool drops_percent;   /* the API server knows no requestMirror.percent */
@@ -43,24 +50,37 @@ struct world {
     int64_t stepped_at_ms; /* as in struct tick */
     bool due;
     int versions;
-    int effects;            /* writes applied so far */
-    int crash_at;           /* the tick is cut off before this write; -1: never */
-    bool crashed;           /* in the last tick */
-    bool safety_off;        /* the safety rules are not checked */
-    bool gone;              /* the Canary was deleted, and what it owned */
+    int effects;      /* writes applied so far */
+    int crash_at;     /* the tick is cut off before this write; -1: never */
+    bool crash_after; /* ... or behind it, before anything is told */
+    bool crashed;     /* in the last tick */
+    bool safety_off;  /* the safety rules are not checked */
+    bool gone;        /* the Canary was deleted, and what it owned */
+    enum verdict (*decides)(void *arg, struct tick *tick); /* NULL: decide() */
+    void *decides_arg;
     const char *lost_route; /* one that was collected together with its Services; NULL: none */
     enum again again;       /* of the last tick */
     const char *query;      /* the last one that a metric server was asked */
     const char *queries;    /* all of the last tick, "metrics[0]: up" one per line */
+    const char *at_once;    /* those of them that were asked before any was answered */
     /* Autoscalers of both sides, where an HPA or a ScaledObject is there: */
-    int load;             /* pods that all traffic needs; 0: nothing scales */
-    int room;             /* no more of the primary's pods get ready; 0: all do */
-    int measured;         /* the canary's weight as autoscalers know it: a settling late */
-    int routed;           /* the canary's weight before the last effect */
-    int64_t served_ms;    /* when the target last had traffic */
-    bool was_down;        /* the target was at zero, or its scaler paused, before the plan */
-    const char *told;     /* events, alerts, outcomes of all ticks, one per line */
-    const char *analysed; /* images whose analysis has begun, space-separated */
+    int load;          /* pods that all traffic needs; 0: nothing scales */
+    int room;          /* no more of the primary's pods get ready; 0: all do */
+    int measured;      /* the canary's weight as autoscalers know it: a settling late */
+    int routed;        /* the canary's weight before the last effect */
+    int64_t served_ms; /* when the target last had traffic */
+    bool was_down;     /* the target was at zero, or its scaler paused, before the plan */
+    const char *told;  /* events, alerts, outcomes of all ticks, one per line */
+    /* Alerts that this process has taken over to send, by key, and why they are not delivered: "":
+     * not yet; NULL: they are. */
+    struct json_object *alerts;
+    const char *undelivered;
+    const char *delivered; /* the name of a channel that has taken all of them; NULL: none */
+    const char *denied;    /* plurals that may not be read */
+    const char *received;  /* by somebody who acts on each key once: "info: text", one per line */
+    const char *seen;      /* the keys */
+    bool restarted;        /* it is another process: it knows of none */
+    const char *analysed;  /* images whose analysis has begun, space-separated */
     /* For world_turn(), see world_wake.h: */
     struct wake wake;
     struct plan plan;            /* of the last tick; its effects are gone */
@@ -103,8 +123,6 @@ void world_run(struct world *world);
 void world_initialise(struct world *world);
 
 const char *world_phase(struct world *world);
-/* It is in this phase; in Promoting, when the primary has all of the promotion. */
-bool world_is_in(struct world *world, const char *phase);
 int world_status_int(struct world *world, const char *key);
 /* of the revision that the status speaks of, as webhooks are told it */
 const char *world_checksum(struct world *world);

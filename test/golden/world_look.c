@@ -10,13 +10,6 @@ const char *world_phase(struct world *world)
     return phase ? phase : "";
 }
 
-bool world_is_in(struct world *world, const char *phase)
-{
-    bool writes = strstr(json_text_sorted(world->arena, world->canary), "PrimaryWhole");
-
-    return strcmp(world_phase(world), phase) == 0 && !(strcmp(phase, "Promoting") == 0 && writes);
-}
-
 int world_status_int(struct world *world, const char *key)
 {
     return (int)json_int_at(world->canary, -1, "status", key, NULL);

@@ -69,7 +69,9 @@ void world_put(struct world *world, const char *key, const char *object)
 {
     json_object_object_del(world->objects, key);
     world_merge(world, key, world_json(world, object));
-    json_set_str(json_sub(world_get(world, key), "metadata"), "namespace", "test");
+    struct json_object *metadata = json_sub(world_get(world, key), "metadata");
+    json_set_str(metadata, "namespace", "test");
+    json_set_str(metadata, "name", strchr(key, '/') + 1);
 }
 
 void world_patch(struct world *world, const char *key, const char *patch)

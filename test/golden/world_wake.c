@@ -13,8 +13,8 @@ void world_wake_changed(struct world *world, const char *key, struct json_object
                         struct json_object *after)
 {
     struct wake_change change = {
-        .known = "before",
-        .now = world->performing ? "before" : "after",
+        .known = 1,
+        .now = world->performing ? 1 : 2,
         .status_only = before && after && hash_of(key, before) == hash_of(key, after),
         .is_canary = strcmp(key, "canaries/podinfo") == 0,
     };

@@ -10,16 +10,14 @@ started() {
 }
 
 try_log() {
-    local good=/nothing watcher text dropped
+    local good=/nothing text dropped
     mkfifo "$work/log"
     exec 7<>"$work/log" # never read again after the start
     "$LOADTESTER" "${user[@]}" --address 127.0.0.1 --port 0 2>"$work/log" >/dev/null 7>&- &
     DAEMON_PID=$!
     started
     text=$(head -c 4000 /dev/zero | tr '\0' 'x')
-    rm -f "$work/stop"
-    watch_health &
-    watcher=$!
+    health_watch
     for i in $(seq 400); do
         printf 'url = "%s/"\ndata-binary = "@%s/task.%s"\noutput = "/dev/null"\nmax-time = 5\nnext\n' "$DAEMON_URL" "$work" "$i"
         task cmd "true $i $text" >"$work/task.$i"
@@ -29,11 +27,10 @@ try_log() {
         dropped=$(curl -s -m 5 "$DAEMON_URL/metrics" | sed -n 's/^process_log_dropped_lines_total //p')
         [ "${dropped:-0}" = 0 ] || break
     done
-    touch "$work/stop"
-    wait "$watcher"
+    health_watched
     kill -TERM "$DAEMON_PID"
-    eventually 20 daemon_gone && [ "$(cat "$work/slowest")" -lt 1000 ] && [ "${dropped:-0}" -gt 0 ] && good=ok
-    report 'a log that nobody reads' "slowest /healthz $(cat "$work/slowest") ms, ${dropped:-no} lines dropped and counted, ended when told to" "$good"
+    eventually 20 daemon_gone && [ "$slowest" -lt 1000 ] && [ "${dropped:-0}" -gt 0 ] && good=ok
+    report 'a log that nobody reads' "slowest /healthz $slowest ms, ${dropped:-no} lines dropped and counted, ended when told to" "$good"
     wait "$DAEMON_PID" || true
     DAEMON_PID=
     exec 7>&-

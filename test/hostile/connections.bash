@@ -1,14 +1,8 @@
 # Connections that say nothing, little by little, or half of what they announce, and some that ask much and take no answer: a
 # probe is answered all the same, memory and descriptors are bounded, and whoever asks properly is served while it goes on.
 
-# Beside the one that is attacked another daemon is asked, which nobody attacks: a processor that has other work, the crowd's
-# own too, makes both slow.
-stop_control() { [ -z "${control:-}" ] || kill -TERM "$control"; }
-on_finish=stop_control
-daemon_start "$LOADTESTER" "${user[@]}"
-control=$DAEMON_PID
-control_url=$DAEMON_URL
-rm -f "$DAEMON_LOG"
+on_finish=control_stop
+control_start
 
 # Of a connection that is answered before all of it was read there are two descriptors until the loop turns (1024 places).
 MOST_FILES=2200
@@ -16,12 +10,8 @@ MOST_FILES=2200
 # run_crowd KIND PATH: $crowd_size connections of a kind; sets slowest, control_slowest, served, most_files. The crowd's own
 # words: $work/crowd
 run_crowd() {
-    local crowd watcher control_watcher now
-    rm -f "$work/stop"
-    watch_health &
-    watcher=$!
-    watch_health "$control_url" "$work/control" &
-    control_watcher=$!
+    local crowd now
+    health_watch
     "$build/flagger-crowd" "${DAEMON_URL#http://}" "$1" "$crowd_size" 3 >"$work/crowd" &
     crowd=$!
     served=0
@@ -32,10 +22,7 @@ run_crowd() {
         [ "$now" -le "$most_files" ] || most_files=$now
     done
     wait "$crowd" || served=-1000
-    touch "$work/stop"
-    wait "$watcher" "$control_watcher"
-    slowest=$(cat "$work/slowest")
-    control_slowest=$(cat "$work/control")
+    health_watched
 }
 
 is_awake() { [ "$slowest" -lt $((MOST_MS + control_slowest)) ] && [ "$served" -gt 0 ]; }
@@ -91,18 +78,11 @@ daemon_stop
 
 # Messages of a MiB that are long to read, 32 at a time.
 try_large() {
-    local good=/nothing slowest control_slowest watcher control_watcher
+    local good=/nothing slowest control_slowest
     for _ in 1 2 3; do
-        rm -f "$work/stop"
-        watch_health &
-        watcher=$!
-        watch_health "$control_url" "$work/control" &
-        control_watcher=$!
+        health_watch
         send_many "$work/body" / 96 >"$work/codes"
-        touch "$work/stop"
-        wait "$watcher" "$control_watcher"
-        slowest=$(cat "$work/slowest")
-        control_slowest=$(cat "$work/control")
+        health_watched
         [ "$slowest" -ge $((MOST_MS + control_slowest)) ] || { good=ok && break; }
     done
     [ "$(peak)" -lt "$MOST_MEMORY" ] && [ "$(wc -l <"$work/codes")" = 96 ] || good=/nothing

@@ -16,15 +16,11 @@ try_hog() {
 
 # run_hog MARK COMMAND: sets status and slowest; the reply is in $work/body
 run_hog() {
-    local command=$2 watcher
-    rm -f "$work/stop"
-    watch_health &
-    watcher=$!
+    local command=$2
+    health_watch
     printf '%s' "$(task bash "$command")" >"$work/post"
     status=$(curl -s -m 60 -o "$work/body" -w '%{http_code}' --data-binary "@$work/post" "$DAEMON_URL/" || true)
-    touch "$work/stop"
-    wait "$watcher"
-    slowest=$(cat "$work/slowest")
+    health_watched
     slowest=${slowest:-9999}
 }
 

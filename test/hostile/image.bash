@@ -15,7 +15,8 @@ first_process() { pgrep -P "$DAEMON_PID"; }
 
 try_image() {
     local added token=0123456789abcdef0123 good=/nothing effective
-    added=$(sed -n 's/^ *add: \[\(.*\)\]$/+\1/p' deploy/loadtester/deployment.yaml | sed 's/, */,+/g' | tr '[:upper:]' '[:lower:]')
+    added=$(gojq --yaml-input -r 'select(.kind == "Deployment").spec.template.spec.containers[0].securityContext.capabilities.add |
+        map("+" + ascii_downcase) | join(",")' deploy/loadtester/deployment.yaml)
     echo "$token" >"$work/tokens" && chmod 400 "$work/tokens"
     chmod 755 "$work"
     daemon_start unshare --pid --fork --mount-proc --kill-child \

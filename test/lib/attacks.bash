@@ -11,13 +11,39 @@ ask_probe() {
     echo "$answer"
 }
 
-# watch_health [URL FILE]: the slowest of the answers of /healthz until the file $work/stop exists, in milliseconds, to
-# $work/slowest
-watch_health() {
+# The slowest of the answers of URL's /healthz until the file $work/stop exists, in milliseconds.
+slowest_of() {
     while [ ! -e "$work/stop" ]; do
-        ask_probe "${1:-${PROBE_URL:-$DAEMON_URL}}"
+        ask_probe "$1"
         sleep 0.02
-    done | sort -n -k 2 | tail -1 | awk '{printf "%d\n", $2 * 1000}' >"${2:-$work/slowest}"
+    done | sort -n -k 2 | tail -1 | awk '{printf "%d\n", $2 * 1000}'
+}
+
+# Beside the one that is attacked another daemon can be asked, which nobody attacks: a processor that has other work, the
+# attack's own too, makes both slow.
+control_start() {
+    daemon_start "$LOADTESTER" "${user[@]}"
+    control=$DAEMON_PID
+    control_url=$DAEMON_URL
+    rm -f "$DAEMON_LOG"
+}
+control_stop() { [ -z "${control:-}" ] || kill -TERM "$control"; }
+
+# What happens between health_watch and health_watched: sets slowest, and control_slowest (0 without a control), milliseconds.
+health_watch() {
+    rm -f "$work/stop"
+    slowest_of "${PROBE_URL:-$DAEMON_URL}" >"$work/slowest" &
+    watchers=($!)
+    echo 0 >"$work/control"
+    [ -n "${control_url:-}" ] || return 0
+    slowest_of "$control_url" >"$work/control" &
+    watchers+=($!)
+}
+health_watched() {
+    touch "$work/stop"
+    wait "${watchers[@]}"
+    slowest=$(cat "$work/slowest")
+    control_slowest=$(cat "$work/control")
 }
 
 # Of a process, the daemon's: KiB of memory that are resident and that were at most, and open descriptors.

@@ -415,8 +415,8 @@ bool model_is_news(struct model *model, const struct cluster *before, const stru
         if (was == is || !(places >> place & 1))
             continue;
         struct wake_change change = {
-            .known = "before",
-            .now = "after",
+            .known = 1,
+            .now = 2,
             .status_only = was != ABSENT && is != ABSENT &&
                            hash_of(model, place, was) == hash_of(model, place, is),
             .is_canary = place == model->place[ROLE_CANARY],

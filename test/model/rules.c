@@ -63,8 +63,10 @@ bool rules_refuse(struct model *model, const struct cluster *cluster)
     struct json_object *analysis = json_at(tree, "spec", "analysis", NULL);
     const char *interval = json_str_at(analysis, "interval", NULL);
 
-    return json_at(analysis, "alerts", NULL) || !interval || strcmp(interval, "soon") == 0 ||
-           json_int_at(analysis, -1, "stepWeight", NULL) == 0;
+    const char *provider = json_str_at(tree, "spec", "provider", NULL);
+
+    return (provider && strcmp(provider, "nobody") == 0) || !interval ||
+           strcmp(interval, "soon") == 0 || json_int_at(analysis, -1, "stepWeight", NULL) == 0;
 }
 
 /* What the status says of an edit that waits for the end of the release. */

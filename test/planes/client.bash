@@ -1,35 +1,87 @@
-# A client at some 200 requests a second while a case runs, and what it saw: $state/client.CASE has a line for each answer, its
-# status and the version that gave it; 000 is no answer.
+# Clients that make 200 requests a second together while a case runs, and what they saw: $state/client.CASE.N has a line for each
+# answer to one of them, its status and the version that gave it; 000 is no answer. $host and $web are where they ask.
 
-# At least this many answers are counted for a share.
-readonly ANSWERS=600
+# One alone would have to get each answer within 5 ms.
+readonly CLIENTS=8 CLIENT_RATE=25
+# What a share is counted of: many planes draw lots for each request, and then two points are four times the deviation.
+readonly ANSWERS=8000
 
-client_begin() { # HOST PORT
-    : >"$state/client.$case" # which is there before the client is
-    curl -s -m 10 --rate 200/s -o "$state/never-kept" -w '%{stderr}%{http_code} %header{x-demo-version}\n' -H "Host: $1" \
-        "http://127.0.0.1:$2/version?n=[1-1000000]" 2>>"$state/client.$case" </dev/null &
-    client=$!
+# What every request has, for a case to set.
+call=()
+# ask N CURL-OPTION...: that many requests, in one connection, as lines of status and version
+ask() {
+    local n=$1
+    shift
+    curl -s -m 60 -o "$state/never-kept" -w '%{stderr}%{http_code} %header{x-demo-version}\n' -H "Host: $host" "${call[@]}" "$@" \
+        "http://127.0.0.1:$web${path:-/version}?n=[1-$n]" 2>&1 >/dev/null </dev/null || true
 }
-answers_seen() { wc -l <"$state/client.$case"; }
-has_answers() { [ "$(answers_seen)" -ge "$1" ]; }
+client_begin() {
+    local n
+    clients=() client_since=${EPOCHREALTIME/./}
+    for ((n = 0; n < CLIENTS; n++)); do
+        : >"$state/client.$case.$n" # which is there before the client is
+        ask 1000000 --rate "$CLIENT_RATE/s" -m 10 >>"$state/client.$case.$n" 2>/dev/null & # bash would tell of its end
+        clients+=($!)
+    done
+    trap client_stop EXIT
+}
+client_stop() {
+    local client
+    client_ms=$(((${EPOCHREALTIME/./} - client_since) / 1000))
+    for client in "${clients[@]}"; do pkill -TERM -P "$client" curl || true; done
+    wait "${clients[@]}" || true
+    trap - EXIT
+}
 
-# share_is PERCENT VERSION: of the next answers, within two points
+# answers_with VERSION CURL-OPTION...: twenty requests of such a client in a row
+answers_with() {
+    local version=$1
+    shift
+    [ "$(ask 20 "$@" | sort | uniq -c | tr -s ' ')" = " 20 200 $version" ]
+}
+
+# share_near PERCENT VERSION N POINTS: of so many answers; tells the share, and those that were no answers
+share_near() {
+    ask "$3" >"$state/share.$case"
+    grep -v '^200 ' "$state/share.$case" >>"$state/client.$case.0"
+    share=$(awk -v version="$2" '$2 == version { n++ } END { printf "%.1f", NR ? 100 * n / NR : -100 }' "$state/share.$case")
+    awk -v share="$share" -v wanted="$1" -v points="$4" 'BEGIN { exit !(share >= wanted - points && share <= wanted + points) }'
+}
+# share_is PERCENT VERSION: within two points, once the plane has heard of it
 share_is() {
-    local from share
-    from=$(answers_seen)
-    eventually has_answers $((from + ANSWERS))
-    share=$(tail -n +$((from + 1)) "$state/client.$case" | head -n "$ANSWERS" |
-        awk -v version="$2" '$2 == version { n++ } END { printf "%.1f", 100 * n / NR }')
+    local share=0 status=0
+    eventually share_near "$1" "$2" 400 12
+    share_near "$1" "$2" "$ANSWERS" 2 || status=$?
     echo "measured $case: $2 has $share % of $ANSWERS answers, $1 % are wanted"
-    awk -v share="$share" -v wanted="$1" 'BEGIN { exit !(share >= wanted - 2 && share <= wanted + 2) }' ||
-        fail "version $2 has $share % of the answers, not $1 %"
+    [ "$status" -eq 0 ] || fail "version $2 has $share % of the answers, not $1 %"
 }
 
-# client_end: every request was answered, with 200
+# client_end: every request was answered, with 200; tells how many a second they were
 client_end() {
-    local failed
-    kill "$client" && wait "$client" || true
-    failed=$(grep -vc '^200 ' "$state/client.$case" || true)
-    echo "measured $case: $(answers_seen) requests, $failed failed"
-    [ "$failed" -eq 0 ] || fail "$(grep -v '^200 ' "$state/client.$case" | sort | uniq -c)"
+    local failed all
+    client_stop
+    all=$(cat "$state/client.$case".* | wc -l)
+    failed=$(cat "$state/client.$case".* | grep -vc '^200 ' || true)
+    echo "measured $case: $all requests, $((1000 * all / client_ms)) a second, $failed failed"
+    [ "$failed" -eq 0 ] || fail "$(cat "$state/client.$case".* | grep -v '^200 ' | sort | uniq -c)"
+}
+
+care() { canary "$case" "$provider" "$1" "$service" "$field"; } # ANALYSIS
+# stage ANALYSIS: version 1.0.0 under the Canary's care, reached through the plane, with a client from now on
+stage() {
+    GRACE=6 deployment "$case"
+    care "$1"
+    entry
+    comes Initialized '*' "$case"
+    eventually answers_with 1.0.0
+    client_begin
+    runs "$case-primary" 1.0.0
+}
+# promoted: and everybody has the new version
+promoted() {
+    comes Succeeded 0 "$case"
+    eventually answers_with 2.0.0
+    runs "$case-primary" 2.0.0
+    soon deployment "$case" '.spec.replicas == 0'
+    client_end
 }

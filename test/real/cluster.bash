@@ -139,6 +139,9 @@ cluster_furnish() {
     kubectl wait --for=condition=established --timeout=30s crd --all >>"$state/log/kubectl.log"
     kubectl create namespace flagger-system >>"$state/log/kubectl.log"
     kubectl apply -f deploy/controller/rbac.yaml >>"$state/log/kubectl.log"
+    node_begin
+}
+node_begin() {
     start testnode "$build/flagger-testnode" --kubeconfig "$state/kubeconfig-node" --port "$answers" --record "$state/history" \
         "${node_options[@]}"
     wait_for 20 "the pretend node" grep -q '"event":"started"' "$state/log/testnode.log"

@@ -98,7 +98,7 @@ static void take(struct pod *pod, struct arena *arena, const struct podlook *loo
     pod->call =
         kube_send(pod->node->kube,
                   &(struct kube_request){
-                      .verb = KUBE_CREATE, .raw_path = path, .body = body, .no_limit = true},
+                      .verb = KUBE_CREATE, .raw_path = path, .body = body, .purpose = KUBE_APART},
                   on_answer, pod);
 }
 
@@ -116,7 +116,7 @@ static void let_go(struct pod *pod, struct arena *arena)
                                                  .namespace_ = namespace_of(pod),
                                                  .name = name_of(pod),
                                                  .body = body,
-                                                 .no_limit = true},
+                                                 .purpose = KUBE_APART},
                           on_answer, pod);
 }
 
@@ -140,7 +140,7 @@ static void tell_status(struct pod *pod, struct arena *arena)
                                                  .name = name_of(pod),
                                                  .sub = "status",
                                                  .body = body,
-                                                 .no_limit = true},
+                                                 .purpose = KUBE_APART},
                           on_answer, pod);
 }
 
@@ -282,7 +282,7 @@ static void keep_fresh(void *arg)
                                          .name = names[i],
                                          .sub = "status",
                                          .body = body,
-                                         .no_limit = true},
+                                         .purpose = KUBE_APART},
                   ignore, NULL);
     }
     arena_free(arena);

@@ -19,15 +19,19 @@ static const struct {
     {"{}", false, false, true, true},
 };
 
+static struct podlook look_at(struct arena *arena, const char *text)
+{
+    struct json_object *pod = NULL;
+    struct podlook look;
+    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
+    podlook_read(arena, pod, &look);
+    return look;
+}
+
 CASE(a_pod_is_ready_as_its_image_probe_and_annotation_say)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct json_object *pod = NULL;
-        struct podlook look;
-        assert_int_equal(
-            json_parse(arena, cases[i].pod, strlen(cases[i].pod), JSON_MAX_BYTES, &pod, NULL),
-            ERR_OK);
-        podlook_read(arena, pod, &look);
+        struct podlook look = look_at(arena, cases[i].pod);
         assert_int_equal(look.node != NULL, cases[i].bound);
         assert_int_equal(look.deleting, cases[i].deleting);
         assert_int_equal(podlook_ready(&look, 0), cases[i].ready_at_0);
@@ -40,10 +44,7 @@ CASE(its_status_is_read)
 {
     static const char text[] = "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
                                "\"Ready\",\"status\":\"True\"}]}}";
-    struct json_object *pod = NULL;
-    struct podlook look;
-    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
-    podlook_read(arena, pod, &look);
+    struct podlook look = look_at(arena, text);
     assert_null(look.wants);
     assert_true(look.running);
     assert_true(look.ready);
@@ -54,10 +55,7 @@ CASE(its_image_and_the_time_that_it_has_to_end_are_read)
     static const char text[] = "{\"metadata\":{\"deletionTimestamp\":\"2026-11-22T09:00:00Z\","
                                "\"deletionGracePeriodSeconds\":5},"
                                "\"spec\":{\"containers\":[{\"image\":\"demo-app:2.0.0\"}]}}";
-    struct json_object *pod = NULL;
-    struct podlook look;
-    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
-    podlook_read(arena, pod, &look);
+    struct podlook look = look_at(arena, text);
     assert_string_equal(look.image, "demo-app:2.0.0");
     assert_int_equal(look.grace_ms, 5000);
 }
@@ -69,9 +67,6 @@ CASE(the_affinity_of_a_daemonset_s_pod_names_its_node)
         "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{"
         "\"matchFields\":["
         "{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"pretend-2\"]}]}]}}}}}";
-    struct json_object *pod = NULL;
-    struct podlook look;
-    assert_int_equal(json_parse(arena, text, strlen(text), JSON_MAX_BYTES, &pod, NULL), ERR_OK);
-    podlook_read(arena, pod, &look);
+    struct podlook look = look_at(arena, text);
     assert_string_equal(look.wants, "pretend-2");
 }

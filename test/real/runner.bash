@@ -52,7 +52,7 @@ metadata: {name: $1}
 spec:
   provider: $2
   targetRef: {apiVersion: ${API:-apps/v1}, kind: ${KIND:-Deployment}, name: $1}
-  service: {port: 80, targetPort: 9898, hosts: [$1.example.com], gatewayRefs: [{name: gateway, namespace: infra}]${4:+, $4}}
+  service: {port: 80, targetPort: ${TARGET_PORT:-9898}, hosts: [$1.example.com], gatewayRefs: [{name: gateway, namespace: infra}]${4:+, $4}}
   progressDeadlineSeconds: ${DEADLINE:-60}
   analysis: {$3}
 ${5:+  $5}
@@ -158,6 +158,8 @@ case_ended() { # NAME STATUS
     # What it counted is worth a line of its own.
     case $1 in
     differences) grep ' requests, ' "$state/case.$1" || true ;;
+    install) grep ' objects$' "$state/case.$1" || true ;;
+    newcomer) grep '^from helm\|^skipped' "$state/case.$1" || true ;;
     replicas) grep '^handed over' "$state/case.$1" || true ;;
     providers) grep '^released as recorded\|^skipped' "$state/case.$1" || true ;;
     esac

@@ -29,6 +29,14 @@ static bool is_dropped(const char *key)
     return false;
 }
 
+/* A sentence names the world's own server. */
+static struct json_object *without_port(struct arena *arena, struct json_object *text)
+{
+    const char *says = json_object_get_string(text), *host = strstr(says, "http://127.0.0.1:");
+
+    return host ? json_own(arena, json_object_new_string_len(says, (int)(host - says))) : text;
+}
+
 /* Without what is dropped, wherever it stands. */
 static struct json_object *reduced(struct arena *arena, struct json_object *tree)
 {
@@ -38,6 +46,8 @@ static struct json_object *reduced(struct arena *arena, struct json_object *tree
             json_object_array_add(list, json_object_get(reduced(arena, json_elem(tree, i))));
         return list;
     }
+    if (json_object_is_type(tree, json_type_string))
+        return without_port(arena, tree);
     if (!json_object_is_type(tree, json_type_object))
         return tree;
     struct json_object *out = json_own(arena, json_object_new_object());

@@ -15,6 +15,7 @@ enum {
     MAX_HELD = 32 * 1024 * 1024,
     FREE_ROUNDS = 1000,  /* turns of the loop that http_server_free() takes at most */
     PATIENT_ROUNDS = 10, /* and after which it cuts what is still open */
+    ROUND_MS = 1,        /* between turns from then on: what the kernel has to tell takes time */
 };
 
 struct route_handler {
@@ -287,6 +288,16 @@ static void cut_all(struct http_server *server)
     }
 }
 
+static void tell_left(const struct http_server *server)
+{
+    const struct server_conn *conn = TAILQ_FIRST(&server->conns);
+
+    log_error("connections_left", NULL, "connections did not end; their memory is given up",
+              LOG_INT("connections", server->conn_count), LOG_INT("state", conn->state),
+              LOG_INT("request", conn->request ? (int)conn->request->state : -1),
+              LOG_INT("open", conn->sock != NULL));
+}
+
 void http_server_free(struct http_server *server)
 {
     if (!server)
@@ -297,13 +308,14 @@ void http_server_free(struct http_server *server)
     end_requests(server);
     stop_turns(server);
     for (int i = 0; i < FREE_ROUNDS && server->conn_count > 0; i++) {
-        if (i >= PATIENT_ROUNDS)
+        if (i >= PATIENT_ROUNDS) {
             cut_all(server);
+            uv_sleep(ROUND_MS);
+        }
         uv_run(loop_uv(server->loop), UV_RUN_NOWAIT);
     }
     if (server->conn_count > 0) {
-        log_error("connections_left", NULL, "connections did not end; their memory is given up",
-                  LOG_INT("connections", server->conn_count));
+        tell_left(server);
         return;
     }
     server_share_forget(server);

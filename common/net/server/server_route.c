@@ -4,7 +4,7 @@
 #include "base/expo.h"
 #include "net/server/server_internal.h"
 
-enum { MAX_METRICS = 16 * 1024 * 1024 };
+enum { MAX_METRICS = 28 * 1024 * 1024 };
 
 static void reply_health(struct http_conn_request *r)
 {

@@ -43,6 +43,13 @@ enum verdict drain_note(struct release *r)
     return has_pods(r) ? pause_note(r, &pause) : VERDICT_GO;
 }
 
+int64_t drain_left_ms(struct release *r)
+{
+    struct pause pause = pause_of(r);
+
+    return has_pods(r) ? pause_left_ms(r, &pause) : 0;
+}
+
 bool drain_is_under_way(struct release *r)
 {
     return condition_is_set(r, CONDITION_DRAINED) && has_pods(r);

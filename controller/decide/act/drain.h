@@ -12,6 +12,8 @@ enum verdict drain_target(struct release *r);
 /* The pause goes on, and its end is for somebody else: the condition says what it waits for. GO or
  * NEED_FACTS. */
 enum verdict drain_note(struct release *r);
+/* What is left of the interval that counts when this tick began, in ms; 0: none counts. */
+int64_t drain_left_ms(struct release *r);
 bool drain_is_under_way(struct release *r); /* the Canary came with it */
 
 #endif

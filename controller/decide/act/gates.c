@@ -27,6 +27,8 @@ struct gate {
     const char *alert;
     const char *reason; /* of the condition */
     enum phase phase;   /* in which it waits; NONE: it has none of its own */
+    bool before_start;  /* no revision is analysed yet: another may come while it waits */
+    bool asked_twice;   /* in one release, and the wait ends with the second answer */
 };
 
 static const struct gate start_gate = {
@@ -36,6 +38,7 @@ static const struct gate start_gate = {
     .alert = "Canary is waiting for approval.",
     .reason = "WaitingForRollout",
     .phase = PHASE_Waiting,
+    .before_start = true,
 };
 static const struct gate traffic_gate = {
     .type = HOOK_CONFIRM_TRAFFIC_INCREASE,
@@ -52,6 +55,7 @@ static const struct gate promotion_gate = {
     .alert = "Canary promotion is waiting for approval.",
     .reason = "WaitingForPromotion",
     .phase = PHASE_WaitingPromotion,
+    .asked_twice = true,
 };
 
 /*
@@ -63,15 +67,14 @@ static bool waits_for_another(struct release *r, const struct gate *gate)
 {
     const char *revision = r->canary->status.gate_revision;
 
-    return gate->type == HOOK_CONFIRM_ROLLOUT && revision &&
-           strcmp(revision, hooks_revision(r)) != 0;
+    return gate->before_start && revision && strcmp(revision, hooks_revision(r)) != 0;
 }
 
 static void tell_revision(struct release *r, const struct gate *gate)
 {
     struct json_object *waits = edit_object(r->tick->arena);
 
-    if (gate->type != HOOK_CONFIRM_ROLLOUT)
+    if (!gate->before_start)
         return;
     json_set_str(waits, "revision", hooks_revision(r));
     status_object(r, "gate", waits);
@@ -80,7 +83,7 @@ static void tell_revision(struct release *r, const struct gate *gate)
 /* Whoever looks at the Canary sees what there is to approve. */
 static const char *condition_text(struct release *r, const struct gate *gate, const char *text)
 {
-    return gate->type == HOOK_CONFIRM_ROLLOUT
+    return gate->before_start
                ? arena_printf(r->tick->arena, "%s (revision %s)", text, hooks_revision(r))
                : text;
 }
@@ -129,6 +132,7 @@ static const char *waiting_text(struct release *r, const struct gate *gate,
 struct closed {
     const struct canary_webhook *hook;
     const char *unasked; /* why it could not even be asked, NULL: it was */
+    const char *said;    /* its answer, NULL: it was not asked */
 };
 
 /* GO: every hook of the gate agreed, or was let pass by its deadline. STOP: *closed did not. */
@@ -152,22 +156,34 @@ static enum verdict ask_gate(struct release *r, const struct gate *gate, enum ph
                         hook->name, deadline_text(r, hook));
             *by_deadline = true;
         } else {
-            *closed = (struct closed){hook, answer->unasked ? answer->text : NULL};
+            *closed = (struct closed){.hook = hook,
+                                      .unasked = answer->unasked ? answer->text : NULL,
+                                      .said = answer->unasked ? NULL : answer->text};
             return VERDICT_STOP;
         }
     }
     return VERDICT_GO;
 }
 
-/* A revision that is turned down before its start is not offered again. */
-static enum verdict expire(struct release *r, const struct gate *gate,
-                           const struct canary_webhook *hook)
+/* "gate said: Forbidden"; NULL: it said nothing. */
+static const char *answer_text(struct release *r, const struct canary_webhook *hook,
+                               const char *said)
 {
+    return said && *said ? arena_printf(r->tick->arena, "%s said: %s", hook->name, said) : NULL;
+}
+
+/* A revision that is turned down before its start is not offered again. */
+static enum verdict expire(struct release *r, const struct gate *gate, const struct closed *closed)
+{
+    const struct canary_webhook *hook = closed->hook;
+
     release_warn(r, "Rolling back %s %s check %s was not approved within %s", release_canary(r),
                  hook_type_name(hook->type), hook->name, deadline_text(r, hook));
-    plan_alert(r->tick, "warn", false, "Rolling back, %s check %s was not approved within %s",
-               hook_type_name(hook->type), hook->name, deadline_text(r, hook));
-    return rollback_run(r, gate->type == HOOK_CONFIRM_ROLLOUT);
+    struct effect *alert =
+        plan_alert(r->tick, "warn", false, "Rolling back, %s check %s was not approved within %s",
+                   hook_type_name(hook->type), hook->name, deadline_text(r, hook));
+    alert->reason = closed->unasked ? closed->unasked : answer_text(r, hook, closed->said);
+    return rollback_run(r, gate->before_start);
 }
 
 /* Told when it begins to wait, and told again when what was told does not hold any more; the alert
@@ -181,7 +197,7 @@ static enum verdict wait_at(struct release *r, const struct gate *gate, const st
     bool told = false;
 
     if (is_past_deadline(r, gate, hook))
-        return expire(r, gate, hook);
+        return expire(r, gate, closed);
     const char *text = waiting_text(r, gate, hook, since);
     if (closed->unasked)
         text = arena_printf(r->tick->arena, "%s; it could not be asked: %s", text, closed->unasked);
@@ -196,8 +212,11 @@ static enum verdict wait_at(struct release *r, const struct gate *gate, const st
         status_phase(r, gate->phase);
     if (enters || told)
         release_warn(r, "%s", text);
-    if ((enters || (told && !waited)) && !hook->mute_alert)
-        plan_alert(r->tick, "warn", false, "%s", gate->alert);
+    if ((enters || (told && !waited)) && !hook->mute_alert) {
+        const char *said = answer_text(r, hook, closed->said);
+        plan_alert(r->tick, "warn", false, "%s", gate->alert)->reason =
+            said ? arena_printf(r->tick->arena, "%s; %s", text, said) : text;
+    }
     return VERDICT_STOP;
 }
 
@@ -211,7 +230,7 @@ static enum verdict confirm(struct release *r, const struct gate *gate, enum pha
         return wait_at(r, gate, &closed);
     /* Blue/green asks for the promotion twice: what a deadline has let pass is not waited for
      * again. promote_begin() forgets it. */
-    if (verdict == VERDICT_GO && !(by_deadline && gate->type == HOOK_CONFIRM_PROMOTION))
+    if (verdict == VERDICT_GO && !(by_deadline && gate->asked_twice))
         condition_clear(r, condition);
     return verdict;
 }
@@ -227,7 +246,7 @@ enum verdict gates_start_overdue(struct release *r)
 
     for (int i = 0; i < analysis->n_webhooks; i++) {
         const struct canary_webhook *hook = &analysis->webhooks[i];
-        if (hook->type == HOOK_CONFIRM_ROLLOUT && !hook->approve_at_deadline &&
+        if (hook->type == start_gate.type && !hook->approve_at_deadline &&
             is_past_deadline(r, &start_gate, hook))
             return gates_confirm_rollout(r);
     }
@@ -267,7 +286,9 @@ enum verdict gates_rollback(struct release *r)
         }
         release_warn(r, "Rollback check %s passed", hook->name);
         release_warn(r, "Rolling back %s manual webhook invoked", release_canary(r));
-        plan_alert(r->tick, "warn", false, "Rolling back manual webhook invoked");
+        const char *said = answer_text(r, hook, answer->text);
+        plan_alert(r->tick, "warn", false, "Rolling back manual webhook invoked")->reason =
+            said ? said : arena_printf(r->tick->arena, "Rollback check %s passed", hook->name);
         return VERDICT_STOP;
     }
     return VERDICT_GO;

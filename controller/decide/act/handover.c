@@ -38,9 +38,20 @@ static const struct pause brought_home = {
 typedef void (*edit_fn)(struct tick *tick, const struct kube_resource *resource,
                         struct json_object *live);
 
+/* Also as one of several owners. */
+static bool is_of_canary(struct tick *tick, struct json_object *live)
+{
+    struct json_object *owners = json_at(live, "metadata", "ownerReferences", NULL);
+    bool refers = edit_is_owned(tick, live);
+
+    for (size_t i = 0; i < json_len(owners); i++)
+        refers |= edit_refers(tick, json_elem(owners, i));
+    return refers;
+}
+
 static void give(struct tick *tick, const struct kube_resource *resource, struct json_object *live)
 {
-    if (!edit_is_owned(tick, live))
+    if (!is_of_canary(tick, live))
         return;
     struct json_object *to = edit_released(tick, live, false);
     struct json_object *annotations = json_sub(json_sub(to, "metadata"), "annotations");
@@ -83,6 +94,16 @@ static struct json_object *other_owners(struct tick *tick, struct json_object *l
     return out;
 }
 
+static void remove_mark(struct json_object *object)
+{
+    struct json_object *metadata = json_sub(object, "metadata");
+    struct json_object *annotations = json_sub(metadata, "annotations");
+
+    json_object_object_del(annotations, HANDED_OVER_BY);
+    if (json_object_object_length(annotations) == 0)
+        json_object_object_del(metadata, "annotations");
+}
+
 static void take_if(struct tick *tick, const struct kube_resource *resource,
                     struct json_object *live, bool also_left)
 {
@@ -92,12 +113,22 @@ static void take_if(struct tick *tick, const struct kube_resource *resource,
     if (edit_is_owned(tick, live) || (!mark && !(left && also_left)))
         return;
     struct json_object *to = json_copy(tick->arena, live);
-    struct json_object *metadata = json_sub(to, "metadata");
     if (mark)
-        json_object_object_del(json_sub(metadata, "annotations"), HANDED_OVER_BY);
-    if (mark && json_object_object_length(json_sub(metadata, "annotations")) == 0)
-        json_object_object_del(metadata, "annotations");
+        remove_mark(to);
     edit_own(tick, resource, to, owners);
+    if (plan_update(tick, resource, live, to))
+        plan_why(tick, "taken over");
+}
+
+/* Copies of configs may have other Canaries as owners, which go on using them. */
+static void take_copy(struct tick *tick, const struct kube_resource *resource,
+                      struct json_object *live)
+{
+    if (!json_at(live, "metadata", "annotations", HANDED_OVER_BY, NULL))
+        return;
+    struct json_object *to = json_copy(tick->arena, live);
+    remove_mark(to);
+    configs_own_copy(tick, to);
     if (plan_update(tick, resource, live, to))
         plan_why(tick, "taken over");
 }
@@ -158,10 +189,10 @@ static bool edit_routes(struct release *r, edit_fn edit)
 }
 
 /* The primary, the copy of its scaler, and those of its configs. */
-static bool edit_primary(struct release *r, edit_fn edit)
+static bool edit_primary(struct release *r, edit_fn edit, edit_fn edit_copy)
 {
     struct json_object *pods = json_at(r->info.primary, "spec", "template", "spec", NULL);
-    bool known = configs_edit_copies(r->tick, pods, edit) == VERDICT_GO;
+    bool known = configs_edit_copies(r->tick, pods, edit_copy) == VERDICT_GO;
 
     if (r->info.primary)
         edit(r->tick, r->target->resource, r->info.primary);
@@ -175,10 +206,11 @@ static void delete_uncollected(struct tick *tick, const struct kube_resource *re
                                struct json_object *live)
 {
     const char *name = json_str_at(live, "metadata", "name", NULL);
+    const char *namespace_ = resource->cluster_scoped ? "" : tick->canary->namespace_;
 
-    if (resource->cluster_scoped && edit_is_owned(tick, live) &&
-        !plan_writes(tick, resource, "", name))
-        plan_delete(tick, resource, "", name);
+    if (!edit_can_own(tick, resource) && edit_is_owned(tick, live) &&
+        !plan_writes(tick, resource, namespace_, name))
+        plan_delete(tick, resource, live);
 }
 
 enum verdict handover_delete_routes(struct release *r)
@@ -188,15 +220,15 @@ enum verdict handover_delete_routes(struct release *r)
 
 enum verdict handover_leave_primary(struct release *r)
 {
-    return edit_primary(r, leave) ? VERDICT_GO : VERDICT_NEED_FACTS;
+    return edit_primary(r, leave, leave) ? VERDICT_GO : VERDICT_NEED_FACTS;
 }
 
-static enum verdict edit_all(struct release *r, edit_fn edit)
+static enum verdict edit_all(struct release *r, edit_fn edit, edit_fn edit_copy)
 {
     bool known = edit_services(r, edit);
 
     known = edit_routes(r, edit) && known;
-    known = edit_primary(r, edit) && known;
+    known = edit_primary(r, edit, edit_copy) && known;
     return known ? VERDICT_GO : VERDICT_NEED_FACTS;
 }
 
@@ -288,7 +320,7 @@ enum verdict handover_run(struct release *r, bool late, bool *done)
     if (stuck && late)
         return VERDICT_GO; /* nobody to bring it home to */
     if (verdict == VERDICT_GO)
-        verdict = edit_all(r, give);
+        verdict = edit_all(r, give, give);
     if (verdict == VERDICT_GO && !r->target->own_services)
         verdict = leftover_disown(r, LEAVE_TO_HEIR);
     if (verdict != VERDICT_GO)
@@ -305,7 +337,8 @@ enum verdict handover_run(struct release *r, bool late, bool *done)
 /* What was given away and has found no other owner would stay behind for ever. */
 enum verdict handover_take_back(struct release *r)
 {
-    enum verdict verdict = r->target->own_services ? VERDICT_GO : edit_all(r, take_marked);
+    enum verdict verdict =
+        r->target->own_services ? VERDICT_GO : edit_all(r, take_marked, take_copy);
 
     return verdict == VERDICT_GO && release_has_writes(r) ? wait(r, AGAIN_NOW) : verdict;
 }
@@ -316,7 +349,7 @@ enum verdict handover_take_back(struct release *r)
 enum verdict handover_take(struct release *r)
 {
     int planned = r->tick->plan->count;
-    enum verdict verdict = edit_all(r, take);
+    enum verdict verdict = edit_all(r, take, take_copy);
     bool takes = r->tick->plan->count > planned;
 
     return verdict == VERDICT_GO && takes ? wait(r, AGAIN_NOW) : verdict;

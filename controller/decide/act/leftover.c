@@ -45,11 +45,27 @@ static bool has_kind(const struct routes *routes, const struct kube_resource *ki
     return false;
 }
 
-/* A version that the cluster does not serve has no list, not even an empty one. */
+/* The router of the spec writes such objects. */
+static bool is_of_router(struct release *r, const struct kube_resource *kind)
+{
+    if (!r->router || r->router->check(r->tick->arena, r->canary))
+        return false;
+    for (const struct kube_resource *const *resource = r->router->resources; *resource; resource++)
+        if (is_same_kind(*resource, kind))
+            return true;
+    return false;
+}
+
+/* A version that the cluster does not serve has no list, not even an empty one; nor has one that a
+ * role without other providers keeps from us. */
 static bool read_kind(struct release *r, const struct kube_resource *kind, struct routes **routes)
 {
     struct json_object *list;
-    bool known = need_objects(r->tick, kind, r->canary->namespace_, &list);
+    const char *denied;
+    bool known =
+        is_of_router(r, kind)
+            ? need_objects(r->tick, kind, r->canary->namespace_, &list)
+            : need_objects_if_allowed(r->tick, kind, r->canary->namespace_, &list, &denied);
 
     if (known && !list)
         return true;
@@ -72,17 +88,6 @@ static bool read_routes(struct release *r, struct routes **routes)
                 known = read_kind(r, *kind, routes) && known;
     }
     return known;
-}
-
-/* The router of the spec writes such objects. */
-static bool is_of_router(struct release *r, const struct kube_resource *kind)
-{
-    if (!r->router || r->router->check(r->tick->arena, r->canary))
-        return false;
-    for (const struct kube_resource *const *resource = r->router->resources; *resource; resource++)
-        if (is_same_kind(*resource, kind))
-            return true;
-    return false;
 }
 
 static const char *name_of(struct json_object *object)
@@ -230,7 +235,6 @@ enum verdict leftover_uses_ports(struct release *r, struct json_object *ports, c
 
 enum verdict leftover_delete_routes(struct release *r)
 {
-    const char *namespace_ = r->canary->namespace_;
     struct routes *routes;
 
     if (!read_routes(r, &routes))
@@ -241,7 +245,7 @@ enum verdict leftover_delete_routes(struct release *r)
             if (is_going(route) || !edit_is_owned(r->tick, route) ||
                 !is_of_router(r, routes->kind) || has_name(r, routes->kind, route))
                 continue;
-            plan_delete(r->tick, routes->kind, namespace_, name_of(route));
+            plan_delete(r->tick, routes->kind, route);
             plan_why(r->tick, "of a former name");
         }
     }

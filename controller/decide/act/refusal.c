@@ -3,24 +3,23 @@
 #include "decide/act/rollback.h"
 #include "decide/release/condition.h"
 
-#define REFUSED "Accepted" /* the condition, False */
-#define REASON  "InvalidSpec"
+#define REASON "InvalidSpec"
 
 bool refusal_set(struct release *r, const char *sentence)
 {
-    return condition_set(r, REFUSED, REASON, sentence);
+    return condition_set(r, CONDITION_ACCEPTED, REASON, sentence);
 }
 
 void refusal_clear(struct release *r)
 {
-    condition_clear(r, REFUSED);
+    condition_clear(r, CONDITION_ACCEPTED);
 }
 
 enum verdict refusal_expire(struct release *r)
 {
     int64_t since, deadline = r->canary->progress_deadline_s * (int64_t)1000;
 
-    if (!condition_since(r, REFUSED, REASON, &since)) {
+    if (!condition_since(r, CONDITION_ACCEPTED, REASON, &since)) {
         refusal_clear(r);
         refusal_set(r, r->refused);
         since = r->tick->now_ms;

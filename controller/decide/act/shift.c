@@ -10,14 +10,35 @@
 #include "decide/release/release.h"
 #include "decide/release/status.h"
 
+enum { MOMENT_MS = 2000 };
+
+/*
+ * The pause begins a moment after the step, when the mesh has said that it has taken over the
+ * routes, and ends as much later. The end waits for that moment: then the pods go and the release
+ * is over in one write of the status. Whatever takes longer is waited for after the end.
+ */
+static bool waits_for_pause(struct release *r)
+{
+    int64_t left = r->left ? 0 : drain_left_ms(r);
+
+    if (left == 0 || left > MOMENT_MS)
+        return false;
+    r->tick->plan->stepped = false; /* the step is still to be made */
+    release_wake(r, left);
+    return true;
+}
+
 /* The end of every release that succeeds: traffic is on the primary, the target goes to zero. */
 enum verdict shift_end(struct release *r)
 {
     bool skipped = r->canary->skip_analysis;
     enum verdict verdict = release_route(r, 0);
 
-    if (verdict == VERDICT_GO && r->info.object) /* it may be gone */
+    if (verdict == VERDICT_GO && r->info.object) { /* it may be gone */
+        if (waits_for_pause(r))
+            return VERDICT_STOP;
         verdict = drain_target(r);
+    }
     if (verdict != VERDICT_GO)
         return verdict;
     status_phase(r, PHASE_Succeeded);

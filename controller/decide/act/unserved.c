@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "decide/act/hold.h"
 #include "decide/release/condition.h"
 #include "decide/release/status.h"
 
@@ -27,35 +28,20 @@ static struct effect *first_unserved(const struct release *r)
     return NULL;
 }
 
-static void keep_writes_before(struct plan *plan, const struct effect *end)
-{
-    struct effect *effect = plan->first;
-
-    plan->last = &plan->first;
-    plan->count = 0;
-    for (; effect != end; effect = effect->next) {
-        if (effect->kind != EFFECT_CREATE && effect->kind != EFFECT_PATCH &&
-            effect->kind != EFFECT_DELETE)
-            continue;
-        plan->count++;
-        *plan->last = effect;
-        plan->last = &effect->next;
-    }
-    *plan->last = NULL;
-}
-
 static const char *sentence(const struct release *r, const struct kube_resource *resource)
 {
     const char *version = kube_api_version(r->tick->arena, resource);
+    bool apart = resource->meshed && r->tick->settings->mesh_apart;
 
     if (!strchr(resource->group, '.'))
         return arena_printf(r->tick->arena,
                             "the API server does not serve %s of %s, which %s needs",
                             resource->plural, version, r->canary->name);
-    return arena_printf(r->tick->arena,
-                        "the API server does not serve %s of %s: install the CRDs of the provider "
-                        "%s, or choose another spec.provider",
-                        resource->plural, version, r->tick->provider);
+    return arena_printf(
+        r->tick->arena,
+        "the API server%s does not serve %s of %s: install the CRDs of the provider "
+        "%s, or choose another spec.provider",
+        apart ? " of the mesh" : "", resource->plural, version, r->tick->provider);
 }
 
 void unserved_hold(struct release *r)
@@ -65,12 +51,7 @@ void unserved_hold(struct release *r)
 
     if (!missing)
         return;
-    keep_writes_before(plan, missing);
-    plan->begins = plan->queues = false;
-    plan->wake_ms = 0;
-    r->status = NULL;
-    r->again_given = false;
-    r->phase = r->canary->status.phase;
+    hold_plan(r, missing);
     /* Looked at again an interval later; at rest, when the resource is served. */
     plan->stepped = r->tick->due && !release_is_idle(r);
     if (r->phase == PHASE_NONE)

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "decide/ask/checks.h"
 #include "decide/ask/metrics_judge.h"
 #include "decide/ask/unmeasured.h"
 #include "decide/release/release.h"
@@ -70,30 +71,42 @@ static const char *failure(struct release *r, enum metric_source source, const c
     return bare ? text : arena_printf(r->tick->arena, "running query failed: %s", text);
 }
 
-static enum verdict no_values(struct release *r, const struct canary_metric *metric,
-                              enum metric_source source, const char *text)
+static enum verdict no_values(struct release *r, const struct metric_check *check)
 {
-    if (source == SOURCE_QUERY)
-        return metrics_unmeasured(r, metric->no_data,
-                                  "Halt advancement no values found for metric: %s", metric->name);
-    const char *detail = source == SOURCE_SUCCESS_RATE
-                             ? arena_printf(r->tick->arena, ": %s", failure(r, source, text))
+    const struct canary_metric *metric = check->metric;
+    const char *text = check->answer->text;
+
+    if (check->source == SOURCE_TEMPLATE)
+        return metrics_unmeasured(r, metric->no_data, "NoValues",
+                                  "Halt advancement no values found for custom metric: %s: %s%s",
+                                  metric->name, text, metrics_about(r, check));
+    if (check->source == SOURCE_QUERY)
+        return metrics_unmeasured(r, metric->no_data, "NoValues",
+                                  "Halt advancement no values found for metric: %s%s", metric->name,
+                                  metrics_about(r, check));
+    const char *detail = check->source == SOURCE_SUCCESS_RATE
+                             ? arena_printf(r->tick->arena, ": %s", failure(r, check->source, text))
                              : "";
     return metrics_unmeasured(
-        r, metric->no_data,
+        r, metric->no_data, "NoValues",
         "Halt advancement no values found for %s metric %s probably %s is not "
-        "receiving traffic%s",
-        r->tick->provider, metric->name, release_target(r), detail);
+        "receiving traffic%s%s",
+        r->tick->provider, metric->name, release_target(r), detail, metrics_about(r, check));
 }
 
-static enum verdict query_failed(struct release *r, const struct canary_metric *metric,
-                                 enum metric_source source, enum canary_policy policy,
-                                 const char *text)
+static enum verdict query_failed(struct release *r, const struct metric_check *check,
+                                 enum canary_policy policy, const char *text)
 {
-    if (source == SOURCE_QUERY)
-        return metrics_unmeasured(r, policy, "Prometheus query failed for %s: %s", metric->name,
-                                  text);
-    return metrics_unmeasured(r, policy, "Prometheus query failed: %s", failure(r, source, text));
+    const char *about = metrics_about(r, check);
+
+    if (check->source == SOURCE_TEMPLATE)
+        return metrics_unmeasured(r, policy, "QueryFailed", "Metric query failed for %s: %s%s",
+                                  check->metric->name, text, about);
+    if (check->source == SOURCE_QUERY)
+        return metrics_unmeasured(r, policy, "QueryFailed", "Prometheus query failed for %s: %s%s",
+                                  check->metric->name, text, about);
+    return metrics_unmeasured(r, policy, "QueryFailed", "Prometheus query failed: %s%s",
+                              failure(r, check->source, text), about);
 }
 
 static struct render_model model_of(const struct release *r, const struct canary_metric *metric,
@@ -106,51 +119,85 @@ static struct render_model model_of(const struct release *r, const struct canary
     return model;
 }
 
+static enum metric_kind kind_of(const struct metric_check *check)
+{
+    return check->source == SOURCE_SUCCESS_RATE ? METRIC_SUCCESS_RATE : METRIC_DURATION;
+}
+
 /* What its query is made of; the words of a family are those of its own queries alone. */
-static const char *query_template(struct release *r, const struct canary_metric *metric,
-                                  enum metric_source source, struct render_model *model)
+static const char *query_template(struct release *r, const struct metric_check *check,
+                                  struct render_model *model)
 {
     const struct metric_family *family = metric_family_find(r->router->metric_family);
 
-    if (source == SOURCE_QUERY)
-        return metric->query;
+    if (check->source == SOURCE_QUERY)
+        return check->metric->query;
     model->plain_words = family->plain_words;
     model->pods =
         arena_printf(r->tick->arena, "%s%s", r->canary->target.name, r->target->pod_suffix);
-    return source == SOURCE_SUCCESS_RATE ? family->success_rate : family->duration;
+    return metric_family_query(r->tick->arena, family, kind_of(check));
 }
 
-static enum verdict judge(struct release *r, const struct canary_metric *metric,
-                          enum metric_source source, double value)
+/* How a built-in query is asked for many workloads; NULL: it is asked for this one alone. */
+static const struct metric_group *group_of(struct release *r, const struct metric_check *check,
+                                           const struct render_model *model)
 {
-    if (source == SOURCE_DURATION)
+    const struct metric_family *family = metric_family_find(r->router->metric_family);
+    struct metric_group *group = ARENA_NEW(r->tick->arena, struct metric_group);
+    struct errinfo ignored;
+
+    if (!r->tick->settings->group_queries || check->source == SOURCE_QUERY || family->alone)
+        return NULL;
+    group->family = family;
+    group->kind = kind_of(check);
+    group->interval = model->interval;
+    group->after = family->pods ? r->target->pod_suffix : family->after ? family->after : "";
+    group->member.namespace_ = family->namespace_label ? model->namespace_ : "";
+    if (render_query(r->tick->arena, family->key, model, &group->member.key, &ignored) != ERR_OK ||
+        !metric_member_is_plain(&group->member))
+        return NULL;
+    return group;
+}
+
+static enum verdict judge(struct release *r, const struct metric_check *check)
+{
+    double value = check->answer->value;
+
+    if (check->source == SOURCE_DURATION)
         value = trunc(value * metric_family_find(r->router->metric_family)->duration_to_ms);
-    plan_metric(r->tick, metric->name, source == SOURCE_DURATION ? value / 1000 : value);
-    return metrics_judge(r, metric, source, value);
+    metrics_show(r, check, value);
+    return metrics_judge(r, check, value);
+}
+
+/* Asks, and says what the answer means. */
+static enum verdict ask(struct release *r, struct metric_check *check)
+{
+    if (!need_metric(r->tick, &check->question, &check->answer))
+        return VERDICT_NEED_FACTS;
+    if (check->answer->outcome == METRIC_NO_VALUES)
+        return no_values(r, check);
+    if (check->answer->outcome == METRIC_ERROR)
+        return query_failed(r, check, r->canary->analysis.on_metric_error, check->answer->text);
+    return judge(r, check);
 }
 
 static enum verdict check_prometheus(struct release *r, int index, enum metric_source source)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
-    const char *interval = metric->interval && *metric->interval ? metric->interval : "1m";
-    struct render_model model = model_of(r, metric, interval);
-    const char *template = query_template(r, metric, source, &model);
-    struct metric_question question = {.id = question_id(r, index, source),
-                                       .backend = "prometheus",
-                                       .address = server(r),
-                                       .interval_ms = metric->interval_ms};
-    const struct metric_answer *answer;
+    struct metric_check check = {.metric = metric,
+                                 .source = source,
+                                 .question = {.id = question_id(r, index, source),
+                                              .backend = "prometheus",
+                                              .address = server(r),
+                                              .interval_ms = metric->interval_ms}};
+    struct render_model model = model_of(r, metric, metrics_interval(&check));
+    const char *template = query_template(r, &check, &model);
     struct errinfo ei;
 
-    if (render_query(r->tick->arena, template, &model, &question.query, &ei) != ERR_OK)
-        return query_failed(r, metric, source, POLICY_FAIL, ei.text); /* no waiting mends it */
-    if (!need_metric(r->tick, &question, &answer))
-        return VERDICT_NEED_FACTS;
-    if (answer->outcome == METRIC_NO_VALUES)
-        return no_values(r, metric, source, answer->text);
-    if (answer->outcome == METRIC_ERROR)
-        return query_failed(r, metric, source, r->canary->analysis.on_metric_error, answer->text);
-    return judge(r, metric, source, answer->value);
+    if (render_query(r->tick->arena, template, &model, &check.question.query, &ei) != ERR_OK)
+        return query_failed(r, &check, POLICY_FAIL, ei.text); /* no waiting mends it */
+    check.question.group = group_of(r, &check, &model);
+    return ask(r, &check);
 }
 
 /* --- MetricTemplates */
@@ -247,63 +294,100 @@ static const char *capitalised(struct arena *arena, const char *text)
 static enum verdict check_template(struct release *r, int index)
 {
     const struct canary_metric *metric = &r->canary->analysis.metrics[index];
-    struct render_model model = model_of(r, metric, metric->interval ? metric->interval : "");
-    struct metric_question question = {.id = question_id(r, index, SOURCE_TEMPLATE)};
-    const struct metric_answer *answer;
+    struct metric_check check = {.metric = metric,
+                                 .source = SOURCE_TEMPLATE,
+                                 .question = {.id = question_id(r, index, SOURCE_TEMPLATE)}};
+    struct render_model model = model_of(r, metric, metrics_interval(&check));
     struct json_object *template;
     const char *why;
     struct errinfo ei;
-    enum verdict verdict = template_question(r, index, &question, &template, &why);
+    enum verdict verdict = template_question(r, index, &check.question, &template, &why);
 
     if (verdict == VERDICT_STOP)
-        release_warn(r, "%s", capitalised(r->tick->arena, why));
+        return checks_failed(r, "NotUsable", "%s%s", capitalised(r->tick->arena, why),
+                             metrics_about(r, &check));
     if (verdict != VERDICT_GO)
         return verdict;
     const char *query = json_str_at(template, "spec", "query", NULL);
-    if (render_query(r->tick->arena, query ? query : "", &model, &question.query, &ei) != ERR_OK) {
-        release_warn(r, "Metric template %s.%s query render error: %s", metric->template_ref.name,
-                     template_namespace(r, metric), ei.text);
-        return VERDICT_STOP;
+    if (render_query(r->tick->arena, query ? query : "", &model, &check.question.query, &ei) ==
+        ERR_OK)
+        return ask(r, &check);
+    return checks_failed(r, "NotUsable", "Metric template %s.%s query render error: %s%s",
+                         metric->template_ref.name, template_namespace(r, metric), ei.text,
+                         metrics_about(r, &check));
+}
+
+/* What templates and Secrets say is known before anybody is asked, so that all can be at once. What
+ * is missing is told when its turn comes. */
+static enum verdict read_template(struct release *r, int index)
+{
+    struct metric_question question = {.id = ""};
+    struct json_object *template;
+    const char *why;
+
+    if (!r->canary->analysis.metrics[index].template_ref.name)
+        return VERDICT_GO;
+    enum verdict verdict = template_question(r, index, &question, &template, &why);
+    return verdict == VERDICT_NEED_FACTS ? verdict : VERDICT_GO;
+}
+
+/* Built-in, then inline. */
+static enum verdict check_own(struct release *r, int index)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+    enum verdict verdict = VERDICT_GO, inline_verdict = VERDICT_GO;
+
+    if (is_success_rate(metric))
+        verdict = check_prometheus(r, index, SOURCE_SUCCESS_RATE);
+    else if (is_duration(metric))
+        verdict = check_prometheus(r, index, SOURCE_DURATION);
+    if (verdict != VERDICT_STOP && is_inline(metric))
+        inline_verdict = check_prometheus(r, index, SOURCE_QUERY);
+    return verdict == VERDICT_GO ? inline_verdict : verdict;
+}
+
+static enum verdict check_other(struct release *r, int index)
+{
+    const struct canary_metric *metric = &r->canary->analysis.metrics[index];
+
+    if (metric->template_ref.name)
+        return check_template(r, index);
+    if (is_builtin(metric) || is_inline(metric))
+        return VERDICT_GO;
+    const struct metric_check none = {.metric = metric, .source = SOURCE_TEMPLATE};
+    return checks_failed(
+        r, "NotUsable",
+        "Metric query failed for no usable metrics template and query were configured%s",
+        metrics_about(r, &none));
+}
+
+/* Whatever is not known yet is asked for before the first of it is waited for. */
+static enum verdict check_each(struct release *r,
+                               enum verdict (*check)(struct release *r, int index),
+                               enum verdict so_far)
+{
+    for (int i = 0; so_far != VERDICT_STOP && i < r->canary->analysis.n_metrics; i++) {
+        enum verdict verdict = check(r, i);
+        if (so_far == VERDICT_GO)
+            so_far = verdict;
+        else if (verdict == VERDICT_STOP)
+            break; /* it counts once those before it are known */
     }
-    if (!need_metric(r->tick, &question, &answer))
-        return VERDICT_NEED_FACTS;
-    if (answer->outcome == METRIC_VALUE) {
-        plan_metric(r->tick, metric->name, answer->value);
-        return metrics_judge(r, metric, SOURCE_TEMPLATE, answer->value);
-    }
-    if (answer->outcome == METRIC_NO_VALUES)
-        return metrics_unmeasured(r, metric->no_data,
-                                  "Halt advancement no values found for custom metric: %s: %s",
-                                  metric->name, answer->text);
-    return metrics_unmeasured(r, r->canary->analysis.on_metric_error,
-                              "Metric query failed for %s: %s", metric->name, answer->text);
+    return so_far;
 }
 
 enum verdict metrics_check(struct release *r)
 {
-    const struct canary_analysis *analysis = &r->canary->analysis;
-    enum verdict verdict = VERDICT_GO;
+    enum verdict verdict = check_each(r, read_template, VERDICT_GO);
 
-    for (int i = 0; verdict == VERDICT_GO && i < analysis->n_metrics; i++) {
-        const struct canary_metric *metric = &analysis->metrics[i];
-        if (is_success_rate(metric))
-            verdict = check_prometheus(r, i, SOURCE_SUCCESS_RATE);
-        else if (is_duration(metric))
-            verdict = check_prometheus(r, i, SOURCE_DURATION);
-        if (verdict == VERDICT_GO && is_inline(metric))
-            verdict = check_prometheus(r, i, SOURCE_QUERY);
-    }
-    for (int i = 0; verdict == VERDICT_GO && i < analysis->n_metrics; i++) {
-        if (analysis->metrics[i].template_ref.name) {
-            verdict = check_template(r, i);
-        } else if (!is_builtin(&analysis->metrics[i]) && !is_inline(&analysis->metrics[i])) {
-            release_warn(r, "Metric query failed for no usable metrics template and query were "
-                            "configured");
-            verdict = VERDICT_STOP;
-        }
-    }
-    if (verdict == VERDICT_GO && !r->held)
+    if (verdict != VERDICT_GO)
+        return verdict;
+    verdict = check_each(r, check_own, VERDICT_GO);
+    verdict = check_each(r, check_other, verdict);
+    if (verdict == VERDICT_GO && !r->held) {
         metrics_measured(r);
+        checks_passed(r);
+    }
     return verdict;
 }
 
@@ -341,8 +425,10 @@ enum verdict metrics_probe(struct release *r)
     const char *why = NULL;
     enum verdict verdict = VERDICT_GO;
 
-    for (int i = 0; verdict == VERDICT_GO && i < analysis->n_metrics; i++)
-        verdict = probe_one(r, i, &why);
+    for (int i = 0; verdict != VERDICT_STOP && i < analysis->n_metrics; i++) {
+        enum verdict one = probe_one(r, i, &why);
+        verdict = verdict == VERDICT_GO || one == VERDICT_NEED_FACTS ? one : verdict;
+    }
     if (verdict == VERDICT_NEED_FACTS)
         return verdict;
     if (verdict == VERDICT_STOP)

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "decide/ask/checks.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 
@@ -15,7 +16,7 @@ static const char held[] = "Held";
  * The step waits, which is told once: the condition remembers it, and when it began. GO: nothing is
  * counted. STOP: it has lasted too long, and is told and counted as a failed check from now on.
  */
-static enum verdict hold(struct release *r, const char *sentence)
+static enum verdict hold(struct release *r, const char *reason, const char *sentence)
 {
     int64_t bound = (int64_t)r->canary->progress_deadline_s * 1000, since;
     char text[CLOCK_TEXT], lasted[DURATION_TEXT];
@@ -23,9 +24,8 @@ static enum verdict hold(struct release *r, const char *sentence)
 
     if (waited && r->tick->now_ms - since >= bound) {
         r->held = true;
-        release_warn(r, "%s; held for %s, now it counts as failed", sentence,
-                     duration_format(bound * 1000000, lasted));
-        return VERDICT_STOP;
+        return checks_failed(r, reason, "%s; held for %s, now it counts as failed", sentence,
+                             duration_format(bound * 1000000, lasted));
     }
     if (!waited && !r->held) {
         const char *told =
@@ -39,7 +39,8 @@ static enum verdict hold(struct release *r, const char *sentence)
     return VERDICT_GO;
 }
 
-enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, const char *fmt, ...)
+enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, const char *reason,
+                                const char *fmt, ...)
 {
     va_list args;
 
@@ -50,12 +51,11 @@ enum verdict metrics_unmeasured(struct release *r, enum canary_policy policy, co
     case POLICY_PASS:
         return VERDICT_GO;
     case POLICY_HOLD:
-        return hold(r, sentence);
+        return hold(r, reason, sentence);
     case POLICY_FAIL:
         break;
     }
-    release_warn(r, "%s", sentence);
-    return VERDICT_STOP;
+    return checks_failed(r, reason, "%s", sentence);
 }
 
 void metrics_measured(struct release *r)

@@ -146,3 +146,44 @@ void condition_clear(struct release *r, const char *type)
     if (condition_of(list, type, &index))
         json_object_array_del_idx(list, index, 1);
 }
+
+void condition_clear_later(struct release *r, const char *type)
+{
+    r->past = type;
+}
+
+void condition_clear_now(struct release *r)
+{
+    if (r->past)
+        condition_clear(r, r->past);
+}
+
+static const char *const of_spec[] = {CONDITION_ACCEPTED, CONDITION_IGNORED, CONDITION_ALERTS};
+enum { OF_SPEC = sizeof(of_spec) / sizeof(of_spec[0]) };
+
+void condition_keep_spec(struct release *r)
+{
+    struct json_object *list = conditions(r);
+    size_t index;
+
+    r->status = NULL;
+    for (int i = 0; i < OF_SPEC; i++) {
+        struct json_object *found = condition_of(list, of_spec[i], &index);
+        if (found)
+            condition_put(r, of_spec[i], json_str_at(found, "status", NULL),
+                          json_str_at(found, "reason", NULL), json_str_at(found, "message", NULL));
+        else
+            condition_clear(r, of_spec[i]);
+    }
+}
+
+bool condition_spec_says(struct release *r, const char *text)
+{
+    size_t index;
+
+    for (int i = 0; i < OF_SPEC; i++) {
+        if (has_text(condition_of(conditions(r), of_spec[i], &index), "message", text))
+            return true;
+    }
+    return false;
+}

@@ -13,8 +13,9 @@
 
 #define CONDITION_APPROVED   "Approved"
 #define CONDITION_MEASURED   "Measured"
-#define CONDITION_CONFIGURED "Configured"  /* the configs that the target needs are there */
-#define CONDITION_TARGET     "TargetFound" /* there is one, which can be released */
+#define CONDITION_CHECKS     "ChecksPassed" /* False: the last check that failed, and why */
+#define CONDITION_CONFIGURED "Configured"   /* the configs that the target needs are there */
+#define CONDITION_TARGET     "TargetFound"  /* there is one, which can be released */
 #define CONDITION_PRIMARY    "PrimaryFound"
 #define CONDITION_WAITING    "Waiting" /* the reason of those of a side (side_condition()) */
 #define CONDITION_SCALER     "AutoscalerFound"
@@ -34,6 +35,14 @@
 #define CONDITION_SERVED "ResourcesServed"
 /* False: other releases have to end before this one begins. */
 #define CONDITION_TURN "Admitted"
+/* False: the API server does not let us read or write one that is needed. */
+#define CONDITION_ALLOWED "ResourcesAllowed"
+/* These speak of the spec, and hold whatever becomes of the release: False, it is not followed; True,
+ * parts of it have no effect. */
+#define CONDITION_ACCEPTED "Accepted"
+#define CONDITION_IGNORED  "Ignored"
+/* False: somebody who listens to alerts is not told. */
+#define CONDITION_ALERTS "AlertsDelivered"
 /* False: Services of others lead to the target. */
 #define CONDITION_FREE "TargetFree"
 
@@ -49,6 +58,10 @@ bool condition_put(struct release *r, const char *type, const char *status, cons
                    const char *message);
 /* Removes it, if the Canary came with it. */
 void condition_clear(struct release *r, const char *type);
+/* ... with the next status that moves the release. Of one type in a tick. */
+void condition_clear_later(struct release *r, const char *type);
+/* Such a status is written: now is later. */
+void condition_clear_now(struct release *r);
 /* Sets it, with a Warning event the first time. Returns STOP. */
 enum verdict condition_hold(struct release *r, const char *type, const char *reason,
                             const char *message);
@@ -64,5 +77,10 @@ bool condition_since(const struct release *r, const char *type, const char *reas
 bool condition_time(const struct release *r, const char *type, int64_t *since);
 /* To write it again; "": none. */
 const char *condition_message(const struct release *r, const char *type);
+
+/* What this tick has made of the conditions that speak of the spec is all that stays of its status. */
+void condition_keep_spec(struct release *r);
+/* One of them says this, as this tick leaves it. */
+bool condition_spec_says(struct release *r, const char *text);
 
 #endif

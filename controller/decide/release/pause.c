@@ -75,6 +75,15 @@ static enum verdict wait_for_mesh(struct release *r, const struct pause *pause)
     return verdict == VERDICT_STOP ? condition_hold(r, pause->type, pending, why) : verdict;
 }
 
+int64_t pause_left_ms(struct release *r, const struct pause *pause)
+{
+    int64_t since, rest = 0;
+
+    if (condition_since(r, pause->type, pause->reason, &since))
+        rest = since + tick_interval_ms(r->tick) + pause->more_ms - r->tick->now_ms;
+    return rest > 0 ? rest : 0;
+}
+
 enum verdict pause_pass(struct release *r, const struct pause *pause)
 {
     int64_t since = r->tick->now_ms, rest = tick_interval_ms(r->tick) + pause->more_ms;

@@ -19,5 +19,7 @@ enum verdict pause_note(struct release *r, const struct pause *pause);
 /* ... GO: it is over. STOP: it is not; when to look again was planned. The caller clears the
  * condition when it has done what it waited for. */
 enum verdict pause_pass(struct release *r, const struct pause *pause);
+/* What is left of the interval that counted when this tick began, in ms; 0: none does. */
+int64_t pause_left_ms(struct release *r, const struct pause *pause);
 
 #endif

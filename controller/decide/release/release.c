@@ -81,8 +81,7 @@ enum verdict release_look_settled(struct release *r, const char **why)
 bool release_has_writes(const struct release *r)
 {
     for (const struct effect *effect = r->tick->plan->first; effect; effect = effect->next) {
-        if (effect->kind == EFFECT_CREATE || effect->kind == EFFECT_PATCH ||
-            effect->kind == EFFECT_DELETE)
+        if (effect_writes(effect))
             return true;
     }
     return false;

@@ -32,6 +32,7 @@ struct release {
     int iterations;   /* of blue/green and A/B, with the default of step 30 */
     bool held;        /* a metric says nothing, and the step waits for it */
     bool left;        /* this plan takes all traffic from the target, or makes it another one */
+    const char *past; /* a condition that goes with the next status (condition_clear_later()) */
     bool scaler_left; /* what the autoscaler of the accepted spec had is taken away by this tick */
     struct json_object *status; /* fields of the status patch of this tick, NULL: none yet */
     enum again again;

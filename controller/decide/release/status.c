@@ -17,6 +17,8 @@ void status_phase(struct release *r, enum phase phase)
 {
     r->phase = phase;
     json_set_str(release_status(r), "phase", phase_name(phase));
+    if (phase != PHASE_Failed && phase != PHASE_WaitingPromotion)
+        condition_clear(r, CONDITION_CHECKS); /* of a release that failed, it says why */
     condition_put(r, "Promoted", phase_promoted(phase), phase_name(phase),
                   phase_message(phase, r->tick->kind, r->tick->arena));
 }
@@ -150,6 +152,11 @@ static struct json_object *difference(struct release *r)
     return json_merge_diff(r->tick->arena, before, json_merge(r->tick->arena, before, r->status));
 }
 
+bool status_differs(struct release *r)
+{
+    return difference(r) != NULL;
+}
+
 void status_write(struct release *r)
 {
     struct json_object *patch = edit_object(r->tick->arena);
@@ -161,10 +168,14 @@ void status_write(struct release *r)
         return;
     if (!diff)
         diff = edit_object(r->tick->arena);
-    /* A condition that tells something does not move the release. */
-    int conditions = json_at(diff, "conditions", NULL) != NULL;
-    if (json_object_object_length(diff) > conditions)
+    /* A condition that tells something does not move the release, nor does an alert. */
+    int tells = json_at(diff, "conditions", NULL) != NULL;
+    tells += json_object_object_get_ex(diff, "pendingAlerts", NULL);
+    if (json_object_object_length(diff) > tells) {
+        condition_clear_now(r);
+        diff = difference(r);
         json_set_str(diff, "lastTransitionTime", clock_rfc3339(r->tick->now_ms, now));
+    }
     if (spec)
         json_set(diff, "acceptedSpec", spec);
     json_set(patch, "status", diff);

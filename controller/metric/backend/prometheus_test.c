@@ -95,7 +95,8 @@ CASE(test_whom_to_believe)
     };
 
     EACH_ROW (row, cases) {
-        struct metric_question question = {.address = row->address,
+        struct metric_question question = {.backend = "prometheus",
+                                           .address = row->address,
                                            .query = "up",
                                            .spec = fixture_json(arena, row->spec),
                                            .ca_pem = row->ca_pem};
@@ -143,18 +144,18 @@ CASE(test_answer)
          "prometheus sent a sample without a value"},
         {200, "<html>", METRIC_ERROR, 0, NULL},
         {200, "", METRIC_ERROR, 0, NULL},
-        {200, "[]", METRIC_NO_VALUES, 0, NULL},
+        {200, "[]", METRIC_ERROR, 0, "prometheus sent JSON without the list data.result"},
         {400, "bad query", METRIC_ERROR, 0, "error response: bad query"},
-        {503, "", METRIC_ERROR, 0, "error response: "},
+        {503, "", METRIC_ERROR, 0, "error response: status 503 without a text"},
     };
-    const struct metric_question question = {.id = "x"};
+    const struct metric_question question = {.backend = "prometheus", .query = "up"};
 
     EACH_ROW (row, cases) {
         char *body = arena_strdup(arena, row->body);
         for (char *at = body; *at; at++)
             *at = *at == '\'' ? '"' : *at;
         const struct http_result result = {
-            .status = row->status, .body = body, .body_len = strlen(body)};
+            .status = row->status, .body = body, .body_len = strlen(body), .content_type = ""};
         struct metric_answer answer = prometheus()->answer(arena, &question, &result);
         assert_int_equal(answer.outcome, row->outcome);
         if (answer.outcome == METRIC_VALUE)
@@ -200,7 +201,8 @@ CASE(test_memory)
         while (body.len + strlen(row->piece) + strlen(row->end) < MAX)
             buf_puts(&body, row->piece);
         buf_puts(&body, row->end);
-        const struct http_result result = {.status = 200, .body = body.data, .body_len = body.len};
+        const struct http_result result = {
+            .status = 200, .body = body.data, .body_len = body.len, .content_type = ""};
         long before = in_use();
         struct metric_answer answer = prometheus()->answer(arena, &question, &result);
         assert_int_equal(answer.outcome, row->outcome);
@@ -217,9 +219,9 @@ CASE(test_probe)
     struct http_request request;
     struct errinfo ei;
 
-    assert_int_equal(prometheus()->probe(arena, &question, 0, &request, &ei), ERR_OK);
+    assert_int_equal(prometheus()->request(arena, &question, 0, &request, &ei), ERR_OK);
     assert_string_equal(request.url, "http://p/api/v1/query?query=vector%281%29");
     assert_null(metric_backend_find("nothing"));
     assert_null(metric_backend_find(NULL));
-    assert_string_equal(metric_backend_names(arena), "prometheus");
+    assert_true(strstr(metric_backend_names(arena), "graphite, ") != NULL);
 }

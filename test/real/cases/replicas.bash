@@ -1,6 +1,6 @@
 # Two replicas, of which the leader is asked to end, or killed, again and again while releases run: only the holder of the
 # lease writes, no release is lost, and a leader that was asked to end has handed over within two seconds. A killed one
-# keeps its lease for a minute. REAL_ENDS and REAL_KILLS say how often.
+# keeps its lease for half a minute. REAL_ENDS and REAL_KILLS say how often.
 ends=${REAL_ENDS:-8} kills=${REAL_KILLS:-1} apps='one two three'
 mapfile -t ports < <(free_ports 2)
 declare -A pids=()
@@ -15,13 +15,15 @@ leader() { if leads 0; then echo 0; elif leads 1; then echo 1; else return 1; fi
 has_leader() { leader >/dev/null; }
 stands_by() { curl -sf "http://127.0.0.1:${ports[$1]}/readyz" >/dev/null; }
 
-# One release after the other, until it is told to stop; each must arrive.
+# One release after the other, until it is told to stop; each must arrive. The status of the one before may still be
+# written when the next one is asked for.
+promoted() { [ "$(image "$1-primary")" = "demo-app:$2" ]; }
 releases() { # NAME
     local version=2
     until [ -e "$state/replicas.stop" ]; do
         release "$version.0.0" "$1"
-        comes Succeeded '*' "$1"
-        runs "$1-primary" "$version.0.0"
+        eventually promoted "$1" "$version.0.0"
+        soon canary "$1" '.status.phase == "Succeeded"'
         version=$((version + 1))
     done
     echo $((version - 2)) >"$state/replicas.$1"

@@ -6,16 +6,17 @@
  * without one, and 403 for the token of the read-only user (TOKEN-readonly) on writes.
  *
  * For tests, also behind the token:
- *   POST /sandbox/faults
- * {"faults":[{"verb":"patch","path":"/apis/flagger.app/","count":3,"status":500,
- *                           "retryAfter":1,"delay":"200ms","drop":true}]} adds rules: the next
- * `count` requests whose verb (HTTP method or get/list/watch/create/update/patch/delete, absent:
- * any) and path (substring, absent: any) match are delayed, then dropped or answered with the
- * status. GET, DELETE /sandbox/faults   the rules with what is left of them; forget all POST
- * /sandbox/compact   forgets the watch log: resuming gives 410 Gone; {"expire":true} also sends
- * open watches the 410 ERROR event POST /sandbox/cut       closes all watches GET /sandbox/stats
- * counts by user agent, verb and resource; DELETE starts again from zero GET
- * /sandbox/requests?since=SEQ   the last requests: seq, time, verb, path, agent, status
+ * - POST /sandbox/faults
+ *   {"faults": [{"verb": "patch", "path": "/apis/flagger.app/", "count": 3, "status": 500,
+ *   "retryAfter": 1, "delay": "200ms", "drop": true}]}
+ *   adds rules: the next `count` requests whose verb (HTTP method or
+ *   get/list/watch/create/update/patch/delete, absent: any) and path (substring, absent: any) match
+ *   are delayed, then dropped or answered with the status.
+ * - GET, DELETE /sandbox/faults: the rules with what is left of them; forget all.
+ * - POST /sandbox/compact: forgets the watch log, and resuming gives 410 Gone; {"expire": true} also
+ *   sends open watches the 410 ERROR event.
+ * - POST /sandbox/cut: closes all watches.
+ * - GET /sandbox/stats: counts by user agent, verb and resource; DELETE starts again from zero.
  */
 #ifndef SANDBOX_API_H
 #define SANDBOX_API_H

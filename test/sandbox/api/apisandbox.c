@@ -1,5 +1,4 @@
-/* /sandbox/...: faults, the watch log, counts and the ring of requests; see api.h. */
-#include <stdlib.h>
+/* /sandbox/...: faults, the watch log and counts; see api.h. */
 #include <string.h>
 
 #include "api/apifaults.h"
@@ -62,13 +61,6 @@ static void reset_stats(struct restreq *req)
     stats(req);
 }
 
-static void requests(struct restreq *req)
-{
-    const char *since = http_req_param(req->http, "since");
-    uint64_t after = since ? strtoull(since, NULL, 10) : 0;
-    restreply_tree(req, 200, apistats_requests(req->api->stats, req->arena, after));
-}
-
 bool apisandbox(struct restreq *req)
 {
     static const struct {
@@ -82,7 +74,6 @@ bool apisandbox(struct restreq *req)
         {"POST", "/sandbox/cut", cut},
         {"GET", "/sandbox/stats", stats},
         {"DELETE", "/sandbox/stats", reset_stats},
-        {"GET", "/sandbox/requests", requests},
     };
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
         if (strcmp(pages[i].method, req->method) == 0 &&

@@ -12,18 +12,9 @@ struct row {
     int64_t count, bytes, events;
 };
 
-struct asked {
-    uint64_t sequence; /* 0: unused */
-    int64_t time_ms;
-    char *agent, *verb, *resource, *path;
-    int status;
-};
-
 struct apistats {
     struct row *rows;
     size_t count, cap;
-    struct asked ring[APISTATS_RING];
-    uint64_t last;
     int64_t since_ms;
 };
 
@@ -45,22 +36,11 @@ void apistats_reset(struct apistats *stats)
     stats->since_ms = clock_wall_ms();
 }
 
-static void clear_asked(struct asked *it)
-{
-    free(it->agent);
-    free(it->verb);
-    free(it->resource);
-    free(it->path);
-    *it = (struct asked){0};
-}
-
 void apistats_free(struct apistats *stats)
 {
     if (!stats)
         return;
     apistats_reset(stats);
-    for (size_t i = 0; i < APISTATS_RING; i++)
-        clear_asked(&stats->ring[i]);
     free(stats->rows);
     free(stats);
 }
@@ -108,29 +88,10 @@ void apistats_sent(struct apistats *stats, const char *agent, const char *verb,
     row->events += events;
 }
 
-uint64_t apistats_begin(struct apistats *stats, const char *agent, const char *verb,
-                        const char *resource, const char *path, int64_t now_ms)
+void apistats_count(struct apistats *stats, const char *agent, const char *verb,
+                    const char *resource)
 {
-    if (strncmp(path, "/sandbox/", 9) != 0)
-        take(stats, agent, verb, resource)->count++;
-    struct asked *it = &stats->ring[++stats->last % APISTATS_RING];
-    clear_asked(it);
-    *it = (struct asked){
-        .sequence = stats->last,
-        .time_ms = now_ms,
-        .agent = heap_strdup(agent),
-        .verb = heap_strdup(verb),
-        .resource = heap_strdup(resource),
-        .path = heap_strdup(path),
-    };
-    return stats->last;
-}
-
-void apistats_finish(struct apistats *stats, uint64_t sequence, int status)
-{
-    struct asked *it = &stats->ring[sequence % APISTATS_RING];
-    if (it->sequence == sequence)
-        it->status = status;
+    take(stats, agent, verb, resource)->count++;
 }
 
 static bool is_quiet(const struct row *row)
@@ -164,21 +125,4 @@ struct json_object *apistats_counts(const struct apistats *stats, struct arena *
                       row->agent, row->verb, row->resource, row->count, row->bytes, row->events));
     }
     return out;
-}
-
-struct json_object *apistats_requests(const struct apistats *stats, struct arena *arena,
-                                      uint64_t since)
-{
-    struct json_object *list = form(arena, "[]");
-    uint64_t first = stats->last > APISTATS_RING ? stats->last - APISTATS_RING + 1 : 1;
-    for (uint64_t seq = since + 1 > first ? since + 1 : first; seq <= stats->last; seq++) {
-        const struct asked *it = &stats->ring[seq % APISTATS_RING];
-        char text[CLOCK_TEXT];
-        form_add(list, form(arena,
-                            "{seq: %zu, time: %s, agent: %s, verb: %s, resource: %s, path: %s, "
-                            "status: %d}",
-                            it->sequence, clock_rfc3339_micro(it->time_ms, text), it->agent,
-                            it->verb, it->resource, it->path, it->status));
-    }
-    return form(arena, "{last: %zu, requests: %p}", stats->last, list);
 }

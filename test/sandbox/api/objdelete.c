@@ -86,10 +86,29 @@ void objdelete_now(struct objstore *store, const struct objkind *kind, struct js
     struct json_object *metadata = json_at(json_own(arena, json_object_get(obj)), "metadata", NULL);
     const char *ns = objkind_namespaced(kind) ? json_str_at(metadata, "namespace", NULL) : NULL;
     const char *key = objset_key(arena, ns, json_str_at(metadata, "name", NULL));
-    objset_remove(store, objset_of_kind(store, kind), key);
-    objgc_soon(store, json_str_at(metadata, "uid", NULL));
+    objcommit_remove(store, objset_of_kind(store, kind), key);
+    objowner_look(store, json_str_at(metadata, "uid", NULL));
     if (strcmp(kind->kind, "CustomResourceDefinition") == 0)
         objcrd_changed(store, obj, NULL);
+    arena_free(arena);
+}
+
+/* Takes uid out of the ownerReferences of its dependents. */
+static void orphan(struct objstore *store, const char *uid)
+{
+    struct arena *arena = arena_new();
+    for (struct objfound *it = objowner_dependents(store, arena, uid); it; it = it->next) {
+        struct json_object *copy = json_copy(arena, it->obj);
+        struct json_object *owners = json_at(copy, "metadata", "ownerReferences", NULL);
+        for (size_t i = json_len(owners); i > 0; i--) {
+            const char *own = json_str_at(json_elem(owners, i - 1), "uid", NULL);
+            if (own && strcmp(own, uid) == 0)
+                json_object_array_del_idx(owners, i - 1, 1);
+        }
+        if (json_len(owners) == 0)
+            json_object_object_del(json_at(copy, "metadata", NULL), "ownerReferences");
+        objcommit_put(store, objset_of_kind(store, it->kind), copy);
+    }
     arena_free(arena);
 }
 
@@ -110,12 +129,12 @@ enum err objstore_delete(struct objstore *store, struct objcall *call, const str
     bool waits = grace > 0 || objmeta_has_finalizer(marked, NULL) || is_container(kind);
     if (!call->dry_run) {
         if (options->propagation == OBJ_ORPHAN)
-            objgc_orphan(store, json_str_at(obj, "metadata", "uid", NULL));
+            orphan(store, json_str_at(obj, "metadata", "uid", NULL));
         if (!waits) {
             objdelete_now(store, kind, obj);
         } else if (!json_same(marked, obj)) {
-            objset_commit(store, set, marked);
-            objgc_soon(store, json_str_at(obj, "metadata", "uid", NULL));
+            objcommit_put(store, set, marked);
+            objowner_look(store, json_str_at(obj, "metadata", "uid", NULL));
         }
     }
     const char *version = call->version ? call->version : kind->storage;

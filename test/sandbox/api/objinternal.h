@@ -69,8 +69,9 @@ struct objstore {
     struct objlog *log;
     struct objadmit *admits;
     struct objcustom *customs;
-    /* garbage collection, see objgc.c */
-    struct timer *gc_timer;
+    /* garbage collection, see objowner.c */
+    void (*look)(void *store); /* a round of objgc.c */
+    struct timer *look_timer;
     struct table owners; /* struct objowner by uid, of those that objects name as their owner */
     LIST_HEAD(, objrecord) dying;
     struct objuid *looks; /* objects to look at in the next round, and whose dependents */
@@ -97,17 +98,19 @@ struct objrecord *objset_get(const struct objset *set, const char *key);
 /* The range [*begin, *end) of a namespace; ns NULL or "" is everything. */
 void objset_range(const struct objset *set, const char *ns, size_t *begin, size_t *end);
 char *objset_key(struct arena *arena, const char *ns, const char *name);
+void objset_free(struct objstore *store, struct objset *set);
+
+/* ---- objcommit.c: the changes of a set ---- */
 /*
  * Stores obj (a reference is taken) under its own namespace and name with the next resourceVersion,
  * which is set in it, and logs the event.
  */
-void objset_commit(struct objstore *store, struct objset *set, struct json_object *obj);
+void objcommit_put(struct objstore *store, struct objset *set, struct json_object *obj);
 /* Stores obj as it is, with its own uid and resourceVersion; nobody is told. state is its text. */
-void objset_load(struct objstore *store, struct objset *set, struct json_object *obj,
-                 struct objstate *state);
+void objcommit_load(struct objstore *store, struct objset *set, struct json_object *obj,
+                    struct objstate *state);
 /* Removes the record and logs the event; owners' dependents are collected later. */
-void objset_remove(struct objstore *store, struct objset *set, const char *key);
-void objset_free(struct objstore *store, struct objset *set);
+void objcommit_remove(struct objstore *store, struct objset *set, const char *key);
 
 /* ---- objlog.c: events and watchers ---- */
 struct objlog *objlog_new(struct objstore *store, size_t capacity);
@@ -122,25 +125,38 @@ void objcrd_status(struct objstore *store, struct json_object *crd);
 /* Called after a CRD was stored (before NULL: created) or removed (after NULL). */
 void objcrd_changed(struct objstore *store, struct json_object *before, struct json_object *after);
 void objcrd_free(struct objstore *store);
-/* The kind that a CRD defines, but for its group and plural. */
-struct objkind objcrd_kind(struct arena *arena, struct json_object *crd);
 
 /* ---- objdelete.c ---- */
 /* Removes obj from the store and lets everything follow from it; no checks. */
 void objdelete_now(struct objstore *store, const struct objkind *kind, struct json_object *obj);
 
-/* ---- objgc.c: what follows from a removal ---- */
+/* ---- objowner.c: owners, and at whom the collector has to look ---- */
+/* An object as it was when it was found; of an arena. */
+struct objfound {
+    const struct objkind *kind;
+    struct json_object *obj;
+    struct objfound *next;
+};
+
+/* look: called from the loop after objowner_look(). */
+void objowner_init(struct objstore *store, void (*look)(void *store));
+void objowner_free(struct objstore *store);
+/* A record's state is now this tree; NULL: the record goes. */
+void objowner_note(struct objstore *store, struct objrecord *record, struct json_object *tree);
 /* Looks soon, from the loop, at the object of this uid and its dependents, and for deletions that
  * can be finished. */
-void objgc_soon(struct objstore *store, const char *uid);
-/* A record's state is now this tree; NULL: the record goes. */
-void objgc_note(struct objstore *store, struct objrecord *record, struct json_object *tree);
-/* As objgc_soon() for all whose owner is not there. */
-void objgc_soon_all(struct objstore *store);
-/* Takes uid out of the ownerReferences of its dependents, at once. */
-void objgc_orphan(struct objstore *store, const char *uid);
-void objgc_init(struct objstore *store);
-void objgc_free(struct objstore *store);
+void objowner_look(struct objstore *store, const char *uid);
+/* The same for all whose owner is not there. */
+void objowner_look_all(struct objstore *store);
+/* For a round: those to look at that have owners. Forgets them. */
+struct objfound *objowner_looked(struct objstore *store, struct arena *arena);
+struct objfound *objowner_dependents(struct objstore *store, struct arena *arena, const char *uid);
+/* Puts the record's object before *list, if its kind is served. */
+void objowner_find(struct objstore *store, struct arena *arena, struct objfound **list,
+                   const struct objrecord *record);
+
+/* ---- objgc.c: what follows from a removal ---- */
+void objgc_round(void *store);
 
 /* ---- objmeta.c ---- */
 char *objmeta_uid(char text[37]);

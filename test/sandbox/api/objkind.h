@@ -70,6 +70,11 @@ struct objkind {
 /* The built-in ones, read once for the whole process; ended by kind NULL. */
 const struct objkind *objkind_builtin(void);
 
+/* The kind that a CRD defines, but for its group and plural. */
+struct objkind objkind_of_crd(struct arena *arena, struct json_object *crd);
+/* The version in which its objects are stored; NULL when it names none. */
+const char *objkind_storage_of(struct json_object *crd);
+
 /* The named version, NULL if the kind has none such (served or not). */
 const struct objversion *objkind_version(const struct objkind *kind, const char *version);
 /* "apps/v1", or "v1" for the core group. Owned by the arena. */

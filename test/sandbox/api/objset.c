@@ -1,6 +1,4 @@
-#include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
+/* Finding kinds, objects and the sets that keep them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,110 +66,6 @@ char *objset_key(struct arena *arena, const char *ns, const char *name)
     return ns && *ns ? arena_printf(arena, "%s/%s", ns, name) : arena_strdup(arena, name);
 }
 
-static void set_version(struct json_object *obj, uint64_t version)
-{
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%" PRIu64, version);
-    json_set_str(json_sub(obj, "metadata"), "resourceVersion", text);
-}
-
-static void insert(struct objset *set, size_t index, struct objrecord *record)
-{
-    if (set->count == set->cap) {
-        set->cap = set->cap ? set->cap * 2 : 16;
-        set->records = heap_grow(set->records, set->cap * sizeof(struct objrecord *));
-    }
-    memmove(&set->records[index + 1], &set->records[index],
-            (set->count - index) * sizeof(struct objrecord *));
-    set->records[index] = record;
-    set->count++;
-}
-
-static struct objrecord *add(struct objset *set, size_t index, const char *key)
-{
-    struct objrecord *record = heap_alloc(sizeof(*record));
-    *record = (struct objrecord){.set = set, .key = heap_strdup(key)};
-    insert(set, index, record);
-    return record;
-}
-
-static void put_uid(struct objstore *store, struct objrecord *record, struct json_object *obj)
-{
-    (void)snprintf(record->uid, sizeof(record->uid), "%s",
-                   json_str_at(obj, "metadata", "uid", NULL));
-    table_put(&store->uids, record);
-}
-
-/* Where obj stands, or would stand. */
-static size_t find_object(const struct objset *set, struct arena *arena, struct json_object *obj,
-                          const char **key, bool *found)
-{
-    struct json_object *metadata = json_at(obj, "metadata", NULL);
-    *key = objset_key(arena, json_str_at(metadata, "namespace", NULL),
-                      json_str_at(metadata, "name", NULL));
-    return objset_find(set, *key, found);
-}
-
-void objset_commit(struct objstore *store, struct objset *set, struct json_object *obj)
-{
-    struct arena *arena = arena_new();
-    const char *key;
-    bool found;
-    size_t index = find_object(set, arena, obj, &key, &found);
-    set_version(obj, ++store->version);
-    struct objrecord *record = found ? set->records[index] : add(set, index, key);
-    objgc_note(store, record, obj);
-    if (!found)
-        put_uid(store, record, obj);
-    struct objstate *before = record->state;
-    record->state = objstate_new(store, obj);
-    objlog_add(store->log, found ? OBJ_MODIFIED : OBJ_ADDED, set, record->state, before,
-               store->version);
-    objstate_put(store, before);
-    arena_free(arena);
-}
-
-void objset_load(struct objstore *store, struct objset *set, struct json_object *obj,
-                 struct objstate *state)
-{
-    struct arena *arena = arena_new();
-    const char *key;
-    bool found;
-    size_t index = find_object(set, arena, obj, &key, &found);
-    if (found) /* its uid may be another one */
-        table_take(&store->uids, set->records[index]->uid, NULL);
-    struct objrecord *record = found ? set->records[index] : add(set, index, key);
-    objgc_note(store, record, obj);
-    put_uid(store, record, obj);
-    objstate_put(store, record->state);
-    record->state = objstate_ref(state);
-    arena_free(arena);
-}
-
-void objset_remove(struct objstore *store, struct objset *set, const char *key)
-{
-    bool found;
-    size_t index = objset_find(set, key, &found);
-    assert(found);
-    struct objrecord *record = set->records[index];
-    memmove(&set->records[index], &set->records[index + 1],
-            (set->count - index - 1) * sizeof(struct objrecord *));
-    set->count--;
-    objgc_note(store, record, NULL);
-    /* Watchers get the last state with the version of its deletion; the tree itself stays as it is.
-     */
-    struct json_object *copy = json_dup(objstate_tree(store, record->state));
-    set_version(copy, ++store->version);
-    table_take(&store->uids, record->uid, NULL);
-    struct objstate *last = objstate_new(store, copy);
-    json_object_put(copy);
-    objlog_add(store->log, OBJ_DELETED, set, last, record->state, store->version);
-    objstate_put(store, last);
-    objstate_put(store, record->state);
-    free(record->key);
-    free(record);
-}
-
 void objset_free(struct objstore *store, struct objset *set)
 {
     for (size_t i = 0; i < set->count; i++) {
@@ -183,4 +77,102 @@ void objset_free(struct objstore *store, struct objset *set)
     free(set->group);
     free(set->plural);
     free(set);
+}
+
+/* ---- what is in the store ---- */
+
+struct kind_query {
+    const char *group, *plural, *kind;
+    const struct objkind *found;
+};
+
+static void match_kind(void *arg, const struct objkind *kind)
+{
+    struct kind_query *query = arg;
+    if (!query->found && strcmp(kind->group, query->group) == 0 &&
+        (!query->plural || strcmp(kind->plural, query->plural) == 0) &&
+        (!query->kind || strcmp(kind->kind, query->kind) == 0))
+        query->found = kind;
+}
+
+const struct objkind *objstore_kind(struct objstore *store, const char *group, const char *plural)
+{
+    struct kind_query query = {.group = group, .plural = plural};
+    objstore_kinds(store, match_kind, &query);
+    return query.found;
+}
+
+const struct objkind *objstore_kind_named(struct objstore *store, const char *group,
+                                          const char *kind)
+{
+    struct kind_query query = {.group = group, .kind = kind};
+    objstore_kinds(store, match_kind, &query);
+    return query.found;
+}
+
+void objstore_kinds(struct objstore *store, void (*fn)(void *arg, const struct objkind *kind),
+                    void *arg)
+{
+    for (const struct objkind *kind = objkind_builtin(); kind->kind; kind++)
+        fn(arg, kind);
+    for (struct objcustom *custom = store->customs; custom; custom = custom->next)
+        if (custom->kind.served)
+            fn(arg, &custom->kind);
+}
+
+struct json_object *objstore_get(struct objstore *store, const struct objkind *kind, const char *ns,
+                                 const char *name)
+{
+    struct arena *arena = arena_new();
+    struct objrecord *record = objset_get(
+        objset_of_kind(store, kind), objset_key(arena, objkind_namespaced(kind) ? ns : NULL, name));
+    arena_free(arena);
+    return record ? objstate_tree(store, record->state) : NULL;
+}
+
+struct json_object *objstore_by_uid(struct objstore *store, const char *uid)
+{
+    const struct objrecord *record = table_get(&store->uids, uid, NULL);
+    return record ? objstate_tree(store, record->state) : NULL;
+}
+
+size_t objstore_list(struct objstore *store, struct arena *arena, const struct objkind *kind,
+                     const char *ns, struct json_object ***items)
+{
+    struct objset *set = objset_of_kind(store, kind);
+    size_t begin, end;
+    objset_range(set, ns, &begin, &end);
+    *items = arena_array(arena, end - begin, sizeof(struct json_object *));
+    for (size_t i = begin; i < end; i++)
+        (*items)[i - begin] =
+            json_own(arena, json_object_get(objstate_tree(store, set->records[i]->state)));
+    return end - begin;
+}
+
+void objstore_graceful(struct objstore *store, const struct objkind *kind)
+{
+    objset_of_kind(store, kind)->graceful = true;
+}
+
+void objstore_on_admit(struct objstore *store, const struct objkind *kind, objadmit_fn fn,
+                       void *arg)
+{
+    struct objadmit *admit = heap_alloc(sizeof(*admit));
+    *admit = (struct objadmit){.kind = kind, .fn = fn, .arg = arg};
+    struct objadmit **at = &store->admits;
+    while (*at)
+        at = &(*at)->next;
+    *at = admit;
+}
+
+struct json_object *objstore_as_version(struct arena *arena, const struct objkind *kind,
+                                        struct json_object *obj, const char *version)
+{
+    const char *wanted = objkind_api_version(arena, kind, version);
+    const char *from = json_str_at(obj, "apiVersion", NULL);
+    if (from && strcmp(from, wanted) == 0)
+        return obj;
+    struct json_object *copy = json_copy(arena, obj);
+    json_set_str(copy, "apiVersion", wanted);
+    return copy;
 }

@@ -51,7 +51,7 @@ static enum err load_object(struct objstore *store, struct arena *arena, const c
         return err_set(ei, ERR_INVALID, "no object of a known kind, with name and uid: %s %s",
                        api_version, kind_name);
     struct objstate *state = objstate_of_text(line, len);
-    objset_load(store, objset_of_kind(store, kind), obj, state);
+    objcommit_load(store, objset_of_kind(store, kind), obj, state);
     objstate_put(store, state);
     const char *version = json_str_at(obj, "metadata", "resourceVersion", NULL);
     uint64_t number = version ? strtoull(version, NULL, 10) : 0;
@@ -85,6 +85,6 @@ enum err objstore_load(struct objstore *store, const char *path, struct errinfo 
     fclose(file); /* it was only read */
     store->version++;
     objstore_compact(store);
-    objgc_soon_all(store);
+    objowner_look_all(store);
     return err;
 }

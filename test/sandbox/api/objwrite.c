@@ -226,14 +226,14 @@ static void commit(struct write *w)
 {
     struct objset *set = objset_of_kind(w->store, w->kind);
     struct json_object *old = json_own(arena_of(w), json_object_get(w->old));
-    objset_commit(w->store, set, w->obj);
+    objcommit_put(w->store, set, w->obj);
     if (w->kind->kind[0] == 'C' && strcmp(w->kind->kind, "CustomResourceDefinition") == 0)
         objcrd_changed(w->store, old, w->obj);
     if (!old && strcmp(w->kind->plural, "namespaces") == 0 && !*w->kind->group)
         make_service_account(w->store, w->name);
     if (json_len(json_at(w->obj, "metadata", "ownerReferences", NULL)) > 0 ||
         objmeta_has_finalizer(w->obj, "foregroundDeletion"))
-        objgc_soon(w->store, json_str_at(w->obj, "metadata", "uid", NULL));
+        objowner_look(w->store, json_str_at(w->obj, "metadata", "uid", NULL));
 }
 
 static void give_out(struct write *w, struct json_object **out)
@@ -359,7 +359,8 @@ static void keep_metadata(struct write *w)
     }
 }
 
-/* A plain write keeps the status; a status write keeps everything else. */
+/* A plain write keeps the status; a status write keeps everything else, but for a Deployment's
+ * annotations: its controller writes its revision so. */
 static void split_status(struct write *w, enum objsub sub)
 {
     struct json_object *from = sub == OBJSUB_STATUS ? w->obj : w->old;
@@ -375,6 +376,9 @@ static void split_status(struct write *w, enum objsub sub)
         json_set(to, "status", status);
     else
         json_object_object_del(to, "status");
+    struct json_object *notes = json_at(w->obj, "metadata", "annotations", NULL);
+    if (sub == OBJSUB_STATUS && w->kind->flags & OBJKIND_ANNOTATIONS && notes)
+        json_set(json_at(to, "metadata", NULL), "annotations", notes);
     w->obj = to;
 }
 
@@ -390,7 +394,7 @@ static bool spec_changed(struct json_object *a, struct json_object *b)
     return false;
 }
 
-static void count_generation(struct write *w)
+static void count_generation(struct write *w, enum objsub sub)
 {
     if (!(w->kind->flags & OBJKIND_GENERATION))
         return;
@@ -399,7 +403,7 @@ static void count_generation(struct write *w)
         changed =
             changed || !json_same(json_at(w->obj, "status", NULL), json_at(w->old, "status", NULL));
     }
-    if (w->kind->flags & OBJKIND_ANNOTATIONS) {
+    if (w->kind->flags & OBJKIND_ANNOTATIONS && sub != OBJSUB_STATUS) {
         changed = changed || !json_same(json_at(w->obj, "metadata", "annotations", NULL),
                                         json_at(w->old, "metadata", "annotations", NULL));
     }
@@ -482,7 +486,7 @@ enum err objstore_update(struct objstore *store, struct objcall *call, const str
     prune_for_storage(&w);
     if (strcmp(kind->kind, "CustomResourceDefinition") == 0 && sub == OBJSUB_NONE)
         objcrd_status(store, w.obj);
-    count_generation(&w);
+    count_generation(&w, sub);
     track(&w, sub);
     if ((err = store_update(&w)) != ERR_OK)
         return err;

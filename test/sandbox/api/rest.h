@@ -39,10 +39,8 @@ struct restreq {
     /* for the counts */
     const char *agent, *resource;
     /* for the ring of requests and the faults */
-    uint64_t sequence;
     struct apifault fault;
     struct timer *delay;
-    bool replied;
 };
 
 struct api {
@@ -85,8 +83,6 @@ struct json_object *restreply_list_item(struct restreq *req, struct arena *arena
                                         struct json_object *item);
 void restreply_list_text(struct restreq *req, struct json_object *metadata,
                          const struct buf *items);
-/* Marks the answer as given; every path that answers by itself calls this. */
-void restreply_done(struct restreq *req, int code);
 
 /* Counts what the client was sent: bytes of bodies, events of watches. */
 void restreply_sent(struct restreq *req, size_t bytes, int events);
@@ -101,7 +97,8 @@ bool restbody_options(struct restreq *req);
 /* The selectors of a list, watch or deletecollection. */
 struct restselect {
     const char *ns; /* NULL: all */
-    const struct selector *labels, *fields;
+    const struct selector *labels;
+    const struct fields *fields;
     const char *name; /* when only the object of this name can match */
 };
 

@@ -68,16 +68,16 @@ bool restselect_read(struct restreq *req, struct arena *arena, struct restselect
     const char *labels = http_req_param(req->http, "labelSelector");
     const char *fields = http_req_param(req->http, "fieldSelector");
     const char *kind = req->kind->custom ? "" : req->kind->kind;
-    if (selector_parse_labels(arena, labels, &out->labels, &ei) != ERR_OK)
+    if (selector_parse(arena, labels ? labels : "", &out->labels, &ei) != ERR_OK)
         return restreply_error(req, 400, "BadRequest", "unable to parse requirement: %s", ei.text);
-    if (selector_parse_fields(arena, kind, fields, &out->fields, &ei) != ERR_OK)
+    if (fields_parse(arena, kind, fields, &out->fields, &ei) != ERR_OK)
         return restreply_error(
             req, 400, "BadRequest",
             "Unable to find \"%s\" that match label selector \"%s\", field selector "
             "\"%s\": %s",
             objkind_resource(req->arena, req->kind), labels ? labels : "", fields ? fields : "",
             ei.text);
-    out->name = selector_wanted(out->fields, "metadata.name");
+    out->name = fields_wanted(out->fields, "metadata.name");
     return true;
 }
 
@@ -88,6 +88,6 @@ bool restselect_match(const struct restselect *select, struct json_object *obj)
         if (!ns || strcmp(ns, select->ns) != 0)
             return false;
     }
-    return selector_match_labels(select->labels, json_at(obj, "metadata", "labels", NULL)) &&
-           selector_match_fields(select->fields, obj);
+    return selector_match(select->labels, json_at(obj, "metadata", "labels", NULL)) &&
+           fields_match(select->fields, obj);
 }

@@ -140,7 +140,6 @@ static void openapi(struct restreq *req)
 {
     static const char document[] = "\x0a\x03"
                                    "2.0";
-    restreply_done(req, 200);
     http_reply(req->http, 200, "application/octet-stream", document, sizeof(document) - 1);
 }
 
@@ -150,7 +149,6 @@ bool restdiscovery(struct restreq *req)
     bool health = strcmp(path->full, "/healthz") == 0 || strcmp(path->full, "/livez") == 0 ||
                   strcmp(path->full, "/readyz") == 0;
     if (health) {
-        restreply_done(req, 200);
         http_reply_text(req->http, 200, "ok");
     } else if (strcmp(path->full, "/version") == 0) {
         version(req);

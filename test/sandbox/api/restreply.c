@@ -20,12 +20,6 @@ const char *restverb_name(enum restverb verb)
     return names[verb];
 }
 
-void restreply_done(struct restreq *req, int code)
-{
-    req->replied = true;
-    apistats_finish(req->api->stats, req->sequence, code);
-}
-
 void restreply_sent(struct restreq *req, size_t bytes, int events)
 {
     apistats_sent(req->api->stats, req->agent, restverb_name(req->verb), req->resource, bytes,
@@ -69,7 +63,6 @@ static void reply(struct restreq *req, int code, const char *text, size_t len)
 {
     add_warnings(req);
     http_reply_header(req->http, "Cache-Control", "no-cache, private");
-    restreply_done(req, code);
     restreply_sent(req, len, 0);
     http_reply(req->http, code, "application/json", text, len);
 }

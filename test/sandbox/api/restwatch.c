@@ -247,7 +247,6 @@ static void send_expired(struct restreq *req, const char *asked)
     struct json_object *event =
         form(req->arena, "{type: ERROR, object: %p}", objfail_status(&fail));
     const char *text = arena_printf(req->arena, "%s\n", json_text(req->arena, event));
-    restreply_done(req, 200);
     restreply_sent(req, strlen(text), 1);
     http_reply(req->http, 200, "application/json", text, strlen(text));
 }
@@ -295,7 +294,6 @@ void restwatch_start(struct restreq *req)
     w->timeout = timer_start(req->api->loop, timeout_of(req) * 1000, 0, on_timeout, w);
     if (restreq_is_true(req, "allowWatchBookmarks"))
         w->bookmark = timer_start(req->api->loop, BOOKMARK_MS, BOOKMARK_MS, on_bookmark, w);
-    restreply_done(req, 200);
     http_stream_start(req->http, 200, "application/json", QUEUE_MAX);
 }
 

@@ -1,6 +1,6 @@
 /*
  * Loopback addresses for pods and Services. Several sandboxes may run on one machine: each takes a
- * slot, 1,022 pod addresses of 127.64.0.0/16 and as many Service addresses of 127.96.0.0/16, and
+ * slot, 8,190 pod addresses of 127.64.0.0/13 and as many Service addresses of 127.96.0.0/13, and
  * keeps it as long as it lives (the kernel frees the lock when the process ends in any way).
  */
 #ifndef CLUSTER_ADDRESS_H
@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-enum { ADDRESS_TEXT = 16, ADDRESS_SLOTS = 64, ADDRESS_PER_SLOT = 1024 };
+enum { ADDRESS_TEXT = 16, ADDRESS_SLOTS = 64, ADDRESS_PER_SLOT = 8192 };
 
 /* Takes a free slot; *fd holds it. ERR_CONFLICT when all are taken. */
 enum err address_slot(int *slot, int *fd, struct errinfo *ei) MUST_USE;

@@ -76,11 +76,18 @@ static void on_hpa_target(struct cluster *cluster, const char *ns)
     arena_free(arena);
 }
 
+static void on_service(struct cluster *cluster, bool others)
+{
+    if (others)
+        context_queue(cluster, gateway_sync, "", "");
+    context_queue(cluster, hosts_sync, "", "");
+}
+
 static void on_event(void *arg, const struct objevent *event)
 {
     struct cluster *cluster = arg;
     if (event->type == OBJ_SYNCED) {
-        context_queue(cluster, services_write_hosts, "", "");
+        context_queue(cluster, hosts_sync, "", "");
         context_queue(cluster, gateway_sync, "", "");
         context_queue(cluster, prometheus_sync, "", "");
         return;
@@ -102,9 +109,9 @@ static void on_event(void *arg, const struct objevent *event)
         context_queue(cluster, prometheus_sync, "", "");
     } else if (strcmp(kind->group, "gateway.networking.k8s.io") == 0) {
         context_queue(cluster, gateway_sync, "", "");
-        context_queue(cluster, services_write_hosts, "", "");
+        context_queue(cluster, hosts_sync, "", "");
     } else if (kind == cluster->kinds[KIND_NAMESPACE]) {
-        context_queue(cluster, services_write_hosts, "", "");
+        context_queue(cluster, hosts_sync, "", "");
     }
 }
 
@@ -145,7 +152,7 @@ static enum err start(struct cluster *cluster, struct errinfo *ei)
     cluster->probes = http_client_new(
         cluster->loop, &(struct http_client_options){.max_per_host = 2, .max_total = 256});
     cluster->pods = pods_new(cluster);
-    cluster->services = services_new(cluster);
+    cluster->services = services_new(cluster, on_service);
     if (cluster->options.gateway_port >= 0 &&
         (err = gateway_new(cluster, &cluster->gateway, ei)) != ERR_OK)
         return err;

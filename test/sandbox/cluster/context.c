@@ -56,13 +56,25 @@ bool context_create(struct cluster *cluster, struct arena *arena, enum kind kind
     return succeeded(err, &call, "create", ns, meta_name(obj));
 }
 
+static bool merge(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
+                  const char *name, enum objsub sub, struct json_object *patch)
+{
+    struct objcall call = call_new(arena);
+    enum err err =
+        objstore_merge(cluster->store, &call, cluster->kinds[kind], ns, name, sub, patch, NULL);
+    return succeeded(err, &call, "patch", ns, name);
+}
+
 bool context_merge(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
                    const char *name, struct json_object *patch)
 {
-    struct objcall call = call_new(arena);
-    enum err err = objstore_merge(cluster->store, &call, cluster->kinds[kind], ns, name,
-                                  OBJSUB_NONE, patch, NULL);
-    return succeeded(err, &call, "patch", ns, name);
+    return merge(cluster, arena, kind, ns, name, OBJSUB_NONE, patch);
+}
+
+bool context_merge_status(struct cluster *cluster, struct arena *arena, enum kind kind,
+                          const char *ns, const char *name, struct json_object *patch)
+{
+    return merge(cluster, arena, kind, ns, name, OBJSUB_STATUS, patch);
 }
 
 bool context_status(struct cluster *cluster, struct arena *arena, const struct objkind *kind,

@@ -80,6 +80,8 @@ bool context_create(struct cluster *cluster, struct arena *arena, enum kind kind
                     struct json_object *obj, struct json_object **out);
 bool context_merge(struct cluster *cluster, struct arena *arena, enum kind kind, const char *ns,
                    const char *name, struct json_object *patch);
+bool context_merge_status(struct cluster *cluster, struct arena *arena, enum kind kind,
+                          const char *ns, const char *name, struct json_object *patch);
 /* Replaces the status of an object as it is now. */
 bool context_status(struct cluster *cluster, struct arena *arena, const struct objkind *kind,
                     const char *ns, const char *name, struct json_object *status);
@@ -117,22 +119,28 @@ void pods_log(struct pods *pods, const char *ns, const char *name, struct buf *o
  * pods, and writes Endpoints. A headless Service gets an address too, for the gateway; its name
  * leads to the pods themselves.
  */
-struct services *
-services_new(struct cluster *cluster);         /* also hooks into the admission of Services */
+/* Also hooks into the admission of Services. on_sync: a Service is as it should be now; others: it
+ * has come or gone, and routes may have waited for its address. */
+struct services *services_new(struct cluster *cluster,
+                              void (*on_sync)(struct cluster *cluster, bool others));
 void services_stop(struct services *services); /* stops listening, resets connections */
 void services_free(struct services *services);
 
 /* work_fn of one Service; arg is the cluster. */
 void services_sync(void *arg, struct arena *arena, const char *ns, const char *name);
-/* work_fn without object: writes the hosts file. */
-void services_write_hosts(void *arg, struct arena *arena, const char *ns, const char *name);
 /* Queues every Service of a namespace: a pod there has changed. */
 void services_touch(struct cluster *cluster, const char *ns);
 /* Where a Service listens; NULL when there is no such Service (yet). Borrowed. */
 const char *services_address(const struct services *services, const char *ns, const char *name);
 
-/* Whom a Service leads to, as targets of its ports and as an Endpoints object. Pure. */
+/* The pods that the selector of a Service matches, at most ENDPOINTS_MAX. */
+size_t services_pods(struct cluster *cluster, struct arena *arena, struct json_object *service,
+                     struct json_object ***pods);
+
+/* endpoints.c: whom a Service leads to, as targets of its ports and as an Endpoints object. Pure. */
 enum { ENDPOINTS_MAX = 1000 };
+
+bool endpoints_headless(struct json_object *service);
 
 /* A pod serves: it is ready, has an address and is not being deleted; publish_unready lifts the
  * first. */
@@ -149,17 +157,6 @@ size_t endpoints_given(struct json_object *service, size_t index, struct json_ob
 /* pods: those that the selector matches. Owned by the arena. */
 struct json_object *endpoints_object(struct arena *arena, struct json_object *service,
                                      struct json_object **pods, size_t count);
-
-/* The line of a Service: NAME.NS, NAME.NS.svc, NAME.NS.svc.cluster.local, and NAME alone in the
- * namespaces default and test. */
-void hosts_add(struct buf *text, const char *address, const char *ns, const char *name);
-/*
- * The hosts file lets the daemons, curl and hey find Services by name. It may be bind-mounted over
- * /etc/hosts, so it is changed in place: one write covers it whole, old bytes behind the new ones
- * are first blanked, then cut off. Makes the file when it is missing.
- */
-enum { HOSTS_MAX = 1024 * 1024 };
-enum err hosts_write(const char *path, const struct buf *text, struct errinfo *ei) MUST_USE;
 
 /*
  * gateway.c: HAProxy as a supervised child, made to do what the HTTPRoutes say.
@@ -181,6 +178,21 @@ void gateway_sync(void *arg, struct arena *arena, const char *ns, const char *na
 void gateway_add_names(struct cluster *cluster, struct arena *arena, struct buf *text);
 const char *gateway_address(const struct gateway *gateway); /* "" when port 80 is not served */
 bool gateway_live(const struct gateway *gateway);
+
+/* hosts.c */
+
+/* work_fn without object: writes the hosts file; arg is the cluster. */
+void hosts_sync(void *arg, struct arena *arena, const char *ns, const char *name);
+/* The line of a Service: NAME.NS, NAME.NS.svc, NAME.NS.svc.cluster.local, and NAME alone in the
+ * namespaces default and test. */
+void hosts_add(struct buf *text, const char *address, const char *ns, const char *name);
+/*
+ * The hosts file lets the daemons, curl and hey find Services by name. It may be bind-mounted over
+ * /etc/hosts, so it is changed in place: one write covers it whole, old bytes behind the new ones
+ * are first blanked, then cut off. Makes the file when it is missing.
+ */
+enum { HOSTS_MAX = 1024 * 1024 };
+enum err hosts_write(const char *path, const struct buf *text, struct errinfo *ei) MUST_USE;
 
 /*
  * prometheus.c: a real Prometheus that scrapes the pods (those that are processes, unless annotated

@@ -326,11 +326,10 @@ static int64_t next_revision(const struct run *run)
     return last + 1;
 }
 
-static void set_revision(struct run *run, enum kind kind, const char *name, int64_t revision)
+static struct json_object *revision_patch(struct run *run, int64_t revision)
 {
-    const char *text = arena_printf(run->arena, "%lld", (long long)revision);
-    context_merge(run->cluster, run->arena, kind, run->ns, name,
-                  form(run->arena, "{metadata: {annotations: {" REVISION ": %s}}}", text));
+    return form(run->arena, "{metadata: {annotations: {" REVISION ": %s}}}",
+                arena_printf(run->arena, "%lld", (long long)revision));
 }
 
 /* The new ReplicaSet and the Deployment carry the highest revision, also when an old template came
@@ -340,11 +339,13 @@ static void number_revision(struct run *run)
     int64_t next = next_revision(run);
 
     if (!run->created && revision_of(run->fresh) < next)
-        set_revision(run, KIND_REPLICASET, meta_name(run->fresh), next);
+        context_merge(run->cluster, run->arena, KIND_REPLICASET, run->ns, meta_name(run->fresh),
+                      revision_patch(run, next));
     else if (!run->created)
         next = revision_of(run->fresh);
     if (revision_of(run->obj) != next)
-        set_revision(run, KIND_DEPLOYMENT, run->name, next);
+        context_merge_status(run->cluster, run->arena, KIND_DEPLOYMENT, run->ns, run->name,
+                             revision_patch(run, next)); /* which is no new generation */
 }
 
 static struct json_object *set_annotations(struct run *run)

@@ -134,17 +134,16 @@ struct json_object *podstatus_make(struct arena *arena, const struct podstatus_i
 
     for (size_t i = 0; i < json_len(containers); i++)
         form_add(statuses, container_status(arena, in, json_elem(containers, i)));
-    return form(
-        arena,
-        "{phase: %s, conditions: ["
-        "{type: Initialized, status: 'True', lastTransitionTime: %s}, "
-        "{type: Ready, status: %s, lastTransitionTime: %s, reason: %s}, "
-        "{type: ContainersReady, status: %s, lastTransitionTime: %s, reason: %s}, "
-        "{type: PodScheduled, status: 'True', lastTransitionTime: %s}], "
-        "hostIP: 127.0.0.1, podIP: %s, podIPs: [{ip: %s}], startTime: %s, qosClass: BestEffort, "
-        "containerStatuses: %p}",
-        in->state == POD_WAITING ? "Pending" : "Running", start, ready, since, reason, ready, since,
-        reason, start, in->address, in->address, start, statuses);
+    return form(arena,
+                "{phase: %s, conditions: ["
+                "{type: Initialized, status: 'True', lastTransitionTime: %s}, "
+                "{type: Ready, status: %s, lastTransitionTime: %s, reason: %s}, "
+                "{type: ContainersReady, status: %s, lastTransitionTime: %s, reason: %s}, "
+                "{type: PodScheduled, status: 'True', lastTransitionTime: %s}], "
+                "hostIP: 127.0.0.1, podIP: %s, podIPs: [{ip: %s}], startTime: %s, "
+                "containerStatuses: %p}",
+                in->state == POD_WAITING ? "Pending" : "Running", start, ready, since, reason,
+                ready, since, reason, start, in->address, in->address, start, statuses);
 }
 
 /* ---- the environment ---- */

@@ -1,13 +1,9 @@
 #include "cluster/context.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "cluster/forward.h"
@@ -35,6 +31,7 @@ enum { RETIRED_MAX = 256 };
 
 struct services {
     struct cluster *cluster;
+    void (*on_sync)(struct cluster *cluster, bool others);
     LIST_HEAD(, service) list;
     struct forward *retired[RETIRED_MAX]; /* of ports that are gone; the oldest gives way */
     size_t retirements;
@@ -44,136 +41,6 @@ static const char *type_of(struct json_object *obj)
 {
     const char *type = json_str_at(obj, "spec", "type", NULL);
     return type ? type : "ClusterIP";
-}
-
-static bool is_headless(struct json_object *obj)
-{
-    const char *ip = json_str_at(obj, "spec", "clusterIP", NULL);
-    return ip && strcmp(ip, "None") == 0;
-}
-
-/* ---- whom a Service leads to ---- */
-
-static const char *address_of(struct json_object *pod)
-{
-    const char *address = json_str_at(pod, "status", "podIP", NULL);
-    return address && *address ? address : NULL;
-}
-
-bool endpoints_serves(struct json_object *pod, bool publish_unready)
-{
-    return !meta_deleting(pod) && address_of(pod) && (publish_unready || pod_is_ready(pod));
-}
-
-static bool publishes_unready(struct json_object *service)
-{
-    return json_bool_at(service, false, "spec", "publishNotReadyAddresses", NULL);
-}
-
-static struct json_object *port_at(struct json_object *service, size_t index)
-{
-    return json_elem(json_at(service, "spec", "ports", NULL), index);
-}
-
-static int target_port(struct json_object *service, size_t index, struct json_object *pod)
-{
-    struct json_object *port = port_at(service, index);
-    struct json_object *target = json_at(port, "targetPort", NULL);
-    if (!target || (json_object_is_type(target, json_type_int) && json_object_get_int(target) == 0))
-        target = json_at(port, "port", NULL);
-    return podspec_port(pod, target);
-}
-
-static bool target_set(struct forward_target *target, const char *address, int port)
-{
-    *target = (struct forward_target){.port = port};
-    int len = snprintf(target->address, sizeof(target->address), "%s", address);
-    return port > 0 && len > 0 && (size_t)len < sizeof(target->address);
-}
-
-size_t endpoints_targets(struct json_object *service, size_t index, struct json_object **pods,
-                         size_t count, struct forward_target *targets)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (endpoints_serves(pods[i], publishes_unready(service)) &&
-            target_set(&targets[found], address_of(pods[i]), target_port(service, index, pods[i])))
-            found++;
-    return found;
-}
-
-/* The port of a subset that belongs to a Service's port: the same name, or the only one there is.
- */
-static int subset_port(struct json_object *subset, const char *name)
-{
-    struct json_object *ports = json_at(subset, "ports", NULL);
-    for (size_t i = 0; i < json_len(ports); i++) {
-        const char *found = json_str_at(json_elem(ports, i), "name", NULL);
-        if (json_len(ports) == 1 || strcmp(found ? found : "", name ? name : "") == 0)
-            return (int)json_int_at(json_elem(ports, i), 0, "port", NULL);
-    }
-    return 0;
-}
-
-size_t endpoints_given(struct json_object *service, size_t index, struct json_object *endpoints,
-                       struct forward_target *targets, size_t max)
-{
-    struct json_object *subsets = json_at(endpoints, "subsets", NULL);
-    const char *name = json_str_at(port_at(service, index), "name", NULL);
-    size_t found = 0;
-
-    for (size_t i = 0; i < json_len(subsets); i++) {
-        struct json_object *addresses = json_at(json_elem(subsets, i), "addresses", NULL);
-        int port = subset_port(json_elem(subsets, i), name);
-        for (size_t k = 0; k < json_len(addresses) && found < max; k++) {
-            const char *ip = json_str_at(json_elem(addresses, k), "ip", NULL);
-            if (ip && target_set(&targets[found], ip, port))
-                found++;
-        }
-    }
-    return found;
-}
-
-/* Pods of one Service mostly have the same ports; the first that has an address speaks for all. */
-static struct json_object *ports_list(struct arena *arena, struct json_object *service,
-                                      struct json_object **pods, size_t count)
-{
-    struct json_object *list = form(arena, "[]");
-    size_t speaker = 0, ports = json_len(json_at(service, "spec", "ports", NULL));
-    while (speaker < count && !address_of(pods[speaker]))
-        speaker++;
-    for (size_t i = 0; i < ports && speaker < count; i++) {
-        struct json_object *port = port_at(service, i);
-        form_add(list, form(arena, "{name: %s, port: %d, protocol: %s, appProtocol: %s}",
-                            json_str_at(port, "name", NULL), target_port(service, i, pods[speaker]),
-                            json_str_at(port, "protocol", NULL) ?: "TCP",
-                            json_str_at(port, "appProtocol", NULL)));
-    }
-    return list;
-}
-
-struct json_object *endpoints_object(struct arena *arena, struct json_object *service,
-                                     struct json_object **pods, size_t count)
-{
-    struct json_object *ready = form(arena, "[]"), *unready = form(arena, "[]"), *subset = NULL;
-
-    for (size_t i = 0; i < count; i++)
-        if (!meta_deleting(pods[i]) && address_of(pods[i]))
-            form_add(endpoints_serves(pods[i], publishes_unready(service)) ? ready : unready,
-                     form(arena,
-                          "{ip: %s, nodeName: %s, targetRef: {kind: Pod, namespace: %s, name: %s, "
-                          "uid: %s}}",
-                          address_of(pods[i]), json_str_at(pods[i], "spec", "nodeName", NULL),
-                          meta_ns(pods[i]), meta_name(pods[i]), meta_uid(pods[i])));
-    if (json_len(ready) + json_len(unready) > 0)
-        subset = form(arena, "{addresses: %p, notReadyAddresses: %p, ports: %p}",
-                      json_len(ready) ? ready : NULL, json_len(unready) ? unready : NULL,
-                      ports_list(arena, service, pods, count));
-    return form(arena,
-                "{metadata: {name: %s, namespace: %s, labels: %p, ownerReferences: %p}, "
-                "subsets: [%p]}",
-                meta_name(service), meta_ns(service), json_copy(arena, meta_labels(service)),
-                meta_owner_list(arena, service, "v1", "Service"), subset);
 }
 
 /* ---- addresses ---- */
@@ -210,13 +77,13 @@ static void on_admit(void *arg, struct objfail *fail, const struct objkind *kind
         strcmp(type_of(obj), "ExternalName") == 0)
         return;
     put_families(obj);
-    if (is_headless(obj)) {
+    if (endpoints_headless(obj)) {
         put_address(obj, "None");
         return;
     }
     const char *asked = json_str_at(obj, "spec", "clusterIP", NULL);
     const char *kept =
-        old && !is_headless(old) ? json_str_at(old, "spec", "clusterIP", NULL) : NULL;
+        old && !endpoints_headless(old) ? json_str_at(old, "spec", "clusterIP", NULL) : NULL;
     if (kept && *kept) {
         if (asked && *asked && strcmp(asked, kept) != 0)
             objfail_cause(fail, CAUSE_INVALID, "spec.clusterIPs[0]",
@@ -350,8 +217,8 @@ static void forward_to(struct service *service, size_t index, struct forward_tar
 
 /* ---- endpoints ---- */
 
-static size_t pods_of(struct cluster *cluster, struct arena *arena, struct json_object *obj,
-                      struct json_object ***out)
+size_t services_pods(struct cluster *cluster, struct arena *arena, struct json_object *obj,
+                     struct json_object ***out)
 {
     struct json_object **all;
     const struct selector *selector;
@@ -362,7 +229,7 @@ static size_t pods_of(struct cluster *cluster, struct arena *arena, struct json_
     if (selector_from_map(arena, json_at(obj, "spec", "selector", NULL), &selector, &ei) != ERR_OK)
         return 0;
     for (size_t i = 0; i < count && found < ENDPOINTS_MAX; i++)
-        if (selector_match_labels(selector, meta_labels(all[i])))
+        if (selector_match(selector, meta_labels(all[i])))
             all[found++] = all[i];
     return found;
 }
@@ -371,7 +238,7 @@ static void sync_selected(struct cluster *cluster, struct arena *arena, struct s
                           struct json_object *obj)
 {
     struct json_object **pods;
-    size_t count = pods_of(cluster, arena, obj, &pods);
+    size_t count = services_pods(cluster, arena, obj, &pods);
     struct forward_target *targets = arena_array(arena, count, sizeof(*targets));
     struct json_object *wanted = endpoints_object(arena, obj, pods, count);
     struct json_object *live =
@@ -402,15 +269,14 @@ void services_sync(void *arg, struct arena *arena, const char *ns, const char *n
     struct json_object *obj = context_get(cluster, arena, KIND_SERVICE, ns, name);
     struct service *service = find(cluster->services, ns, name);
 
+    bool others = !obj || !service;
+
     if (!obj) {
         if (service)
             drop(cluster->services, service);
-        context_queue(cluster, gateway_sync, "", "");
     } else {
-        if (!service) { /* routes may have waited for its address */
+        if (!service)
             service = add(cluster->services, ns, name);
-            context_queue(cluster, gateway_sync, "", "");
-        }
         settle_address(cluster->services, service, obj);
         settle_ports(cluster->services, service, obj);
         struct json_object *selector = json_at(obj, "spec", "selector", NULL);
@@ -419,7 +285,7 @@ void services_sync(void *arg, struct arena *arena, const char *ns, const char *n
         else
             sync_given(cluster, arena, service, obj);
     }
-    context_queue(cluster, services_write_hosts, "", "");
+    cluster->services->on_sync(cluster, others);
 }
 
 void services_touch(struct cluster *cluster, const char *ns)
@@ -436,90 +302,11 @@ const char *services_address(const struct services *services, const char *ns, co
     return service && service->address[0] ? service->address : NULL;
 }
 
-/* ---- names ---- */
-
-void hosts_add(struct buf *text, const char *address, const char *ns, const char *name)
-{
-    buf_printf(text, "%s %s.%s %s.%s.svc %s.%s.svc.cluster.local", address, name, ns, name, ns,
-               name, ns);
-    if (strcmp(ns, "default") == 0 || strcmp(ns, "test") == 0)
-        buf_printf(text, " %s", name);
-    buf_puts(text, "\n");
-}
-
-enum err hosts_write(const char *path, const struct buf *text, struct errinfo *ei)
-{
-    struct stat st;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return err_set(ei, ERR_DENIED, "cannot open the hosts file %s: %s", path, strerror(errno));
-
-    enum err err = ERR_OK;
-    char *bytes = NULL;
-    if (fstat(fd, &st) != 0)
-        goto failed;
-    size_t len = text->len;
-    if (st.st_size > (off_t)len && st.st_size <= HOSTS_MAX)
-        len = (size_t)st.st_size;
-    bytes = heap_alloc(len + 1);
-    memset(bytes, '\n', len);
-    memcpy(bytes, text->data, text->len);
-    if (pwrite(fd, bytes, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)text->len) != 0)
-        goto failed;
-    goto out;
-failed:
-    err = err_set(ei, ERR_DENIED, "cannot write the hosts file %s: %s", path, strerror(errno));
-out:
-    free(bytes);
-    close(fd);
-    return err;
-}
-
-static void add_names(struct cluster *cluster, struct arena *arena, struct json_object *obj,
-                      struct buf *text)
-{
-    const char *ns = meta_ns(obj), *name = meta_name(obj);
-    struct json_object **pods;
-
-    if (is_headless(obj) && json_at(obj, "spec", "selector", NULL)) {
-        size_t count = pods_of(cluster, arena, obj, &pods);
-        for (size_t i = 0; i < count; i++)
-            if (endpoints_serves(pods[i], false))
-                hosts_add(text, json_str_at(pods[i], "status", "podIP", NULL), ns, name);
-        return;
-    }
-    const char *address = services_address(cluster->services, ns, name);
-    if (address)
-        hosts_add(text, address, ns, name);
-}
-
-void services_write_hosts(void *arg, struct arena *arena, const char *ns, const char *name)
-{
-    struct cluster *cluster = arg;
-    struct json_object **items;
-    struct errinfo ei;
-    struct buf text;
-
-    (void)ns;
-    (void)name;
-    if (!cluster->options.hosts)
-        return;
-    buf_init(&text, HOSTS_MAX);
-    buf_puts(&text,
-             "# kept by flagger-sandbox\n127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
-    size_t count = context_list(cluster, arena, KIND_SERVICE, NULL, &items);
-    for (size_t i = 0; i < count; i++)
-        add_names(cluster, arena, items[i], &text);
-    gateway_add_names(cluster, arena, &text);
-    if (hosts_write(cluster->options.hosts, &text, &ei) != ERR_OK)
-        log_error("hosts_file", NULL, ei.text);
-    buf_fini(&text);
-}
-
-struct services *services_new(struct cluster *cluster)
+struct services *services_new(struct cluster *cluster,
+                              void (*on_sync)(struct cluster *cluster, bool others))
 {
     struct services *services = heap_alloc(sizeof(*services));
-    *services = (struct services){.cluster = cluster};
+    *services = (struct services){.cluster = cluster, .on_sync = on_sync};
     objstore_on_admit(cluster->store, cluster->kinds[KIND_SERVICE], on_admit, cluster);
     return services;
 }

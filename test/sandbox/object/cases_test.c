@@ -282,7 +282,7 @@ static struct json_object *selected(struct arena *arena, struct json_object *row
 {
     if (err != ERR_OK)
         return cases_error(arena, ei);
-    bool match = selector_match_labels(selector, json_at(row, "labels", NULL));
+    bool match = selector_match(selector, json_at(row, "labels", NULL));
     return more ? form(arena, "{match: %i, text: %s}", match, selector_text(selector))
                 : cases_bool(arena, match);
 }
@@ -291,7 +291,8 @@ static struct json_object *labels(struct arena *arena, struct json_object *row)
 {
     const struct selector *selector = NULL;
     struct errinfo ei = {0};
-    enum err err = selector_parse_labels(arena, json_str_at(row, "selector", NULL), &selector, &ei);
+    const char *text = json_str_at(row, "selector", NULL);
+    enum err err = selector_parse(arena, text ? text : "", &selector, &ei);
     return selected(arena, row, err, selector, &ei, false);
 }
 
@@ -313,15 +314,15 @@ static struct json_object *label_maps(struct arena *arena, struct json_object *r
 
 static struct json_object *fields(struct arena *arena, struct json_object *row)
 {
-    const struct selector *selector = NULL;
+    const struct fields *selector = NULL;
     struct errinfo ei = {0};
     const char *wanted = json_str_at(row, "wanted", NULL);
-    if (selector_parse_fields(arena, json_str_at(row, "kind", NULL),
-                              json_str_at(row, "selector", NULL), &selector, &ei) != ERR_OK)
+    if (fields_parse(arena, json_str_at(row, "kind", NULL), json_str_at(row, "selector", NULL),
+                     &selector, &ei) != ERR_OK)
         return cases_error(arena, &ei);
     if (wanted)
-        return cases_text(arena, selector_wanted(selector, wanted));
-    return cases_bool(arena, selector_match_fields(selector, json_at(row, "obj", NULL)));
+        return cases_text(arena, fields_wanted(selector, wanted));
+    return cases_bool(arena, fields_match(selector, json_at(row, "obj", NULL)));
 }
 
 /* --- tables */

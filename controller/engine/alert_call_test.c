@@ -1,0 +1,487 @@
+/*
+ * Every notifier against a service that is in every kind of trouble, over real connections; prints
+ * what becomes of each alert. All calls are under way at once, so that it takes as long as the
+ * slowest.
+ */
+#include "engine/alert_call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "net/server/server.h"
+#include "net/test_certs.h"
+#include "net/test_loop.h"
+
+enum { MAX_SENT = 16 * 1024, DEEP = 30000, HUGE_ANSWER = 100 * 1000 };
+
+enum outcome { TAKEN, AGAIN, GIVEN_UP, NEVER_SENT };
+static const char *const outcomes[] = {[TAKEN] = "taken",
+                                       [AGAIN] = "taken when repeated",
+                                       [GIVEN_UP] = "given up",
+                                       [NEVER_SENT] = "tried again"};
+
+/* What a service answers to the first request; all later ones are taken. */
+static const struct trouble {
+    const char *name, *severity;
+    const char *answer; /* "ECHO": the request stands in it; "HUGE", "DEEP"; NULL: `mail` alone */
+    const char *mail;   /* to a recipient; NULL: this is not for mail */
+    bool reset, silent;
+    enum outcome outcome;
+    int64_t wait_ms;  /* at least so long until the repeat */
+    const char *told; /* given up: the sentence ends so, or has it */
+} troubles[] = {
+    {.name = "info", .answer = "200 OK\r\n\r\nok", .mail = "250 yes", .severity = "info"},
+    {.name = "warn", .answer = "202 Accepted\r\n\r\n{}", .mail = "250 yes", .severity = "warn"},
+    {.name = "error", .answer = "204 None\r\n\r\n", .mail = "250 yes"},
+    {.name = "refuses",
+     .answer = "403 Forbidden\r\n\r\nno: ECHO",
+     .mail = "550 nobody here",
+     .outcome = GIVEN_UP,
+     .told = "403|550"},
+    {.name = "resets", .reset = true, .mail = "", .outcome = AGAIN, .wait_ms = 990},
+    {.name = "is silent", .silent = true, .outcome = AGAIN, .wait_ms = 5500},
+    {.name = "half an answer",
+     .answer = "200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+     .mail = "25",
+     .outcome = AGAIN,
+     .wait_ms = 990},
+    {.name = "no HTTP", .answer = "", .outcome = GIVEN_UP, .told = "HTTP/0.9"},
+    {.name = "wrong JSON", .answer = "200 OK\r\n\r\n{\"ok\":"},
+    {.name = "deep", .answer = "200 OK\r\n\r\nDEEP"},
+    {.name = "huge",
+     .answer = "200 OK\r\n\r\nHUGE",
+     .outcome = GIVEN_UP,
+     .told = "longer than 65536 bytes"},
+    {.name = "429", .answer = "429 Slow\r\n\r\n", .outcome = AGAIN, .wait_ms = 990},
+    {.name = "429, in 3 s",
+     .answer = "429 Slow\r\nRetry-After: 3\r\n\r\n",
+     .outcome = AGAIN,
+     .wait_ms = 2900},
+    {.name = "500",
+     .answer = "500 Oh\r\n\r\nECHO",
+     .mail = "451 later",
+     .outcome = AGAIN,
+     .wait_ms = 990},
+    {.name = "501", .answer = "501 What\r\n\r\n", .outcome = GIVEN_UP, .told = "501"},
+    {.name = "503, in 2 s",
+     .answer = "503 Busy\r\nRetry-After: 2\r\n\r\n",
+     .outcome = AGAIN,
+     .wait_ms = 1900},
+    {.name = "redirects",
+     .answer = "302 Found\r\nLocation: https://elsewhere.example/s3cretpath\r\n\r\n",
+     .outcome = GIVEN_UP,
+     .told = "it leads to https://elsewhere.example, expected the final address"},
+    {.name = "another's certificate", .outcome = NEVER_SENT},
+};
+enum { TROUBLES = sizeof(troubles) / sizeof(troubles[0]), MAX_NOTIFIERS = 16 };
+
+struct stage;
+
+/* One alert by one notifier. */
+struct cell {
+    struct stage *stage;
+    const struct trouble *trouble;
+    const struct notifier *notifier;
+    struct alert_call *call;
+    int asked;
+    int64_t first, last; /* when the service was asked */
+    char *sent[2];       /* the first two requests */
+    bool ended;
+    char *told; /* the last trouble */
+};
+
+struct stage {
+    struct loop *loop;
+    struct http_client *http;
+    struct engine_context context;
+    struct arena *arena;
+    uv_tcp_t web, mail;
+    int open; /* connections */
+    struct cell cells[MAX_NOTIFIERS][TROUBLES];
+};
+
+static struct cert ca, server;
+
+/* --- the services */
+
+struct connection {
+    uv_tcp_t tcp;
+    uv_write_t write;
+    struct stage *stage;
+    struct cell *cell; /* of mail, once it is known */
+    char in[MAX_SENT];
+    size_t len;
+    char *out;
+    bool is_mail, in_text, ends;
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct connection *c = handle->data;
+
+    c->stage->open--;
+    free(c->out);
+    free(c);
+}
+
+static void hang_up(struct connection *c)
+{
+    if (!uv_is_closing((uv_handle_t *)&c->tcp))
+        uv_close((uv_handle_t *)&c->tcp, on_closed);
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+    struct connection *c = write->data;
+
+    if (status != 0 || c->ends)
+        hang_up(c);
+}
+
+static void say(struct connection *c, char *text, bool ends)
+{
+    uv_buf_t buf = uv_buf_init(text, (unsigned)strlen(text));
+
+    free(c->out);
+    c->out = text;
+    c->ends = ends;
+    c->write.data = c;
+    uv_write(&c->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written);
+}
+
+/* {"ok":[[[[... */
+static const char *deep_text(struct arena *arena)
+{
+    char *deep = arena_alloc(arena, DEEP + 1);
+
+    return arena_printf(arena, "{\"ok\":%s", (const char *)memset(deep, '[', DEEP));
+}
+
+static void note(struct cell *cell, const char *sent)
+{
+    cell->last = clock_monotonic_ms();
+    if (cell->asked == 0)
+        cell->first = cell->last;
+    if (cell->asked < 2)
+        cell->sent[cell->asked] = arena_strdup(cell->stage->arena, sent);
+    cell->asked++;
+}
+
+/* "/17/s3cretpath" is the cell's number. */
+static struct cell *cell_at(struct stage *stage, const char *number)
+{
+    long n = strtol(number, NULL, 10);
+
+    assert_true(n >= 0 && n < MAX_NOTIFIERS * TROUBLES);
+    return &stage->cells[n / TROUBLES][n % TROUBLES];
+}
+
+static const char *body_of(const char *request)
+{
+    const char *end = strstr(request, "\r\n\r\n");
+
+    return end ? end + 4 : NULL;
+}
+
+static char *answer_of(const struct cell *cell, const char *request)
+{
+    static const char taken[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    const char *answer = cell->trouble->answer;
+
+    if (cell->asked > 1)
+        return heap_strdup(taken);
+    const char *body = body_of(answer);
+    if (!body)
+        return heap_strdup("what?\n");
+    int head = (int)(body - answer);
+    if (strcmp(body, "HUGE") == 0)
+        return heap_printf("HTTP/1.1 %.*s%*s", head, answer, HUGE_ANSWER, "");
+    if (strcmp(body, "DEEP") == 0)
+        return heap_printf("HTTP/1.1 %.*s%s", head, answer, deep_text(cell->stage->arena));
+    const char *echo = strstr(body, "ECHO");
+    return heap_printf("HTTP/1.1 %.*s%s", echo ? (int)(echo - answer) : (int)strlen(answer), answer,
+                       echo ? request : "");
+}
+
+static void answer_web(struct connection *c)
+{
+    struct cell *cell = cell_at(c->stage, strchr(c->in, '/') + 1);
+
+    note(cell, c->in);
+    if (cell->asked == 1 && cell->trouble->silent)
+        return;
+    if (cell->asked == 1 && cell->trouble->reset) {
+        uv_tcp_close_reset(&c->tcp, on_closed);
+        return;
+    }
+    say(c, answer_of(cell, c->in), true);
+}
+
+static void take_web(struct connection *c)
+{
+    const char *body = body_of(c->in);
+    const char *length = strstr(c->in, "Content-Length: ");
+
+    if (body && length && strlen(body) >= strtoul(length + 16, NULL, 10))
+        answer_web(c);
+}
+
+/* A line of a conversation by SMTP. The recipient says which cell it is: N@example.org. */
+static void take_line(struct connection *c, const char *line)
+{
+    const char *answer = "250 good\r\n";
+    bool ends = false;
+
+    if (strncmp(line, "RCPT TO:<", 9) == 0) {
+        c->cell = cell_at(c->stage, line + 9);
+        note(c->cell, line);
+        if (c->cell->asked == 1) {
+            answer = arena_printf(c->stage->arena, "%s\r\n", c->cell->trouble->mail);
+            ends = strlen(c->cell->trouble->mail) < 3;
+        }
+    } else if (strcmp(line, "DATA") == 0) {
+        answer = "354 go on\r\n";
+        c->in_text = true;
+    }
+    say(c, heap_strdup(answer), ends);
+}
+
+static void take_mail(struct connection *c)
+{
+    char *end = strstr(c->in, c->in_text ? "\r\n.\r\n" : "\r\n");
+
+    if (!end)
+        return;
+    *end = '\0';
+    c->len = 0;
+    if (c->in_text)
+        c->cell->sent[c->cell->asked > 1] = arena_strdup(c->stage->arena, c->in);
+    c->in_text = false;
+    take_line(c, c->in);
+}
+
+static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+    struct connection *c = handle->data;
+
+    *buf = uv_buf_init(c->in + c->len, (unsigned)(sizeof(c->in) - 1 - c->len));
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct connection *c = stream->data;
+
+    if (n < 0) {
+        hang_up(c);
+        return;
+    }
+    c->len += (size_t)n;
+    c->in[c->len] = '\0';
+    (c->is_mail ? take_mail : take_web)(c);
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    struct stage *stage = listener->data;
+    struct connection *c = heap_alloc(sizeof(*c));
+
+    *c = (struct connection){.stage = stage, .is_mail = listener == (uv_stream_t *)&stage->mail};
+    uv_tcp_init(loop_uv(stage->loop), &c->tcp);
+    c->tcp.data = c;
+    stage->open++;
+    assert_int_equal(uv_accept(listener, (uv_stream_t *)&c->tcp), 0);
+    uv_read_start((uv_stream_t *)&c->tcp, on_room, on_read);
+    if (c->is_mail)
+        say(c, heap_strdup("220 mail\r\n"), false);
+}
+
+static int listen_at(struct stage *stage, uv_tcp_t *tcp)
+{
+    struct sockaddr_in addr;
+    int len = sizeof(addr);
+
+    uv_ip4_addr("127.0.0.1", 0, &addr);
+    uv_tcp_init(loop_uv(stage->loop), tcp);
+    tcp->data = stage;
+    uv_tcp_bind(tcp, (struct sockaddr *)&addr, 0);
+    assert_int_equal(uv_listen((uv_stream_t *)tcp, 512, on_connection), 0);
+    uv_tcp_getsockname(tcp, (struct sockaddr *)&addr, &len);
+    return ntohs(addr.sin_port);
+}
+
+/* --- the calls */
+
+static void on_told(void *arg, const char *trouble, bool ended)
+{
+    struct cell *cell = arg;
+
+    assert_false(cell->ended);
+    cell->ended = ended;
+    cell->told = arena_strdup(cell->stage->arena, trouble);
+    if (ended)
+        cell->call = NULL;
+}
+
+static bool applies(const struct cell *cell)
+{
+    return cell->trouble->outcome == NEVER_SENT || !cell->notifier->letter || cell->trouble->mail;
+}
+
+static void begin(struct cell *cell, int number, int web, int mail, int tls)
+{
+    struct arena *arena = cell->stage->arena;
+    const char *scheme = cell->notifier->letter ? "smtp" : "http";
+    bool never = cell->trouble->outcome == NEVER_SENT;
+    struct channel channel = {
+        .name = "on call",
+        .notifier = cell->notifier,
+        .address = {.url = arena_printf(arena, "%s%s://%s:%d/%d/s3cretpath", scheme,
+                                        never ? "s" : "", never ? "localhost" : "127.0.0.1",
+                                        never                    ? tls
+                                        : cell->notifier->letter ? mail
+                                                                 : web,
+                                        number),
+                    .token = "t0ken",
+                    .username = "flagger@example.org",
+                    .channel = arena_printf(arena, "%d@example.org", number)}};
+    struct alert alert = {.canary = "podinfo",
+                          .namespace_ = "test",
+                          .severity = cell->trouble->severity ? cell->trouble->severity : "error",
+                          .text = "A text with \"quotes\" and a\nline break",
+                          .key = arena_printf(arena, "uid-%d", number)};
+
+    cell->call = alert_call_start(&cell->stage->context, &channel, &alert, on_told, cell);
+}
+
+static bool are_done(const struct stage *stage)
+{
+    for (size_t i = 0; notifier_table[i]; i++)
+        for (size_t j = 0; j < TROUBLES; j++) {
+            const struct cell *cell = &stage->cells[i][j];
+            if (applies(cell) &&
+                !(cell->trouble->outcome == NEVER_SENT ? cell->told != NULL : cell->ended))
+                return false;
+        }
+    return true;
+}
+
+/* --- what must hold of each */
+
+static enum outcome outcome_of(const struct cell *cell)
+{
+    if (!cell->ended)
+        return NEVER_SENT;
+    if (cell->told)
+        return GIVEN_UP;
+    return cell->asked > 1 ? AGAIN : TAKEN;
+}
+
+static void check_request(const struct cell *cell, int number, struct arena *arena)
+{
+    const char *sent = cell->sent[0], *body = body_of(sent);
+    struct json_object *json;
+    struct errinfo ei;
+
+    assert_non_null(strstr(sent, arena_printf(arena, "\r\nIdempotency-Key: uid-%d\r\n", number)));
+    assert_non_null(strstr(sent, "\r\nContent-Type: application/json\r\n"));
+    assert_int_equal(strstr(sent, "\r\nAuthorization: Bearer t0ken\r\n") != NULL,
+                     cell->notifier->takes_token);
+    assert_int_equal(json_parse(arena, body, strlen(body), MAX_SENT, &json, &ei), ERR_OK);
+    assert_non_null(strstr(body, "A text with \\\"quotes\\\" and a\\nline break"));
+}
+
+/* Nothing that only the sender should know is told; and what is, says who and why. */
+static void check_told(const struct cell *cell, struct arena *arena)
+{
+    const char *want = cell->trouble->told;
+    size_t first = want ? strcspn(want, "|") : 0;
+
+    assert_null(strstr(cell->told, "s3cretpath"));
+    assert_null(strstr(cell->told, "t0ken"));
+    assert_non_null(strstr(cell->told, "alert on call by "));
+    if (want && !strstr(cell->told, arena_strndup(arena, want, first)) &&
+        !(want[first] && strstr(cell->told, want + first + 1)))
+        fail_msg("%s, %s: \"%s\"", cell->notifier->type, cell->trouble->name, cell->told);
+}
+
+static void check(const struct cell *cell, int number, struct arena *arena)
+{
+    const struct trouble *trouble = cell->trouble;
+
+    if (outcome_of(cell) != trouble->outcome)
+        fail_msg("%s, %s: %s after %d requests and not %s: %s", cell->notifier->type, trouble->name,
+                 outcomes[outcome_of(cell)], cell->asked, outcomes[trouble->outcome],
+                 cell->told ? cell->told : "");
+    assert_int_equal(cell->asked, trouble->outcome == NEVER_SENT ? 0
+                                  : trouble->outcome == AGAIN    ? 2
+                                                                 : 1);
+    if (cell->told)
+        check_told(cell, arena);
+    if (trouble->outcome == AGAIN) {
+        if (!cell->notifier->letter)
+            assert_string_equal(cell->sent[0], cell->sent[1]);
+        assert_true(cell->last - cell->first >= trouble->wait_ms);
+    }
+    if (cell->asked > 0 && !cell->notifier->letter)
+        check_request(cell, number, arena);
+}
+
+static void close_stage(struct stage *stage)
+{
+    for (size_t i = 0; notifier_table[i]; i++)
+        for (size_t j = 0; j < TROUBLES; j++)
+            alert_call_free(stage->cells[i][j].call);
+    http_client_free(stage->http);
+    uv_close((uv_handle_t *)&stage->web, NULL);
+    uv_close((uv_handle_t *)&stage->mail, NULL);
+    LOOP_UNTIL(stage->loop, stage->open == 0);
+}
+
+CASE(what_becomes_of_an_alert)
+{
+    static struct stage stage;
+    struct http_client_options options = {.ca_file = ca.cert_file, .max_per_host = -1};
+
+    stage = (struct stage){.loop = loop_new(5000), .arena = arena};
+    stage.http = http_client_new(stage.loop, &options);
+    stage.context = (struct engine_context){.loop = stage.loop, .http = stage.http};
+    int web = listen_at(&stage, &stage.web), mail = listen_at(&stage, &stage.mail);
+    struct http_server_options tls = {.address = "127.0.0.1",
+                                      .routes = (const struct http_route[]){{0}},
+                                      .tls_cert_file = server.cert_file,
+                                      .tls_key_file = server.key_file};
+    struct http_server *https;
+    struct errinfo ei;
+    assert_int_equal(http_server_new(stage.loop, &tls, &https, &ei), ERR_OK);
+    for (size_t i = 0; notifier_table[i]; i++)
+        for (size_t j = 0; j < TROUBLES; j++) {
+            struct cell *cell = &stage.cells[i][j];
+            *cell = (struct cell){
+                .stage = &stage, .trouble = &troubles[j], .notifier = notifier_table[i]};
+            if (applies(cell))
+                begin(cell, (int)(i * TROUBLES + j), web, mail, http_server_port(https));
+        }
+    LOOP_UNTIL(stage.loop, are_done(&stage));
+    for (size_t j = 0; j < TROUBLES; j++)
+        for (size_t i = 0; notifier_table[i]; i++) {
+            const struct cell *cell = &stage.cells[i][j];
+            print_message("%-22s %-13s %s%s%s\n", troubles[j].name, notifier_table[i]->type,
+                          applies(cell) ? outcomes[outcome_of(cell)] : "-", cell->told ? ": " : "",
+                          cell->told ? cell->told : "");
+            if (applies(cell))
+                check(cell, (int)(i * TROUBLES + j), arena);
+        }
+    close_stage(&stage);
+    http_server_free(https);
+    loop_free(stage.loop);
+}
+
+static int make_certs(void **state)
+{
+    cert_make(&ca, NULL, "ca");
+    cert_make(&server, &ca, "server");
+    return 0;
+}
+
+UNIT_FIXTURE(.set_up_all = make_certs, .tear_down_all = certs_free);

@@ -1,0 +1,224 @@
+/* Metric servers on the loop: which redirects are followed, and what goes with them. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "engine/metrics/metric_call.h"
+#include "net/server/server.h"
+#include "test/rows.h"
+#include "test/unit.h"
+
+struct fixture {
+    struct loop *loop;
+    struct http_client *http;
+    struct http_server *server;
+    struct metric_ways context;
+    struct arena *arena;
+    struct metric_call *call;
+    int status;         /* of the redirects */
+    const char *target; /* where "/away" leads; "" leads to "/home", which answers */
+    int asked;
+    const char *token, *tenant; /* of the last request */
+    bool answered, frees;
+    struct metric_answer answer;
+};
+
+static void on_query(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    const char *token = http_req_header(req, "authorization");
+    const char *tenant = http_req_header(req, "x-scope-orgid");
+
+    f->asked++;
+    f->token = arena_strdup(f->arena, token ? token : "none");
+    f->tenant = arena_strdup(f->arena, tenant ? tenant : "none");
+    if (strncmp(http_req_path(req), "/away/", 6) == 0) {
+        http_reply_header(req, "Location", f->target);
+        http_reply_text(req, f->status, "elsewhere");
+        if (f->frees) {
+            metric_call_free(f->call);
+            loop_drain(f->loop);
+        }
+        return;
+    }
+    http_reply_json(req, 200,
+                    "{\"data\":{\"result\":[{\"value\":[1,\"42\"]}],\"resultType\":\"vector\"}}");
+}
+
+static void on_answer(void *arg, const struct metric_answer *answer)
+{
+    struct fixture *f = arg;
+
+    assert_false(f->answered);
+    f->answered = true;
+    f->answer = *answer;
+    loop_drain(f->loop);
+}
+
+static void on_drain(void *arg)
+{
+    struct fixture *f = arg;
+
+    http_client_free(f->http);
+    f->http = NULL;
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/*", on_query}, {"POST", "/*", on_query}, {NULL, NULL, NULL}};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){.loop = loop_new(5000), .arena = unit_arena, .status = 302};
+    struct fixture *f = &fixture;
+    struct errinfo info;
+    struct http_server_options options = {.address = "127.0.0.1", .routes = routes, .arg = f};
+
+    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
+    f->http = http_client_new(f->loop, NULL);
+    f->context = (struct metric_ways){.loop = f->loop, .http = f->http};
+    loop_on_drain(f->loop, on_drain, f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    http_server_free(f->server);
+    loop_free(f->loop);
+    return 0;
+}
+
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
+/* Asks the server below "/away" (or "/home") with a token and a header. */
+static void ask(struct fixture *f, const char *below)
+{
+    struct metric_question question = {
+        .id = "metrics[0]",
+        .backend = "prometheus",
+        .address =
+            arena_printf(f->arena, "http://127.0.0.1:%d%s", http_server_port(f->server), below),
+        .query = "up",
+        .spec = rows_json(f->arena, "{'headers':{'X-Scope-OrgID':['team']}}"),
+        .secret = rows_json(f->arena, "{'data':{'token':'c2VjcmV0'}}"),
+    };
+    struct metric_answer at_once;
+
+    f->call = metric_call_start(&f->context, f->arena, &question, 0, on_answer, f, &at_once);
+    assert_non_null(f->call);
+    assert_int_equal(loop_run(f->loop), 0);
+}
+
+static const char *home(struct fixture *f, const char *host)
+{
+    return arena_printf(f->arena, "http://%s:%d/home/api/v1/query?query=up", host,
+                        http_server_port(f->server));
+}
+
+static void expect_42(struct fixture *f, int asked, const char *token, const char *tenant)
+{
+    assert_true(f->answered);
+    assert_int_equal(f->answer.outcome, METRIC_VALUE);
+    assert_int_equal((int)f->answer.value, 42);
+    assert_int_equal(f->asked, asked);
+    assert_string_equal(f->token, token);
+    assert_string_equal(f->tenant, tenant);
+}
+
+CASE(an_answer_is_read)
+{
+    ask(*state, "/home");
+    expect_42(*state, 1, "Bearer secret", "team");
+}
+
+FIXTURE_CASE(a_redirect_of_the_same_host_is_followed)
+{
+    f->target = "/home/api/v1/query?query=up";
+    ask(f, "/away");
+    expect_42(f, 2, "Bearer secret", "team");
+}
+
+FIXTURE_CASE(another_host_gets_no_credentials)
+{
+    f->status = 308;
+    f->target = home(f, "localhost");
+    ask(f, "/away");
+    expect_42(f, 2, "none", "none");
+}
+
+FIXTURE_CASE(a_circle_of_redirects_ends)
+{
+    f->target = "/away/api/v1/query?query=up";
+    ask(f, "/away");
+    assert_true(f->answered);
+    assert_int_equal(f->answer.outcome, METRIC_ERROR);
+    assert_string_equal(f->answer.text, "request failed: stopped after 10 redirects");
+    assert_int_equal(f->asked, 11);
+}
+
+FIXTURE_CASE(a_redirect_to_another_protocol_is_an_error)
+{
+    f->target = "file:///etc/passwd";
+    ask(f, "/away");
+    assert_true(f->answered);
+    assert_int_equal(f->answer.outcome, METRIC_ERROR);
+    assert_int_equal(f->asked, 1);
+}
+
+FIXTURE_CASE(what_was_freed_is_not_followed)
+{
+    f->target = "/home/api/v1/query?query=up";
+    f->frees = true;
+    ask(f, "/away");
+    assert_false(f->answered);
+    assert_int_equal(f->asked, 1);
+}
+
+/* What the process has been given is taken where the Secret has no part of it. */
+FIXTURE_CASE(credentials_of_the_process_are_taken)
+{
+    struct metric_question question = {
+        .id = "metrics[0]",
+        .backend = "cloudwatch",
+        .address = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server)),
+        .query = "[]",
+        .interval_ms = 60000,
+        .spec = rows_json(f->arena, "{'region':'eu-west-1'}"),
+        .secret = rows_json(f->arena, "{'data':{'aws_session_token':'c2VjcmV0'}}"),
+    };
+    struct metric_answer at_once;
+
+    setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "sesame", 1);
+    f->call = metric_call_start(&f->context, f->arena, &question, 0, on_answer, f, &at_once);
+    assert_non_null(f->call); /* to the instance: it is freed before it could be asked */
+    metric_call_free(f->call);
+    question.secret = NULL;
+    f->call = metric_call_start(&f->context, f->arena, &question, 0, on_answer, f, &at_once);
+    assert_non_null(f->call);
+    assert_int_equal(loop_run(f->loop), 0);
+    unsetenv("AWS_ACCESS_KEY_ID");
+    unsetenv("AWS_SECRET_ACCESS_KEY");
+    assert_true(f->answered);
+    assert_int_equal(f->asked, 1);
+    assert_non_null(strstr(f->token, "AWS4-HMAC-SHA256 Credential=AKID/19700101/eu-west-1/"));
+}
+
+FIXTURE_CASE(what_cannot_be_sent_is_said_at_once)
+{
+    const struct metric_question unknown = {.id = "x", .backend = "abacus"};
+    const struct metric_question nowhere = {.id = "x", .backend = "prometheus", .query = "up"};
+    struct metric_answer answer = {0};
+
+    assert_null(metric_call_start(&f->context, f->arena, &unknown, 0, on_answer, f, &answer));
+    assert_int_equal(answer.outcome, METRIC_ERROR);
+    assert_string_equal(answer.text, "metric provider \"abacus\" is not known");
+    assert_null(metric_call_start(&f->context, f->arena, &nowhere, 0, on_answer, f, &answer));
+    assert_string_equal(answer.text, "prometheus address \"\" is not a valid URL");
+    loop_drain(f->loop);
+    assert_int_equal(loop_run(f->loop), 0);
+}

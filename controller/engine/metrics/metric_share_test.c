@@ -1,0 +1,238 @@
+/* Questions that are asked once for many: whose answer is whose, and what is asked of the server. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/metrics/metric_share.h"
+#include "metric/backend.h"
+#include "net/server/server.h"
+#include "net/test_loop.h"
+#include "test/rows.h"
+#include "test/unit.h"
+
+enum { MAX_ASKED = 8, INTERVAL_MS = 60000, SHORT_MS = 20 };
+
+struct asked {
+    struct metric_question question;
+    struct metric_group group;
+    struct metric_wait *wait;
+    bool answered;
+    struct metric_answer answer;
+    struct fixture *again; /* asks number 1 in the moment in which it is answered */
+};
+
+struct fixture {
+    struct loop *loop;
+    struct arena *arena;
+    struct http_client *http;
+    struct http_server *server;
+    struct metric_ways context;
+    struct metric_share *share;
+    int requests, groups; /* that came; those of them that were for many */
+    int status;           /* of an answer to many */
+    const char *head;     /* of an answer, "Retry-After" is its value */
+    const char *query;    /* the last one for many */
+    struct asked asked[MAX_ASKED];
+};
+
+static void on_query(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    const char *query = http_req_param(req, "query");
+    bool many = strstr(query, "by (destination_workload_namespace") != NULL;
+
+    f->requests++;
+    if (f->head)
+        http_reply_header(req, "Retry-After", f->head);
+    if (!many) {
+        http_reply_json(
+            req, f->head ? 429 : 200,
+            "{\"data\":{\"resultType\":\"vector\",\"result\":[{\"value\":[1,\"7\"]}]}}");
+        return;
+    }
+    f->groups++;
+    f->query = arena_strdup(f->arena, query);
+    http_reply_json(
+        req, f->status,
+        "{\"data\":{\"resultType\":\"vector\",\"result\":["
+        "{\"metric\":{\"destination_workload_namespace\":\"test\",\"destination_workload\":\"b\"},"
+        "\"value\":[1,\"2\"]},"
+        "{\"metric\":{\"destination_workload_namespace\":\"other\",\"destination_workload\":\"a\"},"
+        "\"value\":[1,\"9\"]},"
+        "{\"metric\":{\"destination_workload_namespace\":\"test\",\"destination_workload\":\"a\"},"
+        "\"value\":[1,\"1\"]}]}}");
+}
+
+static const struct http_route routes[] = {{"GET", "/*", on_query}, {NULL, NULL, NULL}};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    struct fixture *f = &fixture;
+    struct errinfo info;
+    struct http_server_options options = {.address = "127.0.0.1", .routes = routes, .arg = f};
+
+    *f = (struct fixture){.loop = loop_new(5000), .arena = unit_arena, .status = 200};
+    assert_int_equal(http_server_new(f->loop, &options, &f->server, &info), ERR_OK);
+    f->http = http_client_new(f->loop, NULL);
+    f->context = (struct metric_ways){.loop = f->loop, .http = f->http};
+    f->share = metric_share_new(&f->context);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    metric_share_free(f->share);
+    loop_drain(f->loop);
+    http_client_free(f->http);
+    loop_run(f->loop);
+    http_server_free(f->server);
+    loop_free(f->loop);
+    return 0;
+}
+
+UNIT_FIXTURE(.set_up = set_up, .tear_down = tear_down);
+
+static void ask(struct fixture *f, int number, const char *token, const char *name,
+                int64_t interval_ms);
+
+static void on_answer(void *arg, const struct metric_answer *answer)
+{
+    struct asked *asked = arg;
+
+    assert_false(asked->answered);
+    asked->answered = true;
+    asked->answer = *answer;
+    if (!asked->again)
+        return;
+    usleep(1000 * SHORT_MS); /* the answer is too old by then */
+    ask(asked->again, 1, "YQ==", NULL, SHORT_MS);
+}
+
+/* name: of the workload whose question is asked in a group; NULL: none. */
+static void ask(struct fixture *f, int number, const char *token, const char *name,
+                int64_t interval_ms)
+{
+    struct asked *asked = &f->asked[number];
+    const char *secret = arena_printf(f->arena, "{'data':{'token':'%s'}}", token);
+
+    *asked = (struct asked){.answered = false};
+    asked->question = (struct metric_question){
+        .id = "metrics[0]",
+        .backend = "prometheus",
+        .address = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server)),
+        .query = name ? arena_printf(f->arena, "of %s", name) : "up",
+        .secret = name ? NULL : rows_json(f->arena, secret),
+    };
+    if (name) {
+        asked->group = (struct metric_group){.family = metric_family_find("istio"),
+                                             .kind = METRIC_SUCCESS_RATE,
+                                             .interval = "1m",
+                                             .after = "",
+                                             .member = {"test", name}};
+        asked->question.group = &asked->group;
+    }
+    asked->wait = metric_share_ask(f->share, f->arena, &asked->question, 0, interval_ms, on_answer,
+                                   asked, &asked->answer);
+    asked->answered = asked->wait == NULL;
+}
+
+static void expect(struct fixture *f, int number, double value)
+{
+    RUN_UNTIL(f, f->asked[number].answered);
+    assert_int_equal(f->asked[number].answer.outcome, METRIC_VALUE);
+    assert_true(f->asked[number].answer.value == value);
+}
+
+FIXTURE_CASE(who_is_told_may_ask_again)
+{
+    ask(f, 0, "YQ==", NULL, SHORT_MS);
+    f->asked[0].again = f;
+    expect(f, 0, 7);
+    expect(f, 1, 7);
+    assert_int_equal(f->requests, 2);
+}
+
+FIXTURE_CASE(equal_questions_are_asked_once)
+{
+    for (int i = 0; i < 3; i++)
+        ask(f, i, "YQ==", NULL, INTERVAL_MS);
+    metric_wait_free(f->asked[1].wait);
+    ask(f, 3, "Yg==", NULL, INTERVAL_MS); /* with other credentials */
+    expect(f, 0, 7);
+    expect(f, 2, 7);
+    expect(f, 3, 7);
+    assert_false(f->asked[1].answered);
+    assert_int_equal(f->requests, 2);
+    ask(f, 4, "YQ==", NULL, INTERVAL_MS);
+    assert_true(f->asked[4].answered);
+    expect(f, 4, 7);
+    assert_int_equal(f->requests, 2);
+}
+
+FIXTURE_CASE(an_old_answer_is_not_shared)
+{
+    ask(f, 0, "YQ==", NULL, SHORT_MS);
+    expect(f, 0, 7);
+    LOOP_FOR(f->loop, SHORT_MS);
+    ask(f, 1, "YQ==", NULL, SHORT_MS);
+    expect(f, 1, 7);
+    assert_int_equal(f->requests, 2);
+}
+
+FIXTURE_CASE(who_asks_too_often_is_told_so_without_asking)
+{
+    f->head = "60";
+    ask(f, 0, "YQ==", NULL, SHORT_MS);
+    RUN_UNTIL(f, f->asked[0].answered);
+    LOOP_FOR(f->loop, SHORT_MS);
+    ask(f, 1, "YQ==", NULL, SHORT_MS);
+    assert_true(f->asked[1].answered);
+    assert_int_equal(f->asked[1].answer.outcome, METRIC_ERROR);
+    assert_non_null(strstr(f->asked[1].answer.note, "not to be asked again for 60 s"));
+    assert_int_equal(f->requests, 1);
+}
+
+/* All of them have asked, and are due again. */
+static void make_known(struct fixture *f)
+{
+    static const char *const names[] = {"a", "b", "none"};
+
+    for (int i = 0; i < 3; i++) {
+        ask(f, i, "", names[i], SHORT_MS);
+        expect(f, i, 7);
+    }
+    assert_int_equal(f->groups, 0);
+    LOOP_FOR(f->loop, SHORT_MS);
+}
+
+FIXTURE_CASE(those_that_are_due_are_asked_together)
+{
+    make_known(f);
+    ask(f, 0, "", "a", INTERVAL_MS);
+    ask(f, 1, "", "b", INTERVAL_MS);
+    ask(f, 2, "", "none", INTERVAL_MS);
+    expect(f, 0, 1);
+    expect(f, 1, 2);
+    RUN_UNTIL(f, f->asked[2].answered);
+    assert_int_equal(f->asked[2].answer.outcome, METRIC_NO_VALUES);
+    assert_int_equal(f->requests, 4);
+    assert_int_equal(f->groups, 1);
+    assert_non_null(strstr(f->query, "destination_workload=~\"(a|"));
+    assert_non_null(strstr(f->query, "destination_workload_namespace=~\"test\", "));
+}
+
+FIXTURE_CASE(each_asks_by_itself_when_the_query_for_all_fails)
+{
+    make_known(f);
+    f->status = 422;
+    ask(f, 0, "", "a", INTERVAL_MS);
+    ask(f, 1, "", "b", INTERVAL_MS);
+    expect(f, 0, 7);
+    expect(f, 1, 7);
+    assert_int_equal(f->groups, 1);
+    assert_int_equal(f->requests, 6);
+}

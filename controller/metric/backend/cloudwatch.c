@@ -1,0 +1,359 @@
+/*
+ * Amazon CloudWatch: GetMetricData by AWS's query protocol (a form, answered in XML), signed with
+ * Signature Version 4. The query is a list of MetricDataQuery in JSON.
+ *
+ * Credentials are, in this order: keys of the Secret or the environment; a role by web identity
+ * (IAM roles for service accounts); those of the container's agent (EKS Pod Identity, ECS); those
+ * of the instance. All but the first cost requests before the query.
+ */
+#include <ctype.h>
+#include <string.h>
+#include <time.h>
+
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+
+#include "base/clock.h"
+#include "metric/ask.h"
+
+enum { MAX_FORM = 256 * 1024, DATE = 8, STAMP = 16 };
+
+static const char form[] = "application/x-www-form-urlencoded; charset=utf-8";
+static const char instance[] = "http://169.254.169.254/latest/";
+static const char instance_roles[] =
+    "http://169.254.169.254/latest/meta-data/iam/security-credentials/";
+
+static const struct metric_ambient ambient[] = {
+    {"AWS_ACCESS_KEY_ID", "aws_access_key_id", false},
+    {"AWS_SECRET_ACCESS_KEY", "aws_secret_access_key", false},
+    {"AWS_SESSION_TOKEN", "aws_session_token", false},
+    {"AWS_ROLE_ARN", "aws_role_arn", false},
+    {"AWS_WEB_IDENTITY_TOKEN_FILE", "aws_web_identity_token", true},
+    {"AWS_CONTAINER_CREDENTIALS_FULL_URI", "aws_container_credentials_uri", false},
+    {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "aws_container_credentials_path", false},
+    {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "aws_container_token", true},
+    {NULL, NULL, false},
+};
+
+struct credentials {
+    const char *id, *key, *session; /* session may be NULL */
+};
+
+/* --- Signature Version 4 */
+
+static const char *hex(struct arena *arena, const unsigned char *bytes, size_t len)
+{
+    char *text = arena_alloc(arena, 2 * len + 1);
+
+    for (size_t i = 0; i < len; i++) {
+        text[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        text[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    return text;
+}
+
+static const char *digest(struct arena *arena, const char *text)
+{
+    unsigned char sum[SHA256_DIGEST_LENGTH];
+
+    SHA256((const unsigned char *)text, strlen(text), sum);
+    return hex(arena, sum, sizeof(sum));
+}
+
+/* The key becomes the HMAC of the text by it. */
+static void chain(unsigned char key[SHA256_DIGEST_LENGTH], size_t len, const char *text)
+{
+    unsigned char sum[SHA256_DIGEST_LENGTH];
+
+    HMAC(EVP_sha256(), key, (int)len, (const unsigned char *)text, strlen(text), sum, NULL);
+    memcpy(key, sum, sizeof(sum));
+}
+
+static const char *signature(struct arena *arena, const char *secret, const char *const scope[4],
+                             const char *text)
+{
+    const char *seed = arena_printf(arena, "AWS4%s", secret);
+    unsigned char key[SHA256_DIGEST_LENGTH];
+
+    HMAC(EVP_sha256(), seed, (int)strlen(seed), (const unsigned char *)scope[0], strlen(scope[0]),
+         key, NULL);
+    for (int i = 1; i < 4; i++)
+        chain(key, sizeof(key), scope[i]);
+    chain(key, sizeof(key), text);
+    return hex(arena, key, sizeof(key));
+}
+
+/* Signs the POST of the body to the address; stamp is "20231114T221320Z". */
+static void sign(struct ask *ask, const struct credentials *by, const char *stamp)
+{
+    struct arena *arena = ask->arena;
+    const char *date = arena_strndup(arena, stamp, DATE);
+    const char *region = json_str_at(ask->question->spec, "region", NULL);
+    const char *const scope[4] = {date, region, "monitoring", "aws4_request"};
+    const char *host = strstr(ask->base, "://");
+    if (!host) /* which has been told */
+        return;
+    host += strlen("://");
+    const char *path = host + strcspn(host, "/");
+    const char *names = by->session ? "content-type;host;x-amz-date;x-amz-security-token"
+                                    : "content-type;host;x-amz-date";
+    const char *token =
+        by->session ? arena_printf(arena, "x-amz-security-token:%s\n", by->session) : "";
+    const char *canonical = arena_printf(
+        arena, "POST\n%s/\n\ncontent-type:%s\nhost:%.*s\nx-amz-date:%s\n%s\n%s\n%s", path, form,
+        (int)(path - host), host, stamp, token, names, digest(arena, ask->out->body));
+    const char *where = arena_printf(arena, "%s/%s/%s/%s", scope[0], scope[1], scope[2], scope[3]);
+    const char *text =
+        arena_printf(arena, "AWS4-HMAC-SHA256\n%s\n%s\n%s", stamp, where, digest(arena, canonical));
+
+    ask_header(ask, "X-Amz-Date", stamp);
+    if (by->session)
+        ask_header(ask, "X-Amz-Security-Token", by->session);
+    ask_header(ask, "Authorization",
+               arena_printf(arena,
+                            "AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s",
+                            by->id, where, names, signature(arena, by->key, scope, text)));
+}
+
+/* --- the query */
+
+/* A tree as parameters: "NAME.Id=m1&NAME.Dimensions.member.1.Name=..."; its depth is bounded by
+ * that of JSON. */
+static void write_tree(struct arena *arena, struct buf *out,
+                       const char *name, // NOLINT(misc-no-recursion)
+                       struct json_object *tree)
+{
+    if (json_object_is_type(tree, json_type_object)) {
+        json_object_object_foreach(tree, key, value)
+        {
+            /* As Go reads it: "id" is "Id". */
+            write_tree(arena, out,
+                       arena_printf(arena, "%s.%c%s", name, toupper((unsigned char)*key),
+                                    *key ? key + 1 : ""),
+                       value);
+        }
+    } else if (json_object_is_type(tree, json_type_array)) {
+        for (size_t i = 0; i < json_len(tree); i++)
+            write_tree(arena, out, arena_printf(arena, "%s.member.%zu", name, i + 1),
+                       json_elem(tree, i));
+    } else if (tree) {
+        buf_puts(out, arena_printf(arena, "&%s=%s", url_encode(arena, name),
+                                   url_encode(arena, json_object_get_string(tree))));
+    }
+}
+
+static const char *form_of(struct ask *ask, int64_t now_ms)
+{
+    struct arena *arena = ask->arena;
+    const char *query = ask->question->query ? ask->question->query : "[]";
+    int64_t from_ms = ask_from_ms(ask, now_ms);
+    char from[CLOCK_TEXT], to[CLOCK_TEXT];
+    struct json_object *list;
+    struct errinfo ei;
+    struct buf out;
+
+    if (json_parse(arena, query, strlen(query), ASK_MAX_ANSWER, &list, &ei) != ERR_OK ||
+        !json_object_is_type(list, json_type_array)) {
+        ask_fail(ask, "cloudwatch: the query must be a JSON list of MetricDataQuery");
+        return "";
+    }
+    buf_init(&out, MAX_FORM);
+    buf_puts(&out, arena_printf(arena, "Action=GetMetricData&EndTime=%s&MaxDatapoints=20",
+                                url_encode(arena, clock_rfc3339(now_ms, to))));
+    write_tree(arena, &out, "MetricDataQueries", list);
+    buf_puts(&out, arena_printf(arena, "&StartTime=%s&Version=2010-08-01",
+                                url_encode(arena, clock_rfc3339(from_ms, from))));
+    const char *text = arena_strndup(arena, out.data, out.len);
+    buf_fini(&out);
+    return text;
+}
+
+/* "us-east-1"; it becomes a part of the host, so that nothing else may stand in it. */
+static const char *host_of(struct arena *arena, const struct metric_question *question,
+                           const char *service)
+{
+    const char *region = json_str_at(question->spec, "region", NULL);
+    size_t len = region ? strlen(region) : 0;
+
+    if (len == 0 || strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != len)
+        return NULL;
+    return arena_printf(arena, "https://%s.%s.amazonaws.com%s", service, region,
+                        strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+}
+
+static enum err query_request(struct arena *arena, const struct metric_question *question,
+                              int64_t now_ms, const struct credentials *by,
+                              struct http_request *out, struct errinfo *ei)
+{
+    struct ask ask = ask_begin(arena, question, host_of(arena, question, "monitoring"), out, ei);
+    time_t seconds = now_ms / 1000;
+    char stamp[STAMP + 1];
+    struct tm tm;
+
+    gmtime_r(&seconds, &tm);
+    strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);
+    ask_url(&ask, "/");
+    ask_body(&ask, form, form_of(&ask, now_ms));
+    sign(&ask, by, arena_strdup(arena, stamp));
+    return ask_end(&ask);
+}
+
+/* --- credentials */
+
+/* A request with at most one header, which is not of the template. */
+static void write_plain(struct arena *arena, struct http_request *out, const char *method,
+                        const char *url, const char *name, const char *value)
+{
+    struct http_header *headers = arena_array(arena, 2, sizeof *headers);
+
+    headers[0] = (struct http_header){.name = value ? name : NULL, .value = value};
+    *out = (struct http_request){.method = method,
+                                 .url = url,
+                                 .headers = headers,
+                                 .timeout_ms = ASK_TIMEOUT_MS,
+                                 .max_body = ASK_MAX_ANSWER};
+}
+
+static const char *container_url(struct arena *arena, struct json_object *secret)
+{
+    const char *path = ask_secret_or(arena, secret, "aws_container_credentials_path");
+
+    return path ? arena_printf(arena, "http://169.254.170.2%s", path)
+                : ask_secret_or(arena, secret, "aws_container_credentials_uri");
+}
+
+static enum err cloudwatch_request(struct arena *arena, const struct metric_question *question,
+                                   int64_t now_ms, struct http_request *out, struct errinfo *ei)
+{
+    struct json_object *secret = question->secret;
+    struct credentials by = {.id = ask_secret_or(arena, secret, "aws_access_key_id"),
+                             .key = ask_secret_or(arena, secret, "aws_secret_access_key"),
+                             .session = ask_secret_or(arena, secret, "aws_session_token")};
+    const char *role = ask_secret_or(arena, secret, "aws_role_arn");
+    const char *identity = ask_secret_or(arena, secret, "aws_web_identity_token");
+    const char *container = container_url(arena, secret);
+    const char *sts = host_of(arena, question, "sts");
+
+    if (!sts)
+        return err_set(ei, ERR_INVALID,
+                       "cloudwatch: spec.provider.region: expected one, such as us-east-1");
+    if (by.id && by.key)
+        return query_request(arena, question, now_ms, &by, out, ei);
+    by = (struct credentials){.id = "", .key = ""}; /* a mistake of the query is told at once */
+    enum err err = query_request(arena, question, now_ms, &by, out, ei);
+    if (err != ERR_OK)
+        return err;
+    if (role && identity) {
+        write_plain(arena, out, "POST", arena_printf(arena, "%s/", sts), "Content-Type", form);
+        out->body = arena_printf(arena,
+                                 "Action=AssumeRoleWithWebIdentity&RoleArn=%s&RoleSessionName="
+                                 "flagger&Version=2011-06-15&WebIdentityToken=%s",
+                                 url_encode(arena, role), url_encode(arena, identity));
+        out->body_len = strlen(out->body);
+    } else if (container) {
+        write_plain(arena, out, "GET", container, "Authorization",
+                    ask_secret_or(arena, secret, "aws_container_token"));
+    } else {
+        write_plain(arena, out, "PUT", arena_printf(arena, "%sapi/token", instance),
+                    "X-aws-ec2-metadata-token-ttl-seconds", "60");
+    }
+    return ERR_OK;
+}
+
+/* What stands between <name> and </name>, first; NULL: nothing. */
+static const char *element(struct arena *arena, const char *xml, const char *name)
+{
+    const char *open = arena_printf(arena, "<%s>", name);
+    const char *from = strstr(xml, open);
+    const char *to = from ? strstr(from, arena_printf(arena, "</%s>", name)) : NULL;
+
+    if (!to)
+        return NULL;
+    from += strlen(open);
+    return arena_strndup(arena, from, (size_t)(to - from));
+}
+
+static struct credentials credentials_of(struct arena *arena, const struct http_result *result)
+{
+    struct json_object *reply;
+    struct errinfo ei;
+
+    if (result->body_len > 0 && result->body[0] == '<')
+        return (struct credentials){.id = element(arena, result->body, "AccessKeyId"),
+                                    .key = element(arena, result->body, "SecretAccessKey"),
+                                    .session = element(arena, result->body, "SessionToken")};
+    if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ei) != ERR_OK)
+        return (struct credentials){0};
+    return (struct credentials){.id = json_str_at(reply, "AccessKeyId", NULL),
+                                .key = json_str_at(reply, "SecretAccessKey", NULL),
+                                .session = json_str_at(reply, "Token", NULL)};
+}
+
+static enum err cloudwatch_next(struct arena *arena, const struct metric_question *question,
+                                int64_t now_ms, const struct http_result *result,
+                                struct http_request *request, bool *more, struct errinfo *ei)
+{
+    const char *url = request->url;
+    const char *sts = host_of(arena, question, "sts");
+    const char *container = container_url(arena, question->secret);
+    bool of_instance = strncmp(url, instance, strlen(instance)) == 0;
+
+    *more = of_instance || (container && strcmp(url, container) == 0) ||
+            (sts && strncmp(url, sts, strlen(sts)) == 0);
+    if (!*more)
+        return ERR_OK;
+    if (result->status != 200)
+        return err_set(ei, ERR_DENIED, "cloudwatch credentials: %s",
+                       ask_refused(arena, result).text);
+    if (of_instance && strcmp(request->method, "PUT") == 0) {
+        write_plain(arena, request, "GET", instance_roles, "X-aws-ec2-metadata-token",
+                    arena_strdup(arena, result->body));
+        return ERR_OK;
+    }
+    if (strcmp(url, instance_roles) == 0) {
+        request->url =
+            arena_printf(arena, "%s%.*s", url, (int)strcspn(result->body, "\r\n"), result->body);
+        return ERR_OK;
+    }
+    struct credentials by = credentials_of(arena, result);
+    if (!by.id || !by.key)
+        return err_set(ei, ERR_DENIED,
+                       "cloudwatch credentials: the reply lacks AccessKeyId or SecretAccessKey");
+    return query_request(arena, question, now_ms, &by, request, ei);
+}
+
+/* A probe asks nothing, which is refused as such (400) by who knows the credentials. */
+static struct metric_answer cloudwatch_answer(struct arena *arena,
+                                              const struct metric_question *question,
+                                              const struct http_result *result)
+{
+    if (!question->query && (result->status == 200 || result->status == 400))
+        return (struct metric_answer){.outcome = METRIC_VALUE, .value = 1};
+    if (result->status != 200) {
+        const char *code = element(arena, result->body, "Code");
+        const char *message = element(arena, result->body, "Message");
+        if (!code || !message)
+            return ask_refused(arena, result);
+        return ask_failure(
+            arena_printf(arena, "error response: %s: %.*s", code, ASK_SAID_MAX, message));
+    }
+    const char *results = strstr(result->body, "<MetricDataResults");
+    if (!results)
+        return ask_failure("cloudwatch sent no MetricDataResults");
+    const char *values = strstr(results, "<Values");
+    const char *value = values ? element(arena, values, "member") : NULL;
+    const char *end = values ? strstr(values, "</Values>") : NULL;
+    const char *first = values ? strstr(values, "<member>") : NULL;
+    if (!value || !end || first > end || strncmp(values, "<Values/>", 9) == 0)
+        return ask_no_values("the first result is empty");
+    return ask_number_text(arena, question, value);
+}
+
+const struct metric_backend metric_backend_cloudwatch = {
+    .type = "cloudwatch",
+    .intervals = ASK_WINDOW,
+    .ambient = ambient,
+    .request = cloudwatch_request,
+    .next = cloudwatch_next,
+    .answer = cloudwatch_answer,
+};

@@ -1,0 +1,171 @@
+/*
+ * InfluxDB. A query that begins with SELECT or SHOW is InfluxQL and goes to /query, as versions 1
+ * have it; any other is Flux and goes to /api/v2/query, whose answer is annotated CSV. Of either the
+ * first value counts. No row is no value; Flagger takes it for 0, which would pass many a check.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "metric/ask.h"
+
+enum { TIMEOUT_MS = 15000, MAX_COLUMNS = 256 };
+
+static bool is_influxql(const char *query)
+{
+    query += strspn(query, " \t\r\n");
+    return strncasecmp(query, "select ", 7) == 0 || strncasecmp(query, "show ", 5) == 0;
+}
+
+static void write_influxql(struct ask *ask)
+{
+    struct arena *arena = ask->arena;
+    const char *db = ask_secret_or(arena, ask->question->secret, "database");
+
+    if (ask->question->secret)
+        (void)ask_basic(ask); /* a Secret may hold the name of the database alone */
+    ask_url(ask, "/query?%s%s%sq=%s", db ? "db=" : "", db ? url_encode_form(arena, db) : "",
+            db ? "&" : "", url_encode_form(arena, ask_one_line(arena, ask->question->query)));
+}
+
+static void write_flux(struct ask *ask, const char *query)
+{
+    struct arena *arena = ask->arena;
+    struct json_object *body = json_own(arena, json_object_new_object());
+    struct json_object *annotations = json_own(arena, json_object_new_array());
+    const char *org = "";
+
+    if (ask->question->secret) {
+        ask_header(ask, "Authorization", arena_printf(arena, "Token %s", ask_secret(ask, "token")));
+        org = ask_secret(ask, "org");
+    }
+    json_object_array_add(annotations, json_object_new_string("datatype"));
+    json_set(json_sub(body, "dialect"), "annotations", annotations);
+    json_set_str(body, "query", query);
+    json_set_str(body, "type", "flux");
+    ask_url(ask, "/api/v2/query?org=%s", url_encode_form(arena, org));
+    ask_header(ask, "Accept", "application/csv");
+    ask_body(ask, "application/json", json_text(arena, body));
+}
+
+static enum err influxdb_request(struct arena *arena, const struct metric_question *question,
+                                 int64_t now_ms, struct http_request *out, struct errinfo *ei)
+{
+    struct ask ask = ask_begin(arena, question, NULL, out, ei);
+
+    (void)now_ms;
+    out->timeout_ms = TIMEOUT_MS;
+    if (question->query && is_influxql(question->query))
+        write_influxql(&ask);
+    else
+        write_flux(&ask, question->query ? question->query
+                                         : "from(bucket: \"default\") |> range(start: -2h)");
+    return ask_end(&ask);
+}
+
+static struct metric_answer read_influxql(struct arena *arena,
+                                          const struct metric_question *question,
+                                          struct json_object *reply)
+{
+    struct json_object *results = json_at(reply, "results", NULL);
+    struct json_object *result = json_elem(results, 0);
+    struct json_object *series = json_elem(json_at(result, "series", NULL), 0);
+    const char *error = json_str_at(result, "error", NULL);
+
+    if (error)
+        return ask_failure(arena_printf(arena, "error response: %.*s", ASK_SAID_MAX, error));
+    if (!json_object_is_type(results, json_type_array))
+        return ask_unlike(arena, question, "results");
+    return ask_number(arena, question, json_elem(json_elem(json_at(series, "values", NULL), 0), 1));
+}
+
+/* The fields of one line of CSV; *at moves behind it. */
+static size_t read_line(struct arena *arena, const char **at, const char *fields[MAX_COLUMNS])
+{
+    char *to = arena_alloc(arena, strcspn(*at, "\n") + 1);
+    const char *from = *at;
+    size_t count = 0;
+    bool more = *from != '\0';
+
+    while (more) {
+        bool quoted = false;
+        if (count < MAX_COLUMNS)
+            fields[count++] = to;
+        for (; *from && *from != '\n' && (quoted || *from != ','); from++) {
+            if (*from == '"' && quoted && from[1] == '"')
+                *to++ = *from++;
+            else if (*from == '"')
+                quoted = !quoted;
+            else if (*from != '\r')
+                *to++ = *from;
+        }
+        more = *from == ',';
+        *to++ = '\0'; /* where the comma was, or behind the line */
+        from += *from != '\0';
+    }
+    *at = from;
+    return count;
+}
+
+static const char *field_of(const char *const *names, size_t n_names, const char *const *fields,
+                            size_t n_fields, const char *name)
+{
+    for (size_t i = 0; i < n_names && i < n_fields; i++) {
+        if (strcmp(names[i], name) == 0)
+            return fields[i];
+    }
+    return NULL;
+}
+
+/* Tables of CSV, each with a line of names behind its annotations and an empty line behind it. */
+static struct metric_answer read_csv(struct arena *own, struct arena *arena,
+                                     const struct metric_question *question, const char *text)
+{
+    const char *names[MAX_COLUMNS], *fields[MAX_COLUMNS];
+    size_t n_names = 0;
+    bool csv = text[strspn(text, " \r\n")] == '\0'; /* of no table at all */
+
+    while (*text) {
+        size_t count = read_line(own, &text, fields);
+        csv = csv || (count > 1 && (fields[0][0] == '#' || fields[0][0] == '\0'));
+        if (count < 2) { /* the next line has names */
+            n_names = 0;
+        } else if (fields[0][0] == '#') {
+            continue;
+        } else if (n_names == 0) {
+            memcpy(names, fields, count * sizeof(fields[0]));
+            n_names = count;
+        } else {
+            const char *error = field_of(names, n_names, fields, count, "error");
+            const char *value = field_of(names, n_names, fields, count, "_value");
+            if (error)
+                return ask_failure(
+                    arena_printf(arena, "error response: %.*s", ASK_SAID_MAX, error));
+            if (value && *value)
+                return ask_number_text(arena, question, value);
+            return ask_no_values("the first row has no _value");
+        }
+    }
+    return csv ? ask_no_values("no row") : ask_failure("influxdb sent no annotated CSV");
+}
+
+static struct metric_answer influxdb_answer(struct arena *arena,
+                                            const struct metric_question *question,
+                                            const struct http_result *result)
+{
+    if (question->query && is_influxql(question->query))
+        return ask_read_json(arena, question, result, read_influxql);
+    if (result->status < 200 || result->status > 299)
+        return ask_refused(arena, result);
+    if (!question->query)
+        return (struct metric_answer){.outcome = METRIC_VALUE, .value = 1};
+    struct arena *own = arena_new();
+    struct metric_answer answer = read_csv(own, arena, question, result->body);
+    arena_free(own);
+    return answer;
+}
+
+const struct metric_backend metric_backend_influxdb = {
+    .type = "influxdb",
+    .request = influxdb_request,
+    .answer = influxdb_answer,
+};

@@ -1,0 +1,216 @@
+/*
+ * Google Cloud Monitoring: MQL by timeSeries:query. A service account's key signs a JWT for a token
+ * of an hour (RFC 7523); without a key the metadata server has one. An address of the template
+ * counts only with a key of its own: the token of the process is for Google alone.
+ */
+#include <string.h>
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+
+#include "base/base64.h"
+#include "metric/ask.h"
+
+enum { TOKEN_S = 3600 };
+
+static const char google[] = "https://monitoring.googleapis.com";
+static const char metadata[] =
+    "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token";
+static const char scope[] = "https://www.googleapis.com/auth/monitoring.read";
+
+static const struct metric_ambient ambient[] = {
+    {"GOOGLE_APPLICATION_CREDENTIALS", "ambientKey", true},
+    {"GOOGLE_CLOUD_PROJECT", "ambientProject", false},
+    {NULL, NULL, false},
+};
+
+/* The key of the service account; NULL: there is none. *own: it is of the template's Secret. */
+static struct json_object *account_of(struct arena *arena, const struct metric_question *question,
+                                      bool *own)
+{
+    const char *text = ask_secret_or(arena, question->secret, "serviceAccountKey");
+    struct json_object *account = NULL;
+    struct errinfo ei;
+
+    *own = text != NULL;
+    if (!text)
+        text = ask_secret_or(arena, question->secret, "ambientKey");
+    if (text && json_parse(arena, text, strlen(text), ASK_MAX_ANSWER, &account, &ei) != ERR_OK)
+        account = json_own(arena, json_object_new_object()); /* what it lacks is told */
+    return account;
+}
+
+static int no_passphrase(char *text, int size, int writing, void *arg)
+{
+    (void)text;
+    (void)size;
+    (void)writing;
+    (void)arg;
+    return -1;
+}
+
+/* The RS256 signature of the text, base64url; NULL: the key is none. */
+static const char *signature(struct arena *arena, const char *pem, const char *text)
+{
+    BIO *bio = BIO_new_mem_buf(pem, -1);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    const char *signed_text = NULL;
+    size_t len = 0;
+
+    if (key && EVP_PKEY_base_id(key) == EVP_PKEY_RSA &&
+        EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
+        EVP_DigestSign(context, NULL, &len, (const unsigned char *)text, strlen(text)) == 1) {
+        unsigned char *bytes = arena_alloc(arena, len);
+        if (EVP_DigestSign(context, bytes, &len, (const unsigned char *)text, strlen(text)) == 1)
+            signed_text = base64url_encode(arena, bytes, len);
+    }
+    EVP_MD_CTX_free(context);
+    EVP_PKEY_free(key);
+    BIO_free(bio);
+    return signed_text;
+}
+
+static const char *part(struct arena *arena, struct json_object *tree)
+{
+    const char *text = json_text(arena, tree);
+
+    return base64url_encode(arena, text, strlen(text));
+}
+
+static enum err token_request(struct arena *arena, struct json_object *account, int64_t now_ms,
+                              struct http_request *out, struct errinfo *ei)
+{
+    const char *email = json_str_at(account, "client_email", NULL);
+    const char *pem = json_str_at(account, "private_key", NULL);
+    const char *uri = json_str_at(account, "token_uri", NULL);
+    struct json_object *head = json_own(arena, json_object_new_object());
+    struct json_object *claims = json_own(arena, json_object_new_object());
+
+    if (!email || !pem || !uri || strncmp(uri, "https://", 8) != 0)
+        return err_set(ei, ERR_INVALID,
+                       "stackdriver credentials: serviceAccountKey must be the JSON of a service "
+                       "account, with client_email, private_key and an https token_uri");
+    json_set_str(head, "alg", "RS256");
+    json_set_str(head, "typ", "JWT");
+    json_set_str(claims, "iss", email);
+    json_set_str(claims, "scope", scope);
+    json_set_str(claims, "aud", uri);
+    json_set_int(claims, "iat", now_ms / 1000);
+    json_set_int(claims, "exp", now_ms / 1000 + TOKEN_S);
+    const char *text = arena_printf(arena, "%s.%s", part(arena, head), part(arena, claims));
+    const char *signed_text = signature(arena, pem, text);
+    if (!signed_text)
+        return err_set(ei, ERR_INVALID,
+                       "stackdriver credentials: private_key of serviceAccountKey is no RSA key");
+    out->method = "POST";
+    out->url = uri;
+    out->body = arena_printf(
+        arena,
+        "grant_type=urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3Ajwt-bearer&assertion=%s.%s",
+        text, signed_text);
+    out->body_len = strlen(out->body);
+    struct http_header *headers = arena_array(arena, 2, sizeof *headers);
+    headers[0] = (struct http_header){"Content-Type", "application/x-www-form-urlencoded"};
+    out->headers = headers;
+    return ERR_OK;
+}
+
+static enum err stackdriver_request(struct arena *arena, const struct metric_question *question,
+                                    int64_t now_ms, struct http_request *out, struct errinfo *ei)
+{
+    bool own;
+    struct json_object *account = account_of(arena, question, &own);
+    struct http_header *headers = arena_array(arena, 2, sizeof *headers);
+
+    *out = (struct http_request){.method = "GET",
+                                 .url = metadata,
+                                 .headers = headers,
+                                 .timeout_ms = ASK_TIMEOUT_MS,
+                                 .max_body = ASK_MAX_ANSWER};
+    headers[0] = (struct http_header){"Metadata-Flavor", "Google"};
+    return account ? token_request(arena, account, now_ms, out, ei) : ERR_OK;
+}
+
+static const char *project_of(struct arena *arena, const struct metric_question *question,
+                              struct json_object *account)
+{
+    const char *project = ask_secret_or(arena, question->secret, "project");
+
+    if (!project)
+        project = ask_secret_or(arena, question->secret, "ambientProject");
+    return project ? project : json_str_at(account, "project_id", NULL);
+}
+
+static enum err query_request(struct arena *arena, const struct metric_question *question,
+                              const char *token, struct http_request *out, struct errinfo *ei)
+{
+    bool own;
+    struct json_object *account = account_of(arena, question, &own);
+    struct json_object *body = json_own(arena, json_object_new_object());
+    const char *project = project_of(arena, question, account);
+    struct metric_question asked = *question;
+
+    if (!own)
+        asked.address = NULL;
+    struct ask ask = ask_begin(arena, &asked, google, out, ei);
+    if (!project)
+        ask_fail(&ask, "stackdriver credentials: the secret of secretRef needs the key project");
+    else
+        ask_url(&ask, "/v3/projects/%s/timeSeries:query", url_encode(arena, project));
+    json_set_str(body, "query", question->query ? question->query : "");
+    ask_header(&ask, "Authorization", arena_printf(arena, "Bearer %s", token));
+    ask_body(&ask, "application/json", json_text(arena, body));
+    return ask_end(&ask);
+}
+
+static enum err stackdriver_next(struct arena *arena, const struct metric_question *question,
+                                 int64_t now_ms, const struct http_result *result,
+                                 struct http_request *request, bool *more, struct errinfo *ei)
+{
+    struct json_object *reply = NULL;
+    struct errinfo ignored;
+
+    (void)now_ms;
+    *more = strstr(request->url, "/timeSeries:query") == NULL;
+    if (!*more)
+        return ERR_OK;
+    if (result->status != 200)
+        return err_set(ei, ERR_DENIED, "stackdriver credentials: %s",
+                       ask_refused(arena, result).text);
+    if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ignored) !=
+            ERR_OK ||
+        !json_str_at(reply, "access_token", NULL))
+        return err_set(ei, ERR_DENIED, "stackdriver credentials: the reply has no access_token");
+    return query_request(arena, question, json_str_at(reply, "access_token", NULL), request, ei);
+}
+
+static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
+                                       struct json_object *reply)
+{
+    struct json_object *all = json_at(reply, "timeSeriesData", NULL);
+    struct json_object *point = json_elem(json_at(json_elem(all, 0), "pointData", NULL), 0);
+    struct json_object *value = json_elem(json_at(point, "values", NULL), 0);
+    struct json_object *number = json_at(value, "doubleValue", NULL);
+
+    number = number ? number : json_at(value, "int64Value", NULL);
+    return ask_chosen(arena, ask_number(arena, question, number), "first", json_len(all), "series");
+}
+
+/* A probe has an empty query, which is refused as such (400) by who knows the token. */
+static struct metric_answer stackdriver_answer(struct arena *arena,
+                                               const struct metric_question *question,
+                                               const struct http_result *result)
+{
+    if (!question->query && result->status == 400)
+        return (struct metric_answer){.outcome = METRIC_VALUE, .value = 1};
+    return ask_read_json(arena, question, result, read_reply);
+}
+
+const struct metric_backend metric_backend_stackdriver = {
+    .type = "stackdriver",
+    .ambient = ambient,
+    .request = stackdriver_request,
+    .next = stackdriver_next,
+    .answer = stackdriver_answer,
+};

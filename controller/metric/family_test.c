@@ -1,0 +1,266 @@
+/*
+ * The built-in queries, put to Prometheus itself (promtool): of each family what two workloads have
+ * been asked and how long it took, a third that has a name of the same beginning, and one of another
+ * namespace; the query of one workload and that of all say the same of each.
+ */
+#include "metric/family.h"
+
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "metric/render.h"
+#include "test/unit.h"
+
+enum { MAX_TEXT = 1024 * 1024, WORKLOADS = 3 };
+
+extern char **environ;
+
+static const struct render_model workloads[WORKLOADS] = {
+    {.name = "a",
+     .namespace_ = "test",
+     .target = "a",
+     .service = "a",
+     .ingress = "a",
+     .route = "a"},
+    {.name = "a1",
+     .namespace_ = "test",
+     .target = "a1",
+     .service = "a1",
+     .ingress = "a1",
+     .route = "a1"},
+    {.name = "a",
+     .namespace_ = "next",
+     .target = "a",
+     .service = "a",
+     .ingress = "a",
+     .route = "a"},
+};
+
+#define POD_SUFFIX "-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)"
+
+/* Something that the expression behind a key matches. */
+static const char *behind(const struct metric_family *family)
+{
+    static const char *const samples[][2] = {
+        {"contour", "-canary_80"}, {"gloo", "-canaryupstream-80_gloo-system"},
+        {"kuma", "_80"},           {"traefik", "-canary-80@kubernetescrd"},
+        {"apisix", "-canary_80"},  {"skipper", ""},
+    };
+
+    if (family->pods)
+        return "-6f7d9c5b4-xx2zz";
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+        if (strcmp(samples[i][0], family->name) == 0)
+            return samples[i][1];
+    }
+    return "";
+}
+
+static const char *rendered(struct arena *arena, const struct metric_family *family,
+                            const char *template, int number)
+{
+    struct render_model model = workloads[number];
+    const char *out;
+    struct errinfo ei;
+
+    model.interval = "1m";
+    model.plain_words = family->plain_words;
+    model.pods = arena_printf(arena, "%s" POD_SUFFIX, model.target);
+    if (render_query(arena, template, &model, &out, &ei) != ERR_OK)
+        fail_msg("%s: %s", family->name, ei.text);
+    return out;
+}
+
+static const char *key_of(struct arena *arena, const struct metric_family *family, int number)
+{
+    return family->alone ? arena_printf(arena, "kube_%s__%s_canary__0__%s_canary",
+                                        workloads[number].namespace_, workloads[number].ingress,
+                                        workloads[number].service)
+                         : rendered(arena, family, family->key, number);
+}
+
+/* One series of so many a minute. `are` is written as matchers; of those that say what it is not, a
+ * sample stands in `is`. */
+static void put_series(struct arena *arena, struct buf *buf, const struct metric_family *family,
+                       int number, const char *metric, const char *is, int a_minute)
+{
+    const char *namespace_ = family->namespace_label
+                                 ? arena_printf(arena, "%s=\"%s\",", family->namespace_label,
+                                                workloads[number].namespace_)
+                                 : "";
+
+    buf_printf(buf, "      - series: '%s{%s%s=\"%s%s\",%s}'\n        values: '0+%dx10'\n", metric,
+               namespace_, family->label, key_of(arena, family, number), behind(family), is,
+               a_minute);
+}
+
+/* The label of a matcher such as code!~"5..", with this value; "" where there is no matcher. */
+static const char *with_value(struct arena *arena, const char *matcher, const char *value)
+{
+    return matcher
+               ? arena_printf(arena, "%.*s=\"%s\",", (int)strcspn(matcher, "!=~"), matcher, value)
+               : "";
+}
+
+static const char *fixed(struct arena *arena, const char *are)
+{
+    const char *value = are ? strchr(are, '"') : NULL;
+
+    if (!are)
+        return "";
+    return with_value(
+        arena, are, strstr(are, "!=") ? "yes" : arena_strndup(arena, value + 1, strlen(value) - 2));
+}
+
+static const char *bad_value(const struct metric_family *family)
+{
+    return strcmp(family->name, "linkerd") == 0 ? "failure"
+           : strcmp(family->name, "grpc") == 0  ? "Internal"
+                                                : "503";
+}
+
+static void put_input(struct arena *arena, struct buf *buf, const struct metric_family *family)
+{
+    for (int i = 0; i < WORKLOADS; i++) {
+        const char *are = fixed(arena, family->requests_are);
+        put_series(arena, buf, family, i, family->requests,
+                   arena_printf(arena, "%s%s", are, with_value(arena, family->good, "200")),
+                   90 + i);
+        put_series(
+            arena, buf, family, i, family->requests,
+            arena_printf(arena, "%s%s", are, with_value(arena, family->good, bad_value(family))),
+            10);
+        are = fixed(arena, family->times_are);
+        if (!family->times) {
+            put_series(arena, buf, family, i, family->sum, are, 30 * (i + 1));
+            put_series(arena, buf, family, i, family->count, are, 100);
+            continue;
+        }
+        if (strcmp(family->times, family->requests) == 0)
+            are = with_value(arena, family->good, "200");
+        put_series(arena, buf, family, i, family->times,
+                   arena_printf(arena, "%sle=\"%d\"", are, i + 1), 50);
+        if (strcmp(family->times, family->requests) != 0)
+            put_series(arena, buf, family, i, family->times,
+                       arena_printf(arena, "%sle=\"+Inf\"", are), 50);
+    }
+}
+
+static const char *in_quotes(struct arena *arena, const char *text)
+{
+    char *out = arena_alloc(arena, 2 * strlen(text) + 1), *to = out;
+
+    for (const char *at = text; *at; at++) {
+        if (*at == '\'')
+            *to++ = '\'';
+        *to++ = *at;
+    }
+    *to = '\0';
+    return out;
+}
+
+/* As many are equal as there are workloads. */
+static void put_equal(struct arena *arena, struct buf *buf, const struct metric_family *family,
+                      enum metric_kind kind)
+{
+    const char *label = metric_family_key_label(family), *each = "";
+    const char *template = metric_family_query(arena, family, kind);
+    struct metric_member members[WORKLOADS];
+
+    for (int i = 0; i < WORKLOADS; i++) {
+        members[i] = (struct metric_member){family->namespace_label ? workloads[i].namespace_ : "",
+                                            key_of(arena, family, i)};
+        each = arena_printf(
+            arena,
+            "%s%slabel_replace( label_replace( %s, \"%s\", \"%s\", \"\", \"\" ), "
+            "\"%s\", \"%s\", \"\", \"\" )",
+            each, *each ? " or " : "", rendered(arena, family, template, i), label, members[i].key,
+            family->namespace_label ? family->namespace_label : "nothing", members[i].namespace_);
+    }
+    const char *all = metric_family_group_query(arena, family, kind,
+                                                family->pods    ? POD_SUFFIX
+                                                : family->after ? family->after
+                                                                : "",
+                                                "1m", members, WORKLOADS);
+    buf_printf(
+        buf, "      - {eval_time: 5m, expr: 'count( (%s) == (%s) )', exp_samples: [{value: %d}]}\n",
+        in_quotes(arena, all), in_quotes(arena, each), WORKLOADS);
+}
+
+/* What the first workload's says by itself. */
+static void put_value(struct arena *arena, struct buf *buf, const struct metric_family *family,
+                      enum metric_kind kind)
+{
+    const char *query = rendered(arena, family, metric_family_query(arena, family, kind), 0);
+    bool same = family->times && strcmp(family->times, family->requests) == 0; /* half in +Inf */
+    const char *value = kind == METRIC_SUCCESS_RATE ? "90"
+                        : same                      ? "1"
+                        : family->times             ? "0.99"
+                                                    : "0.3";
+
+    const char *unit = kind == METRIC_DURATION && family->in_ms ? " * 1000" : "";
+    buf_printf(
+        buf,
+        "      - {eval_time: 5m, expr: 'abs( (%s) - %s%s ) < bool 1e-9', exp_samples: [{labels: "
+        "'{}', value: 1}]}\n",
+        in_quotes(arena, query), value, unit);
+}
+
+static int run_promtool(const char *path)
+{
+    char *argv[] = {"promtool", "test", "rules", (char *)path, NULL};
+    pid_t pid;
+    int status;
+
+    if (posix_spawnp(&pid, "promtool", NULL, NULL, argv, environ) != 0)
+        return -1;
+    while (waitpid(pid, &status, 0) < 0) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+CASE(prometheus_answers_for_all_what_it_answers_for_each)
+{
+    const struct metric_family *family = NULL;
+    struct buf buf;
+
+    buf_init(&buf, MAX_TEXT);
+    buf_puts(&buf, "tests:\n");
+    while ((family = metric_family_next(family))) {
+        buf_puts(&buf, "  - interval: 1m\n    input_series:\n");
+        put_input(arena, &buf, family);
+        buf_puts(&buf, "    promql_expr_test:\n");
+        put_value(arena, &buf, family, METRIC_SUCCESS_RATE);
+        put_value(arena, &buf, family, METRIC_DURATION);
+        if (family->alone)
+            continue;
+        put_equal(arena, &buf, family, METRIC_SUCCESS_RATE);
+        put_equal(arena, &buf, family, METRIC_DURATION);
+    }
+    assert_false(buf.truncated);
+    int status = run_promtool(unit_put("families.yaml", buf.data));
+    buf_fini(&buf);
+    if (status == -1 || status == 127) {
+        print_message("promtool is not there, the queries are not put to Prometheus\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+CASE(what_cannot_be_told_apart_is_asked_apart)
+{
+    const struct metric_member a = {"test", "a"}, ab = {"test", "a-b"}, a1 = {"test", "a1"},
+                               dot = {"test", "a.b"}, none = {"test", ""};
+
+    assert_true(metric_members_clash(&a, &ab));
+    assert_true(metric_members_clash(&ab, &a));
+    assert_false(metric_members_clash(&a, &a1));
+    assert_true(metric_member_is_plain(&ab));
+    assert_false(metric_member_is_plain(&dot));
+    assert_false(metric_member_is_plain(&none));
+}

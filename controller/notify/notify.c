@@ -1,0 +1,290 @@
+#include "notify/notify.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+enum {
+    TIMEOUT_MS = 5000,
+    MAX_ANSWER = 64 * 1024,
+    SAID_MAX = 300,
+    ESCAPED_MAX = 64 * 1024,
+    RECIPIENTS_MAX = 16 * 1024
+};
+
+const struct kube_resource alert_providers = {.group = "flagger.app",
+                                              .version = "v1beta1",
+                                              .plural = "alertproviders",
+                                              .kind = "AlertProvider"};
+
+const struct notifier *notifier_find(const char *type)
+{
+    for (size_t i = 0; type && notifier_table[i]; i++) {
+        if (strcmp(notifier_table[i]->type, type) == 0)
+            return notifier_table[i];
+    }
+    return NULL;
+}
+
+const char *notifier_names(struct arena *arena)
+{
+    const char *all = "";
+
+    for (size_t i = 0; notifier_table[i]; i++)
+        all = arena_printf(arena, "%s%s%s", all, *all ? ", " : "", notifier_table[i]->type);
+    return all;
+}
+
+static bool is_url(const char *text)
+{
+    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+/* Of a template nobody says what it makes. */
+static const char *content_type(const char *text)
+{
+    return !text || *text == '{' || *text == '[' ? "application/json" : "text/plain; charset=utf-8";
+}
+
+static const char *const *recipients(struct arena *arena, const char *list)
+{
+    const char **all = arena_array(arena, strlen(list) + 1, sizeof(*all));
+    char *copy = arena_strdup(arena, list), *rest = NULL;
+    int n = 0;
+
+    for (char *one = strtok_r(copy, ", ", &rest); one; one = strtok_r(NULL, ", ", &rest))
+        all[n++] = one;
+    return all;
+}
+
+/* They stand in header lines. */
+static bool has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            return true;
+    return false;
+}
+
+static enum err letter_request(struct arena *arena, const struct notifier *notifier,
+                               const struct address *address, const struct alert *alert,
+                               struct http_request *out, struct errinfo *ei)
+{
+    struct http_mail *mail = ARENA_NEW(arena, struct http_mail);
+
+    if (strncmp(address->url, "smtp://", 7) != 0 && strncmp(address->url, "smtps://", 8) != 0)
+        return err_set(ei, ERR_INVALID, "the address is not a URL; expected smtp://HOST:PORT");
+    if (has_control(address->username) || has_control(address->channel))
+        return err_set(ei, ERR_INVALID,
+                       "expected addresses of mail in username and channel, found a line break or "
+                       "another control character");
+    if (strlen(address->channel) > RECIPIENTS_MAX)
+        return err_set(ei, ERR_INVALID, "expected at most %d bytes of addresses in channel",
+                       (int)RECIPIENTS_MAX);
+    *mail =
+        (struct http_mail){.from = address->username, .to = recipients(arena, address->channel)};
+    const char *body = notifier->letter(arena, address, alert);
+    *out = (struct http_request){.url = address->url,
+                                 .mail = mail,
+                                 .body = body,
+                                 .body_len = strlen(body),
+                                 .proxy = address->proxy,
+                                 .timeout_ms = TIMEOUT_MS,
+                                 .secret_path = true};
+    return ERR_OK;
+}
+
+enum err notify_request(struct arena *arena, const struct notifier *notifier,
+                        const struct address *address, const struct alert *alert, const char *text,
+                        struct http_request *out, struct errinfo *ei)
+{
+    struct http_header *headers = arena_array(arena, 4, sizeof(*headers));
+    int n = 0;
+
+    if (notifier->letter)
+        return letter_request(arena, notifier, address, alert, out, ei);
+    if (!is_url(address->url))
+        return err_set(ei, ERR_INVALID, "the address is not a URL; expected https://...");
+    if (notifier->needs_token && !(address->token && *address->token))
+        return err_set(ei, ERR_INVALID, "expected the key token in its Secret: %s",
+                       notifier->needs_token);
+    headers[n++] = (struct http_header){"Content-Type", content_type(text)};
+    headers[n++] = (struct http_header){"Idempotency-Key", alert->key};
+    if (notifier->takes_token && address->token && *address->token)
+        headers[n++] =
+            (struct http_header){"Authorization", arena_printf(arena, "Bearer %s", address->token)};
+    const char *body = text ? text : json_text(arena, notifier->body(arena, address, alert));
+    *out = (struct http_request){
+        .method = "POST",
+        .url = notifier->url ? notifier->url(arena, address) : address->url,
+        .headers = headers,
+        .body = body,
+        .body_len = strlen(body),
+        .proxy = address->proxy,
+        .timeout_ms = TIMEOUT_MS,
+        .max_body = MAX_ANSWER,
+        .secret_path = true,
+    };
+    return ERR_OK;
+}
+
+/* --- what an answer means */
+
+/* Slack's Web API answers 200 to what it does not take: {"ok": false, "error": "invalid_auth"}. */
+static const char *slack_error(struct arena *arena, const struct http_result *result)
+{
+    struct json_object *reply;
+    struct errinfo ei;
+
+    if (result->body_len == 0 || result->body[0] != '{' ||
+        json_parse(arena, result->body, result->body_len, MAX_ANSWER, &reply, &ei) != ERR_OK)
+        return NULL;
+    struct json_object *ok = json_at(reply, "ok", NULL);
+    if (!json_object_is_type(ok, json_type_boolean) || json_object_get_boolean(ok))
+        return NULL;
+    const char *error = json_str_at(reply, "error", NULL);
+    return error ? error : "ok is false";
+}
+
+/* Of these its documents say that they pass. */
+static bool slack_error_passes(const char *error)
+{
+    static const char *const passing[] = {"ratelimited", "rate_limited",    "internal_error",
+                                          "fatal_error", "request_timeout", "service_unavailable"};
+
+    for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+        if (strcmp(error, passing[i]) == 0)
+            return true;
+    return false;
+}
+
+/* No connection: the certificate may be put right. Of a mail server an answer from 500 on is
+ * permanent (RFC 5321 4.2.1). */
+static bool may_pass(const struct notifier *notifier, const struct http_result *result)
+{
+    if (notifier->letter && result->status >= 500)
+        return false;
+    if (result->err != ERR_OK)
+        return result->err == ERR_RETRY || result->err == ERR_DENIED;
+    return result->status == 429 || (result->status >= 500 && result->status != 501);
+}
+
+/* Of chat services the path is the secret, of a mail server the password. */
+static const char *strike_url(struct arena *arena, const char *text, const char *url)
+{
+    enum { LEAST = 6 };
+    const char *scheme = strstr(url, "://");
+    char *rest = NULL, *pieces = arena_strdup(arena, scheme ? scheme + 3 : url);
+
+    for (char *piece = strtok_r(pieces, ":@/?&=#", &rest); piece;
+         piece = strtok_r(NULL, ":@/?&=#", &rest)) {
+        if (strlen(piece) >= LEAST)
+            text = arena_strike_out(arena, text, piece);
+    }
+    return text;
+}
+
+/* In one line, and not longer than people read. */
+static const char *shown(struct arena *arena, const struct address *address, const char *text)
+{
+    if (address->token && *address->token)
+        text = arena_strike_out(arena, text, address->token);
+    text = strike_url(arena, text, address->url);
+    size_t len = strlen(text);
+    char *line = arena_strndup(arena, text, len <= SAID_MAX ? len : utf8_cut(text, SAID_MAX));
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = ' ';
+    return line;
+}
+
+const char *notify_refusal(struct arena *arena, const struct notifier *notifier,
+                           const struct address *address, const struct http_result *result,
+                           bool *again)
+{
+    *again = may_pass(notifier, result);
+    if (result->err != ERR_OK)
+        return arena_strdup(arena, result->info->text);
+    if (result->redirect_url)
+        return arena_printf(arena, "bad response %d: it leads to %s, expected the final address",
+                            result->status, url_origin(arena, result->redirect_url));
+    if (result->status < 200 || result->status >= 300)
+        return arena_printf(arena, "bad response %d: %s", result->status,
+                            shown(arena, address, result->body));
+    const char *error = slack_error(arena, result);
+    if (!error)
+        return NULL;
+    *again = slack_error_passes(error);
+    return arena_printf(arena, "refused: %s", shown(arena, address, error));
+}
+
+/* --- parts of a message */
+
+const char *alert_subject(struct arena *arena, const struct alert *alert)
+{
+    return arena_printf(arena, "%s.%s", alert->canary, alert->namespace_);
+}
+
+const char *alert_summary(struct arena *arena, const struct alert *alert)
+{
+    const char *said = arena_printf(arena, "%s: %s", alert_subject(arena, alert), alert->text);
+
+    for (int i = 0; i < alert->n_fields; i++)
+        if (strcmp(alert->fields[i].name, ALERT_REASON) == 0)
+            return arena_printf(arena, "%s - %s", said, alert->fields[i].value);
+    return said;
+}
+
+bool alert_is_error(const struct alert *alert)
+{
+    return strcmp(alert->severity, "error") == 0;
+}
+
+struct json_object *alert_fields(struct arena *arena, const struct alert *alert)
+{
+    struct json_object *out = json_own(arena, json_object_new_object());
+
+    for (int i = 0; i < alert->n_fields; i++)
+        json_set_str(out, alert->fields[i].name, alert->fields[i].value);
+    return out;
+}
+
+const char *alert_escape(struct arena *arena, const char *text)
+{
+    struct buf out;
+
+    buf_init(&out, ESCAPED_MAX);
+    for (; *text; text++) {
+        switch (*text) {
+        case '<':
+            buf_puts(&out, "&lt;");
+            break;
+        case '>':
+            buf_puts(&out, "&gt;");
+            break;
+        case '&':
+            buf_puts(&out, "&amp;");
+            break;
+        default:
+            buf_add(&out, text, 1);
+        }
+    }
+    const char *copy = arena_strndup(arena, out.data ? out.data : "", out.len);
+    buf_fini(&out);
+    return copy;
+}
+
+const char *alert_identifier(struct arena *arena, const char *name)
+{
+    char *out = arena_strdup(arena, name);
+
+    for (char *c = out; *c; c++) {
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c - 'A' + 'a');
+        else if (!(*c >= 'a' && *c <= 'z'))
+            *c = '_';
+    }
+    return out;
+}

@@ -1,0 +1,292 @@
+#include "observe/foresee.h"
+
+#include <string.h>
+
+#include "decide/decide.h"
+
+enum { MAX_STEPS = 12, MAX_WAITS = 3, MAX_PLANS = 2048 };
+
+/* An object that some plan has written. */
+struct copy {
+    struct copy *next;
+    const struct kube_resource *resource;
+    const char *namespace_, *name;
+    struct json_object *base,
+        *now; /* as it was read, and as it would be; NULL: it does not exist */
+};
+
+struct foresight {
+    struct arena *arena;
+    const struct canary *start;
+    const char *start_mistake;
+    int64_t start_ms;
+    enum assumed assumed;
+    bool asked, may_roll_back; /* webhooks, on the way; one of them for a rollback */
+    /* Of this way: */
+    struct json_object *canary;
+    struct copy *copies;
+    int steps, waits;
+    const char *plans;
+    struct foreseen *first, **last;
+};
+
+/* Of a release that has no steps of weight Flagger's status says no weight, and ours what is routed:
+ * its iterations tell where it stands. */
+struct stand stand_of(const struct canary *canary)
+{
+    const struct canary_status *status = &canary->status;
+    bool weighted = canary->strategy == STRATEGY_CANARY;
+
+    return (struct stand){.phase = status->phase,
+                          .weight = weighted ? status->canary_weight : 0,
+                          .iterations = status->iterations,
+                          .failed_checks = status->failed_checks};
+}
+
+bool stand_same(const struct stand *a, const struct stand *b)
+{
+    return a->phase == b->phase && a->weight == b->weight && a->iterations == b->iterations &&
+           a->failed_checks == b->failed_checks;
+}
+
+const char *stand_text(struct arena *arena, const struct stand *stand)
+{
+    const char *text = stand->phase == PHASE_NONE ? "no phase" : phase_name(stand->phase);
+
+    if (stand->weight != 0)
+        text = arena_printf(arena, "%s, %d percent", text, stand->weight);
+    if (stand->iterations != 0)
+        text = arena_printf(arena, "%s, iteration %d", text, stand->iterations);
+    if (stand->failed_checks != 0)
+        text = arena_printf(arena, "%s, %d failed checks", text, stand->failed_checks);
+    return text;
+}
+
+static void begin_way(struct foresight *f, struct tick *tick)
+{
+    for (const struct copy *copy = f->copies; copy; copy = copy->next)
+        fact_replace(tick, copy->resource, copy->namespace_, copy->name, copy->base);
+    facts_forget(tick, NEED_HOOK);
+    tick_see(tick, f->start);
+    tick->mistake = f->start_mistake;
+    tick->now_ms = f->start_ms;
+    tick->due = true;
+    f->canary = f->start->json;
+    f->copies = NULL;
+    f->steps = f->waits = 0;
+    f->plans = "";
+}
+
+struct foresight *foresight_new(struct tick *tick)
+{
+    struct foresight *f = ARENA_NEW(tick->arena, struct foresight);
+
+    *f = (struct foresight){.arena = tick->arena,
+                            .start = tick->live,
+                            .start_mistake = tick->mistake,
+                            .start_ms = tick->now_ms};
+    f->last = &f->first;
+    begin_way(f, tick);
+    return f;
+}
+
+const struct foreseen *foresight_result(const struct foresight *f)
+{
+    return f->first;
+}
+
+/* --- webhooks, whose answers are assumed */
+
+static struct hook_answer answer(const struct foresight *f, const struct canary_webhook *webhook)
+{
+    bool passed =
+        webhook->type == HOOK_ROLLBACK ? f->assumed == ASSUMED_ROLLBACK : f->assumed != ASSUMED_NO;
+
+    return (struct hook_answer){.passed = passed, .text = passed ? "assumed to pass" : "assumed"};
+}
+
+/* True: nothing else is missing. */
+static bool answer_hooks(struct foresight *f, struct tick *tick)
+{
+    struct need **at = &tick->needs;
+
+    while (*at) {
+        struct need *need = *at;
+        if (need->kind != NEED_HOOK) {
+            at = &need->next;
+            continue;
+        }
+        const struct canary_webhook *webhook = &tick->canary->analysis.webhooks[need->webhook];
+        fact_hook(tick, need, answer(f, webhook));
+        f->asked = true;
+        f->may_roll_back = f->may_roll_back || webhook->type == HOOK_ROLLBACK;
+        *at = need->next;
+    }
+    return tick->needs == NULL;
+}
+
+/* --- plans, which are carried out on copies */
+
+static struct copy *copy_of(struct foresight *f, struct tick *tick, const struct effect *effect)
+{
+    const char *name =
+        effect->name ? effect->name : json_str_at(effect->body, "metadata", "name", NULL);
+
+    for (struct copy *copy = f->copies; copy; copy = copy->next)
+        if (kube_resource_same(copy->resource, effect->resource) && strcmp(copy->name, name) == 0 &&
+            strcmp(copy->namespace_, effect->namespace_) == 0)
+            return copy;
+    struct copy *copy = ARENA_NEW(f->arena, struct copy);
+    *copy = (struct copy){.next = f->copies,
+                          .resource = effect->resource,
+                          .namespace_ = effect->namespace_,
+                          .name = name};
+    /* what no rule has read is made anew */
+    (void)need_object(tick, effect->resource, effect->namespace_, name, &copy->base);
+    copy->now = copy->base;
+    f->copies = copy;
+    return copy;
+}
+
+static void write_copy(struct foresight *f, struct tick *tick, const struct effect *effect)
+{
+    if (effect->resource == &tick_canaries) {
+        f->canary = json_merge(f->arena, f->canary, effect->body);
+        return;
+    }
+    struct copy *copy = copy_of(f, tick, effect);
+    copy->now = effect->kind == EFFECT_DELETE   ? NULL
+                : effect->kind == EFFECT_CREATE ? json_copy(f->arena, effect->body)
+                                                : json_merge(f->arena, copy->now, effect->body);
+    fact_replace(tick, copy->resource, copy->namespace_, copy->name, copy->now);
+}
+
+/* Returns whether anything was written. */
+static bool write_plan(struct foresight *f, struct tick *tick)
+{
+    const char *outline = plan_outline(tick, MAX_PLANS);
+    bool writes = false;
+
+    for (struct effect *effect = tick->plan->first; effect; effect = effect->next) {
+        switch (effect->kind) {
+        case EFFECT_CREATE:
+        case EFFECT_PATCH:
+        case EFFECT_DELETE:
+            write_copy(f, tick, effect);
+            writes = true;
+            break;
+        case EFFECT_STATUS:
+            f->canary = json_merge(f->arena, f->canary, effect->body);
+            writes = true;
+            break;
+        default:
+            break;
+        }
+    }
+    if (outline)
+        f->plans = arena_printf(f->arena, "%s%s", f->plans, outline);
+    return writes;
+}
+
+static struct foreseen_write *result_of(struct foresight *f)
+{
+    struct foreseen_write *first = NULL;
+
+    for (const struct copy *copy = f->copies; copy; copy = copy->next) {
+        struct json_object *patch =
+            copy->now ? json_merge_diff(f->arena, copy->base, copy->now) : NULL;
+        if (copy->now ? !patch : !copy->base)
+            continue; /* as it was */
+        struct foreseen_write *write = ARENA_NEW(f->arena, struct foreseen_write);
+        *write = (struct foreseen_write){.next = first,
+                                         .resource = copy->resource,
+                                         .namespace_ = copy->namespace_,
+                                         .name = copy->name,
+                                         .patch = patch};
+        first = write;
+    }
+    return first;
+}
+
+static void end_way(struct foresight *f, const struct tick *tick, const struct canary *canary)
+{
+    struct stand from = stand_of(f->start);
+    struct foreseen *foreseen = ARENA_NEW(f->arena, struct foreseen);
+
+    *foreseen = (struct foreseen){.assumed = f->assumed,
+                                  .to = stand_of(canary),
+                                  .after_ms = tick->now_ms - f->start_ms,
+                                  .plans = f->plans,
+                                  .writes = result_of(f)};
+    foreseen->moves = !stand_same(&from, &foreseen->to);
+    *f->last = foreseen;
+    f->last = &foreseen->next;
+}
+
+/* The plan's answer to when the rules run again; false: they do not, or too late to tell anything
+ * of the next step. */
+static bool wait_on(struct foresight *f, struct tick *tick, bool writes)
+{
+    const struct plan *plan = tick->plan;
+    int64_t interval = tick_interval_ms(tick);
+
+    if (plan->again == AGAIN_NOW)
+        return true;
+    if (plan->again == AGAIN_NEVER && !writes && plan->wake_ms == 0)
+        return false;
+    tick->now_ms += plan->wake_ms > 0 && plan->wake_ms < interval ? plan->wake_ms : interval;
+    return ++f->waits < MAX_WAITS;
+}
+
+/* True: the rules go on. */
+static bool carry_out(struct foresight *f, struct tick *tick)
+{
+    struct canary *canary = ARENA_NEW(f->arena, struct canary);
+    struct stand from = stand_of(f->start), to;
+    const char *mistake;
+    struct errinfo info;
+    bool writes = write_plan(f, tick);
+
+    if (accept_view(f->arena, f->canary, canary, &mistake, &info) != ERR_OK) {
+        end_way(f, tick, f->start);
+        return false;
+    }
+    to = stand_of(canary);
+    bool goes_on = stand_same(&from, &to) && ++f->steps < MAX_STEPS && wait_on(f, tick, writes);
+    tick_see(tick, canary);
+    tick->mistake = mistake;
+    if (!goes_on)
+        end_way(f, tick, canary);
+    return goes_on;
+}
+
+/* --- the ways */
+
+static bool next_way(struct foresight *f, struct tick *tick)
+{
+    bool more = f->assumed == ASSUMED_YES  ? f->asked
+                : f->assumed == ASSUMED_NO ? f->may_roll_back
+                                           : false;
+
+    begin_way(f, tick);
+    if (more)
+        f->assumed++;
+    return more;
+}
+
+enum verdict foresee(struct foresight *f, struct tick *tick)
+{
+    for (;; tick_reset(tick)) {
+        enum verdict verdict = decide(tick);
+        if (tick->broken)
+            return verdict;
+        if (verdict == VERDICT_NEED_FACTS) {
+            if (!answer_hooks(f, tick))
+                return verdict;
+        } else if (!carry_out(f, tick) && !next_way(f, tick)) {
+            break;
+        }
+    }
+    tick_reset(tick);
+    return VERDICT_STOP;
+}

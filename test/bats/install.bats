@@ -1,0 +1,167 @@
+# deploy/: what is installed says the same everywhere, and names what there is. Charts are rendered by helm where it is at hand.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    load ../lib/daemon
+    load ../lib/helm
+    load ../lib/metrics
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+}
+needs_helm() { find_helm >/dev/null || skip "no helm; test/setup --helm builds it"; }
+
+# objects [FILE]: as JSON with sorted keys, one a line
+objects() { gojq --yaml-input -c 'select(.)' "$@"; }
+
+@test "there is one version" {
+    local version
+    version=$(sed -n 's/^project(.* VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+    [ -n "$version" ]
+    [ "$(grep -hE '^(version|appVersion):' deploy/charts/*/Chart.yaml | sort | uniq -c | xargs)" = "3 appVersion: $version 3 version: $version" ]
+    refute grep -rhoE 'flagger-(controller|gate|loadtester):[0-9][0-9.]*' deploy --include=*.yaml --include=Dockerfile --include=*.md |
+        grep -v ":$version\$"
+}
+
+@test "alerts and dashboards are what Prometheus understands" {
+    local expr
+    if command -v promtool; then promtool check rules deploy/controller/alerts.yaml; fi
+    gojq -r '.panels[].targets[].expr' deploy/controller/dashboard.json >"$BATS_TEST_TMPDIR/exprs"
+    sed -n 's/^ *expr: //p' deploy/controller/alerts.yaml >>"$BATS_TEST_TMPDIR/exprs"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/exprs")" -ge 15 ]
+    # Grafana evaluates what Prometheus understands.
+    if command -v promtool; then
+        while read -r expr; do
+            expr=${expr//\$__rate_interval/5m}
+            printf 'groups: [{name: x, rules: [{record: x, expr: %s}]}]\n' "$(gojq -Rn --arg e "${expr//\$namespace/.*}" '$e')" >"$BATS_TEST_TMPDIR/rule.yaml"
+            promtool check rules "$BATS_TEST_TMPDIR/rule.yaml"
+        done < <(gojq -r '.panels[].targets[].expr' deploy/controller/dashboard.json)
+    fi
+}
+
+@test "each overlay starts the controller with a provider that it knows" {
+    local overlay args
+    [ "$(kubectl version --client -o json | gojq -r '.clientVersion.minor | sub("[^0-9].*"; "")')" -ge 21 ] || skip "kubectl is older than 1.21"
+    for overlay in deploy/kustomize/*/; do
+        kubectl kustomize "$overlay" >"$BATS_TEST_TMPDIR/out"
+        mapfile -t args < <(objects "$BATS_TEST_TMPDIR/out" | gojq -r 'select(.kind == "Deployment" and .metadata.name == "flagger").spec.template.spec.containers[0].args[]')
+        [[ " ${args[*]} " == *" --mesh-provider="* ]]
+        "$FLAGGER_BUILD/flagger-controller" "${args[@]}" --version
+        # A Prometheus that it asks in its own namespace is one that comes with it.
+        if [ "$(printf '%s\n' "${args[@]}" | grep metrics-server | tail -n 1)" = --metrics-server=http://flagger-prometheus:9090 ]; then
+            objects "$BATS_TEST_TMPDIR/out" | gojq -se 'any(.kind == "Service" and .metadata.name == "flagger-prometheus")'
+        fi
+    done
+    for overlay in deploy/gate deploy/loadtester deploy/postgres/*/; do
+        kubectl kustomize "$overlay" >"$BATS_TEST_TMPDIR/out"
+        # Each volume that is mounted is there.
+        objects "$BATS_TEST_TMPDIR/out" | gojq -se 'map(select(.spec.template)) | all(.spec as $s | $s.template.spec |
+            ([.volumes[].name] + [$s.volumeClaimTemplates // [] | .[].metadata.name]) as $there | [.containers[].volumeMounts[].name] - $there == [])'
+    done
+}
+
+@test "alerts and dashboards ask for metrics that the daemons have, with these labels" {
+    local expr name label labels
+    # a line for each expression, with what is written about its labels
+    gojq -r '.panels[].targets[] | .expr + " " + (.legendFormat // "" | gsub("[{]{2}(?<l>[a-z_]+)[}]{2}"; "by (\(.l))"))' deploy/controller/dashboard.json >"$BATS_TEST_TMPDIR/exprs"
+    objects deploy/controller/alerts.yaml | gojq -r '.groups[].rules[] | .expr + " " + ([.annotations[] | scan("labels[.]([a-z_]+)")[] | "by (\(.))"] | join(" "))' >>"$BATS_TEST_TMPDIR/exprs"
+    metrics >"$BATS_TEST_TMPDIR/metrics"
+    while read -r expr; do
+        labels='le job instance'
+        for name in $(grep -oE '\b(flagger|process)_[a-z_]+' <<<"$expr"); do
+            grep -qE "^${name%_bucket}( |\$)" "$BATS_TEST_TMPDIR/metrics" || { echo "no program has the metric $name" && false; }
+            labels+=" $(sed -n "s/^${name%_bucket} //p" "$BATS_TEST_TMPDIR/metrics")"
+        done
+        for label in $(grep -oE '\b[a-z_]+ *(=~|!~|!=|=)"' <<<"$expr" | sed 's/ *[=!].*//') $(grep -oE 'by \([^)]*\)' <<<"$expr" | sed 's/by (\(.*\))/\1/; s/,/ /g'); do
+            [[ " $labels " == *" $label "* ]] || { echo "$expr: there is no label $label, only $labels" && false; }
+        done
+    done <"$BATS_TEST_TMPDIR/exprs"
+}
+
+@test "the plain manifests are those of the chart" {
+    needs_helm
+    local name
+    HELM=$(find_helm) deploy/charts/render "$BATS_TEST_TMPDIR"
+    (cd "$BATS_TEST_TMPDIR" && find . -name '*.yaml') >"$BATS_TEST_TMPDIR/made"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/made")" -eq 4 ]
+    while read -r name; do diff "deploy/$name" "$BATS_TEST_TMPDIR/$name"; done <"$BATS_TEST_TMPDIR/made"
+}
+
+@test "each chart renders each of its value sets, with arguments that the program takes" {
+    needs_helm
+    local chart values args count=0
+    while read -r chart values; do
+        render "$chart" --include-crds -f "$values" >"$BATS_TEST_TMPDIR/out"
+        mapfile -t args < <(objects "$BATS_TEST_TMPDIR/out" | gojq -r 'select(.kind == "Deployment").spec.template.spec.containers[0] | select(.command) | .command[0], .args[]')
+        "$FLAGGER_BUILD/${args[0]}" "${args[@]:1}" --version
+        objects "$BATS_TEST_TMPDIR/out" | gojq -se 'map(select(.kind == "Deployment")) |
+            all(.spec.template.spec.containers[0] | [.ports[].name] as $ports | [.livenessProbe.httpGet.port, .readinessProbe.httpGet.port] - $ports == [])'
+        # Who scrapes, and whom a policy lets in, comes by a port that there is.
+        objects "$BATS_TEST_TMPDIR/out" | gojq -se '(map(select(.kind == "Deployment") | .spec.template.spec.containers[].ports[].name) | unique) as $ports |
+            [.[] | (select(.kind == "PodMonitor").spec.podMetricsEndpoints[].port), (select(.kind == "NetworkPolicy").spec.ingress[].ports[].port)] - $ports == []'
+        objects "$BATS_TEST_TMPDIR/out" | gojq -se 'map(select(.kind == "Deployment")) |
+            all(.spec.selector.matchLabels as $l | .spec.template.metadata.labels as $p | $l | to_entries | all($p[.key] == .value))'
+        count=$((count + 1))
+    done < <(charts_rendered)
+    [ "$count" -ge 8 ]
+}
+
+@test "each option of a daemon has a value of its chart, or is named where further ones go" {
+    needs_helm
+    local chart program
+    for chart in flagger gate loadtester; do
+        program=flagger-${chart/flagger/controller}
+        # Not for a pod: where it listens, how it finds the API server and its database, what is of no effect; and tokens, by Secret.
+        printf -- '--%s\n' address database help kubeconfig master port slack-token version zap-encoding zap-replace-globals >"$BATS_TEST_TMPDIR/set"
+        charts_rendered | while read -r name values; do
+            [ "$name" != "$chart" ] || render "$chart" -f "$values" | objects | gojq -r 'select(.kind == "Deployment").spec.template.spec.containers[0].args[]'
+        done | grep -oE '^--[a-z-]+' >>"$BATS_TEST_TMPDIR/set"
+        sed -n '/^extraArgs:/,/^[a-z]*:/p' "deploy/charts/$chart/values.yaml" | grep -oE -- '--[a-z-]+' >"$BATS_TEST_TMPDIR/further"
+        "$FLAGGER_BUILD/$program" --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | sort >"$BATS_TEST_TMPDIR/options"
+        # Of those under extraArgs, none is unknown.
+        [ -z "$(sort "$BATS_TEST_TMPDIR/further" | comm -23 - "$BATS_TEST_TMPDIR/options")" ]
+        sort -u "$BATS_TEST_TMPDIR/set" "$BATS_TEST_TMPDIR/further" | comm -13 - "$BATS_TEST_TMPDIR/options" >"$BATS_TEST_TMPDIR/missing"
+        [ ! -s "$BATS_TEST_TMPDIR/missing" ] || { echo "$chart/values.yaml has neither a key for these, nor their names at extraArgs:" && cat "$BATS_TEST_TMPDIR/missing" && false; }
+    done
+}
+
+@test "the controller's chart gives it the rights of rbac.yaml, cluster-wide or in its namespaces alone" {
+    needs_helm
+    objects deploy/controller/rbac.yaml | gojq -c 'select(.kind == "ClusterRole").rules' >"$BATS_TEST_TMPDIR/rules"
+    render flagger | objects >"$BATS_TEST_TMPDIR/out"
+    gojq -c 'select(.kind == "ClusterRole").rules' "$BATS_TEST_TMPDIR/out" | diff - "$BATS_TEST_TMPDIR/rules"
+    render flagger -f deploy/charts/flagger/ci/new-values.yaml | objects >"$BATS_TEST_TMPDIR/out"
+    refute grep -q '"kind":"ClusterRole' "$BATS_TEST_TMPDIR/out"
+    [ "$(gojq -r 'select(.kind == "Role") | .metadata.namespace + "/" + .metadata.name' "$BATS_TEST_TMPDIR/out" | sort | xargs)" = \
+        'bank/flagger flagger-system/flagger-leader shop/flagger' ]
+    gojq -c 'select(.metadata.namespace == "shop" and .kind == "Role").rules' "$BATS_TEST_TMPDIR/out" | diff - "$BATS_TEST_TMPDIR/rules"
+    render flagger --set observe=true | objects >"$BATS_TEST_TMPDIR/out"
+    gojq -se '[.[] | select(.kind == "ClusterRole").rules[]] | length > 20 and all(.verbs - ["get", "list", "watch"] == [])' "$BATS_TEST_TMPDIR/out"
+    grep -q -- --observe "$BATS_TEST_TMPDIR/out"
+    run ! render flagger --set rbac.namespaced=true
+    [[ $output == *"namespace is empty"* ]]
+}
+
+@test "its CRDs are those of proto/crd, and stay when the release goes" {
+    needs_helm
+    local name
+    render flagger --set crd.create=true | objects >"$BATS_TEST_TMPDIR/out"
+    for name in proto/crd/*.yaml; do
+        objects "$name" | gojq -c .spec >"$BATS_TEST_TMPDIR/crd"
+        gojq -c --slurpfile crd "$BATS_TEST_TMPDIR/crd" 'select(.kind == "CustomResourceDefinition" and .spec == $crd[0]) |
+            .metadata.annotations["helm.sh/resource-policy"]' "$BATS_TEST_TMPDIR/out" | grep -qx '"keep"'
+    done
+}
+
+@test "a values file that cannot mean what it says is refused" {
+    needs_helm
+    run ! render flagger --set metricServer=x
+    [[ $output == *metricServer* ]]
+    run ! render flagger --set leaderElection.enabled=maybe
+    [[ $output == *leaderElection* ]]
+    run ! render flagger --set image.repository=ghcr.io/fluxcd/flagger
+    [[ $output == *"the image of Flagger"* ]]
+    run ! render loadtester --set image.repository=mirror.example.com/fluxcd/flagger-loadtester
+    [[ $output == *"the image of Flagger"* ]]
+    run ! render gate --set ingress.enabled=true
+    [[ $output == *"ingress.host"* ]]
+}

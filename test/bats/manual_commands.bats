@@ -1,0 +1,87 @@
+# What deploy/manual prints to be typed is typed: against a gate, a load tester and a sandbox.
+
+load ../lib/postgres_file
+
+setup() {
+    load ../lib/daemon
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+}
+teardown() {
+    if [ -n "${DAEMON_PID:-}" ]; then daemon_stop; fi
+    if [ -n "${SANDBOX_PID:-}" ]; then kill "$SANDBOX_PID" && wait "$SANDBOX_PID"; fi
+}
+
+# block PAGE N: the N-th block of code
+block() { awk -v n="$2" '/^```/ { inside = !inside; if (inside) at++; next } inside && at == n' "deploy/manual/$1.md"; }
+# typed PAGE N: runs it; what the page finds at names of a cluster is here at $DAEMON_URL
+typed() {
+    # shellcheck disable=SC1090
+    source <(block "$@" | sed -E "s#https?://(flagger-gate.flagger|gates.example.com)#$DAEMON_URL#; s/\\| jq/| gojq/")
+}
+# An answer that is an error fails the test.
+curl() { command curl -sS --fail-with-body -m 10 "$@"; }
+
+@test "the commands of gate.md open and close gates, for those who may" {
+    daemon_start "$FLAGGER_BUILD/flagger-gate" --database "$PG_DSN"
+    eventually 10 answers 200 GET /readyz
+    typed gate 1
+    [ "$(command curl -s "$DAEMON_URL/v1/history" | gojq '.history | length')" -eq 5 ]
+    daemon_stop
+    block gate 2 >"$BATS_TEST_TMPDIR/tokens"
+    echo '0123456789012345678901234567890123456789' >"$BATS_TEST_TMPDIR/keys"
+    openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=x -keyout "$BATS_TEST_TMPDIR/tls.key" -out "$BATS_TEST_TMPDIR/tls.crt" 2>/dev/null
+    cp "$BATS_TEST_TMPDIR/tls.crt" "$BATS_TEST_TMPDIR/ca.crt"
+    local arguments
+    read -ra arguments < <(block gate 3 | sed -n "s|^flagger-gate ||; s|/etc/gate/|$BATS_TEST_TMPDIR/|g; 1p")
+    daemon_start "$FLAGGER_BUILD/flagger-gate" "${arguments[@]}" --database "$PG_DSN" --link-key-file "$BATS_TEST_TMPDIR/keys"
+    DAEMON_URL=${DAEMON_URL/http:/https:}
+    export CURL_HOME=$BATS_TEST_TMPDIR
+    echo insecure >"$BATS_TEST_TMPDIR/.curlrc"
+    eventually 10 answers 200 GET /readyz
+    TOKEN=the-token-of-alice
+    [ "$(curl -H "Authorization: Bearer $TOKEN" "$DAEMON_URL/v1/whoami" | gojq -r .name)" = alice ]
+    [[ $(typed gate 4) == https://*/links/* ]]
+}
+
+@test "the load tester starts as loadtester.md says, and takes the policy that it shows" {
+    local arguments
+    [ "$(id -u)" -eq 0 ] || skip 'only root starts tasks as another user'
+    echo a-token-of-twenty-letters >"$BATS_TEST_TMPDIR/tokens"
+    chmod 600 "$BATS_TEST_TMPDIR/tokens"
+    block loadtester 2 >"$BATS_TEST_TMPDIR/shown.yaml"
+    read -ra arguments < <(block loadtester 1 | tr -d '\\' | xargs | sed "s|^flagger-loadtester ||; s|/etc/policies/hey.yaml|$BATS_TEST_TMPDIR/shown.yaml|; s|/etc/policies/|deploy/loadtester/policies/|; s|/etc/tokens|$BATS_TEST_TMPDIR/tokens|")
+    daemon_start "$FLAGGER_BUILD/flagger-loadtester" "${arguments[@]}"
+    answers 401 POST / '{}'
+}
+
+@test "the Canary of canary.md is released, and operations.md shows it as it is" {
+    export KUBECONFIG=$BATS_TEST_TMPDIR/kubeconfig
+    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$KUBECONFIG" --crds proto/crd >"$BATS_TEST_TMPDIR/out" 2>&1 </dev/null 3>&- &
+    SANDBOX_PID=$!
+    eventually 60 grep -q '^ready' "$BATS_TEST_TMPDIR/out"
+    daemon_start "$FLAGGER_BUILD/flagger-controller" --min-analysis-interval 1s
+    kubectl create namespace test
+    kubectl -n test create deployment podinfo --image=podinfo:1 --dry-run=client -o json | kubectl apply -f -
+    block canary 1 | sed 's/^    interval: 1m .*/    interval: 1s/' | kubectl apply -f -
+    kubectl wait -n test canary/podinfo --for=condition=promoted --timeout=60s
+    kubectl -n test set image deployment/podinfo podinfo=podinfo:2
+    # Nobody answers at the gate, so the release waits there.
+    waits() { kubectl -n test get canary podinfo -o 'jsonpath={.status.phase}' | grep -qx Waiting; }
+    eventually 60 waits
+    # Of each key that the page shows, the answer has it at one time or another.
+    block operations 1 | sed 1d | gojq -r '[paths | map(select(type == "string")) | join(".")] | unique[]' >"$BATS_TEST_TMPDIR/shown"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/shown")" -ge 20 ]
+    seen() {
+        command curl -s "$DAEMON_URL/debug/canaries/test/podinfo" | gojq -r '[paths | map(select(type == "string")) | join(".")] | unique[]' >>"$BATS_TEST_TMPDIR/seen"
+        sort -u "$BATS_TEST_TMPDIR/seen" | comm -13 - <(sort "$BATS_TEST_TMPDIR/shown") >"$BATS_TEST_TMPDIR/unseen"
+        [ ! -s "$BATS_TEST_TMPDIR/unseen" ]
+    }
+    eventually 30 seen || { cat "$BATS_TEST_TMPDIR/unseen" && false; }
+    daemon_stop
+    unset DAEMON_PID
+    kubectl -n test delete canary podinfo --wait=false
+    kubectl config set-context --current --namespace=test
+    typed operations 2
+    gone() { ! kubectl -n test get canary podinfo; }
+    eventually 30 gone
+}

@@ -1,0 +1,11 @@
+/* Which rights the rules' reads and writes take: told on stdout, each once, where GOLDEN_USES is set
+ * in the environment (test/golden/rights). */
+#ifndef GOLDEN_WORLD_USES_H
+#define GOLDEN_WORLD_USES_H
+
+#include "tick/tick.h"
+
+void world_uses_need(const struct tick *tick, const struct need *need);
+void world_uses_effect(const struct tick *tick, const struct effect *effect);
+
+#endif

@@ -1,0 +1,26 @@
+# Traefik: a TraefikService, to which the user's IngressRoute leads.
+programs=(traefik) provider=traefik
+features=(weights blue_green rolled_back deleted)
+service='' field=''
+
+plane_begin() {
+    local look
+    look=$(free_ports 1)
+    kubectl apply --server-side -f "$meshes/traefik-crd.yaml" >>"$state/log/kubectl.log"
+    kubectl wait --for=condition=established --timeout=30s crd --all >>"$state/log/kubectl.log"
+    start traefik "$meshes/traefik" --providers.kubernetescrd --entrypoints.web.address="127.0.0.1:$web" \
+        --entrypoints.traefik.address="127.0.0.1:$look" --ping --global.checknewversion=false \
+        --global.sendanonymoususage=false
+    wait_for 30 traefik curl -sf "http://127.0.0.1:$look/ping"
+}
+entry() {
+    k apply -f - >/dev/null <<END
+apiVersion: traefik.io/v1alpha1
+kind: IngressRoute
+metadata: {name: root}
+spec:
+  entryPoints: [web]
+  routes:
+    - {kind: Rule, match: Host(\`$host\`), services: [{kind: TraefikService, name: $case}]}
+END
+}
