@@ -39,9 +39,8 @@ struct entry {
 };
 
 struct metric_wait {
-    struct metric_wait *next;
-    struct entry *entry;
-    struct metric_call *alone; /* instead of an entry */
+    struct metric_wait *next, **at; /* in the list of those who wait for the same; NULL: in none */
+    struct metric_call *alone;      /* instead of a list */
     struct arena *arena;
     const struct metric_question *question;
     int64_t now_ms;
@@ -94,6 +93,27 @@ static struct metric_answer answer_for(struct arena *arena, const struct metric_
     return copy;
 }
 
+/* --- lists of those who wait: who is in one may be freed at any time, also while it is told */
+
+static void wait_enter(struct metric_wait **list, struct metric_wait *wait)
+{
+    wait->next = *list;
+    wait->at = list;
+    if (wait->next)
+        wait->next->at = &wait->next;
+    *list = wait;
+}
+
+static void wait_leave(struct metric_wait *wait)
+{
+    if (!wait->at)
+        return;
+    *wait->at = wait->next;
+    if (wait->next)
+        wait->next->at = wait->at;
+    wait->at = NULL;
+}
+
 /* --- entries */
 
 static void drop(struct entry *entry)
@@ -142,8 +162,7 @@ static void settle(struct entry *entry, const struct metric_answer *answer)
     while (entry->waits) {
         struct metric_wait *wait = entry->waits;
         struct metric_answer its = answer_for(wait->arena, &entry->answer);
-        entry->waits = wait->next;
-        wait->entry = NULL;
+        wait_leave(wait);
         wait->done(wait->arg, &its);
         free(wait);
     }
@@ -179,19 +198,21 @@ static bool ask_alone(struct metric_share *share, struct metric_wait *wait,
 /* A query for many has failed: it may be too long, or one of them cannot be asked. */
 static void each_by_itself(struct entry *entry)
 {
-    struct metric_wait *wait = entry->waits;
+    struct metric_wait *left = NULL;
     struct metric_share *share = entry->share;
 
-    entry->waits = NULL;
+    while (entry->waits) {
+        struct metric_wait *wait = entry->waits;
+        wait_leave(wait);
+        wait_enter(&left, wait);
+    }
     drop(entry);
-    for (struct metric_wait *at = wait; at; at = at->next)
-        at->entry = NULL;
-    while (wait) {
-        struct metric_wait *next = wait->next;
+    while (left) {
+        struct metric_wait *wait = left;
         struct metric_answer at_once;
+        wait_leave(wait);
         if (!ask_alone(share, wait, &at_once))
             on_alone(wait, &at_once);
-        wait = next;
     }
 }
 
@@ -246,8 +267,7 @@ static bool ask_first(struct metric_share *share, const char *key, struct metric
     const struct metric_question *question = wait->question;
     struct entry *entry = entry_new(share, key, interval_ms / PART_OF_INTERVAL);
 
-    entry->waits = wait;
-    wait->entry = entry;
+    wait_enter(&entry->waits, wait);
     if (question->group && metric_groups_ask(share->groups, question, key, wait->now_ms,
                                              interval_ms, entry->keep_ms)) {
         expo_add(&questions, 1, question->backend, "group");
@@ -287,9 +307,7 @@ struct metric_wait *metric_share_ask(struct metric_share *share, struct arena *a
     *wait = (struct metric_wait){
         .arena = arena, .question = question, .now_ms = now_ms, .done = done, .arg = arg};
     if (fresh) {
-        wait->entry = entry;
-        wait->next = entry->waits;
-        entry->waits = wait;
+        wait_enter(&entry->waits, wait);
         return wait;
     }
     bool asked;
@@ -311,12 +329,7 @@ void metric_wait_free(struct metric_wait *wait)
     if (!wait)
         return;
     metric_call_free(wait->alone);
-    if (wait->entry) {
-        struct metric_wait **at = &wait->entry->waits;
-        while (*at != wait)
-            at = &(*at)->next;
-        *at = wait->next;
-    }
+    wait_leave(wait);
     free(wait);
 }
 

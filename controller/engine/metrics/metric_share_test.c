@@ -19,6 +19,7 @@ struct asked {
     bool answered;
     struct metric_answer answer;
     struct fixture *again; /* asks number 1 in the moment in which it is answered */
+    struct asked *frees;   /* whose wait ends in that moment */
 };
 
 struct fixture {
@@ -106,13 +107,16 @@ static void on_answer(void *arg, const struct metric_answer *answer)
     assert_false(asked->answered);
     asked->answered = true;
     asked->answer = *answer;
+    if (asked->frees)
+        metric_wait_free(asked->frees->wait);
     if (!asked->again)
         return;
     usleep(1000 * SHORT_MS); /* the answer is too old by then */
     ask(asked->again, 1, "YQ==", NULL, SHORT_MS);
 }
 
-/* name: of the workload whose question is asked in a group; NULL: none. */
+/* name: of the workload whose question is asked in a group, where a token is a CA, which cannot be
+ * asked without TLS; NULL: none. */
 static void ask(struct fixture *f, int number, const char *token, const char *name,
                 int64_t interval_ms)
 {
@@ -126,6 +130,7 @@ static void ask(struct fixture *f, int number, const char *token, const char *na
         .address = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server)),
         .query = name ? arena_printf(f->arena, "of %s", name) : "up",
         .secret = name ? NULL : rows_json(f->arena, secret),
+        .ca_pem = name && *token ? token : NULL,
     };
     if (name) {
         asked->group = (struct metric_group){.family = metric_family_find("istio"),
@@ -235,4 +240,24 @@ FIXTURE_CASE(each_asks_by_itself_when_the_query_for_all_fails)
     expect(f, 1, 7);
     assert_int_equal(f->groups, 1);
     assert_int_equal(f->requests, 6);
+}
+
+/* The query for all fails, none of them can be asked by itself, and who is told so first ends the
+ * other one of the same question. */
+FIXTURE_CASE(who_is_told_may_end_another)
+{
+    for (int i = 0; i < 2; i++) {
+        ask(f, i, "CA", i ? "b" : "a", SHORT_MS);
+        assert_true(f->asked[i].answered);
+    }
+    LOOP_FOR(f->loop, SHORT_MS);
+    f->status = 422;
+    for (int i = 0; i < 2; i++)
+        ask(f, i, "CA", "a", INTERVAL_MS);
+    f->asked[0].frees = &f->asked[1];
+    f->asked[1].frees = &f->asked[0];
+    RUN_UNTIL(f, f->asked[0].answered || f->asked[1].answered);
+    assert_int_equal(f->asked[0].answered + f->asked[1].answered, 1);
+    assert_int_equal(f->groups, 1);
+    assert_int_equal(f->requests, 1);
 }
