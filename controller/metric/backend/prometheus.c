@@ -38,6 +38,14 @@ static struct metric_answer read_sample(struct arena *arena, const struct metric
     return answer;
 }
 
+static struct metric_answer read_series(struct arena *arena, const struct metric_question *question,
+                                        struct json_object *series)
+{
+    if (json_at(series, "values", NULL))
+        return ask_failure("query returned multiple values");
+    return read_sample(arena, question, json_at(series, "value", NULL));
+}
+
 static bool has_label(struct json_object *series, const char *label, const char *value)
 {
     const char *found = label ? json_str_at(series, "metric", label, NULL) : value;
@@ -45,20 +53,24 @@ static bool has_label(struct json_object *series, const char *label, const char 
     return found && strcmp(found, value) == 0;
 }
 
-/* Of an answer with a series for each workload. */
-static void read_picks(struct arena *arena, const struct metric_question *question,
-                       struct json_object *list)
+/* As Flagger: of several series the last one counts. pick NULL: all are of the one who asks. */
+static struct metric_answer read_list(struct arena *arena, const struct metric_question *question,
+                                      struct json_object *list, const struct metric_pick *pick)
 {
-    for (int i = 0; i < question->n_picks; i++) {
-        struct metric_pick *pick = &question->picks[i];
-        pick->answer = ask_no_values("no series");
-        for (size_t k = 0; k < json_len(list); k++) {
-            struct json_object *series = json_elem(list, k);
-            if (has_label(series, pick->label, pick->value) &&
-                has_label(series, pick->namespace_label, pick->namespace_))
-                pick->answer = read_sample(arena, question, json_at(series, "value", NULL));
-        }
+    struct json_object *last = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *series = json_elem(list, i);
+        if (pick && !(has_label(series, pick->label, pick->value) &&
+                      has_label(series, pick->namespace_label, pick->namespace_)))
+            continue;
+        last = series;
+        n++;
     }
+    if (!last)
+        return ask_no_values("no series");
+    return ask_chosen(arena, read_series(arena, question, last), "last", n, "series");
 }
 
 static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
@@ -66,24 +78,17 @@ static struct metric_answer read_reply(struct arena *arena, const struct metric_
 {
     const char *type = json_str_at(reply, "data", "resultType", NULL);
     struct json_object *list = json_at(reply, "data", "result", NULL);
+    bool scalar = type && strcmp(type, "scalar") == 0;
 
-    if (type && strcmp(type, "scalar") == 0)
+    if (scalar && question->n_picks == 0)
         return read_sample(arena, question, list);
-    /* As Flagger: of several series the last one counts. */
-    if (!json_object_is_type(list, json_type_array))
+    if (scalar || !json_object_is_type(list, json_type_array))
         return ask_unlike(arena, question, "data.result");
-    if (question->n_picks > 0) {
-        read_picks(arena, question, list);
-        return (struct metric_answer){.outcome = METRIC_VALUE};
-    }
-    size_t n = json_len(list);
-    struct json_object *series = json_elem(list, n - 1);
-    if (!series)
-        return ask_no_values("no series");
-    if (json_at(series, "values", NULL))
-        return ask_failure("query returned multiple values");
-    return ask_chosen(arena, read_sample(arena, question, json_at(series, "value", NULL)), "last",
-                      n, "series");
+    if (question->n_picks == 0)
+        return read_list(arena, question, list, NULL);
+    for (int i = 0; i < question->n_picks; i++)
+        question->picks[i].answer = read_list(arena, question, list, &question->picks[i]);
+    return (struct metric_answer){.outcome = METRIC_VALUE};
 }
 
 static struct metric_answer prometheus_answer(struct arena *arena,
