@@ -10,6 +10,7 @@
 #include "base/option_rows.h"
 #include "base/process.h"
 #include "controller/debug.h"
+#include "ctl/ctl.h"
 #include "engine/engine.h"
 #include "engine/others.h"
 #include "kube/lease.h"
@@ -172,7 +173,7 @@ static const struct option_program program = {
     .name = "flagger-controller",
     .summary =
         "Releases new versions of Kubernetes workloads step by step, as Canary objects ask for it.",
-    .synopsis = "[OPTION...]",
+    .synopsis = "[OPTION...] | ctl COMMAND [ARGUMENT...]",
     .details = controller_help,
     .rows = rows,
 };
@@ -548,8 +549,14 @@ static int run(struct arena *arena)
 
 int main(int argc, char **argv)
 {
+    static char ctl[] = "flagger-controller ctl";
+
     child_main(argc, argv);
     process_hide(); /* tokens of the cluster, of webhooks and metric servers */
+    if (argc > 1 && strcmp(argv[1], "ctl") == 0) {
+        argv[1] = ctl;
+        return ctl_main(argc - 1, argv + 1);
+    }
     struct arena *arena = arena_new();
     choose_election();
     option_parse(&program, arena, argc, argv);

@@ -59,7 +59,9 @@ struct option_program {
     const char *name;     /* "flagger-gate" */
     const char *summary;  /* one line: what it is for */
     const char *synopsis; /* e.g. "[OPTION...] COMMAND [ARG...]" */
+    const char *before;   /* paragraphs in front of the options; may be NULL */
     const char *details;  /* paragraphs after the options: examples, files, signals; may be NULL */
+    int width;            /* of a line of --help; 0: 100 */
     const struct option_row *rows; /* ends with a row without name */
     bool takes_arguments;          /* non-flag arguments are allowed */
 };
@@ -77,7 +79,7 @@ int option_parse(const struct option_program *program, struct arena *arena, int 
 enum err option_read(const struct option_program *program, struct arena *arena, int argc,
                      char **argv, char **environment, int *first_argument,
                      struct errinfo *ei) MUST_USE;
-/* The --help text, 100 columns wide, owned by the arena; color adds SGR bold for headings and
+/* The --help text, owned by the arena; color adds SGR bold for headings and
  * flags. */
 const char *option_help(const struct option_program *program, struct arena *arena, bool color);
 

@@ -14,6 +14,7 @@ struct page {
     struct buf out;
     bool color;
     size_t column; /* where the explanations begin */
+    size_t width;
 };
 
 static size_t width(const char *text)
@@ -32,7 +33,7 @@ static void put_spaces(struct page *page, size_t count)
     buf_printf(&page->out, "%*s", (int)count, "");
 }
 
-/* Words, wrapped at WIDTH; the first line goes on at column at, the others are indented. Ends the
+/* Words, wrapped at the width; the first line goes on at column at, the others are indented. Ends the
  * line. */
 static void put_wrapped(struct page *page, const char *text, size_t at, size_t indent)
 {
@@ -40,7 +41,7 @@ static void put_wrapped(struct page *page, const char *text, size_t at, size_t i
     while (*text) {
         size_t len = strcspn(text, " \n");
         size_t cells = utf8_count(text, len);
-        if (!first && at + 1 + cells > WIDTH) {
+        if (!first && at + 1 + cells > page->width) {
             buf_puts(&page->out, "\n");
             put_spaces(page, indent);
             at = indent;
@@ -168,7 +169,10 @@ static size_t column_for(struct arena *arena, const struct option_row *rows)
 
 const char *option_help(const struct option_program *program, struct arena *arena, bool color)
 {
-    struct page page = {.arena = arena, .color = color, .column = column_for(arena, program->rows)};
+    struct page page = {.arena = arena,
+                        .color = color,
+                        .column = column_for(arena, program->rows),
+                        .width = program->width > 0 ? (size_t)program->width : WIDTH};
     buf_init(&page.out, MAX_TEXT);
     const char *intro = arena_printf(arena, ": %s", program->summary ? program->summary : "");
     put_bold(&page, program->name);
@@ -177,6 +181,10 @@ const char *option_help(const struct option_program *program, struct arena *aren
     put_bold(&page, "Usage");
     buf_printf(&page.out, "\n  %s %s\n", program->name,
                program->synopsis ? program->synopsis : "[OPTION...]");
+    if (program->before) {
+        buf_puts(&page.out, "\n");
+        put_paragraphs(&page, program->before);
+    }
     put_groups(&page, program->rows);
     if (program->details) {
         buf_puts(&page.out, "\n");

@@ -101,3 +101,17 @@ CASE(color_changes_nothing_else)
     assert_true(on > 10);
     assert_null(strchr(option_help(&program, arena, false), '\033'));
 }
+
+CASE(paragraphs_in_front_and_a_narrow_terminal)
+{
+    struct option_program narrow = program;
+    narrow.before = "Commands\n  get  shows it";
+    narrow.width = 43;
+    const char *text = option_help(&narrow, arena, false);
+    const char *before = strstr(text, "\nCommands\n  get  shows it\n\nServer\n");
+
+    assert_non_null(before);
+    assert_true(before > strstr(text, "Usage"));
+    assert_non_null(strstr(text, "\n  --timeout VALUE      how long a request\n"
+                                 "                       may take before it\n"));
+}

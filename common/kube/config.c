@@ -203,6 +203,11 @@ static enum err no_context(struct merged *m, const char *name, struct errinfo *e
     return err_set(ei, ERR_NOT_FOUND, "%s: there is no context \"%s\"", m->list, name);
 }
 
+static const char *given(const char *text)
+{
+    return text && text[0] ? text : NULL;
+}
+
 static enum err fill(struct merged *m, const struct kube_config_source *source, const char *master,
                      struct kube_config *out, struct errinfo *ei)
 {
@@ -212,8 +217,13 @@ static enum err fill(struct merged *m, const struct kube_config_source *source, 
     if (!context.file)
         return first_mistake(m, ei) != ERR_OK ? ERR_INVALID : no_context(m, name, ei);
     struct json_reader *r = &context.file->reader;
-    const char *cluster_name = json_read_str(r, context.body, "cluster", JSON_REQUIRED);
-    const char *user_name = json_read_str(r, context.body, "user", JSON_OPTIONAL);
+    const char *cluster_name = given(source->cluster);
+    const char *user_name = given(source->user);
+
+    if (!cluster_name)
+        cluster_name = json_read_str(r, context.body, "cluster", JSON_REQUIRED);
+    if (!user_name)
+        user_name = json_read_str(r, context.body, "user", JSON_OPTIONAL);
     const char *namespace_ = json_read_str(r, context.body, "namespace", JSON_OPTIONAL);
     if (first_mistake(m, ei) != ERR_OK)
         return ERR_INVALID;
@@ -295,6 +305,10 @@ enum err kube_config_load(struct arena *arena, const struct kube_config_source *
         err = load_files(arena, list, source, master, out, ei);
     else
         err = load_default(arena, source, master, out, ei);
+    if (err == ERR_OK && given(source->token)) {
+        out->auth = KUBE_AUTH_TOKEN;
+        out->token = source->token;
+    }
     if (err != ERR_OK || !master)
         return err;
     out->server = server_url(arena, master);

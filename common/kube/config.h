@@ -48,6 +48,9 @@ struct kube_config_source {
                              * $KUBECONFIG, then the pod's service account, then ~/.kube/config */
     const char *context;    /* NULL: current-context */
     const char *master;     /* overrides the server; NULL or "": none */
+    /* As kubectl's flags: other entries of the files than the context names, and a token instead of
+     * whatever the user has. NULL or "": none. */
+    const char *cluster, *user, *token;
 };
 
 /* Everything in *out lives in the arena. The error names the file and the field. */

@@ -272,3 +272,31 @@ CASE(what_is_not_there)
     assert_int_equal(kube_config_load(unit_arena, &source, &config, &ei), ERR_INVALID);
     assert_non_null(strstr(ei.text, "master: expected an http or https URL"));
 }
+
+CASE(flags_name_other_entries_than_the_context)
+{
+    static const char text[] = "current-context: c\n"
+                               "contexts: [{name: c, context: {cluster: a, user: u}}]\n"
+                               "clusters: [{name: a, cluster: {server: 'https://a'}},\n"
+                               "           {name: b, cluster: {server: 'https://b'}}]\n"
+                               "users: [{name: u, user: {token: t}},\n"
+                               "        {name: v, user: {username: v, password: p}}]\n";
+    struct kube_config_source source = {.kubeconfig = unit_put("a", text), .cluster = "b"};
+    struct kube_config config;
+    struct errinfo ei = {0};
+
+    assert_int_equal(kube_config_load(arena, &source, &config, &ei), ERR_OK);
+    assert_string_equal(config.server, "https://b");
+    assert_string_equal(config.token, "t");
+    source = (struct kube_config_source){.kubeconfig = source.kubeconfig, .user = "v"};
+    assert_int_equal(kube_config_load(arena, &source, &config, &ei), ERR_OK);
+    assert_string_equal(config.server, "https://a");
+    assert_int_equal(config.auth, KUBE_AUTH_BASIC);
+    source.token = "mine";
+    assert_int_equal(kube_config_load(arena, &source, &config, &ei), ERR_OK);
+    assert_int_equal(config.auth, KUBE_AUTH_TOKEN);
+    assert_string_equal(config.token, "mine");
+    source.cluster = "none";
+    assert_int_equal(kube_config_load(arena, &source, &config, &ei), ERR_INVALID);
+    assert_non_null(strstr(ei.text, "there is no cluster \"none\""));
+}

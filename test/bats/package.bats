@@ -11,6 +11,7 @@ programs_run() { # FOLDER
     for name in controller gate loadtester; do
         [ "$("$1/flagger-$name" --version)" = "flagger-$name $VERSION" ]
     done
+    [ "$("$1/kubectl-canary" --version)" = "kubectl-canary $VERSION" ]
 }
 
 @test "cmake --install puts everything below its prefix" {
@@ -19,9 +20,9 @@ programs_run() { # FOLDER
     diff -r "$SOURCES/proto/crd" "$BATS_TEST_TMPDIR/prefix/share/flagger-c/crd"
     # A man page has each option, and says nothing that a formatter does not understand.
     local name page
-    for name in controller gate loadtester; do
-        page=$BATS_TEST_TMPDIR/prefix/share/man/man1/flagger-$name.1
-        [ "$(grep -c '^\.TP' "$page")" -eq "$("$FLAGGER_BUILD/flagger-$name" --help | grep -cE '^  --[a-z]')" ]
+    for name in flagger-controller flagger-gate flagger-loadtester kubectl-canary; do
+        page=$BATS_TEST_TMPDIR/prefix/share/man/man1/$name.1
+        [ "$(grep -c '^\.TP' "$page")" -eq "$("$FLAGGER_BUILD/$name" --help | grep -cE '^  --[a-z]')" ]
         ! command -v groff || [ -z "$(groff -man -ww -Tascii "$page" 2>&1 >/dev/null)" ]
     done
     [ "$(sed -n 's/^## //p' "$BATS_TEST_TMPDIR/prefix/share/doc/flagger-c/deploy/CHANGELOG.md" | head -n 1)" = "$VERSION" ]

@@ -1,0 +1,235 @@
+#include "ctl/ctl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/expo.h"
+#include "base/log.h"
+#include "ctl/flags.h"
+#include "ctl/print.h"
+
+enum { HELP_WIDTH = 100, HELP_MAX = 64 * 1024 };
+
+static const char codes[] = "Exit codes\n"
+                            "  0  done; of status: the revision is promoted\n"
+                            "  1  the server does not answer, says no, or has no such object\n"
+                            "  2  the command line is wrong\n"
+                            "  3  the release was rolled back, or the request was refused\n"
+                            "  4  --timeout has passed\n"
+                            "  5  the release waits for a person\n"
+                            "  6  another revision has taken the place of the one asked about\n";
+
+const struct ctl_command *ctl_find(const char *name)
+{
+    for (const struct ctl_command *const *at = ctl_table; *at; at++)
+        if (strcmp((*at)->name, name) == 0)
+            return *at;
+    return NULL;
+}
+
+int ctl_fail(const struct ctl *ctl, enum ctl_exit code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    const char *text = arena_vprintf(ctl->arena, fmt, args);
+    va_end(args);
+    fprintf(ctl->err, "%s: %s\n", ctl->program, print_clean(ctl->arena, text));
+    return (int)code;
+}
+
+/* --- help */
+
+/* Names and summaries below each other, the summaries wrapped at the width. */
+static const char *command_list(const struct ctl *ctl, int width)
+{
+    enum { INDENT = 2, COLUMN = 17 };
+    struct buf out;
+
+    buf_init(&out, HELP_MAX);
+    buf_puts(&out, "Commands\n");
+    for (const struct ctl_command *const *at = ctl_table; *at; at++) {
+        int column = COLUMN;
+        buf_printf(&out, "%*s%-*s", INDENT, "", COLUMN - INDENT, (*at)->name);
+        for (const char *text = (*at)->summary; *text; text += strspn(text, " ")) {
+            size_t len = strcspn(text, " ");
+            if (column > COLUMN && column + 1 + (int)len > width) {
+                buf_printf(&out, "\n%*s", COLUMN, "");
+                column = COLUMN;
+            }
+            buf_printf(&out, "%s%.*s", column > COLUMN ? " " : "", (int)len, text);
+            column += (int)len + (column > COLUMN);
+            text += len;
+        }
+        buf_puts(&out, "\n");
+    }
+    const char *text = arena_strndup(ctl->arena, out.data, out.len);
+    buf_fini(&out);
+    return text;
+}
+
+/* The text with the program's name for each "{ctl}". */
+static const char *named(const struct ctl *ctl, const char *text)
+{
+    static const char mark[] = "{ctl}";
+    const char *at;
+
+    while (text && (at = strstr(text, mark)))
+        text = arena_printf(ctl->arena, "%.*s%s%s", (int)(at - text), text, ctl->program,
+                            at + sizeof(mark) - 1);
+    return text;
+}
+
+static int help_width(const struct ctl *ctl)
+{
+    return ctl->width > 0 && ctl->width < HELP_WIDTH ? ctl->width : HELP_WIDTH;
+}
+
+static int help_all(const struct ctl *ctl)
+{
+    static const struct ctl_command none = {.name = ""};
+    const char *tail = arena_printf(ctl->arena,
+                                    "%s\n%s COMMAND --help says more of each command. Objects are "
+                                    "read and written with the rights that your kubeconfig gives "
+                                    "you.\n",
+                                    codes, ctl->program);
+    const struct option_program program = {
+        .name = ctl->program,
+        .summary = "Looks at Canaries, says what they wait for, and steers their releases.",
+        .synopsis = "COMMAND [ARGUMENT...] [FLAG...]",
+        .before = command_list(ctl, help_width(ctl)),
+        .details = tail,
+        .rows = flags_rows(ctl->arena, &none),
+        .width = help_width(ctl)};
+
+    fputs(option_help(&program, ctl->arena, ctl->color), ctl->out);
+    return CTL_DONE;
+}
+
+static int help_one(const struct ctl *ctl)
+{
+    const struct ctl_command *command = ctl->command;
+    const struct option_program program = {
+        .name = arena_printf(ctl->arena, "%s %s", ctl->program, command->name),
+        .summary = command->summary,
+        .synopsis = arena_printf(ctl->arena, "%s [FLAG...]", command->usage ? command->usage : ""),
+        .details = named(ctl, command->help),
+        .rows = flags_rows(ctl->arena, command),
+        .width = help_width(ctl)};
+
+    fputs(option_help(&program, ctl->arena, ctl->color), ctl->out);
+    return CTL_DONE;
+}
+
+/* --- one run */
+
+static void look_at_terminal(struct ctl *ctl)
+{
+    enum { USUAL = 80, LEAST = 20 };
+    struct winsize size = {0};
+    const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
+
+    if (!isatty(STDOUT_FILENO))
+        return;
+    ctl->color = term && strcmp(term, "dumb") != 0 && !(none && *none);
+    ctl->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
+    ctl->width = ctl->width < LEAST ? LEAST : ctl->width;
+}
+
+/* Ctrl-C ends it, as it ends other commands: a loop of ours would first finish what it does. */
+static struct loop *new_loop(void)
+{
+    struct loop *loop = loop_new(0);
+
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    return loop;
+}
+
+static int run_with_server(struct ctl *ctl, const struct kube_config_source *source)
+{
+    static const char agent[] = "kubectl-canary";
+    struct errinfo ei = {0};
+    struct kube_config config;
+
+    if (kube_config_load(ctl->arena, source, &config, &ei) != ERR_OK)
+        return ctl_fail(ctl, CTL_SERVER, "%s", ei.text);
+    if (ctl->namespace_ && !*ctl->namespace_)
+        ctl->namespace_ = config.namespace_;
+    ctl->config = &config;
+    ctl->loop = new_loop();
+    ctl->http = http_client_new(ctl->loop, &(struct http_client_options){.user_agent = agent});
+    ctl->kube = kube_client_new(ctl->loop, ctl->http, &config,
+                                &(struct kube_client_options){.user_agent = agent});
+    int code = ctl->command->run(ctl);
+    kube_client_free(ctl->kube);
+    http_client_free(ctl->http);
+    loop_free(ctl->loop);
+    ctl->config = NULL;
+    return code;
+}
+
+static int run_command(struct ctl *ctl, int argc, char **argv)
+{
+    struct kube_config_source source;
+    struct errinfo ei = {0};
+    enum err err = flags_read(ctl, argc, argv, &source, &ctl->namespace_, &ei);
+
+    if (err == ERR_CANCELLED)
+        return help_one(ctl);
+    if (err != ERR_OK)
+        return ctl_fail(ctl, CTL_USAGE, "%s", ei.text);
+    if (ctl->command->accepts & CTL_OFFLINE)
+        return ctl->command->run(ctl);
+    return run_with_server(ctl, &source);
+}
+
+static int unknown_command(const struct ctl *ctl, const char *name)
+{
+    const char *all = "";
+
+    for (const struct ctl_command *const *at = ctl_table; *at; at++)
+        all = arena_printf(ctl->arena, "%s%s%s", all, *all ? ", " : "", (*at)->name);
+    return ctl_fail(ctl, CTL_USAGE, "unknown command \"%.60s\"; there are %s", name, all);
+}
+
+static int dispatch(struct ctl *ctl, int argc, char **argv)
+{
+    int at = flags_command_at(argc, argv);
+    const char *name = at < argc ? argv[at] : NULL;
+
+    if (!name && argc > 1 && strcmp(argv[1], "--version") == 0) {
+        fprintf(ctl->out, "kubectl-canary %s\n", FLAGGER_VERSION);
+        return CTL_DONE;
+    }
+    if (!name || (strcmp(name, "help") == 0 && at + 1 == argc))
+        return help_all(ctl);
+    bool help = strcmp(name, "help") == 0;
+    name = help ? argv[++at] : name;
+    ctl->command = ctl_find(name);
+    if (!ctl->command)
+        return unknown_command(ctl, name);
+    if (help)
+        return help_one(ctl);
+    /* Flags may stand in front of the command. */
+    memmove(argv + 1, argv, (size_t)at * sizeof(*argv));
+    return run_command(ctl, argc - 1, argv + 1);
+}
+
+int ctl_main(int argc, char **argv)
+{
+    struct arena *arena = arena_new();
+    struct ctl ctl = {.arena = arena, .program = argv[0], .out = stdout, .err = stderr};
+
+    log_set_level("error");
+    look_at_terminal(&ctl);
+    int code = dispatch(&ctl, argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        code = code == CTL_DONE ? CTL_SERVER : code;
+    expo_reset();
+    arena_free(arena);
+    return code;
+}

@@ -1,0 +1,51 @@
+/*
+ * Asking the API server and waiting for the answer, with the person's own rights. What is read
+ * lives in ctl->arena.
+ */
+#ifndef CTL_READ_H
+#define CTL_READ_H
+
+#include "base/json.h"
+#include "ctl/ctl.h"
+
+/* flagger.app/v1beta1. */
+extern const struct kube_resource read_canaries;
+
+struct read_answer {
+    enum err err;
+    struct errinfo info; /* "GET canaries test/podinfo: not found: ..." */
+    int status;
+    struct json_object *body; /* NULL: none */
+};
+
+/* Sends them all at once and waits for the last one. What the requests point to is borrowed. */
+void read_calls(struct ctl *ctl, const struct kube_request *requests, struct read_answer *answers,
+                size_t count);
+enum err read_call(struct ctl *ctl, const struct kube_request *request, struct json_object **body,
+                   struct errinfo *ei) MUST_USE;
+
+/* One object of the namespace (NULL: of the cluster). */
+enum err read_get(struct ctl *ctl, const struct kube_resource *resource, const char *namespace_,
+                  const char *name, struct json_object **out, struct errinfo *ei) MUST_USE;
+
+enum { READ_MOST = 20000 };
+struct read_what {
+    const struct kube_resource *resource;
+    const char *namespace_; /* NULL: all of them, or of the cluster */
+    const char *selector;   /* of labels, NULL: any */
+    const char *fields;     /* field selector, NULL: any */
+};
+/* The objects as an array, in the server's order; more than READ_MOST are an error. */
+enum err read_list(struct ctl *ctl, const struct read_what *what, struct json_object **out,
+                   struct errinfo *ei) MUST_USE;
+
+/* The Canary of ctl->namespace_, or, when it is not there, the exit code with a sentence printed;
+ * CTL_DONE: *out. */
+int read_canary(struct ctl *ctl, const char *name, struct json_object **out);
+/* Prints why the server was of no use, with what is to be done about it. Returns CTL_SERVER. */
+int read_fail(const struct ctl *ctl, enum err err, const struct errinfo *ei);
+
+/* Waits so long on the loop. */
+void read_pause(struct ctl *ctl, int64_t ms);
+
+#endif
