@@ -13,6 +13,11 @@
  *   get/list/watch/create/update/patch/delete, absent: any) and path (substring, absent: any) match
  *   are delayed, then dropped or answered with the status.
  * - GET, DELETE /sandbox/faults: the rules with what is left of them; forget all.
+ * - POST /sandbox/change
+ *   {"group": "apps", "resource": "deployments", "objects": [{"namespace": "a", "name": "b"}],
+ *   "patch": {...}}
+ *   changes them all between two answers to others, by strategic merge (a custom kind: merge), and
+ *   tells how many. The first that cannot be changed ends it; those before it are changed.
  * - POST /sandbox/compact: forgets the watch log, and resuming gives 410 Gone; {"expire": true} also
  *   sends open watches the 410 ERROR event.
  * - POST /sandbox/cut: closes all watches.
