@@ -4,7 +4,8 @@
 
 #include "decide/decide.h"
 
-enum { MAX_STEPS = 12, MAX_WAITS = 3, MAX_PLANS = 2048 };
+/* ... of plans in a row; of waits and moves to what is looked for. */
+enum { MAX_STEPS = 12, MAX_WAITS = 3, MAX_MOVES = 3, MAX_PLANS = 2048 };
 
 /* An object that some plan has written. */
 struct copy {
@@ -20,12 +21,14 @@ struct foresight {
     const struct canary *start;
     const char *start_mistake;
     int64_t start_ms;
+    const struct stand *until; /* NULL: the first other stand */
     enum assumed assumed;
     bool asked, may_roll_back; /* webhooks, on the way; one of them for a rollback */
     /* Of this way: */
     struct json_object *canary;
     struct copy *copies;
-    int steps, waits;
+    struct stand at; /* where the last plan has brought it */
+    int steps, waits, moves;
     const char *plans;
     struct foreseen *first, **last;
 };
@@ -73,18 +76,20 @@ static void begin_way(struct foresight *f, struct tick *tick)
     tick->due = true;
     f->canary = f->start->json;
     f->copies = NULL;
-    f->steps = f->waits = 0;
+    f->at = stand_of(f->start);
+    f->steps = f->waits = f->moves = 0;
     f->plans = "";
 }
 
-struct foresight *foresight_new(struct tick *tick)
+struct foresight *foresight_new(struct tick *tick, const struct stand *until)
 {
     struct foresight *f = ARENA_NEW(tick->arena, struct foresight);
 
     *f = (struct foresight){.arena = tick->arena,
                             .start = tick->live,
                             .start_mistake = tick->mistake,
-                            .start_ms = tick->now_ms};
+                            .start_ms = tick->now_ms,
+                            .until = until};
     f->last = &f->first;
     begin_way(f, tick);
     return f;
@@ -215,6 +220,7 @@ static void end_way(struct foresight *f, const struct tick *tick, const struct c
 
     *foreseen = (struct foreseen){.assumed = f->assumed,
                                   .to = stand_of(canary),
+                                  .passed = f->moves > 1 ? f->moves - 1 : 0,
                                   .after_ms = tick->now_ms - f->start_ms,
                                   .plans = f->plans,
                                   .writes = result_of(f)};
@@ -238,11 +244,21 @@ static bool wait_on(struct foresight *f, struct tick *tick, bool writes)
     return ++f->waits < MAX_WAITS;
 }
 
+/* It is where it was to be foreseen to; or has moved too often for that. */
+static bool arrives(struct foresight *f, const struct stand *to)
+{
+    if (stand_same(&f->at, to))
+        return false;
+    f->at = *to;
+    f->moves++;
+    return !f->until || stand_same(f->until, to) || f->moves == MAX_MOVES;
+}
+
 /* True: the rules go on. */
 static bool carry_out(struct foresight *f, struct tick *tick)
 {
     struct canary *canary = ARENA_NEW(f->arena, struct canary);
-    struct stand from = stand_of(f->start), to;
+    struct stand to;
     const char *mistake;
     struct errinfo info;
     bool writes = write_plan(f, tick);
@@ -252,7 +268,7 @@ static bool carry_out(struct foresight *f, struct tick *tick)
         return false;
     }
     to = stand_of(canary);
-    bool goes_on = stand_same(&from, &to) && ++f->steps < MAX_STEPS && wait_on(f, tick, writes);
+    bool goes_on = !arrives(f, &to) && ++f->steps < MAX_STEPS && wait_on(f, tick, writes);
     tick_see(tick, canary);
     tick->mistake = mistake;
     if (!goes_on)

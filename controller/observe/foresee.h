@@ -39,6 +39,7 @@ struct foreseen {
     struct foreseen *next;
     enum assumed assumed;
     bool moves; /* to another stand; false: the rules leave it at that */
+    int passed; /* other stands on the way */
     struct stand to;
     int64_t after_ms;  /* what the rules would have waited for on the way */
     const char *plans; /* their outlines (plan_outline()), "" for nothing */
@@ -46,8 +47,9 @@ struct foreseen {
 };
 
 struct foresight;
-/* Of the tick's Canary; lives in the tick's arena. */
-struct foresight *foresight_new(struct tick *tick);
+/* Of the tick's Canary, until it stands elsewhere; or at `until` (NULL: anywhere), which must outlive
+ * it, over at most two stands on the way. Lives in the tick's arena. */
+struct foresight *foresight_new(struct tick *tick, const struct stand *until);
 /* To be called in place of decide(), and as that is. The plan is always empty. */
 enum verdict foresee(struct foresight *foresight, struct tick *tick);
 /* After VERDICT_STOP: an entry for each answer of webhooks that makes a difference; NULL when a rule

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/decide.h"
 #include "observe/judge.h"
 #include "tick/wake.h"
 
@@ -10,21 +11,31 @@
  * the status; how many intervals a release may stay where the rules would move. */
 enum { MAX_KEPT = 8, SETTLE_MS = 5000, STAY_INTERVALS = 3, STAY_LEAST_MS = 30000 };
 
-enum stage { STAGE_LOOK, STAGE_JUDGE, STAGE_FORESEE };
+enum stage { STAGE_LOOK, STAGE_JUDGE, STAGE_HINDSIGHT, STAGE_FORESEE };
+
+/* The Canary as it was last seen at a stand. */
+struct seen {
+    struct arena *arena; /* of its own; NULL: it was not seen */
+    struct json_object *canary;
+    int64_t first_ms; /* when that stand was first seen */
+};
 
 struct observer {
     bool knows, foresaw; /* `at`; and what would come next */
+    bool moved;          /* from `from` to `at`, which is not judged yet */
     struct stand at, from;
-    struct observer_kept *kept; /* what was foreseen at `at`, newest first */
-    struct observer_kept
-        *pending;      /* ... at `from`, while objects are waited for; NULL: nothing is */
-    int64_t moved_ms;  /* when `at` was first seen */
+    struct seen here, before;      /* at `at`; at `from`, while `moved` */
+    struct observer_kept *kept;    /* what was foreseen at `at`, newest first */
+    struct observer_kept *pending; /* ... at `from`, while `moved` */
     int64_t should_ms; /* since when the rules would move whatever webhooks say; 0: they do not */
     bool told_stay;
     char *trouble; /* how the objects of `pending` differ */
     /* Of the run: */
     enum stage stage;
+    bool looked_back; /* STAGE_HINDSIGHT is over */
     struct foresight *foresight;
+    const struct canary *live; /* as read, during STAGE_HINDSIGHT */
+    const char *live_mistake;
     enum observed observed;
     char *text, *difference;
     int64_t counts[OBSERVED_KINDS];
@@ -157,8 +168,17 @@ static const char *move_text(const struct observer *o, struct arena *arena)
                         stand_text(arena, &o->at));
 }
 
-static void drop_pending(struct observer *o)
+static void seen_drop(struct seen *seen)
 {
+    if (seen->arena)
+        arena_free(seen->arena);
+    *seen = (struct seen){.arena = NULL};
+}
+
+static void judged(struct observer *o)
+{
+    o->moved = false;
+    seen_drop(&o->before);
     kept_free(o->pending);
     o->pending = NULL;
     free(o->trouble);
@@ -169,7 +189,7 @@ static void found_objects(struct observer *o, struct arena *arena)
 {
     found(o, OBSERVED_OBJECTS,
           arena_printf(arena, "it went %s as expected, but\n%s", move_text(o, arena), o->trouble));
-    drop_pending(o);
+    judged(o);
 }
 
 /* --- the run */
@@ -187,7 +207,8 @@ void observer_free(struct observer *o)
     if (!o)
         return;
     kept_free(o->kept);
-    drop_pending(o);
+    judged(o);
+    seen_drop(&o->here);
     free(o->text);
     free(o->difference);
     free(o);
@@ -196,8 +217,57 @@ void observer_free(struct observer *o)
 void observer_begin(struct observer *o)
 {
     o->stage = STAGE_LOOK;
+    o->looked_back = false;
     o->foresight = NULL;
     o->observed = OBSERVED_NOTHING;
+}
+
+static void see(struct observer *o, struct tick *tick)
+{
+    int64_t first_ms = o->here.arena ? o->here.first_ms : tick->now_ms;
+
+    if (o->here.arena && o->here.canary && json_same(o->here.canary, tick->live->json))
+        return;
+    seen_drop(&o->here);
+    o->here.arena = arena_new();
+    o->here.canary = json_copy(o->here.arena, tick->live->json);
+    o->here.first_ms = first_ms;
+}
+
+static void differs(struct observer *o, struct arena *arena)
+{
+    found(o, OBSERVED_DIFFERS,
+          arena_printf(arena, "it went %s; expected %s", move_text(o, arena),
+                       expected_text(arena, o->pending)));
+    judged(o);
+}
+
+/* It stands at `now`. A move that is not judged yet becomes a longer one: what it is judged by may
+ * come later than the next. */
+static void move(struct observer *o, struct tick *tick, const struct stand *now)
+{
+    if (o->trouble) /* it moves on, and they are still otherwise */
+        found_objects(o, tick->arena);
+    else if (o->moved && stand_same(&o->from, now))
+        differs(o, tick->arena);
+    if (o->moved) {
+        seen_drop(&o->here);
+        kept_free(o->kept);
+    } else {
+        o->from = o->at;
+        o->before = o->here;
+        o->pending = o->kept;
+        o->moved = o->foresaw;
+    }
+    o->here = (struct seen){.arena = NULL};
+    o->kept = NULL;
+    o->at = *now;
+    o->should_ms = 0;
+    o->told_stay = false;
+    o->knows = true;
+    o->foresaw = false;
+    if (!o->moved)
+        judged(o);
 }
 
 static void look(struct observer *o, struct tick *tick)
@@ -205,23 +275,67 @@ static void look(struct observer *o, struct tick *tick)
     struct stand now = stand_of(tick->live);
 
     o->stage = STAGE_JUDGE;
-    if (o->knows && stand_same(&o->at, &now))
-        return;
-    if (o->pending) /* it moves on, and they are still otherwise */
-        found_objects(o, tick->arena);
-    o->from = o->at;
-    o->at = now;
-    o->moved_ms = tick->now_ms;
-    o->should_ms = 0;
-    o->told_stay = false;
-    o->pending = o->kept;
+    if (!o->knows || !stand_same(&o->at, &now))
+        move(o, tick, &now);
+    see(o, tick);
+}
+
+/*
+ * What moved it may be seen together with the move, or after it: a pod got ready, and the other
+ * one was quicker. So the rules are asked again what they would have done with the Canary as
+ * it was and everything else as it is now. GO: there is nothing more to ask.
+ */
+static enum verdict look_back(struct observer *o, struct tick *tick)
+{
+    struct canary *before = ARENA_NEW(tick->arena, struct canary);
+    const char *mistake;
+    struct errinfo info;
+
+    o->looked_back = true;
+    if (!o->before.arena ||
+        accept_view(tick->arena, o->before.canary, before, &mistake, &info) != ERR_OK) {
+        differs(o, tick->arena);
+        return VERDICT_GO;
+    }
+    o->stage = STAGE_HINDSIGHT;
+    o->live = tick->live;
+    o->live_mistake = tick->mistake;
+    tick_see(tick, before);
+    tick->mistake = mistake;
+    o->foresight = foresight_new(tick, &o->at);
+    return VERDICT_NEED_FACTS;
+}
+
+/* Steps on the way that were missed have taken their time, an interval each at most: who goes two
+ * steps at once does otherwise. Other phases end as soon as they can. */
+static bool had_time(const struct observer *o, const struct tick *tick,
+                     const struct foreseen *foreseen)
+{
+    int64_t interval = tick_interval_ms(tick), needed = foreseen->passed * interval;
+
+    if (foreseen->after_ms < needed)
+        needed = foreseen->after_ms;
+    return foreseen->passed == 0 || o->from.phase != PHASE_Progressing ||
+           o->here.first_ms - o->before.first_ms >= needed + interval / 2;
+}
+
+static void take_hindsight(struct observer *o, struct tick *tick)
+{
+    const struct foreseen *foreseen = foresight_result(o->foresight);
+    struct observer_kept *kept = o->kept;
+
     o->kept = NULL;
-    if (o->foresaw && !o->pending)
-        found(o, OBSERVED_DIFFERS,
-              arena_printf(tick->arena, "it went %s; expected %s", move_text(o, tick->arena),
-                           expected_text(tick->arena, NULL)));
-    o->knows = true;
-    o->foresaw = false;
+    for (; foreseen; foreseen = foreseen->next)
+        if (foreseen->moves && stand_same(&foreseen->to, &o->at) && had_time(o, tick, foreseen))
+            keep(o, foreseen);
+    if (o->kept) {
+        kept_free(o->pending);
+        o->pending = o->kept;
+    }
+    o->kept = kept;
+    o->stage = STAGE_JUDGE;
+    tick_see(tick, o->live);
+    tick->mistake = o->live_mistake;
 }
 
 /* GO, or NEED_FACTS. */
@@ -230,6 +344,8 @@ static enum verdict judge_move(struct observer *o, struct tick *tick)
     const char *trouble = NULL, *differences;
     struct arena *arena = tick->arena;
 
+    if (!o->moved)
+        return VERDICT_GO;
     for (const struct observer_kept *kept = o->pending; kept; kept = kept->next) {
         const struct foreseen *foreseen = kept->foreseen;
         if (!foreseen->moves || !stand_same(&foreseen->to, &o->at))
@@ -238,24 +354,20 @@ static enum verdict judge_move(struct observer *o, struct tick *tick)
             return VERDICT_NEED_FACTS;
         if (!*differences) {
             found(o, OBSERVED_AGREES, arena_printf(arena, "it went %s", move_text(o, arena)));
-            drop_pending(o);
+            judged(o);
             return VERDICT_GO;
         }
         trouble = trouble ? trouble : differences;
     }
-    if (!o->pending)
-        return VERDICT_GO;
-    if (!trouble) {
-        found(o, OBSERVED_DIFFERS,
-              arena_printf(arena, "it went %s; expected %s", move_text(o, arena),
-                           expected_text(arena, o->pending)));
-        drop_pending(o);
-        return VERDICT_GO;
-    }
+    if (!trouble && !o->looked_back)
+        return look_back(o, tick);
+    bool settled = tick->now_ms - o->here.first_ms >= SETTLE_MS;
     free(o->trouble);
     o->trouble = heap_strdup(trouble);
-    if (tick->now_ms - o->moved_ms >= SETTLE_MS)
+    if (settled && trouble)
         found_objects(o, arena);
+    else if (settled)
+        differs(o, arena);
     return VERDICT_GO;
 }
 
@@ -294,8 +406,24 @@ static void plan_look(const struct observer *o, struct tick *tick)
     plan->again = o->should_ms != 0 && !o->told_stay ? AGAIN_INTERVAL
                   : wake_rests(o->at.phase)          ? AGAIN_NEVER
                                                      : AGAIN_INTERVAL;
-    if (o->pending)
+    if (o->moved)
         plan->wake_ms = SETTLE_MS;
+}
+
+/* GO: the move is judged, or has to wait for the objects. */
+static enum verdict judge_stage(struct observer *o, struct tick *tick)
+{
+    for (;;) {
+        if (o->stage == STAGE_HINDSIGHT) {
+            enum verdict verdict = foresee(o->foresight, tick);
+            if (verdict == VERDICT_NEED_FACTS || tick->broken)
+                return VERDICT_NEED_FACTS;
+            take_hindsight(o, tick);
+        }
+        enum verdict verdict = judge_move(o, tick);
+        if (o->stage != STAGE_HINDSIGHT)
+            return verdict;
+    }
 }
 
 enum verdict observer_decide(struct observer *o, struct tick *tick)
@@ -304,12 +432,12 @@ enum verdict observer_decide(struct observer *o, struct tick *tick)
 
     if (o->stage == STAGE_LOOK)
         look(o, tick);
-    if (o->stage == STAGE_JUDGE) {
-        verdict = judge_move(o, tick);
+    if (o->stage != STAGE_FORESEE) {
+        verdict = judge_stage(o, tick);
         if (verdict != VERDICT_GO)
             return verdict;
         o->stage = STAGE_FORESEE;
-        o->foresight = foresight_new(tick);
+        o->foresight = foresight_new(tick, NULL);
     }
     verdict = foresee(o->foresight, tick);
     if (verdict == VERDICT_NEED_FACTS || tick->broken)

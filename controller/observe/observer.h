@@ -4,8 +4,10 @@
  * Pure; the plan of every tick is empty.
  *
  * A release moves when its status tells another stand. Everything that was foreseen since the last
- * move counts: gates open and metrics change between two steps. An object is often written before
- * or after the status that speaks of it, so what differs is looked at again for a few seconds.
+ * move counts: gates open and metrics change between two steps; and what the rules would have done
+ * with the Canary as it was and everything else as it is now, for what moved it may be seen late,
+ * and a step missed. An object is often written before or after the status that speaks of it, so
+ * what differs is looked at again for a few seconds.
  */
 #ifndef OBSERVE_OBSERVER_H
 #define OBSERVE_OBSERVER_H

@@ -61,12 +61,16 @@ spec:
   targetRef: {apiVersion: apps/v1, kind: Deployment, name: $1}
   service: {port: 9898, gatewayRefs: [{name: gateway, namespace: infra}]}
   analysis:
-    {interval: 1s, threshold: 3, $3, webhooks: [{name: load, type: rollout, url: "$4/load"}, {name: told, type: event, url: "$4/event"}]}
+    {interval: 2s, threshold: 3, $3, webhooks: [{name: load, type: rollout, url: "$4/load"}, {name: told, type: event, url: "$4/event"}]}
 YAML
 }
 
 is_in() { [ "$(kubectl -n test get canary "$1" -o jsonpath='{.status.phase}')" = "$2" ]; }
 looks() { curl -s -m 10 "$DAEMON_URL/debug/canaries/test/$1" | gojq -e "$2" >/dev/null; }
+# agrees NAME: all its steps were foreseen, and there were six at least
+agrees() {
+    eventually 30 looks "$1" '.observed.steps.agrees >= 6 and .differences == 0' || { grep observed_ "$(cat "$DIR/observer.log")" && return 1; }
+}
 counted() { curl -s "$DAEMON_URL/metrics" | awk -v "r=result=\"$1\"" '/^flagger_observed_steps_total/ && index($0, r) {n += $2} END {print n + 0}'; }
 
 @test "each step of two releases is foreseen" {
@@ -77,8 +81,8 @@ counted() { curl -s "$DAEMON_URL/metrics" | awk -v "r=result=\"$1\"" '/^flagger_
     kubectl -n test set image deployment/blue app=app:2
     eventually 60 looks steps '.observed.at == "Progressing" and (.observed.expected | map(.to) | index("Progressing, 25 percent"))'
     for one in steps blue; do eventually 90 looks $one '.phase == "Succeeded" and .state == "idle"'; done
-    looks steps '.observed.steps.agrees >= 6 and .differences == 0'
-    looks blue '.observed.steps.agrees >= 6 and .differences == 0'
+    agrees steps
+    agrees blue
     [ "$(counted agrees)" -ge 12 ]
     [ "$(counted differs)" -eq 0 ]
 }

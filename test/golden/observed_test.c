@@ -418,3 +418,39 @@ CASE(what_others_do_is_judged)
         watch_end(w);
     }
 }
+
+/* Two steps, in the time of two, of which the first was never seen. */
+CASE(a_step_that_was_missed_is_no_difference)
+{
+    struct watching *w = watch_new(arena, NULL);
+
+    observe(w);
+    pass_time(w, 120000); /* its interval is a minute */
+    route(w, 40);
+    world_patch_canary(w->world, "{'status':{'canaryWeight':40}}");
+    struct observer_look found = observe(w);
+    if (found.observed != OBSERVED_AGREES || !strstr(found.text, "to Progressing, 40 percent"))
+        fail_msg("%s: %s", observed_name(found.observed), found.text);
+    watch_end(w);
+}
+
+/* What let it move is seen no earlier than the move. */
+CASE(a_cause_that_is_seen_late_is_no_difference)
+{
+    struct watching *w = watch_new(arena, NULL);
+    struct json_object *ready = json_copy(arena, world_get(w->world, "deployments/podinfo"));
+    struct json_object *not_ready = json_copy(arena, ready);
+
+    json_set_int(json_at(not_ready, "status", NULL), "updatedReplicas", 0);
+    json_set_int(json_at(not_ready, "status", NULL), "readyReplicas", 0);
+    json_set_int(json_at(not_ready, "status", NULL), "availableReplicas", 0);
+    world_merge(w->world, "deployments/podinfo", not_ready);
+    assert_int_equal(observe(w).observed, OBSERVED_NOTHING);
+    world_merge(w->world, "deployments/podinfo", ready);
+    route(w, 20);
+    world_patch_canary(w->world, "{'status':{'canaryWeight':20}}");
+    struct observer_look found = observe(w);
+    if (found.observed != OBSERVED_AGREES)
+        fail_msg("%s: %s", observed_name(found.observed), found.text);
+    watch_end(w);
+}
