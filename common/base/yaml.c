@@ -14,8 +14,21 @@
 
 enum { NODE_COST = 16, SHOWN = 100 }; /* bytes that a node counts beyond its text */
 
+struct mark {
+    struct mark *next;
+    struct json_object *parent;
+    const char *key; /* NULL: an index */
+    size_t index;
+    struct yaml_place place;
+};
+
+struct yaml_marks {
+    struct mark *first;
+};
+
 struct reader {
     struct arena *arena;
+    struct yaml_marks *marks; /* NULL: nobody asks */
     const char *name;
     const char *text;
     size_t len;
@@ -181,6 +194,33 @@ static enum err read_scalar(struct reader *r, struct json_object **out)
     return ERR_OK;
 }
 
+static void mark(struct reader *r, yaml_mark_t at, struct json_object *parent, const char *key)
+{
+    if (!r->marks)
+        return;
+    struct mark *mark = ARENA_NEW(r->arena, struct mark);
+    *mark = (struct mark){.next = r->marks->first,
+                          .parent = parent,
+                          .key = arena_strdup(r->arena, key),
+                          .index = json_len(parent),
+                          .place = {.line = at.line + 1, .column = at.column + 1}};
+    r->marks->first = mark;
+}
+
+bool yaml_mark(const struct yaml_marks *marks, struct json_object *parent, const char *key,
+               size_t index, struct yaml_place *out)
+{
+    for (const struct mark *mark = marks->first; mark; mark = mark->next) {
+        bool same =
+            key ? mark->key && strcmp(mark->key, key) == 0 : !mark->key && mark->index == index;
+        if (mark->parent == parent && same) {
+            *out = mark->place;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A merge key is plain "<<", or is tagged as one. */
 static bool is_merge_key(const yaml_event_t *event)
 {
@@ -268,8 +308,10 @@ static enum err read_mapping(struct reader *r, struct json_object *obj)
         }
         const char *key = NULL;
         struct json_object *value = NULL;
+        yaml_mark_t at = r->event.start_mark;
         if (read_key(r, obj, &key) != ERR_OK || next(r) != ERR_OK || read_node(r, &value) != ERR_OK)
             break;
+        mark(r, at, obj, key);
         json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW);
     }
     if (r->err == ERR_OK && merges)
@@ -281,8 +323,10 @@ static enum err read_sequence(struct reader *r, struct json_object *array)
 {
     while (next(r) == ERR_OK && r->event.type != YAML_SEQUENCE_END_EVENT) {
         struct json_object *value = NULL;
+        yaml_mark_t at = r->event.start_mark;
         if (read_node(r, &value) != ERR_OK)
             break;
+        mark(r, at, array, NULL);
         json_object_array_add(array, value);
     }
     return r->err;
@@ -343,8 +387,13 @@ static enum err read_document(struct reader *r, struct json_object *docs)
 {
     struct json_object *doc = NULL;
     r->anchors = json_object_new_object();
-    if (next(r) == ERR_OK && read_node(r, &doc) == ERR_OK && doc)
-        json_object_array_add(docs, doc);
+    if (next(r) == ERR_OK) {
+        yaml_mark_t at = r->event.start_mark;
+        if (read_node(r, &doc) == ERR_OK && doc) {
+            mark(r, at, docs, NULL);
+            json_object_array_add(docs, doc);
+        }
+    }
     json_object_put(r->anchors);
     return r->err == ERR_OK ? next(r) : r->err; /* the document's end */
 }
@@ -360,32 +409,52 @@ static enum err read_stream(struct reader *r, struct json_object *docs)
     return r->err;
 }
 
+static enum err parse(struct reader *r, struct json_object **out_docs)
+{
+    size_t max = r->max > INT_MAX / 2 ? INT_MAX / 2 : r->max; /* json-c counts in int */
+
+    *out_docs = NULL;
+    if (r->len > max)
+        return err_set(r->ei, ERR_INVALID, "%s: %zu bytes of YAML are more than the limit of %zu",
+                       r->name, r->len, max);
+    r->budget = r->max = max;
+    if (!yaml_parser_initialize(&r->parser))
+        abort();
+    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->text, r->len);
+    struct json_object *docs = json_own(r->arena, json_object_new_array());
+    if (read_stream(r, docs) == ERR_OK)
+        *out_docs = docs;
+    yaml_event_delete(&r->event);
+    yaml_parser_delete(&r->parser);
+    return r->err;
+}
+
 enum err yaml_parse(struct arena *arena, const char *name, const char *text, size_t len, size_t max,
                     struct json_object **out_docs, struct errinfo *ei)
 {
-    *out_docs = NULL;
-    if (max > INT_MAX / 2)
-        max = INT_MAX / 2; /* json-c counts in int */
-    if (len > max)
-        return err_set(ei, ERR_INVALID, "%s: %zu bytes of YAML are more than the limit of %zu",
-                       name, len, max);
+    struct reader r = {
+        .arena = arena, .name = name, .text = text, .len = len, .max = max, .ei = ei};
+
+    return parse(&r, out_docs);
+}
+
+enum err yaml_parse_marked(struct arena *arena, const char *name, const char *text, size_t len,
+                           size_t max, struct json_object **out_docs, struct yaml_marks **out_marks,
+                           struct errinfo *ei)
+{
+    struct yaml_marks *marks = ARENA_NEW(arena, struct yaml_marks);
     struct reader r = {.arena = arena,
+                       .marks = marks,
                        .name = name,
                        .text = text,
                        .len = len,
-                       .budget = max,
                        .max = max,
                        .ei = ei};
-    if (!yaml_parser_initialize(&r.parser))
-        abort();
-    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
-    struct json_object *docs = json_own(arena, json_object_new_array());
-    if (read_stream(&r, docs) == ERR_OK)
-        *out_docs = docs;
-    yaml_event_delete(&r.event);
-    yaml_parser_delete(&r.parser);
-    return r.err;
+
+    *marks = (struct yaml_marks){0};
+    *out_marks = marks;
+    return parse(&r, out_docs);
 }
 
 enum err yaml_parse_file(struct arena *arena, const char *path, size_t max,

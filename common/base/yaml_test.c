@@ -198,3 +198,39 @@ CASE(files_are_read)
     unlink(path);
     assert_int_equal(yaml_parse_file(arena, path, MAX, &docs, &ei), ERR_NOT_FOUND);
 }
+
+/* LINE:COLUMN of a key, or of an element. */
+static const char *mark_of(struct arena *arena, const struct yaml_marks *marks,
+                           struct json_object *parent, const char *key, size_t index)
+{
+    struct yaml_place place;
+    if (!yaml_mark(marks, parent, key, index, &place))
+        return "none";
+    return arena_printf(arena, "%zu:%zu", place.line, place.column);
+}
+
+CASE(marks_say_where_things_stand)
+{
+    static const char text[] = "a: &x\n  \"b\": [1,\n  {c: 2}]\n---\n---\n- \xc3\xa9: &y {m: 1}\n"
+                               "- null\n- {<<: *y, k: *y}\n";
+    struct json_object *docs;
+    struct yaml_marks *marks;
+    struct errinfo ei;
+    assert_int_equal(
+        yaml_parse_marked(arena, "marks", text, sizeof(text) - 1, MAX, &docs, &marks, &ei), ERR_OK);
+    struct json_object *first = json_elem(docs, 0), *second = json_elem(docs, 1);
+    struct json_object *list = json_at(first, "a", "b", NULL), *merged = json_elem(second, 2);
+    assert_string_equal(mark_of(arena, marks, docs, NULL, 0), "1:1");
+    assert_string_equal(mark_of(arena, marks, first, "a", 0), "1:1");
+    assert_string_equal(mark_of(arena, marks, json_at(first, "a", NULL), "b", 0), "2:3");
+    assert_string_equal(mark_of(arena, marks, list, NULL, 0), "2:9");
+    assert_string_equal(mark_of(arena, marks, list, NULL, 1), "3:3");
+    assert_string_equal(mark_of(arena, marks, json_elem(list, 1), "c", 0), "3:4");
+    assert_string_equal(mark_of(arena, marks, docs, NULL, 1), "6:1");
+    assert_string_equal(mark_of(arena, marks, json_elem(second, 0), "\xc3\xa9", 0), "6:3");
+    assert_string_equal(mark_of(arena, marks, second, NULL, 1), "7:3");
+    assert_string_equal(mark_of(arena, marks, merged, "k", 0), "8:12");
+    assert_string_equal(mark_of(arena, marks, merged, "m", 0), "none");
+    assert_string_equal(mark_of(arena, marks, json_at(merged, "k", NULL), "m", 0), "none");
+    assert_string_equal(mark_of(arena, marks, list, NULL, 2), "none");
+}

@@ -200,6 +200,33 @@ static enum verdict find_refusal(struct release *r, const char **sentence, bool 
     return *sentence ? VERDICT_GO : refuse_templates(r, sentence);
 }
 
+/* What nobody waits for is looked at together: one mistake does not hide another. */
+static enum verdict judge(struct release *r, void (*found)(void *arg, const char *sentence),
+                          void *arg)
+{
+    const char *templates = NULL;
+    const char *const whole = refuse_whole(r);
+    enum verdict verdict = metrics_refusal(r, &templates);
+
+    if (verdict != VERDICT_GO)
+        return verdict;
+    const char *const sentences[] = {whole, whole && !r->router ? NULL : refuse_analysis(r),
+                                     refuse_namespaces(r), templates};
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+        if (sentences[i])
+            found(arg, sentences[i]);
+    return VERDICT_GO;
+}
+
+enum verdict accept_judge(struct tick *tick, void (*found)(void *arg, const char *sentence),
+                          void *arg)
+{
+    struct release release = {.tick = tick, .phase = tick->canary->status.phase};
+
+    release_follow(&release, tick->canary);
+    return judge(&release, found, arg);
+}
+
 /* True: from here on the rules follow the spec that was accepted before. */
 static bool follow_accepted(struct release *r)
 {

@@ -8,6 +8,14 @@
 enum verdict decide(struct tick *tick);
 
 /*
+ * Tells why the rules would refuse the tick's Canary if it were new: a sentence for each reason
+ * that is not due to another one, beginning with the field's path. Nothing is planned. GO, or
+ * NEED_FACTS as of decide().
+ */
+enum verdict accept_judge(struct tick *tick, void (*found)(void *arg, const char *sentence),
+                          void *arg);
+
+/*
  * The status patch ({"status": ...}) that refuses a Canary which canary_view() could not read, with
  * the sentence in the condition Accepted=False; NULL when the object says so already, and then no
  * event is due either.

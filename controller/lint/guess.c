@@ -1,0 +1,63 @@
+#include "lint/guess.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { WORD_MAX = 64, FAR = WORD_MAX };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int lower(char c)
+{
+    return tolower((unsigned char)c);
+}
+
+/* Rows of the table of distances between the beginnings of both words; `before` is the row above
+ * the one above. */
+static void next_row(const char *a, int i, const char *b, int n, const int *before,
+                     const int *above, int *row)
+{
+    row[0] = i;
+    for (int j = 1; j <= n; j++) {
+        int change = lower(a[i - 1]) != lower(b[j - 1]);
+        row[j] = least(least(above[j] + 1, row[j - 1] + 1), above[j - 1] + change);
+        if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+            lower(a[i - 2]) == lower(b[j - 1]))
+            row[j] = least(row[j], before[j - 2] + 1);
+    }
+}
+
+int guess_distance(const char *a, const char *b)
+{
+    int rows[3][WORD_MAX + 1];
+    size_t m = strlen(a), n = strlen(b);
+
+    if (m > WORD_MAX || n > WORD_MAX)
+        return FAR;
+    for (int j = 0; j <= (int)n; j++)
+        rows[0][j] = j;
+    for (int i = 1; i <= (int)m; i++)
+        next_row(a, i, b, (int)n, rows[(i + 1) % 3], rows[(i + 2) % 3], rows[i % 3]);
+    return rows[m % 3][n];
+}
+
+/* A third of a word may be wrong, of a short one a character. */
+static bool is_near(const char *word, int distance)
+{
+    size_t len = strlen(word);
+
+    return distance <= (len < 6 ? 1 : len < 9 ? 2 : 3);
+}
+
+void guess_consider(struct guess *guess, const char *known)
+{
+    int distance = guess_distance(guess->word, known);
+
+    if (!is_near(guess->word, distance) || (guess->best && distance >= guess->distance))
+        return;
+    guess->best = known;
+    guess->distance = distance;
+}

@@ -1,0 +1,13 @@
+/* What is wrong with MetricTemplates and AlertProviders: what they would ask and send is made as
+ * the controller makes it. */
+#ifndef LINT_OTHERS_H
+#define LINT_OTHERS_H
+
+#include "lint/document.h"
+
+void template_check(struct document *document);
+/* The query of a template can be rendered, whatever its variables are. */
+bool template_query(struct arena *arena, const char *query, struct errinfo *ei);
+void provider_check(struct document *document);
+
+#endif

@@ -1,0 +1,260 @@
+/* What a Canary asks for that is accepted, and hardly meant. */
+#include <string.h>
+
+#include "base/duration.h"
+#include "lint/canary.h"
+#include "metric/backend.h"
+#include "router/router.h"
+#include "scaler/scaler.h"
+#include "target/target.h"
+
+struct look {
+    struct document *document;
+    struct arena *arena;
+    const struct canary *canary;
+    const struct canary_analysis *analysis;
+    const struct router *router; /* NULL: none serves the provider, which has been told */
+    const char *provider;
+    const char *at; /* "spec.analysis" */
+};
+
+static const char *field(const struct look *look, const char *name)
+{
+    return arena_printf(look->arena, "%s.%s", look->at, name);
+}
+
+/* By who wrote it; look->analysis has what stands for a field that is missing as well. */
+static bool given(const struct look *look, const char *key)
+{
+    const char *name = look->analysis->legacy ? "canaryAnalysis" : "analysis";
+
+    return json_at(look->document->json, "spec", name, key, NULL) != NULL;
+}
+
+static const char *duration(struct arena *arena, int64_t ms)
+{
+    char text[DURATION_TEXT];
+
+    return arena_strdup(arena, duration_format(ms * 1000000, text));
+}
+
+/* --- time */
+
+static void warn_interval(const struct look *look)
+{
+    int64_t floor = look->document->lint->settings->min_analysis_interval_ms;
+
+    if (given(look, "interval") && look->analysis->interval_ms < floor)
+        document_warn(look->document, field(look, "interval"),
+                      "%s is shorter than the controller's floor of %s, which counts instead",
+                      duration(look->arena, look->analysis->interval_ms),
+                      duration(look->arena, floor));
+    if (given(look, "threshold") && json_int_at(look->analysis->json, 1, "threshold", NULL) == 0)
+        document_warn(look->document, field(look, "threshold"),
+                      "0 counts as 1: the first failed check rolls the release back");
+    if (look->canary->progress_deadline_s * 1000LL < look->analysis->interval_ms)
+        document_warn(look->document, "spec.progressDeadlineSeconds",
+                      "%d s are over before an interval of %s is, so nothing is waited for",
+                      look->canary->progress_deadline_s,
+                      duration(look->arena, look->analysis->interval_ms));
+}
+
+static void warn_webhooks(const struct look *look)
+{
+    for (int i = 0; i < look->analysis->n_webhooks; i++) {
+        const struct canary_webhook *webhook = &look->analysis->webhooks[i];
+        const char *at = arena_printf(look->arena, "webhooks[%d]", i);
+        if (webhook->timeout_ms > look->analysis->interval_ms)
+            document_warn(look->document, field(look, arena_printf(look->arena, "%s.timeout", at)),
+                          "%s is longer than the interval of %s: a slow answer delays the steps",
+                          duration(look->arena, webhook->timeout_ms),
+                          duration(look->arena, look->analysis->interval_ms));
+        for (int k = 0; k < i; k++)
+            if (strcmp(look->analysis->webhooks[k].name, webhook->name) == 0)
+                document_warn(look->document, field(look, arena_printf(look->arena, "%s.name", at)),
+                              "webhooks[%d] has the name \"%s\" as well: events do not tell which "
+                              "one is meant",
+                              k, webhook->name);
+    }
+}
+
+/* --- steps */
+
+static void warn_steps(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+    int step = analysis->step_weight, most = analysis->max_weight;
+
+    if (look->canary->strategy != STRATEGY_CANARY || analysis->n_step_weights > 0 || step <= 0)
+        return;
+    if (step > most)
+        document_warn(look->document, field(look, "stepWeight"),
+                      "the first step of %d is above maxWeight %d: the only step is one of %d",
+                      step, most, most);
+    else if (most % step != 0)
+        document_warn(look->document, field(look, "stepWeight"),
+                      "steps of %d do not end at maxWeight %d: after %d comes %d", step, most,
+                      most - most % step, most);
+}
+
+/* A field that only another one gives a meaning. */
+static void warn_unused(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+    bool stepped = look->canary->strategy == STRATEGY_CANARY;
+    const char *other = given(look, "iterations")    ? "iterations"
+                        : given(look, "stepWeights") ? "stepWeights"
+                                                     : NULL;
+
+    if (given(look, "maxWeight") && !given(look, "stepWeight") && other)
+        document_warn(look->document, field(look, "maxWeight"), "has no effect beside %s", other);
+    if (given(look, "mirrorWeight") && !analysis->mirror)
+        document_warn(look->document, field(look, "mirrorWeight"), "has no effect without mirror");
+    if (analysis->match && stepped)
+        document_warn(look->document, field(look, "match"),
+                      "without iterations it does not choose who reaches the canary; set "
+                      "iterations for an A/B test");
+    if (json_at(look->canary->json, "spec", "canaryAnalysis", NULL) && !analysis->legacy)
+        document_warn(look->document, "spec.canaryAnalysis", "has no effect beside spec.analysis");
+}
+
+/* --- the provider */
+
+static bool is_weighted(const struct router *router)
+{
+    return router->weighted;
+}
+
+/* "a.b, c.d" */
+static void warn_ignored(const struct look *look)
+{
+    const char *at =
+        look->router->ignored ? look->router->ignored(look->arena, look->canary) : NULL;
+
+    while (at && *at) {
+        size_t len = strcspn(at, ",");
+        document_warn(look->document, arena_strndup(look->arena, at, len),
+                      "has no effect with provider %s", look->provider);
+        at += len + strspn(at + len, ", ");
+    }
+}
+
+static void warn_provider(const struct look *look)
+{
+    bool steps = given(look, "stepWeight") || given(look, "stepWeights");
+
+    warn_ignored(look);
+    if (look->router->weighted || (!steps && !look->analysis->match))
+        return;
+    document_warn(look->document,
+                  field(look, look->analysis->match       ? "match"
+                              : given(look, "stepWeight") ? "stepWeight"
+                                                          : "stepWeights"),
+                  "provider %s cannot split traffic, and makes it a blue/green release of %d "
+                  "iterations; it can with %s",
+                  look->provider, look->analysis->iterations > 0 ? look->analysis->iterations : 10,
+                  router_names_that(look->arena, is_weighted));
+}
+
+/* --- metrics */
+
+static bool is_builtin(const char *name)
+{
+    return strcmp(name, "request-success-rate") == 0 || strcmp(name, "request-duration") == 0;
+}
+
+static void warn_metric(const struct look *look, int index)
+{
+    const struct canary_metric *metric = &look->analysis->metrics[index];
+    const char *at = field(look, arena_printf(look->arena, "metrics[%d]", index));
+
+    if (!is_builtin(metric->name) && !metric->query && !metric->template_ref.name)
+        document_warn(
+            look->document, at,
+            "neither query nor templateRef, and \"%s\" is no built-in metric: every check "
+            "fails; built in are request-success-rate and request-duration",
+            metric->name);
+    else if (!metric->has_range && !metric->has_threshold)
+        document_warn(look->document, at,
+                      strcmp(metric->name, "request-success-rate") == 0
+                          ? "no thresholdRange: every value passes"
+                          : "no thresholdRange: every value above 0 fails");
+    else if (metric->has_range && !metric->has_min && !metric->has_max)
+        document_warn(look->document, arena_printf(look->arena, "%s.thresholdRange", at),
+                      "neither min nor max: every value passes");
+    if (metric->has_range && metric->has_threshold)
+        document_warn(look->document, arena_printf(look->arena, "%s.threshold", at),
+                      "has no effect beside thresholdRange");
+}
+
+/* Only what users send reaches a canary that has a share; in a blue/green test nobody does. */
+static bool has_traffic(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+    bool split = look->router->weighted &&
+                 (look->canary->strategy != STRATEGY_BLUE_GREEN || analysis->mirror);
+
+    for (int i = 0; i < analysis->n_webhooks; i++)
+        split = split || analysis->webhooks[i].type == HOOK_ROLLOUT ||
+                analysis->webhooks[i].type == HOOK_PRE_ROLLOUT;
+    return split;
+}
+
+static void warn_metrics(const struct look *look)
+{
+    const struct canary_analysis *analysis = look->analysis;
+
+    for (int i = 0; i < analysis->n_metrics; i++)
+        warn_metric(look, i);
+    if (analysis->n_metrics > 0 && look->router && !has_traffic(look))
+        document_warn(look->document, field(look, "metrics"),
+                      "nobody sends requests to the canary of a blue/green release: add a webhook "
+                      "of type rollout that makes traffic, or mirror: true");
+    if (analysis->json && !look->canary->skip_analysis && analysis->n_metrics == 0 &&
+        analysis->n_webhooks == 0)
+        document_warn(look->document, look->at,
+                      "neither metrics nor webhooks: nothing is checked, and every version passes "
+                      "that gets ready");
+}
+
+/* --- what else is in the files */
+
+static void warn_scaler(const struct look *look)
+{
+    const struct canary_ref *ref = &look->canary->target;
+    const struct target *target = target_find(ref->api_version, ref->kind);
+
+    if (look->canary->autoscaler.name || !target || !target->has_replicas)
+        return;
+    for (const struct document *d = look->document->lint->first; d; d = d->next) {
+        const char *name = json_str_at(d->json, "spec", "scaleTargetRef", "name", NULL);
+        if (scaler_find(d->kind) && name && strcmp(name, ref->name) == 0 &&
+            strcmp(d->namespace_, look->document->namespace_) == 0)
+            document_warn(look->document, "spec.targetRef",
+                          "%s %s scales it: name it in spec.autoscalerRef, or the primary is not "
+                          "scaled",
+                          d->kind, d->name);
+    }
+}
+
+void canary_warn(struct document *document, const struct canary *canary, struct tick *tick)
+{
+    struct look look = {.document = document,
+                        .arena = document->lint->arena,
+                        .canary = canary,
+                        .analysis = &canary->analysis,
+                        .router = router_find(tick->provider),
+                        .provider = tick->provider,
+                        .at = canary->analysis.legacy ? "spec.canaryAnalysis" : "spec.analysis"};
+
+    if (canary->analysis.json) {
+        warn_interval(&look);
+        warn_webhooks(&look);
+        warn_steps(&look);
+        warn_unused(&look);
+        warn_metrics(&look);
+        if (look.router)
+            warn_provider(&look);
+    }
+    warn_scaler(&look);
+}

@@ -1,0 +1,40 @@
+/* Whatever a file holds, its mistakes are found within bounds, and each has a place in it. */
+#include <assert.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "lint/lint.h"
+
+static const char *const labels[] = {"app", "name", "app.kubernetes.io/name", NULL};
+
+static size_t lines_of(const char *text, size_t len)
+{
+    size_t lines = 1;
+
+    for (size_t i = 0; i < len; i++)
+        lines += text[i] == '\n' || text[i] == '\r' || (unsigned char)text[i] >= 0x80;
+    return lines;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct settings settings = {.mesh_provider = "istio",
+                                             .metrics_server = "http://prometheus:9090",
+                                             .selector_labels = labels,
+                                             .cluster_name = "",
+                                             .config_tracking = true,
+                                             .min_analysis_interval_ms = 10000};
+    struct arena *arena = arena_new();
+    char *text = arena_strndup(arena, (const char *)data, size);
+    struct lint *lint = lint_new(arena, &settings);
+    int n = 0;
+
+    lint_add(lint, "fuzz", text, size);
+    for (const struct lint_mistake *m = lint_run(lint); m; m = m->next, n++) {
+        assert(m->line >= 1 && m->line <= lines_of(text, size) + 1 && m->column >= 1);
+        assert(*m->text && m->path && m->object);
+    }
+    assert(n <= LINT_MAX_MISTAKES + 1);
+    arena_free(arena);
+    return 0;
+}
