@@ -10,6 +10,7 @@
 #include "decide/act/scale_up.h"
 #include "decide/ask/hooks.h"
 #include "decide/release/condition.h"
+#include "decide/release/history.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
@@ -218,6 +219,7 @@ static enum verdict cancel(struct release *r)
         verdict = drain_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
+    history_cancel(r, "Its previous spec was restored.");
     status_phase(r, promoted ? PHASE_Succeeded : PHASE_Failed);
     status_weight(r, r->weights.canary);
     status_reset(r);
@@ -329,6 +331,9 @@ static enum verdict restart(struct release *r, enum carried carried)
     verdict = scale_up_target(r);
     if (verdict != VERDICT_GO)
         return verdict;
+    history_cancel(r, revision_configs_changed(r) && revision_is_applied(r)
+                          ? "Its configs changed, and it was begun anew."
+                          : "Another revision came.");
     status_phase(r, PHASE_Progressing);
     status_weight(r, r->weights.canary);
     status_reset(r);

@@ -32,7 +32,7 @@ static void print_write(struct arena *arena, struct buf *buf, const char *verb,
 }
 
 /* "phase=Waiting canaryWeight=10 [Promoted=Unknown]": fields in their order, conditions by type;
- * times and the copy of the spec are left out. */
+ * times, the copy of the spec and what is remembered of releases are left out. */
 static void print_status(struct arena *arena, struct buf *buf, struct json_object *body)
 {
     struct json_object *status = json_at(body, "status", NULL);
@@ -42,7 +42,8 @@ static void print_status(struct arena *arena, struct buf *buf, struct json_objec
     json_object_object_foreach(status, key, value)
     {
         if (strcmp(key, "conditions") == 0 || strcmp(key, "lastTransitionTime") == 0 ||
-            strcmp(key, "acceptedSpec") == 0)
+            strcmp(key, "acceptedSpec") == 0 || strcmp(key, "release") == 0 ||
+            strcmp(key, "history") == 0)
             continue;
         const char *text = json_object_is_type(value, json_type_string)
                                ? json_object_get_string(value)

@@ -18,6 +18,7 @@ struct fact {
     const char *denied;                   /* NULL: it may be read */
     struct metric_answer metric;
     struct hook_answer hook;
+    int webhook; /* that gave it */
 };
 
 struct tick *tick_new(struct arena *arena, const struct canary *canary,
@@ -296,7 +297,19 @@ void fact_metric(struct tick *tick, const struct need *need, struct metric_answe
 
 void fact_hook(struct tick *tick, const struct need *need, struct hook_answer answer)
 {
-    learn(tick, need, NEED_HOOK)->hook = answer;
+    struct fact *fact = learn(tick, need, NEED_HOOK);
+
+    fact->hook = answer;
+    fact->webhook = need->webhook;
+}
+
+const struct hook_answer *tick_hook_answer(const struct tick *tick, int webhook_index)
+{
+    for (const struct fact *fact = tick->facts; fact; fact = fact->next) {
+        if (fact->kind == NEED_HOOK && fact->webhook == webhook_index)
+            return &fact->hook;
+    }
+    return NULL;
 }
 
 void facts_forget(struct tick *tick, enum need_kind kind)

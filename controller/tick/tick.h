@@ -217,6 +217,9 @@ struct hook_answer {
 bool need_hook(struct tick *tick, int webhook_index, enum phase phase, const char *checksum,
                const struct hook_answer **out);
 
+/* What this webhook has answered in this tick, whatever it was asked about; NULL: nothing. */
+const struct hook_answer *tick_hook_answer(const struct tick *tick, int webhook_index);
+
 /* --- what the engine does with needs */
 
 enum need_kind { NEED_OBJECT, NEED_METRIC, NEED_HOOK };

@@ -321,7 +321,8 @@ static bool is_write(const struct effect *effect)
 /* As a server prunes what its schema does not know. */
 static struct json_object *without_ours(struct world *world, struct json_object *body)
 {
-    static const char *const ours[] = {"acceptedSpec", "provider", "serviceName", "controller"};
+    static const char *const ours[] = {"acceptedSpec", "provider", "serviceName",
+                                       "controller",   "release",  "history"};
     struct json_object *copy = json_copy(world->arena, body);
     struct json_object *spec = json_at(copy, "status", "acceptedSpec", NULL);
 

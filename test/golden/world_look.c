@@ -28,6 +28,8 @@ static void drop_times(struct json_object *object)
     if (status) {
         json_object_object_del(status, "lastTransitionTime");
         json_object_object_del(status, "observedGeneration");
+        json_object_object_del(status, "release"); /* and what is remembered with them */
+        json_object_object_del(status, "history");
     }
     for (size_t i = 0; i < json_len(conditions); i++) {
         json_object_object_del(json_elem(conditions, i), "lastTransitionTime");

@@ -31,6 +31,8 @@ static const char *status_after(struct arena *arena, const struct tick *tick,
         json_object_object_del(json_elem(list, i), "lastUpdateTime");
     }
     json_object_object_del(status, "acceptedSpec");
+    json_object_object_del(status, "release");
+    json_object_object_del(status, "history");
     return json_text_sorted(arena, status);
 }
 

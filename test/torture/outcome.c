@@ -20,6 +20,8 @@ static bool is_dropped(const char *key)
         "clusterIPs",
         "deletionTimestamp",
         "url",
+        "release", /* times, and steps that a kill repeats */
+        "history",
     };
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

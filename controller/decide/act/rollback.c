@@ -9,6 +9,7 @@
 #include "decide/act/drain.h"
 #include "decide/ask/hooks.h"
 #include "decide/release/condition.h"
+#include "decide/release/history.h"
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
@@ -48,6 +49,7 @@ static void finish(struct release *r)
 
 enum verdict rollback_run(struct release *r, bool consume)
 {
+    history_fail(r);
     /* a target that somebody has deleted has lost its share already */
     bool kept = r->weights.canary > 0;
     enum verdict verdict =
@@ -98,6 +100,7 @@ enum verdict rollback_failed_promotion(struct release *r, const char *why)
     }
     release_warn(r, "Promotion of %s failed, primary not ready: %s", release_target(r), why);
     plan_alert(r->tick, "error", false, "Promotion failed, primary not ready: %s", why);
+    history_fail(r);
     /* Traffic goes only to who is ready and was analysed, or serves already: a revision on the
      * canary that came meanwhile keeps the share that is there. */
     if (analysed && canary_ready)

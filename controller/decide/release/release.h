@@ -34,6 +34,9 @@ struct release {
     bool left;        /* this plan takes all traffic from the target, or makes it another one */
     const char *past; /* a condition that goes with the next status (condition_clear_later()) */
     bool scaler_left; /* what the autoscaler of the accepted spec had is taken away by this tick */
+    /* For the history: why the release that ran was given up; why it is being rolled back (NULL: it
+     * is not, or that was told before). */
+    const char *cancelled, *failing;
     struct json_object *status; /* fields of the status patch of this tick, NULL: none yet */
     enum again again;
     bool again_given;

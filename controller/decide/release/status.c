@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "decide/release/affinity.h"
 #include "decide/release/condition.h"
+#include "decide/release/history.h"
 #include "decide/release/release.h"
 #include "tick/edit.h"
 
@@ -173,6 +174,7 @@ void status_write(struct release *r)
     tells += json_object_object_get_ex(diff, "pendingAlerts", NULL);
     if (json_object_object_length(diff) > tells) {
         condition_clear_now(r);
+        history_write(r);
         diff = difference(r);
         json_set_str(diff, "lastTransitionTime", clock_rfc3339(r->tick->now_ms, now));
     }
