@@ -7,10 +7,30 @@
 #include "base/json.h"
 
 static struct json_object *told;
+static FILE *file;
 
 static void forget(void)
 {
     json_object_put(told);
+    if (file)
+        fclose(file);
+}
+
+/* False: nobody wants to know. */
+static bool begin(void)
+{
+    const char *path = getenv("GOLDEN_USES");
+
+    if (file || !path)
+        return file;
+    file = fopen(path, "w");
+    if (!file) {
+        perror(path);
+        exit(1);
+    }
+    told = json_object_new_object();
+    (void)atexit(forget);
+    return true;
 }
 
 static void tell(const char *provider, const struct kube_resource *resource, const char *group,
@@ -19,24 +39,20 @@ static void tell(const char *provider, const struct kube_resource *resource, con
     char line[300];
     bool gloo = strncmp(provider, "gloo:", 5) == 0 || strncmp(provider, "supergloo:", 10) == 0;
 
-    snprintf(line, sizeof(line), "uses\t%.*s\t%s/%s\t%s\t%s",
+    snprintf(line, sizeof(line), "%.*s\t%s/%s\t%s\t%s",
              gloo ? (int)strcspn(provider, ":") : (int)strlen(provider), provider, group,
              resource->plural, verb, resource->meshed ? "meshed" : "beside");
-    if (!told) {
-        told = json_object_new_object();
-        (void)atexit(forget);
-    }
     if (json_object_object_get_ex(told, line, NULL))
         return;
     json_object_object_add(told, line, NULL);
-    puts(line);
+    fprintf(file, "%s\n", line);
 }
 
 /* Of each group by which the cluster may serve it. */
 static void tell_resource(const struct tick *tick, const struct kube_resource *resource,
                           const char *verb)
 {
-    if (!getenv("GOLDEN_USES"))
+    if (!begin())
         return;
     tell(tick->provider, resource, resource->group, verb);
     for (const struct kube_version *also = resource->also; also && also->group; also++)

@@ -1,5 +1,5 @@
-/* Which rights the rules' reads and writes take: told on stdout, each once, where GOLDEN_USES is set
- * in the environment (test/golden/rights). */
+/* Which rights the rules' reads and writes take: told in the file that GOLDEN_USES names
+ * in the environment, each once (test/golden/rights). */
 #ifndef GOLDEN_WORLD_USES_H
 #define GOLDEN_WORLD_USES_H
 
