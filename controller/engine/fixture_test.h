@@ -71,6 +71,7 @@ struct fixture {
     bool no_things; /* their resource is not installed */
     bool ask_ready;
     bool asks_twice;
+    bool made_late; /* the thing, once a rule has seen that there is none */
     int list_patience_ms;
     bool late_list; /* things are listed after one was read, which is gone by then */
     bool deaf;      /* the Canary goes with its finalizer, which only the watch says */

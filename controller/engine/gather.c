@@ -148,8 +148,10 @@ static enum deps_known find_object(struct gather *gather, const struct need *nee
     struct json_object *tree;
     enum deps_known known = deps_known(gather->deps, gather->context->watches, need->resource,
                                        need->namespace_, need->name, gather->tick->arena, &tree);
-    if (known == DEPS_KNOWN)
+    if (known == DEPS_KNOWN && tree)
         fact_object(gather->tick, need, tree);
+    else if (known == DEPS_KNOWN)
+        fact_unseen(gather->tick, need);
     return known;
 }
 
@@ -181,7 +183,8 @@ static void look_again(void *arg)
 static void fetch_object(struct gather *gather, const struct need *need)
 {
     enum deps_known known = DEPS_UNKNOWN;
-    if (need->name) { /* a list wakes nobody, and what of it the cluster serves is still to be seen */
+    /* A list wakes nobody, and what of it the cluster serves is still to be seen. */
+    if (need->name && !need->surely) {
         watchset_add(gather->context->watches, need->resource);
         known = find_object(gather, need);
     }

@@ -13,6 +13,7 @@ struct fact {
     enum need_kind kind;
     const char *key;
     bool used;
+    bool unseen; /* it does not exist, as far as its watch shows */
     struct json_object *object;
     const struct kube_resource *unserved; /* NULL: it is served */
     const char *denied;                   /* NULL: it may be read */
@@ -122,6 +123,18 @@ static const char *object_key(const struct tick *tick, const struct kube_resourc
                         resource->version, resource->plural, scope, name ? name : "");
 }
 
+static struct need *record_object(struct tick *tick, const char *key,
+                                  const struct kube_resource *resource, const char *scope,
+                                  const char *name)
+{
+    struct need *need = record_need(tick, NEED_OBJECT, key);
+
+    need->resource = resource;
+    need->namespace_ = scope;
+    need->name = name;
+    return need;
+}
+
 /* name NULL: of a list, the object that has the items. `denied`: for a tick that can do without it,
  * why it may not be read; NULL: it cannot. */
 static bool need_from_api(struct tick *tick, const struct kube_resource *resource,
@@ -142,10 +155,7 @@ static bool need_from_api(struct tick *tick, const struct kube_resource *resourc
             tick->denied = fact->denied;
         return denied || !fact->denied;
     }
-    struct need *need = record_need(tick, NEED_OBJECT, key);
-    need->resource = resource;
-    need->namespace_ = scope;
-    need->name = name;
+    (void)record_object(tick, key, resource, scope, name);
     return false;
 }
 
@@ -153,6 +163,19 @@ bool need_object(struct tick *tick, const struct kube_resource *resource, const 
                  const char *name, struct json_object **out)
 {
     return need_from_api(tick, resource, namespace_, name, out, NULL);
+}
+
+bool need_object_surely(struct tick *tick, const struct kube_resource *resource,
+                        const char *namespace_, const char *name, struct json_object **out)
+{
+    if (!need_object(tick, resource, namespace_, name, out))
+        return false;
+    const char *scope = resource->cluster_scoped ? "" : namespace_;
+    const char *key = object_key(tick, resource, scope, name);
+    if (!find_fact(tick, key)->unseen)
+        return true;
+    record_object(tick, key, resource, scope, name)->surely = true;
+    return false;
 }
 
 bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resource,
@@ -257,8 +280,15 @@ void fact_object(struct tick *tick, const struct need *need, struct json_object 
     struct fact *fact = learn(tick, need, NEED_OBJECT);
 
     fact->object = object;
+    fact->unseen = false;
     fact->unserved = NULL;
     fact->denied = NULL;
+}
+
+void fact_unseen(struct tick *tick, const struct need *need)
+{
+    fact_object(tick, need, NULL);
+    learn(tick, need, NEED_OBJECT)->unseen = true;
 }
 
 void fact_replace(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
@@ -266,7 +296,9 @@ void fact_replace(struct tick *tick, const struct kube_resource *resource, const
 {
     const char *scope = resource->cluster_scoped ? "" : namespace_;
 
-    fact_of(tick, object_key(tick, resource, scope, name), NEED_OBJECT)->object = object;
+    struct fact *fact = fact_of(tick, object_key(tick, resource, scope, name), NEED_OBJECT);
+    fact->object = object;
+    fact->unseen = false;
 }
 
 void fact_unserved(struct tick *tick, const struct need *need)

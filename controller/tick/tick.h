@@ -153,6 +153,11 @@ int64_t tick_interval_ms(const struct tick *tick);
 bool need_object(struct tick *tick, const struct kube_resource *resource, const char *namespace_,
                  const char *name, struct json_object **out);
 
+/* ... that a person has named: when its watch does not show it, it is read before it is said not to
+ * exist, for somebody may have made it a moment ago. */
+bool need_object_surely(struct tick *tick, const struct kube_resource *resource,
+                        const char *namespace_, const char *name, struct json_object **out);
+
 /* ... of a namespaced resource that the tick can do without: *denied says why it may not be read,
  * *out is NULL then; NULL: it may. */
 bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resource,
@@ -229,6 +234,7 @@ struct need {
     const char *key;                      /* unique per fact */
     const struct kube_resource *resource; /* OBJECT */
     const char *namespace_, *name;        /* name NULL: a list of all */
+    bool surely;                          /* to be read, whatever its watch shows */
     struct metric_question metric;        /* METRIC */
     int webhook;                          /* HOOK */
     enum phase phase;
@@ -237,6 +243,8 @@ struct need {
 /* The tree is borrowed and must live as long as the tick; NULL: it does not exist. Of a list, the
  * object that has the items. */
 void fact_object(struct tick *tick, const struct need *need, struct json_object *object);
+/* ... its watch does not show it. */
+void fact_unseen(struct tick *tick, const struct need *need);
 /* ... it does not exist, for the API server does not serve its resource. */
 void fact_unserved(struct tick *tick, const struct need *need);
 /* ... nobody may read it. The sentence is copied. */

@@ -81,6 +81,27 @@ CASE(test_object_is_asked_for_once_and_kept)
     assert_null(tick->needs);
 }
 
+CASE(test_what_no_watch_shows_is_read_where_it_counts)
+{
+    struct canary canary = make_canary();
+    struct tick *tick = tick_new(*state, &canary, &settings, 0, true);
+    struct json_object *found;
+
+    assert_false(need_object_surely(tick, &services, "test", "podinfo", &found));
+    assert_false(tick->needs->surely);
+    fact_unseen(tick, tick->needs);
+    tick_reset(tick);
+    assert_true(need_object(tick, &services, "test", "podinfo", &found));
+    assert_null(found);
+    assert_false(need_object_surely(tick, &services, "test", "podinfo", &found));
+    assert_true(tick->needs->surely);
+    assert_string_equal(tick->needs->name, "podinfo");
+    fact_object(tick, tick->needs, NULL);
+    tick_reset(tick);
+    assert_true(need_object_surely(tick, &services, "test", "podinfo", &found));
+    assert_null(found);
+}
+
 /* A list is a fact of its own. */
 CASE(test_objects)
 {

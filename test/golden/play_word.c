@@ -457,6 +457,7 @@ static const struct field {
     {.name = "unasked", .text = offsetof(struct world, unasked), .none = ""},
     {.name = "analysed", .text = offsetof(struct world, analysed), .none = ""},
     {.name = "unserved", .text = offsetof(struct world, unserved), .none = ""},
+    {.name = "late", .text = offsetof(struct world, late), .none = ""},
     {.name = "denied", .text = offsetof(struct world, denied), .none = ""},
     {.name = "rival", .text = offsetof(struct world, rival)},
     {.name = "heir", .text = offsetof(struct world, heir)},

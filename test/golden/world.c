@@ -41,6 +41,7 @@ struct world *world_new(const char *patch)
         .open = "",
         .unasked = "",
         .unserved = "",
+        .late = "",
         .queries = "",
         .at_once = "",
         .told = "",
@@ -181,6 +182,8 @@ static void answer_need(struct world *world, struct tick *tick, const struct nee
             fact_unserved(tick, need);
         else if (names(world->denied, need->resource->plural))
             fact_denied(tick, need, "forbidden");
+        else if (names(world->late, need->resource->plural) && !need->surely)
+            fact_unseen(tick, need);
         else
             fact_object(tick, need, json_copy(tick->arena, world_get(world, key)));
         world_wake_asked(world, key);

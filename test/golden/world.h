@@ -44,6 +44,7 @@ struct world {
     const char *heir;
     bool drops_percent;   /* the API server knows no requestMirror.percent */
     const char *unserved; /* plurals of resources whose CRD is not installed, space-separated */
+    const char *late;     /* ... whose watch has not shown yet that there are any */
     bool flaggers_crd;    /* ... nor any field of the status that Flagger does not have */
     struct json_object *dropped_spec; /* the spec that was to be remembered there; NULL: none */
     int64_t now_ms;

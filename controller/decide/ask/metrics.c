@@ -213,7 +213,7 @@ static const char *template_namespace(const struct release *r, const struct cana
 static enum verdict need_secret(struct release *r, const char *namespace_, const char *name,
                                 const char *named, struct json_object **secret, const char **why)
 {
-    if (!need_object(r->tick, &kube_secrets, namespace_, name, secret))
+    if (!need_object_surely(r->tick, &kube_secrets, namespace_, name, secret))
         return VERDICT_NEED_FACTS;
     if (*secret)
         return VERDICT_GO;
@@ -258,7 +258,8 @@ static enum verdict template_question(struct release *r, int index, struct metri
     const char *named = arena_printf(r->tick->arena, "metric template %s.%s",
                                      metric->template_ref.name, namespace_);
 
-    if (!need_object(r->tick, &metric_templates, namespace_, metric->template_ref.name, template))
+    if (!need_object_surely(r->tick, &metric_templates, namespace_, metric->template_ref.name,
+                            template))
         return VERDICT_NEED_FACTS;
     if (!*template) {
         *why = arena_printf(r->tick->arena, "%s error: not found", named);
