@@ -256,6 +256,8 @@ static const char *said(struct arena *arena, const char *text)
 {
     size_t len = utf8_cut(text, strnlen(text, ASK_SAID_MAX));
 
+    while (len > 0 && strchr(" \t\r\n", text[len - 1]))
+        len--;
     return ask_one_line(arena, arena_strndup(arena, text, len));
 }
 

@@ -2,6 +2,8 @@
  * InfluxDB. A query that begins with SELECT or SHOW is InfluxQL and goes to /query, as versions 1
  * have it; any other is Flux and goes to /api/v2/query, whose answer is annotated CSV. Of either the
  * first value counts. No row is no value; Flagger takes it for 0, which would pass many a check.
+ * A probe asks in the language that the Secret is for, which is Flux where there is none; a server
+ * that does not know Flux, or the bucket, is there all the same.
  */
 #include <string.h>
 #include <strings.h>
@@ -16,7 +18,7 @@ static bool is_influxql(const char *query)
     return strncasecmp(query, "select ", 7) == 0 || strncasecmp(query, "show ", 5) == 0;
 }
 
-static void write_influxql(struct ask *ask)
+static void write_influxql(struct ask *ask, const char *query)
 {
     struct arena *arena = ask->arena;
     const char *db = ask_secret_or(arena, ask->question->secret, "database");
@@ -24,7 +26,7 @@ static void write_influxql(struct ask *ask)
     if (ask->question->secret)
         (void)ask_basic(ask); /* a Secret may hold the name of the database alone */
     ask_url(ask, "/query?%s%s%sq=%s", db ? "db=" : "", db ? url_encode_form(arena, db) : "",
-            db ? "&" : "", url_encode_form(arena, ask_one_line(arena, ask->question->query)));
+            db ? "&" : "", url_encode_form(arena, ask_one_line(arena, query)));
 }
 
 static void write_flux(struct ask *ask, const char *query)
@@ -47,18 +49,38 @@ static void write_flux(struct ask *ask, const char *query)
     ask_body(ask, "application/json", json_text(arena, body));
 }
 
+static const char *probe(struct arena *arena, struct json_object *secret)
+{
+    if (ask_secret_or(arena, secret, "username") && !ask_secret_or(arena, secret, "token"))
+        return "SHOW DATABASES";
+    return "from(bucket: \"default\") |> range(start: -2h)";
+}
+
 static enum err influxdb_request(struct arena *arena, const struct metric_question *question,
                                  int64_t now_ms, struct http_request *out, struct errinfo *ei)
 {
     struct ask ask = ask_begin(arena, question, NULL, out, ei);
+    const char *query = question->query ? question->query : probe(arena, question->secret);
 
     (void)now_ms;
     out->timeout_ms = TIMEOUT_MS;
-    if (question->query && is_influxql(question->query))
-        write_influxql(&ask);
+    if (is_influxql(query))
+        write_influxql(&ask, query);
     else
-        write_flux(&ask, question->query ? question->query
-                                         : "from(bucket: \"default\") |> range(start: -2h)");
+        write_flux(&ask, query);
+    return ask_end(&ask);
+}
+
+static enum err influxdb_next(struct arena *arena, const struct metric_question *question,
+                              int64_t now_ms, const struct http_result *result,
+                              struct http_request *request, bool *more, struct errinfo *ei)
+{
+    (void)now_ms;
+    *more = !question->query && result->status == 404 && request->body;
+    if (!*more)
+        return ERR_OK;
+    struct ask ask = ask_begin(arena, question, NULL, request, ei);
+    ask_url(&ask, "/ping");
     return ask_end(&ask);
 }
 
@@ -75,7 +97,10 @@ static struct metric_answer read_influxql(struct arena *arena,
         return ask_failure(arena_printf(arena, "error response: %.*s", ASK_SAID_MAX, error));
     if (!json_object_is_type(results, json_type_array))
         return ask_unlike(arena, question, "results");
-    return ask_number(arena, question, json_elem(json_elem(json_at(series, "values", NULL), 0), 1));
+    return ask_chosen(
+        arena,
+        ask_number(arena, question, json_elem(json_elem(json_at(series, "values", NULL), 0), 1)),
+        "first", json_len(json_at(result, "series", NULL)), "series");
 }
 
 /* The fields of one line of CSV; *at moves behind it. */
@@ -167,5 +192,6 @@ static struct metric_answer influxdb_answer(struct arena *arena,
 const struct metric_backend metric_backend_influxdb = {
     .type = "influxdb",
     .request = influxdb_request,
+    .next = influxdb_next,
     .answer = influxdb_answer,
 };
