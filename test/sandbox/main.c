@@ -16,12 +16,13 @@
 #include "base/process.h"
 #include "cluster/cluster.h"
 #include "cluster/crds.h"
+#include "cluster/podspec.h"
 #include "net/child/child.h"
 
-enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000 };
+enum { DRAIN_MS = 20 * 1000, READY_POLL_MS = 20, READY_LIMIT_MS = 30 * 1000, RUNS_MAX = 16 };
 
 static struct {
-    const char *address, *data, *token, *kubeconfig, *hosts, *crds, *registered, *app, *load;
+    const char *address, *data, *token, *kubeconfig, *hosts, *crds, *registered, *app, *load, *runs;
     const char *log_level;
     int64_t http, https, prometheus, gateway_port, nodes, watch_delay_ms;
     bool no_gateway, no_services;
@@ -55,6 +56,11 @@ static const struct option_row rows[] = {
            .help =
                "program that pods with an image named demo-app run; flagger-demo-app beside this "
                "program if not given",
+           .group = "Workloads"),
+    OPTION(STRING, "run", &opt.runs, .arg = "IMAGE=FILE,...",
+           .help =
+               "programs that run pods with other images, by the image's name: FILE NAMESPACE POD "
+               "ADDRESS ARGUMENT...",
            .group = "Workloads"),
     OPTION(STRING, "hosts", &opt.hosts, .arg = "FILE",
            .help =
@@ -105,6 +111,8 @@ struct sandbox {
     struct api *api;
     struct cluster *cluster;
     struct timer *ready_timer;
+    struct podrun runs[RUNS_MAX + 1];
+    size_t run_count;
     const char *directory;
     bool temporary, never_ready;
     int64_t started_ms;
@@ -179,6 +187,18 @@ static enum err add_registered(struct sandbox *s, const char *part, struct errin
     return cluster_register(s->cluster, part, ei);
 }
 
+static enum err add_run(struct sandbox *s, const char *part, struct errinfo *ei)
+{
+    size_t len = strcspn(part, "=");
+    if (len == 0 || !part[len] || !part[len + 1])
+        return err_set(ei, ERR_INVALID, "--run %s: expected IMAGE=FILE", part);
+    if (s->run_count == RUNS_MAX)
+        return err_set(ei, ERR_INVALID, "--run: expected at most %d images", RUNS_MAX);
+    s->runs[s->run_count++] =
+        (struct podrun){.image = arena_strndup(s->arena, part, len), .program = part + len + 1};
+    return ERR_OK;
+}
+
 static enum err copy_kubeconfig(struct sandbox *s, struct errinfo *ei)
 {
     char *text;
@@ -249,9 +269,12 @@ static enum err start(struct sandbox *s, struct errinfo *ei)
     err = crds_install(s->store, ei);
     if (err == ERR_OK)
         err = each_part(s, opt.crds, add_crds, ei);
+    if (err == ERR_OK)
+        err = each_part(s, opt.runs, add_run, ei);
     if (err != ERR_OK)
         return err;
     const struct cluster_options cluster = {.app = app,
+                                            .runs = s->runs,
                                             .directory = s->directory,
                                             .hosts = opt.hosts,
                                             .nodes = (int)opt.nodes,

@@ -1,11 +1,11 @@
 /* The API server itself: sockets, the token, and the way of a request to what answers it. */
 #include "api/api.h"
 
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/apiauth.h"
 #include "api/apifaults.h"
 #include "api/apistats.h"
 #include "api/apitls.h"
@@ -21,51 +21,6 @@ enum {
     IDLE_MS = 5 * 60 * 1000,
     CONNECTIONS_MAX = 4096
 };
-
-/* ---- who asks ---- */
-
-static bool is_open_path(const char *path)
-{
-    return strcmp(path, "/healthz") == 0 || strcmp(path, "/livez") == 0 ||
-           strcmp(path, "/readyz") == 0 || strcmp(path, "/version") == 0;
-}
-
-static bool is_token(const char *given, const char *token)
-{
-    size_t len = strlen(token);
-    return strlen(given) == len && CRYPTO_memcmp(given, token, len) == 0;
-}
-
-static bool is_read(const struct restreq *req)
-{
-    return req->verb == REST_GET || req->verb == REST_LIST || req->verb == REST_WATCH;
-}
-
-/* Answers 401 or 403 and returns false when the request may not go on. */
-static bool authorize(struct restreq *req)
-{
-    static const char scheme[] = "Bearer ";
-    const char *header = http_req_header(req->http, "authorization");
-    if (is_open_path(req->path.full))
-        return true;
-    bool bearer = header && strncmp(header, scheme, sizeof(scheme) - 1) == 0;
-    const char *given = bearer ? header + sizeof(scheme) - 1 : "";
-    if (is_token(given, req->api->token))
-        return true;
-    if (!is_token(given, req->api->readonly_token))
-        return restreply_error(req, 401, "Unauthorized", "Unauthorized");
-    if (is_read(req))
-        return true;
-    restreply_error(req, 403, "Forbidden",
-                    "%s is forbidden: User \"readonly\" cannot %s resource \"%s\" in API group "
-                    "\"%s\"%s%s%s",
-                    req->kind ? objkind_resource(req->arena, req->kind) : req->path.full,
-                    restverb_name(req->verb), req->path.plural ? req->path.plural : "",
-                    req->path.group ? req->path.group : "",
-                    req->path.ns ? " in the namespace \"" : "", req->path.ns ? req->path.ns : "",
-                    req->path.ns ? "\"" : "");
-    return false;
-}
 
 /* ---- what is asked ---- */
 
@@ -144,8 +99,11 @@ static void serve_log(struct restreq *req)
 static void serve_sub(struct restreq *req)
 {
     const char *sub = req->path.sub;
-    bool pod = strcmp(req->kind->kind, "Pod") == 0 && !*req->kind->group;
-    if (strcmp(sub, "scale") == 0 && req->version->scale.spec_replicas)
+    bool core = !*req->kind->group, pod = core && strcmp(req->kind->kind, "Pod") == 0;
+    bool account = core && strcmp(req->kind->kind, "ServiceAccount") == 0;
+    if (account && strcmp(sub, "token") == 0 && req->verb == REST_CREATE)
+        apiauth_token(req);
+    else if (strcmp(sub, "scale") == 0 && req->version->scale.spec_replicas)
         restscale(req);
     else if (pod && strcmp(sub, "log") == 0)
         serve_log(req);
@@ -289,7 +247,7 @@ static void on_request(void *arg, struct http_conn_request *http)
         req->resource = arena_printf(arena, "%s/%s", req->resource, req->path.sub);
     if (strncmp(req->path.full, "/sandbox/", 9) != 0)
         apistats_count(api->stats, req->agent, restverb_name(req->verb), req->resource);
-    if (authorize(req) && !is_faulty(req))
+    if (apiauth_allows(req) && !is_faulty(req))
         serve(req);
 }
 

@@ -3,7 +3,8 @@
  * verbs, watches, Tables, faults for tests and request counts.
  *
  * Every path but /healthz, /livez, /readyz and /version needs `Authorization: Bearer TOKEN`: 401
- * without one, and 403 for the token of the read-only user (TOKEN-readonly) on writes.
+ * without one, and 403 for the token of the read-only user (TOKEN-readonly) on writes. A ServiceAccount
+ * gets one of its own from its subresource `token`, and may do what Roles and bindings say (apiauth.h).
  *
  * For tests, also behind the token:
  * - POST /sandbox/faults

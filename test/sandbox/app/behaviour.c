@@ -18,12 +18,16 @@ static void split(struct arena *arena, const char *image, const char **name, con
     *name = arena_strndup(arena, start, colon < len ? colon : len);
 }
 
-bool behaviour_is_demo(const char *image)
+bool behaviour_is_named(const char *image, const char *name)
 {
     const char *slash = image ? strrchr(image, '/') : NULL;
     const char *start = slash ? slash + 1 : image;
-    return start && strcspn(start, ":@") == strlen("demo-app") &&
-           strncmp(start, "demo-app", strlen("demo-app")) == 0;
+    return start && strcspn(start, ":@") == strlen(name) && strncmp(start, name, strlen(name)) == 0;
+}
+
+bool behaviour_is_demo(const char *image)
+{
+    return behaviour_is_named(image, "demo-app");
 }
 
 static enum err read_errors(const char *text, struct behaviour *out, struct errinfo *ei)

@@ -20,7 +20,9 @@ struct behaviour {
     int64_t crash_after_ms; /* < 0: never */
 };
 
-/* Whether a pod with this image runs the demo app: the last path element's name is demo-app. */
+/* Whether an image has this name: that of its last path element, without tag and digest. NULL has none. */
+bool behaviour_is_named(const char *image, const char *name);
+/* Whether a pod with this image runs the demo app: its name is demo-app. */
 bool behaviour_is_demo(const char *image);
 /*
  * Reads the tag: any number of suffixes -errors[N], -slow[DURATION] and -crash[DURATION] (at once

@@ -176,10 +176,13 @@ static struct json_object *deployment_status(struct arena *arena, struct json_ob
 static struct json_object *pod_spec(struct arena *arena, struct json_object *row)
 {
     static const char *const probes[] = {"none", "http", "tcp"};
+    static const struct podrun runs[] = {{"gate", "/bin/run-gate"}, {0}};
     struct podspec spec;
     struct errinfo ei = {0};
-    if (podspec_read(json_at(row, "pod", NULL), &spec, &ei) != ERR_OK)
+    if (podspec_read(json_at(row, "pod", NULL), runs, &spec, &ei) != ERR_OK)
         return cases_error(arena, &ei);
+    if (spec.program)
+        return form(arena, "{program: %s}", spec.program);
     return form(arena, "{app: %i, probe: %s, port: %d, ready_after: %ld, leave: %ld}",
                 spec.container != NULL,
                 arena_printf(arena, "%s %d%s every %lld ms", probes[spec.probe], spec.probe_port,

@@ -2,8 +2,8 @@
  * A cluster without machines, on top of the object store: Deployments and DaemonSets make pods,
  * pods run, Services forward, a gateway serves HTTPRoutes, Prometheus scrapes.
  *
- * Pods whose image is named demo-app are real processes on loopback addresses of their own; all
- * others are simulated: they get ready after a moment, or as annotations of the pod say:
+ * Pods whose image is named demo-app, or by an option, are real processes on loopback addresses of
+ * their own; all others are simulated: they get ready after a moment, or as annotations of the pod say:
  *   sandbox.flagger.app/ready-after: 3s      sandbox.flagger.app/never-ready: "true"
  *   sandbox.flagger.app/crash: "true"        starts, fails, and is restarted with growing pauses
  *
@@ -16,14 +16,17 @@
 #include "base/buf.h"
 #include "net/loop.h"
 
+struct podrun; /* podspec.h */
+
 struct cluster_options {
-    const char *app;       /* path of flagger-demo-app */
-    const char *directory; /* for files of the gateway and Prometheus; must exist */
-    const char *hosts;     /* hosts file to keep, or NULL */
-    int nodes;             /* 0: 1 */
-    bool no_services;      /* Services are stored, and nobody forwards */
-    int gateway_port;      /* further port on 127.0.0.1; 0: none, -1: no gateway at all */
-    int prometheus_port;   /* on 127.0.0.1; 0: no Prometheus */
+    const char *app;           /* path of flagger-demo-app */
+    const struct podrun *runs; /* programs that run pods with other images, or NULL; kept */
+    const char *directory;     /* for files of the gateway and Prometheus; must exist */
+    const char *hosts;         /* hosts file to keep, or NULL */
+    int nodes;                 /* 0: 1 */
+    bool no_services;          /* Services are stored, and nobody forwards */
+    int gateway_port;          /* further port on 127.0.0.1; 0: none, -1: no gateway at all */
+    int prometheus_port;       /* on 127.0.0.1; 0: no Prometheus */
 };
 
 struct cluster;

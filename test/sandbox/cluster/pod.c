@@ -291,9 +291,24 @@ static struct json_object *look_up(void *arg, struct arena *arena, bool secret, 
     return context_get(pod->cluster, arena, secret ? KIND_SECRET : KIND_CONFIGMAP, pod->ns, name);
 }
 
-static const char *const *argv_of(struct arena *arena, struct pod *pod, const char *const *env)
+/* own: NULL-ended, put before the arguments of the container. */
+static const char *const *argv_of(struct arena *arena, struct pod *pod, const char *const *env,
+                                  const char *const *own)
 {
     const char *const *args = podenv_args(arena, pod->spec.container, env);
+    size_t count = 0, extra = 0;
+    while (own[count])
+        count++;
+    while (args[extra])
+        extra++;
+    const char **argv = arena_array(arena, count + extra + 1, sizeof(*argv));
+    memcpy(argv, own, count * sizeof(*own));
+    memcpy(argv + count, args, extra * sizeof(*args));
+    return argv;
+}
+
+static const char *const *app_argv(struct arena *arena, struct pod *pod, const char *const *env)
+{
     const char *const own[] = {pod->cluster->options.app,
                                "--address",
                                pod->address,
@@ -302,14 +317,16 @@ static const char *const *argv_of(struct arena *arena, struct pod *pod, const ch
                                "--pod",
                                pod->name,
                                "--image",
-                               json_str_at(pod->spec.container, "image", NULL)};
-    size_t count = sizeof(own) / sizeof(own[0]), extra = 0;
-    while (args[extra])
-        extra++;
-    const char **argv = arena_array(arena, count + extra + 1, sizeof(*argv));
-    memcpy(argv, own, sizeof(own));
-    memcpy(argv + count, args, extra * sizeof(*args));
-    return argv;
+                               json_str_at(pod->spec.container, "image", NULL),
+                               NULL};
+    return argv_of(arena, pod, env, own);
+}
+
+/* PROGRAM NAMESPACE POD ADDRESS ARGUMENT...; what else it wants to know of the pod, the API tells. */
+static const char *const *run_argv(struct arena *arena, struct pod *pod, const char *const *env)
+{
+    const char *const own[] = {pod->spec.program, pod->ns, pod->name, pod->address, NULL};
+    return argv_of(arena, pod, env, own);
 }
 
 static void start_process(struct pod *pod)
@@ -329,7 +346,8 @@ static void start_process(struct pod *pod)
         arena_free(arena);
         return;
     }
-    const struct child_spec spec = {.argv = argv_of(arena, pod, env),
+    const struct child_spec spec = {.argv = pod->spec.program ? run_argv(arena, pod, env)
+                                                              : app_argv(arena, pod, env),
                                     .env = env,
                                     .cwd = "/",
                                     .grace_ms = pod->spec.grace_ms > 0 ? pod->spec.grace_ms : 1,
@@ -362,7 +380,7 @@ static void on_simulated_crash(void *arg)
 static void start_simulation(struct pod *pod)
 {
     static const char *const text =
-        "this container is simulated: only images named demo-app run as processes\n";
+        "this container is simulated: only images named demo-app, or by --run, run as processes\n";
     buf_puts(&pod->log, text);
     pod->view.running_ms = clock_wall_ms();
     set_state(pod, POD_RUNNING, NULL, NULL);
@@ -399,7 +417,7 @@ static void pod_new(struct cluster *cluster, struct json_object *obj)
     buf_init(&pod->log, LOG_KEEP);
     LIST_INSERT_HEAD(&cluster->pods->list, pod, others);
     pod->view.started_ms = pod->view.ready_changed_ms = clock_wall_ms();
-    if (podspec_read(obj, &pod->spec, &ei) != ERR_OK) {
+    if (podspec_read(obj, cluster->options.runs, &pod->spec, &ei) != ERR_OK) {
         pod->spec.never_ready = true;
         log_warn("pod_annotation", NULL, ei.text, LOG_STR("pod", pod->name),
                  LOG_STR("namespace", pod->ns));

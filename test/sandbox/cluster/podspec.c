@@ -32,13 +32,22 @@ int podspec_port(struct json_object *pod, struct json_object *port)
     return 0;
 }
 
-static struct json_object *find_app(struct json_object *pod)
+/* The first container that is a process. */
+static void find_process(struct json_object *pod, const struct podrun *runs, struct podspec *out)
 {
     struct json_object *containers = json_at(pod, "spec", "containers", NULL);
-    for (size_t i = 0; i < json_len(containers); i++)
-        if (behaviour_is_demo(json_str_at(json_elem(containers, i), "image", NULL)))
-            return json_elem(containers, i);
-    return NULL;
+    for (size_t i = 0; i < json_len(containers) && !out->container; i++) {
+        struct json_object *one = json_elem(containers, i);
+        const char *image = json_str_at(one, "image", NULL);
+        if (behaviour_is_demo(image))
+            out->container = one;
+        for (const struct podrun *run = runs; run && run->image && !out->container; run++) {
+            if (!behaviour_is_named(image, run->image))
+                continue;
+            out->container = one;
+            out->program = run->program;
+        }
+    }
 }
 
 static bool is_true(struct json_object *pod, const char *annotation)
@@ -73,15 +82,16 @@ static void read_probe(struct json_object *pod, struct podspec *out)
     out->probe_headers = json_at(http, "httpHeaders", NULL);
 }
 
-enum err podspec_read(struct json_object *pod, struct podspec *out, struct errinfo *ei)
+enum err podspec_read(struct json_object *pod, const struct podrun *runs, struct podspec *out,
+                      struct errinfo *ei)
 {
     const char *after = meta_annotation(pod, READY_AFTER);
 
-    *out = (struct podspec){.container = find_app(pod),
-                            .port = APP_PORT,
+    *out = (struct podspec){.port = APP_PORT,
                             .ready_after_ms = READY_AFTER_MS,
                             .never_ready = is_true(pod, NEVER_READY),
                             .crash = is_true(pod, CRASH)};
+    find_process(pod, runs, out);
     out->grace_ms = 1000 * json_int_at(pod, 30, "spec", "terminationGracePeriodSeconds", NULL);
     int64_t sleep_s =
         json_int_at(out->container, 0, "lifecycle", "preStop", "sleep", "seconds", NULL);

@@ -9,8 +9,14 @@
 
 enum probe_kind { PROBE_NONE, PROBE_HTTP, PROBE_TCP };
 
+/* Pods with an image of this name are run by a program. */
+struct podrun {
+    const char *image, *program; /* both NULL: the end of a list */
+};
+
 struct podspec {
-    struct json_object *container; /* the demo app's, NULL: the pod is simulated; borrowed */
+    struct json_object *container; /* the process, NULL: the pod is simulated; borrowed */
+    const char *program;           /* that runs it, of the list; NULL: it is the demo app */
     int port;                      /* where the app listens */
     enum probe_kind probe;
     const char *probe_path;
@@ -26,8 +32,10 @@ struct podspec {
     bool crash;
 };
 
-/* ERR_INVALID when an annotation cannot be read. Texts are borrowed from the tree. */
-enum err podspec_read(struct json_object *pod, struct podspec *out, struct errinfo *ei) MUST_USE;
+/* runs: what is run besides the demo app, or NULL. ERR_INVALID when an annotation cannot be read. Texts
+ * are borrowed from the tree. */
+enum err podspec_read(struct json_object *pod, const struct podrun *runs, struct podspec *out,
+                      struct errinfo *ei) MUST_USE;
 /* A port given by number or by the name of a port of any container; 0 when there is none such. */
 int podspec_port(struct json_object *pod, struct json_object *port);
 

@@ -59,7 +59,7 @@ struct json_object *prometheus_target(struct arena *arena, struct json_object *p
     struct errinfo ei;
 
     if ((scrape && strcmp(scrape, "false") == 0) || !pod_is_ready(pod) || meta_deleting(pod) ||
-        podspec_read(pod, &spec, &ei) != ERR_OK || !spec.container)
+        podspec_read(pod, NULL, &spec, &ei) != ERR_OK || !spec.container)
         return NULL;
     const char *ip = json_str_at(pod, "status", "podIP", NULL);
     const char *text =
