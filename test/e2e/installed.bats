@@ -107,6 +107,9 @@ setup() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
 }
 
+# Clients of a test that failed end as well.
+teardown() { touch "$BATS_TEST_TMPDIR/client-stop" "$BATS_TEST_TMPDIR/gate-stop"; }
+
 # process NAMESPACE POD: that of its container
 process() {
     local pid
@@ -178,4 +181,67 @@ no_complaint() {
     eventually 240 phase_is Failed
     serves 2.0.0
     no_complaint
+}
+
+# A client of the gate, which is open: gate_client, then gate_failed prints how often it did not say so.
+gate_client() {
+    local at
+    at=http://$(kubectl -n flagger get service flagger-gate -o jsonpath='{.spec.clusterIP}')/gate/check
+    while [ ! -e "$BATS_TEST_TMPDIR/gate-stop" ]; do
+        curl -s -m 5 -o /dev/null -w '%{http_code}\n' -H 'Authorization: Bearer controller-0123456789abcdef' \
+            -d '{"name":"podinfo","namespace":"test"}' "$at" >>"$BATS_TEST_TMPDIR/gate" || true
+        sleep 0.05
+    done 3>&- &
+    GATE_CLIENT=$!
+}
+gate_failed() {
+    touch "$BATS_TEST_TMPDIR/gate-stop"
+    wait "$GATE_CLIENT"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/gate")" -gt 20 ] || echo "too few requests"
+    grep -vc '^200$' "$BATS_TEST_TMPDIR/gate" || true
+}
+told() { kubectl -n test get events -o json | gojq --arg text "$1" '[.items[] | select(.message | contains($text)) | .count // 1] | add // 0'; }
+# arrives VERSION: begun once, and promoted; no client saw anything of what happened
+arrives() {
+    eventually 240 promoted "$1"
+    [ "$(told 'New revision detected')" = $((begun + 1)) ]
+    [ "$(told 'Promotion completed')" = $((completed + 1)) ]
+    [ "$(client_failed)" = 0 ]
+    [ "$(gate_failed)" = 0 ]
+    no_complaint
+}
+under_way() { # VERSION
+    begun=$(told 'New revision detected') completed=$(told 'Promotion completed')
+    client_begin
+    gate_client
+    release "$1"
+    eventually 120 weight_above 0
+}
+replaced() { kubectl -n "$1" rollout restart "deployment/$2" && kubectl -n "$1" rollout status "deployment/$2" --timeout 120s; }
+
+@test "each daemon and the CRDs are replaced in the middle of a release" {
+    local file
+    under_way 4.0.0
+    for file in proto/crd/*.yaml; do
+        gojq --yaml-input '.spec.versions[].schema.openAPIV3Schema.properties.spec.properties.ofTheNextVersion = {type: "string"}' "$file" |
+            kubectl replace -f -
+    done
+    replaced flagger flagger-gate
+    replaced flagger flagger-loadtester
+    phase_is Progressing
+    replaced flagger-system flagger
+    arrives 4.0.0
+    [ -z "$(kubectl -n test get canary podinfo -o jsonpath='{.spec.ofTheNextVersion}')" ]
+}
+
+@test "a node is drained in the middle of a release" {
+    local node
+    under_way 5.0.0
+    node=$(kubectl -n flagger-system get pods -o jsonpath='{.items[0].spec.nodeName}')
+    [ "$(kubectl -n flagger get pods -o jsonpath='{.items[*].spec.nodeName}' | tr ' ' '\n' | sort -u | wc -l)" -eq 2 ]
+    kubectl drain "$node" --delete-emptydir-data --ignore-daemonsets --timeout 120s
+    refute grep -F "$node" <(kubectl get pods -A -o jsonpath='{.items[*].spec.nodeName}')
+    phase_is Progressing
+    arrives 5.0.0
+    kubectl uncordon "$node"
 }

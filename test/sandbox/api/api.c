@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/apiauth.h"
+#include "api/apievict.h"
 #include "api/apifaults.h"
 #include "api/apistats.h"
 #include "api/apitls.h"
@@ -103,6 +104,8 @@ static void serve_sub(struct restreq *req)
     bool account = core && strcmp(req->kind->kind, "ServiceAccount") == 0;
     if (account && strcmp(sub, "token") == 0 && req->verb == REST_CREATE)
         apiauth_token(req);
+    else if (pod && strcmp(sub, "eviction") == 0 && req->verb == REST_CREATE)
+        apievict(req);
     else if (strcmp(sub, "scale") == 0 && req->version->scale.spec_replicas)
         restscale(req);
     else if (pod && strcmp(sub, "log") == 0)

@@ -76,13 +76,15 @@ static void add_sub(struct listing *listing, const struct objkind *kind, const c
                     const char *group, const char *version, const char *as_kind)
 {
     struct arena *arena = listing->req->arena;
-    bool log = strcmp(sub, "log") == 0;
+    const char *verbs = strcmp(sub, "log") == 0        ? "[get]"
+                        : strcmp(sub, "eviction") == 0 ? "[create]"
+                                                       : "[get, patch, update]";
     form_add(listing->out,
              form(arena,
                   "{name: %s, singularName: '', namespaced: %i, group: %s, version: %s, kind: %s, "
                   "verbs: %p}",
                   arena_printf(arena, "%s/%s", kind->plural, sub), objkind_namespaced(kind), group,
-                  version, as_kind, form(arena, log ? "[get]" : "[get, patch, update]")));
+                  version, as_kind, form(arena, verbs)));
 }
 
 static void add_resource(void *arg, const struct objkind *kind)
@@ -103,8 +105,10 @@ static void add_resource(void *arg, const struct objkind *kind)
         add_sub(listing, kind, "status", NULL, NULL, kind->kind);
     if (version->scale.spec_replicas)
         add_sub(listing, kind, "scale", "autoscaling", "v1", "Scale");
-    if (strcmp(kind->kind, "Pod") == 0 && !*kind->group)
-        add_sub(listing, kind, "log", NULL, NULL, "Pod");
+    if (strcmp(kind->kind, "Pod") != 0 || *kind->group)
+        return;
+    add_sub(listing, kind, "log", NULL, NULL, "Pod");
+    add_sub(listing, kind, "eviction", "policy", "v1", "Eviction");
 }
 
 static void resources(struct restreq *req)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cluster/context.h"
+#include "cluster/node.h"
 #include "cluster/workload.h"
 #include "object/meta.h"
 
@@ -21,6 +22,7 @@ static const struct {
     [KIND_REPLICASET] = {"apps", "replicasets"},
     [KIND_DAEMONSET] = {"apps", "daemonsets"},
     [KIND_HPA] = {"autoscaling", "horizontalpodautoscalers"},
+    [KIND_NODE] = {"", "nodes"},
 };
 
 /* The controllers of single objects. */
@@ -148,6 +150,7 @@ static enum err start(struct cluster *cluster, struct errinfo *ei)
             return err_set(ei, ERR_INVALID, "the object store does not know %s",
                            kind_names[i].plural);
     }
+    nodes_make(cluster);
     cluster->work = work_new(cluster->loop);
     cluster->probes = http_client_new(
         cluster->loop, &(struct http_client_options){.max_per_host = 2, .max_total = 256});

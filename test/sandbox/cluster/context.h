@@ -38,6 +38,7 @@ enum kind {
     KIND_REPLICASET,
     KIND_DAEMONSET,
     KIND_HPA,
+    KIND_NODE,
     KIND_COUNT
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cluster/node.h"
 #include "cluster/podspec.h"
 #include "net/child/child.h"
 #include "object/form.h"
@@ -436,6 +437,18 @@ static struct pod *find(struct pods *pods, const char *ns, const char *name)
     return pod;
 }
 
+/* What a scheduler does. */
+static bool schedule(struct cluster *cluster, struct arena *arena, const char *ns, const char *name)
+{
+    const char *node = node_in_turn(cluster, arena, 0);
+    if (node)
+        context_merge(cluster, arena, KIND_POD, ns, name,
+                      form(arena, "{spec: {nodeName: %s}}", node));
+    else
+        context_queue_after(cluster, pods_sync, ns, name, RETRY_MS);
+    return node != NULL;
+}
+
 void pods_sync(void *arg, struct arena *arena, const char *ns, const char *name)
 {
     struct cluster *cluster = arg;
@@ -448,10 +461,8 @@ void pods_sync(void *arg, struct arena *arena, const char *ns, const char *name)
     }
     if (!obj)
         return;
-    if (!json_str_at(obj, "spec", "nodeName", NULL)) { /* what a scheduler does */
-        context_merge(cluster, arena, KIND_POD, ns, name,
-                      form(arena, "{spec: {nodeName: sandbox-0}}"));
-    }
+    if (!json_str_at(obj, "spec", "nodeName", NULL) && !schedule(cluster, arena, ns, name))
+        return;
     if (!pod && meta_deleting(obj))
         context_remove(cluster, arena, KIND_POD, ns, name);
     else if (!pod)

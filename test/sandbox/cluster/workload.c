@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cluster/node.h"
 #include "object/form.h"
 #include "object/meta.h"
 
@@ -88,16 +89,6 @@ static bool begin(struct run *run, enum kind kind, const char *ns, const char *n
     return true;
 }
 
-static int nodes_of(const struct run *run)
-{
-    return run->cluster->options.nodes > 0 ? run->cluster->options.nodes : 1;
-}
-
-static const char *node_name(struct run *run, size_t index)
-{
-    return arena_printf(run->arena, "sandbox-%zu", index);
-}
-
 static bool create_pod(struct run *run, const char *owner_kind, const char *node)
 {
     struct json_object *template = json_at(run->obj, "spec", "template", NULL);
@@ -112,7 +103,8 @@ static bool create_pod(struct run *run, const char *owner_kind, const char *node
              json_copy(run->arena, json_at(template, "spec", NULL)));
     if (run->hash)
         json_set_str(json_sub(json_sub(pod, "metadata"), "labels"), HASH, run->hash);
-    json_set_str(json_sub(pod, "spec"), "nodeName", node);
+    if (node)
+        json_set_str(json_sub(pod, "spec"), "nodeName", node);
     return context_create(run->cluster, run->arena, KIND_POD, meta_ns(run->obj), pod, NULL);
 }
 
@@ -149,8 +141,7 @@ static int delete_order(const void *a, const void *b)
 static void adjust(struct run *run, size_t wanted)
 {
     for (size_t i = 0; run->count + i < wanted && i < MAX_BURST; i++)
-        if (!create_pod(run, "ReplicaSet",
-                        node_name(run, (run->count + i) % (size_t)nodes_of(run))))
+        if (!create_pod(run, "ReplicaSet", node_in_turn(run->cluster, run->arena, run->count + i)))
             return;
     if (run->count <= wanted)
         return;
@@ -220,8 +211,8 @@ static void place(struct run *run)
     struct json_object *selector =
         json_at(run->obj, "spec", "template", "spec", "nodeSelector", NULL);
 
-    for (int i = 0; i < nodes_of(run); i++) {
-        const char *node = node_name(run, (size_t)i);
+    for (int i = 0; i < nodes_count(run->cluster); i++) {
+        const char *node = node_name(run->arena, (size_t)i);
         struct json_object *pod = pod_on(run, node);
         bool fits = daemonset_node_fits(selector, node);
         run->desired += fits;
