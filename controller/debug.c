@@ -72,7 +72,22 @@ static void get_canary(void *arg, struct http_conn_request *req)
                          "GET /debug/canaries lists them");
 }
 
+static void get_page(void *arg, struct http_conn_request *req)
+{
+    const struct debug_view *view = arg;
+
+    page_serve(view->page, req);
+}
+
+const struct http_route debug_page_routes[] = {
+    {"GET", "/ui", get_page},
+    {"GET", "/ui/*", get_page},
+    {NULL, NULL, NULL},
+};
+
 const struct http_route debug_routes[] = {
+    {"GET", "/ui", get_page},
+    {"GET", "/ui/*", get_page},
     {"GET", "/debug/process", get_process},
     {"GET", "/debug/canaries", get_canaries},
     {"GET", "/debug/canaries/*", get_canary},

@@ -4,6 +4,7 @@
  *   GET /debug/process              leader, queue, watches, requests, memory
  *   GET /debug/canaries             ?namespace= &phase= &state= &limit= &continue=
  *   GET /debug/canaries/NS/NAME     one Canary: its run, what it waits for, its last plan
+ *   GET /ui/                        the release page
  */
 #ifndef CONTROLLER_DEBUG_H
 #define CONTROLLER_DEBUG_H
@@ -11,6 +12,7 @@
 #include "engine/engine.h"
 #include "kube/lease.h"
 #include "net/server/server.h"
+#include "page/page.h"
 
 /* The argument of the handlers. The pointers are read for each request: engine and lease are NULL
  * while there is none. */
@@ -18,8 +20,10 @@ struct debug_view {
     struct engine *const *engine;
     struct lease *const *lease;
     struct http_server *const *server;
+    const struct page *page; /* the release page, page/page.h */
 };
 
-extern const struct http_route debug_routes[];
+/* All of it, or the release page alone. */
+extern const struct http_route debug_routes[], debug_page_routes[];
 
 #endif

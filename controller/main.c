@@ -27,12 +27,12 @@ static struct {
         *external_url;
     const char *slack_url, *slack_token, *slack_proxy, *slack_user, *slack_channel;
     const char *msteams_url, *msteams_proxy;
-    const char *leader_election_namespace, *address, *watch_selector;
+    const char *leader_election_namespace, *address, *watch_selector, *ui_token_file;
     double qps;
     int64_t burst, port, threadiness, control_loop_interval, min_analysis_interval, max_releases,
         max_releases_per_namespace;
     bool leader_election, config_tracking, no_cross_namespace_refs, group_queries, debug_endpoints,
-        observe;
+        observe, ui;
 } opt;
 
 /* In a pod, where another one may be started beside this one at any time, unless a kubeconfig leads
@@ -150,13 +150,20 @@ static const struct option_row rows[] = {
            .help = "HTTP proxy on the way there"),
     OPTION(INT, "port", &opt.port, .value = "8080", .min = 0, .max = 65535, .arg = "PORT",
            .group = "Process",
-           .help = "port of /metrics, /healthz, /readyz and /debug; 0 takes a free one"),
+           .help = "port of /metrics, /healthz, /readyz, /debug and /ui; 0 takes a free one"),
     OPTION(
         BOOL, "debug-endpoints", &opt.debug_endpoints, .value = "true", .group = "Process",
         .help =
             "answer GET /debug/process, /debug/canaries and /debug/canaries/NAMESPACE/NAME: what "
             "each Canary does and waits for, the queue, the watches; names, states and counts, "
             "nothing of what objects hold"),
+    OPTION(BOOL, "ui", &opt.ui, .group = "Process",
+           .help = "serve the release page, GET /ui/, to everybody who reaches the port: it shows "
+                   "what the statuses of Canaries say, with the answers of webhooks and the names "
+                   "of people; it changes nothing"),
+    OPTION(STRING, "ui-token-file", &opt.ui_token_file, .arg = "FILE", .group = "Process",
+           .help = "serve the release page to who has one of the bearer tokens of this file, one a "
+                   "line, at least 16 characters each; read again when it changes"),
     OPTION_ROW_ADDRESS(&opt.address, .value = "0.0.0.0", .group = "Process"),
     OPTION_ROW_LOG_LEVEL(&opt.log_level, .group = "Process"),
     OPTION(
@@ -187,6 +194,8 @@ struct controller {
     struct engine *engine;
     struct lease *lease;
     struct http_server *server;
+    struct tokens *tokens; /* of who may see the release page; NULL: none are asked for */
+    struct page page;
     struct debug_view debug; /* of the above; what the server's handlers get */
 };
 
@@ -302,6 +311,8 @@ static void close_clients(void *arg)
     controller->kube = controller->mesh = NULL;
     http_client_free(controller->api);
     http_client_free(controller->outside);
+    if (controller->tokens)
+        tokens_stop(controller->tokens);
     controller->api = controller->outside = NULL;
 }
 
@@ -328,14 +339,26 @@ static void on_drain(void *arg)
     engine_stop(controller->engine, WRITES_MS, on_stopped, controller);
 }
 
-static enum err start_server(struct controller *controller, struct errinfo *ei)
+static enum err start_server(struct controller *controller, const struct settings *settings,
+                             struct errinfo *ei)
 {
-    static const struct http_route no_routes[] = {{0}};
-    controller->debug = (struct debug_view){
-        .engine = &controller->engine, .lease = &controller->lease, .server = &controller->server};
+    const char *file = or_null(opt.ui_token_file);
+    enum err err =
+        file ? tokens_new(controller->loop, file, NULL, &controller->tokens, ei) : ERR_OK;
+    if (err != ERR_OK)
+        return err_wrap(ei, err, "--ui-token-file");
+    controller->page = (struct page){.engine = &controller->engine,
+                                     .settings = settings,
+                                     .open = opt.ui && !file,
+                                     .tokens = controller->tokens};
+    controller->debug = (struct debug_view){.engine = &controller->engine,
+                                            .lease = &controller->lease,
+                                            .server = &controller->server,
+                                            .page = &controller->page};
     struct http_server_options options = {.address = opt.address,
                                           .port = (int)opt.port,
-                                          .routes = opt.debug_endpoints ? debug_routes : no_routes,
+                                          .routes = opt.debug_endpoints ? debug_routes
+                                                                        : debug_page_routes,
                                           .arg = &controller->debug,
                                           .ready = is_ready};
     return http_server_new(controller->loop, &options, &controller->server, ei);
@@ -493,6 +516,12 @@ static void open_clients(struct controller *controller, const struct kube_config
         controller->mesh = new_kube(controller, mesh);
 }
 
+static void end_loop(struct controller *controller)
+{
+    loop_free(controller->loop);
+    tokens_free(controller->tokens);
+}
+
 static int run(struct arena *arena)
 {
     struct errinfo ei = {0};
@@ -525,7 +554,7 @@ static int run(struct arena *arena)
                                  .is_leader = opt.leader_election ? is_leader : NULL,
                                  .arg = &controller});
     int status = 1;
-    if (start_server(&controller, &ei) == ERR_OK) {
+    if (start_server(&controller, &settings, &ei) == ERR_OK) {
         loop_on_drain(controller.loop, on_drain, &controller);
         loop_take_hangup(controller.loop,
                          "a restart takes: options and their environment, the kubeconfig; the "
@@ -543,7 +572,7 @@ static int run(struct arena *arena)
         fail(&ei);
         on_stopped(&controller, true);
     }
-    loop_free(controller.loop);
+    end_loop(&controller);
     return status;
 }
 

@@ -1,5 +1,5 @@
 // Small tools over the document. Texts of others only ever become text nodes.
-import { ago, left, span } from "./model.js";
+import { ago, left, span } from "./span.js";
 
 export const $ = (id) => document.getElementById(id);
 export const clone = (id) => $(id).content.firstElementChild.cloneNode(true);

@@ -1,0 +1,114 @@
+/* history: the releases that a Canary remembers (status.history), and the one that runs. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "ctl/columns.h"
+#include "ctl/glance.h"
+#include "ctl/read.h"
+
+static const char *text_of(struct json_object *entry, const char *key)
+{
+    const char *text = json_str_at(entry, key, NULL);
+
+    return text ? text : "";
+}
+
+/* How long it took, or has taken until now; "-": nobody has seen its beginning. */
+static const char *duration_of(const struct ctl *ctl, struct json_object *entry)
+{
+    const char *ended = json_str_at(entry, "ended", NULL);
+    int64_t from, to = clock_wall_ms();
+
+    if (clock_parse(text_of(entry, "began"), &from, NULL) != ERR_OK ||
+        (ended && clock_parse(ended, &to, NULL) != ERR_OK))
+        return "-";
+    return print_span(ctl->arena, to > from ? to - from : 0);
+}
+
+static enum print_color color_of(const char *outcome)
+{
+    return strcmp(outcome, "promoted") == 0 ? PRINT_GREEN
+           : strcmp(outcome, "failed") == 0 ? PRINT_RED
+                                            : PRINT_YELLOW;
+}
+
+static void put(const struct ctl *ctl, struct columns *columns, struct json_object *entry)
+{
+    const char *outcome = json_str_at(entry, "outcome", NULL);
+    const char *ended = json_str_at(entry, "ended", NULL);
+
+    outcome = outcome ? outcome : "running";
+    columns_put(columns, PRINT_BOLD, text_of(entry, "revision"));
+    columns_put(columns, color_of(outcome), outcome);
+    columns_put(columns, PRINT_DIM, ended ? print_age(ctl->arena, ended, clock_wall_ms()) : "-");
+    columns_put(columns, PRINT_PLAIN, duration_of(ctl, entry));
+    columns_put(columns, PRINT_PLAIN, text_of(entry, "image"));
+    columns_put(columns, PRINT_PLAIN, text_of(entry, "reason"));
+}
+
+static void print_table(const struct ctl *ctl, struct json_object *list)
+{
+    static const struct columns_head heads[] = {
+        {"REVISION", 0}, {"OUTCOME", 0}, {"ENDED", 1}, {"TOOK", 2},
+        {"IMAGE", 3},    {"REASON", 0},  {0}};
+    struct columns *columns = columns_new(ctl, heads);
+
+    for (size_t i = 0; i < json_len(list); i++)
+        put(ctl, columns, json_elem(list, i));
+    columns_print(columns, NULL);
+}
+
+/* Newest first. */
+static struct json_object *releases_of(const struct ctl *ctl, struct json_object *canary)
+{
+    struct json_object *list = json_own(ctl->arena, json_object_new_array());
+    struct json_object *running = json_at(canary, "status", "release", NULL);
+    struct json_object *past = json_at(canary, "status", "history", NULL);
+
+    if (running)
+        json_object_array_add(list, json_object_get(running));
+    for (size_t i = 0; i < json_len(past); i++)
+        json_object_array_add(list, json_object_get(json_elem(past, i)));
+    return list;
+}
+
+static int run(struct ctl *ctl)
+{
+    struct json_object *canary;
+    int code = read_canary(ctl, ctl->args[0], &canary);
+
+    if (code != CTL_DONE)
+        return code;
+    struct json_object *list = releases_of(ctl, canary);
+    if (ctl->output != CTL_TEXT) {
+        struct json_object *out = json_own(ctl->arena, json_object_new_object());
+        json_set(out, "releases", list);
+        print_object(ctl, out);
+    } else if (json_len(list) > 0) {
+        print_table(ctl, list);
+    } else {
+        fprintf(ctl->err,
+                "%s remembers no release: none has begun since flagger-c looks after it, or the "
+                "CustomResourceDefinition is Flagger's, which keeps none.\n",
+                print_clean(ctl->arena, ctl->args[0]));
+    }
+    return CTL_DONE;
+}
+
+const struct ctl_command ctl_history = {
+    .name = "history",
+    .summary = "Shows the last releases of a Canary, how long they took, how they ended and why.",
+    .usage = "NAME",
+    .help = "The release that runs comes first, then the last ten, the newest first. With -o json "
+            "or -o yaml each has its steps, the values of its checks, what hooks have answered and "
+            "what people asked for.\n"
+            "\n"
+            "Examples:\n"
+            "    {ctl} history podinfo -n test\n"
+            "    {ctl} history podinfo -n test -o json\n",
+    .accepts = CTL_OUT_DATA,
+    .min_args = 1,
+    .max_args = 1,
+    .completes = "canary",
+    .run = run,
+};

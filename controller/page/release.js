@@ -1,0 +1,163 @@
+// One Canary: its release that runs, or else the last one, and those before.
+import { checkChart, trafficChart } from "./chart.js";
+import { $, make, quoted, show, text, timeOf, visible } from "./dom.js";
+import { span } from "./span.js";
+import { addressIn, isOut, isWeb, outcomeWords, rangeWords, seriesOf, stateOf, stateWords, valueWords, waitsFor } from "./words.js";
+
+function anchor(address, ...parts) {
+    const element = make("a", "", ...parts);
+    element.href = address;
+    element.rel = "noreferrer";
+    return element;
+}
+
+const fact = (name, ...values) => {
+    const row = make("div", "");
+    row.append(make("dt", "", name), make("dd", "", ...values));
+    return row;
+};
+
+function factsOf(canary, release, now) {
+    const facts = [];
+    if (release?.revision ?? canary.lastAppliedSpec) facts.push(fact("Revision", quoted(release?.revision ?? canary.lastAppliedSpec, "revision")));
+    if (release?.image) facts.push(fact("Image", quoted(release.image)));
+    if (release?.began) facts.push(fact(release.ended ? "Began" : "Runs since", timeOf(release.began, release.ended ? "at" : "elapsed", now)));
+    if (release?.began && release.ended) facts.push(fact("Took", span(Date.parse(release.ended) - Date.parse(release.began))));
+    facts.push(fact("Failed checks", `${canary.failedChecks} of ${canary.threshold}`));
+    if (canary.ofIterations) facts.push(fact("Iterations", `${canary.iterations} of ${canary.ofIterations}`));
+    if (canary.plan) {
+        facts.push(fact("Target", quoted(canary.plan.target)), fact("Provider", quoted(canary.plan.provider)));
+        facts.push(fact("Interval", span(canary.plan.intervalSeconds * 1000)));
+    }
+    return facts;
+}
+
+// Drawn anew only where what it says has changed: a person may be reading or have opened something.
+const drawn = new Map();
+function draw(id, data, children) {
+    const json = JSON.stringify(data);
+    if (drawn.get(id) === json) return;
+    drawn.set(id, json);
+    $(id).replaceChildren(...children());
+}
+
+function tableOf(head, rows) {
+    const table = make("table", "");
+    const titles = make("tr", "");
+    for (const name of head) {
+        const cell = make("th", "", name);
+        cell.scope = "col";
+        titles.append(cell);
+    }
+    table.append(titles, ...rows.map((row) => make("tr", "", ...row.map((cell) => make("td", "", cell)))));
+    return table;
+}
+
+function traffic(canary, release, now) {
+    const weight = canary.canaryWeight;
+    text($("traffic-title"), canary.release || !release ? "Traffic" : "Traffic of the last release");
+    draw("split", [weight], () => [make("span", "of-primary", `${100 - weight} % primary`), make("span", "of-canary", `${weight} % canary`)]);
+    const steps = (release?.steps ?? []).filter((step) => step.weight !== undefined);
+    draw("traffic-chart", [steps, release?.ended], () => {
+        if (!steps.length) return [];
+        const until = release.ended ? Date.parse(release.ended) : now;
+        const words = `The canary's share in percent: ${steps.map((step) => step.weight).join(", ")}`;
+        const more = make("details", "", make("summary", "", "Steps"), tableOf(["Time", "Canary", ""],
+            steps.map((step) => [timeOf(step.at, "at", now), `${step.weight} %`, step.failed ? "a check failed" : ""])));
+        return [make("div", "card", trafficChart(steps, until, words), more)];
+    });
+}
+
+function checkOf(name, values, metric, now) {
+    const last = values.at(-1), item = make("li", "");
+    const range = rangeWords(name, last), value = make("p", isOut(last) ? "now bad" : "now", `${valueWords(name, last.value)}${isOut(last) ? ", out of range" : ""}`);
+    const label = `${visible(name)}: ${values.map((one) => valueWords(name, one.value)).join(", ")}; expected ${range}`;
+    item.append(make("h4", "", quoted(name)), value, make("p", "range", `expected ${range}`), checkChart(values, label, isOut));
+    const more = make("details", "", make("summary", "", "Values and query"));
+    more.append(tableOf(["Time", "Value"], values.map((one) => [timeOf(one.at, "at", now), valueWords(name, one.value) + (isOut(one) ? " (out of range)" : "")])));
+    if (metric?.query) more.append(make("code", "query", visible(metric.query)));
+    if (isWeb(metric?.link)) more.append(make("p", "", anchor(metric.link, "Ask Prometheus")));
+    item.append(more);
+    return item;
+}
+
+function checks(canary, release, now) {
+    const series = seriesOf(release), metrics = canary.plan?.metrics ?? [];
+    text($("checks-of"), canary.release || !release ? "" : "of the last release");
+    show($("no-checks"), series.size === 0);
+    draw("checks-list", [[...series], metrics], () => [...series].map(([name, values]) => checkOf(name, values, metrics.find((metric) => metric.name === name), now)));
+}
+
+function lineOf(what, said, ...rest) {
+    const item = make("li", "", make("span", "what", what), make("span", "", ...said));
+    item.append(...rest);
+    return item;
+}
+
+function hooks(canary, release, now) {
+    const planned = canary.plan?.hooks ?? [], last = release?.hooks ?? [];
+    const names = [...new Set([...planned, ...last].map((hook) => hook.name))];
+    show($("hooks"), names.length > 0);
+    draw("hooks-list", [planned, last], () => names.map((name) => {
+        const plan = planned.find((hook) => hook.name === name), answer = last.find((hook) => hook.name === name);
+        const type = (answer ?? plan).type, gate = type.startsWith("confirm-") || type === "rollback";
+        const address = gate && (addressIn(answer?.said) || (isWeb(plan?.server) ? `${plan.server}/` : ""));
+        const word = !answer ? make("span", "", "was not asked yet")
+            : type === "rollback" ? make("span", answer.passed ? "bad" : "", answer.passed ? "asked for a rollback" : "asks for no rollback")
+            : make("span", answer.passed ? "yes" : "no", answer.passed ? "agreed" : gate ? "is closed" : "refused");
+        const parts = [word, ` · ${type}`];
+        if (gate && isWeb(address)) parts.push(" · ", anchor(address, "Open the gate"));
+        return lineOf(quoted(name), parts, ...(answer ? [timeOf(answer.at, "ago", now)] : []), ...(answer?.said ? [quoted(answer.said, "said")] : []));
+    }));
+}
+
+function people(canary, release, now) {
+    const asked = canary.release || !release ? canary.requests ?? [] : release.requests ?? [];
+    show($("people"), asked.length > 0);
+    draw("people-list", asked, () => asked.map((one) =>
+        lineOf(quoted(one.action), [quoted(one.by ?? "somebody"), ` · ${one.outcome ?? ""}`], timeOf(one.at ?? "", "ago", now), ...(one.message || one.why ? [quoted(one.message ?? one.why, "said")] : []))));
+}
+
+function conditions(canary, now) {
+    draw("conditions-list", canary.conditions, () => canary.conditions.map((one) =>
+        lineOf(quoted(one.type), [make("span", one.status === "True" ? "yes" : one.status === "False" ? "no" : "", one.status), " · ", quoted(one.reason ?? "")],
+            timeOf(one.since ?? "", "ago", now), ...(one.message ? [quoted(one.message, "said")] : []))));
+}
+
+function past(canary, now) {
+    const history = canary.history ?? [];
+    show($("past"), history.length > 0);
+    draw("past-list", history, () => history.map((one) => {
+        const word = make("span", { promoted: "yes", failed: "bad" }[one.outcome] ?? "", outcomeWords[one.outcome] ?? "Ended");
+        const took = one.began && one.ended ? ` · took ${span(Date.parse(one.ended) - Date.parse(one.began))}` : "";
+        return lineOf(quoted(one.revision ?? "", "revision"), [word, " · ", quoted(one.image ?? ""), took], timeOf(one.ended ?? "", "ago", now), quoted(one.reason ?? "", "said"));
+    }));
+}
+
+export function drawOne(canary, now) {
+    const release = canary.release ?? canary.history?.[0];
+    show($("one-gone"), false);
+    text($("one-namespace"), visible(canary.namespace));
+    text($("one-name"), visible(canary.name));
+    $("one").dataset.state = stateOf(canary);
+    text($("one-state"), stateWords(canary));
+    draw("one-facts", [release?.revision, release?.image, release?.began, release?.ended, canary.failedChecks, canary.threshold, canary.iterations, canary.plan], () => factsOf(canary, release, now));
+    const why = (canary.phase === "Failed" && release?.outcome === "failed" && release.reason) || waitsFor(canary);
+    text($("one-waits"), visible(why));
+    show($("one-waits"), Boolean(why));
+    traffic(canary, release, now);
+    checks(canary, release, now);
+    hooks(canary, release, now);
+    people(canary, release, now);
+    conditions(canary, now);
+    past(canary, now);
+}
+
+// Another Canary will be shown: nothing of this one may stand beside it.
+export function clearOne() {
+    drawn.clear();
+    for (const id of ["one-facts", "split", "traffic-chart", "checks-list", "hooks-list", "people-list", "conditions-list", "past-list"]) $(id).replaceChildren();
+    show($("one-waits"), false);
+    show($("one-gone"), false);
+    text($("one-state"), "");
+}

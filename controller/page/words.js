@@ -1,0 +1,70 @@
+// What a Canary's data means, without a document.
+
+export const keyOf = (canary) => `${canary.namespace}/${canary.name}`;
+export const runs = (phase) => ["Waiting", "Progressing", "WaitingPromotion", "Promoting", "Finalising"].includes(phase);
+
+const waiting = new Set(["Waiting", "WaitingPromotion"]);
+
+// runs, waits (for somebody), failed, done or rests
+export function stateOf(canary) {
+    if (canary.paused || canary.suspended || waiting.has(canary.phase)) return "waits";
+    if (canary.phase === "Failed") return "failed";
+    if (["Accepted", "Approved", "TargetFound", "PrimaryFound", "ResourcesAllowed", "ResourcesServed"].includes(canary.trouble?.type)) return "waits";
+    if (runs(canary.phase) || canary.phase === "Initializing" || canary.phase === "Terminating") return "runs";
+    return canary.phase === "Succeeded" ? "done" : "rests";
+}
+
+export const stateWords = (canary) =>
+    canary.suspended ? "Suspended" : canary.paused ? "Paused" : { WaitingPromotion: "Waiting to promote" }[canary.phase] ?? canary.phase ?? "Not looked at yet";
+
+// The hook that was asked last and has not let it through.
+export const closedGate = (canary) =>
+    canary.release?.hooks?.filter((hook) => !hook.passed && hook.type.startsWith("confirm-")).sort((a, b) => Date.parse(b.at) - Date.parse(a.at))[0];
+
+// Why it does not go on: one sentence, or "".
+export function waitsFor(canary) {
+    if (canary.suspended) return "It is suspended (spec.suspend): nothing happens until that is taken away.";
+    if (canary.paused) return `It is paused${typeof canary.paused === "object" ? ` by ${canary.paused.by ?? "somebody"}${canary.paused.why ? `: ${canary.paused.why}` : ""}` : ""}.`;
+    if (canary.trouble) return canary.trouble.message || canary.trouble.reason || canary.trouble.type;
+    const gate = waiting.has(canary.phase) && closedGate(canary);
+    if (gate) return `The gate ${gate.name} is closed: somebody has to approve.`;
+    return waiting.has(canary.phase) ? "A gate is closed: somebody has to approve." : "";
+}
+
+// The first address in what a hook said, which people can open; else its server.
+export function addressIn(said) {
+    const found = /https?:\/\/[^\s"'<>]+/.exec(said ?? "");
+    return found ? found[0].replace(/[.,;:)]+$/, "") : "";
+}
+export const isWeb = (address) => /^https?:\/\/[^/\s]+/.test(address ?? "");
+
+export function numberWords(value) {
+    if (typeof value !== "number") return "no number";
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    return size >= 1e6 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+}
+
+const unitOf = { "request-success-rate": " %", "request-duration": " s" };
+export const valueWords = (name, value) => numberWords(value) + (typeof value === "number" ? unitOf[name] ?? "" : "");
+
+export function rangeWords(name, { min, max }) {
+    if (min !== undefined && max !== undefined) return `${numberWords(min)} to ${valueWords(name, max)}`;
+    if (min !== undefined) return `at least ${valueWords(name, min)}`;
+    if (max !== undefined) return `at most ${valueWords(name, max)}`;
+    return "any value";
+}
+
+export const isOut = ({ value, min, max }) => typeof value !== "number" || value < min || value > max;
+
+// Name -> its values in order, [{at, value, min, max}].
+export function seriesOf(release) {
+    const series = new Map();
+    for (const step of release?.steps ?? [])
+        for (const check of step.checks ?? []) series.set(check.name, [...(series.get(check.name) ?? []), { ...check, at: step.at }]);
+    return series;
+}
+
+export const outcomeWords = { promoted: "Promoted", failed: "Rolled back", cancelled: "Cancelled" };
+
+export const haystack = (canary) => `${keyOf(canary)}\n${canary.phase ?? ""}\n${stateWords(canary)}\n${canary.image ?? ""}`.toLowerCase();
