@@ -409,9 +409,11 @@ static struct json_object *call_judge(struct kube_call *call, const struct http_
     body = read_body(call, result, &bad);
     call->err = kube_status_fill(&call->info, call->wire.label, result->status, body,
                                  result->body ? result->body : "", result->retry_after_ms);
-    if (call->err == ERR_OK && bad.text[0] && !call->raw)
-        call->err = err_set(&call->info, ERR_INVALID, "%s: the answer is not JSON: %s",
-                            call->wire.label, bad.text);
+    if (call->err == ERR_OK && bad.text[0]) {
+        enum err err = err_set(&call->info, ERR_INVALID, "%s: the answer is not JSON: %s",
+                               call->wire.label, bad.text);
+        call->err = call->raw ? ERR_OK : err;
+    }
     if (call->err == ERR_OK)
         judge_shape(call);
     call->info.status = result->status;

@@ -69,7 +69,9 @@ struct kube_request {
      * NULL: it is. Must hold until done. */
     bool (*may_send)(void *arg);
     void *may_send_arg;
-    const char *raw_path; /* instead of resource & co: e.g. "/version", with query if any */
+    /* Instead of resource & co: e.g. "/version", with query if any. Its answer need not be JSON: the
+     * body is NULL then, and info says why it is none. */
+    const char *raw_path;
     /*
      * A stream, that is a LIST with "watch=1" in its query: each piece of a 2xx answer is handed to
      * on_data(arg) as it comes, false ends the call with ERR_CANCELLED. Never repeated here but for

@@ -31,6 +31,13 @@ struct metric_ambient {
     bool file;            /* the variable names a file that holds it */
 };
 
+/* What comes after a reply. */
+struct metric_step {
+    bool more;        /* another request; false: the reply is the last */
+    int64_t pause_ms; /* before it */
+    const char *late; /* what is told when there is no time left for it; NULL: in general words */
+};
+
 struct metric_backend {
     const char *type;                     /* MetricTemplate spec.provider.type */
     const struct metric_ambient *ambient; /* NULL: the Secret alone */
@@ -38,16 +45,25 @@ struct metric_backend {
     /*
      * Fills *out (everything in the arena). A question without a query is a probe: whether the
      * backend answers (step 7), which METRIC_VALUE says. A URL that begins with "/" is a path of
-     * the Kubernetes API, read (GET) with the rights of the controller. ERR_INVALID: the template
-     * or secret cannot work, with the sentence.
+     * the Kubernetes API, asked with the rights of the controller; a body is JSON then. ERR_INVALID:
+     * the template or secret cannot work, with the sentence.
      */
     enum err (*request)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
                         struct http_request *out, struct errinfo *ei);
-    /* May be NULL. Looks at the reply to *request: it is the last (*more false, and answer() is
-     * asked), or the next is *request from now on. An error is METRIC_ERROR. */
+    /* May be NULL. Looks at the reply to *request: it is the last (step->more false, as it was
+     * before, and answer() is asked), or the next is *request from now on. An error is
+     * METRIC_ERROR. */
     enum err (*next)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
-                     const struct http_result *result, struct http_request *request, bool *more,
-                     struct errinfo *ei);
+                     const struct http_result *result, struct http_request *request,
+                     struct metric_step *step, struct errinfo *ei);
+    /* May be NULL. For how long a reply that is not the last serves other questions of the same
+     * provider with the same credentials, in ms: next() is given it again instead of asking. 0: it
+     * serves none. */
+    int64_t (*lasts)(struct arena *arena, int64_t now_ms, const struct http_result *result);
+    /* May be NULL. What is sent when all is over, however it ended; its answer is not waited for.
+     * False: nothing. */
+    bool (*end)(struct arena *arena, const struct metric_question *question, int64_t now_ms,
+                struct http_request *out);
     /* Reads a reply of any status. A call without a reply is the engine's METRIC_ERROR. */
     struct metric_answer (*answer)(struct arena *arena, const struct metric_question *question,
                                    const struct http_result *result);

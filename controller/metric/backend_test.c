@@ -6,6 +6,7 @@
  *     mistake: why nothing is asked; or
  *     asked: a list of {send, reply}: the requests in turn, each "METHOD URL", a line for each
  *            header, and behind an empty line the body; reply (STATUS TEXT) leads to the next
+ *     end: what is sent when all is over, if anything is
  *     says: a list of {reply, is}: of the last request; is "value N", "none: ..." or "error: ...",
  *            with the note in parentheses
  *
@@ -89,20 +90,20 @@ static const char *ask_in_turn(struct arena *arena, const struct metric_backend 
 {
     struct http_request request = {0};
     static struct errinfo ei;
-    bool more = true;
+    struct metric_step next = {.more = true};
 
     if (backend->request(arena, question, now_ms, &request, &ei) != ERR_OK)
         return ei.text;
     for (size_t i = 0; i < json_len(asked); i++) {
         struct json_object *step = json_elem(asked, i);
         const char *reply = json_str_at(step, "reply", NULL);
-        assert_true(more);
+        assert_true(next.more);
         assert_string_equal(request_text(arena, &request), json_str_at(step, "send", NULL));
         if (!reply)
             continue;
         struct http_result result = reply_of(reply);
-        more = false;
-        if (backend->next(arena, question, now_ms, &result, &request, &more, &ei) != ERR_OK)
+        next = (struct metric_step){.more = false};
+        if (backend->next(arena, question, now_ms, &result, &request, &next, &ei) != ERR_OK)
             return ei.text;
     }
     return NULL;
@@ -120,6 +121,10 @@ static void try_row(struct arena *arena, struct json_object *row)
         assert_string_equal(mistake ? mistake : "(asked)", expected ? expected : "(asked)");
         return;
     }
+    struct http_request end;
+    const char *ended = json_str_at(row, "end", NULL);
+    bool ends = backend->end && backend->end(arena, &question, now_ms, &end);
+    assert_string_equal(ends ? request_text(arena, &end) : "", ended ? ended : "");
     struct json_object *says = json_at(row, "says", NULL);
     for (size_t i = 0; i < json_len(says); i++) {
         struct json_object *said = json_elem(says, i);

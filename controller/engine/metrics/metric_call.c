@@ -1,16 +1,18 @@
 #include "engine/metrics/metric_call.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/base64.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "metric/backend.h"
 
-enum { MAX_REDIRECTS = 10, MAX_STEPS = 5, TIMEOUT_MS = 10000, MAX_AMBIENT = 64 * 1024 };
+enum { MAX_REDIRECTS = 10, MAX_STEPS = 32, TIMEOUT_MS = 10000, MAX_AMBIENT = 64 * 1024 };
 
 struct metric_call {
     const struct metric_ways *ways;
@@ -23,7 +25,9 @@ struct metric_call {
     struct kube_call *api; /* instead of http */
     struct timer *pause;   /* between two of them: the server asked for it */
     int redirects, steps;
+    bool by_kept;    /* it began behind a reply that was kept */
     int64_t left_ms; /* for all of them together */
+    int64_t sent_ms; /* the one under way; monotonic */
     metric_done_fn done;
     void *arg;
     bool freed;
@@ -34,8 +38,51 @@ static struct metric_answer failure(const char *text)
     return (struct metric_answer){.outcome = METRIC_ERROR, .text = text};
 }
 
+/* --- by the API server */
+
+static struct kube_call *send_to_api(const struct metric_ways *ways, struct arena *arena,
+                                     const struct http_request *request, kube_done_fn done,
+                                     void *arg)
+{
+    struct kube_request api = {.verb = KUBE_GET,
+                               .raw_path = request->url,
+                               .timeout_ms = request->timeout_ms,
+                               .may_send = ways->may_write,
+                               .may_send_arg = ways->may_write_arg};
+
+    if (strcmp(request->method, "GET") == 0)
+        api.may_send = NULL;
+    else
+        api.verb = strcmp(request->method, "POST") == 0 ? KUBE_CREATE : KUBE_DELETE;
+    if (request->body) {
+        struct errinfo info;
+        enum err err =
+            json_parse(arena, request->body, request->body_len, JSON_MAX_BYTES, &api.body, &info);
+        assert(err == ERR_OK && "what a backend sends to the API server is JSON");
+    }
+    return kube_send(ways->kube, &api, done, arg);
+}
+
+static void on_ended(void *arg, const struct kube_result *result)
+{
+    (void)arg;
+    if (result->err != ERR_OK && result->err != ERR_NOT_FOUND && result->err != ERR_CANCELLED)
+        log_warn("metric_not_ended", NULL, result->info->text);
+}
+
+/* Once, when the call is over or is not wanted any more. */
+static void send_end(struct metric_call *call)
+{
+    struct http_request request;
+
+    if (call->backend->end &&
+        call->backend->end(call->arena, &call->question, call->now_ms, &request))
+        (void)send_to_api(call->ways, call->arena, &request, on_ended, NULL);
+}
+
 static void finish(struct metric_call *call, struct metric_answer answer)
 {
+    send_end(call);
     call->done(call->arg, &answer);
     free(call);
 }
@@ -63,12 +110,14 @@ static void on_api_answer(void *arg, const struct kube_result *result)
 {
     struct metric_call *call = arg;
     const char *body = result->body ? json_text(call->arena, result->body) : "";
-    const struct http_result reply = {.err = result->err,
+    bool unlike = result->err == ERR_OK && !result->body && result->info->text[0];
+    const struct http_result reply = {.err = unlike ? ERR_INVALID : result->err,
                                       .info = result->info,
                                       .status = result->status,
                                       .body = body,
                                       .body_len = strlen(body),
-                                      .content_type = ""};
+                                      .content_type = "",
+                                      .elapsed_ms = clock_monotonic_ms() - call->sent_ms};
 
     call->api = NULL;
     on_answer(call, &reply);
@@ -76,12 +125,10 @@ static void on_api_answer(void *arg, const struct kube_result *result)
 
 static void send_request(struct metric_call *call)
 {
-    const struct kube_request api = {
-        .verb = KUBE_GET, .raw_path = call->request.url, .timeout_ms = call->left_ms};
-
     call->request.timeout_ms = call->left_ms;
+    call->sent_ms = clock_monotonic_ms();
     if (call->request.url[0] == '/')
-        call->api = kube_send(call->ways->kube, &api, on_api_answer, call);
+        call->api = send_to_api(call->ways, call->arena, &call->request, on_api_answer, call);
     else
         call->http = http_send(call->ways->http, &call->request, on_answer, call);
 }
@@ -106,34 +153,97 @@ static void follow(struct metric_call *call, const struct http_result *result)
     send_request(call);
 }
 
-/* The next of several requests, or the answer. */
-static void go_on(struct metric_call *call, const struct http_result *result)
-{
-    const struct metric_backend *backend = call->backend;
-    struct errinfo info = {0};
-    bool more = false;
-    enum err err = ERR_OK;
-
-    if (backend->next)
-        err = backend->next(call->arena, &call->question, call->now_ms, result, &call->request,
-                            &more, &info);
-    call->left_ms -= result->elapsed_ms;
-    if (err != ERR_OK)
-        finish(call, failure(arena_strdup(call->arena, info.text)));
-    else if (!more)
-        finish(call, backend->answer(call->arena, &call->question, result));
-    else if (++call->steps > MAX_STEPS || call->left_ms <= 0)
-        finish(call, failure("request failed: what comes before the query took too long"));
-    else
-        send_request(call);
-}
-
 static void after_pause(void *arg)
 {
     struct metric_call *call = arg;
 
     call->pause = NULL;
     send_request(call);
+}
+
+/* --- several requests */
+
+static void proceed(struct metric_call *call, const struct metric_step *step)
+{
+    if (++call->steps > MAX_STEPS || call->left_ms <= step->pause_ms) {
+        finish(call, failure(step->late ? step->late
+                                        : "request failed: what comes before the query took too "
+                                          "long"));
+        return;
+    }
+    call->left_ms -= step->pause_ms;
+    if (step->pause_ms > 0)
+        call->pause = timer_start(call->ways->loop, step->pause_ms, 0, after_pause, call);
+    else
+        send_request(call);
+}
+
+static void keep(struct metric_call *call, const char *url, const struct http_result *result)
+{
+    const struct metric_kept_reply reply = {.url = url, .body = result->body};
+
+    if (call->ways->kept && call->backend->lasts)
+        metric_kept_put(call->ways->kept, &call->question, &reply,
+                        call->backend->lasts(call->arena, call->now_ms, result));
+}
+
+/* Goes on behind a reply that was kept, when there is one. */
+static void use_kept(struct metric_call *call)
+{
+    struct metric_kept_reply reply;
+    struct metric_step step = {.more = false};
+    struct errinfo info;
+
+    if (!call->ways->kept || !call->backend->lasts ||
+        !metric_kept_find(call->ways->kept, call->arena, &call->question, &reply))
+        return;
+    struct http_request request = {.method = "GET", .url = reply.url};
+    const struct http_result result = {
+        .status = 200, .body = reply.body, .body_len = strlen(reply.body), .content_type = ""};
+    call->by_kept = call->backend->next(call->arena, &call->question, call->now_ms, &result,
+                                        &request, &step, &info) == ERR_OK &&
+                    step.more;
+    if (call->by_kept)
+        call->request = request;
+}
+
+/* What was kept is not taken any more: everything from the beginning. */
+static bool begin_anew(struct metric_call *call, const struct http_result *result)
+{
+    struct errinfo info;
+
+    if (!call->by_kept || call->left_ms <= 0 || (result->status != 401 && result->status != 403))
+        return false;
+    call->by_kept = false;
+    metric_kept_forget(call->ways->kept, &call->question);
+    if (call->backend->request(call->arena, &call->question, call->now_ms, &call->request, &info) !=
+        ERR_OK)
+        return false;
+    send_request(call);
+    return true;
+}
+
+/* The next of several requests, or the answer. */
+static void go_on(struct metric_call *call, const struct http_result *result)
+{
+    const struct metric_backend *backend = call->backend;
+    const char *url = call->request.url;
+    struct metric_step step = {.more = false};
+    struct errinfo info = {0};
+    enum err err = ERR_OK;
+
+    if (backend->next)
+        err = backend->next(call->arena, &call->question, call->now_ms, result, &call->request,
+                            &step, &info);
+    call->left_ms -= result->elapsed_ms;
+    if (err != ERR_OK) {
+        finish(call, failure(arena_strdup(call->arena, info.text)));
+    } else if (step.more) {
+        keep(call, url, result);
+        proceed(call, &step);
+    } else if (!begin_anew(call, result)) {
+        finish(call, backend->answer(call->arena, &call->question, result));
+    }
 }
 
 /* It has too much to do, and says when it may be asked again. */
@@ -240,6 +350,7 @@ struct metric_call *metric_call_start(const struct metric_ways *ways, struct are
                              .left_ms = request.timeout_ms > 0 ? request.timeout_ms : TIMEOUT_MS,
                              .done = done,
                              .arg = arg};
+    use_kept(call);
     send_request(call);
     return call;
 }
@@ -249,6 +360,7 @@ void metric_call_free(struct metric_call *call)
     if (!call)
         return;
     call->freed = true;
+    send_end(call);
     if (call->pause) {
         timer_stop(call->pause);
         free(call);

@@ -7,6 +7,7 @@
 #ifndef ENGINE_METRICS_METRIC_CALL_H
 #define ENGINE_METRICS_METRIC_CALL_H
 
+#include "engine/metrics/metric_kept.h"
 #include "kube/client.h"
 #include "net/client.h"
 #include "tick/tick.h"
@@ -16,6 +17,10 @@ struct metric_ways {
     struct loop *loop;
     struct http_client *http;
     struct kube_client *kube; /* for what the API server knows */
+    struct metric_kept *kept; /* NULL: nothing is kept */
+    /* Asked before the API server is to write something; NULL: it always may. */
+    bool (*may_write)(void *arg);
+    void *may_write_arg;
 };
 
 struct metric_call;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "engine/metrics/metric_call.h"
 #include "net/server/server.h"
@@ -21,8 +22,61 @@ struct fixture {
     int asked;
     const char *token, *tenant; /* of the last request */
     bool answered, frees;
+    /* credentials that last until a time, and how often they were asked for; refused: the next query is */
+    const char *until;
+    int given, left, refuses_at;
+    bool refused;
+    /* an Analysis */
+    struct kube_client *kube;
+    struct kube_config config;
+    const char *told; /* METHOD and METHOD and ... */
+    int looks;
+    bool writes;
     struct metric_answer answer;
 };
+
+static void on_credentials(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+
+    f->given++;
+    http_reply_json(
+        req, 200,
+        arena_printf(f->arena,
+                     "{\"AccessKeyId\":\"A%d\",\"SecretAccessKey\":\"k\",\"Token\":\"t\","
+                     "\"Expiration\":\"%s\"}",
+                     f->given, f->until));
+}
+
+static void on_cloudwatch(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    const char *text = f->refused ? "<Code>ExpiredToken</Code><Message>late</Message>"
+                                  : "<MetricDataResults><Values><member>42</member></Values>"
+                                    "</MetricDataResults>";
+
+    f->asked++;
+    http_reply(req, f->refused ? 403 : 200, "text/xml", text, strlen(text));
+    f->refused = false;
+}
+
+/* An Analysis that is completed when it is looked at for the second time. */
+static void on_analysis(void *arg, struct http_conn_request *req)
+{
+    struct fixture *f = arg;
+    const char *method = http_req_method(req);
+    bool completed = strcmp(method, "GET") == 0 && ++f->looks == 2;
+
+    f->told = arena_printf(f->arena, "%s%s ", f->told, method);
+    http_reply_json(req, strcmp(method, "POST") == 0 ? 201 : 200,
+                    completed ? "{\"status\":{\"state\":\"Completed\",\"pass\":true}}"
+                              : "{\"status\":{\"state\":\"Progressing\"}}");
+    if (f->frees)
+        metric_call_free(f->call);
+    f->frees = false;
+    if (strcmp(method, "DELETE") == 0)
+        loop_drain(f->loop);
+}
 
 static void on_query(void *arg, struct http_conn_request *req)
 {
@@ -60,12 +114,18 @@ static void on_drain(void *arg)
 {
     struct fixture *f = arg;
 
+    if (f->kube)
+        kube_client_free(f->kube);
     http_client_free(f->http);
     f->http = NULL;
 }
 
-static const struct http_route routes[] = {
-    {"GET", "/*", on_query}, {"POST", "/*", on_query}, {NULL, NULL, NULL}};
+static const struct http_route routes[] = {{"GET", "/credentials", on_credentials},
+                                           {"POST", "/cloudwatch/", on_cloudwatch},
+                                           {NULL, "/apis/metrics.keptn.sh/*", on_analysis},
+                                           {"GET", "/*", on_query},
+                                           {"POST", "/*", on_query},
+                                           {NULL, NULL, NULL}};
 
 static int set_up(void **state)
 {
@@ -221,4 +281,126 @@ FIXTURE_CASE(what_cannot_be_sent_is_said_at_once)
     assert_string_equal(answer.text, "prometheus address \"\" is not a valid URL");
     loop_drain(f->loop);
     assert_int_equal(loop_run(f->loop), 0);
+}
+
+/* --- what lasts */
+
+static void ask_cloudwatch(struct fixture *f);
+
+static void on_next_answer(void *arg, const struct metric_answer *answer)
+{
+    struct fixture *f = arg;
+
+    assert_int_equal(answer->outcome, METRIC_VALUE);
+    assert_int_equal((int)answer->value, 42);
+    f->refused = f->left == f->refuses_at;
+    if (--f->left > 0)
+        ask_cloudwatch(f);
+    else
+        loop_drain(f->loop);
+}
+
+static void ask_cloudwatch(struct fixture *f)
+{
+    const char *server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server));
+    const char *uri = arena_printf(f->arena, "%s/credentials", server);
+    struct json_object *secret = json_own(f->arena, json_object_new_object());
+    const struct metric_question question = {
+        .id = "metrics[0]",
+        .backend = "cloudwatch",
+        .address = arena_printf(f->arena, "%s/cloudwatch", server),
+        .query = arena_printf(f->arena, "[{\"id\":\"m%d\"}]", f->left),
+        .interval_ms = 60000,
+        .spec = rows_json(f->arena, "{'region':'eu-west-1'}"),
+        .secret = secret};
+    struct metric_answer at_once;
+
+    json_set_str(json_sub(secret, "data"), "aws_container_credentials_uri",
+                 base64_encode(f->arena, uri, strlen(uri)));
+    f->call = metric_call_start(&f->context, f->arena, &question, 0, on_next_answer, f, &at_once);
+    assert_non_null(f->call);
+}
+
+static void ask_often(struct fixture *f, int times, const char *until)
+{
+    f->context.kept = metric_kept_new();
+    f->until = until;
+    f->left = times;
+    ask_cloudwatch(f);
+    assert_int_equal(loop_run(f->loop), 0);
+    metric_kept_free(f->context.kept);
+}
+
+/* But before the last question they are refused, and are asked for once more. */
+FIXTURE_CASE(credentials_are_asked_for_once)
+{
+    f->refuses_at = 2;
+    ask_often(f, 5, "1970-01-01T06:00:00Z");
+    assert_int_equal(f->given, 2);
+    assert_int_equal(f->asked, 6);
+}
+
+FIXTURE_CASE(credentials_that_end_soon_are_not_kept)
+{
+    ask_often(f, 3, "1970-01-01T00:00:30Z");
+    assert_int_equal(f->given, 3);
+}
+
+/* --- an Analysis of Keptn */
+
+static bool may_write(void *arg)
+{
+    return ((struct fixture *)arg)->writes;
+}
+
+static void on_verdict(void *arg, const struct metric_answer *answer)
+{
+    struct fixture *f = arg;
+
+    f->answered = true;
+    f->answer = *answer;
+    if (!f->writes)
+        loop_drain(f->loop);
+}
+
+static void ask_keptn(struct fixture *f)
+{
+    const struct metric_question question = {
+        .id = "metrics[0]", .backend = "keptn", .query = "analysis/test/quality/2m"};
+    struct metric_answer at_once;
+
+    f->told = "";
+    f->config.server = arena_printf(f->arena, "http://127.0.0.1:%d", http_server_port(f->server));
+    f->context.kube = f->kube = kube_client_new(f->loop, f->http, &f->config, NULL);
+    f->context.may_write = may_write;
+    f->context.may_write_arg = f;
+    f->call = metric_call_start(&f->context, f->arena, &question, 0, on_verdict, f, &at_once);
+    assert_non_null(f->call);
+    assert_int_equal(loop_run(f->loop), 0);
+}
+
+FIXTURE_CASE(an_analysis_is_made_looked_at_and_deleted)
+{
+    f->writes = true;
+    ask_keptn(f);
+    assert_true(f->answered);
+    assert_int_equal(f->answer.outcome, METRIC_VALUE);
+    assert_int_equal((int)f->answer.value, 1);
+    assert_string_equal(f->told, "POST GET GET DELETE ");
+}
+
+FIXTURE_CASE(an_analysis_that_is_not_wanted_any_more_is_deleted)
+{
+    f->writes = f->frees = true;
+    ask_keptn(f);
+    assert_false(f->answered);
+    assert_string_equal(f->told, "POST DELETE ");
+}
+
+FIXTURE_CASE(who_may_not_write_makes_no_analysis)
+{
+    ask_keptn(f);
+    assert_true(f->answered);
+    assert_int_equal(f->answer.outcome, METRIC_ERROR);
+    assert_string_equal(f->told, "");
 }

@@ -338,6 +338,7 @@ struct metric_share *metric_share_new(const struct metric_ways *ways)
     struct metric_share *share = heap_alloc(sizeof(*share));
 
     *share = (struct metric_share){.ways = *ways, .entries = {.key = key_of}};
+    share->ways.kept = metric_kept_new();
     share->groups = metric_groups_new(&share->ways, on_member, on_due, share);
     return share;
 }
@@ -350,5 +351,6 @@ void metric_share_free(struct metric_share *share)
     for (size_t i = 0; (entry = table_next(&share->entries, &i)); i = 0)
         drop(entry);
     table_fini(&share->entries);
+    metric_kept_free(share->ways.kept);
     free(share);
 }

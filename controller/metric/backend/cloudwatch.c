@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "metric/ask.h"
 
-enum { MAX_FORM = 256 * 1024, DATE = 8, STAMP = 16 };
+enum { MAX_FORM = 256 * 1024, DATE = 8, STAMP = 16, LONGEST_MS = 36 * 3600 * 1000 };
 
 static const char form[] = "application/x-www-form-urlencoded; charset=utf-8";
 static const char instance[] = "http://169.254.169.254/latest/";
@@ -291,16 +291,17 @@ static struct credentials credentials_of(struct arena *arena, const struct http_
 
 static enum err cloudwatch_next(struct arena *arena, const struct metric_question *question,
                                 int64_t now_ms, const struct http_result *result,
-                                struct http_request *request, bool *more, struct errinfo *ei)
+                                struct http_request *request, struct metric_step *step,
+                                struct errinfo *ei)
 {
     const char *url = request->url;
     const char *sts = host_of(arena, question, "sts");
     const char *container = container_url(arena, question->secret);
     bool of_instance = strncmp(url, instance, strlen(instance)) == 0;
 
-    *more = of_instance || (container && strcmp(url, container) == 0) ||
-            (sts && strncmp(url, sts, strlen(sts)) == 0);
-    if (!*more)
+    step->more = of_instance || (container && strcmp(url, container) == 0) ||
+                 (sts && strncmp(url, sts, strlen(sts)) == 0);
+    if (!step->more)
         return ERR_OK;
     if (result->status != 200)
         return err_set(ei, ERR_DENIED, "cloudwatch credentials: %s",
@@ -320,6 +321,25 @@ static enum err cloudwatch_next(struct arena *arena, const struct metric_questio
         return err_set(ei, ERR_DENIED,
                        "cloudwatch credentials: the reply lacks AccessKeyId or SecretAccessKey");
     return query_request(arena, question, now_ms, &by, request, ei);
+}
+
+/* Those of a role say when they end; what leads to them serves once. */
+static int64_t cloudwatch_lasts(struct arena *arena, int64_t now_ms,
+                                const struct http_result *result)
+{
+    struct json_object *reply = NULL;
+    const char *end = NULL;
+    struct errinfo ignored;
+    int64_t end_ms;
+
+    if (result->body_len > 0 && result->body[0] == '<')
+        end = element(arena, result->body, "Expiration");
+    else if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ignored) ==
+             ERR_OK)
+        end = json_str_at(reply, "Expiration", NULL);
+    if (!end || clock_parse(end, &end_ms, &ignored) != ERR_OK)
+        return 0;
+    return end_ms > now_ms && end_ms - now_ms <= LONGEST_MS ? end_ms - now_ms : 0;
 }
 
 /* A probe asks nothing, which is refused as such (400) by who knows the credentials. */
@@ -355,5 +375,6 @@ const struct metric_backend metric_backend_cloudwatch = {
     .ambient = ambient,
     .request = cloudwatch_request,
     .next = cloudwatch_next,
+    .lasts = cloudwatch_lasts,
     .answer = cloudwatch_answer,
 };

@@ -73,11 +73,12 @@ static enum err influxdb_request(struct arena *arena, const struct metric_questi
 
 static enum err influxdb_next(struct arena *arena, const struct metric_question *question,
                               int64_t now_ms, const struct http_result *result,
-                              struct http_request *request, bool *more, struct errinfo *ei)
+                              struct http_request *request, struct metric_step *step,
+                              struct errinfo *ei)
 {
     (void)now_ms;
-    *more = !question->query && result->status == 404 && request->body;
-    if (!*more)
+    step->more = !question->query && result->status == 404 && request->body;
+    if (!step->more)
         return ERR_OK;
     struct ask ask = ask_begin(arena, question, NULL, request, ei);
     ask_url(&ask, "/ping");

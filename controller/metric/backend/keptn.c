@@ -1,12 +1,30 @@
 /*
- * Keptn: the value of a KeptnMetric, read by the API server with the controller's rights. The query
- * is "keptnmetric/NAMESPACE/NAME", in any case of letters; a time and arguments behind that, as those
- * of an analysis, say nothing here.
+ * Keptn, by the API server with the controller's rights. The query says what is asked for, in any case
+ * of letters:
+ *
+ *     keptnmetric/NAMESPACE/NAME: the value of a KeptnMetric. A time and arguments behind that say
+ *         nothing.
+ *     analysis/NAMESPACE/DEFINITION[/RECENT[/KEY=VALUE;...]]: an Analysis of that definition is made,
+ *         and looked at until Keptn has completed it: 1 when it has passed, else 0. Then it is
+ *         deleted.
  */
 #include <ctype.h>
 #include <string.h>
 
+#include <openssl/sha.h>
+
 #include "metric/ask.h"
+
+enum { ANALYSIS_MS = 10000, LOOK_MS = 1000, MAX_NAME = 200, ID_BYTES = 4 };
+
+static const char api[] = "/apis/metrics.keptn.sh/v1beta1/namespaces";
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+
+struct wanted {
+    bool analysis;
+    const char *namespace_, *name;
+    const char *recent, *arguments; /* "" where there are none */
+};
 
 static const char *lowered(struct arena *arena, const char *text)
 {
@@ -17,39 +35,177 @@ static const char *lowered(struct arena *arena, const char *text)
     return out;
 }
 
+/* What stands before the next '/' or space, and is left behind it. */
+static const char *part(struct arena *arena, const char **at)
+{
+    size_t len = strcspn(*at, " \t/");
+    const char *text = arena_strndup(arena, *at, len);
+
+    *at += len + ((*at)[len] == '/');
+    return text;
+}
+
+static bool is_name(const char *text)
+{
+    size_t len = strlen(text);
+
+    return len > 0 && len <= MAX_NAME && strspn(text, letters) == len && text[0] != '.';
+}
+
+static bool read_query(struct arena *arena, const char *query, struct wanted *out)
+{
+    const char *at = lowered(arena, query + strspn(query, " \t\r\n"));
+    const char *kind = part(arena, &at);
+
+    *out = (struct wanted){.analysis = strncmp(kind, "analys", 6) == 0,
+                           .namespace_ = part(arena, &at),
+                           .name = part(arena, &at),
+                           .recent = part(arena, &at)};
+    out->arguments = arena_strndup(arena, at, strcspn(at, " \t"));
+    bool known = strcmp(kind, "keptnmetric") == 0 || strcmp(kind, "keptnmetrics") == 0 ||
+                 strcmp(kind, "analysis") == 0 || strcmp(kind, "analyses") == 0;
+    return known && is_name(out->namespace_) && is_name(out->name);
+}
+
+/* --- analyses */
+
+/* Of this question at this time: others may ask by the same definition. */
+static const char *analysis_name(struct arena *arena, const struct metric_question *question,
+                                 int64_t now_ms, const struct wanted *wanted)
+{
+    const char *text = arena_printf(arena, "%s %lld", question->query, (long long)now_ms);
+    unsigned char sum[SHA256_DIGEST_LENGTH];
+    const char *name = arena_printf(arena, "%s-", wanted->name);
+
+    SHA256((const unsigned char *)text, strlen(text), sum);
+    for (int i = 0; i < ID_BYTES; i++)
+        name = arena_printf(arena, "%s%02x", name, sum[i]);
+    return name;
+}
+
+/* "key=value;key=value" */
+static void write_arguments(struct arena *arena, struct json_object *spec, const char *text)
+{
+    while (*text) {
+        size_t len = strcspn(text, ";"), key = strcspn(text, "=;");
+        if (key > 0 && key < len)
+            json_set_str(json_sub(spec, "args"), arena_strndup(arena, text, key),
+                         arena_strndup(arena, text + key + 1, len - key - 1));
+        text += len + (text[len] == ';');
+    }
+}
+
+static void write_analysis(struct arena *arena, const struct metric_question *question,
+                           int64_t now_ms, const struct wanted *wanted, struct http_request *out)
+{
+    struct json_object *analysis = json_own(arena, json_object_new_object());
+    struct json_object *spec = json_sub(analysis, "spec");
+    struct json_object *metadata = json_sub(analysis, "metadata");
+
+    json_set_str(analysis, "apiVersion", "metrics.keptn.sh/v1beta1");
+    json_set_str(analysis, "kind", "Analysis");
+    json_set_str(metadata, "name", analysis_name(arena, question, now_ms, wanted));
+    json_set_str(metadata, "namespace", wanted->namespace_);
+    json_set_str(json_sub(spec, "analysisDefinition"), "name", wanted->name);
+    if (*wanted->recent)
+        json_set_str(json_sub(spec, "timeframe"), "recent", wanted->recent);
+    write_arguments(arena, spec, wanted->arguments);
+    out->method = "POST";
+    out->url = arena_printf(arena, "%s/%s/analyses", api, wanted->namespace_);
+    out->body = json_text_sorted(arena, analysis);
+    out->body_len = strlen(out->body);
+    out->timeout_ms = ANALYSIS_MS;
+}
+
+static const char *analysis_url(struct arena *arena, const struct metric_question *question,
+                                int64_t now_ms, const struct wanted *wanted)
+{
+    return arena_printf(arena, "%s/%s/analyses/%s", api, wanted->namespace_,
+                        analysis_name(arena, question, now_ms, wanted));
+}
+
+/* Also of a reply that is none: what it says is told. */
+static bool is_completed(struct arena *arena, const struct http_result *result)
+{
+    struct json_object *reply = NULL;
+    struct errinfo ignored;
+
+    if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ignored) !=
+        ERR_OK)
+        return true;
+    const char *state = json_str_at(reply, "status", "state", NULL);
+    return state && strcmp(state, "Completed") == 0;
+}
+
+static enum err keptn_next(struct arena *arena, const struct metric_question *question,
+                           int64_t now_ms, const struct http_result *result,
+                           struct http_request *request, struct metric_step *step,
+                           struct errinfo *ei)
+{
+    struct wanted wanted;
+
+    (void)ei;
+    if (!question->query || !read_query(arena, question->query, &wanted) || !wanted.analysis ||
+        result->status < 200 || result->status > 299)
+        return ERR_OK;
+    if (strcmp(request->method, "GET") == 0 && is_completed(arena, result))
+        return ERR_OK;
+    *request = (struct http_request){.method = "GET",
+                                     .url = analysis_url(arena, question, now_ms, &wanted)};
+    *step = (struct metric_step){
+        .more = true,
+        .pause_ms = LOOK_MS,
+        .late = arena_printf(arena, "Keptn has not completed the Analysis %s/%s within %d s",
+                             wanted.namespace_, analysis_name(arena, question, now_ms, &wanted),
+                             ANALYSIS_MS / 1000)};
+    return ERR_OK;
+}
+
+static bool keptn_end(struct arena *arena, const struct metric_question *question, int64_t now_ms,
+                      struct http_request *out)
+{
+    struct wanted wanted;
+
+    if (!question->query || !read_query(arena, question->query, &wanted) || !wanted.analysis)
+        return false;
+    *out = (struct http_request){.method = "DELETE",
+                                 .url = analysis_url(arena, question, now_ms, &wanted),
+                                 .timeout_ms = ASK_TIMEOUT_MS};
+    return true;
+}
+
+/* --- both */
+
 static enum err keptn_request(struct arena *arena, const struct metric_question *question,
                               int64_t now_ms, struct http_request *out, struct errinfo *ei)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
-    const char *query = question->query ? question->query : "";
-    const char *kind = lowered(arena, query + strspn(query, " \t\r\n"));
-    const char *namespace_ = strchr(kind, '/');
-    size_t kind_len = namespace_ ? (size_t)(namespace_ - kind) : 0;
-    size_t len = namespace_ ? strspn(++namespace_, letters) : 0;
-    const char *name = namespace_ && namespace_[len] == '/' ? namespace_ + len + 1 : "";
-    size_t name_len = strspn(name, letters);
+    struct wanted wanted;
 
-    (void)now_ms;
     *out = (struct http_request){.method = "GET", .timeout_ms = ASK_TIMEOUT_MS, .url = "/version"};
     if (!question->query)
         return ERR_OK;
-    if ((strncmp(kind, "keptnmetrics", kind_len) != 0 || kind_len < strlen("keptnmetric")) ||
-        len == 0 || name_len == 0 || !strchr(" \t/", name[name_len]) || namespace_[0] == '.' ||
-        name[0] == '.')
+    if (!read_query(arena, question->query, &wanted))
         return err_set(ei, ERR_INVALID,
-                       "keptn: the query must be keptnmetric/NAMESPACE/NAME; an analysis is not "
-                       "served by this version");
-    out->url =
-        arena_printf(arena, "/apis/metrics.keptn.sh/v1beta1/namespaces/%.*s/keptnmetrics/%.*s",
-                     (int)len, namespace_, (int)name_len, name);
+                       "keptn: the query must be keptnmetric/NAMESPACE/NAME or "
+                       "analysis/NAMESPACE/DEFINITION[/RECENT[/KEY=VALUE;...]]");
+    if (wanted.analysis)
+        write_analysis(arena, question, now_ms, &wanted, out);
+    else
+        out->url =
+            arena_printf(arena, "%s/%s/keptnmetrics/%s", api, wanted.namespace_, wanted.name);
     return ERR_OK;
 }
 
 static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
                                        struct json_object *reply)
 {
+    struct wanted wanted;
     const char *value = json_str_at(reply, "status", "value", NULL);
 
+    if (read_query(arena, question->query, &wanted) && wanted.analysis)
+        return (struct metric_answer){
+            .outcome = METRIC_VALUE,
+            .value = json_bool_at(reply, false, "status", "pass", NULL) ? 1 : 0};
     if (!value || !*value)
         return ask_no_values("no status.value");
     return ask_number_text(arena, question, value);
@@ -65,5 +221,7 @@ static struct metric_answer keptn_answer(struct arena *arena,
 const struct metric_backend metric_backend_keptn = {
     .type = "keptn",
     .request = keptn_request,
+    .next = keptn_next,
+    .end = keptn_end,
     .answer = keptn_answer,
 };

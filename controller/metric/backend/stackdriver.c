@@ -166,14 +166,15 @@ static enum err query_request(struct arena *arena, const struct metric_question 
 
 static enum err stackdriver_next(struct arena *arena, const struct metric_question *question,
                                  int64_t now_ms, const struct http_result *result,
-                                 struct http_request *request, bool *more, struct errinfo *ei)
+                                 struct http_request *request, struct metric_step *step,
+                                 struct errinfo *ei)
 {
     struct json_object *reply = NULL;
     struct errinfo ignored;
 
     (void)now_ms;
-    *more = strstr(request->url, "/timeSeries:query") == NULL;
-    if (!*more)
+    step->more = strstr(request->url, "/timeSeries:query") == NULL;
+    if (!step->more)
         return ERR_OK;
     if (result->status != 200)
         return err_set(ei, ERR_DENIED, "stackdriver credentials: %s",
@@ -183,6 +184,21 @@ static enum err stackdriver_next(struct arena *arena, const struct metric_questi
         !json_str_at(reply, "access_token", NULL))
         return err_set(ei, ERR_DENIED, "stackdriver credentials: the reply has no access_token");
     return query_request(arena, question, json_str_at(reply, "access_token", NULL), request, ei);
+}
+
+/* A token says so itself. */
+static int64_t stackdriver_lasts(struct arena *arena, int64_t now_ms,
+                                 const struct http_result *result)
+{
+    struct json_object *reply = NULL;
+    struct errinfo ignored;
+
+    (void)now_ms;
+    if (json_parse(arena, result->body, result->body_len, ASK_MAX_ANSWER, &reply, &ignored) !=
+        ERR_OK)
+        return 0;
+    int64_t seconds = json_int_at(reply, 0, "expires_in", NULL);
+    return seconds > 0 && seconds <= TOKEN_S * 24 ? seconds * 1000 : 0;
 }
 
 static struct metric_answer read_reply(struct arena *arena, const struct metric_question *question,
@@ -212,5 +228,6 @@ const struct metric_backend metric_backend_stackdriver = {
     .ambient = ambient,
     .request = stackdriver_request,
     .next = stackdriver_next,
+    .lasts = stackdriver_lasts,
     .answer = stackdriver_answer,
 };
