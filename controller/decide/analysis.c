@@ -6,6 +6,7 @@
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
 #include "decide/release/status.h"
+#include "decide/release/steering.h"
 #include "decide/rules.h"
 
 static enum verdict fail(struct release *r)
@@ -27,6 +28,8 @@ enum verdict analysis_start(struct release *r)
 
     if (!is_first_step(r))
         return VERDICT_GO;
+    if (steering_is_paused(r))
+        return VERDICT_STOP;
     /* not again after a failed check, nor while the traffic gate is closed */
     if (r->canary->status.failed_checks == 0 && !condition_is_set(r, CONDITION_APPROVED))
         release_say(r, "Starting canary analysis for %s", release_target(r));

@@ -14,6 +14,7 @@
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
+#include "decide/release/steering.h"
 #include "decide/rules.h"
 #include "target/common_configs.h"
 
@@ -224,6 +225,7 @@ static enum verdict cancel(struct release *r)
     status_weight(r, r->weights.canary);
     status_reset(r);
     status_forget_waits(r);
+    steering_forget(r);
     condition_clear(r, CONDITION_WHOLE);
     status_sync(r);
     /* What the pre-rollout hooks set up is taken down. */
@@ -338,6 +340,7 @@ static enum verdict restart(struct release *r, enum carried carried)
     status_weight(r, r->weights.canary);
     status_reset(r);
     status_forget_waits(r);
+    steering_forget(r);
     condition_clear(r, CONDITION_DRAINED);
     leave_promotion(r, carried);
     status_sync(r);
@@ -386,7 +389,10 @@ enum verdict detect_other_revision(struct release *r)
 
 enum verdict detect_due(struct release *r)
 {
-    if (!r->tick->due)
+    /* a person waits for it, and nothing of it has been looked at yet */
+    bool asked = r->phase == PHASE_Progressing && steering_ends_analysis(r);
+
+    if (!r->tick->due && !asked)
         return VERDICT_STOP;
     r->tick->plan->stepped = true;
     return VERDICT_GO;

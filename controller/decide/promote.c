@@ -7,6 +7,7 @@
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
+#include "decide/release/steering.h"
 #include "decide/rules.h"
 
 /*
@@ -96,7 +97,7 @@ enum verdict promote_resume(struct release *r)
  */
 enum verdict promote_skip(struct release *r)
 {
-    return r->canary->skip_analysis ? promote_begin(r) : VERDICT_GO;
+    return r->canary->skip_analysis && !steering_is_paused(r) ? promote_begin(r) : VERDICT_GO;
 }
 
 enum verdict promote_shift(struct release *r)

@@ -21,6 +21,8 @@ const struct rule rules[] = {
     {RULE(revert_left), ENDING},
     /* from now on a deletion waits for revert_canary */
     {RULE(revert_finalizer), LIVING},
+    /* §15: what a person asks; what was done with goes */
+    {RULE(steer_hear), LIVING},
     /* step 2 */
     {RULE(accept_suspend), LIVING},
     /* whom alerts are for; a wrong one holds nothing up */
@@ -65,6 +67,8 @@ const struct rule rules[] = {
     {RULE(detect_routes), STARTED},
     /* a status that another version of Flagger left */
     {RULE(takeover_hashes), IN(Failed) | RUNNING, .asked = IF_ACCEPTED},
+    /* §15: what a person asks is done, or refused */
+    {RULE(steer_carry_out), STARTED},
     /* what waits until the primary can carry all traffic */
     {RULE(resume_rollback), IN(Waiting) | ANALYSING},
     {RULE(resume_promotion), IN(Promoting)},
@@ -97,6 +101,8 @@ const struct rule rules[] = {
 
     /* step 23 in phase Waiting */
     {RULE(begin_waiting), IN(Waiting)},
+    /* §15: paused before it has begun */
+    {RULE(steer_hold_start), BEGINNING},
     /* step 17 */
     {RULE(begin_primary), BEGINNING, .asked = IF_ACCEPTED},
     /* step 15c: a config that the target needs is missing */
@@ -123,6 +129,8 @@ const struct rule rules[] = {
 
     /* step 22 */
     {RULE(promote_skip), ANALYSING, .asked = IF_ACCEPTED},
+    /* §15: the same by request, if the gate agrees */
+    {RULE(steer_promote), ANALYSING, .asked = IF_ACCEPTED},
     /* step 24; §8.1; ends the tick */
     {RULE(promote_shift), IN(Promoting)},
     /* step 25; ends the tick */
@@ -136,6 +144,8 @@ const struct rule rules[] = {
     {RULE(analysis_start), ANALYSING, .asked = IF_ACCEPTED},
     /* step 29 */
     {RULE(analysis_check), ANALYSING},
+    /* §15: paused, it takes no step; ends the tick then */
+    {RULE(steer_hold), ANALYSING},
     /* step 31; §4.1 to §4.3; ends the tick */
     {RULE(abtest_advance), ANALYSING, BY(AB_TESTING), .asked = IF_ACCEPTED},
     {RULE(bluegreen_advance), ANALYSING, BY(BLUE_GREEN), .asked = IF_ACCEPTED},

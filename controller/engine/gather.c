@@ -155,6 +155,17 @@ static enum deps_known find_object(struct gather *gather, const struct need *nee
     return known;
 }
 
+/* Nothing is shown of the resource: to who only asks for what is shown, the object is not there. */
+static bool does_without(struct gather *gather, const struct need *need)
+{
+    if (!need->watched ||
+        watchset_shows(gather->context->watches, need->resource, need->namespace_))
+        return false;
+    deps_read(gather->deps, need->resource, need->namespace_, need->name, NULL);
+    fact_object(gather->tick, need, NULL);
+    return true;
+}
+
 static int64_t patience_ms(const struct gather *gather, const struct need *need)
 {
     const struct seen *seen;
@@ -171,7 +182,7 @@ static void look_again(void *arg)
     const struct need *need = lookup->need;
     enum deps_known known = find_object(gather, need);
     lookup->watch = NULL;
-    if (known == DEPS_KNOWN)
+    if (known == DEPS_KNOWN || (known == DEPS_UNKNOWN && does_without(gather, need)))
         finish_one(gather);
     else if (known == DEPS_SOON &&
              clock_monotonic_ms() - lookup->since_ms < patience_ms(gather, need))
@@ -188,7 +199,7 @@ static void fetch_object(struct gather *gather, const struct need *need)
         watchset_add(gather->context->watches, need->resource);
         known = find_object(gather, need);
     }
-    if (known == DEPS_KNOWN)
+    if (known == DEPS_KNOWN || (known == DEPS_UNKNOWN && does_without(gather, need)))
         return;
     struct lookup *lookup = lookup_new(gather, need);
     if (known == DEPS_SOON)

@@ -186,6 +186,14 @@ enum watchset_known watchset_find(const struct watchset *set, const struct kube_
     return WATCHSET_KNOWN;
 }
 
+bool watchset_shows(const struct watchset *set, const struct kube_resource *resource,
+                    const char *namespace_)
+{
+    const struct entry *entry = find(set, resource, namespace_);
+
+    return entry && store_synced(entry->store);
+}
+
 bool watchset_unpack(const struct watchset *set, const struct kube_resource *resource,
                      const struct seen *seen, struct arena *arena, struct json_object **out)
 {

@@ -56,6 +56,9 @@ enum watchset_known {
 enum watchset_known watchset_find(const struct watchset *set, const struct kube_resource *resource,
                                   const char *namespace_, const char *name,
                                   const struct seen **out);
+/* The resource has been listed there: it is served, and may be watched. */
+bool watchset_shows(const struct watchset *set, const struct kube_resource *resource,
+                    const char *namespace_);
 /* The object itself, owned by the arena; false: it must be read. */
 bool watchset_unpack(const struct watchset *set, const struct kube_resource *resource,
                      const struct seen *seen, struct arena *arena, struct json_object **out);

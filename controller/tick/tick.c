@@ -6,6 +6,10 @@
 
 const struct kube_resource tick_canaries = {
     .group = "flagger.app", .version = "v1beta1", .plural = "canaries", .kind = "Canary"};
+const struct kube_resource tick_requests = {.group = "flagger.app",
+                                            .version = "v1alpha1",
+                                            .plural = "releaserequests",
+                                            .kind = "ReleaseRequest"};
 
 /* What was found out in this tick, by the key of the need that asked for it. */
 struct fact {
@@ -183,6 +187,17 @@ bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resou
                             const char **denied)
 {
     return need_from_api(tick, resource, namespace_, name, out, denied);
+}
+
+bool need_object_if_watched(struct tick *tick, const struct kube_resource *resource,
+                            const char *namespace_, const char *name, struct json_object **out)
+{
+    const char *denied;
+
+    if (need_from_api(tick, resource, namespace_, name, out, &denied))
+        return true;
+    record_need(tick, NEED_OBJECT, object_key(tick, resource, namespace_, name))->watched = true;
+    return false;
 }
 
 static bool need_list(struct tick *tick, const struct kube_resource *resource,

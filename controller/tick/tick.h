@@ -26,6 +26,8 @@ struct channel; /* notify/notify.h */
 /* flagger.app/v1beta1 canaries: effects on the Canary itself but for its status, which has a kind
  * of effect of its own. */
 extern const struct kube_resource tick_canaries;
+/* flagger.app/v1alpha1 releaserequests: what a person asks of a release, under the Canary's name. */
+extern const struct kube_resource tick_requests;
 
 /* The controller's options that rules read. */
 struct settings {
@@ -165,6 +167,13 @@ bool need_object_if_allowed(struct tick *tick, const struct kube_resource *resou
                             const char **denied);
 
 /*
+ * ... which does not exist where its resource is not served, or may not be watched: nobody reads
+ * it then, so that it costs no request but those of the watch, one for all Canaries.
+ */
+bool need_object_if_watched(struct tick *tick, const struct kube_resource *resource,
+                            const char *namespace_, const char *name, struct json_object **out);
+
+/*
  * All objects of a namespace: an array, NULL for none. It is read from the API server at each tick
  * that asks, so it is for what happens once; and it wakes nobody: what of it matters is asked for
  * by its name as well.
@@ -235,6 +244,7 @@ struct need {
     const struct kube_resource *resource; /* OBJECT */
     const char *namespace_, *name;        /* name NULL: a list of all */
     bool surely;                          /* to be read, whatever its watch shows */
+    bool watched;                         /* ... only what the watch shows */
     struct metric_question metric;        /* METRIC */
     int webhook;                          /* HOOK */
     enum phase phase;

@@ -94,6 +94,17 @@ static struct course push(const struct story *story)
     return (struct course){.world = w};
 }
 
+static void ask(struct world *w, const char *action)
+{
+    const char *revision = json_str_at(w->canary, "status", "lastAppliedSpec", NULL);
+
+    world_put(w, "releaserequests/podinfo",
+              arena_printf(w->arena,
+                           "{'metadata':{'uid':'r-1'},'spec':{'action':'%s','revision':'%s',"
+                           "'by':'alice','why':'fix'}}",
+                           action, revision));
+}
+
 static void happen_in_the_middle(const struct story *story, struct world *w)
 {
     w->room = story->room;
@@ -105,6 +116,8 @@ static void happen_in_the_middle(const struct story *story, struct world *w)
         world_patch_canary(w, story->later_canary);
     if (story->rollback)
         w->open = story->rollback;
+    if (story->asks)
+        ask(w, story->asks);
     world_settle(w);
 }
 

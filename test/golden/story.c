@@ -5,14 +5,15 @@
 #include <string.h>
 
 static const struct row_column columns[] = {
-    ROW_TEXT(struct story, canary),    ROW_TEXT(struct story, image),
-    ROW_TEXT(struct story, metrics),   ROW_TEXT(struct story, meanwhile),
-    ROW_TEXT(struct story, config),    ROW_TEXT(struct story, later_canary),
-    ROW_TEXT(struct story, rollback),  ROW_TEXT(struct story, closed),
-    ROW_TEXT(struct story, phase),     ROW_TEXT(struct story, primary),
-    ROW_TEXT(struct story, weights),   ROW_NUMBER(struct story, load),
-    ROW_NUMBER(struct story, room),    ROW_FLAG(struct story, once),
-    ROW_FLAG(struct story, immutable), ROW_FLAG(struct story, bare),
+    ROW_TEXT(struct story, canary),   ROW_TEXT(struct story, image),
+    ROW_TEXT(struct story, metrics),  ROW_TEXT(struct story, meanwhile),
+    ROW_TEXT(struct story, config),   ROW_TEXT(struct story, later_canary),
+    ROW_TEXT(struct story, rollback), ROW_TEXT(struct story, closed),
+    ROW_TEXT(struct story, asks),     ROW_TEXT(struct story, phase),
+    ROW_TEXT(struct story, primary),  ROW_TEXT(struct story, weights),
+    ROW_NUMBER(struct story, load),   ROW_NUMBER(struct story, room),
+    ROW_FLAG(struct story, once),     ROW_FLAG(struct story, immutable),
+    ROW_FLAG(struct story, bare),
 };
 
 static void read_row(struct arena *arena, struct story *story, struct json_object *row,

@@ -14,6 +14,7 @@ struct story {
     const char *config;       /* patched into the ConfigMap at the same moment */
     const char *later_canary; /* patched into the Canary at the same moment */
     const char *rollback;     /* hooks that ask for a rollback from that moment */
+    const char *asks;         /* what a person asks with a ReleaseRequest at that moment */
     const char *closed;       /* gates, from the first moment on */
     const char *phase;        /* where it ends */
     const char *primary;      /* and with which image on the primary */

@@ -25,6 +25,9 @@ static void drop_times(struct json_object *object)
         json_object_object_del(metadata, "resourceVersion");
         json_object_object_del(metadata, "generation");
     }
+    struct json_object *requests = json_at(status, "requests", NULL);
+    for (size_t i = 0; i < json_len(requests); i++)
+        json_object_object_del(json_elem(requests, i), "at");
     if (status) {
         json_object_object_del(status, "lastTransitionTime");
         json_object_object_del(status, "observedGeneration");

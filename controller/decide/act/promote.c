@@ -17,6 +17,7 @@
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
+#include "decide/release/steering.h"
 #include "tick/edit.h"
 
 static const char being_written[] = "Promoting"; /* the reason of the condition */
@@ -33,6 +34,7 @@ enum verdict promote_begin(struct release *r)
                                r->canary->target.name, r->canary->namespace_,
                                r->canary->status.last_applied_spec));
     status_forget_waits(r);
+    steering_forget(r);
     status_int(r, "canaryWeight", r->weights.canary);
     status_int(r, "iterations", r->canary->status.iterations);
     release_again(r, AGAIN_NOW);

@@ -2,6 +2,7 @@
 
 #include "decide/act/rollback.h"
 #include "decide/release/condition.h"
+#include "decide/release/steering.h"
 
 static enum readiness look_at(struct release *r, enum side side, const char **why)
 {
@@ -26,6 +27,10 @@ enum verdict ready_or_end(struct release *r, enum side side)
     case NOT_READY_EVER:
         break;
     }
+    /* What it serves while it is paused the checks judge. */
+    if (steering_stops_clock(r))
+        return steering_is_paused(r) && r->weights.canary > 0 ? VERDICT_GO
+                                                              : plan_stop(r->tick, "%s", why);
     if (side == SIDE_PRIMARY && release_is_promoting(r))
         return rollback_failed_promotion(r, why);
     release_warn(r, "%s", why);

@@ -13,6 +13,7 @@
 #include "decide/release/release.h"
 #include "decide/release/revision.h"
 #include "decide/release/status.h"
+#include "decide/release/steering.h"
 
 /*
  * A primary that serves a part goes on serving, if only with some of its pods. One that serves
@@ -63,6 +64,7 @@ enum verdict rollback_run(struct release *r, bool consume)
     status_weight(r, r->weights.canary);
     status_reset(r);
     status_forget_waits(r);
+    steering_forget(r);
     if (consume)
         status_sync(r);
     if (!kept)

@@ -9,6 +9,7 @@
 #include "decide/ask/checks.h"
 #include "decide/release/condition.h"
 #include "decide/release/release.h"
+#include "decide/release/steering.h"
 
 static const char held[] = "Held";
 
@@ -22,7 +23,7 @@ static enum verdict hold(struct release *r, const char *reason, const char *sent
     char text[CLOCK_TEXT], lasted[DURATION_TEXT];
     bool waited = condition_since(r, CONDITION_MEASURED, held, &since);
 
-    if (waited && r->tick->now_ms - since >= bound) {
+    if (waited && r->tick->now_ms - since >= bound && !steering_is_paused(r)) {
         r->held = true;
         return checks_failed(r, reason, "%s; held for %s, now it counts as failed", sentence,
                              duration_format(bound * 1000000, lasted));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "decide/release/steering.h"
 #include "target/common_configs.h"
 
 bool revision_is_flaggers(const struct release *r)
@@ -55,7 +56,7 @@ bool revision_is_applied(const struct release *r)
 
 bool revision_changed(struct release *r)
 {
-    if (!*r->canary->status.last_applied_spec)
+    if (!*r->canary->status.last_applied_spec || steering_is_analysed_again(r))
         return true;
     /* A person who puts the promoted spec back has rolled back by hand. */
     if (!revision_is_promoted(r) && !revision_is_applied(r))

@@ -78,6 +78,8 @@ void status_weight(struct release *r, int canary)
 void status_sync_hash(struct release *r)
 {
     status_text(r, "lastAppliedSpec", r->info.hash);
+    if (json_at(r->canary->status.json, "steer", "restart", NULL)) /* it has begun */
+        json_set(json_sub(release_status(r), "steer"), "restart", NULL);
     status_text(r, "provider", r->tick->provider);
     status_text(r, "serviceName", r->canary->service.name);
 }

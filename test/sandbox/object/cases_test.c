@@ -109,6 +109,7 @@ static const char *judge(struct arena *arena, struct json_object *obj)
         {"Canary", "proto/crd/canaries.yaml"},
         {"MetricTemplate", "proto/crd/metrictemplates.yaml"},
         {"AlertProvider", "proto/crd/alertproviders.yaml"},
+        {"ReleaseRequest", "proto/crd/releaserequests.yaml"},
     };
     const char *kind = json_str_at(obj, "kind", NULL), *path = NULL;
     struct causes causes = {.arena = arena};
