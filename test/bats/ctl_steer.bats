@@ -1,0 +1,142 @@
+# kubectl canary promote, abort, pause, resume, restart, skip-analysis: a real controller on a sandbox does what people ask, once, and tells them.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    load ../lib/daemon
+    DIR=$(mktemp -d /tmp/flagger-steer.XXXXXX)
+    export DIR KUBECONFIG=$DIR/kubeconfig HOME=$DIR/home USER=alice SANDBOX_TOKEN=secret-of-the-sandbox
+    mkdir "$HOME"
+    "$FLAGGER_BUILD/flagger-sandbox" --no-gateway --no-services --kubeconfig "$KUBECONFIG" --crds "$BATS_TEST_DIRNAME/../../proto/crd" \
+        >"$DIR/out" 2>"$DIR/log" </dev/null 3>&- &
+    echo $! >"$DIR/sandbox"
+    eventually 60 grep -q '^ready' "$DIR/out" || { cat "$DIR/log" && return 1; }
+    kubectl create namespace test
+    daemon_start "$FLAGGER_BUILD/flagger-controller" --kubeconfig "$KUBECONFIG" --mesh-provider kubernetes --min-analysis-interval 1s
+    echo "$DAEMON_PID" >"$DIR/controller"
+}
+
+teardown_file() {
+    load ../lib/daemon
+    DAEMON_PID=$(cat "$DIR/controller")
+    kill -TERM "$DAEMON_PID" || true
+    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+    DAEMON_PID=$(cat "$DIR/sandbox")
+    kill -TERM "$DAEMON_PID" || true
+    eventually 30 daemon_gone || kill -KILL "$DAEMON_PID"
+    rm -rf "$DIR"
+}
+
+setup() { load ../lib/daemon; }
+
+ctl() { "$FLAGGER_BUILD/kubectl-canary" "$@"; }
+
+# release NAME: a Canary that is analysed for an hour, in the middle of a release
+release() {
+    kubectl apply -f - <<YAML
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: $1, namespace: test}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: $1}}
+  template:
+    metadata: {labels: {app: $1}}
+    spec: {containers: [{name: app, image: 'demo-app:1.0.0', ports: [{name: http, containerPort: 9898}]}]}
+---
+apiVersion: flagger.app/v1beta1
+kind: Canary
+metadata: {name: $1, namespace: test}
+spec:
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: $1}
+  service: {port: 9898}
+  analysis: {interval: 1s, threshold: 5, iterations: 3600}
+YAML
+    eventually 120 in_phase "$1" Initialized
+    push "$1" 2.0.0
+    eventually 120 in_phase "$1" Progressing
+}
+
+push() { kubectl -n test set image "deploy/$1" "app=demo-app:$2"; }
+in_phase() { [ "$(kubectl -n test get canary "$1" -o 'jsonpath={.status.phase}')" = "$2" ]; }
+requests() { kubectl -n test get canary "$1" -o json | gojq -c '[.status.requests[] | [.action, .outcome, .by, .why // ""]]'; }
+no_request() { [ -z "$(kubectl -n test get releaserequests -o name)" ]; }
+events() { kubectl -n test get events -o json | gojq -r --arg name "$1" '.items[] | select(.involvedObject.name == $name).message'; }
+told() { events "$1" | grep -qF "$2"; }
+
+@test "promote ends the analysis, and the event and the status say who asked" {
+    release shop
+    run -0 ctl promote shop -n test --why 'checked by hand' --wait --timeout 120s
+    [[ ${lines[0]} == 'shop: the analysis of revision '*' ends, it is promoted if its gate agrees' ]]
+    [ "${lines[1]}" = 'shop: Succeeded' ]
+    [ "$(requests shop)" = '[["promote","done","alice","checked by hand"]]' ]
+    [ "$(kubectl -n test get deploy shop-primary -o 'jsonpath={.spec.template.spec.containers[0].image}')" = demo-app:2.0.0 ]
+    eventually 60 told shop 'Request promote (alice: checked by hand): the analysis of revision'
+    eventually 60 no_request
+}
+
+@test "abort rolls back; restart analyses the same revision again, and skip-analysis promotes it" {
+    release cart
+    run -0 ctl abort cart -n test --why 'customers complain' --wait --timeout 120s
+    [ "${lines[1]}" = 'cart: Failed' ]
+    eventually 60 told cart 'Rolling back cart.test, asked by alice: customers complain'
+    run -0 ctl restart cart -n test
+    [[ $output == 'cart: revision '*' is analysed again' ]]
+    eventually 120 in_phase cart Progressing
+    run -0 ctl skip-analysis cart -n test --wait --timeout 120s
+    [ "${lines[1]}" = 'cart: Succeeded' ]
+    [ "$(requests cart)" = '[["skip-analysis","done","alice",""],["restart","done","alice",""],["abort","done","alice","customers complain"]]' ]
+}
+
+@test "pause holds a release, and resume lets it go on" {
+    release pay
+    run -0 ctl pause pay -n test --why 'the database moves'
+    [[ $output == 'pay: the release of revision '*' takes no step until it is resumed' ]]
+    [ "$(kubectl -n test get canary pay -o 'jsonpath={.status.paused.by}: {.status.paused.why}')" = 'alice: the database moves' ]
+    run -3 --separate-stderr ctl pause pay -n test
+    [[ $stderr == 'kubectl canary: pause of pay is refused: it is paused already' ]]
+    run -0 ctl resume pay -n test
+    [[ $output == 'pay: the release of revision '*' goes on' ]]
+    [ -z "$(kubectl -n test get canary pay -o 'jsonpath={.status.paused}')" ]
+    run -3 --separate-stderr ctl resume pay -n test
+    [[ $stderr == *'it is not paused' ]]
+}
+
+@test "what is about another revision, or not possible, does nothing and says so" {
+    release mail
+    run -3 --separate-stderr ctl abort mail -n test --revision 0123456789
+    [[ $stderr == 'kubectl canary: abort of mail is refused: it is about revision 0123456789, now it would be '* ]]
+    in_phase mail Progressing
+    run -3 --separate-stderr ctl restart mail -n test
+    [[ $stderr == *'only a revision that has failed is analysed again' ]]
+    run -1 --separate-stderr ctl abort none -n test
+    [[ $stderr == 'kubectl canary: there is no Canary "none"'* ]]
+    run -2 --separate-stderr ctl abort -n test
+    eventually 60 no_request
+    # It outlives a restart of the cluster's view: nothing is left to be done a second time.
+    [ "$(requests mail | gojq -c 'map(.[1])')" = '["refused","refused"]' ]
+}
+
+@test "who may not ask is told, and nothing happens" {
+    run -1 --separate-stderr ctl abort mail -n test --token "$SANDBOX_TOKEN-readonly"
+    [ "${#stderr_lines[@]}" -eq 1 ] && [[ $stderr == *'cannot create resource "releaserequests"'* ]]
+    in_phase mail Progressing
+}
+
+# Two people at once: one wins, both are told, the status has both.
+@test "of two who ask at once one wins, and both are told" {
+    release duel
+    USER=alice ctl promote duel -n test >"$DIR/alice" 2>&1 3>&- &
+    local alice=$! first=0 second=0
+    USER=bob ctl abort duel -n test >"$DIR/bob" 2>&1 3>&- &
+    local bob=$!
+    wait "$alice" || first=$?
+    wait "$bob" || second=$?
+    echo "alice: $first: $(cat "$DIR/alice")"
+    echo "bob: $second: $(cat "$DIR/bob")"
+    [ "$first $second" = '0 3' ] || [ "$first $second" = '3 0' ]
+    requests duel
+    [ "$(requests duel | gojq -c 'map(.[1]) | sort')" = '["done","refused"]' ]
+    [ "$(requests duel | gojq -c 'map(.[2]) | sort')" = '["alice","bob"]' ]
+    eventually 120 in_phase duel "$([ "$first" -eq 0 ] && echo Succeeded || echo Failed)"
+}
