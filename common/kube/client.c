@@ -13,6 +13,7 @@
 #include "kube/client_priv.h"
 #include "kube/credentials.h"
 #include "kube/limiter.h"
+#include "kube/outage.h"
 #include "kube/reply.h"
 #include "kube/request.h"
 #include "kube/status.h"
@@ -43,6 +44,7 @@ struct kube_client {
     /* By purpose, ours but for that of reads and watches; and those that purposes have no budget. */
     struct http_client *http[KUBE_PURPOSES];
     struct limiter limits[KUBE_PURPOSES];
+    struct outage outage;
     const struct kube_config *config;
     struct credentials *credentials;
     char *user_agent;
@@ -113,7 +115,7 @@ static const struct machine_state states[] = {
     [CALL_LIMITED] = {.name = "limited", .next = ON_ITS_WAY},
     [CALL_UNREADY] = {.name = "unready", .next = ON_ITS_WAY},
     [CALL_SENT] = {.name = "sent", .next = ON_ITS_WAY | 1u << CALL_BACKOFF},
-    [CALL_BACKOFF] = {.name = "backoff", .next = ON_ITS_WAY},
+    [CALL_BACKOFF] = {.name = "backoff", .next = ON_ITS_WAY | 1u << CALL_LIMITED},
     [CALL_ENDING] = {.name = "ending"},
 };
 static const struct machine machine = {MACHINE_STATES(states), .event = "kube_call"};
@@ -310,12 +312,25 @@ static void limited_too_long(void *arg)
     call_fail(call, ERR_RETRY, "timed out while waiting for the rate limit");
 }
 
-static void advance_now(void *arg)
+/* Sends it, or has it wait for its turn: a repetition is as good as a new request. */
+static void call_enter(struct kube_call *call)
+{
+    if (purposes[call->purpose].share == 0 || call->on_data ||
+        limiter_enter(call_limit(call), &call->place, on_turn, call)) {
+        call_advance(call);
+        return;
+    }
+    call_set_state(call, CALL_LIMITED);
+    if (call->timeout_ms)
+        call_timer(call, time_left(call) > 0 ? time_left(call) : 0, limited_too_long);
+}
+
+static void enter_now(void *arg)
 {
     struct kube_call *call = arg;
 
     call->timer = NULL;
-    call_advance(call);
+    call_enter(call);
 }
 
 static void credentials_changed(void *arg)
@@ -348,7 +363,7 @@ static bool call_repeat(struct kube_call *call, const struct http_result *result
     if (call->timeout_ms && wait >= time_left(call))
         return false;
     call_set_state(call, CALL_BACKOFF);
-    call_timer(call, wait, advance_now);
+    call_timer(call, wait, enter_now);
     return true;
 }
 
@@ -463,6 +478,28 @@ static void count_reply(const struct kube_call *call, const struct http_result *
     expo_add(&requests_total, 1, call->wire.verb, call->wire.resource, code);
 }
 
+/* While the server is away, requests wait, but for one of each purpose a second, the watches and
+ * the leases, which find out when it is back; then they are let go by degrees. */
+static void note_outage(struct kube_client *client, const struct http_result *result)
+{
+    bool answered = outage_is_answer(result->status);
+
+    if (!answered && result->err != ERR_OK && result->err != ERR_RETRY)
+        return; /* cancelled, or refused on our side */
+    if (!outage_note(&client->outage, answered, clock_monotonic_ms()))
+        return;
+    if (answered)
+        log_info("kube_back", NULL, "the API server answers again");
+    else
+        log_warn("kube_away", NULL, "the API server does not answer; requests wait until it does");
+    for (int i = KUBE_READ; i < KUBE_PURPOSES; i++) {
+        if (answered)
+            limiter_recover(&client->limits[i]);
+        else
+            limiter_hold(&client->limits[i]);
+    }
+}
+
 static void http_done(void *arg, const struct http_result *result)
 {
     struct kube_call *call = arg;
@@ -473,6 +510,7 @@ static void http_done(void *arg, const struct http_result *result)
         return;
     }
     count_reply(call, result);
+    note_outage(call->client, result);
     struct json_object *body = call_judge(call, result);
     if (call->info.status == 401 && !call->refreshed && !call->cancelled &&
         credentials_refused(call->client->credentials, call->generation)) {
@@ -621,13 +659,7 @@ struct kube_call *kube_send(struct kube_client *client, const struct kube_reques
         call_fail(call, err, why.text);
         return call;
     }
-    if (purposes[call->purpose].share == 0 || call->on_data ||
-        limiter_enter(call_limit(call), &call->place, on_turn, call)) {
-        call_advance(call);
-        return call;
-    }
-    call_set_state(call, CALL_LIMITED);
-    call_timer(call, call->timeout_ms, limited_too_long);
+    call_enter(call);
     return call;
 }
 

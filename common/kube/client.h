@@ -12,6 +12,10 @@
  * kube_purpose) says which budget (limiter.h) and which connections are its own: none waits for one
  * of another purpose, neither here nor at a slow server. Watches and leases have no budget.
  *
+ * While nobody answers, for 3 s and 8 requests or longer, each budget gives one a second. After that
+ * it gives a sixteenth, and twice as much each second until it is whole: what has waited does not
+ * come at once.
+ *
  * A verb that needs a name is refused without one (a DELETE with an empty name would mean all), as
  * are names that would change the path.
  */

@@ -56,3 +56,26 @@ void limiter_leave(struct limiter *limiter, struct limiter_place *place)
     TAILQ_REMOVE(&limiter->queue, place, link);
     limiter->waiting--;
 }
+
+/* Those that wait were promised another time. */
+static void wait_anew(struct limiter *limiter)
+{
+    timer_stop(limiter->timer);
+    limiter->timer = NULL;
+    if (!TAILQ_EMPTY(&limiter->queue))
+        limiter->timer =
+            timer_start(limiter->loop, rate_limit_wait(&limiter->limit, clock_monotonic_ms()), 0,
+                        on_token, limiter);
+}
+
+void limiter_hold(struct limiter *limiter)
+{
+    rate_limit_hold(&limiter->limit, clock_monotonic_ms());
+    wait_anew(limiter);
+}
+
+void limiter_recover(struct limiter *limiter)
+{
+    rate_limit_recover(&limiter->limit, clock_monotonic_ms());
+    wait_anew(limiter);
+}

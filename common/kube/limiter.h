@@ -33,6 +33,9 @@ void limiter_fini(struct limiter *limiter); /* nobody waits any more */
  */
 bool limiter_enter(struct limiter *limiter, struct limiter_place *place, void (*turn)(void *arg),
                    void *arg);
+/* As of rate_limit.h, for those that wait as well. */
+void limiter_hold(struct limiter *limiter);
+void limiter_recover(struct limiter *limiter);
 /* One that waits does not want to any more. */
 void limiter_leave(struct limiter *limiter, struct limiter_place *place);
 
