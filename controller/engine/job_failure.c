@@ -66,7 +66,9 @@ void job_denied(struct job *job, const char *text)
 void job_fail(struct job *job, enum err err, const struct errinfo *info)
 {
     int64_t wait = job_retry_ms(job);
-    deps_doubt_all(job->deps);
+    /* A server that did not answer says nothing about what the watches show. */
+    if (err != ERR_RETRY)
+        deps_doubt_all(job->deps);
     log_warn("tick_failed", job->label, info->text, LOG_STR("error", err_name(err)),
              LOG_INT("retry_ms", wait));
     struct engine_context *context = job->owner->context;

@@ -117,7 +117,7 @@ static void plan_done(struct job *job)
             plan->held ? job_retry_ms(job) : wake_after(&job->wake, plan, began, now, interval));
 }
 
-/* What was refused is not as it was seen. */
+/* What was refused is not as it was seen; of what was not answered nobody knows. */
 static void doubt(struct job *job, const struct effect *effect)
 {
     const struct canary *canary = job->canary;
@@ -131,7 +131,8 @@ static void on_performed(void *arg, enum err err, const struct errinfo *info)
 {
     struct job *job = arg;
     const struct effect *effect = perform_effect(job->perform);
-    if (err == ERR_CONFLICT || err == ERR_NOT_FOUND)
+    bool unheard = err == ERR_RETRY && (effect_writes(effect) || effect->kind == EFFECT_STATUS);
+    if (err == ERR_CONFLICT || err == ERR_NOT_FOUND || unheard)
         doubt(job, effect);
     if (err == ERR_DENIED && kube_status_forbidden(info) && effect_writes(effect))
         job_denied(job, info->text);
@@ -232,6 +233,7 @@ static void decide_round(struct job *job)
         }
         if (++job->rounds > MAX_ROUNDS) {
             struct errinfo info = {0};
+            deps_doubt_all(job->deps);
             job_fail(job,
                      err_set(&info, ERR_RETRY, "the rules asked %d times and still miss facts",
                              MAX_ROUNDS),
