@@ -19,6 +19,14 @@ setup() {
     gojq -e '.release | .burstStepped.count == 5 and .lagOfRunning.count >= 5 and .lag.count > .lagOfRunning.count' "$BATS_TEST_TMPDIR/result"
 }
 
+@test "after an outage the requests of releases under way come by degrees" {
+    test/bench/fleet 100 --idle 1 --running 100 --outage 15 --interval 5 >"$BATS_TEST_TMPDIR/out" 3>&-
+    tail -n 1 "$BATS_TEST_TMPDIR/out" >"$BATS_TEST_TMPDIR/result"
+    # The budgets would allow 3,250 at once; a sixteenth of what they allow in a second is 81, and watches and leases have none.
+    gojq -e '.outage | .back[0] <= 120' "$BATS_TEST_TMPDIR/result"
+    gojq -e '.outage.rows | map(select(.resource == "canaries.flagger.app/status").count) | add >= 100' "$BATS_TEST_TMPDIR/result"
+}
+
 @test "a controller that does not start is told" {
     run test/bench/fleet 10 --controller false 3>&-
     [ "$status" -eq 1 ]
