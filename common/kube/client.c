@@ -13,10 +13,10 @@
 #include "kube/client_priv.h"
 #include "kube/credentials.h"
 #include "kube/limiter.h"
-#include "kube/outage.h"
 #include "kube/reply.h"
 #include "kube/request.h"
 #include "kube/status.h"
+#include "net/outage.h"
 
 enum {
     DEFAULT_TIMEOUT_MS = 15000,

@@ -1,4 +1,4 @@
-#include "kube/outage.h"
+#include "net/outage.h"
 
 /* A restart of a single server behind a balancer is none. */
 enum { FAILURES = 8, SPAN_MS = 3000 };

@@ -1,9 +1,9 @@
 /*
- * Whether the API server is away: many requests in a row have found nobody who answers, for some
+ * Whether a server is away: many requests in a row have found nobody who answers, for some
  * seconds. Any answer ends that, also one that says no. The caller's storage; pure.
  */
-#ifndef KUBE_OUTAGE_H
-#define KUBE_OUTAGE_H
+#ifndef NET_OUTAGE_H
+#define NET_OUTAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ struct outage {
  * gone away, or has come back, with that. */
 bool outage_note(struct outage *outage, bool answered, int64_t now_ms);
 
-/* Is the status (0: none came) the answer of an API server? Those of a proxy whose server is away
+/* Is the status (0: none came) the answer of the server? Those of a proxy whose server is away
  * are none. */
 bool outage_is_answer(int status);
 

@@ -1,4 +1,4 @@
-#include "kube/outage.h"
+#include "net/outage.h"
 
 #include "test/unit.h"
 
